@@ -1,0 +1,85 @@
+# make          the library, shared and static
+# make demo     trains a small network and shows the result; installs what it needs
+# make test     every test; installs what it needs
+# make asan     the C tests under the address and undefined-behaviour sanitizers
+# make bench    benchmarks beside numpy and PyTorch (installs them into their own environment)
+# make format   clang-format and ruff;  make lint checks both, and that clang is as quiet as gcc
+
+BUILD ?= build
+CFLAGS ?= -O2 -g
+WARN ?= -Wall -Wextra -Wpedantic -Werror
+FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -Iinclude -Isrc -fopenmp
+LIB_FLAGS := $(FLAGS) -DPOLY_BUILD -fPIC -fvisibility=hidden
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+
+SRC := $(sort $(wildcard src/*/*.c))
+OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o)
+TESTS := $(patsubst test/c/%.c,$(BUILD)/test/%,$(sort $(wildcard test/c/test_*.c)))
+EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/c/*.c)))
+
+all: $(BUILD)/libpolygrad.so $(BUILD)/libpolygrad.a
+
+$(BUILD)/libpolygrad.so: $(OBJ)
+	$(CC) -shared -fopenmp $(LDFLAGS) -o $@ $^ -lm -ldl
+$(BUILD)/libpolygrad.a: $(OBJ)
+	rm -f $@ && ar rcs $@ $^
+$(BUILD)/obj/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(LIB_FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/test/%: test/c/%.c $(BUILD)/libpolygrad.a
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libpolygrad.a -lcmocka -lm -ldl
+$(BUILD)/examples/%: examples/c/%.c $(BUILD)/libpolygrad.a
+	@mkdir -p $(@D)
+	$(CC) $(FLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libpolygrad.a -lm -ldl
+-include $(OBJ:.o=.d) $(TESTS:=.d) $(EXAMPLES:=.d)
+
+setup:
+	@tools/setup.sh gcc libc6-dev make libdnnl2 libgomp1
+setup-test: setup
+	@tools/setup.sh libcmocka-dev python3-venv
+$(VENV)/ready: py/requirements-test.txt
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r py/requirements-test.txt
+	touch $@
+
+demo: setup
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/examples/spiral_mlp
+	@$(BUILD)/examples/spiral_mlp
+
+c-tests: $(TESTS) $(EXAMPLES)
+	@tools/run_c_tests.sh $(TESTS) -- $(EXAMPLES)
+py-tests: all $(VENV)/ready
+	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q py/tests
+test: setup-test
+	@$(MAKE) --no-print-directory -j2 all
+	@$(MAKE) --no-print-directory c-tests
+	@$(MAKE) --no-print-directory py-tests
+
+SAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+asan: setup-test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g $(SAN)" LDFLAGS="$(SAN)" -j2 c-tests
+
+BENCH_VENV := $(BUILD)/bench-venv
+$(BENCH_VENV)/ready: bench/requirements.txt
+	python3 -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	touch $@
+bench: setup all $(BENCH_VENV)/ready
+	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(BENCH_VENV)/bin/python bench/core.py
+
+FORMAT := $(wildcard src/*/*.c src/*/*.h test/c/*.c test/c/*.h examples/c/*.c)
+format: $(VENV)/ready
+	clang-format -i $(FORMAT)
+	$(VENV)/bin/ruff format py bench
+lint: $(VENV)/ready
+	@tools/setup.sh clang clang-format
+	clang-format --dry-run -Werror $(FORMAT)
+	clang $(LIB_FLAGS) -fsyntax-only $(SRC)
+	$(VENV)/bin/ruff check py bench
+
+clean:
+	rm -rf $(BUILD)
+.PHONY: all setup setup-test demo c-tests py-tests test asan bench format lint clean

@@ -1,0 +1,502 @@
+/* polygrad.h: the whole public API of libpolygrad, a deep-learning compiler in C.
+ *
+ * Tensors are lazy: functions build a program, and nothing runs until a value is asked for (poly_realize, poly_read,
+ * poly_item, a compiled step). Shape and dtype errors are reported when the function is called.
+ *
+ * Ownership. Every function that returns a PolyTensor * returns a new handle that the caller frees with poly_free, unless
+ * a poly_scope is open: then poly_scope_end frees it. Arguments are borrowed, never consumed.
+ *
+ * Errors. A function that fails returns NULL (or a status other than POLY_OK); code and text are in the context until
+ * poly_clear_error. A function given a NULL tensor returns NULL and keeps the first error, so a chain of calls is checked
+ * once, at its end. The library never prints (except at DEBUG), never aborts, never exits.
+ *
+ * Cost. Building is O(1) a call except where noted; costs that are named are those of running.
+ *
+ * Threads. A context and its tensors belong to one thread at a time; two contexts share nothing.
+ *
+ * Axes may be negative (counted from the end). Sizes are int64_t; a size may be symbolic, see poly_var_bind. */
+#ifndef POLYGRAD_H
+#define POLYGRAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(POLY_BUILD) && defined(__GNUC__)
+#define POLY_API __attribute__((visibility("default")))
+#else
+#define POLY_API
+#endif
+
+#define POLY_VERSION "0.1.0"
+
+typedef struct PolyContext PolyContext;
+typedef struct PolyTensor PolyTensor;
+
+typedef enum PolyStatus {
+  POLY_OK = 0,
+  POLY_ERROR_VALUE,   /* shapes or arguments that do not fit */
+  POLY_ERROR_TYPE,    /* a dtype that the function does not take */
+  POLY_ERROR_INDEX,   /* an index out of range */
+  POLY_ERROR_MEMORY,  /* an allocation failed */
+  POLY_ERROR_RUNTIME, /* a compiler, device or state problem */
+  POLY_ERROR_IO       /* a file could not be read or written */
+} PolyStatus;
+
+typedef enum PolyDType {
+  POLY_BOOL,
+  POLY_INT8,
+  POLY_UINT8,
+  POLY_INT16,
+  POLY_UINT16,
+  POLY_INT32,
+  POLY_UINT32,
+  POLY_INT64,
+  POLY_UINT64,
+  POLY_FLOAT16,
+  POLY_BFLOAT16,
+  POLY_FLOAT32,
+  POLY_FLOAT64,
+  POLY_DTYPE_COUNT
+} PolyDType;
+
+/* realloc(user, p, old, new): new == 0 frees. May return NULL: every caller copes. */
+typedef struct PolyAllocator {
+  void *(*realloc)(void *user, void *p, size_t old_size, size_t new_size);
+  void *user;
+} PolyAllocator;
+
+/* ---- context ---- */
+
+/* New context with the default allocator; device and threads from the environment. NULL: out of memory. */
+POLY_API PolyContext *poly_context_new(void);
+/* The same with an allocator of the caller's, used for everything but tensor memory, which goes through it as well. */
+POLY_API PolyContext *poly_context_new_with(const PolyAllocator *allocator);
+/* Frees the context, its tensors and its plans. Handles that are still alive become invalid. */
+POLY_API void poly_context_free(PolyContext *ctx);
+/* Version of the library, "major.minor.patch". */
+POLY_API const char *poly_version(void);
+/* Last error: code, and text that lives until the next error or poly_clear_error. */
+POLY_API PolyStatus poly_error_code(const PolyContext *ctx);
+POLY_API const char *poly_error_text(const PolyContext *ctx);
+POLY_API void poly_clear_error(PolyContext *ctx);
+/* Chooses the device by name: "CPU", "INTERP". Fails if it cannot be used here. Tensors already realized are copied when used. */
+POLY_API PolyStatus poly_set_device(PolyContext *ctx, const char *name);
+POLY_API const char *poly_device(const PolyContext *ctx);
+/* Threads for kernels; 0: as many as the machine has (or POLY_THREADS). */
+POLY_API void poly_set_threads(PolyContext *ctx, int threads);
+POLY_API int poly_threads(const PolyContext *ctx);
+/* The DEBUG ladder: 0 silent, 1 plans, 2 kernels with times, 3 schedule, 4 source, 5 UOps. */
+POLY_API void poly_set_debug(PolyContext *ctx, int level);
+/* Seed of the counter-based random numbers; the same seed gives the same numbers on every device. */
+POLY_API void poly_manual_seed(PolyContext *ctx, uint64_t seed);
+/* Training switch, followed by poly_dropout and batch norm callers. */
+POLY_API void poly_set_training(PolyContext *ctx, bool on);
+POLY_API bool poly_training(const PolyContext *ctx);
+/* While on, results never require gradients. */
+POLY_API void poly_set_no_grad(PolyContext *ctx, bool on);
+POLY_API bool poly_no_grad(const PolyContext *ctx);
+/* UOp nodes alive, handles alive, bytes of tensor memory now and at most since the last reset. */
+POLY_API int64_t poly_live_nodes(const PolyContext *ctx);
+POLY_API int64_t poly_live_tensors(const PolyContext *ctx);
+POLY_API int64_t poly_live_bytes(const PolyContext *ctx);
+POLY_API int64_t poly_peak_bytes(const PolyContext *ctx);
+POLY_API void poly_reset_peak(PolyContext *ctx);
+
+/* Scopes: handles made between begin and end are freed at end, but for those given to poly_keep. They nest. */
+POLY_API void poly_scope_begin(PolyContext *ctx);
+POLY_API void poly_scope_end(PolyContext *ctx);
+POLY_API PolyTensor *poly_keep(PolyTensor *t); /* moves t out of all scopes; returns t */
+
+/* ---- handles ---- */
+
+POLY_API void poly_free(PolyTensor *t); /* NULL is allowed */
+POLY_API PolyTensor *poly_retain_copy(PolyTensor *t); /* another handle on the same value and history */
+POLY_API PolyContext *poly_context_of(const PolyTensor *t);
+POLY_API int poly_ndim(const PolyTensor *t);
+/* Size of an axis: a number, or the code of a symbolic size (poly_dim_is_symbolic). -1 and an error: no such axis. */
+POLY_API int64_t poly_dim(const PolyTensor *t, int axis);
+/* All sizes into out (poly_ndim entries). */
+POLY_API void poly_shape(const PolyTensor *t, int64_t *out);
+/* Number of elements with today's values of symbolic sizes. */
+POLY_API int64_t poly_numel(const PolyTensor *t);
+POLY_API PolyDType poly_dtype(const PolyTensor *t);
+POLY_API const char *poly_dtype_name(PolyDType d);
+POLY_API int poly_dtype_size(PolyDType d);
+/* Smallest dtype that both convert to, tinygrad's lattice. */
+POLY_API PolyDType poly_promote(PolyDType a, PolyDType b);
+POLY_API bool poly_is_realized(const PolyTensor *t);
+
+/* ---- symbolic sizes ---- */
+
+/* A size that changes from run to run: variable `name` between min and max, with today's value. Returns a code to be used
+ * wherever a size is expected; 0 and an error if value is out of bounds. Codes are below POLY_DIM_LIMIT. */
+#define POLY_DIM_LIMIT (-((int64_t)1 << 40))
+POLY_API int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value);
+POLY_API bool poly_dim_is_symbolic(int64_t dim);
+/* Today's value of a size; smallest and largest value that it can take. */
+POLY_API int64_t poly_dim_value(PolyContext *ctx, int64_t dim);
+POLY_API int64_t poly_dim_min(PolyContext *ctx, int64_t dim);
+POLY_API int64_t poly_dim_max(PolyContext *ctx, int64_t dim);
+/* Arithmetic on sizes: op is one of '+', '-', '*', '/' (floor), '%'. */
+POLY_API int64_t poly_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b);
+/* Text of a size such as "n*4+1" into buf; returns buf. */
+POLY_API const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
+
+/* ---- values in and out ---- */
+
+/* Copies numel*itemsize bytes from data. */
+POLY_API PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape);
+/* Uses data in place; it must outlive the tensor. release(user) is called when the memory is no longer used; may be NULL. */
+POLY_API PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
+/* Computes these tensors together, in one plan. */
+POLY_API PolyStatus poly_realize(PolyTensor *t);
+POLY_API PolyStatus poly_realize_many(PolyTensor *const *t, int n);
+/* Realizes and copies the values, row-major, into out of out_bytes bytes (must be numel*itemsize). */
+POLY_API PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes);
+/* Realizes and gives the memory itself (CPU, row-major), valid while t lives and is not assigned. */
+POLY_API void *poly_data(PolyTensor *t);
+/* The one element of t as a double or an int64. NaN / 0 and an error if t has more. */
+POLY_API double poly_item(PolyTensor *t);
+POLY_API int64_t poly_item_int(PolyTensor *t);
+/* Writes new values into t's own memory: t must be realized, sizes must agree. */
+POLY_API PolyStatus poly_write(PolyTensor *t, const void *data, size_t bytes);
+
+/* ---- creation ---- */
+
+POLY_API PolyTensor *poly_empty(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_zeros(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_ones(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_full(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double value);
+POLY_API PolyTensor *poly_full_int(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, int64_t value);
+POLY_API PolyTensor *poly_scalar(PolyContext *ctx, PolyDType dtype, double value);
+/* start, start+step ... below (above, for negative steps) stop. */
+POLY_API PolyTensor *poly_arange(PolyContext *ctx, PolyDType dtype, double start, double stop, double step);
+/* 0 .. n-1 for a size that may be symbolic. */
+POLY_API PolyTensor *poly_iota(PolyContext *ctx, PolyDType dtype, int64_t n);
+POLY_API PolyTensor *poly_linspace(PolyContext *ctx, PolyDType dtype, double start, double stop, int64_t steps);
+POLY_API PolyTensor *poly_eye(PolyContext *ctx, PolyDType dtype, int64_t n, int64_t m);
+POLY_API PolyTensor *poly_full_like(PolyTensor *t, double value);
+POLY_API PolyTensor *poly_zeros_like(PolyTensor *t);
+POLY_API PolyTensor *poly_ones_like(PolyTensor *t);
+POLY_API PolyTensor *poly_empty_like(PolyTensor *t);
+POLY_API PolyTensor *poly_rand_like(PolyTensor *t);
+POLY_API PolyTensor *poly_randn_like(PolyTensor *t);
+/* Random: uniform in [0, 1); standard normal; integers in [low, high); uniform; normal; a permutation of 0..n-1 (int32). */
+POLY_API PolyTensor *poly_rand(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_randn(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_randint(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, int64_t low, int64_t high);
+POLY_API PolyTensor *poly_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double low, double high);
+POLY_API PolyTensor *poly_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double mean, double std);
+POLY_API PolyTensor *poly_randperm(PolyContext *ctx, int64_t n);
+/* Initialisers, tinygrad's definitions: fan_in is the product of all sizes but the first. */
+POLY_API PolyTensor *poly_scaled_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_glorot_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_glorot_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
+POLY_API PolyTensor *poly_kaiming_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a);
+POLY_API PolyTensor *poly_kaiming_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a);
+/* Draws n class indices (int32) a row from weights [rows, classes] or [classes]. */
+POLY_API PolyTensor *poly_multinomial(PolyTensor *weights, int64_t n, bool replacement);
+
+/* ---- elementwise ---- */
+
+/* Binary operations broadcast (sizes of 1 stretch, missing leading axes are added) and promote dtypes. */
+typedef enum PolyBinaryOp {
+  POLY_ADD, POLY_SUB, POLY_MUL, POLY_DIV, POLY_FLOORDIV, POLY_TRUNCDIV, POLY_MOD, POLY_FMOD, POLY_POW, POLY_MAXIMUM, POLY_MINIMUM,
+  POLY_LT, POLY_LE, POLY_GT, POLY_GE, POLY_EQ, POLY_NE, POLY_AND, POLY_OR, POLY_XOR, POLY_SHL, POLY_SHR,
+  POLY_BINARY_COUNT
+} PolyBinaryOp;
+POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
+/* With a number: it takes the tensor's dtype where that can hold its kind (a float with an int tensor gives float32).
+ * kind 'b', 'i' (value in i) or 'f' (value in f); reversed: the number is the left side. */
+POLY_API PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed);
+POLY_API PolyTensor *poly_add(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_sub(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_mul(PolyTensor *a, PolyTensor *b);
+/* True division: integers become float32. */
+POLY_API PolyTensor *poly_div(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_pow(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_maximum(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_minimum(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_lt(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_eq(PolyTensor *a, PolyTensor *b);
+/* a + value and a * value: short forms of poly_binary_scalar. */
+POLY_API PolyTensor *poly_add_scalar(PolyTensor *a, double value);
+POLY_API PolyTensor *poly_mul_scalar(PolyTensor *a, double value);
+/* cond ? a : b, all three broadcast. */
+POLY_API PolyTensor *poly_where(PolyTensor *cond, PolyTensor *a, PolyTensor *b);
+/* Limits; pass -INFINITY or INFINITY for an open side. */
+POLY_API PolyTensor *poly_clamp(PolyTensor *x, double low, double high);
+POLY_API PolyTensor *poly_lerp(PolyTensor *a, PolyTensor *b, PolyTensor *weight);
+POLY_API PolyTensor *poly_isclose(PolyTensor *a, PolyTensor *b, double rtol, double atol, bool equal_nan);
+
+/* Unary functions. Integers become float32 where the result is not an integer. */
+typedef enum PolyUnaryOp {
+  POLY_NEG, POLY_LOGICAL_NOT, POLY_BITWISE_NOT, POLY_ABS, POLY_SIGN, POLY_SQUARE, POLY_SQRT, POLY_RSQRT, POLY_RECIPROCAL,
+  POLY_EXP, POLY_EXP2, POLY_EXPM1, POLY_LOG, POLY_LOG2, POLY_LOG10, POLY_LOG1P, POLY_SIN, POLY_COS, POLY_TAN, POLY_ASIN, POLY_ACOS, POLY_ATAN,
+  POLY_SINH, POLY_COSH, POLY_TANH, POLY_ASINH, POLY_ACOSH, POLY_ATANH, POLY_ERF, POLY_CEIL, POLY_FLOOR, POLY_ROUND, POLY_TRUNC,
+  POLY_ISNAN, POLY_ISINF, POLY_ISFINITE, POLY_RELU, POLY_RELU6, POLY_SIGMOID, POLY_LOGSIGMOID, POLY_HARDSIGMOID, POLY_HARDSWISH,
+  POLY_GELU, POLY_QUICK_GELU, POLY_SILU, POLY_MISH, POLY_SELU, POLY_SOFTSIGN,
+  POLY_UNARY_COUNT
+} PolyUnaryOp;
+POLY_API PolyTensor *poly_unary(PolyUnaryOp op, PolyTensor *x);
+POLY_API PolyTensor *poly_neg(PolyTensor *x);
+POLY_API PolyTensor *poly_abs(PolyTensor *x);
+POLY_API PolyTensor *poly_square(PolyTensor *x);
+POLY_API PolyTensor *poly_sqrt(PolyTensor *x);
+POLY_API PolyTensor *poly_exp(PolyTensor *x);
+POLY_API PolyTensor *poly_log(PolyTensor *x);
+POLY_API PolyTensor *poly_tanh(PolyTensor *x);
+POLY_API PolyTensor *poly_sigmoid(PolyTensor *x);
+POLY_API PolyTensor *poly_relu(PolyTensor *x);
+POLY_API PolyTensor *poly_gelu(PolyTensor *x);
+/* Activations with a parameter. */
+POLY_API PolyTensor *poly_leaky_relu(PolyTensor *x, double slope);
+POLY_API PolyTensor *poly_elu(PolyTensor *x, double alpha);
+POLY_API PolyTensor *poly_celu(PolyTensor *x, double alpha);
+POLY_API PolyTensor *poly_hardtanh(PolyTensor *x, double low, double high);
+POLY_API PolyTensor *poly_softplus(PolyTensor *x, double beta);
+/* Conversion; float to integer truncates towards zero, anything to bool is x != 0. */
+POLY_API PolyTensor *poly_cast(PolyTensor *x, PolyDType dtype);
+POLY_API PolyTensor *poly_bitcast(PolyTensor *x, PolyDType dtype);
+
+/* ---- reductions: over naxis axes (naxis 0 with axes NULL: all) ---- */
+
+POLY_API PolyTensor *poly_sum(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+/* The same, accumulated and returned in dtype. */
+POLY_API PolyTensor *poly_sum_dtype(PolyTensor *x, int naxis, const int *axes, bool keepdim, PolyDType dtype);
+POLY_API PolyTensor *poly_prod(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+POLY_API PolyTensor *poly_max(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+POLY_API PolyTensor *poly_min(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+POLY_API PolyTensor *poly_mean(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+POLY_API PolyTensor *poly_var(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
+POLY_API PolyTensor *poly_std(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
+POLY_API PolyTensor *poly_any(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+POLY_API PolyTensor *poly_all(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+POLY_API PolyTensor *poly_logsumexp(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+/* Index of the first largest / smallest (int32) along axis; POLY_ALL_AXES: of the flattened tensor. */
+#define POLY_ALL_AXES 1000
+POLY_API PolyTensor *poly_argmax(PolyTensor *x, int axis, bool keepdim);
+POLY_API PolyTensor *poly_argmin(PolyTensor *x, int axis, bool keepdim);
+POLY_API PolyTensor *poly_softmax(PolyTensor *x, int axis);
+POLY_API PolyTensor *poly_log_softmax(PolyTensor *x, int axis);
+/* Running sum, product, maximum, log-sum-exp along axis. O(n). */
+POLY_API PolyTensor *poly_cumsum(PolyTensor *x, int axis);
+POLY_API PolyTensor *poly_cumprod(PolyTensor *x, int axis);
+POLY_API PolyTensor *poly_cummax(PolyTensor *x, int axis);
+POLY_API PolyTensor *poly_cummin(PolyTensor *x, int axis);
+POLY_API PolyTensor *poly_logcumsumexp(PolyTensor *x, int axis);
+
+/* ---- movement ---- */
+
+POLY_API PolyTensor *poly_reshape(PolyTensor *x, int ndim, const int64_t *shape); /* one size may be -1 */
+POLY_API PolyTensor *poly_permute(PolyTensor *x, int ndim, const int *order);
+POLY_API PolyTensor *poly_transpose(PolyTensor *x, int a, int b);
+POLY_API PolyTensor *poly_expand(PolyTensor *x, int ndim, const int64_t *shape); /* -1 keeps a size */
+/* begin/end or before/after for each axis, 2*ndim numbers. */
+POLY_API PolyTensor *poly_shrink(PolyTensor *x, const int64_t *ranges);
+typedef enum PolyPadMode { POLY_PAD_CONSTANT, POLY_PAD_REFLECT, POLY_PAD_REPLICATE, POLY_PAD_CIRCULAR } PolyPadMode;
+POLY_API PolyTensor *poly_pad(PolyTensor *x, const int64_t *padding, PolyPadMode mode, double value); /* negative padding crops */
+POLY_API PolyTensor *poly_flip(PolyTensor *x, int naxis, const int *axes);
+POLY_API PolyTensor *poly_squeeze(PolyTensor *x, int axis); /* POLY_ALL_AXES: every axis of size 1 */
+POLY_API PolyTensor *poly_unsqueeze(PolyTensor *x, int axis);
+POLY_API PolyTensor *poly_flatten(PolyTensor *x, int first, int last);
+POLY_API PolyTensor *poly_unflatten(PolyTensor *x, int axis, int n, const int64_t *sizes);
+POLY_API PolyTensor *poly_repeat(PolyTensor *x, int n, const int64_t *repeats);
+POLY_API PolyTensor *poly_repeat_interleave(PolyTensor *x, int64_t repeats, int axis);
+POLY_API PolyTensor *poly_roll(PolyTensor *x, int naxis, const int64_t *shifts, const int *axes);
+POLY_API PolyTensor *poly_cat(PolyTensor *const *t, int n, int axis);
+POLY_API PolyTensor *poly_stack(PolyTensor *const *t, int n, int axis);
+/* Splits into n parts of the given sizes; out gets n new handles. */
+POLY_API PolyStatus poly_split(PolyTensor *x, int n, const int64_t *sizes, int axis, PolyTensor **out);
+/* At most n parts of equal size but the last; returns how many, -1 on error. */
+POLY_API int poly_chunk(PolyTensor *x, int n, int axis, PolyTensor **out);
+POLY_API PolyTensor *poly_tril(PolyTensor *x, int diagonal);
+POLY_API PolyTensor *poly_triu(PolyTensor *x, int diagonal);
+POLY_API PolyTensor *poly_diag(PolyTensor *x);     /* vector to diagonal matrix */
+POLY_API PolyTensor *poly_diagonal(PolyTensor *x); /* diagonal of the last two axes (must be square) */
+/* Windows of `size` every `step` along axis, as a new last axis. */
+POLY_API PolyTensor *poly_unfold(PolyTensor *x, int axis, int64_t size, int64_t step);
+/* n vectors to n grids; indexing 'i' (ij) or 'x' (xy). */
+POLY_API PolyStatus poly_meshgrid(PolyTensor *const *t, int n, char indexing, PolyTensor **out);
+/* Integer tensor to int32 0/1 with a new last axis of `classes`; -1: largest value + 1, which realizes. */
+POLY_API PolyTensor *poly_one_hot(PolyTensor *x, int64_t classes);
+
+/* ---- indexing ---- */
+
+/* One entry of an index expression. kind: 'i' integer (start), 's' slice (start, stop, step, with has_* flags), 'n' new axis,
+ * '.' ellipsis, 't' tensor (integer or bool). */
+typedef struct PolyIndex {
+  char kind;
+  bool has_start, has_stop;
+  int64_t start, stop, step;
+  PolyTensor *tensor;
+} PolyIndex;
+/* x[...] with numpy's rules. A bool tensor realizes to know its count. */
+POLY_API PolyTensor *poly_getitem(PolyTensor *x, int n, const PolyIndex *index);
+/* x[...] = value, broadcast. Changes x. */
+POLY_API PolyStatus poly_setitem(PolyTensor *x, int n, const PolyIndex *index, PolyTensor *value);
+/* out[i][j][k] = x[index[i][j][k]][j][k] for axis 0, and so on; O(size of index). */
+POLY_API PolyTensor *poly_gather(PolyTensor *x, int axis, PolyTensor *index);
+/* Rows of x along axis; O(size of result). */
+POLY_API PolyTensor *poly_index_select(PolyTensor *x, int axis, PolyTensor *index);
+/* x with src written (the last write wins) or combined at index. reduce: NULL, "sum", "prod", "mean", "amax", "amin". O(x + index). */
+POLY_API PolyTensor *poly_scatter(PolyTensor *x, int axis, PolyTensor *index, PolyTensor *src);
+POLY_API PolyTensor *poly_scatter_reduce(PolyTensor *x, int axis, PolyTensor *index, PolyTensor *src, const char *reduce, bool include_self);
+/* x with rows of src added at index along axis. O(x + src). */
+POLY_API PolyTensor *poly_index_add(PolyTensor *x, int axis, PolyTensor *index, PolyTensor *src);
+/* Sorted values and their places (int32), stable. Either out may be NULL. O(n log n). */
+POLY_API PolyStatus poly_sort(PolyTensor *x, int axis, bool descending, PolyTensor **values, PolyTensor **indices);
+POLY_API PolyTensor *poly_argsort(PolyTensor *x, int axis, bool descending);
+POLY_API PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sorted, PolyTensor **values, PolyTensor **indices);
+/* These realize, because their size depends on values. nonzero gives [count, ndim] int32. */
+POLY_API PolyTensor *poly_masked_select(PolyTensor *x, PolyTensor *mask);
+POLY_API PolyTensor *poly_nonzero(PolyTensor *x);
+POLY_API PolyTensor *poly_masked_fill(PolyTensor *x, PolyTensor *mask, double value);
+
+/* ---- memory ---- */
+
+POLY_API PolyTensor *poly_contiguous(PolyTensor *x);
+POLY_API PolyTensor *poly_clone(PolyTensor *x);
+POLY_API PolyTensor *poly_detach(PolyTensor *x);
+/* Makes t hold value from now on, in t's own memory where it has some. Shape must agree; dtype is converted. Lazy. */
+POLY_API PolyStatus poly_assign(PolyTensor *t, PolyTensor *value);
+/* Points t at the same value as other (no copy). */
+POLY_API PolyStatus poly_replace(PolyTensor *t, PolyTensor *other);
+
+/* ---- linear algebra ---- */
+
+/* numpy's matmul: vectors, matrices, broadcast batches. O(M*N*K). */
+POLY_API PolyTensor *poly_matmul(PolyTensor *a, PolyTensor *b);
+POLY_API PolyTensor *poly_einsum(PolyContext *ctx, const char *formula, PolyTensor *const *t, int n);
+/* x @ weight.T + bias, weight [out, in]; bias may be NULL. */
+POLY_API PolyTensor *poly_linear(PolyTensor *x, PolyTensor *weight, PolyTensor *bias);
+/* Convolution of x [batch, in, spatial...] with weight [out, in/groups, kernel...]; arrays have one entry a spatial axis, and
+ * padding two (before, after). bias may be NULL. */
+POLY_API PolyTensor *poly_conv(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding);
+POLY_API PolyTensor *poly_conv_transpose(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, const int64_t *output_padding);
+POLY_API PolyTensor *poly_max_pool(PolyTensor *x, int nspatial, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, bool ceil_mode);
+POLY_API PolyTensor *poly_avg_pool(PolyTensor *x, int nspatial, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, bool ceil_mode, bool count_include_pad);
+/* softmax(q k^T / sqrt(d) + mask) v; mask bool or float, or NULL. */
+POLY_API PolyTensor *poly_attention(PolyTensor *q, PolyTensor *k, PolyTensor *v, PolyTensor *mask, bool causal, double dropout);
+/* Normalise over the last naxis axes; no scale or shift. */
+POLY_API PolyTensor *poly_layernorm(PolyTensor *x, int naxis, double eps);
+POLY_API PolyTensor *poly_rmsnorm(PolyTensor *x, double eps);
+POLY_API PolyTensor *poly_groupnorm(PolyTensor *x, int groups, double eps);
+/* (x - mean) * invstd * weight + bias, each [channels] along axis; weight and bias may be NULL. */
+POLY_API PolyTensor *poly_batchnorm(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean, PolyTensor *invstd, int axis);
+/* Zeroes with probability p and scales the rest by 1/(1-p) while the context is training; else x. */
+POLY_API PolyTensor *poly_dropout(PolyTensor *x, double p);
+
+/* ---- losses; reduction: 'm' mean, 's' sum, 'n' none ---- */
+
+/* target: class indices (integers) or probabilities of x's shape; classes on axis 1 (axis 0 of a vector, last of a matrix). */
+POLY_API PolyTensor *poly_cross_entropy(PolyTensor *x, PolyTensor *target, double label_smoothing, int64_t ignore_index, char reduction);
+/* x: log-probabilities; weight [classes] may be NULL. */
+POLY_API PolyTensor *poly_nll_loss(PolyTensor *x, PolyTensor *target, PolyTensor *weight, int64_t ignore_index, char reduction);
+POLY_API PolyTensor *poly_binary_cross_entropy(PolyTensor *x, PolyTensor *target, char reduction);
+POLY_API PolyTensor *poly_binary_cross_entropy_logits(PolyTensor *x, PolyTensor *target, PolyTensor *pos_weight, char reduction);
+POLY_API PolyTensor *poly_mse_loss(PolyTensor *x, PolyTensor *target, char reduction);
+POLY_API PolyTensor *poly_l1_loss(PolyTensor *x, PolyTensor *target, char reduction);
+POLY_API PolyTensor *poly_huber_loss(PolyTensor *x, PolyTensor *target, double delta, char reduction);
+
+/* ---- gradients ---- */
+
+/* Marks t as a leaf whose gradient poly_backward accumulates. Floating point only. */
+POLY_API PolyStatus poly_set_requires_grad(PolyTensor *t, bool on);
+/* Leaf with the mark, or computed from one. */
+POLY_API bool poly_requires_grad(PolyTensor *t);
+/* d(root)/d(targets): n new handles into out. root must have one element unless gradient (same shape) is given. A target that
+ * root does not depend on gets zeros. Lazy, differentiable again. O(nodes). */
+POLY_API PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out);
+/* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on. */
+POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
+/* The accumulated gradient as a new handle; NULL without error if there is none. */
+POLY_API PolyTensor *poly_get_grad(PolyTensor *t);
+POLY_API PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad); /* NULL clears */
+
+/* ---- optimizers ---- */
+
+typedef struct PolyOptim PolyOptim;
+POLY_API PolyOptim *poly_sgd(PolyTensor *const *params, int n, double lr, double momentum, double weight_decay, bool nesterov);
+POLY_API PolyOptim *poly_adam(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
+POLY_API PolyOptim *poly_adamw(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
+POLY_API PolyOptim *poly_rmsprop(PolyTensor *const *params, int n, double lr, double alpha, double eps, double weight_decay, double momentum);
+POLY_API PolyOptim *poly_lamb(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
+POLY_API void poly_optim_free(PolyOptim *o);
+POLY_API void poly_optim_zero_grad(PolyOptim *o);
+/* Updates the parameters that have gradients; realizes. poly_optim_schedule leaves the updates lazy. */
+POLY_API PolyStatus poly_optim_step(PolyOptim *o);
+POLY_API PolyStatus poly_optim_schedule(PolyOptim *o);
+POLY_API PolyStatus poly_optim_set_lr(PolyOptim *o, double lr);
+POLY_API double poly_optim_lr(const PolyOptim *o);
+/* The state tensors (moments, step count), borrowed; returns how many; out may be NULL. */
+POLY_API int poly_optim_state(PolyOptim *o, PolyTensor **out, int max);
+
+/* ---- compiled steps: trace once, run many times ---- */
+
+typedef struct PolyStep PolyStep;
+/* Compiles what is needed to compute `outputs` and all lazily assigned tensors in `state`, as a function of `inputs` (realized
+ * tensors). Running replays the same kernels on new inputs. */
+POLY_API PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const *outputs, int noutput, PolyTensor *const *state, int nstate);
+/* Runs; inputs replace those given to poly_step_new: same dtype, same shape but for symbolic sizes. NULL: the same inputs. */
+POLY_API PolyStatus poly_step_run(PolyStep *s, PolyTensor *const *inputs, int ninput);
+/* The k-th output of the last run, as a new handle on memory that the next run overwrites. */
+POLY_API PolyTensor *poly_step_output(PolyStep *s, int k);
+POLY_API int poly_step_kernels(const PolyStep *s);
+POLY_API int poly_step_intermediates(const PolyStep *s);
+POLY_API void poly_step_free(PolyStep *s);
+
+/* ---- files ---- */
+
+/* safetensors. Names and tensors in the same order. Saving writes a temporary file and renames it. */
+POLY_API PolyStatus poly_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n);
+typedef struct PolyStateFile PolyStateFile;
+POLY_API PolyStateFile *poly_safe_open(PolyContext *ctx, const char *path);
+POLY_API int poly_safe_count(const PolyStateFile *f);
+POLY_API const char *poly_safe_name(const PolyStateFile *f, int k);
+POLY_API PolyTensor *poly_safe_get(PolyStateFile *f, int k); /* a copy of the tensor's data */
+POLY_API void poly_safe_close(PolyStateFile *f);
+
+/* ---- looking inside ---- */
+
+typedef struct PolyKernelStat {
+  const char *name;
+  const char *device;
+  int64_t count;
+  double ms;
+  int64_t bytes, flops; /* of all runs */
+} PolyKernelStat;
+typedef struct PolyStoredStat {
+  int ndim;
+  int64_t shape[16];
+  PolyDType dtype;
+  int64_t bytes;
+  const char *why;
+} PolyStoredStat;
+/* Between begin and end every plan that runs is recorded; the results stay until the next begin. */
+POLY_API PolyStatus poly_profile_begin(PolyContext *ctx);
+POLY_API PolyStatus poly_profile_end(PolyContext *ctx);
+POLY_API int poly_profile_kernels(const PolyContext *ctx);
+POLY_API PolyStatus poly_profile_kernel(const PolyContext *ctx, int k, PolyKernelStat *out);
+POLY_API int poly_profile_stored(const PolyContext *ctx);
+POLY_API PolyStatus poly_profile_stored_at(const PolyContext *ctx, int k, PolyStoredStat *out);
+POLY_API int64_t poly_profile_peak_bytes(const PolyContext *ctx);
+/* The generated source of the plan that computes t; the UOps of t; the plan in words. Free with poly_text_free. */
+POLY_API char *poly_source(PolyTensor *t);
+POLY_API char *poly_dump(PolyTensor *t);
+POLY_API char *poly_explain(PolyTensor *t);
+POLY_API void poly_text_free(PolyContext *ctx, char *text);
+/* Counters since the context began: kernels compiled, plans built, plans found in the cache. */
+POLY_API int64_t poly_compilations(const PolyContext *ctx);
+POLY_API int64_t poly_plans_built(const PolyContext *ctx);
+POLY_API int64_t poly_plans_reused(const PolyContext *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,303 @@
+"""What the files of the Tensor class share: handles in and out of the C core, conversion of arguments.
+
+A Tensor is a handle `_h` (an address) and its graph `_g`. Every method is a call that gives a new handle, wrapped by `wrap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _signatures as sig
+from ._ffi import C, Release, handle_array, int64_array, int_array
+from .dtypes import DType, dtypes, to_dtype
+from .graph import Graph, current
+from .symbolic import Dim, Variable, dim_code
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+else:
+    Tensor = None  # set by tensor.py
+
+_new = object.__new__
+_unary, _binary, _binary_scalar = C.poly_unary, C.poly_binary, C.poly_binary_scalar
+
+
+def wrap(g: Graph, h: int | None) -> Tensor:
+    """A Tensor that owns handle h; raises the core's error if there is none."""
+    if h is None:
+        g.fail()
+    t = _new(Tensor)
+    t._h = h
+    t._g = g
+    return t
+
+
+# ---- arguments ----
+
+
+def argfix(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """f(1, 2) and f((1, 2)) are the same."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        return tuple(args[0])
+    return args
+
+
+def sizes(g: Graph, values: Iterable[Any]) -> Any:
+    """Sizes as a C array; they may be symbolic."""
+    return int64_array([v if v.__class__ is int else dim_code(v, g) for v in values])
+
+
+def axes(axis: Any) -> tuple[int, Any]:
+    """Number and C array of the axes of a reduction; (0, None) means all."""
+    if axis is None:
+        return 0, None
+    if axis.__class__ is int:
+        return 1, int_array((axis,))
+    values = tuple(axis) if isinstance(axis, (tuple, list)) else (axis.__index__(),)
+    return len(values), int_array(values)
+
+
+def make_tuple(x: Any, n: int) -> tuple[Any, ...]:
+    """n numbers out of one number or n of them."""
+    if isinstance(x, (tuple, list)):
+        if len(x) != n:
+            raise ValueError(f"{n} numbers are needed, got {tuple(x)}")
+        return tuple(x)
+    return (x,) * n
+
+
+def handles(tensors: Iterable[Any]) -> Any:
+    return handle_array([t._h for t in tensors])
+
+
+def reduction_code(name: str) -> bytes:
+    try:
+        return {"mean": b"m", "sum": b"s", "none": b"n"}[name]
+    except KeyError:
+        raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {name!r}") from None
+
+
+# ---- values of other kinds ----
+
+
+def scalar_kind(x: Any) -> Any:
+    """A Python number out of one of Python's or numpy's; None if x is none."""
+    if isinstance(x, (bool, int, float)):
+        return x
+    if isinstance(x, np.generic) and x.dtype.kind in "biuf":
+        return x.item()
+    return None
+
+
+def same_graph(a: Any, b: Any) -> None:
+    if a._g is not b._g:
+        raise RuntimeError(
+            "tensors of two graphs cannot be mixed: one was made inside another with_autograd_graph() or thread; "
+            "pass its values with .numpy()"
+        )
+
+
+def operand(like: Any, x: Any, dtype: DType | None = None) -> Tensor:
+    """x as a tensor of like's graph; numbers take like's dtype where that can hold them."""
+    if isinstance(x, Tensor):
+        same_graph(like, x)
+        return x
+    number = scalar_kind(x)
+    if number is not None:
+        return scalar(like._g, number, dtype or number_dtype(like.dtype, number))
+    if isinstance(x, (np.ndarray, list, tuple)):
+        return from_values(like._g, x, dtype)
+    raise TypeError(f"a tensor or a number is needed, not {type(x).__name__}")
+
+
+def number_dtype(d: DType, number: Any) -> DType:
+    """The dtype of a number that meets a tensor of dtype d."""
+    if number.__class__ is bool or d.kind == "f":
+        return d
+    if isinstance(number, int):
+        return dtypes.default_int if d.kind == "b" else d
+    return dtypes.default_float
+
+
+def scalar(g: Graph, number: Any, d: DType) -> Tensor:
+    """A tensor without axes."""
+    if isinstance(number, int) and d.kind != "f":
+        return wrap(g, C.poly_full_int(g.ptr, d.code, 0, None, number))
+    return wrap(g, C.poly_scalar(g.ptr, d.code, float(number)))
+
+
+_borrowed: dict[int, Any] = {}  # numpy arrays whose memory tensors use, by a number of ours
+
+
+@Release
+def _release(key: Any, pop: Any = _borrowed.pop) -> None:
+    pop(key, None)
+
+
+_key = 0
+
+
+def from_numpy(g: Graph, a: np.ndarray, copy: bool = False) -> Tensor:
+    """A tensor on the array's own memory where that is possible, else on a copy."""
+    global _key
+    d = to_dtype(a.dtype)
+    shape = int64_array(a.shape)
+    flags = a.flags
+    if copy or not (flags.c_contiguous and flags.aligned and flags.writeable and a.dtype.isnative):
+        a = np.array(a, dtype=d.np, order="C")
+    if a.size == 0:
+        return wrap(g, C.poly_from_data(g.ptr, a.ctypes.data, d.code, a.ndim, shape))
+    _key += 1
+    _borrowed[_key] = a
+    h = C.poly_from_borrowed(g.ptr, a.ctypes.data, d.code, a.ndim, shape, _release, _key)
+    if h is None:
+        _borrowed.pop(_key, None)
+    return wrap(g, h)
+
+
+def _contains_tensor(x: Any) -> bool:
+    return any(isinstance(v, Tensor) or (isinstance(v, (list, tuple)) and _contains_tensor(v)) for v in x)
+
+
+def from_values(g: Graph, data: Any, dtype: DType | None = None) -> Tensor:
+    """A tensor out of a number, a nested list, bytes or an array."""
+    if isinstance(data, np.ndarray):
+        if dtype is None or dtype.np == data.dtype:
+            return from_numpy(g, data)
+        return wrap(g, C.poly_cast(from_numpy(g, data, copy=True)._h, dtype.code))
+    if isinstance(data, (list, tuple)):
+        if _contains_tensor(data):
+            parts = [v if isinstance(v, Tensor) else from_values(g, v) for v in data]
+            t = wrap(g, C.poly_stack(handles(parts), len(parts), 0))
+            return t if dtype is None else wrap(g, C.poly_cast(t._h, dtype.code))
+        d = dtype or _list_dtype(data)
+        try:
+            a = np.array(data, dtype=d.np or np.float32)
+        except ValueError:
+            raise ValueError("the rows of a nested list must have the same length") from None
+        t = from_numpy(g, a)
+        return t if d.np is not None else wrap(g, C.poly_cast(t._h, d.code))
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        a = np.frombuffer(data, dtype=(dtype or dtypes.uint8).np)
+        return from_numpy(g, a, copy=True)
+    if isinstance(data, np.generic):
+        return scalar(g, data.item(), dtype or to_dtype(data.dtype))
+    number = scalar_kind(data)
+    if number is None:
+        raise TypeError(f"a tensor cannot be made out of a {type(data).__name__}")
+    return scalar(g, number, dtype or dtypes.from_py(number))
+
+
+def _list_dtype(data: Any) -> DType:
+    """Bools give bool, whole numbers int32, anything with a float float32; numpy's own types stay."""
+    a = np.array(data)
+    if a.dtype.kind == "O":
+        raise ValueError("the rows of a nested list must have the same length and hold numbers")
+    flat = data
+    while isinstance(flat, (list, tuple)) and flat:
+        flat = flat[0]
+    if isinstance(flat, (np.ndarray, np.generic)):
+        return to_dtype(a.dtype)
+    if a.size == 0 or a.dtype.kind == "f":
+        return dtypes.default_float
+    return dtypes.bool if a.dtype.kind == "b" else dtypes.default_int
+
+
+# ---- calls ----
+
+
+def unary(op: int, x: Any) -> Tensor:
+    h = _unary(op, x._h)
+    if h is None:
+        x._g.fail()
+    t = _new(Tensor)
+    t._h = h
+    t._g = x._g
+    return t
+
+
+def binary(op: int, a: Any, b: Any) -> Tensor:
+    """a OP b where a is a tensor and b a tensor, a number or an array."""
+    g = a._g
+    if b.__class__ is Tensor:
+        if b._g is not g:
+            same_graph(a, b)
+        h = _binary(op, a._h, b._h)
+    elif b.__class__ is float:
+        h = _binary_scalar(op, a._h, b"f", 0, b, False)
+    elif b.__class__ is int:
+        h = _binary_scalar(op, a._h, b"i", b, 0.0, False)
+    else:
+        return binary_other(op, a, b, False)
+    if h is None:
+        g.fail()
+    t = _new(Tensor)
+    t._h = h
+    t._g = g
+    return t
+
+
+def binary_other(op: int, a: Any, b: Any, reverse: bool) -> Tensor:
+    """The rarer cases of binary: other kinds of numbers, arrays, subclasses, the number on the left."""
+    number = scalar_kind(b)
+    if number is not None:
+        if number.__class__ is bool:
+            h = _binary_scalar(op, a._h, b"b", int(number), 0.0, reverse)
+        elif isinstance(number, int):
+            h = _binary_scalar(op, a._h, b"i", number, 0.0, reverse)
+        else:
+            h = _binary_scalar(op, a._h, b"f", 0, number, reverse)
+        return wrap(a._g, h)
+    other = operand(a, b)
+    return wrap(a._g, _binary(op, other._h, a._h) if reverse else _binary(op, a._h, other._h))
+
+
+def operator(op: int) -> Any:
+    """The function behind `a + b`; NotImplemented for what is neither tensor, number nor array."""
+
+    def method(self: Any, other: Any) -> Any:
+        g = self._g
+        if other.__class__ is Tensor:
+            if other._g is not g:
+                same_graph(self, other)
+            h = _binary(op, self._h, other._h)
+            if h is None:
+                g.fail()
+            t = _new(Tensor)
+            t._h = h
+            t._g = g
+            return t
+        return binary(op, self, other) if accepted(other) else NotImplemented
+
+    return method
+
+
+def reflected(op: int) -> Any:
+    """The function behind `2 + a`."""
+
+    def method(self: Any, other: Any) -> Any:
+        return binary_other(op, self, other, True) if accepted(other) else NotImplemented
+
+    return method
+
+
+def in_place(op: int) -> Any:
+    """The function behind `a += b`: a's own memory gets the result."""
+
+    def method(self: Any, other: Any) -> Any:
+        return self.assign(binary(op, self, other)) if accepted(other) else NotImplemented
+
+    return method
+
+
+def accepted(x: Any) -> bool:
+    return isinstance(x, (Tensor, int, float, np.ndarray, np.generic, list, tuple))
+
+
+__all__ = [
+    "C", "Dim", "DType", "Graph", "Tensor", "Variable", "argfix", "axes", "binary", "current", "dtypes", "handles",
+    "make_tuple", "operand", "reduction_code", "same_graph", "sig", "sizes", "to_dtype", "unary", "wrap",
+]  # fmt: skip

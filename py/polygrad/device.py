@@ -1,0 +1,43 @@
+"""Devices: `Device.DEFAULT` names the one that kernels run on."""
+
+from __future__ import annotations
+
+from . import graph as _graph
+from .graph import Graph, current
+
+
+class _Device:
+    """`Device.DEFAULT` is the device of the current graph; setting it also sets that of graphs made later.
+
+    >>> from polygrad import Device
+    >>> Device.DEFAULT in ("CPU", "INTERP")
+    True
+    """
+
+    @property
+    def DEFAULT(self) -> str:
+        return current().device
+
+    @DEFAULT.setter
+    def DEFAULT(self, name: str) -> None:
+        current().device = name
+        _graph.default_device = name.upper()
+
+    @staticmethod
+    def canonicalize(name: str | None) -> str:
+        """Upper case, "CPU:0" to "CPU"."""
+        return current().device if name is None else name.upper().split(":")[0]
+
+    def __getitem__(self, name: str) -> str:
+        return self.canonicalize(name)
+
+
+Device = _Device()
+HOST = ("CPU", "INTERP")  # they share memory
+
+
+def check_device(g: Graph, name: str) -> None:
+    """A graph computes on one device: naming another is an error, but for the two that share the host's memory."""
+    name = Device.canonicalize(name)
+    if name != g.device and not (name in HOST and g.device in HOST):
+        raise RuntimeError(f"this graph runs on {g.device}, not on {name}: set Device.DEFAULT = {name!r} first")

@@ -1,0 +1,187 @@
+"""Element types: `dtypes.float32` and friends, with tinygrad's names."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any, ClassVar, Union
+
+import numpy as np
+
+from . import _signatures as sig
+from ._ffi import C
+
+DTypeLike = Union["DType", str, np.dtype, type]
+
+
+class DType:
+    """An element type. Prints as `dtypes.float`; compares equal to its names ('float32', 'float') as well."""
+
+    __slots__ = ("code", "name", "alias", "itemsize", "np", "fmt", "kind", "priority")
+
+    def __init__(self, code: int, name: str, alias: str, itemsize: int, fmt: str | None, kind: str):
+        self.code, self.name, self.alias, self.itemsize, self.fmt, self.kind = code, name, alias, itemsize, fmt, kind
+        self.np = np.dtype(name) if fmt else None  # None: numpy has no such type
+        self.priority = code
+
+    @property
+    def bitsize(self) -> int:
+        return 1 if self.kind == "b" else 8 * self.itemsize
+
+    @property
+    def min(self) -> Any:
+        """Smallest value."""
+        return False if self.kind == "b" else -math.inf if self.kind == "f" else int(np.iinfo(self.np).min)
+
+    @property
+    def max(self) -> Any:
+        """Largest value."""
+        return True if self.kind == "b" else math.inf if self.kind == "f" else int(np.iinfo(self.np).max)
+
+    def __repr__(self) -> str:
+        return f"dtypes.{self.alias}"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return other in (self.name, self.alias, repr(self))
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __lt__(self, other: DType) -> bool:
+        return self.code < other.code
+
+    def __reduce__(self) -> Any:
+        return to_dtype, (self.name,)
+
+
+def _make(name: str, alias: str, itemsize: int, fmt: str | None, kind: str) -> DType:
+    return DType(getattr(sig, f"POLY_{name.upper()}"), name, alias, itemsize, fmt, kind)
+
+
+class _DTypesMeta(type):
+    """Lets `dtypes.default_float = dtypes.float64` check what it is given."""
+
+    def __setattr__(cls, key: str, value: Any) -> None:
+        if key not in ("default_float", "default_int"):
+            raise AttributeError(f"dtypes.{key} cannot be set")
+        super().__setattr__(key, to_dtype(value))
+
+
+class dtypes(metaclass=_DTypesMeta):
+    """The element types.
+
+    >>> from polygrad import Tensor, dtypes
+    >>> Tensor([1.0, 2.0]).dtype
+    dtypes.float
+    >>> Tensor([1.0, 2.0]).dtype == 'float32'
+    True
+    >>> Tensor([1, 2]).cast(dtypes.int8).dtype
+    dtypes.char
+    """
+
+    bool: ClassVar[DType] = _make("bool", "bool", 1, "?", "b")
+    int8: ClassVar[DType] = _make("int8", "char", 1, "b", "i")
+    uint8: ClassVar[DType] = _make("uint8", "uchar", 1, "B", "u")
+    int16: ClassVar[DType] = _make("int16", "short", 2, "h", "i")
+    uint16: ClassVar[DType] = _make("uint16", "ushort", 2, "H", "u")
+    int32: ClassVar[DType] = _make("int32", "int", 4, "i", "i")
+    uint32: ClassVar[DType] = _make("uint32", "uint", 4, "I", "u")
+    int64: ClassVar[DType] = _make("int64", "long", 8, "q", "i")
+    uint64: ClassVar[DType] = _make("uint64", "ulong", 8, "Q", "u")
+    float16: ClassVar[DType] = _make("float16", "half", 2, "e", "f")
+    bfloat16: ClassVar[DType] = _make("bfloat16", "bfloat16", 2, None, "f")
+    float32: ClassVar[DType] = _make("float32", "float", 4, "f", "f")
+    float64: ClassVar[DType] = _make("float64", "double", 8, "d", "f")
+
+    char, uchar, short, ushort, int, uint, long, ulong = int8, uint8, int16, uint16, int32, uint32, int64, uint64
+    half, float, double = float16, float32, float64
+
+    default_float: ClassVar[DType] = float32
+    default_int: ClassVar[DType] = int32
+
+    floats = (float16, bfloat16, float32, float64)
+    uints = (uint8, uint16, uint32, uint64)
+    sints = (int8, int16, int32, int64)
+    ints = uints + sints
+    all = (bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64)
+
+    @staticmethod
+    def is_float(d: DType) -> bool:  # type: ignore[valid-type]
+        return d.kind == "f"
+
+    @staticmethod
+    def is_int(d: DType) -> bool:  # type: ignore[valid-type]
+        return d.kind in "iu"
+
+    @staticmethod
+    def is_unsigned(d: DType) -> bool:  # type: ignore[valid-type]
+        return d.kind == "u"
+
+    @staticmethod
+    def is_bool(d: DType) -> bool:  # type: ignore[valid-type]
+        return d.kind == "b"
+
+    @staticmethod
+    def min(d: DType) -> Any:
+        return d.min
+
+    @staticmethod
+    def max(d: DType) -> Any:
+        return d.max
+
+    @staticmethod
+    def finfo(d: DType) -> tuple[Any, Any]:
+        """Bits of the exponent and of the mantissa."""
+        return {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}[d.name]
+
+    @staticmethod
+    def from_py(x: Any) -> DType:
+        """The type that a Python value, or a nested list of them, gets."""
+        if isinstance(x, (list, tuple)):
+            kinds = [dtypes.from_py(v) for v in x]
+            return max(kinds, key=lambda d: d.code) if kinds else dtypes.default_float
+        if x.__class__ is _bool:
+            return dtypes.bool
+        if isinstance(x, _int):
+            return dtypes.default_int
+        if isinstance(x, _float):
+            return dtypes.default_float
+        raise TypeError(f"no dtype for {x!r} of type {type(x).__name__}")
+
+
+_bool, _int, _float = builtins.bool, builtins.int, builtins.float
+
+BY_CODE: list[DType] = sorted(dtypes.all, key=lambda d: d.code)
+_BY_NAME: dict[str, DType] = {n: d for d in BY_CODE for n in (d.name, d.alias, repr(d))}
+_BY_NUMPY: dict[Any, DType] = {d.np: d for d in BY_CODE if d.np is not None}
+
+
+def to_dtype(d: Any) -> DType:
+    """DType out of a DType, a name, a numpy dtype or a Python type."""
+    if isinstance(d, DType):
+        return d
+    if isinstance(d, str):
+        found = _BY_NAME.get(d.lower())
+        if found is None:
+            raise ValueError(f"{d!r} is not a dtype: {', '.join(x.name for x in BY_CODE)} are")
+        return found
+    if d is _bool:
+        return dtypes.bool
+    if d is _int:
+        return dtypes.default_int
+    if d is _float:
+        return dtypes.default_float
+    found = _BY_NUMPY.get(np.dtype(d).newbyteorder("="))
+    if found is None:
+        raise TypeError(f"{d} is not a dtype of tensors")
+    return found
+
+
+def least_upper_dtype(*ds: DType) -> DType:
+    """Smallest dtype that all of them convert to."""
+    code = ds[0].code
+    for d in ds[1:]:
+        code = C.poly_promote(code, d.code)
+    return BY_CODE[code]

@@ -1,0 +1,151 @@
+"""Graph: a context of the C core, which owns tensors, plans, random state and the error text.
+
+Every thread has a default graph; `with with_autograd_graph() as graph:` opens another one. Tensors belong to the graph in
+which they were made, and keep it alive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from ._ffi import C, ERRORS
+
+_local = threading.local()
+default_device: str | None = None  # what Device.DEFAULT was set to
+
+
+class Graph:
+    """Owner of tensors. `live_nodes`, `live_tensors` and `live_bytes` say what it holds.
+
+    >>> from polygrad import Tensor, with_autograd_graph
+    >>> with with_autograd_graph() as graph:
+    ...     x = Tensor([1.0, 2.0], requires_grad=True)
+    ...     (x * x).sum().backward()
+    ...     x.grad.tolist()
+    [2.0, 4.0]
+    """
+
+    __slots__ = ("ptr", "hooks", "tracing", "__weakref__")
+
+    def __init__(self) -> None:
+        self.ptr: int = C.poly_context_new()
+        if not self.ptr:
+            raise MemoryError("no memory for a context")
+        self.hooks: dict[int, Any] = {}  # of gradients: see Tensor.register_hook
+        self.tracing: list[Any] = []  # compiled steps being traced, innermost last
+        if default_device is not None:
+            self.device = default_device
+        debug = os.environ.get("DEBUG")
+        if debug and debug.isdigit():
+            C.poly_set_debug(self.ptr, int(debug))
+
+    def __del__(self, free: Any = C.poly_context_free) -> None:
+        if getattr(self, "ptr", None):
+            free(self.ptr)
+            self.ptr = 0
+
+    def fail(self) -> NoReturn:
+        """Raises the error that the C core has reported."""
+        code, text = C.poly_error_code(self.ptr), C.poly_error_text(self.ptr)
+        C.poly_clear_error(self.ptr)
+        raise ERRORS.get(code, RuntimeError)((text or b"unknown error").decode(errors="replace"))
+
+    def check(self, status: int) -> None:
+        """Raises if status is not POLY_OK."""
+        if status:
+            self.fail()
+
+    @property
+    def device(self) -> str:
+        return C.poly_device(self.ptr).decode()
+
+    @device.setter
+    def device(self, name: str) -> None:
+        self.check(C.poly_set_device(self.ptr, name.upper().encode()))
+
+    @property
+    def training(self) -> bool:
+        return C.poly_training(self.ptr)
+
+    @training.setter
+    def training(self, on: bool) -> None:
+        C.poly_set_training(self.ptr, bool(on))
+
+    @property
+    def no_grad(self) -> bool:
+        return C.poly_no_grad(self.ptr)
+
+    @no_grad.setter
+    def no_grad(self, on: bool) -> None:
+        C.poly_set_no_grad(self.ptr, bool(on))
+
+    @property
+    def live_nodes(self) -> int:
+        """UOp nodes alive."""
+        return C.poly_live_nodes(self.ptr)
+
+    @property
+    def live_tensors(self) -> int:
+        """Tensor handles alive."""
+        return C.poly_live_tensors(self.ptr)
+
+    @property
+    def live_bytes(self) -> int:
+        """Bytes of tensor memory in use."""
+        return C.poly_live_bytes(self.ptr)
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that were in use since the graph began or reset_peak was called."""
+        return C.poly_peak_bytes(self.ptr)
+
+    def reset_peak(self) -> None:
+        """Makes peak_bytes start again."""
+        C.poly_reset_peak(self.ptr)
+
+    @property
+    def compilations(self) -> int:
+        """Kernels compiled so far."""
+        return C.poly_compilations(self.ptr)
+
+    @property
+    def plans_built(self) -> int:
+        return C.poly_plans_built(self.ptr)
+
+    @property
+    def plans_reused(self) -> int:
+        return C.poly_plans_reused(self.ptr)
+
+    def __repr__(self) -> str:
+        return f"<Graph on {self.device}: {self.live_tensors} tensors, {self.live_nodes} nodes, {self.live_bytes} bytes>"
+
+
+def current() -> Graph:
+    """The graph that new tensors of this thread belong to."""
+    try:
+        return _local.graph
+    except AttributeError:
+        _local.graph = Graph()
+        return _local.graph
+
+
+@contextlib.contextmanager
+def with_autograd_graph(graph: Graph | None = None) -> Iterator[Graph]:
+    """Tensors made inside belong to a graph of their own, which is freed with the last of them.
+
+    >>> from polygrad import Tensor, with_autograd_graph
+    >>> with with_autograd_graph() as graph:
+    ...     y = Tensor([1, 2, 3]) + 1
+    ...     graph.live_tensors
+    1
+    """
+    outer = current()
+    _local.graph = graph or Graph()
+    try:
+        yield _local.graph
+    finally:
+        _local.graph = outer

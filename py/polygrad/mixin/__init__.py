@@ -1,0 +1,1 @@
+"""The methods of Tensor, one file a subject."""

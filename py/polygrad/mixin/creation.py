@@ -1,0 +1,358 @@
+"""Tensors out of nothing: constants, ranges, random numbers, initialisers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core import C, Graph, argfix, current, dtypes, handles, sizes, to_dtype, wrap
+from .._ffi import handle_array
+from ..device import check_device
+
+if TYPE_CHECKING:
+    from ..dtypes import DTypeLike
+    from ..tensor import Tensor
+
+
+def _finish(t: Tensor, requires_grad: bool | None) -> Tensor:
+    if requires_grad is not None:
+        t.requires_grad = requires_grad
+    return t
+
+
+def _begin(shape: tuple[Any, ...], device: str | None, dtype: Any, default: Any = None) -> tuple[Graph, int, int, Any]:
+    """Graph, dtype code, number of axes and C array of the sizes."""
+    g = current()
+    if device is not None:
+        check_device(g, device)
+    shape = argfix(shape)
+    code = (dtypes.default_float if default is None else default).code if dtype is None else to_dtype(dtype).code
+    return g, code, len(shape), sizes(g, shape)
+
+
+def _shaped(function: str, shape: tuple[Any, ...], device: Any, dtype: Any, requires_grad: Any, *rest: Any) -> Tensor:
+    g, code, n, dims = _begin(shape, device, dtype)
+    return _finish(wrap(g, getattr(C, function)(g.ptr, code, n, dims, *rest)), requires_grad)
+
+
+class Creation:
+    """Static constructors and `..._like`."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def empty(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
+        """A tensor whose values are not set.
+
+        >>> Tensor.empty(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_empty", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def zeros(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
+        """A tensor of zeros.
+
+        >>> Tensor.zeros(2, 2).tolist()
+        [[0.0, 0.0], [0.0, 0.0]]
+        """
+        return _shaped("poly_zeros", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def ones(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
+        """A tensor of ones.
+
+        >>> Tensor.ones(3, dtype=dtypes.int32).tolist()
+        [1, 1, 1]
+        """
+        return _shaped("poly_ones", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def full(
+        shape: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """A tensor with one value everywhere; its dtype is the value's unless one is given.
+
+        >>> Tensor.full((2, 2), 7).tolist()
+        [[7, 7], [7, 7]]
+        """
+        if not isinstance(shape, (tuple, list)):
+            shape = (shape,)
+        g, code, n, dims = _begin((shape,), device, dtype, None if dtype is not None else dtypes.from_py(fill_value))
+        if isinstance(fill_value, int):
+            return _finish(wrap(g, C.poly_full_int(g.ptr, code, n, dims, int(fill_value))), requires_grad)
+        return _finish(wrap(g, C.poly_full(g.ptr, code, n, dims, float(fill_value))), requires_grad)
+
+    @staticmethod
+    def arange(
+        *args: Any,
+        start: Any = None,
+        stop: Any = None,
+        step: Any = 1,
+        dtype: DTypeLike | None = None,
+        device: str | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:
+        """start, start+step ... below stop: arange(stop), arange(start, stop) or arange(start, stop, step).
+
+        >>> Tensor.arange(5).tolist()
+        [0, 1, 2, 3, 4]
+        >>> Tensor.arange(5, 10, 2).tolist()
+        [5, 7, 9]
+        """
+        if len(args) > 3:
+            raise TypeError(f"arange takes at most 3 numbers, got {len(args)}")
+        if len(args) == 1 and stop is None:
+            (stop,) = args
+        elif len(args) == 1:
+            (start,) = args
+        elif len(args) == 2:
+            start, stop = args
+        elif len(args) == 3:
+            start, stop, step = args
+        if stop is None:
+            raise TypeError("arange needs a stop")
+        start = 0 if start is None else start
+        g = current()
+        if device is not None:
+            check_device(g, device)
+        floats = any(isinstance(v, float) for v in (start, stop, step))
+        d = to_dtype(dtype) if dtype is not None else dtypes.default_float if floats else dtypes.default_int
+        if not isinstance(stop, (int, float)) and start == 0 and step == 1:  # a symbolic size
+            return wrap(g, C.poly_iota(g.ptr, d.code, sizes(g, (stop,))[0]))
+        return _finish(wrap(g, C.poly_arange(g.ptr, d.code, float(start), float(stop), float(step))), requires_grad)
+
+    @staticmethod
+    def linspace(
+        start: float, stop: float, steps: int, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """steps numbers from start to stop, both included.
+
+        >>> Tensor.linspace(0, 10, 5).tolist()
+        [0.0, 2.5, 5.0, 7.5, 10.0]
+        """
+        g, code, _, _ = _begin((), device, dtype)
+        return _finish(wrap(g, C.poly_linspace(g.ptr, code, float(start), float(stop), int(steps))), requires_grad)
+
+    @staticmethod
+    def eye(
+        n: int, m: int | None = None, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """The identity matrix, n by n or n by m.
+
+        >>> Tensor.eye(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
+        g, code, _, _ = _begin((), device, dtype)
+        return _finish(wrap(g, C.poly_eye(g.ptr, code, n, n if m is None else m)), requires_grad)
+
+    def full_like(self: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:  # noqa: E501
+        """A tensor of the same shape and dtype with one value everywhere.
+
+        >>> Tensor([1.0, 2.0]).full_like(4).tolist()
+        [4.0, 4.0]
+        """
+        t = wrap(self._g, C.poly_full_like(self._h, float(fill_value)))
+        return _finish(t if dtype is None else t.cast(dtype), requires_grad)
+
+    def zeros_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Zeros of the same shape and dtype.
+
+        >>> Tensor([1, 2]).zeros_like().tolist()
+        [0, 0]
+        """
+        t = wrap(self._g, C.poly_zeros_like(self._h))
+        return _finish(t if dtype is None else t.cast(dtype), requires_grad)
+
+    def ones_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Ones of the same shape and dtype.
+
+        >>> Tensor([1, 2]).ones_like().tolist()
+        [1, 1]
+        """
+        t = wrap(self._g, C.poly_ones_like(self._h))
+        return _finish(t if dtype is None else t.cast(dtype), requires_grad)
+
+    def empty_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
+        """A tensor of the same shape and dtype whose values are not set.
+
+        >>> Tensor([[1, 2]]).empty_like().shape
+        (1, 2)
+        """
+        if dtype is not None:
+            return Creation.empty(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
+        return _finish(wrap(self._g, C.poly_empty_like(self._h)), requires_grad)
+
+    def rand_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Uniform random numbers of the same shape and dtype.
+
+        >>> Tensor.ones(2, 3).rand_like().shape
+        (2, 3)
+        """
+        if dtype is not None:
+            return Creation.rand(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
+        return _finish(wrap(self._g, C.poly_rand_like(self._h)), requires_grad)
+
+    def randn_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Normal random numbers of the same shape and dtype.
+
+        >>> Tensor.ones(2, 3).randn_like().shape
+        (2, 3)
+        """
+        if dtype is not None:
+            return Creation.randn(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
+        return _finish(wrap(self._g, C.poly_randn_like(self._h)), requires_grad)
+
+    # ---- random ----
+
+    @staticmethod
+    def manual_seed(seed: int = 0) -> None:
+        """Sets the seed; the same seed gives the same numbers on every device.
+
+        >>> Tensor.manual_seed(7); a = Tensor.rand(3).tolist()
+        >>> Tensor.manual_seed(7); a == Tensor.rand(3).tolist()
+        True
+        """
+        C.poly_manual_seed(current().ptr, seed & 0xFFFFFFFFFFFFFFFF)
+
+    @staticmethod
+    def rand(
+        *shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None, contiguous: bool = True
+    ) -> Tensor:
+        """Uniform random numbers in [0, 1).
+
+        >>> Tensor.rand(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_rand", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def randn(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Standard normal random numbers.
+
+        >>> Tensor.randn(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_randn", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def randint(
+        *shape: Any, low: int = 0, high: int = 10, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """Random integers in [low, high): randint(*shape, low=0, high=10), or randint(low, high, shape).
+
+        >>> t = Tensor.randint(2, 3, low=5, high=10)
+        >>> t.shape, bool((t >= 5).all().item())
+        ((2, 3), True)
+        """
+        if len(shape) == 3 and isinstance(shape[2], (tuple, list)):
+            low, high, shape = shape[0], shape[1], tuple(shape[2])
+        d = dtypes.int32 if dtype is None else to_dtype(dtype)
+        if d.kind not in "iu":
+            raise TypeError(f"randint gives integers, not {d}")
+        return _shaped("poly_randint", shape, device, d, requires_grad, int(low), int(high))
+
+    @staticmethod
+    def uniform(
+        *shape: Any, low: float = 0.0, high: float = 1.0, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """Uniform random numbers in [low, high).
+
+        >>> Tensor.uniform(2, 3, low=2, high=10).shape
+        (2, 3)
+        """
+        return _shaped("poly_uniform", shape, device, dtype, requires_grad, float(low), float(high))
+
+    @staticmethod
+    def normal(
+        *shape: Any, mean: float = 0.0, std: float = 1.0, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """Normal random numbers with a mean and a standard deviation.
+
+        >>> Tensor.normal(2, 3, mean=10, std=2).shape
+        (2, 3)
+        """
+        return _shaped("poly_normal", shape, device, dtype, requires_grad, float(mean), float(std))
+
+    @staticmethod
+    def randperm(n: int, device: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+        """A random order of 0 .. n-1.
+
+        >>> sorted(Tensor.randperm(4).tolist())
+        [0, 1, 2, 3]
+        """
+        g, _, _, _ = _begin((), device, None)
+        t = wrap(g, C.poly_randperm(g.ptr, n))
+        return t if dtype is None else t.cast(dtype)
+
+    @staticmethod
+    def scaled_uniform(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Uniform in [-1, 1), divided by the square root of the number of elements.
+
+        >>> Tensor.scaled_uniform(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_scaled_uniform", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def glorot_uniform(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Uniform with bound sqrt(6 / (fan_in + fan_out)).
+
+        >>> Tensor.glorot_uniform(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_glorot_uniform", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def glorot_normal(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
+        """Normal with variance 2 / (fan_in + fan_out).
+
+        >>> Tensor.glorot_normal(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_glorot_normal", shape, device, dtype, requires_grad)
+
+    @staticmethod
+    def kaiming_uniform(
+        *shape: Any, a: float = 0.01, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """Uniform with bound sqrt(6 / ((1 + a^2) fan_in)).
+
+        >>> Tensor.kaiming_uniform(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_kaiming_uniform", shape, device, dtype, requires_grad, float(a))
+
+    @staticmethod
+    def kaiming_normal(
+        *shape: Any, a: float = 0.01, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None
+    ) -> Tensor:
+        """Normal with variance 2 / ((1 + a^2) fan_in).
+
+        >>> Tensor.kaiming_normal(2, 3).shape
+        (2, 3)
+        """
+        return _shaped("poly_kaiming_normal", shape, device, dtype, requires_grad, float(a))
+
+    def multinomial(self: Any, num_samples: int = 1, replacement: bool = False) -> Tensor:
+        """Draws class indices by weight, with or without putting them back.
+
+        >>> Tensor([0.0, 0.0, 1.0]).multinomial(4, replacement=True).tolist()
+        [2, 2, 2, 2]
+        """
+        return wrap(self._g, C.poly_multinomial(self._h, num_samples, replacement))
+
+    @staticmethod
+    def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+        """Grids of coordinates out of vectors.
+
+        >>> x, y = Tensor([1, 2]).meshgrid(Tensor([3, 4]))
+        >>> x.tolist(), y.tolist()
+        ([[1, 1], [2, 2]], [[3, 4], [3, 4]])
+        """
+        if indexing not in ("ij", "xy"):
+            raise ValueError(f"indexing must be 'ij' or 'xy', not {indexing!r}")
+        ts = argfix(tensors)
+        g, out = ts[0]._g, handle_array([None] * len(ts))
+        g.check(C.poly_meshgrid(handles(ts), len(ts), indexing[:1].encode(), out))
+        return tuple(wrap(g, h) for h in out)
+

@@ -1,0 +1,214 @@
+"""Indexing: x[...], x[...] = v, gather, scatter, sort and what depends on values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core import C, from_values, operand, same_graph, wrap
+from .._ffi import PolyIndex, handle_array
+from ..symbolic import Dim, dim_code
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def _entry(x: Any, entry: Any, key: Any, keep: list[Any]) -> None:
+    """Fills one PolyIndex. Tensors made on the way go into keep, so that they outlive the call."""
+    if key.__class__ is int:
+        entry.kind, entry.start = b"i", key
+    elif key.__class__ is slice:
+        entry.kind = b"s"
+        entry.has_start, entry.has_stop = key.start is not None, key.stop is not None
+        entry.start = 0 if key.start is None else dim_code(_whole(key.start), x._g)
+        entry.stop = 0 if key.stop is None else dim_code(_whole(key.stop), x._g)
+        entry.step = 1 if key.step is None else _whole(key.step)
+        if entry.step == 0:
+            raise ValueError("a slice step cannot be zero")
+    elif key is None:
+        entry.kind = b"n"
+    elif key is Ellipsis:
+        entry.kind = b"."
+    elif isinstance(key, Dim):
+        entry.kind, entry.start = b"i", dim_code(key, x._g)
+    elif isinstance(key, np.integer):
+        entry.kind, entry.start = b"i", int(key)
+    else:
+        t = _index_tensor(x, key)
+        keep.append(t)
+        entry.kind, entry.tensor = b"t", t._h
+
+
+def _whole(v: Any) -> Any:
+    """Slice bounds may be numpy integers, sizes or tensors of one element."""
+    if v.__class__ is int or isinstance(v, Dim):
+        return v
+    if hasattr(v, "__index__"):
+        return v.__index__()
+    raise TypeError(f"slice bounds must be whole numbers, not {v!r}")
+
+
+def _index_tensor(x: Any, key: Any) -> Any:
+    from .._core import Tensor as T
+
+    if isinstance(key, T):
+        same_graph(x, key)
+    elif isinstance(key, (list, tuple)) and len(key) == 0:
+        key = from_values(x._g, np.zeros((0,), np.int32))
+    elif isinstance(key, (list, tuple, np.ndarray, bool, np.bool_, range)):
+        key = from_values(x._g, list(key) if isinstance(key, range) else key)
+    else:
+        raise IndexError(f"a tensor cannot be indexed with {key!r} of type {type(key).__name__}")
+    if key.dtype.kind not in "iub":
+        raise IndexError(f"tensors used as indices must be whole numbers or bools, not {key.dtype}")
+    return key
+
+
+def _index(x: Any, key: Any) -> tuple[int, Any, list[Any]]:
+    keys = key if key.__class__ is tuple else (key,)
+    array, keep = (PolyIndex * max(1, len(keys)))(), []
+    for entry, k in zip(array, keys):
+        _entry(x, entry, k, keep)
+    return len(keys), array, keep
+
+
+class Indexing:
+    """numpy's rules; `dim` names an axis."""
+
+    __slots__ = ()
+
+    def __getitem__(self: Any, key: Any) -> Tensor:
+        n, array, keep = _index(self, key)
+        return wrap(self._g, C.poly_getitem(self._h, n, array))
+
+    def __setitem__(self: Any, key: Any, value: Any) -> None:
+        n, array, keep = _index(self, key)
+        v = operand(self, value)
+        self._g.check(C.poly_setitem(self._h, n, array, v._h))
+        if self._g.tracing:
+            self._g.tracing[-1].assigned(self)
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("elements of a tensor cannot be deleted")
+
+    def gather(self: Any, dim: int, index: Any) -> Tensor:
+        """out[i][j] = self[index[i][j]][j] for dim 0, and so on.
+
+        >>> Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[0, 0], [1, 0]])).tolist()
+        [[1, 1], [4, 3]]
+        """
+        return wrap(self._g, C.poly_gather(self._h, dim, operand(self, index)._h))
+
+    def index_select(self: Any, dim: int, index: Any) -> Tensor:
+        """Rows along an axis.
+
+        >>> Tensor([[1, 2], [3, 4]]).index_select(0, Tensor([1, 1])).tolist()
+        [[3, 4], [3, 4]]
+        """
+        return wrap(self._g, C.poly_index_select(self._h, dim, operand(self, index)._h))
+
+    def scatter(self: Any, dim: int, index: Any, src: Any, reduce: str | None = None) -> Tensor:
+        """self with src written at index; reduce 'add' or 'multiply' combines instead.
+
+        >>> Tensor([0, 0, 0]).scatter(0, Tensor([2, 0]), Tensor([5, 6])).tolist()
+        [6, 0, 5]
+        """
+        if reduce not in (None, "add", "multiply"):
+            raise TypeError(f"reduce must be None, 'add' or 'multiply', not {reduce!r}")
+        index = operand(self, index)
+        src = operand(self, src)
+        if src.ndim == 0 and index.ndim:
+            src = src.cast(self.dtype).reshape((1,) * index.ndim).expand(index.shape)
+        if reduce is not None:
+            return self.scatter_reduce(dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
+        return wrap(self._g, C.poly_scatter(self._h, dim, index._h, src._h))
+
+    def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Tensor:
+        """self combined with src at index by 'sum', 'prod', 'mean', 'amax' or 'amin'.
+
+        >>> Tensor([1, 1, 1]).scatter_reduce(0, Tensor([0, 0, 2]), Tensor([5, 6, 7]), "sum").tolist()
+        [12, 1, 8]
+        """
+        index, src = operand(self, index), operand(self, src)
+        return wrap(self._g, C.poly_scatter_reduce(self._h, dim, index._h, src._h, reduce.encode(), include_self))
+
+    def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Tensor:
+        """self with src added at index.
+
+        >>> Tensor([1, 1]).scatter_add(0, Tensor([0, 0]), Tensor([5, 6])).tolist()
+        [12, 1]
+        """
+        return self.scatter_reduce(dim, index, src, "sum")
+
+    def index_add(self: Any, dim: int, index: Any, src: Any) -> Tensor:
+        """self with rows of src added at index along an axis.
+
+        >>> Tensor([[1, 1], [1, 1]]).index_add(0, Tensor([1, 1]), Tensor([[1, 2], [3, 4]])).tolist()
+        [[1, 1], [5, 7]]
+        """
+        return wrap(self._g, C.poly_index_add(self._h, dim, operand(self, index)._h, operand(self, src)._h))
+
+    def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        """Sorted values and their places; equal values keep their order.
+
+        >>> [t.tolist() for t in Tensor([3, 1, 2]).sort()]
+        [[1, 2, 3], [1, 2, 0]]
+        """
+        values, indices = handle_array([None]), handle_array([None])
+        self._g.check(C.poly_sort(self._h, dim, descending, values, indices))
+        return wrap(self._g, values[0]), wrap(self._g, indices[0])
+
+    def argsort(self: Any, dim: int = -1, descending: bool = False) -> Tensor:
+        """The places that sort.
+
+        >>> Tensor([3, 1, 2]).argsort().tolist()
+        [1, 2, 0]
+        """
+        return wrap(self._g, C.poly_argsort(self._h, dim, descending))
+
+    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> tuple[Tensor, Tensor]:
+        """The k largest (or smallest) values and their places.
+
+        >>> [t.tolist() for t in Tensor([3, 1, 2]).topk(2)]
+        [[3, 2], [0, 2]]
+        """
+        values, indices = handle_array([None]), handle_array([None])
+        self._g.check(C.poly_topk(self._h, k, dim, largest, sorted_, values, indices))
+        return wrap(self._g, values[0]), wrap(self._g, indices[0])
+
+    def masked_select(self: Any, mask: Any, size: int | None = None, fill_value: Any = 0) -> Tensor:
+        """The values where mask is true, as a vector; with size, cut or filled up to that length.
+
+        >>> Tensor([1, 2, 3]).masked_select(Tensor([True, False, True])).tolist()
+        [1, 3]
+        """
+        t = wrap(self._g, C.poly_masked_select(self._h, operand(self, mask)._h))
+        return t if size is None else _fit(t, size, fill_value)
+
+    def masked_fill(self: Any, mask: Any, value: Any) -> Tensor:
+        """value where mask is true, else self.
+
+        >>> Tensor([1, 2, 3]).masked_fill(Tensor([True, False, True]), -1).tolist()
+        [-1, 2, -1]
+        """
+        mask = operand(self, mask)
+        if isinstance(value, (int, float)) and not (isinstance(value, float) and self.dtype.kind != "f"):
+            return wrap(self._g, C.poly_masked_fill(self._h, mask._h, float(value)))
+        return mask.where(value, self)
+
+    def nonzero(self: Any, size: int | None = None, fill_value: Any = 0) -> Tensor:
+        """Places of the elements that are not zero, one row each.
+
+        >>> Tensor([[0, 5], [6, 0]]).nonzero().tolist()
+        [[0, 1], [1, 0]]
+        """
+        t = wrap(self._g, C.poly_nonzero(self._h))
+        return t if size is None else _fit(t, size, fill_value)
+
+
+def _fit(t: Any, size: int, fill_value: Any) -> Any:
+    """t with its first axis cut or filled up to size."""
+    n = int(t.shape[0])
+    rest = [None] * (t.ndim - 1)
+    return t.shrink(((0, size), *rest)) if n >= size else t.pad(((0, size - n), *rest), value=fill_value)

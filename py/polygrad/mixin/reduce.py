@@ -1,0 +1,236 @@
+"""Reductions over axes, and running reductions along one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._core import C, axes, sig, to_dtype, wrap
+
+if TYPE_CHECKING:
+    from ..dtypes import DTypeLike
+    from ..tensor import Tensor
+
+Axis = Any  # int, a tuple of them, or None for all
+
+
+def _reduce(function: Any, x: Any, axis: Axis, keepdim: bool, *rest: Any) -> Tensor:
+    n, array = axes(axis)
+    if n == 0 and axis is not None:  # no axis at all: a new one of size 1 keeps the dtype rules of the reduction
+        return wrap(x._g, function(x.unsqueeze(0)._h, *axes(0), False, *rest))
+    return wrap(x._g, function(x._h, n, array, keepdim, *rest))
+
+
+class Reduce:
+    """axis=None reduces over all axes; keepdim keeps them with size 1."""
+
+    __slots__ = ()
+
+    def sum(self: Any, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Sum. Small integers and bools are added as int32, or as uint32 if they are unsigned.
+
+        >>> Tensor([[1, 2], [3, 4]]).sum(axis=0).tolist()
+        [4, 6]
+        """
+        if dtype is not None:
+            return _reduce(C.poly_sum_dtype, self, axis, keepdim, to_dtype(dtype).code)
+        return _reduce(C.poly_sum, self, axis, keepdim)
+
+    def prod(self: Any, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+        """Product.
+
+        >>> Tensor([[1, 2], [3, 4]]).prod().item()
+        24
+        """
+        return _reduce(C.poly_prod, self if dtype is None else self.cast(dtype), axis, keepdim)
+
+    def max(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+        """Largest; NaN if there is one.
+
+        >>> Tensor([[1, 2], [3, 4]]).max(axis=1).tolist()
+        [2, 4]
+        """
+        return _reduce(C.poly_max, self, axis, keepdim)
+
+    def min(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+        """Smallest; NaN if there is one.
+
+        >>> Tensor([[1, 2], [3, 4]]).min(axis=1).tolist()
+        [1, 3]
+        """
+        return _reduce(C.poly_min, self, axis, keepdim)
+
+    def mean(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+        """Mean; of integers in float32.
+
+        >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).mean().item()
+        2.5
+        """
+        return _reduce(C.poly_mean, self, axis, keepdim)
+
+    def var(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> Tensor:
+        """Variance, divided by the count less correction.
+
+        >>> Tensor([1.0, 2.0, 3.0]).var().item()
+        1.0
+        """
+        return _reduce(C.poly_var, self, axis, keepdim, float(correction))
+
+    def std(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> Tensor:
+        """Standard deviation.
+
+        >>> Tensor([1.0, 2.0, 3.0]).std().item()
+        1.0
+        """
+        return _reduce(C.poly_std, self, axis, keepdim, float(correction))
+
+    def var_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> tuple[Tensor, Tensor]:
+        """Variance and mean.
+
+        >>> [t.item() for t in Tensor([1.0, 2.0, 3.0]).var_mean()]
+        [1.0, 2.0]
+        """
+        return self.var(axis, keepdim, correction), self.mean(axis, keepdim)
+
+    def std_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> tuple[Tensor, Tensor]:
+        """Standard deviation and mean.
+
+        >>> [t.item() for t in Tensor([1.0, 2.0, 3.0]).std_mean()]
+        [1.0, 2.0]
+        """
+        return self.std(axis, keepdim, correction), self.mean(axis, keepdim)
+
+    def any(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+        """Is any element not zero?
+
+        >>> Tensor([[True, False], [False, False]]).any(axis=1).tolist()
+        [True, False]
+        """
+        return _reduce(C.poly_any, self, axis, keepdim)
+
+    def all(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+        """Are all elements not zero?
+
+        >>> Tensor([[True, False], [True, True]]).all(axis=1).tolist()
+        [False, True]
+        """
+        return _reduce(C.poly_all, self, axis, keepdim)
+
+    def logsumexp(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+        """log(sum(exp(x))), without overflow.
+
+        >>> round(Tensor([0.0, 0.0]).logsumexp().item(), 4)
+        0.6931
+        """
+        return _reduce(C.poly_logsumexp, self, axis, keepdim)
+
+    def argmax(self: Any, axis: int | None = None, keepdim: bool = False) -> Tensor:
+        """Index of the first largest, int32; of the flattened tensor if axis is None.
+
+        >>> Tensor([[1, 9], [7, 4]]).argmax(axis=1).tolist()
+        [1, 0]
+        """
+        return wrap(self._g, C.poly_argmax(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
+
+    def argmin(self: Any, axis: int | None = None, keepdim: bool = False) -> Tensor:
+        """Index of the first smallest, int32; of the flattened tensor if axis is None.
+
+        >>> Tensor([[1, 9], [7, 4]]).argmin(axis=1).tolist()
+        [0, 1]
+        """
+        return wrap(self._g, C.poly_argmin(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
+
+    def softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None) -> Tensor:
+        """exp(x) / sum(exp(x)) along axis.
+
+        >>> Tensor([0.0, 0.0]).softmax().tolist()
+        [0.5, 0.5]
+        """
+        x = self if dtype is None else self.cast(dtype)
+        return wrap(self._g, C.poly_softmax(x._h, axis))
+
+    def log_softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None) -> Tensor:
+        """log(softmax(x)) along axis.
+
+        >>> [round(v, 4) for v in Tensor([0.0, 0.0]).log_softmax().tolist()]
+        [-0.6931, -0.6931]
+        """
+        x = self if dtype is None else self.cast(dtype)
+        return wrap(self._g, C.poly_log_softmax(x._h, axis))
+
+    def softmin(self: Any, axis: int = -1, dtype: DTypeLike | None = None) -> Tensor:
+        """softmax(-x) along axis.
+
+        >>> Tensor([0.0, 0.0]).softmin().tolist()
+        [0.5, 0.5]
+        """
+        return (-self).softmax(axis, dtype)
+
+    def normalize(self: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+        """x divided by its p-norm along dim, which is at least eps.
+
+        >>> Tensor([[3.0, 4.0]]).normalize().tolist()
+        [[0.6000000238418579, 0.800000011920929]]
+        """
+        if p == 0:
+            return self / (self != 0).sum(dim, keepdim=True).maximum(eps)
+        return self / self.abs().pow(p).sum(dim, keepdim=True).pow(1 / p).maximum(eps)
+
+    def cumsum(self: Any, axis: int = 0) -> Tensor:
+        """Running sum.
+
+        >>> Tensor([1, 2, 3]).cumsum().tolist()
+        [1, 3, 6]
+        """
+        return wrap(self._g, C.poly_cumsum(self._h, axis))
+
+    def cumprod(self: Any, axis: int = 0) -> Tensor:
+        """Running product.
+
+        >>> Tensor([1, 2, 3]).cumprod(0).tolist()
+        [1, 2, 6]
+        """
+        return wrap(self._g, C.poly_cumprod(self._h, axis))
+
+    def cummax(self: Any, axis: int = 0) -> tuple[Tensor, Tensor]:
+        """Running maximum and the index of its first place.
+
+        >>> [t.tolist() for t in Tensor([1, 3, 2]).cummax()]
+        [[1, 3, 3], [0, 1, 1]]
+        """
+        values = wrap(self._g, C.poly_cummax(self._h, axis))
+        return values, _first_places(self, values, axis)
+
+    def cummin(self: Any, axis: int = 0) -> tuple[Tensor, Tensor]:
+        """Running minimum and the index of its first place.
+
+        >>> [t.tolist() for t in Tensor([3, 1, 2]).cummin()]
+        [[3, 1, 1], [0, 1, 1]]
+        """
+        values = wrap(self._g, C.poly_cummin(self._h, axis))
+        return values, _first_places(self, values, axis)
+
+    def logcumsumexp(self: Any, axis: int = 0) -> Tensor:
+        """Running log-sum-exp.
+
+        >>> [round(v, 4) for v in Tensor([0.0, 0.0]).logcumsumexp().tolist()]
+        [0.0, 0.6931]
+        """
+        return wrap(self._g, C.poly_logcumsumexp(self._h, axis))
+
+
+def _first_places(x: Any, running: Any, axis: int) -> Tensor:
+    """Where each running extreme was first met: the last place at which it changed, a running maximum of places."""
+    if x.ndim == 0:
+        return x.zeros_like(dtype="int32")
+    axis = axis + x.ndim if axis < 0 else axis
+    n = x.shape[axis]
+    shape = [1] * x.ndim
+    shape[axis] = n
+    places = x.arange(n).reshape(*shape)
+    first = [(0, 1) if k == axis else None for k in range(x.ndim)]
+    before = [(0, int(n) - 1) if k == axis else None for k in range(x.ndim)]
+    if int(n) < 2:
+        return running.zeros_like(dtype="int32")
+    shifted = x.cat(running.shrink(first), running.shrink(before), dim=axis)
+    changed = (running != shifted) & ~(running.isnan() & shifted.isnan()) if x.is_floating_point() else running != shifted
+    return wrap(x._g, C.poly_cummax(changed.where(places, 0)._h, axis))

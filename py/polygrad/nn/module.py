@@ -1,0 +1,199 @@
+"""Module for those who want one, and containers. Plain objects with tensors as attributes work as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..tensor import Tensor
+from .state import get_parameters, get_state_dict, load_state_dict
+
+
+class Module:
+    """`model(x)` calls `forward(x)`; parameters and state by name.
+
+    >>> from polygrad import Tensor, nn
+    >>> class Net(nn.Module):
+    ...     def __init__(self):
+    ...         self.l1 = nn.Linear(2, 3)
+    ...     def forward(self, x):
+    ...         return self.l1(x).relu()
+    >>> Net()(Tensor.ones(1, 2)).shape, sorted(Net().state_dict())
+    ((1, 3), ['l1.bias', 'l1.weight'])
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def parameters(self) -> list[Tensor]:
+        """The tensors that require gradients."""
+        return [t for t in get_parameters(self) if t.requires_grad]
+
+    def named_parameters(self) -> list[tuple[str, Tensor]]:
+        return [(n, t) for n, t in get_state_dict(self).items() if t.requires_grad]
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return get_state_dict(self)
+
+    def load_state_dict(self, state_dict: dict[str, Tensor], strict: bool = True) -> list[str]:
+        return load_state_dict(self, state_dict, strict)
+
+    def train(self, mode: bool = True) -> Module:
+        """Sets Tensor.training."""
+        Tensor.training = mode
+        return self
+
+    def eval(self) -> Module:
+        """Clears Tensor.training."""
+        return self.train(False)
+
+    def zero_grad(self) -> None:
+        for t in get_parameters(self):
+            t.grad = None
+
+    def extra_repr(self) -> str:
+        """What __repr__ shows between the parentheses."""
+        return ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.extra_repr()})"
+
+
+class ModuleList(Module):
+    """A list of modules.
+
+    >>> from polygrad import nn
+    >>> len(nn.ModuleList([nn.ReLU(), nn.ReLU()]))
+    2
+    """
+
+    def __init__(self, modules: Any = ()):
+        self.modules = list(modules)
+
+    def _state_items(self) -> dict[str, Any]:
+        return {str(k): m for k, m in enumerate(self.modules)}
+
+    def append(self, module: Any) -> ModuleList:
+        self.modules.append(module)
+        return self
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def __getitem__(self, k: Any) -> Any:
+        return type(self)(self.modules[k]) if isinstance(k, slice) else self.modules[k]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.modules)
+
+    def extra_repr(self) -> str:
+        return ", ".join(repr(m) for m in self.modules)
+
+
+class Sequential(ModuleList):
+    """Applies modules one after the other.
+
+    >>> from polygrad import Tensor, nn
+    >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())(Tensor.ones(1, 2)).shape
+    (1, 3)
+    """
+
+    def __init__(self, *modules: Any):
+        super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], (list, tuple)) else modules)
+
+    def forward(self, x: Any) -> Any:
+        for m in self.modules:
+            x = m(x)
+        return x
+
+
+class Identity(Module):
+    """Gives what it gets."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Flatten(Module):
+    """Joins the axes from start_dim to end_dim."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1):
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(self.start_dim, self.end_dim)
+
+
+class _Activation(Module):
+    """Calls a method of Tensor with the arguments of the constructor."""
+
+    method = ""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        self._arguments = (args, kwargs)
+
+    def _state_items(self) -> dict[str, Any]:
+        return {}
+
+    def forward(self, x: Tensor) -> Tensor:
+        args, kwargs = self._arguments
+        return getattr(x, self.method)(*args, **kwargs)
+
+
+def _activation(name: str, method: str) -> type[_Activation]:
+    doc = f"Tensor.{method} as a module."
+    return type(name, (_Activation,), {"method": method, "__doc__": doc, "__module__": __name__})
+
+
+ReLU = _activation("ReLU", "relu")
+ReLU6 = _activation("ReLU6", "relu6")
+LeakyReLU = _activation("LeakyReLU", "leaky_relu")
+ELU = _activation("ELU", "elu")
+CELU = _activation("CELU", "celu")
+SELU = _activation("SELU", "selu")
+GELU = _activation("GELU", "gelu")
+SiLU = _activation("SiLU", "silu")
+Mish = _activation("Mish", "mish")
+Sigmoid = _activation("Sigmoid", "sigmoid")
+LogSigmoid = _activation("LogSigmoid", "logsigmoid")
+Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid")
+Hardswish = _activation("Hardswish", "hardswish")
+Hardtanh = _activation("Hardtanh", "hardtanh")
+Softplus = _activation("Softplus", "softplus")
+Softsign = _activation("Softsign", "softsign")
+Tanh = _activation("Tanh", "tanh")
+
+
+class _AlongAxis(_Activation):
+    def __init__(self, dim: int = -1):
+        super().__init__(dim)
+
+
+class Softmax(_AlongAxis):
+    """Tensor.softmax as a module."""
+
+    method = "softmax"
+
+
+class LogSoftmax(_AlongAxis):
+    """Tensor.log_softmax as a module."""
+
+    method = "log_softmax"
+
+
+class Dropout(Module):
+    """Zeroes with probability p while Tensor.training is set, and scales the rest.
+
+    >>> from polygrad import Tensor, nn
+    >>> nn.Dropout(0.5)(Tensor.ones(3)).tolist()
+    [1.0, 1.0, 1.0]
+    """
+
+    def __init__(self, p: float = 0.5):
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.dropout(self.p)

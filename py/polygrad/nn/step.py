@@ -1,0 +1,74 @@
+"""compile_step: forward, backward and update as one compiled program."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ..jit import Replay, trace
+from ..tensor import Tensor
+from .state import get_parameters
+
+
+class CompiledTrainingStep:
+    """A training step that has been compiled: run() does all of it with the data that the inputs hold now."""
+
+    def __init__(self, replay: Replay, inputs: list[Tensor], kept: Any):
+        self._replay, self.inputs, self._kept = replay, inputs, kept
+
+    def run(self, *inputs: Any) -> None:
+        """Runs forward, backward and optimizer. New inputs may be given: tensors, or arrays of the same shape."""
+        if not inputs:
+            self._replay.run(None)
+            return
+        if len(inputs) != len(self.inputs):
+            raise ValueError(f"the step has {len(self.inputs)} inputs, got {len(inputs)}")
+        self._replay.run([x if isinstance(x, Tensor) else Tensor(x, dtype=old.dtype) for x, old in zip(inputs, self.inputs)])
+
+    __call__ = run
+
+    @property
+    def loss(self) -> Tensor:
+        """The loss of the last run; the next run overwrites it."""
+        return self._replay.output(0)
+
+    def loss_value(self) -> float:
+        """The loss of the last run as a number."""
+        return float(self._replay.output(0).item())
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of compiled kernels."""
+        return self._replay.n_kernels
+
+    @property
+    def n_intermediates(self) -> int:
+        """Number of buffers between kernels, allocated once."""
+        return self._replay.n_intermediates
+
+
+def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: Tensor) -> CompiledTrainingStep:
+    """Traces train_step(model, opt, *inputs), which returns the loss, and compiles it. Nothing is updated by compiling.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.nn import Linear, SGD, compile_step, get_parameters
+    >>> model = Linear(4, 1); opt = SGD(get_parameters(model), lr=0.01)
+    >>> def train_step(model, opt, x, y):
+    ...     loss = (model(x) - y).square().mean()
+    ...     loss.backward()
+    ...     opt.step()
+    ...     opt.zero_grad()
+    ...     return loss
+    >>> step = compile_step(train_step, model, opt, Tensor.rand(8, 4), Tensor.rand(8, 1))
+    >>> step.run(); a = step.loss_value()
+    >>> step.run(); step.loss_value() < a
+    True
+    """
+    state = get_parameters(model)
+    waiting = [t for t in (*state, *inputs) if not t.is_realized]
+    if waiting:
+        waiting[0].realize(*waiting[1:])
+    g = inputs[0]._g if inputs else state[0]._g
+    replay, structure = trace(g, lambda: train_step(model, opt, *inputs), list(inputs))
+    if structure[0] != "tensor" and replay.n_outputs == 0:
+        raise ValueError("the traced step must return the loss")
+    return CompiledTrainingStep(replay, list(inputs), (model, opt))

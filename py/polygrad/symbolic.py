@@ -1,0 +1,162 @@
+"""Sizes that change from run to run: Variable, and Dim, a size that depends on one.
+
+>>> from polygrad import Tensor, Variable
+>>> n = Variable("n", 1, 10).bind(3)
+>>> Tensor.ones(n, 2).sum().item()
+6.0
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Union
+
+from ._ffi import C
+from .graph import Graph, current
+
+DIM_LIMIT = -(1 << 40)  # codes of symbolic sizes are below
+
+
+class Dim:
+    """A symbolic size: today's value and its bounds. Arithmetic with numbers and other sizes gives sizes.
+
+    >>> from polygrad import Variable
+    >>> n = Variable("n", 1, 10).bind(3)
+    >>> m = n * 4 + 1
+    >>> m.val, m.min, m.max, str(m)
+    (13, 5, 41, 'n*4+1')
+    """
+
+    __slots__ = ("graph", "code")
+
+    def __init__(self, graph: Graph, code: int):
+        self.graph, self.code = graph, code
+
+    @property
+    def val(self) -> int:
+        """Today's value."""
+        return C.poly_dim_value(self.graph.ptr, self.code)
+
+    @property
+    def min(self) -> int:
+        return C.poly_dim_min(self.graph.ptr, self.code)
+
+    @property
+    def max(self) -> int:
+        return C.poly_dim_max(self.graph.ptr, self.code)
+
+    vmin, vmax = min, max
+
+    def __int__(self) -> int:
+        return self.val
+
+    __index__ = __int__
+
+    def __repr__(self) -> str:
+        buf = ctypes.create_string_buffer(256)
+        return C.poly_dim_text(self.graph.ptr, self.code, buf, 256).decode()
+
+    def __hash__(self) -> int:
+        return hash(self.code)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Dim):
+            return self.graph is other.graph and self.code == other.code
+        return isinstance(other, int) and self.min == self.max == other
+
+    def _op(self, op: bytes, a: Any, b: Any) -> Any:
+        if not isinstance(a, (int, Dim)) or not isinstance(b, (int, Dim)):
+            return NotImplemented
+        code = C.poly_dim_op(self.graph.ptr, op, dim_code(a, self.graph), dim_code(b, self.graph))
+        if C.poly_error_code(self.graph.ptr):
+            self.graph.fail()
+        return dim(self.graph, code)
+
+    def __add__(self, other: Any) -> Any:
+        return self._op(b"+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._op(b"+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._op(b"-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._op(b"-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._op(b"*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._op(b"*", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._op(b"/", self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._op(b"%", self, other)
+
+    def __neg__(self) -> Any:
+        return self._op(b"-", 0, self)
+
+    def unbind(self) -> tuple[Any, int]:
+        """The size and today's value, as in tinygrad."""
+        return self, self.val
+
+
+class Variable:
+    """A named size between two bounds. `bind` gives it today's value.
+
+    >>> from polygrad import Variable
+    >>> Variable("batch", 1, 64).bind(32)
+    batch
+    """
+
+    __slots__ = ("name", "vmin", "vmax")
+
+    def __init__(self, name: str, min_val: int, max_val: int):
+        if min_val > max_val:
+            raise ValueError(f"variable {name!r}: the lower bound {min_val} is above the upper bound {max_val}")
+        self.name, self.vmin, self.vmax = name, min_val, max_val
+
+    @property
+    def min(self) -> int:
+        return self.vmin
+
+    @property
+    def max(self) -> int:
+        return self.vmax
+
+    def bind(self, val: int) -> Any:
+        """The size with today's value; ValueError if it is out of bounds."""
+        graph = current()
+        code = C.poly_var_bind(graph.ptr, self.name.encode(), self.vmin, self.vmax, int(val))
+        if C.poly_error_code(graph.ptr):
+            graph.fail()
+        return dim(graph, code)
+
+    def __repr__(self) -> str:
+        return f"Variable({self.name!r}, {self.vmin}, {self.vmax})"
+
+
+Size = Union[int, Dim]
+
+
+def dim(graph: Graph, code: int) -> Any:
+    """A size as Python sees it: an int, or a Dim."""
+    return code if code >= DIM_LIMIT else Dim(graph, code)
+
+
+def dim_code(x: Any, graph: Graph) -> int:
+    """A size as the C API takes it."""
+    if x.__class__ is int:
+        return x
+    if isinstance(x, Dim):
+        if x.graph is not graph:
+            raise RuntimeError(f"the size {x} belongs to another graph")
+        return x.code
+    if isinstance(x, Variable):
+        raise ValueError(f"{x} has no value: use {x.name}.bind(value)")
+    if hasattr(x, "__index__"):
+        return x.__index__()
+    raise TypeError(f"a size must be a whole number, not {x!r}")

@@ -1,0 +1,622 @@
+"""The Tensor class: a handle on a lazy tensor of the C core. Its methods are in polygrad/mixin, one file a subject."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+
+from . import _core
+from ._core import C, current, from_numpy, from_values, handles, operand, same_graph, to_dtype, wrap
+from ._ffi import INT64, handle_array
+from .context import Context, NoGrad
+from .device import HOST, Device, check_device
+from .dtypes import BY_CODE, DType, dtypes
+from .jit import refuse_reading
+from .mixin.creation import Creation
+from .mixin.elementwise import Elementwise
+from .mixin.indexing import Indexing
+from .mixin.linalg import Linalg
+from .mixin.losses import Losses
+from .mixin.movement import Movement
+from .mixin.reduce import Reduce
+from .symbolic import DIM_LIMIT, dim
+
+if TYPE_CHECKING:
+    from .dtypes import DTypeLike
+
+_NO_GRAD = NoGrad()
+
+
+class TensorType(type):
+    """Makes Tensor.training and Tensor.no_grad switches of the current graph."""
+
+    @property
+    def training(cls) -> bool:
+        return current().training
+
+    @training.setter
+    def training(cls, on: bool) -> None:
+        current().training = on
+
+    @property
+    def no_grad(cls) -> NoGrad:
+        return _NO_GRAD
+
+    @no_grad.setter
+    def no_grad(cls, on: bool) -> None:
+        current().no_grad = bool(on)
+
+
+class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, metaclass=TensorType):
+    """A lazy tensor. Operations build a program; values are computed when they are asked for.
+
+    data: a number, a nested list, a numpy array (its memory is used in place where it is contiguous), bytes or a Tensor.
+    Whole numbers give int32, floats float32, bools bool; arrays keep their dtype.
+
+    >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad.tolist()
+    [[2.0, 4.0], [6.0, 8.0]]
+    """
+
+    __slots__ = ("_h", "_g", "_wanted", "__weakref__")
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
+
+    def __init__(self, data: Any = None, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None):
+        g = current()
+        if device is not None:
+            check_device(g, device)
+        d = None if dtype is None else to_dtype(dtype)
+        if isinstance(data, Tensor):
+            g = data._g
+            t = wrap(g, C.poly_retain_copy(data._h))
+            t = t if d is None else t.cast(d)
+        elif data is None:
+            t = _core.scalar(g, 0.0, d or dtypes.default_float)
+        elif hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray):
+            t = Tensor.from_dlpack(data)
+            t = t if d is None else t.cast(d)
+        else:
+            t = from_values(g, data, d)
+        self._h, self._g = t._h, g
+        t._h = 0  # the handle has moved
+        if requires_grad is not None:
+            self.requires_grad = requires_grad
+
+    def __del__(self, free: Any = C.poly_free) -> None:
+        try:
+            if self._h and self._g.ptr:
+                free(self._h)
+        except AttributeError:  # never got as far as a handle
+            pass
+
+    # ---- what it is ----
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes of the axes: whole numbers, or Dim where a size is symbolic.
+
+        >>> Tensor.ones(2, 3).shape
+        (2, 3)
+        """
+        n = C.poly_ndim(self._h)
+        out = INT64[n]()
+        C.poly_shape(self._h, out)
+        return tuple([v if v >= DIM_LIMIT else dim(self._g, v) for v in out])
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes.
+
+        >>> Tensor.ones(2, 3).ndim
+        2
+        """
+        return C.poly_ndim(self._h)
+
+    def dim(self) -> int:
+        """Number of axes, as in PyTorch.
+
+        >>> Tensor.ones(2, 3).dim()
+        2
+        """
+        return C.poly_ndim(self._h)
+
+    @property
+    def dtype(self) -> DType:
+        """Element type.
+
+        >>> Tensor([1, 2]).dtype
+        dtypes.int
+        """
+        return BY_CODE[C.poly_dtype(self._h)]
+
+    @property
+    def device(self) -> str:
+        """Name of the device that it is computed on.
+
+        >>> Tensor([1]).device == Device.DEFAULT
+        True
+        """
+        return self._g.device
+
+    @property
+    def graph(self) -> _core.Graph:
+        """The graph that owns the tensor.
+
+        >>> Tensor([1]).graph.live_tensors > 0
+        True
+        """
+        return self._g
+
+    def numel(self) -> int:
+        """Number of elements.
+
+        >>> Tensor.ones(2, 3).numel()
+        6
+        """
+        return C.poly_numel(self._h)
+
+    def element_size(self) -> int:
+        """Bytes an element.
+
+        >>> Tensor([1.0]).element_size()
+        4
+        """
+        return self.dtype.itemsize
+
+    def nbytes(self) -> int:
+        """Bytes of all elements.
+
+        >>> Tensor([1.0, 2.0]).nbytes()
+        8
+        """
+        return self.numel() * self.dtype.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Is the dtype one of the floats?
+
+        >>> Tensor([1.0]).is_floating_point()
+        True
+        """
+        return self.dtype.kind == "f"
+
+    @property
+    def is_realized(self) -> bool:
+        """Have the values been computed?
+
+        >>> (Tensor([1.0]) + 1).is_realized
+        False
+        """
+        return C.poly_is_realized(self._h)
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len() of a tensor without axes")
+        return int(shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self.ndim == 0:
+            raise TypeError("a tensor without axes cannot be iterated")
+        return (self[k] for k in range(len(self)))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            raise TypeError(f"the truth value of a tensor of shape {self.shape} is ambiguous: use .any() or .all()")
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iub" or self.numel() != 1:
+            raise TypeError("only a tensor of one whole number can be used as an index")
+        return int(self.item())
+
+    def __repr__(self) -> str:
+        head = f"<Tensor {self.shape} {self.dtype} on {self.device}"
+        if self.is_realized and self.numel() <= 1000:
+            values = np.array2string(self.numpy(), precision=4, separator=", ", threshold=20, prefix=" ")
+            return f"{head}\n {values}>"
+        return head + ">"
+
+    # ---- values ----
+
+    def realize(self, *others: Tensor) -> Tensor:
+        """Computes this tensor, and others with it in one plan. Returns self.
+
+        >>> (Tensor([1.0]) + 1).realize().is_realized
+        True
+        """
+        if self._g.tracing:
+            return self  # a traced step computes all that it returns or assigns
+        if not others:
+            status = C.poly_realize(self._h)
+        else:
+            for t in others:
+                same_graph(self, t)
+            status = C.poly_realize_many(handles((self, *others)), 1 + len(others))
+        if status:
+            self._g.fail()
+        return self
+
+    def numpy(self) -> np.ndarray:
+        """The values as a numpy array (a copy); bfloat16 as float32.
+
+        >>> Tensor([1, 2]).numpy()
+        array([1, 2], dtype=int32)
+        """
+        d = self.dtype
+        if self._g.tracing:
+            refuse_reading(self._g, "numpy() or tolist()")
+        if d.np is None:
+            return self.cast(dtypes.float32).numpy()
+        out = np.empty(tuple(int(s) for s in self.shape), d.np)
+        self._g.check(C.poly_read(self._h, out.ctypes.data, out.nbytes))
+        return out
+
+    @property
+    def _data(self) -> np.ndarray:
+        """The tensor's own memory as a numpy array: writing into it changes the tensor."""
+        address = C.poly_data(self._h)
+        d, n = self.dtype, self.nbytes()
+        if address is None:
+            if C.poly_error_code(self._g.ptr):
+                self._g.fail()
+            return np.empty(self.shape, d.np)  # no elements, no memory
+        memory = (ctypes.c_char * n).from_address(address)
+        memory.owner = self  # the array keeps the memory, and the memory keeps the tensor
+        return np.frombuffer(memory, d.np or np.uint16).reshape(tuple(int(s) for s in self.shape))
+
+    def data(self) -> memoryview:
+        """The values as a memoryview.
+
+        >>> Tensor([1, 2]).data().tolist()
+        [1, 2]
+        """
+        return memoryview(self.numpy())
+
+    def item(self) -> Any:
+        """The value of a tensor of one element.
+
+        >>> Tensor([[5]]).item()
+        5
+        """
+        kind = self.dtype.kind
+        if self._g.tracing:
+            refuse_reading(self._g, "item()")
+        if kind == "f":
+            value: Any = C.poly_item(self._h)
+            if math.isnan(value) and C.poly_error_code(self._g.ptr):
+                self._g.fail()
+            return value
+        value = C.poly_item_int(self._h)
+        if value == 0 and C.poly_error_code(self._g.ptr):
+            self._g.fail()
+        return bool(value) if kind == "b" else value & 0xFFFFFFFFFFFFFFFF if kind == "u" else value
+
+    def tolist(self) -> Any:
+        """The values as a nested list, or a number.
+
+        >>> Tensor([[1, 2]]).tolist()
+        [[1, 2]]
+        """
+        return self.numpy().tolist()
+
+    @staticmethod
+    def from_dlpack(x: Any) -> Tensor:
+        """A tensor on the memory of another library's tensor (host memory).
+
+        >>> Tensor.from_dlpack(np.array([1, 2])).tolist()
+        [1, 2]
+        """
+        return from_numpy(current(), np.from_dlpack(x))
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._data.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        a = self.numpy()
+        return a if dtype is None else a.astype(dtype)
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.numpy(), self.dtype.name, getattr(self, "_wanted", None))
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        t = self.detach().clone().realize()
+        if getattr(self, "_wanted", None) is not None:
+            t.requires_grad = self._wanted
+        return t
+
+    # ---- memory ----
+
+    def contiguous(self, **kwargs: Any) -> Tensor:
+        """The same values, stored.
+
+        >>> Tensor([[1, 2], [3, 4]]).T.contiguous().tolist()
+        [[1, 3], [2, 4]]
+        """
+        return wrap(self._g, C.poly_contiguous(self._h))
+
+    def clone(self, device: str | None = None) -> Tensor:
+        """A copy of its own, with the same history.
+
+        >>> Tensor([1, 2]).clone().tolist()
+        [1, 2]
+        """
+        return wrap(self._g, C.poly_clone(self._h))
+
+    def detach(self) -> Tensor:
+        """The same values without history.
+
+        >>> Tensor([1.0], requires_grad=True).detach().requires_grad
+        False
+        """
+        return wrap(self._g, C.poly_detach(self._h))
+
+    def assign(self, x: Any) -> Tensor:
+        """Holds other values from now on, in its own memory. The shape must agree.
+
+        >>> Tensor([1, 2]).assign(Tensor([3, 4])).tolist()
+        [3, 4]
+        """
+        x = operand(self, x)
+        if x.ndim == 0 and self.ndim:
+            x = x.cast(self.dtype).reshape((1,) * self.ndim).expand(self.shape)
+        self._g.check(C.poly_assign(self._h, x._h))
+        if self._g.tracing:
+            self._g.tracing[-1].assigned(self)
+        return self
+
+    def replace(self, x: Tensor) -> Tensor:
+        """Points at another tensor's value, without a copy.
+
+        >>> Tensor([1, 2]).replace(Tensor([3, 4])).tolist()
+        [3, 4]
+        """
+        same_graph(self, x)
+        self._g.check(C.poly_replace(self._h, x._h))
+        return self
+
+    def to(self, device: Any) -> Tensor:
+        """The tensor on a device, or in a dtype if one is given, as in PyTorch.
+
+        >>> Tensor([1, 2]).to("CPU").tolist()
+        [1, 2]
+        """
+        if isinstance(device, DType) or (isinstance(device, str) and device.lower() in _core.dtypes.__dict__):
+            return self.cast(device)
+        if device is not None:
+            name = Device.canonicalize(device)
+            if name != self.device and not (name in HOST and self.device in HOST):
+                check_device(self._g, name)
+        return self
+
+    def to_(self, device: Any) -> Tensor:
+        """Like to, in place.
+
+        >>> Tensor([1]).to_("CPU").tolist()
+        [1]
+        """
+        self.to(device)
+        return self
+
+    # ---- gradients ----
+
+    @property
+    def requires_grad(self) -> bool:
+        """Does backward accumulate a gradient here, or further down? Can be set on leaves.
+
+        >>> x = Tensor([1.0]); x.requires_grad = True
+        >>> (x * 2).requires_grad
+        True
+        """
+        return C.poly_requires_grad(self._h)
+
+    @requires_grad.setter
+    def requires_grad(self, on: bool | None) -> None:
+        self._wanted = on
+        if on is not None:
+            self._g.check(C.poly_set_requires_grad(self._h, bool(on)))
+
+    def requires_grad_(self, on: bool = True) -> Tensor:
+        """Sets requires_grad and returns self.
+
+        >>> Tensor([1.0]).requires_grad_().requires_grad
+        True
+        """
+        self.requires_grad = on
+        return self
+
+    def is_param_(self, is_param: bool = True) -> Tensor:
+        """tinygrad's newer name of requires_grad_.
+
+        >>> Tensor([1.0]).is_param_().requires_grad
+        True
+        """
+        return self.requires_grad_(is_param)
+
+    @property
+    def is_param(self) -> bool:
+        return self.requires_grad
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient, or None.
+
+        >>> x = Tensor([3.0], requires_grad=True)
+        >>> (x * x).sum().backward().item(), x.grad.item()
+        (9.0, 6.0)
+        """
+        h = C.poly_get_grad(self._h)
+        return None if h is None else wrap(self._g, h)
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        self._g.check(C.poly_set_grad(self._h, None if value is None else operand(self, value)._h))
+
+    def zero_grad(self) -> None:
+        """Forgets the gradient.
+
+        >>> x = Tensor([3.0], requires_grad=True); (x * x).sum().backward().item()
+        9.0
+        >>> x.zero_grad(); x.grad is None
+        True
+        """
+        self.grad = None
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool = True) -> Tensor:
+        """Adds d(self)/d(leaf) into every leaf that requires a gradient. Returns self.
+
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).backward(gradient=Tensor([1.0, 10.0])).tolist()
+        [1.0, 4.0]
+        >>> x.grad.tolist()
+        [2.0, 40.0]
+        """
+        if self._g.hooks:
+            return _backward_with_hooks(self, gradient)
+        status = C.poly_backward(self._h, None if gradient is None else operand(self, gradient)._h)
+        if status:
+            self._g.fail()
+        return self
+
+    def gradient(self, *targets: Tensor, gradient: Tensor | None = None, materialize_grads: bool = True) -> list[Tensor]:
+        """d(self)/d(target) for each target; can be differentiated again.
+
+        >>> x = Tensor([1.0, 2.0])
+        >>> [g.tolist() for g in (x * x * x).sum().gradient(x)]
+        [[3.0, 12.0]]
+        """
+        for t in targets:
+            same_graph(self, t)
+        out = handle_array([None] * len(targets))
+        seed = None if gradient is None else operand(self, gradient)._h
+        self._g.check(C.poly_grad(self._h, seed, handles(targets), len(targets), out))
+        return [wrap(self._g, h) for h in out]
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+        """Calls hook(gradient) on a leaf at each backward; what it returns takes the gradient's place. Returns a remover.
+
+        >>> x = Tensor([1.0, 2.0], requires_grad=True)
+        >>> remove = x.register_hook(lambda g: g * 10)
+        >>> _ = (x * x).sum().backward()
+        >>> x.grad.tolist()
+        [20.0, 40.0]
+        >>> remove()
+        """
+        if not self.requires_grad:
+            raise RuntimeError("a hook needs a tensor that requires a gradient")
+        table = self._g.hooks
+        entry = table.setdefault(id(self), (weakref.ref(self, lambda _, key=id(self): table.pop(key, None)), []))
+        entry[1].append(hook)
+
+        def remove() -> None:
+            if hook in entry[1]:
+                entry[1].remove(hook)
+            if not entry[1]:
+                table.pop(id(self), None)
+
+        return remove
+
+    class train(Context):
+        """`with Tensor.train():` sets Tensor.training for a while. Also a decorator.
+
+        >>> with Tensor.train():
+        ...     Tensor.training
+        True
+        """
+
+        def __init__(self, mode: bool = True):
+            super().__init__(TRAINING=mode)
+
+    class test(Context):
+        """`with Tensor.test():` turns training and gradients off for a while.
+
+        >>> with Tensor.test():
+        ...     Tensor.training
+        False
+        """
+
+        def __init__(self, mode: bool = True):
+            super().__init__(NO_GRAD=mode, TRAINING=not mode)
+
+    # ---- looking inside ----
+
+    def source(self) -> str:
+        """The generated source of the plan that computes the tensor.
+
+        >>> isinstance((Tensor([1.0]) + 1).source(), str)
+        True
+        """
+        return _text(self, C.poly_source)
+
+    def uops(self) -> str:
+        """The UOps of the tensor as text.
+
+        >>> "ADD" in (Tensor([1.0, 2.0]) + Tensor([1.0, 2.0])).uops()
+        True
+        """
+        return _text(self, C.poly_dump)
+
+    def explain(self) -> str:
+        """The plan in words: kernels, what is stored and why.
+
+        >>> isinstance((Tensor([1.0]) + 1).explain(), str)
+        True
+        """
+        return _text(self, C.poly_explain)
+
+
+def _text(t: Tensor, function: Any) -> str:
+    p = function(t._h)
+    if p is None:
+        t._g.fail()
+    try:
+        return ctypes.string_at(p).decode()
+    finally:
+        C.poly_text_free(t._g.ptr, p)
+
+
+def _rebuild(values: np.ndarray, dtype: str, wanted: bool | None) -> Tensor:
+    return Tensor(values, dtype=dtype, requires_grad=wanted)
+
+
+def _backward_with_hooks(root: Tensor, gradient: Tensor | None) -> Tensor:
+    """Hooks see the new gradient alone: what was there is taken away before and added after."""
+    hooked = [(t, hooks) for ref, hooks in root._g.hooks.values() if (t := ref()) is not None]
+    old = [t.grad for t, _ in hooked]
+    for t, _ in hooked:
+        t.grad = None
+    root._g.check(C.poly_backward(root._h, None if gradient is None else operand(root, gradient)._h))
+    for (t, hooks), before in zip(hooked, old):
+        new = t.grad
+        for hook in hooks:
+            if new is not None:
+                result = hook(new)
+                new = new if result is None else result
+        t.grad = new if before is None else before if new is None else before + new
+    return root
+
+
+def explain(tensor: Tensor) -> str:
+    """The plan that computes a tensor, in words."""
+    return tensor.explain()
+
+
+_core.Tensor = Tensor  # type: ignore[misc]

@@ -1,0 +1,45 @@
+"""Fixtures. Most tests run on the interpreter, which needs no compiler; `device` runs on both."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+
+@pytest.fixture(params=["INTERP", "CPU"])
+def device(request):
+    """The test runs once on each device."""
+    from polygrad import Device
+
+    old = Device.DEFAULT
+    Device.DEFAULT = request.param
+    yield request.param
+    Device.DEFAULT = old
+
+
+@pytest.fixture
+def cpu():
+    from polygrad import Device
+
+    old = Device.DEFAULT
+    Device.DEFAULT = "CPU"
+    yield
+    Device.DEFAULT = old
+
+
+@pytest.fixture(autouse=True)
+def defaults():
+    """Every test starts on the interpreter, with a known seed and switches, and leaves no error behind."""
+    from polygrad import Device, Tensor
+    from polygrad._ffi import C
+    from polygrad.graph import current
+
+    Device.DEFAULT = "INTERP"
+    Tensor.training = False
+    Tensor.no_grad = False
+    Tensor.manual_seed(1234)
+    yield
+    assert C.poly_error_code(current().ptr) == 0, C.poly_error_text(current().ptr)

@@ -1,0 +1,48 @@
+/* block.h: a kernel as a tree of loops while codegen shapes it. Internal to codegen. */
+#ifndef POLY_BLOCK_H
+#define POLY_BLOCK_H
+
+#include "codegen/codegen.h"
+#include "ir/index.h"
+
+typedef struct Block Block;
+
+/* One line of a block: an instruction (numbered as it was made) or a loop. */
+typedef struct Line {
+  int inst;    /* -1: child */
+  Block *child;
+} Line;
+
+struct Block {
+  Block *parent;
+  UOp *range;    /* NULL: the kernel itself */
+  int loop;      /* instruction that is the loop variable */
+  VEC(Line) line;
+  Map value;     /* UOp -> instruction, made in this block */
+  double trips;  /* how often the block's body runs, estimated */
+  double cost;   /* operations of one iteration */
+};
+
+typedef struct Codegen {
+  PolyContext *ctx;
+  Arena *arena;
+  const CodegenOptions *opt;
+  Map ranges;            /* memo of index_ranges */
+  VEC(Inst) inst;        /* with sources numbered as made */
+  VEC(UOp *) origin;     /* the UOp that each instruction came from; NULL for ENDs */
+  VEC(Block *) block;
+  VEC(UOp *) loops;      /* all LOOP nodes */
+  VEC(UOp *) var;
+  Block *top;
+  Block *inner;          /* innermost block of the output loops */
+} Codegen;
+
+/* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */
+bool merge_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store);
+/* blocks.c: the tree of loops with instructions at the depth of the ranges that they depend on. */
+bool build_blocks(Codegen *g, int nstore, UOp *const *store);
+uint64_t block_ranges(Codegen *g, UOp *u);
+/* shape.c: which loops run as lanes and which on several threads. */
+bool shape_loops(Codegen *g);
+
+#endif

@@ -1,0 +1,217 @@
+/* blocks.c: STORE nodes to a tree of loops. Each value is emitted in the outermost block in which all the ranges that it depends
+ * on are open, once; a reduction becomes an accumulator, a loop and its updates there. Reductions over the same ranges that do not
+ * need each other share one loop.
+ *
+ *   for i:                       values that depend on i alone
+ *     acc; for k: acc += ...     a reduction that depends on i
+ *     for j: store               values that depend on i and j */
+#include "codegen/block.h"
+
+#include "ir/context.h"
+
+#include <string.h>
+
+uint64_t block_ranges(Codegen *g, UOp *u) { return index_ranges(g->ctx, &g->ranges, u); }
+
+static int add_inst(Codegen *g, Block *b, Inst inst, UOp *origin) {
+  Base *base = ctx_base(g->ctx);
+  if (!vec_push(base, &g->inst, inst) || !vec_push(base, &g->origin, origin)) return -1;
+  Line line = {g->inst.n - 1, NULL};
+  return b == NULL || vec_push(base, &b->line, line) ? g->inst.n - 1 : -1;
+}
+
+static Block *new_block(Codegen *g, Block *parent, UOp *range, int loop) {
+  Block *b = arena_new(g->arena, sizeof *b);
+  if (!b || !vec_push(ctx_base(g->ctx), &g->block, b)) return NULL;
+  *b = (Block){.parent = parent, .range = range, .loop = loop, .trips = 1};
+  return b;
+}
+
+static bool remember(Codegen *g, Block *b, UOp *u, int inst) {
+  return map_put(ctx_base(g->ctx), &b->value, (uint64_t)(uintptr_t)u, (uint64_t)inst);
+}
+
+static int emit_value(Codegen *g, Block *b, UOp *u);
+
+/* Opens a loop over r inside b; its bounds are emitted where they belong. The loop becomes a line of b when it is closed. */
+static Block *open_loop(Codegen *g, Block *b, UOp *r, uint32_t flags) {
+  int begin = emit_value(g, b, r->src[0]), end = emit_value(g, b, r->src[1]);
+  if (begin < 0 || end < 0) return NULL;
+  Inst inst = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {begin, end, -1}, .flags = flags, .arg = r->arg};
+  int loop = add_inst(g, NULL, inst, r);
+  Block *inner = loop < 0 ? NULL : new_block(g, b, r, loop);
+  return inner && remember(g, inner, r, loop) ? inner : NULL;
+}
+
+static bool close_loop(Codegen *g, Block *inner) {
+  Line line = {-1, inner};
+  return vec_push(ctx_base(g->ctx), &inner->parent->line, line);
+}
+
+static int find_value(const Block *b, const UOp *u) {
+  uint64_t at;
+  for (; b; b = b->parent)
+    if (map_get(&b->value, (uint64_t)(uintptr_t)u, &at)) return (int)at;
+  return -1;
+}
+
+/* The innermost block of the chain whose loop u depends on. */
+static Block *home(Codegen *g, Block *b, UOp *u) {
+  uint64_t need = block_ranges(g, u);
+  while (b->parent && !(need & (1ull << b->range->arg.i))) b = b->parent;
+  return b;
+}
+
+/* ---- reductions ---- */
+
+/* Does u reach a LOOP over the same ranges that has not been emitted yet (other than itself)? */
+static bool needs_other(Codegen *g, const Block *b, UOp *u, UOp *self, Map *seen) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL) || !map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
+  if (u->op == OP_LOOP && u != self && find_value(b, u) < 0) return true;
+  for (int i = 0; i < u->nsrc; i++)
+    if (needs_other(g, b, u->src[i], self, seen)) return true;
+  return false;
+}
+
+static bool same_ranges(const UOp *a, const UOp *b) {
+  return a->nsrc == b->nsrc && memcmp(a->src + 1, b->src + 1, (size_t)(a->nsrc - 1) * sizeof(UOp *)) == 0;
+}
+
+/* Reductions that can share the loop of `first`: same ranges, same home, ready now. */
+static int companions(Codegen *g, Block *b, UOp *first, UOp **out, int max) {
+  int n = 0;
+  out[n++] = first;
+  for (int i = 0; i < g->loops.n && n < max; i++) {
+    UOp *u = g->loops.at[i];
+    if (u == first || !same_ranges(u, first) || find_value(b, u) >= 0 || home(g, b, u) != b) continue;
+    if (block_ranges(g, u) != block_ranges(g, first)) continue;
+    Map seen = {0};
+    bool waits = needs_other(g, b, u, u, &seen);
+    map_free(ctx_base(g->ctx), &seen);
+    if (!waits) out[n++] = u;
+  }
+  return n;
+}
+
+/* Emits the reductions that u's body needs and that stand beside its loop, not inside: after that, every reduction which is not yet
+ * emitted is one that u does not wait for. */
+static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t inside, Map *seen) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
+  if (!map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
+  if (u->op == OP_LOOP && u != self && !(block_ranges(g, u) & inside)) return emit_value(g, b, u) >= 0;
+  for (int i = 0; i < u->nsrc; i++)
+    if (!emit_needed(g, b, u->src[i], self, inside, seen)) return false;
+  return true;
+}
+
+static int emit_loop(Codegen *g, Block *b, UOp *u) {
+  UOp *member[8];
+  int acc[8], n;
+  uint64_t inside = 0;
+  Map seen = {0};
+  for (int i = 1; i < u->nsrc; i++) inside |= 1ull << u->src[i]->arg.i;
+  bool ready = emit_needed(g, b, u, u, inside, &seen);
+  map_free(ctx_base(g->ctx), &seen);
+  if (!ready) return -1;
+  n = companions(g, b, u, member, LEN(member));
+  for (int i = 0; i < n; i++) {
+    Inst inst = {.kind = INST_ACC, .dtype = member[i]->dtype, .op = (uint16_t)member[i]->arg.i, .src = {-1, -1, -1}};
+    acc[i] = add_inst(g, b, inst, member[i]);
+    if (acc[i] < 0) return -1;
+  }
+  Block *inner = b;
+  for (int i = 1; inner && i < u->nsrc; i++) inner = open_loop(g, inner, u->src[i], LOOP_REDUCE);
+  if (!inner) return -1;
+  for (int i = 0; i < n; i++) {
+    int v = emit_value(g, inner, member[i]->src[0]);
+    Inst inst = {.kind = INST_UPDATE, .dtype = member[i]->dtype, .op = (uint16_t)member[i]->arg.i, .src = {acc[i], v, -1}};
+    if (v < 0 || add_inst(g, inner, inst, NULL) < 0) return -1;
+  }
+  for (; inner != b; inner = inner->parent)
+    if (!close_loop(g, inner)) return -1;
+  for (int i = 0; i < n; i++)
+    if (!remember(g, b, member[i], acc[i])) return -1;
+  return acc[0];
+}
+
+/* ---- values ---- */
+
+static int emit_var(Codegen *g, Block *b, UOp *u) {
+  int k = 0;
+  while (k < g->var.n && g->var.at[k] != u) k++;
+  if (k == g->var.n && !vec_push(ctx_base(g->ctx), &g->var, u)) return -1;
+  return add_inst(g, b, (Inst){.kind = INST_VAR, .dtype = POLY_INT64, .src = {-1, -1, -1}, .arg = {.i = k}}, u);
+}
+
+static bool non_negative(const UOp *u) { return u->src[0]->vmin >= 0 && u->src[1]->vmin > 0; }
+
+static int emit_node(Codegen *g, Block *b, UOp *u) {
+  Inst inst = {.dtype = u->dtype, .op = u->op, .src = {-1, -1, -1}, .stride = STRIDE_NONE};
+  int first = 0;
+  switch (u->op) {
+  case OP_CONST:
+    inst.kind = INST_CONST;
+    inst.arg = u->arg;
+    break;
+  case OP_VARIABLE: return emit_var(g, b, u);
+  case OP_LOAD:
+    inst.kind = INST_LOAD;
+    inst.param = (int32_t)u->src[0]->arg.i;
+    first = 1;
+    break;
+  case OP_CHECK: inst.kind = INST_CHECK; break;
+  default:
+    if (!op_elementwise((Op)u->op)) {
+      base_fail(ctx_base(g->ctx), POLY_ERROR_RUNTIME, "internal: %s inside a kernel", op_info[u->op].name);
+      return -1;
+    }
+    inst.kind = INST_ALU;
+    if (u->op == OP_IDIV || u->op == OP_MOD) inst.flags = non_negative(u);
+  }
+  for (int i = first; i < u->nsrc; i++) {
+    inst.src[i - first] = emit_value(g, b, u->src[i]);
+    if (inst.src[i - first] < 0) return -1;
+  }
+  return add_inst(g, b, inst, u);
+}
+
+static int emit_value(Codegen *g, Block *b, UOp *u) {
+  int found = find_value(b, u);
+  if (found >= 0) return found;
+  b = home(g, b, u);
+  int inst = u->op == OP_LOOP ? emit_loop(g, b, u) : emit_node(g, b, u);
+  return inst >= 0 && remember(g, b, u, inst) ? inst : -1;
+}
+
+/* ---- the kernel ---- */
+
+static bool list_loops(Codegen *g, int nstore, UOp *const *store) {
+  Walk walk;
+  if (!uop_walk(g->ctx, g->arena, nstore, store, NULL, NULL, &walk)) return false;
+  for (int i = 0; i < walk.n; i++)
+    if (walk.at[i]->op == OP_LOOP && !vec_push(ctx_base(g->ctx), &g->loops, walk.at[i])) return false;
+  return true;
+}
+
+bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
+  g->top = new_block(g, NULL, NULL, -1);
+  if (!g->top || !list_loops(g, nstore, store)) return false;
+  Block *inner = g->top;
+  for (int i = 3; inner && i < store[0]->nsrc; i++) inner = open_loop(g, inner, store[0]->src[i], 0);
+  if (!inner) return false;
+  g->inner = inner;
+  int value[16], index[16];
+  for (int i = 0; i < nstore; i++) { /* all values before any store: an output may be an input too */
+    value[i] = emit_value(g, inner, store[i]->src[1]);
+    index[i] = emit_value(g, inner, store[i]->src[2]);
+    if (value[i] < 0 || index[i] < 0) return false;
+  }
+  for (int i = 0; i < nstore; i++) {
+    Inst inst = {.kind = INST_STORE, .dtype = store[i]->dtype, .src = {index[i], value[i], -1}, .stride = STRIDE_NONE};
+    inst.param = (int32_t)store[i]->src[0]->arg.i;
+    if (add_inst(g, inner, inst, store[i]) < 0) return false;
+  }
+  for (; inner != g->top; inner = inner->parent)
+    if (!close_loop(g, inner)) return false;
+  return true;
+}

@@ -1,0 +1,150 @@
+/* codegen.c: the driver: merge ranges, build the tree of loops, shape it, and write it out as a list of instructions. */
+#include "codegen/block.h"
+
+#include "ir/context.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- flattening ---- */
+
+typedef struct Flat {
+  Codegen *g;
+  Inst *out;
+  int n;
+  int *place; /* of each instruction as made */
+} Flat;
+
+static void put(Flat *f, int inst) {
+  Inst in = f->g->inst.at[inst];
+  for (int i = 0; i < 3; i++)
+    if (in.src[i] >= 0) in.src[i] = f->place[in.src[i]];
+  f->place[inst] = f->n;
+  f->out[f->n++] = in;
+}
+
+static void flatten(Flat *f, const Block *b) {
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    if (!c) {
+      put(f, b->line.at[i].inst);
+      continue;
+    }
+    put(f, c->loop);
+    int loop = f->n - 1;
+    flatten(f, c);
+    f->out[f->n++] = (Inst){.kind = INST_END, .src = {loop, -1, -1}};
+  }
+}
+
+/* ---- flops: floating-point work of each block times the sizes of its loops ---- */
+
+static UOp *count_flops(Codegen *g, const Block *b) {
+  int64_t own = 0;
+  UOp *sum = uop_index(g->ctx, 0);
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    if (c) {
+      UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
+      if (trips && block_ranges(g, trips)) trips = uop_index(g->ctx, 1); /* loaded bounds: unknown before the run */
+      sum = int_add(sum, int_mul(trips, count_flops(g, c)));
+      continue;
+    }
+    const Inst *in = &g->inst.at[b->line.at[i].inst];
+    bool alu = in->kind == INST_ALU || in->kind == INST_UPDATE;
+    own += alu && dtype_is_float((PolyDType)in->dtype) && in->op != OP_CAST && in->op != OP_WHERE;
+  }
+  return int_addc(sum, own);
+}
+
+/* ---- name ---- */
+
+static void add_sizes(char *name, size_t n, const UOp *u, int first) {
+  for (int i = first; i < u->nsrc; i++) {
+    const UOp *end = u->src[i]->src[1];
+    size_t used = strlen(name);
+    if (end->op == OP_CONST) snprintf(name + used, n - used, "_%" PRId64, end->arg.i);
+    else if (end->op == OP_VARIABLE) snprintf(name + used, n - used, "_%s", end->arg.name);
+    else snprintf(name + used, n - used, "_x");
+  }
+}
+
+/* What it does, over which sizes: elementwise_100_64, sum_100_r64. */
+static const char *kernel_name(Codegen *g, UOp *store) {
+  static const char *const reductions[] = {[OP_ADD] = "sum", [OP_MUL] = "prod", [OP_MAX] = "max", [OP_MIN] = "min"};
+  char name[128];
+  const UOp *last = g->loops.n ? g->loops.at[g->loops.n - 1] : NULL;
+  snprintf(name, sizeof name, "%s", last ? g->loops.n > 1 ? "reduce" : reductions[last->arg.i] : "elementwise");
+  add_sizes(name, sizeof name, store, 3);
+  if (last) {
+    strncat(name, "_r", sizeof name - strlen(name) - 1);
+    add_sizes(name, sizeof name, last, 1);
+  }
+  for (char *c = name; *c; c++) {
+    bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+    if (!plain) *c = '_';
+  }
+  char *copy = arena_new(g->arena, strlen(name) + 1);
+  return copy ? strcpy(copy, name) : NULL;
+}
+
+/* ---- parameters ---- */
+
+static bool list_params(Codegen *g, Linear *out) {
+  for (int i = 0; i < out->ninst; i++)
+    if (out->inst[i].kind == INST_LOAD || out->inst[i].kind == INST_STORE) out->nparam = MAX(out->nparam, out->inst[i].param + 1);
+  out->param = arena_new(g->arena, (size_t)MAX(out->nparam, 1) * sizeof *out->param);
+  if (!out->param) return false;
+  for (int i = 0; i < out->ninst; i++) {
+    const Inst *in = &out->inst[i];
+    if (in->kind != INST_LOAD && in->kind != INST_STORE) continue;
+    out->param[in->param].dtype = (PolyDType)in->dtype;
+    if (in->kind == INST_LOAD) out->param[in->param].read = true;
+    else out->param[in->param].written = true;
+  }
+  return true;
+}
+
+static bool write_out(Codegen *g, UOp *store, Linear *out) {
+  Flat f = {.g = g};
+  f.out = arena_new(g->arena, (size_t)(2 * g->inst.n + 1) * sizeof *f.out);
+  f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
+  if (!f.out || !f.place) return false;
+  flatten(&f, g->top);
+  out->inst = f.out;
+  out->ninst = f.n;
+  out->nvar = g->var.n;
+  out->var = arena_new(g->arena, (size_t)MAX(g->var.n, 1) * sizeof(UOp *));
+  out->flops = count_flops(g, g->top);
+  out->name = kernel_name(g, store);
+  if (!out->var || !out->flops || !out->name) return false;
+  for (int i = 0; i < g->var.n; i++) out->var[i] = g->var.at[i];
+  return list_params(g, out);
+}
+
+static void codegen_free(Codegen *g) {
+  Base *b = ctx_base(g->ctx);
+  for (int i = 0; i < g->block.n; i++) {
+    vec_free(b, &g->block.at[i]->line);
+    map_free(b, &g->block.at[i]->value);
+  }
+  vec_free(b, &g->block);
+  vec_free(b, &g->inst);
+  vec_free(b, &g->origin);
+  vec_free(b, &g->loops);
+  vec_free(b, &g->var);
+  map_free(b, &g->ranges);
+}
+
+bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt, Linear *out) {
+  Codegen g = {.ctx = ctx, .arena = arena, .opt = opt};
+  *out = (Linear){0};
+  UOp **merged = arena_new(arena, (size_t)nstore * sizeof *merged);
+  if (!merged) return false;
+  for (int i = 0; i < nstore; i++) merged[i] = store[i];
+  bool ok = merge_ranges(ctx, arena, nstore, merged) && build_blocks(&g, nstore, merged) && shape_loops(&g) &&
+            write_out(&g, merged[0], out);
+  codegen_free(&g);
+  return ok;
+}

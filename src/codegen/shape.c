@@ -1,0 +1,131 @@
+/* shape.c: marks loops. Lanes go to the loop along which most memory is contiguous: the innermost one of a chain, or an outer one
+ * around a reduction over rows. Threads go to the outermost output loop with enough iterations. */
+#include "codegen/block.h"
+
+#include "ir/context.h"
+
+enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4 };
+
+static double loop_trips(const UOp *r) {
+  UOp *n = int_sub(r->src[1], r->src[0]);
+  if (!n || n->vmax == INT64_MAX || n->vmax > (int64_t)1 << 40) return LOADED_TRIPS;
+  return n->vmax < 1 ? 1 : (double)n->vmax;
+}
+
+/* By how much an index grows with r. */
+static int64_t stride_along(Codegen *g, UOp *index, const UOp *r) {
+  UOp *term[MAX_TERMS];
+  int64_t coef[MAX_TERMS], constant, stride = 0;
+  int n = int_terms(index, MAX_TERMS, term, coef, &constant);
+  if (n < 0) return STRIDE_NONE;
+  for (int i = 0; i < n; i++) {
+    if (term[i] == r) stride = coef[i];
+    else if (block_ranges(g, term[i]) & (1ull << r->arg.i)) return STRIDE_NONE;
+  }
+  return stride;
+}
+
+static UOp *access_index(const UOp *u) { return u->op == OP_STORE ? u->src[2] : u->src[1]; }
+
+static bool varies(Codegen *g, UOp *u, const UOp *r) { return u && (block_ranges(g, u) & (1ull << r->arg.i)); }
+
+/* What lanes along r would save in one run of an instruction, in rough operations. */
+static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r) {
+  bool store = inst->kind == INST_STORE;
+  if (!u || (!store && !varies(g, u, r))) return 0;
+  if (inst->kind == INST_LOAD || store) {
+    int64_t s = stride_along(g, access_index(u), r);
+    bool gated = u->op == OP_LOAD && u->nsrc > 2 && varies(g, u->src[2], r);
+    if (gated) return -1;
+    return s == 1 ? 2 : s == -1 ? 1.5 : s == 0 ? 0 : -0.5;
+  }
+  if (inst->kind != INST_ALU) return 0;
+  bool address = inst->dtype == POLY_INT64 && u->op != OP_CAST;
+  bool function = op_info[inst->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)inst->dtype);
+  return address ? 0 : function && inst->op != OP_NEG && inst->op != OP_CAST ? 6 : 0.5;
+}
+
+/* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it. */
+static bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    if (!c) continue;
+    if (varies(g, c->range->src[0], r) || varies(g, c->range->src[1], r) || !lanes_allowed(g, c, r)) return false;
+  }
+  return true;
+}
+
+static double gain_below(Codegen *g, const Block *b, const UOp *r) {
+  double sum = 0;
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    sum += l.child ? gain_below(g, l.child, r) : b->trips * inst_gain(g, &g->inst.at[l.inst], g->origin.at[l.inst], r);
+  }
+  return sum;
+}
+
+/* Best gain at or below b, and marks that reach it. */
+static double choose_lanes(Codegen *g, Block *b, bool mark) {
+  double below = 0, own = 0;
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) below += choose_lanes(g, b->line.at[i].child, false);
+  if (b->range && loop_trips(b->range) >= MIN_LANES && lanes_allowed(g, b, b->range)) own = gain_below(g, b, b->range);
+  if (!mark) return own > below ? own : below;
+  if (own > below && own > 0) {
+    g->inst.at[b->loop].flags |= LOOP_VECTOR;
+  } else {
+    for (int i = 0; i < b->line.n; i++)
+      if (b->line.at[i].child) choose_lanes(g, b->line.at[i].child, true);
+  }
+  return 0;
+}
+
+static void set_strides(Codegen *g, Block *b, const UOp *lanes) {
+  if (b->range && g->inst.at[b->loop].flags & LOOP_VECTOR) lanes = b->range;
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child) {
+      set_strides(g, l.child, lanes);
+    } else if (lanes) {
+      Inst *inst = &g->inst.at[l.inst];
+      bool access = inst->kind == INST_LOAD || inst->kind == INST_STORE;
+      if (access) inst->stride = stride_along(g, access_index(g->origin.at[l.inst]), lanes);
+    }
+  }
+}
+
+/* Trips from the top down, then costs from the bottom up. */
+static void estimate(Codegen *g, Block *b) {
+  b->cost = 0;
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (!l.child) {
+      const Inst *inst = &g->inst.at[l.inst];
+      bool function = inst->kind == INST_ALU && op_info[inst->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)inst->dtype);
+      b->cost += function ? 8 : 1;
+      continue;
+    }
+    l.child->trips = b->trips * loop_trips(l.child->range);
+    estimate(g, l.child);
+    b->cost += loop_trips(l.child->range) * l.child->cost;
+  }
+  if (b->range) g->inst.at[b->loop].cost = b->cost < 1e15 ? (int64_t)b->cost + 1 : (int64_t)1e15;
+}
+
+/* Threads: the first output loop with enough iterations; if none has, the longest. */
+static void choose_threads(Codegen *g) {
+  Block *best = NULL;
+  for (Block *b = g->inner; b && b->range; b = b->parent) {
+    double t = loop_trips(b->range);
+    if (!best || t >= FEW_TRIPS || t > loop_trips(best->range)) best = b;
+  }
+  if (best) g->inst.at[best->loop].flags |= LOOP_PARALLEL;
+}
+
+bool shape_loops(Codegen *g) {
+  estimate(g, g->top);
+  if (g->opt->vector) choose_lanes(g, g->top, true);
+  set_strides(g, g->top, NULL);
+  choose_threads(g);
+  return ctx_base(g->ctx)->code == POLY_OK;
+}

@@ -1,0 +1,80 @@
+/* api.c: contexts: making and freeing them, their errors, devices, switches and counters. */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static int debug_from_environment(void) {
+  const char *text = getenv("DEBUG");
+  return text ? atoi(text) : 0;
+}
+
+PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
+  Base base = {0};
+  if (allocator) base.alloc = *allocator;
+  PolyContext *ctx = mem_new(&base, sizeof *ctx);
+  if (!ctx) return NULL;
+  ctx->base = base;
+  ctx->debug = debug_from_environment();
+  if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) return ctx;
+  poly_context_free(ctx);
+  return NULL;
+}
+
+PolyContext *poly_context_new(void) { return poly_context_new_with(NULL); }
+
+/* Handles first, then plans, then the nodes that are left; the memory of nodes goes back to devices, so these close last. */
+void poly_context_free(PolyContext *ctx) {
+  if (!ctx) return;
+  if (ctx->engine) {
+    steps_free(ctx);
+    while (ctx->tensors) poly_free(ctx->tensors);
+    engine_drop_plans(ctx);
+  }
+  ctx_drop(ctx);
+  engine_free(ctx);
+  if (ctx->runtime) runtime_free(ctx->runtime);
+  Base base = ctx->base;
+  mem_free(&base, ctx, sizeof *ctx);
+}
+
+const char *poly_version(void) { return POLY_VERSION; }
+
+PolyStatus poly_error_code(const PolyContext *ctx) { return ctx ? ctx->base.code : POLY_ERROR_MEMORY; }
+const char *poly_error_text(const PolyContext *ctx) { return ctx ? ctx->base.text : "out of memory: no context"; }
+void poly_clear_error(PolyContext *ctx) {
+  if (ctx) base_clear(&ctx->base);
+}
+
+PolyStatus status_of(PolyContext *ctx, bool ok) {
+  if (ok) return POLY_OK;
+  return ctx->base.code == POLY_OK ? POLY_ERROR_RUNTIME : ctx->base.code;
+}
+
+PolyStatus poly_set_device(PolyContext *ctx, const char *name) {
+  if (!ctx || !name) return POLY_ERROR_VALUE;
+  Device *d = runtime_open(ctx->runtime, name);
+  if (d) ctx->runtime->current = d;
+  return status_of(ctx, d != NULL);
+}
+
+const char *poly_device(const PolyContext *ctx) { return ctx->runtime->current->name; }
+
+int64_t poly_live_nodes(const PolyContext *ctx) { return ctx->nnode; }
+int64_t poly_live_tensors(const PolyContext *ctx) { return ctx->ntensor; }
+int64_t poly_live_bytes(const PolyContext *ctx) { return ctx->runtime->live_bytes; }
+int64_t poly_peak_bytes(const PolyContext *ctx) { return ctx->runtime->peak_bytes; }
+void poly_reset_peak(PolyContext *ctx) { ctx->runtime->peak_bytes = ctx->runtime->live_bytes; }
+
+void poly_set_debug(PolyContext *ctx, int level) { ctx->debug = level; }
+void poly_set_threads(PolyContext *ctx, int threads) {
+  const char *text = getenv("POLY_THREADS");
+  if (threads <= 0) threads = text ? atoi(text) : 0;
+  if (threads <= 0) threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  ctx->runtime->threads = MAX(1, MIN(threads, 1024));
+}
+int poly_threads(const PolyContext *ctx) { return ctx->runtime->threads; }
+
+int64_t poly_compilations(const PolyContext *ctx) { return ctx->runtime->compilations; }
+int64_t poly_plans_built(const PolyContext *ctx) { return ctx->engine->plans_built; }
+int64_t poly_plans_reused(const PolyContext *ctx) { return ctx->engine->plans_reused; }

@@ -1,0 +1,198 @@
+/* canon.c: a graph without its data. In: roots whose leaves are buffers, bound sizes and constants. Out: the same program over
+ * numbered placeholders and variables, and the list of what stands behind them.
+ *
+ *   ADD(BUFFER 17 (BIND n 5), DETACH(BUFFER 9 (BIND n 5)))   ->   ADD(BUFFER -1 (v0), BUFFER -2 (v0)),  v0 = 5
+ *
+ * Nodes are interned, so the next iteration of a training loop comes out as the very same pointers: they are the key of its plan. */
+#include "engine/engine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Work {
+  PolyContext *ctx;
+  Arena *arena;
+  Walk walk;
+  int *edge;    /* places of the sources of each node (and of the sizes of a stored one), */
+  int *first;   /* from first[i] to first[i + 1] */
+  bool *keep;   /* ASSIGNs that are written */
+  bool *needed;
+  UOp **made; /* canonical node */
+  Canon *out;
+} Work;
+
+bool canon_is_rng(const UOp *variable) { return strncmp(variable->arg.name, "rng", 3) == 0; }
+
+/* A node that holds its value is a leaf. BUFFERs are entered: their sources are their sizes. */
+static bool stop(const UOp *u, void *user) {
+  (void)user;
+  return u->op == OP_BIND || (u->buffer && u->op != OP_BUFFER);
+}
+
+static bool stored(const UOp *u) { return u->op == OP_BUFFER || u->buffer; }
+
+static bool const_shape(const UOp *u) {
+  for (int d = 0; d < u->ndim; d++)
+    if (u->shape[d]->op != OP_CONST) return false;
+  return true;
+}
+
+/* Sizes of stored nodes are not their sources. If some are not constant, a second walk lists them too, before all users. */
+static bool walk_all(Work *w, int nroot, UOp *const *root) {
+  if (!uop_walk(w->ctx, w->arena, nroot, root, stop, NULL, &w->walk)) return false;
+  int extra = 0;
+  for (int i = 0; i < w->walk.n; i++) {
+    UOp *u = w->walk.at[i];
+    if (u->buffer && u->op != OP_BUFFER && !const_shape(u)) extra += u->ndim;
+  }
+  if (!extra) return true;
+  UOp **all = arena_new(w->arena, (size_t)(extra + nroot) * sizeof *all);
+  if (!all) return false;
+  int n = 0;
+  for (int i = 0; i < w->walk.n; i++) {
+    UOp *u = w->walk.at[i];
+    if (u->buffer && u->op != OP_BUFFER && !const_shape(u))
+      for (int d = 0; d < u->ndim; d++) all[n++] = u->shape[d];
+  }
+  memcpy(all + n, root, (size_t)nroot * sizeof *all);
+  return uop_walk(w->ctx, w->arena, n + nroot, all, stop, NULL, &w->walk);
+}
+
+static UOp *const *edges_of(const UOp *u, int *n) {
+  if (u->op == OP_BIND) {
+    *n = 0;
+    return NULL;
+  }
+  *n = stored(u) ? u->ndim : u->nsrc;
+  return stored(u) ? u->shape : u->src;
+}
+
+/* Places are copied out of the nodes, because builders may walk as well. */
+static bool index_edges(Work *w) {
+  int total = 0, n;
+  for (int i = 0; i < w->walk.n; i++) {
+    edges_of(w->walk.at[i], &n);
+    total += n;
+  }
+  w->first = arena_new(w->arena, (size_t)(w->walk.n + 1) * sizeof(int));
+  w->edge = arena_new(w->arena, (size_t)(total + 1) * sizeof(int));
+  if (!w->first || !w->edge) return false;
+  total = 0;
+  for (int i = 0; i < w->walk.n; i++) {
+    UOp *const *src = edges_of(w->walk.at[i], &n);
+    w->first[i] = total;
+    for (int k = 0; k < n; k++) w->edge[total++] = src[k]->epoch == w->walk.epoch ? src[k]->slot : -1;
+  }
+  w->first[w->walk.n] = total;
+  return true;
+}
+
+/* What the roots need: of an ASSIGN that is not written only its value. */
+static void mark_needed(Work *w) {
+  for (int i = w->walk.n; i-- > 0;) {
+    if (!w->needed[i]) continue;
+    UOp *u = w->walk.at[i];
+    bool value_only = u->op == OP_ASSIGN && !stored(u) && !w->keep[i];
+    for (int e = w->first[i] + value_only; e < w->first[i + 1]; e++)
+      if (w->edge[e] >= 0) w->needed[w->edge[e]] = true;
+  }
+}
+
+static UOp *variable(Work *w, UOp *bind) {
+  Canon *c = w->out;
+  UOp *own = bind->src[0];
+  int64_t value = const_int(bind->src[1]);
+  UOp *key = canon_is_rng(own) ? bind : own;
+  for (int k = 0; k < c->nvar; k++) {
+    if (c->bound[k] != key) continue;
+    if (c->value[k] == value) return c->var[k];
+    return fail_null(&w->ctx->base, POLY_ERROR_VALUE,
+                     "variable %s has two values in one computation: %" PRId64 " and %" PRId64, own->arg.name,
+                     c->value[k], value);
+  }
+  char name[16];
+  snprintf(name, sizeof name, "v%d", c->nvar);
+  UOp *v = uop_variable(w->ctx, name, own->arg.i, own->arg.j);
+  if (!v) return NULL;
+  c->bound[c->nvar] = key;
+  c->value[c->nvar] = value;
+  return c->var[c->nvar++] = v;
+}
+
+static UOp *placeholder(Work *w, UOp *u, UOp *const *shape) {
+  Canon *c = w->out;
+  UArg arg = {.i = -(c->ninput + 1)};
+  UOp *p = uop_make(w->ctx, OP_BUFFER, (PolyDType)u->dtype, arg, u->ndim, shape, u->ndim, shape);
+  if (!p) return NULL;
+  c->place[c->ninput] = p;
+  c->input[c->ninput++] = u;
+  return p;
+}
+
+/* The same node over other sources. Nodes with constant sizes need no inference; integers are simplified again. */
+static UOp *rebuild(UOp *u, UOp *const *src) {
+  bool integer = u->ndim == 0 && !dtype_is_float((PolyDType)u->dtype);
+  if (integer || !const_shape(u)) return uop_with_sources(u, src);
+  return uop_make(u->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, u->ndim, u->shape);
+}
+
+static UOp *make_node(Work *w, int i) {
+  UOp *u = w->walk.at[i];
+  int n;
+  UOp *const *old = edges_of(u, &n);
+  UOp *small[8 + 2 * MAX_DIMS], **src = small;
+  if (n > LEN(small) && !(src = arena_new(w->arena, (size_t)n * sizeof *src))) return NULL;
+  bool changed = false;
+  for (int k = 0; k < n; k++) {
+    int at = w->edge[w->first[i] + k];
+    src[k] = at >= 0 && w->made[at] ? w->made[at] : old[k];
+    changed |= src[k] != old[k];
+  }
+  if (stored(u)) return placeholder(w, u, src);
+  switch (u->op) {
+  case OP_BIND: return variable(w, u);
+  case OP_VARIABLE:
+    return fail_null(&w->ctx->base, POLY_ERROR_VALUE, "variable %s has no value in this computation", u->arg.name);
+  case OP_DETACH: return src[0];
+  case OP_ASSIGN:
+    if (!w->keep[i]) return src[1];
+    break;
+  case OP_CONTIGUOUS: return uop_contiguous(src[0], 0);
+  default: break;
+  }
+  return changed ? rebuild(u, src) : u;
+}
+
+static bool new_lists(Work *w) {
+  size_t n = (size_t)w->walk.n + 1;
+  Canon *c = w->out;
+  w->keep = arena_new(w->arena, n * sizeof(bool));
+  w->needed = arena_new(w->arena, n * sizeof(bool));
+  w->made = arena_new(w->arena, n * sizeof(UOp *));
+  c->input = arena_new(w->arena, n * sizeof(UOp *));
+  c->place = arena_new(w->arena, n * sizeof(UOp *));
+  c->var = arena_new(w->arena, n * sizeof(UOp *));
+  c->bound = arena_new(w->arena, n * sizeof(UOp *));
+  c->value = arena_new(w->arena, n * sizeof(int64_t));
+    return w->keep && w->needed && w->made && c->input && c->place && c->var && c->bound && c->value;
+}
+
+bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out) {
+  *out = (Canon){.nroot = nroot};
+  Work w = {.ctx = ctx, .arena = arena, .out = out};
+  if (!walk_all(&w, nroot, root) || !index_edges(&w) || !new_lists(&w)) return false;
+  int *place = arena_new(arena, (size_t)(nroot + 1) * sizeof(int));
+  out->root = arena_new(arena, (size_t)(nroot + 1) * sizeof(UOp *));
+  if (!place || !out->root) return false;
+  for (int r = 0; r < nroot; r++) {
+    place[r] = root[r]->slot;
+    w.needed[place[r]] = true;
+    if (inplace && inplace[r]) w.keep[place[r]] = true;
+  }
+  mark_needed(&w);
+  for (int i = 0; i < w.walk.n; i++)
+    if (w.needed[i] && !(w.made[i] = make_node(&w, i))) return false;
+  for (int r = 0; r < nroot; r++) out->root[r] = w.made[place[r]];
+  return true;
+}

@@ -1,0 +1,177 @@
+/* engine.h: from tensor UOps to values. Canonicalise the graph, find or build its plan, run it on a device, give the results to
+ * their handles. What the files of the engine share; nothing below the engine includes this.
+ *
+ *   realize.c  handles in, values out         canon.c   a graph without its buffers and today's sizes
+ *   plan.c     plans and their cache          memory.c  sizes and places of a plan's slots
+ *   run.c      one execution of a plan        step.c    plans that are replayed on other inputs
+ *   profile.c  what ran, how long             api.c     contexts */
+#ifndef POLY_ENGINE_H
+#define POLY_ENGINE_H
+
+#include "ir/context.h"
+#include "runtime/device.h"
+#include "schedule/schedule.h"
+
+/* ---- canon.c ---- */
+
+/* A graph in which every buffer is BUFFER -(k+1), k counting first appearances, and every bound variable is v0, v1 ... So
+ * two runs of one program on other data give the same canonical roots: the same pointers. Arrays are in the caller's arena, nodes
+ * in the caller's scope. ASSIGN is left only at roots for which `inplace` was set; all others are the values they stand for. */
+typedef struct Canon {
+  int nroot, ninput, nvar;
+  UOp **root;
+  UOp **input; /* the caller's nodes, which hold the memory, */
+  UOp **place; /* and their placeholders */
+  UOp **var;   /* canonical VARIABLEs, */
+  UOp **bound; /* the caller's VARIABLEs (BINDs, for random counters) */
+  int64_t *value;
+} Canon;
+bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out);
+/* Is this the counter of a random draw? Each of its BINDs is a variable of its own. */
+bool canon_is_rng(const UOp *variable);
+
+/* ---- plan.c ---- */
+
+typedef struct PlanSlot {
+  SlotKind kind;
+  int input;
+  UOp *node, *numel;
+  const char *why;
+  int first, last; /* items that touch it first and last */
+  size_t bytes;    /* today */
+  size_t offset;   /* TEMP: in the arena, today */
+} PlanSlot;
+
+typedef struct PlanItem {
+  ItemKind kind;
+  int nout, narg;
+  int *arg; /* slots */
+  const char *name;
+  int kernel, nvar;
+  int *var;          /* kernel: places of its integer arguments among the plan's variables */
+  MatmulItem matmul; /* matrix product */
+  MatmulCall call;   /* the same, today: one batch axis, and */
+  int nouter;        /* those that are left to loop over */
+  int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
+  UOp *library; /* the LIBRARY node */
+  UOp *flops;   /* kernel */
+  int64_t nflops, nbytes; /* today */
+} PlanItem;
+
+typedef struct Plan {
+  PolyContext *ctx;
+  Device *device;
+  int refs;
+  uint64_t hash;
+  struct Plan *newer, *older, *chain; /* the cache's lists */
+  Arena arena;                        /* all arrays below */
+  VEC(UOp *) held;                    /* nodes that the plan keeps alive */
+  int nroot, ninput, nvar, nslot, nitem, nkernel;
+  UOp **root, **var;
+  int *root_slot;
+  PlanSlot *slot;
+  PlanItem *item;
+  Program *program;
+  /* today's sizes */
+  bool sized;
+  int64_t *value;
+  size_t arena_bytes, output_bytes;
+  /* scratch of a run */
+  void **ptr, **args;
+  int64_t *vars;
+  int profiled; /* number of the profile that has listed its slots */
+} Plan;
+
+/* The plan for a canonical program on the current device, from the cache or new; the caller releases it. */
+Plan *plan_get(PolyContext *ctx, const Canon *c);
+void plan_release(Plan *p);
+/* Schedule and linear kernels without compiling, for plan_get and for looking inside. */
+typedef struct Lowered {
+  Schedule schedule;
+  int nkernel;
+  Linear *kernel;       /* distinct ones */
+  const Linear **which; /* they, by address */
+  Linear *item;         /* each item's own: its variables and name */
+  int *item_kernel;     /* place in kernel, -1 for what is not one */
+} Lowered;
+bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out);
+bool plan_render(PolyContext *ctx, const Lowered *l, Str *out);
+
+/* ---- memory.c ---- */
+
+/* Sizes, places and matrix products for these values of the variables; quick when they are those of the last call. */
+bool plan_size(Plan *p, const int64_t *value);
+bool int_eval_vars(const UOp *u, int nvar, UOp *const *var, const int64_t *value, int64_t *out);
+/* Bytes of a tensor with today's sizes (BINDs); false and an error if they overflow. */
+bool uop_bytes(const UOp *u, size_t *bytes);
+
+/* ---- run.c ---- */
+
+/* Runs p. input: memory of each input. out: one entry a slot; entries that are NULL are allocated for OUTPUT slots and belong to the
+ * caller. arena: memory for TEMP slots, NULL: allocated for this run. */
+bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
+/* Memory for a tensor; the error text of a failure names it. */
+PolyBuffer *tensor_memory(Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why);
+double now_ms(void);
+
+/* ---- realize.c ---- */
+
+bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t);
+/* Realizes all live handles, but those to skip, whose value would be lost if the memory behind these nodes changed. */
+bool realize_readers(PolyContext *ctx, int n, UOp *const *node, int nskip, PolyTensor *const *skip);
+/* Points a node at memory it now holds (takes the reference), releasing what it had. */
+void node_set_buffer(UOp *u, PolyBuffer *b);
+/* The node's memory can no longer be read as its value. */
+void node_set_stale(UOp *u);
+bool node_fail_stale(const UOp *u);
+/* A handle's node, and what steps have captured, move from one node to another. */
+void handle_set(PolyTensor *t, UOp *u);
+UOp *node_for_memory(PolyContext *ctx, PolyBuffer *b, const UOp *like);
+/* Memory that the current device can use. NULL: an error was set. */
+PolyBuffer *node_memory(UOp *u);
+PolyBuffer *memory_copy(PolyBuffer *b);
+
+/* ---- step.c ---- */
+
+/* Handle t has moved: steps that captured its node follow. */
+void steps_moved(PolyTensor *t, UOp *from, UOp *to);
+
+/* ---- profile.c ---- */
+
+typedef struct Profile {
+  bool on;
+  int number; /* of this profile */
+  VEC(PolyKernelStat) kernel;
+  VEC(PolyStoredStat) stored;
+  int64_t peak;
+} Profile;
+void profile_item(Plan *p, const PlanItem *it, double ms);
+void profile_plan(Plan *p);
+void profile_free(PolyContext *ctx);
+/* The DEBUG ladder: a new plan, an item that ran. */
+void debug_plan(const Plan *p, const Lowered *l);
+void debug_item(const Plan *p, const PlanItem *it, double ms);
+void debug_run(const Plan *p, double ms);
+
+/* ---- the engine of a context ---- */
+
+enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256 };
+
+typedef struct Engine {
+  PolyContext *ctx;
+  Plan *newest, *oldest, *bucket[PLAN_BUCKETS];
+  int nplan;
+  PolyStep *steps;
+  PolyBuffer stale; /* stands for memory that was overwritten */
+  int64_t plans_built, plans_reused;
+  size_t memory; /* of the machine */
+  Profile profile;
+} Engine;
+bool engine_new(PolyContext *ctx);
+void engine_drop_plans(PolyContext *ctx); /* while nodes still live */
+void engine_free(PolyContext *ctx);
+void steps_free(PolyContext *ctx);
+
+PolyStatus status_of(PolyContext *ctx, bool ok);
+
+#endif

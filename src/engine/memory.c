@@ -1,0 +1,196 @@
+/* memory.c: sizes and places. In: a plan and the values of its variables. Out: bytes of every slot, offsets of the temporary ones in
+ * one arena, the numbers of every matrix product. All of it is known before anything runs, and kept until a value changes. */
+#include "engine/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64 };
+
+typedef struct Vars {
+  int n;
+  UOp *const *var;
+  const int64_t *value;
+} Vars;
+
+static bool lookup(void *user, const UOp *leaf, int64_t *value) {
+  const Vars *v = user;
+  for (int k = 0; k < v->n; k++)
+    if (v->var[k] == leaf) {
+      *value = v->value[k];
+      return true;
+    }
+  return false;
+}
+
+bool int_eval_vars(const UOp *u, int nvar, UOp *const *var, const int64_t *value, int64_t *out) {
+  if (u->op == OP_CONST) {
+    *out = const_int(u);
+    return true;
+  }
+  Vars v = {nvar, var, value};
+  if (int_eval(u, lookup, &v, out)) return true;
+  char text[256];
+  return base_fail(ctx_base(u->ctx), POLY_ERROR_VALUE, "the size %s has no value in this computation",
+                   dim_text(u, text, sizeof text));
+}
+
+static bool plan_eval(const Plan *p, const UOp *u, int64_t *out) {
+  return int_eval_vars(u, p->nvar, p->var, p->value, out);
+}
+
+static bool bytes_fit(PolyContext *ctx, int64_t numel, PolyDType dtype, size_t *bytes) {
+  int64_t n;
+  if (numel < 0 || __builtin_mul_overflow(numel, (int64_t)dtype_size(dtype), &n) || n > INT64_MAX / 4)
+    return base_fail(ctx_base(ctx), POLY_ERROR_MEMORY, "out of memory: a tensor of %lld elements of %s",
+                     (long long)numel, dtype_name(dtype));
+  *bytes = (size_t)n;
+  return true;
+}
+
+bool uop_bytes(const UOp *u, size_t *bytes) {
+  int64_t numel = 1, size;
+  for (int d = 0; d < u->ndim; d++) {
+    if (!int_eval_vars(u->shape[d], 0, NULL, NULL, &size)) return false;
+    if (__builtin_mul_overflow(numel, size, &numel)) {
+      char text[256];
+      return base_fail(ctx_base(u->ctx), POLY_ERROR_MEMORY, "out of memory: a tensor of shape %s %s",
+                       shape_text(u, text, sizeof text), dtype_name((PolyDType)u->dtype));
+    }
+  }
+  return bytes_fit(u->ctx, numel, (PolyDType)u->dtype, bytes);
+}
+
+/* ---- the arena ---- */
+
+static size_t align_up(size_t n) { return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
+
+static int by_size(const void *a, const void *b) {
+  const PlanSlot *x = *(PlanSlot *const *)a, *y = *(PlanSlot *const *)b;
+  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+  return x < y ? -1 : x > y;
+}
+
+static bool overlap_in_time(const PlanSlot *a, const PlanSlot *b) { return a->first <= b->last && b->first <= a->last; }
+
+/* Finds the tightest gap between the slots that are already placed and alive at the same time. `near` is sorted by offset. */
+static size_t best_offset(PlanSlot *const *near, int n, size_t need) {
+  size_t end = 0, best = SIZE_MAX, best_waste = SIZE_MAX;
+  for (int i = 0; i < n; i++) {
+    if (near[i]->offset >= end + need && near[i]->offset - end - need < best_waste) {
+      best = end;
+      best_waste = near[i]->offset - end - need;
+    }
+    end = MAX(end, near[i]->offset + align_up(near[i]->bytes));
+  }
+  return best == SIZE_MAX ? end : best;
+}
+
+/* Largest first: each slot goes to the tightest gap among those that live at the same time. */
+static bool place_temps(Plan *p) {
+  Arena scratch = {.b = ctx_base(p->ctx)};
+  PlanSlot **temp = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *temp);
+  PlanSlot **placed = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *placed); /* by offset */
+  PlanSlot **near = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *near);
+  if (!temp || !placed || !near) {
+    arena_free(&scratch);
+    return false;
+  }
+  int n = 0, nplaced = 0;
+  for (int i = 0; i < p->nslot; i++)
+    if (p->slot[i].kind == SLOT_TEMP) temp[n++] = &p->slot[i];
+  qsort(temp, (size_t)n, sizeof *temp, by_size);
+  p->arena_bytes = 0;
+  for (int i = 0; i < n; i++) {
+    int m = 0;
+    for (int k = 0; k < nplaced; k++)
+      if (overlap_in_time(placed[k], temp[i])) near[m++] = placed[k];
+    temp[i]->offset = best_offset(near, m, align_up(temp[i]->bytes));
+    p->arena_bytes = MAX(p->arena_bytes, temp[i]->offset + align_up(temp[i]->bytes));
+    int at = nplaced++;
+    for (; at > 0 && placed[at - 1]->offset > temp[i]->offset; at--) placed[at] = placed[at - 1];
+    placed[at] = temp[i];
+  }
+  arena_free(&scratch);
+  return true;
+}
+
+/* ---- today's numbers ---- */
+
+static bool size_slots(Plan *p) {
+  p->output_bytes = 0;
+  for (int i = 0; i < p->nslot; i++) {
+    PlanSlot *s = &p->slot[i];
+    int64_t numel;
+    if (!plan_eval(p, s->numel, &numel) || !bytes_fit(p->ctx, numel, (PolyDType)s->node->dtype, &s->bytes)) return false;
+    if (s->kind == SLOT_OUTPUT) p->output_bytes += s->bytes;
+  }
+  return true;
+}
+
+/* Batch axes that lie next to each other in all three operands become one; the device takes the innermost, the run loops over the
+ * rest. Axes of size 1 vanish. */
+static void fold_batch(PlanItem *it, int n, int64_t (*axis)[4]) {
+  MatmulCall *c = &it->call;
+  c->batch = 1;
+  c->a_batch = c->b_batch = c->c_batch = 0;
+  it->nouter = 0;
+  for (int i = n; i-- > 0;) {
+    int64_t size = axis[i][0], a = axis[i][1], b = axis[i][2], r = axis[i][3];
+    if (size == 1) continue;
+    bool next = a == c->a_batch * c->batch && b == c->b_batch * c->batch && r == c->c_batch * c->batch;
+    if (c->batch == 1) {
+      c->batch = size, c->a_batch = a, c->b_batch = b, c->c_batch = r;
+    } else if (next && !it->nouter) {
+      c->batch *= size;
+    } else {
+      int o = it->nouter++;
+      it->outer[o] = size, it->a_outer[o] = a, it->b_outer[o] = b, it->c_outer[o] = r;
+    }
+  }
+}
+
+static bool size_matmul(Plan *p, PlanItem *it) {
+  const MatmulItem *m = &it->matmul;
+  MatmulCall *c = &it->call;
+  const struct {
+    const UOp *u;
+    int64_t *to;
+  } number[] = {{m->m, &c->m},         {m->n, &c->n},         {m->k, &c->k},
+                {m->a_row, &c->a_row}, {m->a_col, &c->a_col}, {m->a_offset, &it->a_offset},
+                {m->b_row, &c->b_row}, {m->b_col, &c->b_col}, {m->b_offset, &it->b_offset},
+                {m->c_row, &c->c_row}};
+  for (int i = 0; i < LEN(number); i++)
+    if (!plan_eval(p, number[i].u, number[i].to)) return false;
+  int64_t axis[4][4], all = 1;
+  for (int i = 0; i < m->nbatch; i++) {
+    if (!plan_eval(p, m->batch[i], &axis[i][0]) || !plan_eval(p, m->a_batch[i], &axis[i][1]) ||
+        !plan_eval(p, m->b_batch[i], &axis[i][2]) || !plan_eval(p, m->c_batch[i], &axis[i][3]))
+      return false;
+    all *= axis[i][0];
+  }
+  fold_batch(it, m->nbatch, axis);
+  c->dtype = (PolyDType)p->slot[it->arg[0]].node->dtype;
+  it->nflops = 2 * c->m * c->n * c->k * all;
+  return true;
+}
+
+static bool size_items(Plan *p) {
+  for (int i = 0; i < p->nitem; i++) {
+    PlanItem *it = &p->item[i];
+    it->nbytes = it->nflops = 0;
+    for (int a = 0; a < it->narg; a++) it->nbytes += (int64_t)p->slot[it->arg[a]].bytes;
+    if (it->kind == ITEM_MATMUL && !size_matmul(p, it)) return false;
+    if (it->flops && !plan_eval(p, it->flops, &it->nflops)) return false;
+  }
+  return true;
+}
+
+bool plan_size(Plan *p, const int64_t *value) {
+  size_t n = (size_t)p->nvar * sizeof *value;
+  if (p->sized && (!n || memcmp(p->value, value, n) == 0)) return true;
+  p->sized = false;
+  if (n) memcpy(p->value, value, n);
+  if (!size_slots(p) || !place_temps(p) || !size_items(p)) return false;
+  return p->sized = true;
+}

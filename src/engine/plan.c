@@ -1,0 +1,333 @@
+/* plan.c: plans and their cache. In: a canonical program. Out: a plan that can run it on the current device: slots, items in order,
+ * compiled kernels. A plan is built once and found again by its roots, which are interned: the key is a list of pointers. The
+ * cache keeps the plans used last; steps hold plans of their own beyond that. */
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codegen/codegen.h"
+#include "render/render.h"
+
+/* ---- lowering: schedule and kernels, no compiler yet ---- */
+
+/* Equal instructions make one kernel, whatever it is called and whichever variables it is given. */
+static bool same_kernel(const Linear *a, const Linear *b) {
+  return a->ninst == b->ninst && a->nparam == b->nparam && a->nvar == b->nvar &&
+         memcmp(a->inst, b->inst, (size_t)a->ninst * sizeof *a->inst) == 0 &&
+         memcmp(a->param, b->param, (size_t)a->nparam * sizeof *a->param) == 0;
+}
+
+static bool add_kernel(PolyContext *ctx, Map *seen, Lowered *l, const Linear *lin, int *place) {
+  uint64_t key = hash_bytes(lin->inst, (size_t)lin->ninst * sizeof *lin->inst, 11), at;
+  for (; map_get(seen, key, &at); key++)
+    if (same_kernel(&l->kernel[at], lin)) {
+      *place = (int)at;
+      return true;
+    }
+  if (!map_put(ctx_base(ctx), seen, key, (uint64_t)l->nkernel)) return false;
+  l->kernel[l->nkernel] = *lin;
+  l->which[l->nkernel] = &l->kernel[l->nkernel];
+  *place = l->nkernel++;
+  return true;
+}
+
+static bool lower_items(PolyContext *ctx, Arena *arena, Lowered *l) {
+  const Device *d = ctx->runtime->current;
+  CodegenOptions opt = {.vector = d->target.vector, .threads = d->target.threads};
+  size_t n = (size_t)l->schedule.nitem + 1;
+  l->kernel = arena_new(arena, n * sizeof *l->kernel);
+  l->which = arena_new(arena, n * sizeof *l->which);
+  l->item = arena_new(arena, n * sizeof *l->item);
+  l->item_kernel = arena_new(arena, n * sizeof *l->item_kernel);
+  if (!l->kernel || !l->which || !l->item || !l->item_kernel) return false;
+  Map seen = {0};
+  bool ok = true;
+  for (int i = 0; ok && i < l->schedule.nitem; i++) {
+    const Item *it = &l->schedule.item[i];
+    l->item_kernel[i] = -1;
+    if (it->kind != ITEM_KERNEL) continue;
+    ok = codegen_kernel(ctx, arena, it->nout, it->store, &opt, &l->item[i]) &&
+         add_kernel(ctx, &seen, l, &l->item[i], &l->item_kernel[i]);
+  }
+  map_free(ctx_base(ctx), &seen);
+  return ok;
+}
+
+/* A root that is an input itself is copied: its memory may be written by this very plan. */
+static UOp **plan_roots(Arena *arena, const Canon *c) {
+  UOp **root = arena_new(arena, (size_t)(c->nroot + 1) * sizeof *root);
+  for (int r = 0; root && r < c->nroot; r++) {
+    root[r] = c->root[r]->op == OP_BUFFER ? uop_contiguous(c->root[r], 0) : c->root[r];
+    if (!root[r]) return NULL;
+  }
+  return root;
+}
+
+bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out) {
+  *out = (Lowered){0};
+  ScheduleOptions opt = {.matmul = ctx->runtime->current->target.matmul};
+  UOp **root = plan_roots(arena, c);
+  return root && schedule_build(ctx, arena, c->nroot, root, &opt, &out->schedule) && lower_items(ctx, arena, out);
+}
+
+static int vector_bytes(void) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return __builtin_cpu_supports("avx512f") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 16;
+#else
+  return 16;
+#endif
+}
+
+bool plan_render(PolyContext *ctx, const Lowered *l, Str *out) {
+  return render_program(ctx, DIALECT_C, vector_bytes(), l->nkernel, l->which, out) && !out->failed;
+}
+
+/* ---- building ---- */
+
+static bool hold(Plan *p, UOp *u) {
+  if (!u || !vec_push(ctx_base(p->ctx), &p->held, u)) return false;
+  uop_retain(u);
+  return true;
+}
+
+static void plan_free(Plan *p) {
+  Base *b = ctx_base(p->ctx);
+  if (p->program) p->device->program_free(p->program);
+  for (int i = 0; i < p->held.n; i++) uop_release(p->held.at[i]);
+  vec_free(b, &p->held);
+  arena_free(&p->arena);
+  mem_free(b, p, sizeof *p);
+}
+
+void plan_release(Plan *p) {
+  if (p && --p->refs == 0) plan_free(p);
+}
+
+static const char *keep_text(Plan *p, const char *text) {
+  size_t n = strlen(text) + 1;
+  char *copy = arena_new(&p->arena, n);
+  return copy ? memcpy(copy, text, n) : NULL;
+}
+
+static bool take_slots(Plan *p, const Schedule *s) {
+  p->nslot = s->nslot;
+  p->slot = arena_new(&p->arena, (size_t)(s->nslot + 1) * sizeof *p->slot);
+  if (!p->slot) return false;
+  for (int i = 0; i < s->nslot; i++) {
+    const Slot *from = &s->slot[i];
+    p->slot[i] = (PlanSlot){.kind = from->kind, .input = from->input, .node = from->node, .numel = from->numel,
+                            .first = s->nitem, .last = -1};
+    p->slot[i].why = keep_text(p, from->why ? from->why : "");
+    if (!p->slot[i].why || !hold(p, from->node) || !hold(p, from->numel)) return false;
+  }
+  for (int i = 0; i < s->nitem; i++)
+    for (int a = 0; a < s->item[i].narg; a++) {
+      PlanSlot *slot = &p->slot[s->item[i].arg[a]];
+      slot->first = MIN(slot->first, i);
+      slot->last = MAX(slot->last, i);
+    }
+  return true;
+}
+
+static bool take_vars(Plan *p, PlanItem *it, const Linear *lin) {
+  it->nvar = lin->nvar;
+  it->var = arena_new(&p->arena, (size_t)(lin->nvar + 1) * sizeof *it->var);
+  if (!it->var) return false;
+  for (int k = 0; k < lin->nvar; k++) {
+    int at = 0;
+    while (at < p->nvar && p->var[at] != lin->var[k]) at++;
+    if (at == p->nvar)
+      return base_fail(ctx_base(p->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s needs the unknown variable %s",
+                       lin->name, lin->var[k]->arg.name);
+    it->var[k] = at;
+  }
+  return true;
+}
+
+static bool take_matmul(Plan *p, PlanItem *it, const MatmulItem *m) {
+  UOp *all[] = {m->m, m->n, m->k, m->a_row, m->a_col, m->a_offset, m->b_row, m->b_col, m->b_offset, m->c_row};
+  for (int i = 0; i < LEN(all); i++)
+    if (!hold(p, all[i])) return false;
+  for (int i = 0; i < m->nbatch; i++)
+    if (!hold(p, m->batch[i]) || !hold(p, m->a_batch[i]) || !hold(p, m->b_batch[i]) || !hold(p, m->c_batch[i]))
+      return false;
+  it->matmul = *m;
+  return true;
+}
+
+static bool take_item(Plan *p, const Lowered *l, int i) {
+  const Item *from = &l->schedule.item[i];
+  PlanItem *it = &p->item[i];
+  *it = (PlanItem){.kind = from->kind, .nout = from->nout, .narg = from->narg, .kernel = l->item_kernel[i]};
+  it->arg = arena_new(&p->arena, (size_t)(from->narg + 1) * sizeof *it->arg);
+  if (!it->arg) return false;
+  memcpy(it->arg, from->arg, (size_t)from->narg * sizeof *it->arg);
+  switch (from->kind) {
+  case ITEM_KERNEL:
+    it->name = keep_text(p, l->item[i].name);
+    it->flops = l->item[i].flops;
+    return it->name && (!it->flops || hold(p, it->flops)) && take_vars(p, it, &l->item[i]);
+  case ITEM_MATMUL: it->name = "matmul"; return take_matmul(p, it, from->matmul);
+  case ITEM_LIBRARY:
+    it->library = from->node;
+    it->name = it->library->arg.name;
+    return hold(p, it->library);
+  }
+  return false;
+}
+
+static bool take_items(Plan *p, const Lowered *l) {
+  int widest = 1;
+  p->nitem = l->schedule.nitem;
+  p->nkernel = l->nkernel;
+  p->item = arena_new(&p->arena, (size_t)(p->nitem + 1) * sizeof *p->item);
+  if (!p->item) return false;
+  for (int i = 0; i < p->nitem; i++) {
+    if (!take_item(p, l, i)) return false;
+    widest = MAX(widest, MAX(p->item[i].narg, p->item[i].nvar));
+  }
+  p->ptr = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->ptr);
+  p->args = arena_new(&p->arena, (size_t)widest * sizeof *p->args);
+  p->vars = arena_new(&p->arena, (size_t)widest * sizeof *p->vars);
+  return p->ptr && p->args && p->vars;
+}
+
+static bool take_roots(Plan *p, const Canon *c) {
+  p->nroot = c->nroot;
+  p->ninput = c->ninput;
+  p->nvar = c->nvar;
+  p->root = arena_new(&p->arena, (size_t)(c->nroot + 1) * sizeof *p->root);
+  p->root_slot = arena_new(&p->arena, (size_t)(c->nroot + 1) * sizeof *p->root_slot);
+  p->var = arena_new(&p->arena, (size_t)(c->nvar + 1) * sizeof *p->var);
+  p->value = arena_new(&p->arena, (size_t)(c->nvar + 1) * sizeof *p->value);
+  if (!p->root || !p->root_slot || !p->var || !p->value) return false;
+  for (int r = 0; r < c->nroot; r++)
+    if (!hold(p, p->root[r] = c->root[r])) return false;
+  for (int k = 0; k < c->nvar; k++)
+    if (!hold(p, p->var[k] = c->var[k])) return false;
+  return true;
+}
+
+static bool compile(Plan *p, const Lowered *l) {
+  if (!l->nkernel) return true;
+  Str source = {.b = ctx_base(p->ctx)};
+  bool ok = !p->device->needs_source || plan_render(p->ctx, l, &source);
+  if (ok) p->program = p->device->compile(p->device, source.at, l->nkernel, l->which);
+  str_free(&source);
+  return ok && p->program;
+}
+
+static Plan *plan_new(PolyContext *ctx, const Canon *c) {
+  Base *b = ctx_base(ctx);
+  Plan *p = mem_new(b, sizeof *p);
+  if (!p) return NULL;
+  *p = (Plan){.ctx = ctx, .device = ctx->runtime->current, .refs = 1, .arena = {.b = b}};
+  Arena arena = {.b = b};
+  Lowered l;
+  bool ok = take_roots(p, c) && plan_lower(ctx, &arena, c, &l);
+  if (ok) {
+    ok = take_slots(p, &l.schedule) && take_items(p, &l) && compile(p, &l);
+    memcpy(p->root_slot, l.schedule.root_slot, (size_t)c->nroot * sizeof(int));
+    if (ok) debug_plan(p, &l);
+  }
+  arena_free(&arena);
+  if (ok) return p;
+  plan_free(p);
+  return NULL;
+}
+
+/* ---- the cache ---- */
+
+static uint64_t plan_hash(const Device *d, const Canon *c) {
+  uint64_t seed = (uint64_t)(uintptr_t)d ^ ((uint64_t)c->ninput << 32) ^ (uint64_t)c->nvar;
+  return hash_bytes(c->root, (size_t)c->nroot * sizeof *c->root, seed);
+}
+
+static bool plan_matches(const Plan *p, const Device *d, const Canon *c) {
+  return p->device == d && p->nroot == c->nroot && p->ninput == c->ninput && p->nvar == c->nvar &&
+         memcmp(p->root, c->root, (size_t)c->nroot * sizeof *c->root) == 0;
+}
+
+static void list_add(Engine *e, Plan *p) {
+  p->newer = NULL;
+  p->older = e->newest;
+  if (p->older) p->older->newer = p;
+  else e->oldest = p;
+  e->newest = p;
+}
+
+static void list_remove(Engine *e, Plan *p) {
+  if (p->newer) p->newer->older = p->older;
+  else e->newest = p->older;
+  if (p->older) p->older->newer = p->newer;
+  else e->oldest = p->newer;
+}
+
+static void evict(Engine *e, Plan *p) {
+  Plan **at = &e->bucket[p->hash % PLAN_BUCKETS];
+  while (*at != p) at = &(*at)->chain;
+  *at = p->chain;
+  list_remove(e, p);
+  e->nplan--;
+  plan_release(p);
+}
+
+static void insert(Engine *e, Plan *p) {
+  if (e->nplan >= PLAN_LIMIT) evict(e, e->oldest);
+  Plan **at = &e->bucket[p->hash % PLAN_BUCKETS];
+  p->chain = *at;
+  *at = p;
+  list_add(e, p);
+  e->nplan++;
+  p->refs++;
+}
+
+Plan *plan_get(PolyContext *ctx, const Canon *c) {
+  Engine *e = ctx->engine;
+  Device *d = ctx->runtime->current;
+  uint64_t hash = plan_hash(d, c);
+  for (Plan *p = e->bucket[hash % PLAN_BUCKETS]; p; p = p->chain) {
+    if (p->hash != hash || !plan_matches(p, d, c)) continue;
+    list_remove(e, p);
+    list_add(e, p);
+    e->plans_reused++;
+    p->refs++;
+    return p;
+  }
+  Plan *p = plan_new(ctx, c);
+  if (!p) return NULL;
+  p->hash = hash;
+  e->plans_built++;
+  insert(e, p);
+  return p;
+}
+
+/* ---- the engine of a context ---- */
+
+static size_t machine_memory(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
+}
+
+bool engine_new(PolyContext *ctx) {
+  Engine *e = mem_new(ctx_base(ctx), sizeof *e);
+  if (!e) return false;
+  e->ctx = ctx;
+  e->memory = machine_memory();
+  e->stale = (PolyBuffer){.refs = 1, .stale = true, .borrowed = true, .device = ctx->runtime->current};
+  ctx->engine = e;
+  return true;
+}
+
+void engine_drop_plans(PolyContext *ctx) {
+  while (ctx->engine->oldest) evict(ctx->engine, ctx->engine->oldest);
+}
+
+void engine_free(PolyContext *ctx) {
+  if (!ctx->engine) return;
+  profile_free(ctx);
+  mem_free(ctx_base(ctx), ctx->engine, sizeof *ctx->engine);
+  ctx->engine = NULL;
+}

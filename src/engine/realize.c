@@ -1,0 +1,453 @@
+/* realize.c: from handles to values. In: handles whose nodes are pending. Out: the same handles on memory.
+ *
+ * Which handles. Values are what a program says, not what memory holds, and ASSIGN changes memory. So a realize that needs a pending
+ * assignment runs it for the handle that owns it, and every live handle that still reads the old contents is computed in the same
+ * plan, where the schedule puts reads before the write. `choose` finds them all, to a fixed point.
+ *
+ * Where the value goes. A node that was computed keeps its memory in u->buffer, so that whatever else uses the node reads it. The
+ * handle moves to a fresh BUFFER on the same memory, which lets go of the program that computed it, unless a gradient may still need
+ * that program.
+ *
+ * In place or not. An assignment writes into its target's memory if nobody else shares that memory; otherwise the target first gets
+ * a copy of its own. All nodes that a run needs are made before it starts: after the last kernel nothing can fail. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+/* ---- nodes and memory ---- */
+
+void node_set_buffer(UOp *u, PolyBuffer *b) {
+  PolyBuffer *old = u->buffer;
+  u->buffer = b;
+  buffer_release(old);
+}
+
+/* A BUFFER is only its memory; anything else can be computed again. */
+void node_set_stale(UOp *u) { node_set_buffer(u, u->op == OP_BUFFER ? buffer_retain(&u->ctx->engine->stale) : NULL); }
+
+bool node_fail_stale(const UOp *u) {
+  char shape[256];
+  return base_fail(ctx_base(u->ctx), POLY_ERROR_RUNTIME, "a tensor needed here was overwritten by an assignment (shape %s)",
+                   shape_text(u, shape, sizeof shape));
+}
+
+void handle_set(PolyTensor *t, UOp *u) {
+  UOp *old = t->uop;
+  t->uop = uop_retain(u);
+  if (t->ctx->engine->steps) steps_moved(t, old, u);
+  uop_release(old);
+}
+
+UOp *node_for_memory(PolyContext *ctx, PolyBuffer *b, const UOp *like) {
+  UOp *u = uop_buffer(ctx, (PolyDType)like->dtype, like->ndim, like->shape);
+  if (u && b) node_set_buffer(u, buffer_retain(b));
+  return u;
+}
+
+static bool on_host(const Device *d) { return strcmp(d->name, "CPU") == 0 || strcmp(d->name, "INTERP") == 0; }
+
+static bool transfer(PolyBuffer *to, const PolyBuffer *from) {
+  if (on_host(from->device)) return to->device->copy_in(to->device, to->data, from->data, from->bytes);
+  if (on_host(to->device)) return from->device->copy_out(from->device, to->data, from->data, from->bytes);
+  Base *b = ctx_base(to->device->ctx);
+  void *host = mem_new(b, from->bytes);
+  bool ok = (host || !from->bytes) && from->device->copy_out(from->device, host, from->data, from->bytes) &&
+            to->device->copy_in(to->device, to->data, host, from->bytes);
+  mem_free(b, host, from->bytes);
+  return ok;
+}
+
+/* Host devices share their memory; from any other the contents move over, once. */
+PolyBuffer *node_memory(UOp *u) {
+  PolyContext *ctx = u->ctx;
+  Device *d = ctx->runtime->current;
+  PolyBuffer *b = u->buffer;
+  if (!b) return fail_null(&ctx->base, POLY_ERROR_RUNTIME, "internal: a tensor without memory");
+  if (b->stale) return node_fail_stale(u), NULL;
+  if (b->device == d || (on_host(d) && on_host(b->device))) return b;
+  PolyBuffer *here = buffer_new(d, b->bytes);
+  if (!here) return NULL;
+  if (!transfer(here, b)) {
+    buffer_release(here);
+    return NULL;
+  }
+  node_set_buffer(u, here);
+  return here;
+}
+
+/* ---- which handles ---- */
+
+typedef struct Job {
+  PolyContext *ctx;
+  Arena arena;
+  bool readers_only; /* realize what reads certain nodes, run no assignment in place */
+  /* handles: all that could matter, and what becomes of each */
+  PolyTensor **handle;
+  bool *chosen; /* is realized */
+  bool *loses;  /* its very node is overwritten */
+  int nhandle;
+  /* nodes: the first ncompute are computed, the others get memory that is there already */
+  UOp **root;
+  UOp **fresh;   /* the BUFFER that handles on the root move to; NULL: none does */
+  bool *inplace; /* an assignment that writes its target */
+  int *order;
+  int nroot, ncompute;
+  Map place; /* of a node in root */
+  /* the run */
+  Canon canon;
+  PolyBuffer **input; /* of the canonical program */
+  bool *own;          /* inputs that are copies made for this run */
+  Plan *plan;
+  PolyBuffer **out; /* by slot */
+} Job;
+
+static bool pending_assign(const UOp *u) { return u->op == OP_ASSIGN && !u->buffer; }
+
+static bool is_value(const UOp *u, void *user) {
+  (void)user;
+  return u->buffer || u->op == OP_BUFFER || u->op == OP_BIND;
+}
+
+/* Sources that a node reads: the target of an assignment is written, not read. */
+static int first_read(const UOp *u) { return u->op == OP_ASSIGN ? 1 : 0; }
+
+static bool new_handles(Job *j, int n) {
+  size_t size = (size_t)n + 1;
+  j->handle = arena_new(&j->arena, size * sizeof *j->handle);
+  j->chosen = arena_new(&j->arena, size * sizeof *j->chosen);
+  j->loses = arena_new(&j->arena, size * sizeof *j->loses);
+  return j->handle && j->chosen && j->loses;
+}
+
+/* Marks what the chosen handles need; handles that own a needed assignment are chosen with it. */
+static bool choose_needed(Job *j, const Walk *w, bool *needed) {
+  bool changed = false;
+  memset(needed, 0, (size_t)w->n * sizeof *needed);
+  for (int h = 0; h < j->nhandle; h++)
+    if (j->chosen[h]) needed[j->handle[h]->uop->slot] = true;
+  for (int i = w->n; i-- > 0;) {
+    UOp *u = w->at[i];
+    if (!needed[i] || is_value(u, NULL)) continue;
+    for (int k = first_read(u); k < u->nsrc; k++) needed[u->src[k]->slot] = true;
+  }
+  for (int h = 0; h < j->nhandle; h++) {
+    UOp *u = j->handle[h]->uop;
+    if (!pending_assign(u) || !needed[u->slot] || j->chosen[h]) continue;
+    j->chosen[h] = changed = true;
+  }
+  return changed;
+}
+
+/* Handles that read memory which is about to change are chosen too. */
+static bool choose_readers(Job *j, const Walk *w, bool *reads, int nover, UOp *const *over) {
+  bool changed = false;
+  memset(reads, 0, (size_t)w->n * sizeof *reads);
+  for (int h = 0; h < j->nhandle && !j->readers_only; h++)
+    if (j->chosen[h] && pending_assign(j->handle[h]->uop)) reads[j->handle[h]->uop->src[0]->slot] = true;
+  for (int k = 0; k < nover; k++)
+    if (over[k]->epoch == w->epoch) reads[over[k]->slot] = true;
+  for (int h = 0; h < j->nhandle; h++) j->loses[h] = reads[j->handle[h]->uop->slot];
+  for (int i = 0; i < w->n; i++) {
+    UOp *u = w->at[i];
+    for (int k = first_read(u); !is_value(u, NULL) && !reads[i] && k < u->nsrc; k++) reads[i] = reads[u->src[k]->slot];
+  }
+  for (int h = 0; h < j->nhandle; h++) {
+    if (j->chosen[h] || !reads[j->handle[h]->uop->slot]) continue;
+    j->chosen[h] = changed = true;
+  }
+  return changed;
+}
+
+static bool contains(const Map *m, const void *p) { return map_get(m, (uintptr_t)p, NULL); }
+
+static bool set_of(Base *b, Map *m, int n, PolyTensor *const *t) {
+  for (int k = 0; k < n; k++)
+    if (!map_put(b, m, (uintptr_t)t[k], 1)) return false;
+  return true;
+}
+
+/* All live handles but those to skip, the given ones chosen. */
+static bool list_handles(Job *j, int n, PolyTensor *const *t, int nskip, PolyTensor *const *skip) {
+  Base *b = ctx_base(j->ctx);
+  Map given = {0}, skipped = {0};
+  bool ok = new_handles(j, j->ctx->ntensor) && set_of(b, &given, n, t) && set_of(b, &skipped, nskip, skip);
+  for (PolyTensor *h = j->ctx->tensors; ok && h; h = h->next) {
+    if (contains(&skipped, h)) continue;
+    j->chosen[j->nhandle] = contains(&given, h);
+    j->handle[j->nhandle++] = h;
+  }
+  map_free(b, &given);
+  map_free(b, &skipped);
+  return ok;
+}
+
+/* The whole set, when there is memory that changes. */
+static bool choose_all(Job *j, int nover, UOp *const *over) {
+  UOp **root = arena_new(&j->arena, (size_t)(j->nhandle + 1) * sizeof *root);
+  if (!root) return false;
+  for (int h = 0; h < j->nhandle; h++) root[h] = j->handle[h]->uop;
+  Walk w;
+  if (!uop_walk(j->ctx, &j->arena, j->nhandle, root, is_value, NULL, &w)) return false;
+  bool *mark = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *mark);
+  if (!mark) return false;
+  for (bool again = true; again;) {
+    again = choose_needed(j, &w, mark);
+    again |= choose_readers(j, &w, mark, nover, over);
+  }
+  return true;
+}
+
+static bool any_assign(const PolyContext *ctx) {
+  for (const PolyTensor *t = ctx->tensors; t; t = t->next)
+    if (pending_assign(t->uop)) return true;
+  return false;
+}
+
+static bool choose(Job *j, int n, PolyTensor *const *t) {
+  if (any_assign(j->ctx)) return list_handles(j, n, t, 0, NULL) && choose_all(j, 0, NULL);
+  if (!new_handles(j, n)) return false;
+  for (int k = 0; k < n; k++) {
+    j->chosen[k] = true;
+    j->handle[j->nhandle++] = t[k];
+  }
+  return true;
+}
+
+/* ---- which nodes ---- */
+
+/* The stored node that u only shows in another shape. */
+static UOp *viewed(UOp *u) {
+  while (!u->buffer && (u->op == OP_RESHAPE || u->op == OP_DETACH || (u->op == OP_CONTIGUOUS && u->arg.i == 0)))
+    u = u->src[0];
+  return u->buffer && !u->buffer->stale ? u : NULL;
+}
+
+static int place_of(const Job *j, const UOp *u) {
+  uint64_t at;
+  return map_get(&j->place, (uintptr_t)u, &at) ? (int)at : -1;
+}
+
+static bool add_root(Job *j, UOp *u) {
+  if (place_of(j, u) >= 0) return true;
+  if (!map_put(ctx_base(j->ctx), &j->place, (uintptr_t)u, (uint64_t)j->nroot)) return false;
+  j->order[j->nroot] = u->slot; /* of the walk in choose_all: assignments are told apart by it */
+  j->root[j->nroot++] = u;
+  return true;
+}
+
+/* Of several assignments to one memory the one that comes last in the program is written, the others are plain values. */
+static void pick_inplace(Job *j) {
+  for (int r = 0; r < j->ncompute && !j->readers_only; r++) {
+    UOp *u = j->root[r];
+    if (u->op != OP_ASSIGN || !u->src[0]->buffer || u->src[0]->buffer->stale) continue;
+    bool last = true;
+    for (int k = 0; k < j->ncompute && last; k++)
+      last = j->root[k]->op != OP_ASSIGN || j->root[k]->src[0] != u->src[0] || j->order[k] <= j->order[r];
+    j->inplace[r] = last;
+  }
+}
+
+static bool new_roots(Job *j) {
+  size_t n = (size_t)j->nhandle + 1;
+  j->root = arena_new(&j->arena, n * sizeof *j->root);
+  j->fresh = arena_new(&j->arena, n * sizeof *j->fresh);
+  j->inplace = arena_new(&j->arena, n * sizeof *j->inplace);
+  j->order = arena_new(&j->arena, n * sizeof *j->order);
+  return j->root && j->fresh && j->inplace && j->order;
+}
+
+/* Nodes to compute first, then those that are another shape of memory that is there. */
+static bool find_roots(Job *j) {
+  if (!new_roots(j)) return false;
+  for (int h = 0; h < j->nhandle; h++) {
+    UOp *u = j->handle[h]->uop;
+    if (!j->chosen[h]) continue;
+    if (u->buffer && u->buffer->stale) return node_fail_stale(u);
+    if (!u->buffer && !viewed(u) && !add_root(j, u)) return false;
+  }
+  j->ncompute = j->nroot;
+  pick_inplace(j);
+  for (int h = 0; h < j->nhandle; h++) {
+    UOp *u = j->handle[h]->uop;
+    if (j->chosen[h] && !u->buffer && viewed(u) && (!node_memory(viewed(u)) || !add_root(j, u))) return false;
+  }
+  for (int r = j->ncompute; r < j->nroot; r++) node_set_buffer(j->root[r], buffer_retain(viewed(j->root[r])->buffer));
+  return true;
+}
+
+/* ---- which handles move ---- */
+
+static bool no_history(const UOp *u, void *user) {
+  (void)user;
+  return u->op == OP_DETACH || u->op == OP_BUFFER;
+}
+
+/* For each root: is it computed from a leaf that requires a gradient? */
+static bool find_histories(Job *j, bool *history) {
+  bool any = false;
+  for (PolyTensor *t = j->ctx->tensors; t && !any; t = t->next) any = t->requires_grad;
+  if (!any) return true;
+  Walk w;
+  if (!uop_walk(j->ctx, &j->arena, j->nroot, j->root, no_history, NULL, &w)) return false;
+  bool *mark = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *mark);
+  if (!mark) return false;
+  for (PolyTensor *t = j->ctx->tensors; t; t = t->next)
+    if (t->requires_grad && t->uop->epoch == w.epoch) mark[t->uop->slot] = true;
+  for (int i = 0; i < w.n; i++)
+    for (int k = 0; !no_history(w.at[i], NULL) && !mark[i] && k < w.at[i]->nsrc; k++)
+      mark[i] = mark[w.at[i]->src[k]->slot];
+  for (int r = 0; r < j->nroot; r++) history[r] = mark[j->root[r]->slot];
+  return true;
+}
+
+/* A program of constants alone is its own canonical form, which its plan keeps alive: memory put there would never be freed. */
+static bool is_own_canon(const Job *j, int r) { return r < j->ncompute && j->canon.root[r] == j->root[r]; }
+
+/* May handle t let go of the program behind its node? A leaf's own node stays while other nodes still name it. */
+static bool may_move(const Job *j, const PolyTensor *t, int r, const bool *history, const int *sharing) {
+  if (is_own_canon(j, r)) return true;
+  if (t->requires_grad) return (int)t->uop->refs <= sharing[r];
+  return t->consumed || !history[r];
+}
+
+/* Makes the BUFFERs that handles move to; `chosen` is left for those that do. */
+static bool make_fresh(Job *j) {
+  bool *history = arena_new(&j->arena, (size_t)(j->nroot + 1) * sizeof *history);
+  int *sharing = arena_new(&j->arena, (size_t)(j->nroot + 1) * sizeof *sharing);
+  if (!history || !sharing || !find_histories(j, history)) return false;
+  for (int h = 0; h < j->nhandle; h++) {
+    int r = j->chosen[h] ? place_of(j, j->handle[h]->uop) : -1;
+    if (r >= 0) sharing[r]++;
+  }
+  for (int h = 0; h < j->nhandle; h++) {
+    UOp *u = j->handle[h]->uop;
+    int r = j->chosen[h] ? place_of(j, u) : -1;
+    j->chosen[h] = r >= 0 && may_move(j, j->handle[h], r, history, sharing);
+    if (j->chosen[h] && !j->fresh[r] && !(j->fresh[r] = node_for_memory(j->ctx, NULL, u))) return false;
+  }
+  return true;
+}
+
+/* Handles on a node that is about to be overwritten keep its memory under another name; the write then makes a copy. */
+static bool save_losers(Job *j) {
+  for (int h = 0; h < j->nhandle; h++) {
+    UOp *u = j->handle[h]->uop;
+    if (!j->chosen[h] || !j->loses[h] || !u->buffer) continue;
+    UOp *n = node_for_memory(j->ctx, u->buffer, u);
+    if (!n) return false;
+    handle_set(j->handle[h], n);
+  }
+  return true;
+}
+
+/* ---- the run ---- */
+
+static int input_of(const Job *j, const UOp *u) {
+  for (int k = 0; k < j->canon.ninput; k++)
+    if (j->canon.input[k] == u) return k;
+  return -1;
+}
+
+static bool find_inputs(Job *j) {
+  const Canon *c = &j->canon;
+  j->input = arena_new(&j->arena, (size_t)(c->ninput + 1) * sizeof *j->input);
+  j->own = arena_new(&j->arena, (size_t)(c->ninput + 1) * sizeof *j->own);
+  if (!j->input || !j->own) return false;
+  for (int k = 0; k < c->ninput; k++)
+    if (!(j->input[k] = node_memory(c->input[k]))) return false;
+  return true;
+}
+
+PolyBuffer *memory_copy(PolyBuffer *b) {
+  PolyBuffer *copy = buffer_new(b->device, b->bytes);
+  if (!copy || transfer(copy, b)) return copy;
+  buffer_release(copy);
+  return NULL;
+}
+
+/* Memory that other nodes share is not written: the target gets a copy of its own. */
+static bool unshare_targets(Job *j) {
+  for (int r = 0; r < j->ncompute; r++) {
+    if (!j->inplace[r]) continue;
+    int k = input_of(j, j->root[r]->src[0]);
+    if (k < 0) return base_fail(ctx_base(j->ctx), POLY_ERROR_RUNTIME, "internal: an assignment without its target");
+    if (j->input[k]->refs <= 1) continue;
+    PolyBuffer *copy = memory_copy(j->input[k]);
+    if (!copy) return false;
+    j->input[k] = copy;
+    j->own[k] = true;
+  }
+  return true;
+}
+
+static bool run(Job *j) {
+  if (!find_inputs(j) || !(j->plan = plan_get(j->ctx, &j->canon))) return false;
+  j->out = arena_new(&j->arena, (size_t)(j->plan->nslot + 1) * sizeof *j->out);
+  return j->out && unshare_targets(j) && plan_run(j->plan, j->canon.value, j->input, j->out, NULL);
+}
+
+/* ---- what a run leaves behind ---- */
+
+static void commit_root(Job *j, int r) {
+  UOp *u = j->root[r];
+  PolyBuffer *b;
+  if (r >= j->ncompute) {
+    b = buffer_retain(u->buffer);
+  } else if (j->inplace[r]) {
+    int k = input_of(j, u->src[0]);
+    b = buffer_retain(j->input[k]);
+    if (!j->own[k]) node_set_stale(u->src[0]);
+  } else {
+    b = buffer_retain(j->out[j->plan->root_slot[r]]);
+  }
+  if (j->fresh[r]) node_set_buffer(j->fresh[r], buffer_retain(b));
+  if (is_own_canon(j, r)) buffer_release(b);
+  else node_set_buffer(u, b);
+}
+
+static void commit(Job *j) {
+  for (int r = 0; r < j->nroot; r++) commit_root(j, r);
+  for (int h = 0; h < j->nhandle; h++)
+    if (j->chosen[h]) handle_set(j->handle[h], j->fresh[place_of(j, j->handle[h]->uop)]);
+}
+
+static void job_free(Job *j) {
+  for (int i = 0; j->out && i < j->plan->nslot; i++) buffer_release(j->out[i]);
+  for (int k = 0; j->own && k < j->canon.ninput; k++)
+    if (j->own[k]) buffer_release(j->input[k]);
+  plan_release(j->plan);
+  map_free(ctx_base(j->ctx), &j->place);
+  arena_free(&j->arena);
+}
+
+static bool realize(Job *j) {
+  PolyContext *ctx = j->ctx;
+  bool ok = find_roots(j) && save_losers(j);
+  if (ok && j->ncompute) ok = canon_build(ctx, &j->arena, j->ncompute, j->root, j->inplace, &j->canon);
+  ok = ok && make_fresh(j) && (!j->ncompute || run(j));
+  if (ok) commit(j);
+  return ok;
+}
+
+bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t) {
+  bool done = true;
+  for (int k = 0; k < n && done; k++) done = t[k]->uop->buffer && !t[k]->uop->buffer->stale;
+  if (done) return true;
+  Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}};
+  Scope s;
+  scope_enter(ctx, &s);
+  bool ok = choose(&j, n, t) && realize(&j);
+  job_free(&j);
+  scope_leave(ctx, &s);
+  return ok;
+}
+
+bool realize_readers(PolyContext *ctx, int n, UOp *const *node, int nskip, PolyTensor *const *skip) {
+  Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}, .readers_only = true};
+  Scope s;
+  scope_enter(ctx, &s);
+  bool ok = list_handles(&j, 0, NULL, nskip, skip) && choose_all(&j, n, node) && realize(&j);
+  job_free(&j);
+  scope_leave(ctx, &s);
+  return ok;
+}

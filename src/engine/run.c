@@ -1,0 +1,202 @@
+/* run.c: one execution of a plan. In: the plan, values of its variables, memory of its inputs. Out: memory with its results. Everything
+ * that can be refused is refused before the first kernel: sizes, memory. */
+#include "engine/engine.h"
+
+#include <stdio.h>
+#include <time.h>
+
+double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- memory ---- */
+
+static void bytes_text(size_t bytes, char *buf, size_t n) {
+  static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  double v = (double)bytes;
+  int k = 0;
+  for (; v >= 1000 && k + 1 < LEN(unit); k++) v /= 1000;
+  if (k == 0) snprintf(buf, n, "%zu bytes", bytes);
+  else snprintf(buf, n, "%.1f %s", v, unit[k]);
+}
+
+static bool fail_memory(PolyContext *ctx, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why) {
+  char size[32], dims[256];
+  size_t at = 0;
+  bytes_text(bytes, size, sizeof size);
+  dims[0] = 0;
+  for (int d = 0; d < ndim && at + 24 < sizeof dims; d++)
+    at += (size_t)snprintf(dims + at, sizeof dims - at, "%s%lld", d ? ", " : "", (long long)shape[d]);
+  return base_fail(ctx_base(ctx), POLY_ERROR_MEMORY, "out of memory: %s for a tensor of shape (%s%s) %s (%s)", size, dims,
+                   ndim == 1 ? "," : "", dtype_name(dtype), why);
+}
+
+/* The machine would rather kill the process than refuse: what cannot fit is refused here. */
+static bool fits(PolyContext *ctx, size_t bytes) {
+  size_t live = (size_t)MAX(ctx->runtime->live_bytes, 0), all = ctx->engine->memory;
+  return live <= all && bytes <= all - live;
+}
+
+PolyBuffer *tensor_memory(Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why) {
+  Base *b = ctx_base(d->ctx);
+  bool clean = b->code == POLY_OK;
+  PolyBuffer *p = fits(d->ctx, bytes) ? buffer_new(d, bytes) : NULL;
+  if (p) return p;
+  if (clean) base_clear(b);
+  fail_memory(d->ctx, bytes, ndim, shape, dtype, why);
+  return NULL;
+}
+
+static bool slot_shape(const Plan *p, const PlanSlot *s, int64_t *shape) {
+  for (int d = 0; d < s->node->ndim; d++)
+    if (!int_eval_vars(s->node->shape[d], p->nvar, p->var, p->value, &shape[d])) return false;
+  return true;
+}
+
+static bool fail_slot(const Plan *p, const PlanSlot *s) {
+  int64_t shape[MAX_DIMS] = {0};
+  if (!slot_shape(p, s, shape)) return false;
+  return fail_memory(p->ctx, s->bytes, s->node->ndim, shape, (PolyDType)s->node->dtype, s->why);
+}
+
+/* The peak of the run is known: refuse it as a whole, naming the largest tensor in it. */
+static bool check_peak(const Plan *p, PolyBuffer *const *out, const PolyBuffer *arena) {
+  size_t need = arena ? 0 : p->arena_bytes;
+  const PlanSlot *largest = NULL;
+  for (int i = 0; i < p->nslot; i++) {
+    const PlanSlot *s = &p->slot[i];
+    if (s->kind == SLOT_INPUT || out[i]) continue;
+    if (s->kind == SLOT_OUTPUT) need += s->bytes;
+    if (!largest || s->bytes > largest->bytes) largest = s;
+  }
+  return !largest || fits(p->ctx, need) || fail_slot(p, largest);
+}
+
+static bool new_outputs(const Plan *p, PolyBuffer **out) {
+  Base *b = ctx_base(p->ctx);
+  for (int i = 0; i < p->nslot; i++) {
+    const PlanSlot *s = &p->slot[i];
+    if (s->kind != SLOT_OUTPUT || out[i]) continue;
+    bool clean = b->code == POLY_OK;
+    if ((out[i] = buffer_new(p->device, s->bytes))) continue;
+    if (clean) base_clear(b);
+    return fail_slot(p, s);
+  }
+  return true;
+}
+
+static PolyBuffer *new_arena(const Plan *p) {
+  Base *b = ctx_base(p->ctx);
+  bool clean = b->code == POLY_OK;
+  PolyBuffer *arena = buffer_new(p->device, p->arena_bytes);
+  const PlanSlot *largest = NULL;
+  for (int i = 0; !arena && i < p->nslot; i++)
+    if (p->slot[i].kind == SLOT_TEMP && (!largest || p->slot[i].bytes > largest->bytes)) largest = &p->slot[i];
+  if (!arena && largest) {
+    if (clean) base_clear(b);
+    fail_slot(p, largest);
+  }
+  return arena;
+}
+
+static void set_pointers(Plan *p, PolyBuffer *const *input, PolyBuffer *const *out, const PolyBuffer *arena) {
+  for (int i = 0; i < p->nslot; i++) {
+    const PlanSlot *s = &p->slot[i];
+    switch (s->kind) {
+    case SLOT_INPUT: p->ptr[i] = input[s->input]->data; break;
+    case SLOT_OUTPUT: p->ptr[i] = out[i]->data; break;
+    case SLOT_TEMP: p->ptr[i] = arena ? (char *)arena->data + s->offset : NULL; break;
+    }
+  }
+}
+
+/* ---- items ---- */
+
+static bool run_kernel(Plan *p, const PlanItem *it) {
+  for (int a = 0; a < it->narg; a++) p->args[a] = p->ptr[it->arg[a]];
+  for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
+  return p->device->launch(p->program, it->kernel, p->args, p->vars, p->ctx->runtime->threads);
+}
+
+static void *element(void *base, int64_t at, PolyDType dtype) {
+  return base ? (char *)base + at * dtype_size(dtype) : NULL;
+}
+
+static bool run_matmul(Plan *p, const PlanItem *it) {
+  MatmulCall c = it->call;
+  int64_t count = 1;
+  for (int o = 0; o < it->nouter; o++) count *= it->outer[o];
+  if (c.m == 0 || c.n == 0 || c.batch == 0) return true;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t rest = i, a = it->a_offset, b = it->b_offset, r = 0;
+    for (int o = 0; o < it->nouter; o++) {
+      int64_t k = rest % it->outer[o];
+      rest /= it->outer[o];
+      a += k * it->a_outer[o];
+      b += k * it->b_outer[o];
+      r += k * it->c_outer[o];
+    }
+    c.a = element(p->ptr[it->arg[1]], a, c.dtype);
+    c.b = element(p->ptr[it->arg[2]], b, c.dtype);
+    c.c = element(p->ptr[it->arg[0]], r, c.dtype);
+    if (!p->device->matmul(p->device, &c, p->ctx->runtime->threads)) return false;
+  }
+  return true;
+}
+
+static bool library_tensor(const Plan *p, const UOp *u, void *data, LibraryTensor *t) {
+  t->dtype = (PolyDType)u->dtype;
+  t->ndim = u->ndim;
+  t->data = data;
+  for (int d = 0; d < u->ndim; d++)
+    if (!int_eval_vars(u->shape[d], p->nvar, p->var, p->value, &t->shape[d])) return false;
+  return true;
+}
+
+static bool run_library(Plan *p, const PlanItem *it) {
+  const UOp *u = it->library;
+  LibraryCall call = {.name = u->arg.name, .n = u->arg.i, .nsrc = uop_nvalue(u), .threads = p->ctx->runtime->threads};
+  for (int k = 0; k < call.nsrc; k++)
+    if (!library_tensor(p, u->src[k], p->ptr[it->arg[it->nout + k]], &call.src[k])) return false;
+  if (!library_tensor(p, u, p->ptr[it->arg[0]], &call.out)) return false;
+  return p->device->library(p->device, &call);
+}
+
+static bool run_item(Plan *p, const PlanItem *it) {
+  switch (it->kind) {
+  case ITEM_KERNEL: return run_kernel(p, it);
+  case ITEM_MATMUL: return run_matmul(p, it);
+  case ITEM_LIBRARY: return run_library(p, it);
+  }
+  return false;
+}
+
+static bool run_items(Plan *p) {
+  bool timed = p->ctx->debug >= 1 || p->ctx->engine->profile.on;
+  double begin = timed ? now_ms() : 0;
+  for (int i = 0; i < p->nitem; i++) {
+    double start = timed ? now_ms() : 0;
+    if (!run_item(p, &p->item[i])) return false;
+    if (!timed) continue;
+    double ms = now_ms() - start;
+    profile_item(p, &p->item[i], ms);
+    debug_item(p, &p->item[i], ms);
+  }
+  if (timed) {
+    profile_plan(p);
+    debug_run(p, now_ms() - begin);
+  }
+  return true;
+}
+
+bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena) {
+  if (!plan_size(p, value) || !check_peak(p, out, arena) || !new_outputs(p, out)) return false;
+  PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
+  if (!arena && p->arena_bytes && !own) return false;
+  set_pointers(p, input, out, arena ? arena : own);
+  bool ok = run_items(p);
+  buffer_release(own);
+  return ok;
+}

@@ -1,0 +1,546 @@
+/* step.c: compiled steps. In: handles between which a program was traced. Out: an object that replays its plan on other inputs.
+ *
+ * A step is a plan and where each of its inputs comes from: an argument of the run, or a node captured when it was made (parameters,
+ * constants). A captured node follows its handle: whoever assigns to a parameter between two runs is heard (steps_moved). State is
+ * written in place. Running builds no nodes, unless somebody else still needs the contents that are about to be overwritten.
+ *
+ * Sizes. A symbolic size of an input is matched with the actual one, which gives its variable for this run. Random counters go on
+ * from where the context is. */
+#include "engine/engine.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A node that a step reads: captured, or what an input was when the step was made. */
+typedef struct Capture {
+  UOp *node;
+  PolyTensor *handle; /* whose node it is; compared, and used for what is written */
+  bool written;
+} Capture;
+
+typedef struct StepInput {
+  Capture traced;
+  PolyDType dtype;
+  int ndim;
+  UOp *dim[MAX_DIMS]; /* canonical sizes, NULL: as in traced (an input that is not read) */
+} StepInput;
+
+/* A symbolic size that gives a variable its value: size = coef * var + add. */
+typedef struct SizeRule {
+  int input, axis, var;
+  int64_t coef, add;
+} SizeRule;
+
+struct PolyStep {
+  PolyContext *ctx;
+  PolyStep *prev, *next;
+  Arena arena;
+  VEC(UOp *) held;
+  Plan *plan;
+  int ninput, ncapture, noutput, nrule;
+  StepInput *input;
+  Capture *capture;
+  int *from; /* for each input of the plan: argument k, or -1 - k for capture k */
+  int *out_slot;
+  SizeRule *rule;
+  PolyBuffer **in, **out; /* of a run; by slot */
+  PolyBuffer *memory;     /* for temporary slots */
+  int64_t *value, *traced;
+  bool *bound, *rng;
+  UOp **name; /* the caller's variables */
+  int64_t drawn_at, draws;
+};
+
+/* ---- freeing, following ---- */
+
+static void set_capture(Capture *c, UOp *u) {
+  UOp *old = c->node;
+  c->node = uop_retain(u);
+  uop_release(old);
+}
+
+void poly_step_free(PolyStep *s) {
+  if (!s) return;
+  PolyContext *ctx = s->ctx;
+  if (s->prev) s->prev->next = s->next;
+  else if (ctx->engine->steps == s) ctx->engine->steps = s->next;
+  if (s->next) s->next->prev = s->prev;
+  for (int k = 0; s->input && k < s->ninput; k++) uop_release(s->input[k].traced.node);
+  for (int k = 0; s->capture && k < s->ncapture; k++) uop_release(s->capture[k].node);
+  for (int i = 0; s->out && i < s->plan->nslot; i++) buffer_release(s->out[i]);
+  for (int i = 0; i < s->held.n; i++) uop_release(s->held.at[i]);
+  vec_free(&ctx->base, &s->held);
+  buffer_release(s->memory);
+  plan_release(s->plan);
+  arena_free(&s->arena);
+  mem_free(&ctx->base, s, sizeof *s);
+}
+
+void steps_free(PolyContext *ctx) {
+  while (ctx->engine->steps) poly_step_free(ctx->engine->steps);
+}
+
+static void follow(Capture *c, const PolyTensor *t, const UOp *from, UOp *to) {
+  if (c->handle == t && c->node == from) set_capture(c, to);
+}
+
+void steps_moved(PolyTensor *t, UOp *from, UOp *to) {
+  for (PolyStep *s = t->ctx->engine->steps; s; s = s->next) {
+    for (int k = 0; k < s->ninput; k++) follow(&s->input[k].traced, t, from, to);
+    for (int k = 0; k < s->ncapture; k++) follow(&s->capture[k], t, from, to);
+  }
+}
+
+/* ---- making one ---- */
+
+typedef struct Trace {
+  PolyTensor *const *input, *const *output, *const *state;
+  int ninput, noutput, nstate;
+  Arena arena;
+  UOp **root; /* outputs, then assignments */
+  bool *inplace;
+  PolyTensor **assigned; /* the handle of each assignment */
+  int nassign;
+  Canon canon;
+} Trace;
+
+static bool keep(PolyStep *s, UOp *u) {
+  if (!vec_push(&s->ctx->base, &s->held, u)) return false;
+  uop_retain(u);
+  return true;
+}
+
+static bool check_trace(PolyContext *ctx, const Trace *t) {
+  Base *b = &ctx->base;
+  char shape[256];
+  for (int k = 0; k < t->ninput; k++) {
+    const UOp *u = t->input[k]->uop;
+    if (!u->buffer)
+      return base_fail(b, POLY_ERROR_VALUE, "input %d of a step (shape %s) is not realized", k,
+                       shape_text(u, shape, sizeof shape));
+    for (int i = 0; i < k; i++)
+      if (t->input[i]->uop == u)
+        return base_fail(b, POLY_ERROR_VALUE, "inputs %d and %d of a step are the same tensor", i, k);
+  }
+  for (int k = 0; k < t->nstate; k++) {
+    const UOp *u = t->state[k]->uop;
+    if (!u->buffer && u->op != OP_ASSIGN && !(u->op == OP_CONTIGUOUS && u->arg.i))
+      return base_fail(b, POLY_ERROR_VALUE,
+                       "state %d of a step (shape %s) has no memory of its own: realize it before the step is traced", k,
+                       shape_text(u, shape, sizeof shape));
+  }
+  return true;
+}
+
+/* What an output shows is copied to memory of the step's own, also if it is a parameter or an input. */
+static UOp *output_root(UOp *u) {
+  bool memory = u->buffer || u->op == OP_BUFFER || u->op == OP_ASSIGN;
+  return memory ? uop_contiguous(u, 0) : u;
+}
+
+static bool collect_roots(PolyContext *ctx, Trace *t) {
+  size_t n = (size_t)(t->noutput + t->nstate) + 1;
+  t->root = arena_new(&t->arena, n * sizeof *t->root);
+  t->inplace = arena_new(&t->arena, n * sizeof *t->inplace);
+  t->assigned = arena_new(&t->arena, n * sizeof *t->assigned);
+  if (!t->root || !t->inplace || !t->assigned) return false;
+  for (int k = 0; k < t->noutput; k++)
+    if (!(t->root[k] = output_root(t->output[k]->uop))) return false;
+  for (int k = 0; k < t->nstate; k++) {
+    UOp *u = t->state[k]->uop;
+    bool twice = false;
+    for (int i = 0; i < t->nassign && !twice; i++) twice = t->root[t->noutput + i]->src[0] == u->src[0];
+    if (u->op != OP_ASSIGN || u->buffer || twice) continue;
+    t->assigned[t->nassign] = t->state[k];
+    t->inplace[t->noutput + t->nassign] = true;
+    t->root[t->noutput + t->nassign++] = u;
+    uop_retain(u); /* held until trace_end */
+  }
+  (void)ctx;
+  return true;
+}
+
+/* The handles go back to what they were before the traced assignments, and get their memory if they had none yet. */
+static bool rewind_state(PolyContext *ctx, Trace *t) {
+  UOp *const *root = t->root + t->noutput;
+  for (int k = 0; k < t->nassign; k++) handle_set(t->assigned[k], root[k]->src[0]);
+  bool ok = realize_handles(ctx, t->nassign, t->assigned);
+  for (int k = 0; k < t->nassign; k++) handle_set(t->assigned[k], root[k]->src[0]);
+  return ok;
+}
+
+static void trace_end(Trace *t, bool ok) {
+  for (int k = 0; k < t->nassign; k++) {
+    if (!ok) handle_set(t->assigned[k], t->root[t->noutput + k]);
+    uop_release(t->root[t->noutput + k]);
+  }
+  arena_free(&t->arena);
+}
+
+static PolyTensor *owner_of(const PolyContext *ctx, const Trace *t, const UOp *u) {
+  for (int k = 0; k < t->nassign; k++)
+    if (t->assigned[k]->uop == u) return t->assigned[k];
+  for (PolyTensor *h = ctx->tensors; h; h = h->next)
+    if (h->uop == u) return h;
+  return NULL;
+}
+
+static bool new_lists(PolyStep *s, const Trace *t) {
+  Arena *a = &s->arena;
+  size_t nplace = (size_t)t->canon.ninput + 1, nvar = (size_t)t->canon.nvar + 1, nslot = (size_t)s->plan->nslot + 1;
+  size_t nsize = (size_t)t->ninput * MAX_DIMS + 1;
+  s->input = arena_new(a, ((size_t)t->ninput + 1) * sizeof *s->input);
+  s->capture = arena_new(a, nplace * sizeof *s->capture);
+  s->from = arena_new(a, nplace * sizeof *s->from);
+  s->in = arena_new(a, nplace * sizeof *s->in);
+  s->out_slot = arena_new(a, ((size_t)t->noutput + 1) * sizeof *s->out_slot);
+  s->rule = arena_new(a, nsize * sizeof *s->rule);
+  s->value = arena_new(a, nvar * sizeof *s->value);
+  s->traced = arena_new(a, nvar * sizeof *s->traced);
+  s->bound = arena_new(a, nvar * sizeof *s->bound);
+  s->rng = arena_new(a, nvar * sizeof *s->rng);
+  s->name = arena_new(a, nvar * sizeof *s->name);
+  s->out = arena_new(a, nslot * sizeof *s->out);
+  return s->input && s->capture && s->from && s->in && s->out_slot && s->rule && s->value && s->traced && s->bound &&
+         s->rng && s->name && s->out;
+}
+
+static void take_inputs(PolyStep *s, const Trace *t) {
+  s->ninput = t->ninput;
+  for (int k = 0; k < t->ninput; k++) {
+    UOp *u = t->input[k]->uop;
+    s->input[k] = (StepInput){.traced = {uop_retain(u), t->input[k], false}, .dtype = (PolyDType)u->dtype, .ndim = u->ndim};
+  }
+}
+
+static bool is_target(const Trace *t, const UOp *u) {
+  for (int k = 0; k < t->nassign; k++)
+    if (t->root[t->noutput + k]->src[0] == u) return true;
+  return false;
+}
+
+/* Where each input of the plan comes from. */
+static bool take_places(PolyStep *s, const Trace *t) {
+  const Canon *c = &t->canon;
+  for (int i = 0; i < c->ninput; i++) {
+    UOp *u = c->input[i];
+    int k = 0;
+    while (k < t->ninput && t->input[k]->uop != u) k++;
+    if (k < t->ninput && is_target(t, u))
+      return base_fail(&s->ctx->base, POLY_ERROR_VALUE, "input %d of a step is assigned by it: make it state", k);
+    if (k < t->ninput) {
+      s->from[i] = k;
+      for (int d = 0; d < u->ndim; d++)
+        if (!keep(s, s->input[k].dim[d] = c->place[i]->shape[d])) return false;
+    } else {
+      s->capture[s->ncapture] = (Capture){uop_retain(u), owner_of(s->ctx, t, u), is_target(t, u)};
+      s->from[i] = -1 - s->ncapture++;
+    }
+  }
+  return true;
+}
+
+static bool take_variables(PolyStep *s, const Canon *c) {
+  s->drawn_at = (int64_t)s->ctx->drawn;
+  for (int k = 0; k < c->nvar; k++) {
+    UOp *name = c->bound[k]->op == OP_BIND ? c->bound[k]->src[0] : c->bound[k];
+    s->value[k] = s->traced[k] = c->value[k];
+    s->rng[k] = canon_is_rng(name);
+    s->name[k] = name;
+    if (s->rng[k]) s->drawn_at = MIN(s->drawn_at, c->value[k]);
+    if (!keep(s, name)) return false;
+  }
+  s->draws = (int64_t)s->ctx->drawn - s->drawn_at;
+  return true;
+}
+
+static int variable_at(const Plan *p, const UOp *u) {
+  for (int k = 0; k < p->nvar; k++)
+    if (p->var[k] == u) return k;
+  return -1;
+}
+
+/* Sizes of the form coef * var + add tell the variable; others are only checked. */
+static void find_rules(PolyStep *s) {
+  for (int k = 0; k < s->ninput; k++)
+    for (int d = 0; d < s->input[k].ndim; d++) {
+      UOp *term[2], *u = s->input[k].dim[d];
+      int64_t coef[2], add;
+      if (!u || u->op == OP_CONST || int_terms(u, 2, term, coef, &add) != 1) continue;
+      int var = variable_at(s->plan, term[0]);
+      if (var >= 0 && coef[0]) s->rule[s->nrule++] = (SizeRule){k, d, var, coef[0], add};
+    }
+}
+
+static bool step_build(PolyStep *s, Trace *t) {
+  PolyContext *ctx = s->ctx;
+  if (!canon_build(ctx, &t->arena, t->noutput + t->nassign, t->root, t->inplace, &t->canon)) return false;
+  if (!(s->plan = plan_get(ctx, &t->canon)) || !new_lists(s, t)) return false;
+  take_inputs(s, t);
+  if (!take_places(s, t) || !take_variables(s, &t->canon)) return false;
+  find_rules(s);
+  s->noutput = t->noutput;
+  for (int k = 0; k < t->noutput; k++) s->out_slot[k] = s->plan->root_slot[k];
+  return true;
+}
+
+static PolyStep *step_new(PolyContext *ctx, Trace *t) {
+  PolyStep *s = mem_new(&ctx->base, sizeof *s);
+  if (!s) return NULL;
+  s->ctx = ctx;
+  s->arena.b = &ctx->base;
+  s->next = ctx->engine->steps;
+  if (s->next) s->next->prev = s;
+  ctx->engine->steps = s;
+  Scope scope;
+  scope_enter(ctx, &scope);
+  bool ok = collect_roots(ctx, t) && rewind_state(ctx, t) && step_build(s, t);
+  trace_end(t, ok);
+  scope_leave(ctx, &scope);
+  if (ok) return s;
+  poly_step_free(s);
+  return NULL;
+}
+
+static bool same_context(PolyContext **ctx, int n, PolyTensor *const *t) {
+  for (int k = 0; k < n; k++) {
+    if (!t[k]) return false;
+    if (!*ctx) *ctx = t[k]->ctx;
+    if (t[k]->ctx != *ctx)
+      return base_fail(&(*ctx)->base, POLY_ERROR_VALUE, "a step takes tensors of one context");
+  }
+  return true;
+}
+
+PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const *outputs, int noutput,
+                        PolyTensor *const *state, int nstate) {
+  PolyContext *ctx = NULL;
+  if (!same_context(&ctx, ninput, inputs) || !same_context(&ctx, noutput, outputs) ||
+      !same_context(&ctx, nstate, state) || !ctx)
+    return NULL;
+  Trace t = {.input = inputs, .output = outputs, .state = state, .ninput = ninput, .noutput = noutput, .nstate = nstate,
+             .arena = {.b = &ctx->base}};
+  return check_trace(ctx, &t) ? step_new(ctx, &t) : NULL;
+}
+
+/* ---- running one: sizes ---- */
+
+static bool fail_input(const PolyStep *s, int k, const UOp *u, const char *what) {
+  char got[256], want[256];
+  return base_fail(&s->ctx->base, POLY_ERROR_VALUE, "input %d of a step: %s, got shape %s %s instead of %s %s", k, what,
+                   shape_text(u, got, sizeof got), dtype_name((PolyDType)u->dtype),
+                   shape_text(s->input[k].traced.node, want, sizeof want), dtype_name(s->input[k].dtype));
+}
+
+static bool actual_size(const UOp *u, int axis, int64_t *size) {
+  return int_eval_vars(u->shape[axis], 0, NULL, NULL, size);
+}
+
+/* A size outside the bounds of its variable, or unlike another that must be the same. */
+static bool set_variable(PolyStep *s, const SizeRule *r, const UOp *u) {
+  int64_t size;
+  if (!actual_size(u, r->axis, &size)) return false;
+  int64_t v = (size - r->add) / r->coef;
+  const UOp *name = s->name[r->var];
+  char shape[256];
+  if (v * r->coef + r->add != size) return fail_input(s, r->input, u, "a size that does not fit");
+  if (v < name->arg.i || v > name->arg.j)
+    return base_fail(&s->ctx->base, POLY_ERROR_VALUE,
+                     "input %d of a step has shape %s: %s = %" PRId64 " is outside its bounds %" PRId64 "..%" PRId64,
+                     r->input, shape_text(u, shape, sizeof shape), name->arg.name, v, name->arg.i, name->arg.j);
+  if (s->bound[r->var] && s->value[r->var] != v)
+    return base_fail(&s->ctx->base, POLY_ERROR_VALUE,
+                     "input %d of a step has shape %s: %s = %" PRId64 ", but another size says %" PRId64, r->input,
+                     shape_text(u, shape, sizeof shape), name->arg.name, v, s->value[r->var]);
+  s->bound[r->var] = true;
+  s->value[r->var] = v;
+  return true;
+}
+
+static UOp *argument(const PolyStep *s, PolyTensor *const *inputs, int k) {
+  return inputs ? inputs[k]->uop : s->input[k].traced.node;
+}
+
+static bool check_sizes(PolyStep *s, int k, const UOp *u) {
+  const StepInput *in = &s->input[k];
+  for (int d = 0; d < in->ndim; d++) {
+    int64_t size, want;
+    const UOp *dim = in->dim[d] ? in->dim[d] : in->traced.node->shape[d];
+    if (u->shape[d] == dim) continue;
+    if (!actual_size(u, d, &size)) return false;
+    if (!in->dim[d] && dim->op != OP_CONST) continue;
+    if (!int_eval_vars(dim, s->plan->nvar, s->plan->var, s->value, &want)) return false;
+    if (size != want) return fail_input(s, k, u, "a size that does not fit");
+  }
+  return true;
+}
+
+static bool bind_sizes(PolyStep *s, PolyTensor *const *inputs) {
+  int nvar = s->plan->nvar;
+  memcpy(s->value, s->traced, (size_t)nvar * sizeof *s->value);
+  memset(s->bound, 0, (size_t)nvar * sizeof *s->bound);
+  for (int k = 0; k < s->ninput; k++) {
+    const UOp *u = argument(s, inputs, k);
+    if (u->dtype != s->input[k].dtype || u->ndim != s->input[k].ndim)
+      return fail_input(s, k, u, u->ndim != s->input[k].ndim ? "other dimensions" : "another dtype");
+  }
+  for (int r = 0; r < s->nrule; r++)
+    if (!set_variable(s, &s->rule[r], argument(s, inputs, s->rule[r].input))) return false;
+  for (int k = 0; k < s->ninput; k++)
+    if (!check_sizes(s, k, argument(s, inputs, k))) return false;
+  for (int k = 0; k < nvar; k++)
+    if (s->rng[k]) s->value[k] = s->traced[k] - s->drawn_at + (int64_t)s->ctx->drawn;
+  return true;
+}
+
+/* ---- running one: memory ---- */
+
+/* Somebody assigned to a captured tensor and did not realize it. */
+static bool realize_capture(PolyContext *ctx, Capture *c) {
+  if (c->node->buffer) return c->node->buffer->stale ? node_fail_stale(c->node) : true;
+  PolyTensor *owner = NULL;
+  for (PolyTensor *t = ctx->tensors; t && !owner; t = t->next)
+    if (t->uop == c->node) owner = t;
+  Scope scope;
+  scope_enter(ctx, &scope);
+  PolyTensor *t = owner ? owner : tensor_wrap(ctx, c->node);
+  bool ok = t && realize_handles(ctx, 1, &t);
+  if (ok && !c->node->buffer) set_capture(c, t->uop);
+  if (!owner) poly_free(t);
+  scope_leave(ctx, &scope);
+  return ok;
+}
+
+/* Only the step and the handle know it. */
+static bool is_private(const Capture *c) {
+  return c->node->op == OP_BUFFER && c->node->refs <= 2 && c->node->buffer->refs == 1;
+}
+
+/* Gives a captured node that others use as well a name, and memory if need be, of its own. */
+static bool make_private(PolyContext *ctx, Capture *c) {
+  if (is_private(c)) return true;
+  UOp *old = c->node;
+  bool shared = old->buffer->refs > 1;
+  PolyBuffer *b = shared ? memory_copy(old->buffer) : buffer_retain(old->buffer);
+  UOp *n = b ? node_for_memory(ctx, b, old) : NULL;
+  buffer_release(b);
+  if (!n) return false;
+  if (!shared) node_set_stale(old);
+  if (c->handle && c->handle->uop == old) handle_set(c->handle, n);
+  if (c->node == old) set_capture(c, n);
+  return true;
+}
+
+/* State that others still read: what they need is computed first. */
+static bool prepare_state(PolyStep *s) {
+  PolyContext *ctx = s->ctx;
+  bool private = true;
+  for (int k = 0; k < s->ncapture; k++) {
+    if (!s->capture[k].node->buffer || s->capture[k].node->buffer->stale)
+      if (!realize_capture(ctx, &s->capture[k])) return false;
+    if (s->capture[k].written) private &= is_private(&s->capture[k]);
+  }
+  if (private) return true;
+  Arena arena = {.b = &ctx->base};
+  UOp **node = arena_new(&arena, (size_t)(s->ncapture + 1) * sizeof *node);
+  PolyTensor **skip = arena_new(&arena, (size_t)(s->ncapture + 1) * sizeof *skip);
+  int n = 0;
+  for (int k = 0; node && skip && k < s->ncapture; k++) {
+    if (!s->capture[k].written || is_private(&s->capture[k])) continue;
+    node[n] = s->capture[k].node;
+    skip[n++] = s->capture[k].handle;
+  }
+  Scope scope;
+  scope_enter(ctx, &scope);
+  bool ok = node && skip && realize_readers(ctx, n, node, n, skip);
+  for (int k = 0; ok && k < s->ncapture; k++)
+    if (s->capture[k].written) ok = make_private(ctx, &s->capture[k]);
+  scope_leave(ctx, &scope);
+  arena_free(&arena);
+  return ok;
+}
+
+static bool find_memory(PolyStep *s, PolyTensor *const *inputs) {
+  Plan *p = s->plan;
+  for (int i = 0; i < p->ninput; i++) {
+    int k = s->from[i];
+    UOp *u = k >= 0 ? argument(s, inputs, k) : s->capture[-1 - k].node;
+    if (!(s->in[i] = node_memory(u))) return false;
+  }
+  for (int i = 0; i < p->nslot; i++) {
+    const PlanSlot *slot = &p->slot[i];
+    if (slot->kind == SLOT_INPUT) {
+      if (s->in[slot->input]->bytes < slot->bytes)
+        return base_fail(&s->ctx->base, POLY_ERROR_VALUE, "a tensor that a step captured has %zu bytes now and had %zu",
+                         s->in[slot->input]->bytes, slot->bytes);
+      continue;
+    }
+    bool reuse = s->out[i] && s->out[i]->bytes >= slot->bytes;
+    for (int k = 0; k < p->ninput && reuse; k++) reuse = s->in[k] != s->out[i];
+    if (reuse) continue;
+    buffer_release(s->out[i]);
+    s->out[i] = NULL;
+  }
+  return true;
+}
+
+static bool find_arena(PolyStep *s) {
+  if (!s->plan->arena_bytes || (s->memory && s->memory->bytes >= s->plan->arena_bytes)) return true;
+  buffer_release(s->memory);
+  s->memory = buffer_new(s->plan->device, s->plan->arena_bytes);
+  return s->memory != NULL;
+}
+
+static bool step_run(PolyStep *s, PolyTensor *const *inputs) {
+  if (!bind_sizes(s, inputs) || !prepare_state(s) || !plan_size(s->plan, s->value) || !find_memory(s, inputs) ||
+      !find_arena(s))
+    return false;
+  if (!plan_run(s->plan, s->value, s->in, s->out, s->memory)) return false;
+  s->ctx->drawn += (uint64_t)s->draws;
+  return true;
+}
+
+PolyStatus poly_step_run(PolyStep *s, PolyTensor *const *inputs, int ninput) {
+  if (!s) return POLY_ERROR_VALUE;
+  PolyContext *ctx = s->ctx;
+  if (inputs && ninput != s->ninput)
+    return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_VALUE, "a step of %d inputs was given %d", s->ninput, ninput));
+  for (int k = 0; inputs && k < ninput; k++) {
+    if (!inputs[k]) return POLY_ERROR_VALUE;
+    if (!realize_handles(ctx, 1, &inputs[k])) return status_of(ctx, false);
+  }
+  return status_of(ctx, step_run(s, inputs));
+}
+
+/* ---- looking at one ---- */
+
+PolyTensor *poly_step_output(PolyStep *s, int k) {
+  if (!s) return NULL;
+  PolyContext *ctx = s->ctx;
+  if (k < 0 || k >= s->noutput)
+    return fail_null(&ctx->base, POLY_ERROR_INDEX, "output %d of a step that has %d", k, s->noutput);
+  PolyBuffer *b = s->out[s->out_slot[k]];
+  if (!b) return fail_null(&ctx->base, POLY_ERROR_RUNTIME, "output %d of a step that has not run", k);
+  const UOp *like = s->plan->slot[s->out_slot[k]].node;
+  UOp *shape[MAX_DIMS];
+  Scope scope;
+  scope_enter(ctx, &scope);
+  bool ok = true;
+  for (int d = 0; ok && d < like->ndim; d++) {
+    int64_t size;
+    ok = int_eval_vars(like->shape[d], s->plan->nvar, s->plan->var, s->value, &size) && (shape[d] = uop_index(ctx, size));
+  }
+  UOp *u = ok ? uop_buffer(ctx, (PolyDType)like->dtype, like->ndim, shape) : NULL;
+  if (u) node_set_buffer(u, buffer_retain(b));
+  PolyTensor *t = tensor_wrap(ctx, u);
+  scope_leave(ctx, &scope);
+  return t;
+}
+
+int poly_step_kernels(const PolyStep *s) { return s ? s->plan->nitem : 0; }
+
+int poly_step_intermediates(const PolyStep *s) {
+  int n = 0;
+  for (int i = 0; s && i < s->plan->nslot; i++) n += s->plan->slot[i].kind == SLOT_TEMP;
+  return n;
+}

@@ -1,0 +1,215 @@
+/* backward.c: gradients at the API: leaves with a mark, poly_grad and poly_backward. In: handles. Out: new lazy
+ * handles. The rules and the pass over the graph are in grad.c. */
+#include "grad/grad.h"
+
+static bool float_only(PolyContext *ctx, const UOp *u, const char *what) {
+  if (dtype_is_float((PolyDType)u->dtype)) return true;
+  return base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "%s needs a floating-point tensor, not %s", what,
+                   dtype_name((PolyDType)u->dtype));
+}
+
+/* The gradient that a pass starts with: 1 for a root of one element, or the one given. */
+static UOp *start(PolyTensor *root, PolyTensor *gradient, const char *what) {
+  PolyContext *ctx = root->ctx;
+  UOp *u = root->uop;
+  if (!float_only(ctx, u, what)) return NULL;
+  if (gradient) {
+    if (!shape_equal(u, gradient->uop)) {
+      uop_fail_shapes(what, u, gradient->uop);
+      return NULL;
+    }
+    return uop_cast(gradient->uop, (PolyDType)u->dtype);
+  }
+  UOp *numel = uop_numel(u);
+  if (!numel) return NULL;
+  if (!uop_is_int(numel, 1)) {
+    char text[256];
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "%s needs a gradient for a tensor of shape %s", what,
+                     shape_text(u, text, sizeof text));
+  }
+  return uop_spread(uop_const(ctx, (PolyDType)u->dtype, 1), u->ndim, u->shape);
+}
+
+static PolyStatus status(PolyContext *ctx, bool ok) {
+  if (ok) return POLY_OK;
+  PolyStatus code = poly_error_code(ctx);
+  return code == POLY_OK ? POLY_ERROR_RUNTIME : code;
+}
+
+/* ---- leaves ---- */
+
+/* A node of its own: interning would make one leaf of two tensors that are computed alike. */
+static bool own_node(PolyTensor *t) {
+  UOp *u = t->uop;
+  if (u->op == OP_BUFFER || (u->op == OP_CONTIGUOUS && u->arg.i != 0)) return true;
+  UOp *own = uop_retain(uop_contiguous(u, ctx_unique(t->ctx)));
+  if (!own) return false;
+  t->uop = own;
+  uop_release(u);
+  return true;
+}
+
+PolyStatus poly_set_requires_grad(PolyTensor *t, bool on) {
+  if (!t) return POLY_ERROR_VALUE;
+  PolyContext *ctx = t->ctx;
+  bool ok = true;
+  if (on) {
+    Scope scope;
+    scope_enter(ctx, &scope);
+    ok = float_only(ctx, t->uop, "a gradient") && own_node(t);
+    scope_leave(ctx, &scope);
+  }
+  if (ok) t->requires_grad = on;
+  return status(ctx, ok);
+}
+
+/* Handles with the mark, and their nodes; in the arena. */
+typedef struct Leaves {
+  PolyTensor **tensor;
+  UOp **uop;
+  int n;
+} Leaves;
+
+static bool leaves_of(PolyContext *ctx, Arena *arena, Leaves *out) {
+  out->n = 0;
+  out->tensor = arena_new(arena, (size_t)(ctx->ntensor + 1) * sizeof *out->tensor);
+  out->uop = arena_new(arena, (size_t)(ctx->ntensor + 1) * sizeof *out->uop);
+  if (!out->tensor || !out->uop) return false;
+  for (PolyTensor *t = ctx->tensors; t; t = t->next) {
+    if (!t->requires_grad) continue;
+    out->tensor[out->n] = t;
+    out->uop[out->n++] = t->uop;
+  }
+  return true;
+}
+
+bool poly_requires_grad(PolyTensor *t) {
+  if (!t) return false;
+  if (t->requires_grad) return true;
+  Arena arena = {.b = ctx_base(t->ctx)};
+  Leaves leaves;
+  bool any = leaves_of(t->ctx, &arena, &leaves) && leaves.n && grad_reaches(t->ctx, t->uop, leaves.n, leaves.uop);
+  arena_free(&arena);
+  return any;
+}
+
+/* ---- gradients ---- */
+
+static bool grad_handles(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out) {
+  PolyContext *ctx = root->ctx;
+  Arena arena = {.b = ctx_base(ctx)};
+  UOp **node = arena_new(&arena, (size_t)(n + 1) * sizeof *node);
+  UOp **result = arena_new(&arena, (size_t)(n + 1) * sizeof *result);
+  bool ok = node && result;
+  for (int k = 0; ok && k < n; k++) {
+    node[k] = targets[k]->uop;
+    ok = float_only(ctx, node[k], "a gradient");
+  }
+  ok = ok && grad_build(ctx, root->uop, start(root, gradient, "grad"), n, node, result);
+  for (int k = 0; ok && k < n; k++) {
+    out[k] = tensor_wrap(ctx, result[k] ? result[k] : uop_zeros_like(node[k]));
+    ok = out[k] != NULL;
+  }
+  arena_free(&arena);
+  return ok;
+}
+
+PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out) {
+  for (int k = 0; k < n; k++) out[k] = NULL;
+  if (!root) return POLY_ERROR_VALUE;
+  for (int k = 0; k < n; k++)
+    if (!targets[k]) return POLY_ERROR_VALUE;
+  Scope scope;
+  scope_enter(root->ctx, &scope);
+  bool ok = grad_handles(root, gradient, targets, n, out);
+  scope_leave(root->ctx, &scope);
+  for (int k = 0; !ok && k < n; k++) {
+    poly_free(out[k]);
+    out[k] = NULL;
+  }
+  return status(root->ctx, ok);
+}
+
+/* A gradient as its leaf holds it: outside the caller's poly_scope, and without history once it is realized, or
+ * accumulation over many steps would keep them all alive. */
+static PolyTensor *held(PolyContext *ctx, UOp *u) {
+  PolyTensor *t = tensor_wrap(ctx, u);
+  if (!t) return NULL;
+  t->consumed = true;
+  return poly_keep(t);
+}
+
+static void hold(PolyTensor *t, PolyTensor *grad) {
+  poly_free(t->grad);
+  t->grad = grad;
+}
+
+/* Adds part[k] to the gradient of each leaf: all of them or, when memory runs out, none. */
+static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp *const *part) {
+  PolyTensor **sum = arena_new(arena, (size_t)(leaves->n + 1) * sizeof *sum);
+  bool ok = sum != NULL;
+  for (int k = 0; ok && k < leaves->n; k++) {
+    if (!part[k]) continue;
+    PolyTensor *old = leaves->tensor[k]->grad;
+    sum[k] = held(ctx, old ? uop_binary(OP_ADD, old->uop, part[k]) : part[k]);
+    ok = sum[k] != NULL;
+  }
+  for (int k = 0; sum && k < leaves->n; k++) {
+    if (!sum[k]) continue;
+    if (ok)
+      hold(leaves->tensor[k], sum[k]);
+    else
+      poly_free(sum[k]);
+  }
+  return ok;
+}
+
+PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
+  if (!root) return POLY_ERROR_VALUE;
+  PolyContext *ctx = root->ctx;
+  Arena arena = {.b = ctx_base(ctx)};
+  Leaves leaves;
+  Scope scope;
+  scope_enter(ctx, &scope);
+  UOp *seed = start(root, gradient, "backward");
+  bool ok = seed && leaves_of(ctx, &arena, &leaves);
+  UOp **part = ok ? arena_new(&arena, (size_t)(leaves.n + 1) * sizeof *part) : NULL;
+  ok = part && grad_build(ctx, root->uop, seed, leaves.n, leaves.uop, part);
+  ok = ok && accumulate(ctx, &arena, &leaves, part);
+  if (ok) root->consumed = true;
+  scope_leave(ctx, &scope);
+  arena_free(&arena);
+  return status(ctx, ok);
+}
+
+PolyTensor *poly_get_grad(PolyTensor *t) {
+  if (!t || !t->grad) return NULL;
+  Scope scope;
+  scope_enter(t->ctx, &scope);
+  PolyTensor *g = tensor_wrap(t->ctx, t->grad->uop);
+  scope_leave(t->ctx, &scope);
+  if (g) g->consumed = true;
+  return g;
+}
+
+PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad) {
+  if (!t) return POLY_ERROR_VALUE;
+  PolyContext *ctx = t->ctx;
+  if (!grad) {
+    hold(t, NULL);
+    return POLY_OK;
+  }
+  if (!shape_equal(t->uop, grad->uop)) {
+    uop_fail_shapes("set_grad", t->uop, grad->uop);
+    return status(ctx, false);
+  }
+  if (t->uop->dtype != grad->uop->dtype)
+    return status(ctx, base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "set_grad: a gradient of dtype %s for a tensor of %s",
+                                 dtype_name((PolyDType)grad->uop->dtype), dtype_name((PolyDType)t->uop->dtype)));
+  Scope scope;
+  scope_enter(ctx, &scope);
+  PolyTensor *own = held(ctx, grad->uop);
+  scope_leave(ctx, &scope);
+  if (own) hold(t, own);
+  return status(ctx, own != NULL);
+}

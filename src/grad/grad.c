@@ -1,0 +1,169 @@
+/* grad.c: reverse mode. In: a root, its gradient, targets. Out: the gradients of the targets, as UOps.
+ *
+ * One walk lists the nodes, sources first. Forward over the list, a node is marked if it is a target or if a gradient
+ * can flow from it into a marked source. Backward over the list, each marked node that has gradients sums them and its
+ * rule hands the sum on to the marked sources. Nothing recurses; the cost is linear in nodes and edges.
+ *
+ *   root = MUL(EXP(x), y), target x:   list x y EXP MUL, marked x EXP MUL
+ *                                      MUL: g*y -> EXP;  EXP: (g*y)*EXP(x) -> x
+ *
+ * Numbers of sources are noted before any rule runs, since builders may walk the graph themselves and renumber it. */
+#include "grad/grad.h"
+#include "grad/rules.h"
+
+/* One gradient that a node got from one of its users, in the order of arrival. */
+typedef struct Part {
+  UOp *g;
+  struct Part *next;
+} Part;
+
+typedef struct Node {
+  UOp *u;
+  Part *head, *tail;
+  int nparts;
+  int edge[GRAD_MAX_SRC]; /* place of each source in the tape */
+  uint8_t need;           /* sources to hand a gradient on to, as bits */
+  bool marked, target;
+} Node;
+
+typedef struct Tape {
+  Arena arena;
+  Node *node;
+  int n;
+  int *target; /* place of each target, -1: not reached */
+  VEC(UOp *) terms;
+} Tape;
+
+uint32_t grad_mask(const UOp *u) {
+  if (!dtype_is_float((PolyDType)u->dtype) || !grad_rules[u->op]) return 0;
+  if (u->op == OP_ASSIGN) return 2;
+  if (u->op == OP_LIBRARY) return grad_library_passes(u) ? 1 : 0;
+  uint32_t mask = 0;
+  int n = MIN(uop_nvalue(u), GRAD_MAX_SRC);
+  for (int k = 0; k < n; k++)
+    if (dtype_is_float((PolyDType)u->src[k]->dtype)) mask |= 1u << k;
+  return mask;
+}
+
+static bool no_way_on(const UOp *u, void *user) {
+  (void)user;
+  return grad_mask(u) == 0;
+}
+
+static bool tape_open(PolyContext *ctx, Tape *t, UOp *root, int n, UOp *const *targets) {
+  *t = (Tape){.arena = {.b = ctx_base(ctx)}};
+  Walk walk;
+  if (!uop_walk(ctx, &t->arena, 1, &root, no_way_on, NULL, &walk)) return false;
+  t->n = walk.n;
+  t->node = arena_new(&t->arena, (size_t)walk.n * sizeof(Node));
+  t->target = arena_new(&t->arena, (size_t)n * sizeof(int) + 1);
+  if (!t->node || !t->target) return false;
+  for (int k = 0; k < n; k++) {
+    bool met = targets[k]->epoch == walk.epoch;
+    t->target[k] = met ? targets[k]->slot : -1;
+    if (met) t->node[targets[k]->slot].target = t->node[targets[k]->slot].marked = true;
+  }
+  for (int i = 0; i < walk.n; i++) {
+    Node *node = &t->node[i];
+    UOp *u = node->u = walk.at[i];
+    uint32_t mask = grad_mask(u);
+    for (int k = 0; mask >> k; k++) {
+      if (!(mask >> k & 1)) continue;
+      node->edge[k] = u->src[k]->slot;
+      if (t->node[node->edge[k]].marked) node->need |= (uint8_t)(1u << k);
+    }
+    if (node->need) node->marked = true;
+  }
+  return true;
+}
+
+static void tape_close(PolyContext *ctx, Tape *t) {
+  vec_free(ctx_base(ctx), &t->terms);
+  arena_free(&t->arena);
+}
+
+static bool give(Tape *t, int place, UOp *g) {
+  Part *part = arena_new(&t->arena, sizeof *part);
+  if (!part) return false;
+  Node *node = &t->node[place];
+  part->g = g;
+  if (node->tail)
+    node->tail->next = part;
+  else
+    node->head = part;
+  node->tail = part;
+  node->nparts++;
+  return true;
+}
+
+/* Pairwise: a tree of depth log n keeps both the rounding error and the expression shallow. */
+static UOp *collect(Base *b, Tape *t, const Node *node) {
+  if (node->nparts == 1) return node->head->g;
+  t->terms.n = 0;
+  for (const Part *p = node->head; p; p = p->next)
+    if (!vec_push(b, &t->terms, p->g)) return NULL;
+  UOp **at = t->terms.at;
+  for (int n = t->terms.n; n > 1; n = (n + 1) / 2)
+    for (int k = 0; 2 * k < n; k++) at[k] = 2 * k + 1 < n ? add(at[2 * k], at[2 * k + 1]) : at[2 * k];
+  return at[0];
+}
+
+/* A CONST takes part in elementwise ops of any shape: as a target it gets the sum. */
+static UOp *fit(UOp *g, UOp *x) {
+  if (!g || x->op != OP_CONST || g->ndim == 0) return g;
+  UOp *sum = uop_reduce(OP_ADD, grad_wide(g), (uint32_t)((1ull << g->ndim) - 1));
+  return sum ? uop_cast(uop_reshape(sum, 0, NULL), (PolyDType)x->dtype) : NULL;
+}
+
+static bool pass_on(Base *b, Tape *t, const Node *node, UOp *g) {
+  UOp *u = node->u, *out[GRAD_MAX_SRC] = {0};
+  grad_rules[u->op](u, g, node->need, out);
+  for (int k = 0; k < GRAD_MAX_SRC; k++) {
+    if (!(node->need >> k & 1)) continue;
+    UOp *x = u->src[k], *gx = fit(out[k], x);
+    if (!gx) return base_fail(b, POLY_ERROR_RUNTIME, "the gradient of %s could not be built", op_info[u->op].name);
+    if (!shape_equal(gx, x) || gx->dtype != x->dtype) {
+      char got[256], want[256];
+      return base_fail(b, POLY_ERROR_RUNTIME, "the gradient of %s has shape %s and dtype %s, not %s and %s",
+                       op_info[u->op].name, shape_text(gx, got, sizeof got), dtype_name((PolyDType)gx->dtype),
+                       shape_text(x, want, sizeof want), dtype_name((PolyDType)x->dtype));
+    }
+    if (!give(t, node->edge[k], gx)) return false;
+  }
+  return true;
+}
+
+/* Leaves the sum of each target in its node's head. */
+static bool tape_run(PolyContext *ctx, Tape *t, UOp *seed) {
+  Base *b = ctx_base(ctx);
+  if (!t->node[t->n - 1].marked) return true;
+  if (!give(t, t->n - 1, seed)) return false;
+  for (int i = t->n - 1; i >= 0; i--) {
+    Node *node = &t->node[i];
+    if (!node->head) continue;
+    UOp *g = collect(b, t, node);
+    if (!g) return false;
+    node->head->g = g;
+    if (node->need && !pass_on(b, t, node, g)) return false;
+  }
+  return true;
+}
+
+bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out) {
+  if (!root || !seed) return false;
+  Tape t;
+  bool ok = tape_open(ctx, &t, root, n, targets) && tape_run(ctx, &t, seed);
+  for (int k = 0; k < n; k++) {
+    const Node *node = ok && t.target[k] >= 0 ? &t.node[t.target[k]] : NULL;
+    out[k] = node && node->head ? node->head->g : NULL;
+  }
+  tape_close(ctx, &t);
+  return ok;
+}
+
+bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets) {
+  Tape t;
+  bool reached = tape_open(ctx, &t, root, n, targets) && t.node[t.n - 1].marked;
+  tape_close(ctx, &t);
+  return reached;
+}

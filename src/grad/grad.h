@@ -1,0 +1,19 @@
+/* grad.h: reverse-mode differentiation of tensor UOps. Gradients are ordinary UOps, so they can be scheduled with the
+ * rest and differentiated again. Knows nothing of handles; src/grad/backward.c puts it behind the API. */
+#ifndef POLY_GRAD_H
+#define POLY_GRAD_H
+
+#include "ir/context.h"
+
+/* out[k] = d(root)/d(targets[k]) times seed, which has root's shape and dtype; NULL for a target that root does not
+ * depend on in a differentiable way. Results are held by the open scope. False: an error is in the context. O(nodes
+ * between root and its leaves). */
+bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out);
+
+/* Does a gradient flow from root to any of the targets? O(nodes). */
+bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets);
+
+/* Which sources of u a gradient flows into, as bits; 0: it stops here. */
+uint32_t grad_mask(const UOp *u);
+
+#endif

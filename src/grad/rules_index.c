@@ -1,0 +1,103 @@
+/* rules_index.c: gradients of what reads or writes through an index (GATHER, SEGMENT) and of scans. A gather's gradient
+ * is a segment sum and the other way round, so the set is closed: every gradient is again a loop owned by one row. */
+#include "grad/rules.h"
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+/* out[i..., f...] = x[index[i...], f...]: rows that were read several times collect. O(size of index * row). */
+GRAD_RULE(GATHER) {
+  (void)need;
+  UOp *x = u->src[0], *index = u->src[1];
+  UOp *dims[MAX_DIMS], *rows = uop_numel(index);
+  dims[0] = rows;
+  for (int k = 1; k < x->ndim; k++) dims[k] = x->shape[k];
+  UOp *flat = uop_reshape(g, x->ndim, dims);
+  UOp *sum = uop_segment(OP_ADD, grad_wide(flat), uop_reshape(index, 1, &rows), x->shape[0]);
+  out[0] = uop_cast(sum, (PolyDType)x->dtype);
+}
+
+/* Elements that are their segment's maximum (minimum) share its gradient equally. */
+static UOp *segment_extremum(UOp *u, UOp *g) {
+  UOp *x = u->src[0], *index = u->src[1];
+  UOp *hit = equal(x, uop_gather(u, index));
+  UOp *wide = grad_wide(g);
+  UOp *count = uop_segment(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, index, u->shape[0]);
+  /* An empty segment has count 0, but is never read. */
+  UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype);
+  return keep_if(hit, uop_gather(share, index));
+}
+
+/* As for the product over an axis, see rules_move.c. */
+static UOp *segment_product(UOp *u, UOp *g) {
+  UOp *x = u->src[0], *index = u->src[1];
+  UOp *zero = is_zero(x);
+  UOp *safe = uop_where(zero, like(x, 1), x);
+  UOp *zeros = zero ? uop_segment(OP_ADD, uop_cast(zero, POLY_INT32), index, u->shape[0]) : NULL;
+  UOp *others = zeros ? keep_if(equal(zeros, like(zeros, 1)), uop_segment(OP_MUL, safe, index, u->shape[0])) : NULL;
+  return mul(uop_gather(g, index), uop_where(zero, uop_gather(others, index), quo(uop_gather(u, index), safe)));
+}
+
+GRAD_RULE(SEGMENT) {
+  (void)need;
+  switch ((Op)u->arg.i) {
+  case OP_ADD: out[0] = uop_gather(g, u->src[1]); break;
+  case OP_MUL: out[0] = segment_product(u, g); break;
+  default: out[0] = segment_extremum(u, g); break;
+  }
+}
+
+/* ---- scans ---- */
+
+static Op scan_op(const UOp *u) { return (Op)u->arg.i; }
+static int scan_axis(const UOp *u) { return u->ndim - 1; }
+
+/* out[k] = sum of x[i] over i >= k. */
+static UOp *scan_back(UOp *x, int axis) { return uop_flip(t_scan(OP_ADD, uop_flip(x, 1u << axis), axis), 1u << axis); }
+
+/* Let y be the running product. Without zeros dx[i] = sum of g[k] y[k] over k >= i, divided by x[i]; the same holds
+ * before the first zero. At the first zero the products that leave it out count: y of x with that zero replaced by 1.
+ * After it every product holds a zero that stays, and the gradient is 0. */
+static UOp *scan_product(UOp *u, UOp *g) {
+  UOp *x = u->src[0];
+  int axis = scan_axis(u);
+  UOp *zero = is_zero(x);
+  UOp *seen = zero ? t_scan(OP_ADD, uop_cast(zero, POLY_INT32), axis) : NULL;
+  UOp *first = uop_binary(OP_AND, zero, seen ? equal(seen, like(seen, 1)) : NULL);
+  UOp *without = t_scan(OP_MUL, uop_where(first, like(x, 1), x), axis);
+  UOp *at_first = scan_back(mul(g, without), axis);
+  UOp *elsewhere = quo(scan_back(mul(g, u), axis), uop_where(zero, like(x, 1), x));
+  return uop_where(first, at_first, keep_unless(zero, elsewhere));
+}
+
+/* Each running maximum (minimum) is the element that set it last: where[k] is the latest i <= k with x[i] == u[i]. The
+ * gradient of k is added there. Places are numbered through the whole tensor, so that one segment sum does it. */
+static UOp *scan_extremum(UOp *u, UOp *g) {
+  UOp *x = u->src[0];
+  int axis = scan_axis(u);
+  PolyDType index = uop_numel_max(u) > INT32_MAX ? POLY_INT64 : POLY_INT32;
+  UOp *total = uop_numel(u);
+  UOp *place = uop_reshape(uop_iota(u->ctx, index, total), u->ndim, u->shape);
+  UOp *along = uop_expand(t_iota_axis(u->ctx, index, u->shape[axis], u->ndim, axis), u->shape);
+  if (!place || !along) return NULL;
+  UOp *latest = t_scan(OP_MAX, uop_where(equal(x, u), along, like(along, 0)), axis);
+  UOp *stride = uop_index(u->ctx, 1);
+  for (int k = axis + 1; k < u->ndim; k++) stride = int_mul(stride, u->shape[k]);
+  UOp *step =
+      stride && uop_is_int(stride, 1) ? sub(latest, along) : t_mul(sub(latest, along), t_size_value(stride, index));
+  UOp *target = uop_reshape(add(place, step), 1, &total);
+  UOp *sum = uop_segment(OP_ADD, grad_wide(uop_reshape(g, 1, &total)), target, total);
+  return sum ? uop_reshape(uop_cast(sum, (PolyDType)x->dtype), x->ndim, x->shape) : NULL;
+}
+
+/* Routines that give places (argsort, segment_order) are integers and never get here. */
+bool grad_library_passes(const UOp *u) { return u->arg.name && strcmp(u->arg.name, "scan") == 0; }
+
+GRAD_RULE(LIBRARY) {
+  (void)need;
+  switch (scan_op(u)) {
+  case OP_ADD: out[0] = scan_back(g, scan_axis(u)); break;
+  case OP_MUL: out[0] = scan_product(u, g); break;
+  default: out[0] = scan_extremum(u, g); break;
+  }
+}

@@ -1,0 +1,82 @@
+/* rules_move.c: gradients of movement and of reductions. A movement's gradient is the movement back; where one element
+ * was read several times (EXPAND) its gradients are summed, where it was dropped (SHRINK) there is a zero. */
+#include "grad/rules.h"
+
+GRAD_RULE(RESHAPE) {
+  (void)need;
+  out[0] = uop_reshape(g, u->src[0]->ndim, u->src[0]->shape);
+}
+
+GRAD_RULE(EXPAND) {
+  (void)need;
+  UOp *x = u->src[0];
+  uint32_t stretched = 0;
+  for (int k = 0; k < x->ndim; k++)
+    if (x->shape[k] != u->shape[k]) stretched |= 1u << k;
+  out[0] = stretched ? uop_cast(uop_reduce(OP_ADD, grad_wide(g), stretched), (PolyDType)x->dtype) : g;
+}
+
+GRAD_RULE(PERMUTE) {
+  (void)need;
+  int back[MAX_DIMS];
+  for (int k = 0; k < u->ndim; k++) back[perm_at(u, k)] = k;
+  out[0] = uop_permute(g, back);
+}
+
+GRAD_RULE(FLIP) {
+  (void)need;
+  out[0] = uop_flip(g, (uint32_t)u->arg.i);
+}
+
+/* Further sources of PAD: before, after of axis 0, of axis 1 ...; of SHRINK: begin, end. */
+GRAD_RULE(PAD) {
+  (void)need;
+  UOp *x = u->src[0], *begin[MAX_DIMS], *end[MAX_DIMS];
+  for (int k = 0; k < x->ndim; k++) {
+    begin[k] = u->src[1 + 2 * k];
+    end[k] = int_add(begin[k], x->shape[k]);
+  }
+  out[0] = uop_shrink(g, begin, end);
+}
+
+GRAD_RULE(SHRINK) {
+  (void)need;
+  UOp *x = u->src[0], *before[MAX_DIMS], *after[MAX_DIMS];
+  for (int k = 0; k < x->ndim; k++) {
+    before[k] = u->src[1 + 2 * k];
+    after[k] = int_sub(x->shape[k], u->src[2 + 2 * k]);
+  }
+  out[0] = uop_pad(g, before, after);
+}
+
+/* The gradient goes to the elements that are the maximum (minimum), in equal shares. */
+static UOp *extremum(UOp *u, UOp *g, uint32_t axes) {
+  UOp *x = u->src[0];
+  UOp *hit = equal(x, uop_expand(u, x->shape));
+  UOp *wide = grad_wide(g);
+  UOp *count = uop_reduce(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, axes);
+  UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype);
+  return keep_if(hit, uop_expand(share, x->shape));
+}
+
+/* d(prod)/dx[j] is prod / x[j]; where x[j] is 0 it is the product of the others, which is 0 unless x[j] is the only
+ * zero. Zeros are counted, and the product of the others is that of x with its zeros replaced by 1. */
+static UOp *product(UOp *u, UOp *g, uint32_t axes) {
+  UOp *x = u->src[0];
+  UOp *zero = is_zero(x);
+  UOp *safe = uop_where(zero, like(x, 1), x);
+  UOp *zeros = zero ? uop_reduce(OP_ADD, uop_cast(zero, POLY_INT32), axes) : NULL;
+  UOp *others = zeros ? keep_if(equal(zeros, like(zeros, 1)), uop_reduce(OP_MUL, safe, axes)) : NULL;
+  UOp *at_zero = uop_expand(others, x->shape);
+  return mul(uop_expand(g, x->shape), uop_where(zero, at_zero, quo(uop_expand(u, x->shape), safe)));
+}
+
+GRAD_RULE(REDUCE) {
+  (void)need;
+  uint32_t axes = (uint32_t)u->arg.j;
+  switch ((Op)u->arg.i) {
+  case OP_ADD: out[0] = uop_expand(g, u->src[0]->shape); break;
+  case OP_MUL: out[0] = product(u, g, axes); break;
+  default: out[0] = extremum(u, g, axes); break;
+  }
+}

@@ -1,0 +1,186 @@
+/* context.c: the intern table, reference counts, scopes and names of a context. The table holds no references: a node
+ * lives as long as a source edge, a handle, a plan or an open scope holds it. */
+#include "ir/context.h"
+
+#include <string.h>
+
+const OpInfo op_info[OP_COUNT] = {
+#define X(name, nsrc, cls, dt) {#name, nsrc, CLASS_##cls, RULE_##dt},
+#include "ops.def"
+#undef X
+};
+
+enum { FIRST_BUCKETS = 1024 };
+
+Base *ctx_base(PolyContext *ctx) { return &ctx->base; }
+
+int64_t ctx_unique(PolyContext *ctx) { return ++ctx->unique; }
+
+bool ctx_init(PolyContext *ctx) {
+  ctx->bucket = mem_new(&ctx->base, FIRST_BUCKETS * sizeof(UOp *));
+  if (!ctx->bucket) return false;
+  ctx->nbucket = FIRST_BUCKETS;
+  return true;
+}
+
+static size_t uop_size(int nsrc, int ndim) { return sizeof(UOp) + (size_t)(nsrc + ndim) * sizeof(UOp *); }
+
+/* Frees the tables. Nodes that somebody forgot are freed too, so that a context never leaks. */
+void ctx_drop(PolyContext *ctx) {
+  for (int i = 0; i < ctx->dims.n; i++) uop_release(ctx->dims.at[i]);
+  vec_free(&ctx->base, &ctx->dims);
+  for (int i = 0; i < ctx->nbucket; i++)
+    for (UOp *u = ctx->bucket[i], *next; u; u = next) {
+      next = u->next;
+      if (u->buffer && ctx->buffer_release) ctx->buffer_release(ctx, u->buffer);
+      mem_free(&ctx->base, u, uop_size(u->nsrc, u->ndim));
+    }
+  mem_free(&ctx->base, ctx->bucket, (size_t)ctx->nbucket * sizeof(UOp *));
+  ctx->bucket = NULL;
+  ctx->nbucket = ctx->nnode = 0;
+  for (int i = 0; i < ctx->names.n; i++) mem_strfree(&ctx->base, ctx->names.at[i]);
+  vec_free(&ctx->base, &ctx->names);
+  map_free(&ctx->base, &ctx->name_index);
+}
+
+/* ---- names ---- */
+
+const char *ctx_name(PolyContext *ctx, const char *name) {
+  uint64_t at, h = hash_bytes(name, strlen(name), 7);
+  while (map_get(&ctx->name_index, h, &at)) {
+    if (strcmp(ctx->names.at[at], name) == 0) return ctx->names.at[at];
+    h++;
+  }
+  char *copy = mem_strdup(&ctx->base, name);
+  if (!copy) return NULL;
+  if (!vec_push(&ctx->base, &ctx->names, copy)) {
+    mem_strfree(&ctx->base, copy);
+    return NULL;
+  }
+  if (!map_put(&ctx->base, &ctx->name_index, h, (uint64_t)ctx->names.n - 1)) return NULL;
+  return copy;
+}
+
+/* ---- scopes ---- */
+
+void scope_enter(PolyContext *ctx, Scope *s) {
+  *s = (Scope){.outer = ctx->scope};
+  ctx->scope = s;
+}
+
+void scope_leave(PolyContext *ctx, Scope *s) {
+  ctx->scope = s->outer;
+  for (int i = s->held.n; i-- > 0;) uop_release(s->held.at[i]);
+  vec_free(&ctx->base, &s->held);
+}
+
+/* ---- reference counts ---- */
+
+UOp *uop_retain(UOp *u) {
+  if (u) u->refs++;
+  return u;
+}
+
+static void unlink_node(PolyContext *ctx, UOp *u) {
+  UOp **at = &ctx->bucket[u->hash & (uint32_t)(ctx->nbucket - 1)];
+  while (*at != u) at = &(*at)->next;
+  *at = u->next;
+  ctx->nnode--;
+}
+
+/* A dead node leaves the table at once and waits on a list threaded through `next`, so that freeing needs neither memory nor
+ * recursion, however long the chain. */
+void uop_release(UOp *u) {
+  if (!u || --u->refs) return;
+  PolyContext *ctx = u->ctx;
+  unlink_node(ctx, u);
+  u->next = NULL;
+  for (UOp *dead = u; dead;) {
+    UOp *d = dead;
+    dead = d->next;
+    for (int i = 0; i < d->nsrc + d->ndim; i++) {
+      UOp *s = i < d->nsrc ? d->src[i] : d->shape[i - d->nsrc];
+      if (--s->refs) continue;
+      unlink_node(ctx, s);
+      s->next = dead;
+      dead = s;
+    }
+    if (d->buffer && ctx->buffer_release) ctx->buffer_release(ctx, d->buffer);
+    mem_free(&ctx->base, d, uop_size(d->nsrc, d->ndim));
+  }
+}
+
+/* ---- interning ---- */
+
+static bool grow_table(PolyContext *ctx) {
+  int n = ctx->nbucket * 2;
+  UOp **bucket = mem_new(&ctx->base, (size_t)n * sizeof(UOp *));
+  if (!bucket) return false;
+  for (int i = 0; i < ctx->nbucket; i++)
+    for (UOp *u = ctx->bucket[i], *next; u; u = next) {
+      next = u->next;
+      UOp **at = &bucket[u->hash & (uint32_t)(n - 1)];
+      u->next = *at;
+      *at = u;
+    }
+  mem_free(&ctx->base, ctx->bucket, (size_t)ctx->nbucket * sizeof(UOp *));
+  ctx->bucket = bucket;
+  ctx->nbucket = n;
+  return true;
+}
+
+static uint32_t node_hash(Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp *const *src, int ndim, UOp *const *shape) {
+  uint64_t h = hash_bytes(arg, sizeof *arg, (uint64_t)op * 131 + (uint64_t)dtype);
+  h = hash_bytes(src, (size_t)nsrc * sizeof *src, h);
+  return (uint32_t)hash_bytes(shape, (size_t)ndim * sizeof *shape, h);
+}
+
+static bool node_equal(const UOp *u, Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp *const *src, int ndim,
+                       UOp *const *shape) {
+  return u->op == op && u->dtype == dtype && u->nsrc == nsrc && u->ndim == ndim && u->arg.i == arg->i && u->arg.j == arg->j &&
+         u->arg.name == arg->name && (!nsrc || memcmp(u->src, src, (size_t)nsrc * sizeof *src) == 0) &&
+         (!ndim || memcmp(u->shape, shape, (size_t)ndim * sizeof *shape) == 0);
+}
+
+/* The innermost scope takes one reference. On failure the reference is dropped again. */
+static UOp *hold(PolyContext *ctx, UOp *u) {
+  if (!ctx->scope) {
+    uop_release(u);
+    return fail_null(&ctx->base, POLY_ERROR_RUNTIME, "internal: a node was built outside any scope");
+  }
+  if (vec_push(&ctx->base, &ctx->scope->held, u)) return u;
+  uop_release(u);
+  return NULL;
+}
+
+UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp *const *src, int ndim, UOp *const *shape) {
+  for (int i = 0; i < nsrc; i++)
+    if (!src[i]) return NULL;
+  for (int i = 0; i < ndim; i++)
+    if (!shape[i]) return NULL;
+  uint32_t h = node_hash(op, dtype, &arg, nsrc, src, ndim, shape);
+  for (UOp *u = ctx->bucket[h & (uint32_t)(ctx->nbucket - 1)]; u; u = u->next)
+    if (u->hash == h && node_equal(u, op, dtype, &arg, nsrc, src, ndim, shape)) return hold(ctx, uop_retain(u));
+  if (ctx->nnode >= ctx->nbucket && !grow_table(ctx)) return NULL;
+  UOp *u = mem_new(&ctx->base, uop_size(nsrc, ndim));
+  if (!u) return NULL;
+  u->ctx = ctx;
+  u->refs = 1;
+  u->hash = h;
+  u->op = (uint16_t)op;
+  u->dtype = (uint8_t)dtype;
+  u->ndim = (uint8_t)ndim;
+  u->nsrc = nsrc;
+  u->arg = arg;
+  u->shape = u->src + nsrc;
+  for (int i = 0; i < nsrc; i++) u->src[i] = uop_retain(src[i]);
+  for (int i = 0; i < ndim; i++) u->shape[i] = uop_retain(shape[i]);
+  u->vmin = INT64_MIN;
+  u->vmax = INT64_MAX;
+  if (ndim == 0 && !dtype_is_float(dtype)) int_bounds(u);
+  UOp **at = &ctx->bucket[h & (uint32_t)(ctx->nbucket - 1)];
+  u->next = *at;
+  *at = u;
+  ctx->nnode++;
+  return hold(ctx, u);
+}

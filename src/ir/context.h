@@ -1,0 +1,50 @@
+/* context.h: the context behind every handle: intern table, scopes, names, live tensor handles, and one opaque slot for
+ * each later layer. Nothing here is global: two contexts never meet. */
+#ifndef POLY_CONTEXT_H
+#define POLY_CONTEXT_H
+
+#include "ir/uop.h"
+
+struct PolyTensor {
+  PolyContext *ctx;
+  UOp *uop;
+  PolyTensor *grad;           /* accumulated gradient, or NULL */
+  PolyTensor *prev, *next;    /* list of live handles */
+  int scope;                  /* depth of the poly_scope that frees it, 0: the caller does */
+  bool requires_grad;
+  bool consumed; /* backward has run through it: its history may go when it is realized */
+};
+
+struct PolyContext {
+  Base base; /* first */
+  /* intern table */
+  UOp **bucket;
+  int nbucket, nnode;
+  uint32_t epoch;
+  int64_t unique;
+  Scope *scope;
+  VEC(char *) names;
+  Map name_index;
+  /* symbolic sizes handed out through the API as numbers below zero: dims.at[k] */
+  VEC(UOp *) dims;
+  /* live tensor handles */
+  PolyTensor *tensors;
+  int ntensor;
+  int scope_depth; /* of poly_scope_begin */
+  /* random numbers: see tensor/random.c */
+  uint64_t seed, drawn;
+  bool training, no_grad;
+  int debug; /* the DEBUG ladder */
+  /* later layers */
+  void (*buffer_release)(PolyContext *ctx, struct PolyBuffer *b);
+  struct Runtime *runtime;
+  struct Engine *engine;
+};
+
+/* Handles. tensor_wrap takes a scope-held node and returns a new handle that retains it. NULL in, NULL out. */
+PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u);
+/* Sizes at the API: plain numbers, or codes of symbolic sizes (see poly_var_bind). */
+UOp *dim_from_api(PolyContext *ctx, int64_t d);
+int64_t dim_to_api(UOp *u);
+
+#endif

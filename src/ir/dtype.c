@@ -1,0 +1,112 @@
+/* dtype.c: sizes, names, promotion and the 16-bit float conversions. */
+#include "ir/uop.h"
+
+#include <string.h>
+
+typedef struct DTypeInfo {
+  const char *name;
+  int size;
+} DTypeInfo;
+
+static const DTypeInfo info[POLY_DTYPE_COUNT] = {
+    [POLY_BOOL] = {"bool", 1},       [POLY_INT8] = {"int8", 1},         [POLY_UINT8] = {"uint8", 1},
+    [POLY_INT16] = {"int16", 2},     [POLY_UINT16] = {"uint16", 2},     [POLY_INT32] = {"int32", 4},
+    [POLY_UINT32] = {"uint32", 4},   [POLY_INT64] = {"int64", 8},       [POLY_UINT64] = {"uint64", 8},
+    [POLY_FLOAT16] = {"float16", 2}, [POLY_BFLOAT16] = {"bfloat16", 2}, [POLY_FLOAT32] = {"float32", 4},
+    [POLY_FLOAT64] = {"float64", 8},
+};
+
+int dtype_size(PolyDType d) { return info[d].size; }
+const char *dtype_name(PolyDType d) { return info[d].name; }
+bool dtype_is_float(PolyDType d) { return d >= POLY_FLOAT16; }
+bool dtype_is_int(PolyDType d) { return d > POLY_BOOL && d < POLY_FLOAT16; }
+bool dtype_is_unsigned(PolyDType d) {
+  return d == POLY_UINT8 || d == POLY_UINT16 || d == POLY_UINT32 || d == POLY_UINT64;
+}
+
+/* The lattice, as the set of dtypes that each converts to upwards. Its shape (tinygrad's, after JAX):
+ *   bool -> i8, u8;  i8 -> i16;  u8 -> i16, u16;  i16 -> i32;  u16 -> i32, u32;  i32 -> i64;  u32 -> i64, u64;
+ *   i64 -> u64 -> f16, bf16 -> f32 -> f64 */
+static const PolyDType above[POLY_DTYPE_COUNT][2] = {
+    [POLY_BOOL] = {POLY_INT8, POLY_UINT8},        [POLY_INT8] = {POLY_INT16, POLY_INT16},
+    [POLY_UINT8] = {POLY_INT16, POLY_UINT16},     [POLY_INT16] = {POLY_INT32, POLY_INT32},
+    [POLY_UINT16] = {POLY_INT32, POLY_UINT32},    [POLY_INT32] = {POLY_INT64, POLY_INT64},
+    [POLY_UINT32] = {POLY_INT64, POLY_UINT64},    [POLY_INT64] = {POLY_UINT64, POLY_UINT64},
+    [POLY_UINT64] = {POLY_FLOAT16, POLY_BFLOAT16}, [POLY_FLOAT16] = {POLY_FLOAT32, POLY_FLOAT32},
+    [POLY_BFLOAT16] = {POLY_FLOAT32, POLY_FLOAT32}, [POLY_FLOAT32] = {POLY_FLOAT64, POLY_FLOAT64},
+    [POLY_FLOAT64] = {POLY_FLOAT64, POLY_FLOAT64},
+};
+
+static uint32_t closure(PolyDType d) {
+  uint32_t set = 0, todo = 1u << d;
+  for (int k = 0; k < POLY_DTYPE_COUNT; k++)
+    if (todo & (1u << k)) {
+      set |= 1u << k;
+      todo |= (1u << above[k][0]) | (1u << above[k][1]);
+    }
+  return set;
+}
+
+/* The order of the enum never goes against the lattice, so the lowest common bit is the least upper bound. */
+PolyDType dtype_promote(PolyDType a, PolyDType b) {
+  if (a == b) return a;
+  uint32_t common = closure(a) & closure(b);
+  for (int k = 0; k < POLY_DTYPE_COUNT; k++)
+    if (common & (1u << k)) return (PolyDType)k;
+  return POLY_FLOAT64;
+}
+
+PolyDType dtype_sum(PolyDType d) {
+  if (dtype_is_unsigned(d)) return dtype_promote(d, POLY_UINT32);
+  if (!dtype_is_float(d)) return dtype_promote(d, POLY_INT32);
+  return dtype_promote(d, POLY_FLOAT32);
+}
+
+float half_to_float(uint16_t h) {
+  uint32_t sign = (uint32_t)(h & 0x8000) << 16, mag = h & 0x7fff, bits;
+  if (mag >= 0x7c00) {
+    bits = 0x7f800000u | (mag << 13);
+  } else if (mag >= 0x0400) {
+    bits = (mag << 13) + (112u << 23);
+  } else {
+    float f = (float)mag * 5.9604644775390625e-8f; /* 2^-24: denormals are multiples of it */
+    memcpy(&bits, &f, 4);
+  }
+  bits |= sign;
+  float f;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+
+uint16_t float_to_half(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  uint16_t sign = (uint16_t)((bits >> 16) & 0x8000);
+  bits &= 0x7fffffff;
+  if (bits > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+  if (bits >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* rounds to 2^16 or more */
+  if (bits < 0x38800000) {                                  /* below the smallest normal: round at 2^-24 */
+    float mag;
+    memcpy(&mag, &bits, 4);
+    float r = mag + 0.5f; /* ulp of 0.5 is 2^-24 */
+    uint32_t rb;
+    memcpy(&rb, &r, 4);
+    return (uint16_t)(sign | (rb - 0x3f000000));
+  }
+  uint32_t r = bits + 0xfff + ((bits >> 13) & 1);
+  return (uint16_t)(sign | ((r - (112u << 23)) >> 13));
+}
+
+float bfloat_to_float(uint16_t h) {
+  uint32_t bits = (uint32_t)h << 16;
+  float f;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+
+uint16_t float_to_bfloat(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)((bits >> 16) | 0x40);
+  return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}

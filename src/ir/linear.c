@@ -1,0 +1,325 @@
+/* linear.c: linear kernels as text, and what is legal in them.
+ *
+ * linear_print writes one instruction a line, loops indented. linear_verify is run on every kernel in tests and at
+ * DEBUG; it states the promises of linear.h as checks, so that a renderer may rely on them. */
+#include "ir/linear.h"
+
+#include <string.h>
+
+static const char *const kind_name[] = {"CONST", "VAR", "ALU", "LOAD",   "STORE",
+                                        "LOOP",  "END", "ACC", "UPDATE", "CHECK"};
+
+/* ---- printing ---- */
+
+static void print_const(Str *out, const Inst *in) {
+  double v;
+  memcpy(&v, &in->arg.i, sizeof v);
+  if (dtype_is_float((PolyDType)in->dtype))
+    str_fmt(out, " %.17g", v);
+  else
+    str_fmt(out, " %lld", (long long)in->arg.i);
+}
+
+static void print_sources(Str *out, const Inst *in) {
+  for (int k = 0; k < 3 && in->src[k] >= 0; k++) str_fmt(out, " %%%d", in->src[k]);
+}
+
+static void print_inst(Str *out, const Linear *lin, const Inst *in) {
+  const int32_t *s = in->src;
+  switch ((InstKind)in->kind) {
+  case INST_CONST: print_const(out, in); break;
+  case INST_VAR:
+    if (in->arg.i >= 0 && in->arg.i < lin->nvar && lin->var[in->arg.i]->arg.name)
+      str_fmt(out, " %s", lin->var[in->arg.i]->arg.name);
+    else
+      str_fmt(out, " #%lld", (long long)in->arg.i);
+    break;
+  case INST_LOAD:
+    str_fmt(out, " arg%d[%%%d]", in->param, s[0]);
+    if (s[1] >= 0) str_fmt(out, " if %%%d", s[1]);
+    break;
+  case INST_STORE:
+    str_fmt(out, " arg%d[%%%d] = %%%d", in->param, s[0], s[1]);
+    if (s[2] >= 0) str_fmt(out, " if %%%d", s[2]);
+    break;
+  case INST_LOOP:
+    str_fmt(out, " %%%d .. %%%d%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
+            in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_REDUCE ? " reduce" : "");
+    if (in->cost) str_fmt(out, " cost %lld", (long long)in->cost);
+    break;
+  case INST_CHECK:
+    str_fmt(out, " 0 <= %%%d < %%%d", s[0], s[1]);
+    if (s[2] >= 0) str_fmt(out, " if %%%d", s[2]);
+    break;
+  default: print_sources(out, in);
+  }
+  if ((in->kind == INST_LOAD || in->kind == INST_STORE) && in->stride && in->stride != STRIDE_NONE)
+    str_fmt(out, " stride %lld", (long long)in->stride);
+}
+
+void linear_print(Str *out, const Linear *lin) {
+  str_fmt(out, "kernel %s(", lin->name ? lin->name : "?");
+  for (int i = 0; i < lin->nparam; i++)
+    str_fmt(out, "%sarg%d: %s%s%s", i ? ", " : "", i, dtype_name(lin->param[i].dtype), lin->param[i].read ? " r" : "",
+            lin->param[i].written ? " w" : "");
+  str_add(out, ")\n");
+  int depth = 1;
+  for (int i = 0; i < lin->ninst; i++) {
+    const Inst *in = &lin->inst[i];
+    if (in->kind == INST_END && depth > 1) depth--;
+    bool named = in->kind == INST_ALU || in->kind == INST_ACC || in->kind == INST_UPDATE;
+    bool valued = in->kind != INST_STORE && in->kind != INST_END && in->kind != INST_UPDATE;
+    str_fmt(out, "%*s", 2 * depth, "");
+    if (valued) str_fmt(out, "%%%d = ", i);
+    if (in->kind != INST_ALU) str_fmt(out, "%s%s", kind_name[in->kind], named ? " " : "");
+    if (named) str_add(out, op_info[in->op].name);
+    if (valued && in->kind != INST_LOOP) str_fmt(out, " %s", dtype_name((PolyDType)in->dtype));
+    print_inst(out, lin, in);
+    str_add(out, "\n");
+    if (in->kind == INST_LOOP) depth++;
+  }
+}
+
+/* ---- verifying ---- */
+
+/* How a value moves with the vector loop around it. */
+typedef struct Motion {
+  bool vary;     /* differs from lane to lane */
+  bool known;    /* an integer that grows by slope an iteration */
+  int64_t slope; /* 0 where it does not vary */
+} Motion;
+
+typedef struct Verify {
+  PolyContext *ctx;
+  const Linear *lin;
+  int at;    /* the instruction being looked at */
+  int *home; /* the innermost loop that an instruction is in, -1: none; a loop is in itself */
+  int *open; /* loops open now */
+  int nopen;
+  int vector;     /* the vector loop that is open, -1: none */
+  Motion *motion; /* about that loop */
+} Verify;
+
+static bool bad(Verify *v, const char *what) {
+  const Inst *in = &v->lin->inst[v->at];
+  return base_fail(ctx_base(v->ctx), POLY_ERROR_RUNTIME, "kernel %s, instruction %d (%s): %s",
+                   v->lin->name ? v->lin->name : "?", v->at, in->kind < LEN(kind_name) ? kind_name[in->kind] : "?",
+                   what);
+}
+
+static PolyDType dtype_at(const Verify *v, int i) { return (PolyDType)v->lin->inst[i].dtype; }
+
+/* Source k: an earlier instruction that has a value which is still in scope. */
+static bool source(Verify *v, int k, bool optional) {
+  int s = v->lin->inst[v->at].src[k];
+  if (s == -1 && optional) return true;
+  if (s < 0 || s >= v->at) return bad(v, "a source is missing or not earlier");
+  int kind = v->lin->inst[s].kind;
+  if (kind == INST_STORE || kind == INST_END || kind == INST_UPDATE) return bad(v, "a source has no value");
+  for (int i = 0; i < v->nopen; i++)
+    if (v->open[i] == v->home[s]) return true;
+  return v->home[s] < 0 || bad(v, "a source is inside a loop that has ended");
+}
+
+static bool source_int(Verify *v, int k) {
+  return source(v, k, false) &&
+         (dtype_is_int(dtype_at(v, v->lin->inst[v->at].src[k])) || bad(v, "an index or bound is not an integer"));
+}
+
+static bool gate(Verify *v, int k) {
+  int s = v->lin->inst[v->at].src[k];
+  return source(v, k, true) && (s < 0 || dtype_at(v, s) == POLY_BOOL || bad(v, "a gate is not a bool"));
+}
+
+static bool none_from(Verify *v, int k) {
+  for (; k < 3; k++)
+    if (v->lin->inst[v->at].src[k] != -1) return bad(v, "it has too many sources");
+  return true;
+}
+
+/* Which dtypes an op takes. */
+static bool takes(Op op, PolyDType d) {
+  switch (op) {
+  case OP_SQRT:
+  case OP_EXP:
+  case OP_EXP2:
+  case OP_EXPM1:
+  case OP_LOG:
+  case OP_LOG2:
+  case OP_LOG1P:
+  case OP_SIN:
+  case OP_COS:
+  case OP_TAN:
+  case OP_ASIN:
+  case OP_ACOS:
+  case OP_ATAN:
+  case OP_SINH:
+  case OP_COSH:
+  case OP_TANH:
+  case OP_ASINH:
+  case OP_ACOSH:
+  case OP_ATANH:
+  case OP_ERF:
+  case OP_TRUNC:
+  case OP_FLOOR:
+  case OP_CEIL:
+  case OP_ROUND:
+  case OP_DIV:
+  case OP_POW: return dtype_is_float(d);
+  case OP_IDIV:
+  case OP_MOD:
+  case OP_SHL:
+  case OP_SHR: return dtype_is_int(d);
+  case OP_NOT:
+  case OP_AND:
+  case OP_OR:
+  case OP_XOR: return !dtype_is_float(d);
+  default: return true;
+  }
+}
+
+static bool check_alu(Verify *v, const Inst *in) {
+  if (in->op >= OP_COUNT || !op_elementwise((Op)in->op)) return bad(v, "it is not an elementwise op");
+  int n = op_info[in->op].nsrc;
+  for (int k = 0; k < n; k++)
+    if (!source(v, k, false)) return false;
+  if (!none_from(v, n)) return false;
+  PolyDType out = (PolyDType)in->dtype, first = dtype_at(v, in->src[0]);
+  if (in->op == OP_CAST) return true;
+  if (in->op == OP_BITCAST) return dtype_size(first) == dtype_size(out) || bad(v, "item sizes differ");
+  if (!takes((Op)in->op, first)) return bad(v, "the op does not take this dtype");
+  bool where = in->op == OP_WHERE, compare = op_info[in->op].cls == CLASS_COMPARE;
+  if (where && first != POLY_BOOL) return bad(v, "the condition is not a bool");
+  if (compare && out != POLY_BOOL) return bad(v, "a comparison gives a bool");
+  for (int k = where; k < n; k++)
+    if (dtype_at(v, in->src[k]) != (compare ? first : out)) return bad(v, "dtypes differ");
+  return true;
+}
+
+static bool check_memory(Verify *v, const Inst *in) {
+  bool write = in->kind == INST_STORE;
+  if (in->param < 0 || in->param >= v->lin->nparam) return bad(v, "there is no such argument");
+  const LinearParam *p = &v->lin->param[in->param];
+  if (!source_int(v, 0) || !gate(v, write ? 2 : 1) || (write && !source(v, 1, false))) return false;
+  if (!write && !none_from(v, 2)) return false;
+  if (p->dtype != in->dtype || (write && dtype_at(v, in->src[1]) != p->dtype))
+    return bad(v, "the dtype is not the argument's");
+  if (write ? !p->written : !p->read) return bad(v, "the argument is not marked as used this way");
+  if (v->vector < 0) return true;
+  const Motion *m = &v->motion[in->src[0]];
+  if (m->known && in->stride != STRIDE_NONE && in->stride != m->slope) return bad(v, "the stride is not the index's");
+  if (write && !m->vary) return bad(v, "all lanes store to one place");
+  return true;
+}
+
+static bool check_loop(Verify *v, const Inst *in) {
+  if (!source_int(v, 0) || !source_int(v, 1) || !none_from(v, 2)) return false;
+  if (in->dtype != POLY_INT64) return bad(v, "a loop variable is an int64");
+  if (v->vector >= 0) {
+    if (in->flags & LOOP_VECTOR) return bad(v, "a vector loop is inside another");
+    if (v->motion[in->src[0]].vary || v->motion[in->src[1]].vary) return bad(v, "bounds differ from lane to lane");
+  }
+  v->open[v->nopen++] = v->at;
+  if (in->flags & LOOP_VECTOR) {
+    v->vector = v->at;
+    memset(v->motion, 0, (size_t)v->at * sizeof *v->motion);
+    for (int i = 0; i < v->at; i++) v->motion[i].known = true;
+  }
+  return true;
+}
+
+/* Sums of a vector loop are formed in lanes: nobody inside may look at them. */
+static bool check_lanes_private(Verify *v, int loop) {
+  const Inst *inst = v->lin->inst;
+  for (int i = loop + 1; i < v->at; i++)
+    if (inst[i].kind == INST_UPDATE && inst[i].src[0] < loop)
+      for (int j = loop + 1; j < v->at; j++)
+        for (int k = inst[j].kind == INST_UPDATE; k < 3; k++)
+          if (inst[j].src[k] == inst[i].src[0]) return bad(v, "an accumulator of a vector loop is read inside it");
+  return true;
+}
+
+static bool check_end(Verify *v, const Inst *in) {
+  if (v->nopen == 0 || in->src[0] != v->open[v->nopen - 1]) return bad(v, "it does not end the innermost loop");
+  v->nopen--;
+  if (in->src[0] != v->vector) return true;
+  v->vector = -1;
+  return check_lanes_private(v, in->src[0]);
+}
+
+static bool is_reduction(int op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
+
+static bool check_update(Verify *v, const Inst *in) {
+  if (!source(v, 0, false) || !source(v, 1, false) || !none_from(v, 2)) return false;
+  const Inst *acc = &v->lin->inst[in->src[0]];
+  if (acc->kind != INST_ACC) return bad(v, "it updates what is no accumulator");
+  if (acc->op != in->op) return bad(v, "the accumulator has another op");
+  return dtype_at(v, in->src[1]) == acc->dtype || bad(v, "the accumulator has another dtype");
+}
+
+static bool check_inst(Verify *v, const Inst *in) {
+  if (in->dtype >= POLY_DTYPE_COUNT) return bad(v, "there is no such dtype");
+  switch ((InstKind)in->kind) {
+  case INST_CONST: return none_from(v, 0);
+  case INST_VAR:
+    if (in->arg.i < 0 || in->arg.i >= v->lin->nvar) return bad(v, "there is no such variable");
+    return none_from(v, 0) && (in->dtype == POLY_INT64 || bad(v, "a variable is an int64"));
+  case INST_ALU: return check_alu(v, in);
+  case INST_LOAD:
+  case INST_STORE: return check_memory(v, in);
+  case INST_LOOP: return check_loop(v, in);
+  case INST_END: return check_end(v, in);
+  case INST_ACC: return none_from(v, 0) && (is_reduction(in->op) || bad(v, "the op has no identity"));
+  case INST_UPDATE: return check_update(v, in);
+  case INST_CHECK: return source_int(v, 0) && source_int(v, 1) && gate(v, 2);
+  }
+  return bad(v, "there is no such kind");
+}
+
+/* Motion of a value from that of its sources. */
+static Motion motion_of(const Verify *v, const Inst *in) {
+  if (v->at == v->vector) return (Motion){true, true, 1};
+  if (in->kind == INST_ACC) return (Motion){.vary = true};
+  Motion m[3] = {{0}}, out = {.known = true};
+  for (int k = 0; k < 3; k++) {
+    m[k] = in->src[k] >= 0 ? v->motion[in->src[k]] : (Motion){.known = true};
+    out.vary |= m[k].vary;
+  }
+  if (!out.vary) return out;
+  out.known = false;
+  if (in->kind != INST_ALU || !dtype_is_int((PolyDType)in->dtype) || !m[0].known || !m[1].known) return out;
+  const Inst *b = &v->lin->inst[in->src[1] >= 0 ? in->src[1] : in->src[0]];
+  const Inst *a = &v->lin->inst[in->src[0]];
+  if (in->op == OP_ADD || in->op == OP_SUB) {
+    out.known = true;
+    out.slope = in->op == OP_ADD ? m[0].slope + m[1].slope : m[0].slope - m[1].slope;
+  } else if (in->op == OP_MUL && (a->kind == INST_CONST || b->kind == INST_CONST)) {
+    out.known = true;
+    out.slope = a->kind == INST_CONST ? a->arg.i * m[1].slope : b->arg.i * m[0].slope;
+  }
+  return out;
+}
+
+static bool verify_all(Verify *v) {
+  const Linear *lin = v->lin;
+  for (v->at = 0; v->at < lin->ninst; v->at++) {
+    const Inst *in = &lin->inst[v->at];
+    if (!check_inst(v, in)) return false;
+    v->home[v->at] = v->nopen ? v->open[v->nopen - 1] : -1;
+    if (v->vector >= 0) v->motion[v->at] = motion_of(v, in);
+  }
+  v->at = lin->ninst - 1;
+  return v->nopen == 0 || bad(v, "a loop has no end");
+}
+
+bool linear_verify(PolyContext *ctx, const Linear *lin) {
+  Arena arena = {.b = ctx_base(ctx)};
+  size_t n = (size_t)lin->ninst + 1;
+  Verify v = {.ctx = ctx, .lin = lin, .vector = -1};
+  v.home = arena_new(&arena, n * sizeof *v.home);
+  v.open = arena_new(&arena, n * sizeof *v.open);
+  v.motion = arena_new(&arena, n * sizeof *v.motion);
+  bool ok = v.home && v.open && v.motion && verify_all(&v);
+  arena_free(&arena);
+  return ok;
+}

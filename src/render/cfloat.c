@@ -1,0 +1,237 @@
+/* cfloat.c: helper templates that are mathematics: float16 and bfloat16, and the elementary functions of float32.
+ *
+ * The functions are straight code without branches on values (but for huge arguments of sin and cos), within 2 ulp over the
+ * whole range, and right at 0, -0, infinities, NaN and subnormals. Polynomials are minimax fits with float coefficients. The
+ * steps that must be exact are so with and without fused multiply-add: constants that are multiplied by an integer are short
+ * enough for an exact product. */
+#include "render/ctemplate.h"
+
+#include <stddef.h>
+
+const HelperText float_helpers[] = {
+    {"from_bf16", KIND_F32, "$T @from_bf16($H h) { return @from_bits(<s|($I)((uint32_t)h << 16)|><v|__builtin_convertvector(h, $I) << 16|>); }"},
+    {"to_bf16", KIND_F32,
+     "$H @to_bf16($T x) {\n"
+     "  const $U u = ($U)@bits(x);\n"
+     "  const $U near = u + 0x7fffu + (u >> 16 & 1);\n"
+     "  const $U r = ($U)@I:where(x == x, ($I)near, ($I)(u | 0x400000u)) >> 16;\n"
+     "  return <s|($H)r|><v|__builtin_convertvector(r, $H)|>;\n}"},
+    {"round_bf16", KIND_F32,
+     "$T @round_bf16($T x) {\n"
+     "  const $U u = ($U)@bits(x);\n"
+     "  const $U near = u + 0x7fffu + (u >> 16 & 1);\n"
+     "  return @from_bits(@I:where(x == x, ($I)near, ($I)(u | 0x400000u)) & (int32_t)0xffff0000);\n}"},
+    /* float16: a float that is scaled by 2^112 has the exponent that the bits of the half stand for */
+    {"from_f16", KIND_F32,
+     "$T @from_f16($H h) {\n"
+     "  const $I u = <s|h|><v|__builtin_convertvector(h, $I)|>;\n"
+     "  const $I m = (u & 0x7fff) << 13;\n"
+     "  const $T x = @from_bits(m) * 0x1p112f;\n"
+     "  const $I big = @I:where(<v|($I)|>(m >= 0x0f800000), m | 0x7f800000, @bits(x));\n"
+     "  return @from_bits(big | (u & 0x8000) << 16);\n}"},
+    /* rounding in float arithmetic: adding the magic number leaves ten bits of mantissa below it, or what is left of them for
+     * subnormal results */
+    {"round_f16", KIND_F32,
+     "$T @round_f16($T x) {\n"
+     "  const $I u = @bits(x), sign = u & (int32_t)0x80000000, a = u & 0x7fffffff;\n"
+     "  const $I near = (a + 0xfff + (a >> 13 & 1)) & ~0x1fff;\n"
+     "  const $I tiny = @bits((@from_bits(a) + 0.5f) - 0.5f);\n"
+     "  const $I mid = @I:where(<v|($I)|>(a < 0x38800000), tiny, near);\n"
+     "  const $I big = @I:where(<v|($I)|>(mid > 0x477fe000), <s|0x7f800000|><v|@I:of(0x7f800000)|>, mid);\n"
+     "  return @from_bits(@I:where(<v|($I)|>(a > 0x7f800000), a | 0x400000, big) | sign);\n}"},
+    {"to_f16", KIND_F32,
+     "$H @to_f16($T x) {\n"
+     "  const $I u = @bits(@round_f16(x)), a = u & 0x7fffffff;\n"
+     "  const $I small = @bits(@from_bits(a) * 0x1p-112f) >> 13;\n"
+     "  const $I big = 0x7c00 | (a >> 13 & 0x3ff);\n"
+     "  const $I r = @I:where(<v|($I)|>(a >= 0x7f800000), big, small) | (u >> 16 & 0x8000);\n"
+     "  return <s|($H)r|><v|__builtin_convertvector(r, $H)|>;\n}"},
+    /* ---- elementary functions ---- */
+    {"pow2", KIND_F32, "$T @pow2($I k) { return @from_bits((k + 127) << 23); }"},
+    /* e^x = 2^k e^r, |r| <= ln2/2; 2^k in two factors, so that subnormal results are rounded once */
+    {"exp", KIND_F32,
+     "$T @exp($T x) {\n"
+     "  const $T c = @where(x > 89.0f, @of(89.0f), @where(x < -104.0f, @of(-104.0f), x));\n"
+     "  const $T t = c * 1.44269502f + 12582912.0f, n = t - 12582912.0f;\n"
+     "  const $I k = @bits(t) - 0x4b400000, half = k >> 1;\n"
+     "  const $T r = c - n * 0.693145752f - n * 1.42860677e-06f;\n"
+     "  $T p = r * 0.0013820742f + 0.00836924836f;\n"
+     "  p = p * r + 0.041668281f;\n"
+     "  p = p * r + 0.166665167f;\n"
+     "  p = p * r + 0.49999994f;\n"
+     "  return (p * (r * r) + r + 1.0f) * @pow2(half) * @pow2(k - half);\n}"},
+    {"exp2", KIND_F32,
+     "$T @exp2($T x) {\n"
+     "  const $T c = @where(x > 129.0f, @of(129.0f), @where(x < -151.0f, @of(-151.0f), x));\n"
+     "  const $T t = c + 12582912.0f, r = c - (t - 12582912.0f);\n"
+     "  const $I k = @bits(t) - 0x4b400000, half = k >> 1;\n"
+     "  $T p = r * 0.000153292349f + 0.00133918901f;\n"
+     "  p = p * r + 0.00961850304f;\n"
+     "  p = p * r + 0.0555035807f;\n"
+     "  p = p * r + 0.240226477f;\n"
+     "  p = p * r + 0.693147182f;\n"
+     "  return (p * r + 1.0f) * @pow2(half) * @pow2(k - half);\n}"},
+    /* 2^k (e^r - 1) + 2^k - 1, all halved, since 2^128 is no float */
+    {"expm1", KIND_F32,
+     "$T @expm1($T x) {\n"
+     "  const $T c = @where(x > 89.0f, @of(89.0f), @where(x < -20.0f, @of(-20.0f), x));\n"
+     "  const $T t = c * 1.44269502f + 12582912.0f, n = t - 12582912.0f;\n"
+     "  const $T r = c - n * 0.693145752f - n * 1.42860677e-06f;\n"
+     "  const $T s = @pow2(@bits(t) - 0x4b400001);\n"
+     "  $T p = r * 0.000197669942f + 0.00139332283f;\n"
+     "  p = p * r + 0.00833354145f;\n"
+     "  p = p * r + 0.0416664854f;\n"
+     "  p = p * r + 0.166666657f;\n"
+     "  p = p * r + 0.5f;\n"
+     "  const $T y = p * (r * r) + r, z = (y * s + (s - 0.5f)) * 2.0f;\n"
+     "  return @where((x < 0x1p-25f) & (x > -0x1p-25f), x, z);\n}"},
+    /* log(1+f) for f in sqrt(1/2)-1 .. sqrt(2)-1. Here and below no sum has two products: which of them is fused would be left
+     * to the compiler, and scalars and vectors would differ. */
+    {"log_part", KIND_F32,
+     "$T @log_part($T f) {\n"
+     "  const $T s = f * f;\n"
+     "  $T p = f * 0.0680306107f - 0.117219038f;\n"
+     "  p = p * f + 0.118852347f;\n"
+     "  p = p * f - 0.123961642f;\n"
+     "  p = p * f + 0.142187297f;\n"
+     "  p = p * f - 0.16668652f;\n"
+     "  p = p * f + 0.200022012f;\n"
+     "  p = p * f - 0.24999994f;\n"
+     "  p = p * f + 0.333333105f;\n"
+     "  return (p * f - 0.5f) * s + f;\n}"},
+    /* log of what is not a positive number: 0, negative, NaN, infinity */
+    {"log_rest", KIND_F32,
+     "$T @log_rest($T x, $T r) {\n"
+     "  const $T rest = @where(x == 0.0f, @of(-INFINITY), @where(x < 0.0f, @of(NAN), x));\n"
+     "  return @where((x > 0.0f) & (x < INFINITY), r, rest);\n}"},
+    {"log", KIND_F32,
+     "$T @log($T x) {\n"
+     "  const $I tiny = x < 0x1p-126f;\n"
+     "  const $I u = @bits(@where(tiny, x * 0x1p23f, x)), e = (u - 0x3f3504f3) >> 23;\n"
+     "  const $T f = @from_bits(u - (e << 23)) - 1.0f;\n"
+     "  const $T k = @to_float(e) - @where(tiny, @of(23.0f), @of(0.0f));\n"
+     "  const $T r = @log_part(f) + k * 1.42860677e-06f;\n"
+     "  return @log_rest(x, k * 0.693145752f + r);\n}"},
+    {"log2", KIND_F32,
+     "$T @log2($T x) {\n"
+     "  const $I tiny = x < 0x1p-126f;\n"
+     "  const $I u = @bits(@where(tiny, x * 0x1p23f, x)), e = (u - 0x3f3504f3) >> 23;\n"
+     "  const $T f = @from_bits(u - (e << 23)) - 1.0f;\n"
+     "  const $T k = @to_float(e) - @where(tiny, @of(23.0f), @of(0.0f));\n"
+     "  $T p = f * -0.11567425f + 0.18686603f;\n"
+     "  p = p * f - 0.188591063f;\n"
+     "  p = p * f + 0.204203844f;\n"
+     "  p = p * f - 0.239918098f;\n"
+     "  p = p * f + 0.28861326f;\n"
+     "  p = p * f - 0.360683531f;\n"
+     "  p = p * f + 0.480896652f;\n"
+     "  p = p * f - 0.721347511f;\n"
+     "  return @log_rest(x, k + ((p * f + 0.442695051f) * f + f));\n}"},
+    /* log(u) with u = 1 + x, and what the rounding of u lost goes into f */
+    {"log1p", KIND_F32,
+     "$T @log1p($T x) {\n"
+     "  const $T u = x + 1.0f;\n"
+     "  const $T lost = @where(x > 1.0f, 1.0f - (u - x), x - (u - 1.0f));\n"
+     "  const $I e = (@bits(u) - 0x3f3504f3) >> 23;\n"
+     "  const $T scale = @from_bits(0x3f800000 - (e << 23));\n"
+     "  const $T f = @from_bits(@bits(u) - (e << 23)) - 1.0f + @where(x < 0x1p30f, lost * scale, @of(0.0f));\n"
+     "  const $T k = @to_float(e);\n"
+     "  const $T r = @log_part(f) + k * 1.42860677e-06f;\n"
+     "  return @where(x == 0.0f, x, @log_rest(u, k * 0.693145752f + r));\n}"},
+
+    /* x - n pi/2 in double: exact products for |n| < 2^20 */
+    {"near", KIND_F32,
+     "$T @near($T x, $T n) {\n"
+     "  const $D k = <s|n|><v|__builtin_convertvector(n, $D)|>, y = <s|x|><v|__builtin_convertvector(x, $D)|>;\n"
+     "  const $D r = y - k * 0x1.921fb544p+0 - k * 0x1.0b4611a626331p-34;\n"
+     "  return <s|($T)r|><v|__builtin_convertvector(r, $T)|>;\n}"},
+    {"reduce", KIND_F32,
+     "$T @reduce($T x, $T n) {\n"
+     "<s|  return @near(x, n);|><v|  return @join(@@near(@lo(x), @lo(n)), @@near(@hi(x), @hi(n)));|>\n}"},
+    /* The same for |x| >= 2^19 and any size: x 2/pi modulo 4, from those bits of 2/pi that matter. */
+    {"reduce_big", KIND_F32,
+     "float @reduce_big(float x, int32_t *q) {\n"
+     "  static const uint32_t two_over_pi[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,\n"
+     "                                         0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};\n"
+     "  const int32_t u = @bits(x), e = (u >> 23 & 255) - 150;\n"
+     "  if (e > 104) return x - x;\n"
+     "  const uint64_t m = (u & 0x7fffff) | 0x800000;\n"
+     "  const uint32_t *t = two_over_pi + (e + 30) / 32;\n"
+     "  const int s = (e + 30) % 32;\n"
+     "  const uint32_t b0 = ((uint64_t)t[0] << 32 | t[1]) << s >> 32, b1 = ((uint64_t)t[1] << 32 | t[2]) << s >> 32;\n"
+     "  const uint32_t b2 = ((uint64_t)t[2] << 32 | t[3]) << s >> 32;\n"
+     "  const uint64_t h = (m * b0 << 32) + m * b1 + (m * b2 >> 32), k = (h + (1ull << 61)) >> 62;\n"
+     "  const float r = (float)((double)(int64_t)(h - (k << 62)) * 0x1.921fb54442d18p-62);\n"
+     "  *q = u < 0 ? -(int32_t)k : (int32_t)k;\n"
+     "  return u < 0 ? -r : r;\n}"},
+    /* sin(x + quarter pi/2) */
+    {"trig", KIND_F32,
+     "$T @trig($T x, int32_t quarter) {\n"
+     "  const $T t = x * 0.636619747f + 12582912.0f;\n"
+     "  const $I big = (x > 0x1p19f) | (x < -0x1p19f);\n"
+     "  $I q = @bits(t) - 0x4b400000;\n"
+     "  $T r = @reduce(x, t - 12582912.0f);\n"
+     "<s|  if (__builtin_expect(big, 0)) r = @1:reduce_big(x, &q);\n|>"
+     "<v|  if (__builtin_expect(@I:any(big), 0)) {\n"
+     "    for (int l = 0; l < $W; l++) {\n"
+     "      int32_t k = q[l];\n"
+     "      if (big[l]) r[l] = @1:reduce_big(x[l], &k);\n"
+     "      q[l] = k;\n    }\n  }\n|>"
+     "  q += quarter;\n"
+     "  const $T s = r * r;\n"
+     "  $T a = s * 2.76699461e-06f - 0.000198471738f;\n"
+     "  a = a * s + 0.0083333673f;\n"
+     "  a = a * s - 0.166666672f;\n"
+     "  a = a * (s * r) + r;\n"
+     "  $T b = s * -2.79353372e-07f + 2.4812447e-05f;\n"
+     "  b = b * s - 0.00138889567f;\n"
+     "  b = b * s + 0.0416666679f;\n"
+     "  b = b * (s * s) + (1.0f - s * 0.5f);\n"
+     "  return @from_bits(@bits(@where((q & 1) != 0, b, a)) ^ (q & 2) << 30);\n}"},
+    {"sin", KIND_F32, "$T @sin($T x) { return @where(x == 0.0f, x, @trig(x, 0)); }"},
+    {"cos", KIND_F32, "$T @cos($T x) { return @trig(x, 1); }"},
+
+    {"tanh", KIND_F32,
+     "$T @tanh($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign), s = a * a;\n"
+     "  $T p = s * -0.00566506386f + 0.0206042957f;\n"
+     "  p = p * s - 0.0537293665f;\n"
+     "  p = p * s + 0.133313224f;\n"
+     "  p = p * s - 0.333332777f;\n"
+     "  const $T small = p * (s * a) + a, big = 1.0f - 2.0f / (@exp(a + a) + 1.0f);\n"
+     "  return @from_bits(@bits(@where(a < 0.625f, small, big)) | sign);\n}"},
+    /* 1 - exp(-P(x)) away from 0 */
+    {"erf", KIND_F32,
+     "$T @erf($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign), s = a * a, c = @where(a > 4.0f, @of(4.0f), a);\n"
+     "  $T p = s * 7.80690316e-05f - 0.00079978531f;\n"
+     "  p = p * s + 0.0051871622f;\n"
+     "  p = p * s - 0.0268533472f;\n"
+     "  p = p * s + 0.112835787f;\n"
+     "  p = p * s - 0.37612626f;\n"
+     "  p = p * s + 0.128379166f;\n"
+     "  $T g = c * 2.14965385e-05f - 0.000439100171f;\n"
+     "  g = g * c + 0.00419355044f;\n"
+     "  g = g * c - 0.0251787771f;\n"
+     "  g = g * c + 0.108372197f;\n"
+     "  g = g * c + 0.633262813f;\n"
+     "  g = g * c + 1.12955678f;\n"
+     "  g = g * c - 0.000183444412f;\n"
+     "  const $T small = p * a + a, big = 1.0f - @exp(-g);\n"
+     "  return @from_bits(@bits(@where(a < 1.0f, small, big)) | sign);\n}"},
+
+    /* what the machine has an instruction for: compilers see it through the lanes */
+    {"sqrt", KIND_F32, "$T @sqrt($T x) {\n  return <s|sqrtf(x)|><v|($T){|><l|sqrtf(x[#])|><v|}|>;\n}"},
+    {"sqrt", KIND_F64, "$T @sqrt($T x) {\n  return <s|sqrt(x)|><v|($T){|><l|sqrt(x[#])|><v|}|>;\n}"},
+    {"floor", KIND_F32, "$T @floor($T x) {\n  return <s|floorf(x)|><v|($T){|><l|floorf(x[#])|><v|}|>;\n}"},
+    {"floor", KIND_F64, "$T @floor($T x) {\n  return <s|floor(x)|><v|($T){|><l|floor(x[#])|><v|}|>;\n}"},
+    {"ceil", KIND_F32, "$T @ceil($T x) {\n  return <s|ceilf(x)|><v|($T){|><l|ceilf(x[#])|><v|}|>;\n}"},
+    {"ceil", KIND_F64, "$T @ceil($T x) {\n  return <s|ceil(x)|><v|($T){|><l|ceil(x[#])|><v|}|>;\n}"},
+    {"trunc", KIND_F32, "$T @trunc($T x) {\n  return <s|truncf(x)|><v|($T){|><l|truncf(x[#])|><v|}|>;\n}"},
+    {"trunc", KIND_F64, "$T @trunc($T x) {\n  return <s|trunc(x)|><v|($T){|><l|trunc(x[#])|><v|}|>;\n}"},
+    {"rint", KIND_F32, "$T @rint($T x) {\n  return <s|rintf(x)|><v|($T){|><l|rintf(x[#])|><v|}|>;\n}"},
+    {"rint", KIND_F64, "$T @rint($T x) {\n  return <s|rint(x)|><v|($T){|><l|rint(x[#])|><v|}|>;\n}"},
+    {NULL, KIND_ANY, NULL},
+};

@@ -1,0 +1,121 @@
+/* chelp.c: helper templates that are not mathematics: broadcast, select, loads and stores of lanes, integer division, shifts,
+ * conversions, folding a vector to one value. */
+#include "render/ctemplate.h"
+
+#include <stddef.h>
+
+const HelperText basic_helpers[] = {
+    /* broadcast: x - 0 is x for every float, -0.0 included */
+    {"of", KIND_ANY, "$T @of($E x) { return <s|x|><v|x - ($T){0}|>; }"},
+    {"iota", KIND_INT, "$T @iota(void) { return ($T){$L}; }"},
+    {"where", KIND_ANY, "$T @where($I m, $T a, $T b) { return <s|m ? a : b|><v|($T)((m & ($I)a) | (~m & ($I)b))|>; }"},
+    {"bits", KIND_FLOAT, "$I @bits($T x) { <s|$I i; __builtin_memcpy(&i, &x, sizeof i); return i;|><v|return ($I)x;|> }"},
+    {"from_bits", KIND_FLOAT,
+     "$T @from_bits($I i) { <s|$T x; __builtin_memcpy(&x, &i, sizeof x); return x;|><v|return ($T)i;|> }"},
+
+    {"to_int", KIND_FLOAT, "$I @to_int($T x) { return <s|($I)x|><v|__builtin_convertvector(x, $I)|>; }"},
+    {"to_float", KIND_FLOAT, "$T @to_float($I i) { return <s|($T)i|><v|__builtin_convertvector(i, $T)|>; }"},
+    {"lo", KIND_ANY, "$h @lo($T v) { return $lo; }"},
+    {"hi", KIND_ANY, "$h @hi($T v) { return $hi; }"},
+    {"join", KIND_ANY, "$T @join($h a, $h b) { return ($T)$join; }"},
+
+    /* NaN wins on either side */
+    {"max", KIND_FLOAT, "$T @max($T a, $T b) { return @where((a > b) | (a != a), a, b); }"},
+    {"min", KIND_FLOAT, "$T @min($T a, $T b) { return @where((a < b) | (a != a), a, b); }"},
+    {"max", KIND_INT, "$T @max($T a, $T b) { return @where(<v|($I)|>(a > b), a, b); }"},
+    {"min", KIND_INT, "$T @min($T a, $T b) { return @where(<v|($I)|>(a < b), a, b); }"},
+
+    /* division towards minus infinity; 0 where the divisor is 0 */
+    {"idiv", KIND_SIGNED,
+     "$T @idiv($T a, $T b) {\n"
+     "<s|  if (b == 0) return 0;\n"
+     "  if (b == -1) return ($U)0 - ($U)a;\n"
+     "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n"
+     "|><v|  $T r;\n  for (int l = 0; l < $W; l++) {\n"
+     "    r[l] = b[l] == 0 ? 0 : b[l] == -1 ? -a[l] : a[l] / b[l] - (a[l] % b[l] != 0 && (a[l] < 0) != (b[l] < 0));\n"
+     "  }\n  return r;\n|>}"},
+    {"mod", KIND_SIGNED,
+     "$T @mod($T a, $T b) {\n"
+     "<s|  if (b == 0 || b == -1) return 0;\n"
+     "  $T r = a % b;\n"
+     "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n"
+     "|><v|  $T r;\n  for (int l = 0; l < $W; l++) {\n"
+     "    $E q = b[l] == 0 || b[l] == -1 ? 0 : a[l] % b[l];\n"
+     "    r[l] = q != 0 && (q < 0) != (b[l] < 0) ? q + b[l] : q;\n"
+     "  }\n  return r;\n|>}"},
+    {"idiv", KIND_UNSIGNED,
+     "$T @idiv($T a, $T b) {\n"
+     "<s|  return b ? a / b : 0;\n|>"
+     "<v|  $T r;\n  for (int l = 0; l < $W; l++) r[l] = b[l] ? a[l] / b[l] : 0;\n  return r;\n|>}"},
+    {"mod", KIND_UNSIGNED,
+     "$T @mod($T a, $T b) {\n"
+     "<s|  return b ? a % b : 0;\n|>"
+     "<v|  $T r;\n  for (int l = 0; l < $W; l++) r[l] = b[l] ? a[l] % b[l] : 0;\n  return r;\n|>}"},
+
+    /* shifts by any amount: bits that are shifted out are gone */
+    {"shl", KIND_INT,
+     "$T @shl($T a, $T b) {\n  const $I in = <v|($I)|>(($U)b < $B);\n"
+     "  return @where(in, ($T)(($U)a << (($U)b & $b)), ($T)<s|0|><v|{0}|>);\n}"},
+    {"shr", KIND_INT,
+     "$T @shr($T a, $T b) {\n  const $I in = <v|($I)|>(($U)b < $B);\n"
+     "  return @where(in, a >> (b & $b), a >> $b >> 1);\n}"},
+
+    /* conversions that C leaves open or does lane by lane */
+    {"to_u64", KIND_FLOAT,
+     "uint64_t @to_u64($T x) {\n"
+     "  if (x >= 9223372036854775808.0) return (uint64_t)(int64_t)(x - ($T)9223372036854775808.0) ^ (1ull << 63);\n"
+     "  return (uint64_t)(int64_t)x;\n}"},
+
+    /* cut to what fits in an int32 with room */
+    {"clamp", KIND_SIGNED, "int32_t @clamp($T x) { return x < -0x40000000 ? -0x40000000 : x > 0x40000000 ? 0x40000000 : x; }"},
+
+    /* memory */
+    {"load", KIND_ANY,
+     "$T @load(const $E *p) {\n"
+     "  typedef $T any __attribute__((aligned(sizeof($E)), may_alias));\n  return *(const any *)p;\n}"},
+    {"store", KIND_ANY,
+     "void @store($E *p, $T v) {\n"
+     "  typedef $T any __attribute__((aligned(sizeof($E)), may_alias));\n  *(any *)p = v;\n}"},
+    {"reverse", KIND_ANY, "$T @reverse($T v) { return __builtin_shufflevector(v, v, $R); }"},
+    {"load_step", KIND_ANY, "$T @load_step(const $E *p, int64_t step) {\n  return ($T){<l|p[# * step]|>};\n}"},
+    {"gather", KIND_ANY, "$T @gather(const $E *p, $X i) {\n  return ($T){<l|p[i[#]]|>};\n}"},
+    {"load_if", KIND_ANY,
+     "$T @load_if(const $E *p, int64_t step, $I m) {\n"
+     "  if (step == 1 && !@I:any(~m)) return @load(p);\n"
+     "  return ($T){<l|m[#] ? p[# * step] : 0|>};\n}"},
+    {"gather_if", KIND_ANY, "$T @gather_if(const $E *p, $X i, $I m) {\n  return ($T){<l|m[#] ? p[i[#]] : 0|>};\n}"},
+    {"store_step", KIND_ANY,
+     "void @store_step($E *p, int64_t step, $T v) {\n  for (int l = 0; l < $W; l++) p[l * step] = v[l];\n}"},
+    {"scatter", KIND_ANY, "void @scatter($E *p, $X i, $T v) {\n  for (int l = 0; l < $W; l++) p[i[l]] = v[l];\n}"},
+    {"store_if", KIND_ANY,
+     "void @store_if($E *p, int64_t step, $T v, $I m) {\n"
+     "  for (int l = 0; l < $W; l++) {\n    if (m[l]) p[l * step] = v[l];\n  }\n}"},
+    {"scatter_if", KIND_ANY,
+     "void @scatter_if($E *p, $X i, $T v, $I m) {\n"
+     "  for (int l = 0; l < $W; l++) {\n    if (m[l]) p[i[l]] = v[l];\n  }\n}"},
+
+    /* index checks: the first bad index is kept */
+    {"index_error", KIND_SIGNED,
+     "void @index_error(int64_t *err, int64_t i, int64_t n) {\n"
+     "  if (__atomic_exchange_n(err, 1, __ATOMIC_RELAXED)) return;\n  err[1] = i;\n  err[2] = n;\n}"},
+    {"check", KIND_SIGNED,
+     "$T @check($T i, $T n, $I m, int64_t *err) {\n"
+     "<s|  if (!m) return 0;\n"
+     "  if (__builtin_expect((uint64_t)i < (uint64_t)n, 1)) return i;\n"
+     "  @index_error(err, i, n);\n  return 0;\n|>"
+     "<v|  const $T good = ($I)(($U)i < ($U)n);\n"
+     "  if (__builtin_expect(@any(m & ~good), 0)) {\n"
+     "    for (int l = 0; l < $W; l++) {\n"
+     "      if (m[l] && !good[l] && !__atomic_exchange_n(err, 1, __ATOMIC_RELAXED)) err[1] = i[l], err[2] = n[l];\n"
+     "    }\n  }\n  return i & good & m;\n|>}"},
+
+    /* a vector to one value, in a fixed order: halves are combined until one is left */
+    {"fold_add", KIND_ANY, "$E @fold_add($T v) { return <s|v|><v|@@fold_add($lo + $hi)|>; }"},
+    {"fold_mul", KIND_ANY, "$E @fold_mul($T v) { return <s|v|><v|@@fold_mul($lo * $hi)|>; }"},
+    {"fold_max", KIND_ANY, "$E @fold_max($T v) { return <s|v|><v|@@fold_max(@@max($lo, $hi))|>; }"},
+    {"fold_min", KIND_ANY, "$E @fold_min($T v) { return <s|v|><v|@@fold_min(@@min($lo, $hi))|>; }"},
+    {"fold_or", KIND_INT, "$E @fold_or($T v) { return <s|v|><v|@@fold_or($lo | $hi)|>; }"},
+    {"fold_and", KIND_INT, "$E @fold_and($T v) { return <s|v|><v|@@fold_and($lo & $hi)|>; }"},
+    {"any", KIND_SIGNED, "int @any($T m) { return @fold_or(m) != 0; }"},
+    {NULL, KIND_ANY, NULL},
+};

@@ -1,0 +1,209 @@
+/* cstyle.c: linear kernels to C-style text. In: the kernels of a plan. Out: one translation unit with the helpers that it needs,
+ * a function for each kernel, and the table `poly_kernels`. One statement a value, named by its place in the kernel: v12, i3 for
+ * a loop variable, acc5 for an accumulator, p0 for a buffer, n1 for an integer argument.
+ *
+ * This file writes functions, loops and statements; expr.c writes values; vector.c and vecloop.c do vector loops. */
+#include "render/emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const Style styles[] = {
+    [DIALECT_C] = {.dialect = DIALECT_C,
+                   .vectors = true,
+                   .openmp = true,
+                   .prelude = "#include <math.h>\n#include <stdint.h>\n\n"
+                              "/* operations below which one thread is quicker than several */\n"
+                              "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN 100000\n#endif\n"
+                              "#define HELPER static inline __attribute__((always_inline, unused))\n"},
+};
+
+void line(Emit *e, const char *fmt, ...) {
+  char text[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  str_fmt(e->out, "%*s%s\n", 2 * e->indent, "", text);
+}
+
+/* ---- statements for one iteration ---- */
+
+static void emit_load(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  PolyDType d = (PolyDType)in->dtype;
+  Txt x = load_text(e, d, 1, txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s));
+  if (in->src[1] >= 0) x = txt("%s ? %s : 0", scalar_name(e, in->src[1]).s, x.s);
+  line(e, "const %s v%d = %s;", scalar_type(e, d).s, i, x.s);
+}
+
+static void emit_store(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  Txt x = store_text(e, (PolyDType)in->dtype, 1, scalar_name(e, in->src[1]));
+  Txt gate = in->src[2] >= 0 ? txt("if (%s) ", scalar_name(e, in->src[2]).s) : no_text();
+  line(e, "%sp%d[%s] = %s;", gate.s, in->param, scalar_name(e, in->src[0]).s, x.s);
+}
+
+static void emit_check(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  Txt gate = in->src[2] >= 0 ? scalar_name(e, in->src[2]) : txt("1");
+  line(e, "const int64_t v%d = %s(%s, %s, %s, err);", i, helper(e->help, "check", ELEM_I64, 1).s,
+       scalar_name(e, in->src[0]).s, scalar_name(e, in->src[1]).s, gate.s);
+}
+
+void emit_scalar(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  PolyDType d = (PolyDType)in->dtype;
+  switch ((InstKind)in->kind) {
+  case INST_ALU: {
+    Txt src[3];
+    for (int k = 0; k < 3; k++) src[k] = in->src[k] >= 0 ? scalar_name(e, in->src[k]) : no_text();
+    line(e, "const %s v%d = %s;", scalar_type(e, d).s, i, alu_scalar(e, i, src).s);
+    break;
+  }
+  case INST_LOAD: emit_load(e, i); break;
+  case INST_STORE: emit_store(e, i); break;
+  case INST_CHECK: emit_check(e, i); break;
+  case INST_ACC: line(e, "%s acc%d = %s;", scalar_type(e, d).s, i, identity_text((Op)in->op, d).s); break;
+  case INST_UPDATE: {
+    const Inst *acc = &e->lin->inst[in->src[0]];
+    Txt a = scalar_name(e, in->src[0]), b = scalar_name(e, in->src[1]);
+    line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, (PolyDType)acc->dtype, 1, a, b).s);
+    break;
+  }
+  default: break;
+  }
+}
+
+/* ---- loops ---- */
+
+bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end) {
+  const Inst *in = &e->lin->inst[loop], *b = &e->lin->inst[in->src[0]], *n = &e->lin->inst[in->src[1]];
+  if (b->kind != INST_CONST || n->kind != INST_CONST) return false;
+  *begin = b->arg.i;
+  *end = n->arg.i;
+  return true;
+}
+
+/* The pragma of a loop over steps of `step` iterations each. The caller is not yet inside another parallel loop. */
+void parallel_pragma(Emit *e, int loop, const char *begin, const char *end) {
+  int64_t cost = MAX(e->lin->inst[loop].cost, 1);
+  line(e, "#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && (%s - %s) * %lld > PARALLEL_MIN)",
+       end, begin, (long long)cost);
+}
+
+static void emit_loop(Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop];
+  Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
+  bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->openmp;
+  if (parallel) parallel_pragma(e, loop, txt("(int64_t)%s", begin.s).s, end.s);
+  line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
+  bool outer = e->parallel;
+  e->parallel = outer || parallel;
+  e->indent++;
+  emit_body(e, loop + 1, e->at[loop].end);
+  e->indent--;
+  e->parallel = outer;
+  line(e, "}");
+}
+
+void emit_inner(Emit *e, int i) {
+  if (e->loop >= 0 && e->lanes > 1) emit_lanes(e, i);
+  else emit_scalar(e, i);
+}
+
+void emit_body(Emit *e, int from, int to) {
+  for (int i = from; i < to && !e->out->failed; i++) {
+    const Inst *in = &e->lin->inst[i];
+    if (in->kind != INST_LOOP) {
+      emit_inner(e, i);
+      continue;
+    }
+    bool vector = (in->flags & LOOP_VECTOR) && e->style->vectors && e->loop < 0 && vector_lanes(e, i) > 1;
+    if (vector) emit_vector_loop(e, i);
+    else emit_loop(e, i);
+    i = e->at[i].end;
+  }
+}
+
+/* ---- kernels ---- */
+
+static bool find_ends(Emit *e, Arena *arena) {
+  int n = e->lin->ninst;
+  e->at = arena_new(arena, (size_t)MAX(n, 1) * sizeof *e->at);
+  if (!e->at) return false;
+  for (int i = 0; i < n; i++) {
+    e->at[i].end = n;
+    if (e->lin->inst[i].kind == INST_END) e->at[e->lin->inst[i].src[0]].end = i;
+  }
+  return true;
+}
+
+static void emit_params(Emit *e) {
+  const Linear *lin = e->lin;
+  for (int k = 0; k < lin->nparam; k++) {
+    Txt type = type_name(e->help, elem_memory(lin->param[k].dtype), 1);
+    line(e, "%s%s *const p%d = arg[%d];", lin->param[k].written ? "" : "const ", type.s, k, k);
+  }
+  for (int i = 0; i < lin->nvar; i++) line(e, "const int64_t n%d = var[%d];", i, i);
+  line(e, "(void)arg, (void)var, (void)threads, (void)err;");
+}
+
+static bool emit_kernel(Emit *e, const char *name) {
+  Arena arena = {.b = e->help->code.b};
+  bool ok = find_ends(e, &arena);
+  if (ok) {
+    vector_analyse(e);
+    str_fmt(e->out, "\nvoid %s(void *const *arg, const int64_t *var, int threads, int64_t *err) {\n", name);
+    e->indent = 1;
+    emit_params(e);
+    emit_body(e, 0, e->lin->ninst);
+    str_add(e->out, "}\n");
+  }
+  arena_free(&arena);
+  return ok;
+}
+
+/* Kernels of one name are told apart by a number. */
+static Txt kernel_name(int n, const Linear *const *kernel, int k) {
+  int before = 0, all = 0;
+  for (int i = 0; i < n; i++) {
+    bool same = !strcmp(kernel[i]->name, kernel[k]->name);
+    all += same;
+    before += same && i < k;
+  }
+  return all == 1 ? txt("%.200s", kernel[k]->name) : txt("%.200s_k%d", kernel[k]->name, k);
+}
+
+static void emit_table(Str *out, int n, const Linear *const *kernel) {
+  str_fmt(out, "\nvoid (*const poly_kernels[%d])(void *const *, const int64_t *, int, int64_t *) = {\n", MAX(n, 1));
+  for (int k = 0; k < n; k++) str_fmt(out, "  %s,\n", kernel_name(n, kernel, k).s);
+  str_add(out, n ? "};\n" : "  0,\n};\n");
+}
+
+bool render_program(PolyContext *ctx, Dialect dialect, int vector_bytes, int n, const Linear *const *kernel, Str *out) {
+  Base *b = ctx_base(ctx);
+  if (dialect != DIALECT_C) return base_fail(b, POLY_ERROR_RUNTIME, "this dialect cannot be rendered yet");
+  Helpers *help = mem_new(b, sizeof *help);
+  if (!help) return false;
+  help->types.b = help->code.b = b;
+  Str body = {.b = b};
+  bool ok = true;
+  for (int k = 0; k < n && ok; k++) {
+    Emit e = {.ctx = ctx, .style = &styles[dialect], .lin = kernel[k], .out = &body, .help = help,
+              .vector_bytes = vector_bytes, .loop = -1, .lanes = 1, .copies = 1};
+    ok = emit_kernel(&e, kernel_name(n, kernel, k).s);
+  }
+  str_add(out, styles[dialect].prelude);
+  str_add(out, "\n");
+  if (help->types.n) str_addn(out, help->types.at, help->types.n);
+  if (help->code.n) str_addn(out, help->code.at, help->code.n);
+  if (body.n) str_addn(out, body.at, body.n);
+  emit_table(out, n, kernel);
+  ok = ok && !body.failed && !help->types.failed && !help->code.failed && !out->failed && b->code == POLY_OK;
+  str_free(&body);
+  str_free(&help->types);
+  str_free(&help->code);
+  mem_free(b, help, sizeof *help);
+  return ok;
+}

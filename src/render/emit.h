@@ -1,0 +1,76 @@
+/* emit.h: what the files of the renderer share while one kernel is written. */
+#ifndef POLY_EMIT_H
+#define POLY_EMIT_H
+
+#include "ir/linear.h"
+#include "render/cmath.h"
+#include "render/render.h"
+
+/* What the dialects differ in. */
+typedef struct Style {
+  Dialect dialect;
+  bool vectors; /* LOOP_VECTOR becomes vector types; else it is ignored */
+  bool openmp;
+  const char *prelude;
+} Style;
+
+/* What is known of an instruction, about the vector loop that it is in. */
+typedef struct Place {
+  int end;       /* LOOP: the place of its END */
+  int inside;    /* the vector loop around it, -1: none */
+  bool vary;     /* differs from lane to lane */
+  bool vector;   /* its lanes are needed as a vector */
+  bool base;     /* its value at lane 0 is needed as a scalar */
+  bool affine;   /* an int64 that is base + lane * slope */
+  bool affine_compare, affine_cast; /* computed from such sources at lane 0, in int32 */
+  uint8_t mask;  /* bool: bytes of a lane of the mask */
+  int64_t slope;
+} Place;
+
+typedef struct Emit {
+  PolyContext *ctx;
+  const Style *style;
+  const Linear *lin;
+  Str *out;
+  Helpers *help;
+  Place *at;
+  int vector_bytes;
+  int indent;
+  bool parallel;     /* inside a loop that runs on several threads */
+  int loop;          /* the vector loop being written, -1: none */
+  int lanes, copies; /* of the body being written; lanes is 1 in scalar code */
+} Emit;
+
+/* cstyle.c */
+void line(Emit *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* one indented line */
+void emit_scalar(Emit *e, int i);                           /* one instruction, a value for one iteration */
+void emit_body(Emit *e, int from, int to);                  /* instructions from .. to-1, with the loops in them */
+void parallel_pragma(Emit *e, int loop, const char *begin, const char *end);
+bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end); /* constant bounds */
+
+/* expr.c */
+Elem elem_of(PolyDType d);        /* what values of d are computed in; bool: ELEM_U8 */
+Elem elem_memory(PolyDType d);    /* what they are stored in */
+Txt scalar_type(Emit *e, PolyDType d);
+Txt scalar_name(const Emit *e, int i);               /* the value of i as a scalar: a name or a constant */
+Txt vector_name(Emit *e, int i, int copy);           /* the value of i as a vector, broadcast if it is uniform */
+Txt vector_mask(Emit *e, int i, int copy, int bytes); /* a bool as a mask with lanes of that many bytes */
+Txt identity_text(Op op, PolyDType d);
+Txt alu_scalar(Emit *e, int i, const Txt src[3]);
+Txt alu_vector(Emit *e, int i, int copy); /* empty: there is no vector form */
+Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b);
+Txt load_text(Emit *e, PolyDType d, int lanes, Txt x);  /* from the form in memory */
+Txt store_text(Emit *e, PolyDType d, int lanes, Txt x); /* into it; masks have lanes of one byte */
+
+/* vector.c */
+void vector_analyse(Emit *e);
+int64_t lane_stride(const Emit *e, int i); /* of a LOAD or STORE; STRIDE_NONE: its index is a vector */
+bool outer_acc(const Emit *e, int update); /* does it update an accumulator from outside the vector loop? */
+int vector_lanes(const Emit *e, int loop);
+int vector_copies(const Emit *e, int loop, int lanes);
+
+/* vecloop.c */
+void emit_vector_loop(Emit *e, int loop);
+void emit_lanes(Emit *e, int i); /* one instruction inside it, for all lanes and copies */
+
+#endif

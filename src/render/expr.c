@@ -1,0 +1,368 @@
+/* expr.c: one instruction's value as a C expression, for a scalar and for a vector of lanes. In: an instruction and the names of
+ * its sources. Out: text. Knows nothing of loops. */
+#include "render/emit.h"
+
+#include <math.h>
+#include <string.h>
+
+Elem elem_of(PolyDType d) {
+  static const uint8_t map[POLY_DTYPE_COUNT] = {
+      [POLY_BOOL] = ELEM_U8,     [POLY_INT8] = ELEM_I8,     [POLY_UINT8] = ELEM_U8,    [POLY_INT16] = ELEM_I16,
+      [POLY_UINT16] = ELEM_U16,  [POLY_INT32] = ELEM_I32,   [POLY_UINT32] = ELEM_U32,  [POLY_INT64] = ELEM_I64,
+      [POLY_UINT64] = ELEM_U64,  [POLY_FLOAT16] = ELEM_F32, [POLY_BFLOAT16] = ELEM_F32, [POLY_FLOAT32] = ELEM_F32,
+      [POLY_FLOAT64] = ELEM_F64,
+  };
+  return (Elem)map[d];
+}
+
+static bool is_small_float(PolyDType d) { return d == POLY_FLOAT16 || d == POLY_BFLOAT16; }
+
+Elem elem_memory(PolyDType d) { return is_small_float(d) ? ELEM_U16 : elem_of(d); }
+
+Txt scalar_type(Emit *e, PolyDType d) { return d == POLY_BOOL ? txt("_Bool") : type_name(e->help, elem_of(d), 1); }
+
+/* ---- constants ---- */
+
+static Txt float_text(double v, bool single) {
+  const char *sign = signbit(v) ? "-" : "";
+  if (isnan(v)) return txt(single ? "NAN" : "(double)NAN");
+  if (isinf(v)) return txt(single ? "%sINFINITY" : "%s(double)INFINITY", sign);
+  Txt t = txt(single ? "%.9g" : "%.17g", v);
+  if (!strpbrk(t.s, ".e")) strcat(t.s, ".0");
+  if (single) strcat(t.s, "f");
+  return t;
+}
+
+static Txt int_text(PolyDType d, int64_t v) {
+  if (d == POLY_BOOL) return txt("%d", v != 0);
+  if (d == POLY_UINT64) return txt("%lluull", (unsigned long long)v);
+  if (d == POLY_UINT32) return txt("%lluu", (unsigned long long)(uint32_t)v);
+  if (v == INT64_MIN) return txt("INT64_MIN");
+  if (v == INT32_MIN) return txt("(-2147483647 - 1)");
+  if (v > INT32_MAX || v < INT32_MIN) return txt("%lldll", (long long)v);
+  return txt("%lld", (long long)v);
+}
+
+static double bits_double(int64_t i) {
+  double v;
+  memcpy(&v, &i, sizeof v);
+  return v;
+}
+
+static Txt const_text(const Inst *in) {
+  PolyDType d = (PolyDType)in->dtype;
+  if (dtype_is_float(d)) return float_text(bits_double(in->arg.i), d != POLY_FLOAT64);
+  return int_text(d, in->arg.i);
+}
+
+/* The value that changes nothing. */
+Txt identity_text(Op op, PolyDType d) {
+  bool single = d != POLY_FLOAT64;
+  int bits = 8 * dtype_size(d);
+  if (op == OP_ADD || op == OP_MUL) {
+    int one = op == OP_MUL;
+    return dtype_is_float(d) ? float_text(one, single) : int_text(d, one);
+  }
+  if (dtype_is_float(d)) return float_text(op == OP_MAX ? -INFINITY : INFINITY, single);
+  if (d == POLY_BOOL) return txt("%d", op == OP_MIN);
+  if (dtype_is_unsigned(d)) return int_text(d, op == OP_MAX ? 0 : bits == 64 ? -1 : (int64_t)((UINT64_C(1) << bits) - 1));
+  int64_t top = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
+  return int_text(d, op == OP_MAX ? -top - 1 : top);
+}
+
+/* ---- names ---- */
+
+Txt scalar_name(const Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  switch (in->kind) {
+  case INST_CONST: return const_text(in);
+  case INST_VAR: return txt("n%d", (int)in->arg.i);
+  case INST_LOOP: return txt("i%d", i);
+  case INST_ACC: return txt("acc%d", i);
+  default: return txt("v%d", i);
+  }
+}
+
+static Txt splat(Emit *e, Elem el, Txt s) { return txt("%s(%s)", helper(e->help, "of", el, e->lanes).s, s.s); }
+
+Txt vector_mask(Emit *e, int i, int copy, int bytes) {
+  const Place *at = &e->at[i];
+  if (!at->vary) return splat(e, elem_signed(bytes), txt("-%s", scalar_name(e, i).s));
+  Txt name = txt("%s_%d", scalar_name(e, i).s, copy);
+  if (at->mask == bytes) return name;
+  return txt("__builtin_convertvector(%s, %s)", name.s, type_name(e->help, elem_signed(bytes), e->lanes).s);
+}
+
+Txt vector_name(Emit *e, int i, int copy) {
+  const Inst *in = &e->lin->inst[i];
+  if (in->dtype == POLY_BOOL) return vector_mask(e, i, copy, e->at[i].vary ? e->at[i].mask : 1);
+  if (e->at[i].vary) return txt("%s_%d", scalar_name(e, i).s, copy);
+  return splat(e, elem_of((PolyDType)in->dtype), scalar_name(e, i));
+}
+
+/* Where C spreads a scalar operand by itself: the reader is spared the broadcast. */
+static Txt vector_operand(Emit *e, int i, int copy) {
+  Elem el = elem_of((PolyDType)e->lin->inst[i].dtype);
+  if (!e->at[i].vary && e->lin->inst[i].dtype != POLY_BOOL && elem_size(el) >= 4) return scalar_name(e, i);
+  return vector_name(e, i, copy);
+}
+
+/* ---- the spelling of ops ---- */
+
+static const struct {
+  const char *infix, *bools; /* between two operands; the same for bools */
+  const char *call;          /* helper or library function */
+} spell[OP_COUNT] = {
+    [OP_ADD] = {"+", "|", NULL},         [OP_SUB] = {"-", "^", NULL},         [OP_MUL] = {"*", "&", NULL},
+    [OP_DIV] = {"/", NULL, NULL},        [OP_AND] = {"&", "&", NULL},         [OP_OR] = {"|", "|", NULL},
+    [OP_XOR] = {"^", "^", NULL},         [OP_CMPLT] = {"<", "<", NULL},       [OP_CMPLE] = {"<=", "<=", NULL},
+    [OP_CMPEQ] = {"==", "==", NULL},     [OP_CMPNE] = {"!=", "!=", NULL},     [OP_MAX] = {NULL, "|", "max"},
+    [OP_MIN] = {NULL, "&", "min"},       [OP_IDIV] = {NULL, "&", "idiv"},     [OP_MOD] = {NULL, NULL, "mod"},
+    [OP_SHL] = {NULL, NULL, "shl"},      [OP_SHR] = {NULL, NULL, "shr"},      [OP_POW] = {NULL, NULL, "pow"},
+    [OP_SQRT] = {NULL, NULL, "sqrt"},    [OP_EXP] = {NULL, NULL, "exp"},      [OP_EXP2] = {NULL, NULL, "exp2"},
+    [OP_EXPM1] = {NULL, NULL, "expm1"},  [OP_LOG] = {NULL, NULL, "log"},      [OP_LOG2] = {NULL, NULL, "log2"},
+    [OP_LOG1P] = {NULL, NULL, "log1p"},  [OP_SIN] = {NULL, NULL, "sin"},      [OP_COS] = {NULL, NULL, "cos"},
+    [OP_TAN] = {NULL, NULL, "tan"},      [OP_ASIN] = {NULL, NULL, "asin"},    [OP_ACOS] = {NULL, NULL, "acos"},
+    [OP_ATAN] = {NULL, NULL, "atan"},    [OP_SINH] = {NULL, NULL, "sinh"},    [OP_COSH] = {NULL, NULL, "cosh"},
+    [OP_TANH] = {NULL, NULL, "tanh"},    [OP_ASINH] = {NULL, NULL, "asinh"},  [OP_ACOSH] = {NULL, NULL, "acosh"},
+    [OP_ATANH] = {NULL, NULL, "atanh"},  [OP_ERF] = {NULL, NULL, "erf"},      [OP_TRUNC] = {NULL, NULL, "trunc"},
+    [OP_FLOOR] = {NULL, NULL, "floor"},  [OP_CEIL] = {NULL, NULL, "ceil"},    [OP_ROUND] = {NULL, NULL, "rint"},
+};
+
+static bool is_compare(Op op) { return op_info[op].cls == CLASS_COMPARE; }
+
+/* Results that are exact in the dtype of their sources need no rounding. */
+static bool keeps_rounding(Op op) {
+  return op == OP_NEG || op == OP_MAX || op == OP_MIN || op == OP_WHERE || op == OP_TRUNC || op == OP_FLOOR ||
+         op == OP_CEIL || op == OP_ROUND || op == OP_BITCAST || is_compare(op);
+}
+
+static const char *small_name(PolyDType d) { return d == POLY_FLOAT16 ? "f16" : "bf16"; }
+
+static Txt rounded(Emit *e, PolyDType d, int lanes, Txt x) {
+  if (!is_small_float(d)) return x;
+  return txt("%s(%s)", helper(e->help, txt("round_%s", small_name(d)).s, ELEM_F32, lanes).s, x.s);
+}
+
+static Txt encoded(Emit *e, PolyDType d, int lanes, Txt x) {
+  return txt("%s(%s)", helper(e->help, txt("to_%s", small_name(d)).s, ELEM_F32, lanes).s, x.s);
+}
+
+static Txt decoded(Emit *e, PolyDType d, int lanes, Txt x) {
+  return txt("%s(%s)", helper(e->help, txt("from_%s", small_name(d)).s, ELEM_F32, lanes).s, x.s);
+}
+
+/* May a division be C's own? Operands are not negative (codegen's mark) or unsigned, and a constant divisor is not 0. */
+static bool plain_division(const Emit *e, const Inst *in) {
+  const Inst *by = &e->lin->inst[in->src[1]];
+  bool positive = (in->flags & 1) || dtype_is_unsigned((PolyDType)in->dtype);
+  return positive && by->kind == INST_CONST && by->arg.i != 0;
+}
+
+static bool plain_shift(const Emit *e, const Inst *in) {
+  const Inst *by = &e->lin->inst[in->src[1]];
+  return by->kind == INST_CONST && by->arg.i >= 0 && by->arg.i < 8 * dtype_size((PolyDType)in->dtype);
+}
+
+static const char *infix_of(const Emit *e, const Inst *in, PolyDType from) {
+  Op op = (Op)in->op;
+  if (from == POLY_BOOL) return spell[op].bools;
+  if ((op == OP_IDIV || op == OP_MOD) && plain_division(e, in)) return op == OP_IDIV ? "/" : "%";
+  if ((op == OP_SHL || op == OP_SHR) && plain_shift(e, in)) return op == OP_SHL ? "<<" : ">>";
+  return spell[op].infix;
+}
+
+/* ---- scalars ---- */
+
+static Txt cast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
+  bool ff = dtype_is_float(from);
+  if (to == POLY_BOOL) return from == POLY_BOOL ? x : txt("%s != 0", x.s);
+  if (is_small_float(to)) {
+    if (from == to) return x;
+    return rounded(e, to, 1, from == POLY_FLOAT64 || !ff ? txt("(float)%s", x.s) : x);
+  }
+  if (ff && to == POLY_UINT64) return txt("%s(%s)", helper(e->help, "to_u64", elem_of(from), 1).s, x.s);
+  Txt t = txt("(%s)", type_name(e->help, elem_of(to), 1).s);
+  if (ff && to == POLY_UINT32) return txt("%s(int64_t)%s", t.s, x.s);
+  if (ff && !dtype_is_float(to) && dtype_size(to) < 4) return txt("%s(int32_t)%s", t.s, x.s);
+  return txt("%s%s", t.s, x.s);
+}
+
+static Txt bitcast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
+  if (from == to) return x;
+  if (to == POLY_BOOL) return txt("%s != 0", x.s);
+  if (is_small_float(from)) x = encoded(e, from, 1, x);
+  if (is_small_float(to)) return decoded(e, to, 1, txt("(uint16_t)%s", x.s));
+  if (dtype_is_float(from) == dtype_is_float(to) || is_small_float(from) || from == POLY_BOOL)
+    return txt("(%s)%s", type_name(e->help, elem_of(to), 1).s, x.s);
+  if (dtype_is_float(from)) return txt("(%s)%s(%s)", type_name(e->help, elem_of(to), 1).s, helper(e->help, "bits", elem_of(from), 1).s, x.s);
+  return txt("%s(%s)", helper(e->help, "from_bits", elem_of(to), 1).s, x.s);
+}
+
+static Txt call_scalar(Emit *e, Op op, PolyDType d, const Txt src[3], int n) {
+  Elem el = elem_of(d);
+  const char *name = spell[op].call;
+  Txt f = helper_exists(name, el) ? helper(e->help, name, el, 1) : txt("%s%s", name, el == ELEM_F32 ? "f" : "");
+  return n == 1 ? txt("%s(%s)", f.s, src[0].s) : txt("%s(%s, %s)", f.s, src[0].s, src[1].s);
+}
+
+Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
+  const Inst *in = &e->lin->inst[i], *s0 = &e->lin->inst[in->src[0]];
+  Op op = (Op)in->op;
+  PolyDType d = (PolyDType)in->dtype, from = (PolyDType)s0->dtype;
+  const char *infix = infix_of(e, in, from);
+  Txt a = src[0];
+  /* two constants: C would compute in int */
+  if (infix && d == POLY_INT64 && s0->kind == INST_CONST) a = txt("(int64_t)%s", a.s);
+  Txt r;
+  if (op == OP_CAST) return cast_scalar(e, from, d, a);
+  if (op == OP_BITCAST) return bitcast_scalar(e, from, d, a);
+  if (op == OP_WHERE) return txt("%s ? %s : %s", a.s, src[1].s, src[2].s);
+  if (op == OP_NEG) return d == POLY_BOOL ? a : txt("-%s%s%s", a.s[0] == '-' ? "(" : "", a.s, a.s[0] == '-' ? ")" : "");
+  if (op == OP_NOT) return txt(d == POLY_BOOL ? "!%s" : "~%s", a.s);
+  if ((op == OP_IDIV || op == OP_MOD) && !infix && (in->flags & 1) && dtype_is_int(d))
+    return txt("%s ? %s %s %s : 0", src[1].s, a.s, op == OP_IDIV ? "/" : "%", src[1].s);
+  if (from == POLY_BOOL && op == OP_MOD) return txt("0");
+  if (infix) r = txt("%s %s %s", a.s, infix, src[1].s);
+  else r = call_scalar(e, op, d, src, op_info[op].nsrc);
+  return keeps_rounding(op) ? r : rounded(e, d, 1, r);
+}
+
+Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b) {
+  const char *infix = d == POLY_BOOL ? spell[op].bools : spell[op].infix;
+  Txt r = infix ? txt("%s %s %s", a.s, infix, b.s) : txt("%s(%s, %s)", helper(e->help, spell[op].call, elem_of(d), lanes).s, a.s, b.s);
+  return keeps_rounding(op) ? r : rounded(e, d, lanes, r);
+}
+
+Txt load_text(Emit *e, PolyDType d, int lanes, Txt x) {
+  if (d == POLY_BOOL) return lanes == 1 ? txt("%s != 0", x.s) : txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, lanes).s, x.s);
+  return is_small_float(d) ? decoded(e, d, lanes, x) : x;
+}
+
+Txt store_text(Emit *e, PolyDType d, int lanes, Txt x) {
+  if (d == POLY_BOOL && lanes > 1) return txt("(%s)(%s & 1)", type_name(e->help, ELEM_U8, lanes).s, x.s);
+  return is_small_float(d) ? encoded(e, d, lanes, x) : x;
+}
+
+/* ---- vectors ---- */
+
+static Txt convert(Emit *e, Txt x, Elem to) {
+  return txt("__builtin_convertvector(%s, %s)", x.s, type_name(e->help, to, e->lanes).s);
+}
+
+static bool elem_is_float(Elem e) { return e >= ELEM_F32; }
+
+/* Conversions that go through int32 do so because that is what scalar code does, and what the machine has. */
+static Txt cast_vector(Emit *e, int i, int copy) {
+  const Inst *in = &e->lin->inst[i];
+  int s = in->src[0];
+  PolyDType d = (PolyDType)in->dtype, from = (PolyDType)e->lin->inst[s].dtype;
+  Elem to = elem_of(d), el = elem_of(from);
+  if (d == POLY_BOOL) {
+    if (from == POLY_BOOL) return vector_mask(e, s, copy, e->at[i].mask);
+    return txt("(%s)(%s != 0)", type_name(e->help, elem_signed(elem_size(el)), e->lanes).s, vector_name(e, s, copy).s);
+  }
+  if (e->at[s].affine && e->at[i].affine_cast) {
+    Txt iota = txt("%s()", helper(e->help, "iota", ELEM_I32, e->lanes).s);
+    int64_t k = e->at[s].slope;
+    if (k != 1) iota = txt("%s * %d", iota.s, (int)k);
+    return txt("(int32_t)(%s + %lld) + %s", scalar_name(e, s).s, (long long)(k * copy * e->lanes), iota.s);
+  }
+  Txt x = vector_name(e, s, copy);
+  if (from == POLY_BOOL) {
+    int bytes = e->at[s].mask;
+    el = elem_signed(bytes);
+    x = txt("-%s", x.s);
+  }
+  if (el != to) {
+    bool through = (elem_is_float(el) && !elem_is_float(to) && elem_size(to) < 4) ||
+                   (!elem_is_float(el) && elem_is_float(to) && elem_size(el) < 4);
+    if (elem_is_float(el) && (to == ELEM_U32 || to == ELEM_U64)) return no_text();
+    if (through) x = convert(e, x, ELEM_I32);
+    x = convert(e, x, to);
+  } else if (from == POLY_BOOL) {
+    return x;
+  }
+  return from == d ? x : rounded(e, d, e->lanes, x);
+}
+
+static Txt bitcast_vector(Emit *e, int i, int copy) {
+  const Inst *in = &e->lin->inst[i];
+  int s = in->src[0];
+  PolyDType d = (PolyDType)in->dtype, from = (PolyDType)e->lin->inst[s].dtype;
+  Txt x = vector_name(e, s, copy);
+  if (d == from) return x;
+  if (from == POLY_BOOL) return txt("(%s)-%s", type_name(e->help, elem_of(d), e->lanes).s, vector_mask(e, s, copy, 1).s);
+  if (d == POLY_BOOL) return txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, e->lanes).s, x.s);
+  if (is_small_float(from)) x = encoded(e, from, e->lanes, x);
+  if (is_small_float(d)) return decoded(e, d, e->lanes, txt("(%s)%s", type_name(e->help, ELEM_U16, e->lanes).s, x.s));
+  return txt("(%s)%s", type_name(e->help, elem_of(d), e->lanes).s, x.s);
+}
+
+/* base_a + sa*lane OP base_b + sb*lane, as (sa - sb)*lane OP base_b - base_a in int32: the right side is cut to a range
+ * that lanes cannot leave, so nothing changes and no int64 vector is needed. */
+static Txt compare_affine(Emit *e, int i, int copy) {
+  const Inst *in = &e->lin->inst[i];
+  int64_t d = e->at[in->src[0]].slope - e->at[in->src[1]].slope;
+  Txt iota = txt("%s()", helper(e->help, "iota", ELEM_I32, e->lanes).s);
+  if (d != 1) iota = txt("%s * %d", iota.s, (int)d);
+  Txt gap = txt("%s - %s", scalar_name(e, in->src[1]).s, scalar_name(e, in->src[0]).s);
+  if (copy) gap = txt("%s - %lld", gap.s, (long long)(d * copy * e->lanes));
+  return txt("%s %s %s(%s)", iota.s, spell[in->op].infix, helper(e->help, "clamp", ELEM_I64, 1).s, gap.s);
+}
+
+static Txt bool_vector(Emit *e, int i, int copy) {
+  const Inst *in = &e->lin->inst[i];
+  Op op = (Op)in->op;
+  int bytes = e->at[i].mask, n = op_info[op].nsrc;
+  Txt a = vector_mask(e, in->src[0], copy, bytes), b = n > 1 ? vector_mask(e, in->src[1], copy, bytes) : no_text();
+  switch (op) {
+  case OP_NEG: return a;
+  case OP_NOT: return txt("~%s", a.s);
+  case OP_CMPLT: return txt("~%s & %s", a.s, b.s);
+  case OP_CMPLE: return txt("~%s | %s", a.s, b.s);
+  case OP_CMPEQ: return txt("~(%s ^ %s)", a.s, b.s);
+  case OP_CMPNE: return txt("%s ^ %s", a.s, b.s);
+  case OP_WHERE: {
+    Txt c = vector_mask(e, in->src[2], copy, bytes);
+    return txt("(%s & %s) | (~%s & %s)", a.s, b.s, a.s, c.s);
+  }
+  default: return spell[op].bools ? txt("%s %s %s", a.s, spell[op].bools, b.s) : no_text();
+  }
+}
+
+static Txt where_vector(Emit *e, int i, int copy) {
+  const Inst *in = &e->lin->inst[i];
+  Elem el = elem_of((PolyDType)in->dtype);
+  if (!e->at[in->src[0]].vary)
+    return txt("%s ? %s : %s", scalar_name(e, in->src[0]).s, vector_name(e, in->src[1], copy).s, vector_name(e, in->src[2], copy).s);
+  return txt("%s(%s, %s, %s)", helper(e->help, "where", el, e->lanes).s,
+             vector_mask(e, in->src[0], copy, elem_size(el)).s, vector_name(e, in->src[1], copy).s,
+             vector_name(e, in->src[2], copy).s);
+}
+
+Txt alu_vector(Emit *e, int i, int copy) {
+  const Inst *in = &e->lin->inst[i];
+  Op op = (Op)in->op;
+  PolyDType d = (PolyDType)in->dtype, from = (PolyDType)e->lin->inst[in->src[0]].dtype;
+  Elem el = elem_of(d);
+  if (op == OP_CAST) return cast_vector(e, i, copy);
+  if (op == OP_BITCAST) return bitcast_vector(e, i, copy);
+  if (d == POLY_BOOL && (from == POLY_BOOL || op == OP_WHERE)) return bool_vector(e, i, copy);
+  if (op == OP_WHERE) return where_vector(e, i, copy);
+  if (e->at[i].affine_compare) return compare_affine(e, i, copy);
+  const char *infix = infix_of(e, in, from);
+  if (infix) {
+    bool shift = op == OP_SHL || op == OP_SHR;
+    Txt a = shift ? vector_name(e, in->src[0], copy) : vector_operand(e, in->src[0], copy);
+    Txt r = txt("%s %s %s", a.s, infix, vector_operand(e, in->src[1], copy).s);
+    if (is_compare(op)) return txt("(%s)(%s)", type_name(e->help, elem_signed(e->at[i].mask), e->lanes).s, r.s);
+    return rounded(e, d, e->lanes, r);
+  }
+  if (op == OP_NEG || op == OP_NOT) return txt("%c%s", op == OP_NEG ? '-' : '~', vector_name(e, in->src[0], copy).s);
+  if (!spell[op].call || !helper_exists(spell[op].call, el)) return no_text();
+  Txt f = helper(e->help, spell[op].call, el, e->lanes), a = vector_name(e, in->src[0], copy), r;
+  if (op_info[op].nsrc == 1) r = txt("%s(%s)", f.s, a.s);
+  else r = txt("%s(%s, %s)", f.s, a.s, vector_name(e, in->src[1], copy).s);
+  return keeps_rounding(op) ? r : rounded(e, d, e->lanes, r);
+}

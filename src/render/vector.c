@@ -1,0 +1,233 @@
+/* vector.c: what a vector loop needs of each instruction in it. In: a kernel whose loops are marked. Out: for each instruction
+ * whether it varies from lane to lane, and whether its lanes are needed as a vector, its value at lane 0 as a scalar, or both.
+ *
+ *   i = LOOP (vector)      vary, base               the loop variable
+ *   a = MUL i 4            vary, base               only used as an index with a known stride
+ *   x = LOAD p[a]          vary, vector
+ *   c = CMPLT i n          vary, vector             from i and n at lane 0, in int32 (affine)
+ *   y = WHERE c x 0        vary, vector */
+#include "render/emit.h"
+
+static const Inst *source(const Emit *e, const Inst *in, int k) { return &e->lin->inst[in->src[k]]; }
+
+static bool varies(const Emit *e, int i) { return i >= 0 && e->at[i].vary; }
+
+int64_t lane_stride(const Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  return varies(e, in->src[0]) ? in->stride : 0;
+}
+
+bool outer_acc(const Emit *e, int update) {
+  return e->lin->inst[update].kind == INST_UPDATE && e->lin->inst[update].src[0] < e->at[update].inside;
+}
+
+/* ---- forwards: what varies ---- */
+
+static bool find_vary(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  switch ((InstKind)in->kind) {
+  case INST_ALU:
+  case INST_CHECK: return varies(e, in->src[0]) || varies(e, in->src[1]) || varies(e, in->src[2]);
+  case INST_LOAD: return lane_stride(e, i) != 0 || varies(e, in->src[1]);
+  case INST_ACC: return e->at[i].vary;
+  default: return false;
+  }
+}
+
+/* To a fixed point: an accumulator varies when what goes into it does, and that may depend on it. */
+static void spread_vary(Emit *e, int loop) {
+  int end = e->at[loop].end;
+  e->at[loop].vary = true;
+  for (bool again = true; again;) {
+    again = false;
+    for (int i = loop + 1; i < end; i++) {
+      const Inst *in = &e->lin->inst[i];
+      if (in->kind == INST_UPDATE && in->src[0] > loop && varies(e, in->src[1]) && !e->at[in->src[0]].vary) {
+        e->at[in->src[0]].vary = again = true;
+      } else if (!e->at[i].vary && find_vary(e, i)) {
+        e->at[i].vary = again = true;
+      }
+    }
+  }
+}
+
+/* ---- integers that grow by a constant from lane to lane ---- */
+
+enum { MAX_SLOPE = 1 << 20 };
+
+static bool slope_of(const Emit *e, int i, int64_t *slope) {
+  const Place *p = &e->at[i];
+  if (e->lin->inst[i].dtype != POLY_INT64) return false;
+  *slope = p->vary ? p->slope : 0;
+  return !p->vary || p->affine;
+}
+
+static void find_slope(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  Place *p = &e->at[i];
+  int64_t a = 0, b = 0;
+  if (in->kind != INST_ALU || !p->vary || in->dtype != POLY_INT64) return;
+  if (!slope_of(e, in->src[0], &a) || (in->src[1] >= 0 && !slope_of(e, in->src[1], &b))) return;
+  bool ok = true;
+  switch ((Op)in->op) {
+  case OP_ADD: p->slope = a + b; break;
+  case OP_SUB: p->slope = a - b; break;
+  case OP_NEG: p->slope = -a; break;
+  case OP_MUL: {
+    const Inst *x = source(e, in, 0), *y = source(e, in, 1);
+    const Inst *by = y->kind == INST_CONST ? y : x;
+    int64_t k = by == y ? a : b;
+    ok = by->kind == INST_CONST && by->arg.i > -MAX_SLOPE && by->arg.i < MAX_SLOPE;
+    if (ok) p->slope = k * by->arg.i;
+    break;
+  }
+  default: ok = false; break;
+  }
+  p->affine = ok && p->slope > -MAX_SLOPE && p->slope < MAX_SLOPE;
+}
+
+static void find_affine(Emit *e, int loop) {
+  e->at[loop].affine = true;
+  e->at[loop].slope = 1;
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    const Inst *in = &e->lin->inst[i];
+    Place *p = &e->at[i];
+    int64_t a, b;
+    find_slope(e, i);
+    if (in->kind != INST_ALU || !p->vary) continue;
+    if (op_info[in->op].cls == CLASS_COMPARE)
+      p->affine_compare = slope_of(e, in->src[0], &a) && slope_of(e, in->src[1], &b);
+    if (in->op == OP_CAST && in->dtype == POLY_INT32) p->affine_cast = e->at[in->src[0]].affine;
+  }
+}
+
+/* ---- bools: bytes of a lane ---- */
+
+static int mask_bytes(const Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  int bytes = 1;
+  if (in->kind != INST_ALU) return 1;
+  if (e->at[i].affine_compare) return 4;
+  for (int k = 0; k < op_info[in->op].nsrc; k++) {
+    if (!varies(e, in->src[k])) continue;
+    PolyDType d = (PolyDType)source(e, in, k)->dtype;
+    bytes = MAX(bytes, d == POLY_BOOL ? e->at[in->src[k]].mask : elem_size(elem_of(d)));
+  }
+  return bytes;
+}
+
+/* ---- backwards: what is needed ---- */
+
+static bool need(Emit *e, int i, bool vector) {
+  if (!varies(e, i)) return false;
+  bool *flag = vector ? &e->at[i].vector : &e->at[i].base;
+  bool news = !*flag;
+  *flag = true;
+  return news;
+}
+
+static bool need_memory(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  bool store = in->kind == INST_STORE;
+  bool news = need(e, in->src[0], lane_stride(e, i) == STRIDE_NONE);
+  news |= need(e, in->src[store ? 2 : 1], true);
+  return (store && need(e, in->src[1], true)) || news;
+}
+
+static bool need_sources(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  const Place *p = &e->at[i];
+  bool news = false;
+  switch ((InstKind)in->kind) {
+  case INST_STORE: return need_memory(e, i);
+  case INST_UPDATE:
+    if (outer_acc(e, i) || e->at[in->src[0]].vary) news |= need(e, in->src[1], true);
+    if (e->at[in->src[0]].base) news |= need(e, in->src[1], false);
+    return news;
+  case INST_LOAD:
+    if (p->vector) news |= need_memory(e, i);
+    if (!p->vary) news |= need(e, in->src[0], false);
+    break;
+  case INST_CHECK:
+    if (p->vary) e->at[i].vector = true;
+    /* fall through */
+  case INST_ALU:
+    for (int k = 0; k < 3 && p->vector; k++) news |= need(e, in->src[k], !p->affine_compare && !p->affine_cast);
+    break;
+  default: return false;
+  }
+  for (int k = 0; k < 3 && p->base; k++) news |= need(e, in->src[k], false);
+  return news;
+}
+
+static void analyse_loop(Emit *e, int loop) {
+  int end = e->at[loop].end;
+  for (int i = loop + 1; i < end; i++) e->at[i].inside = loop;
+  spread_vary(e, loop);
+  find_affine(e, loop);
+  for (bool again = true; again;) {
+    again = false;
+    for (int i = end - 1; i > loop; i--) again |= need_sources(e, i);
+  }
+  for (int i = loop + 1; i < end; i++) {
+    if (e->lin->inst[i].dtype == POLY_BOOL) e->at[i].mask = (uint8_t)mask_bytes(e, i);
+  }
+}
+
+void vector_analyse(Emit *e) {
+  for (int i = 0; i < e->lin->ninst; i++) e->at[i].inside = -1;
+  for (int i = 0; i < e->lin->ninst && e->style->vectors; i++) {
+    const Inst *in = &e->lin->inst[i];
+    if (in->kind != INST_LOOP || !(in->flags & LOOP_VECTOR)) continue;
+    analyse_loop(e, i);
+    i = e->at[i].end;
+  }
+}
+
+/* ---- the size of a body ---- */
+
+static int lane_bytes(const Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  const Place *p = &e->at[i];
+  int size = elem_size(elem_of((PolyDType)in->dtype));
+  if (in->kind == INST_STORE) return size;
+  if (outer_acc(e, i)) return elem_size(elem_of((PolyDType)source(e, in, 0)->dtype));
+  if (!p->vector) return 1;
+  return in->dtype == POLY_BOOL ? p->mask : size;
+}
+
+int vector_lanes(const Emit *e, int loop) {
+  int widest = e->at[loop].vector ? 8 : 1;
+  for (int i = loop + 1; i < e->at[loop].end; i++) widest = MAX(widest, lane_bytes(e, i));
+  int lanes = 1;
+  while (lanes * 2 * widest <= e->vector_bytes && lanes < MAX_LANES) lanes *= 2;
+  return lanes;
+}
+
+/* How much of a register file an instruction asks for, roughly. */
+static int weight(const Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  if (!e->at[i].vector || in->kind == INST_CHECK) return 0;
+  if (in->kind != INST_ALU) return 1;
+  return in->op >= OP_EXP && in->op <= OP_ERF ? 6 : in->op == OP_POW ? 12 : 1;
+}
+
+/* Copies of the body side by side: they hide latency where iterations depend on each other through accumulators. */
+int vector_copies(const Emit *e, int loop, int lanes) {
+  int sum = 0, accs = 0, inner = 0, folds = 0, copies = 1;
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    const Inst *in = &e->lin->inst[i];
+    sum += weight(e, i);
+    accs += in->kind == INST_ACC && e->at[i].vary;
+    inner += in->kind == INST_LOOP;
+    folds += outer_acc(e, i);
+  }
+  if (inner && accs) copies = accs == 1 && sum <= 8 ? 8 : accs <= 2 && sum <= 16 ? 4 : sum <= 24 ? 2 : 1;
+  else if (folds) copies = sum <= 16 ? 4 : sum <= 32 ? 2 : 1;
+  else copies = sum <= 12 ? 2 : 1;
+  int64_t begin, end;
+  if (loop_trip(e, loop, &begin, &end)) {
+    while (copies > 1 && end - begin < (int64_t)lanes * copies) copies /= 2;
+  }
+  return copies;
+}

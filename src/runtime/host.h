@@ -1,0 +1,62 @@
+/* host.h: what the two devices that live in the host's memory (CPU and interpreter) share: blocks of memory, library
+ * routines, plain matrix products. Private to src/runtime. */
+#ifndef POLY_HOST_H
+#define POLY_HOST_H
+
+#include "ir/context.h"
+#include "runtime/device.h"
+
+/* ---- heap.c: aligned blocks through the context's allocator, recently freed ones kept for the next taker ---- */
+
+struct Block;
+enum { HEAP_CLASSES = 448 };
+typedef struct Heap {
+  Runtime *runtime;
+  struct Block *spare[HEAP_CLASSES]; /* freed blocks by size class */
+  struct Block *oldest, *newest;     /* the same blocks by the time of their freeing */
+  size_t spare_bytes;
+  unsigned count; /* large blocks made so far: staggers their starts */
+} Heap;
+void *heap_alloc(Heap *h, size_t bytes); /* 64-byte aligned; NULL and an error with the bytes */
+void heap_free(Heap *h, void *p, size_t bytes);
+void heap_trim(Heap *h, size_t keep); /* gives spare blocks back until at most keep bytes are left */
+
+/* Both devices begin with this. */
+typedef struct Host {
+  Device device; /* first */
+  Heap heap;
+} Host;
+/* Fills in the functions that do not depend on how kernels run. */
+void host_init(Host *h, Runtime *r, const char *name);
+
+/* ---- library.c, matmul_cpu.c, matmul_naive.c ---- */
+
+bool library_run(Device *d, const LibraryCall *call);
+/* Any dtype, any strides, no workspace. Floats are summed in double (float32 and narrower as well), integers wrap. */
+void matmul_naive(const MatmulCall *m, int threads);
+/* float32 and float64, any strides: blocked and vectorised; the order of a sum does not depend on threads. */
+bool matmul_blocked(Base *b, const MatmulCall *m, int threads);
+
+/* The text of an index error, the same on every device. Returns false. */
+bool host_index_error(PolyContext *ctx, int64_t index, int64_t size);
+
+/* ---- cache.c: compiled programs on disk ---- */
+
+enum { CACHE_KEY = 48 }; /* hexadecimal digits */
+typedef struct CacheKey {
+  char text[CACHE_KEY + 1];
+} CacheKey;
+/* The directory from the environment (POLY_CACHE_DIR, XDG_CACHE_HOME, HOME) as a new string; NULL without error: none.
+ */
+char *cache_default_dir(Base *b);
+/* Makes dir if need be (mode 0700). False: it cannot be trusted with code: absent, or another user could write to it.
+ */
+bool cache_usable(const char *dir);
+void cache_key(CacheKey *key, int n, const char *const *text);
+/* Adds a trailer with size and checksum to a finished file and moves it to its place in dir. */
+bool cache_seal(const char *path);
+bool cache_publish(const char *path, const char *dir, const CacheKey *key, char *out, size_t nout);
+/* The entry's path into out if it is there and whole. A damaged entry is removed. */
+bool cache_find(const char *dir, const CacheKey *key, char *out, size_t nout);
+
+#endif

@@ -1,0 +1,546 @@
+/* interp.c: the interpreter device. Runs linear kernels one scalar at a time, needs no compiler, and is the reference
+ * that the other devices are tested against.
+ *
+ * In: linear kernels. Each is decoded once: an instruction becomes a Code whose number already says operation and class
+ * of dtype, loops become jumps, constants are put into the registers before a launch begins. Out: the stored values.
+ *
+ * Registers are 8-byte cells. Integers are kept as int64, sign- or zero-extended from their dtype, and wrapped after
+ * each operation; float16 and bfloat16 are floats, rounded to their dtype after each operation.
+ *
+ * What an operation means is written in ir/eval.c (casts and identities are called there); the arithmetic is repeated
+ * here so that a loop over it is quick, and a test compares the two. */
+#include "ir/eval.h"
+#include "runtime/host.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef union Cell {
+  int64_t i;
+  uint64_t u;
+  double d;
+  float f;
+} Cell;
+
+/* Classes of dtypes that one piece of code serves. */
+typedef enum Class {
+  CLS_I, /* int64 */
+  CLS_W, /* bool and the narrower integers: as int64, then wrapped */
+  CLS_U, /* uint64 */
+  CLS_F, /* float32 */
+  CLS_H, /* float16, bfloat16: as float, then rounded */
+  CLS_D, /* float64 */
+  CLS_COUNT
+} Class;
+
+/* Numbers of codes: op * CLS_COUNT + class for ALU operations, then these. */
+enum {
+  CODE_BASE = OP_COUNT * CLS_COUNT,
+  CODE_FN_F, /* a function of the mathematical library */
+  CODE_FN_H,
+  CODE_FN_D,
+  CODE_WHERE,
+  CODE_CAST,
+  CODE_WRAP, /* integer to integer */
+  CODE_BITCAST,
+  CODE_LOOP,
+  CODE_END,
+  CODE_SET, /* an accumulator begins */
+  CODE_CHECK,
+  CODE_GATE, /* unless c: dst = 0, and the next code is skipped */
+  CODE_STOP,
+  CODE_LOAD,                                /* + dtype */
+  CODE_STORE = CODE_LOAD + POLY_DTYPE_COUNT /* + dtype */
+};
+
+typedef double (*MathFn)(double);
+
+typedef struct Code {
+  uint16_t what;
+  uint8_t dtype, from; /* of the value; CAST and BITCAST: of the source */
+  int32_t dst, a, b, c;
+  int32_t to; /* LOOP, END: where to jump; LOAD, STORE: which argument */
+  union {
+    MathFn fn;
+    Cell value;
+  } u;
+} Code;
+
+typedef struct Kernel {
+  Code *code;
+  int ncode, ncell;
+  Cell *cell; /* as they are when a launch begins: constants in place */
+  int nvar;
+  int *var; /* pairs: register, number of the integer argument */
+} Kernel;
+
+typedef struct InterpProgram {
+  Program program; /* first */
+  Arena arena;
+  Kernel *kernel;
+  Cell *reg; /* of the running launch; as many as the largest kernel needs */
+} InterpProgram;
+
+static const uint8_t class_of[POLY_DTYPE_COUNT] = {
+    [POLY_BOOL] = CLS_W,   [POLY_INT8] = CLS_W,    [POLY_UINT8] = CLS_W,    [POLY_INT16] = CLS_W,
+    [POLY_UINT16] = CLS_W, [POLY_INT32] = CLS_W,   [POLY_UINT32] = CLS_W,   [POLY_INT64] = CLS_I,
+    [POLY_UINT64] = CLS_U, [POLY_FLOAT16] = CLS_H, [POLY_BFLOAT16] = CLS_H, [POLY_FLOAT32] = CLS_F,
+    [POLY_FLOAT64] = CLS_D};
+
+static const uint8_t width_of[POLY_DTYPE_COUNT] = {
+    [POLY_BOOL] = 1,   [POLY_INT8] = 8,    [POLY_UINT8] = 8,  [POLY_INT16] = 16, [POLY_UINT16] = 16,
+    [POLY_INT32] = 32, [POLY_UINT32] = 32, [POLY_INT64] = 64, [POLY_UINT64] = 64};
+
+/* ---- scalars ---- */
+
+static inline int64_t wrap(int dtype, int64_t v) {
+  switch (dtype) {
+  case POLY_BOOL: return v != 0;
+  case POLY_INT8: return (int8_t)v;
+  case POLY_UINT8: return (uint8_t)v;
+  case POLY_INT16: return (int16_t)v;
+  case POLY_UINT16: return (uint16_t)v;
+  case POLY_INT32: return (int32_t)v;
+  case POLY_UINT32: return (uint32_t)v;
+  default: return v;
+  }
+}
+
+/* Rounding a sum, product, quotient or root first to float and then to 16 bits gives what one rounding would. */
+static inline float narrow(int dtype, float v) {
+  return dtype == POLY_FLOAT16 ? half_to_float(float_to_half(v)) : bfloat_to_float(float_to_bfloat(v));
+}
+
+static inline int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return (int64_t)(0 - (uint64_t)a);
+  int64_t q = a / b;
+  return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline int64_t floor_mod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  int64_t m = a % b;
+  return m && (m < 0) != (b < 0) ? m + b : m;
+}
+
+static inline int64_t shift_left(int64_t a, int64_t n, int width) {
+  return (uint64_t)n < (uint64_t)width ? (int64_t)((uint64_t)a << n) : 0;
+}
+
+static inline int64_t shift_right(int64_t a, int64_t n, int width) {
+  if ((uint64_t)n >= (uint64_t)width) return a < 0 ? -1 : 0;
+  return a < 0 ? ~(int64_t)(~(uint64_t)a >> n) : (int64_t)((uint64_t)a >> n);
+}
+
+/* Between a register and the scalars of eval.h, which hold every float as a double. */
+static Value value_of(Cell c, int dtype) {
+  switch (class_of[dtype]) {
+  case CLS_D: return (Value){.f = c.d};
+  case CLS_F:
+  case CLS_H: return (Value){.f = (double)c.f};
+  default: return (Value){.i = c.i};
+  }
+}
+
+static Cell cell_of(Value v, int dtype) {
+  switch (class_of[dtype]) {
+  case CLS_D: return (Cell){.d = v.f};
+  case CLS_F:
+  case CLS_H: return (Cell){.f = (float)v.f};
+  default: return (Cell){.i = v.i};
+  }
+}
+
+static Cell convert(Cell c, int from, int to) {
+  return cell_of(value_cast(value_of(c, from), (PolyDType)from, (PolyDType)to), to);
+}
+
+static inline void store(void *p, int64_t i, Cell v, int dtype) {
+  switch (dtype) {
+  case POLY_BOOL:
+  case POLY_INT8:
+  case POLY_UINT8: ((uint8_t *)p)[i] = (uint8_t)v.i; break;
+  case POLY_INT16:
+  case POLY_UINT16: ((uint16_t *)p)[i] = (uint16_t)v.i; break;
+  case POLY_INT32:
+  case POLY_UINT32: ((uint32_t *)p)[i] = (uint32_t)v.i; break;
+  case POLY_FLOAT16: ((uint16_t *)p)[i] = float_to_half(v.f); break;
+  case POLY_BFLOAT16: ((uint16_t *)p)[i] = float_to_bfloat(v.f); break;
+  case POLY_FLOAT32: ((float *)p)[i] = v.f; break;
+  default: ((uint64_t *)p)[i] = v.u;
+  }
+}
+
+static inline Cell load(const void *p, int64_t i, int dtype) {
+  Cell v = {0};
+  switch (dtype) {
+  case POLY_BOOL: v.i = ((const uint8_t *)p)[i] != 0; break;
+  case POLY_INT8: v.i = ((const int8_t *)p)[i]; break;
+  case POLY_UINT8: v.i = ((const uint8_t *)p)[i]; break;
+  case POLY_INT16: v.i = ((const int16_t *)p)[i]; break;
+  case POLY_UINT16: v.i = ((const uint16_t *)p)[i]; break;
+  case POLY_INT32: v.i = ((const int32_t *)p)[i]; break;
+  case POLY_UINT32: v.i = ((const uint32_t *)p)[i]; break;
+  case POLY_FLOAT16: v.f = half_to_float(((const uint16_t *)p)[i]); break;
+  case POLY_BFLOAT16: v.f = bfloat_to_float(((const uint16_t *)p)[i]); break;
+  case POLY_FLOAT32: v.f = ((const float *)p)[i]; break;
+  default: v.u = ((const uint64_t *)p)[i];
+  }
+  return v;
+}
+
+static Cell bitcast(Cell v, int from, int to) {
+  uint64_t room = 0;
+  store(&room, 0, v, from);
+  return load(&room, 0, to);
+}
+
+/* ---- decoding ---- */
+
+static const MathFn math_fn[OP_COUNT] = {
+    [OP_SQRT] = sqrt,   [OP_EXP] = exp,     [OP_EXP2] = exp2,   [OP_EXPM1] = expm1, [OP_LOG] = log,
+    [OP_LOG2] = log2,   [OP_LOG1P] = log1p, [OP_SIN] = sin,     [OP_COS] = cos,     [OP_TAN] = tan,
+    [OP_ASIN] = asin,   [OP_ACOS] = acos,   [OP_ATAN] = atan,   [OP_SINH] = sinh,   [OP_COSH] = cosh,
+    [OP_TANH] = tanh,   [OP_ASINH] = asinh, [OP_ACOSH] = acosh, [OP_ATANH] = atanh, [OP_ERF] = erf,
+    [OP_TRUNC] = trunc, [OP_FLOOR] = floor, [OP_CEIL] = ceil,   [OP_ROUND] = rint};
+
+static Cell const_cell(const Inst *in) {
+  if (class_of[in->dtype] <= CLS_U) return (Cell){.i = wrap(in->dtype, in->arg.i)};
+  Cell c = {.i = in->arg.i}; /* the bits of a double */
+  return convert(c, POLY_FLOAT64, in->dtype);
+}
+
+static void decode_alu(const Linear *lin, const Inst *in, Code *c) {
+  int from = in->src[0] >= 0 ? lin->inst[in->src[0]].dtype : in->dtype;
+  OpClass cls = op_info[in->op].cls;
+  c->from = (uint8_t)from;
+  if (in->op == OP_CAST) {
+    bool ints = class_of[from] <= CLS_U && class_of[in->dtype] <= CLS_U;
+    c->what = ints ? CODE_WRAP : CODE_CAST;
+  } else if (in->op == OP_BITCAST) {
+    c->what = CODE_BITCAST;
+  } else if (in->op == OP_WHERE) {
+    c->what = CODE_WHERE;
+  } else if (math_fn[in->op] && class_of[from] >= CLS_F) {
+    static const uint16_t fn_code[CLS_COUNT] = {[CLS_F] = CODE_FN_F, [CLS_H] = CODE_FN_H, [CLS_D] = CODE_FN_D};
+    c->what = fn_code[class_of[from]];
+    c->u.fn = math_fn[in->op];
+  } else {
+    int dtype = cls == CLASS_COMPARE ? from : in->dtype;
+    c->what = (uint16_t)(in->op * CLS_COUNT + class_of[dtype]);
+  }
+}
+
+/* Is it an operation that run() knows? Others are refused when a program is made. */
+static bool runnable(int what) {
+  if (what >= CODE_BASE) return true;
+  Op op = (Op)(what / CLS_COUNT);
+  Class cls = (Class)(what % CLS_COUNT);
+  switch (op) {
+  case OP_NEG:
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_MAX:
+  case OP_MIN:
+  case OP_CMPLT:
+  case OP_CMPLE:
+  case OP_CMPEQ:
+  case OP_CMPNE: return true;
+  case OP_DIV:
+  case OP_POW: return cls >= CLS_F;
+  case OP_NOT:
+  case OP_IDIV:
+  case OP_MOD:
+  case OP_AND:
+  case OP_OR:
+  case OP_XOR:
+  case OP_SHL:
+  case OP_SHR:
+  case OP_TRUNC:
+  case OP_FLOOR:
+  case OP_CEIL:
+  case OP_ROUND: return cls < CLS_F;
+  default: return false;
+  }
+}
+
+/* One instruction to no, one or two codes at *at. */
+static void decode_inst(const Linear *lin, int k, Kernel *kernel, int *begin_of, Code **at) {
+  const Inst *in = &lin->inst[k];
+  Code c = {.dtype = in->dtype, .dst = k, .a = in->src[0], .b = in->src[1], .c = in->src[2], .to = in->param};
+  int gate = -1;
+  switch ((InstKind)in->kind) {
+  case INST_CONST: kernel->cell[k] = const_cell(in); return;
+  case INST_VAR:
+    kernel->var[2 * kernel->nvar] = k;
+    kernel->var[2 * kernel->nvar++ + 1] = (int)in->arg.i;
+    return;
+  case INST_ALU: decode_alu(lin, in, &c); break;
+  case INST_LOAD:
+    c.what = (uint16_t)(CODE_LOAD + in->dtype);
+    gate = in->src[1];
+    break;
+  case INST_STORE:
+    c.what = (uint16_t)(CODE_STORE + in->dtype);
+    c.dst = lin->ninst; /* a register that nobody reads */
+    gate = in->src[2];
+    break;
+  case INST_CHECK:
+    c.what = CODE_CHECK;
+    gate = in->src[2];
+    break;
+  case INST_ACC:
+    c.what = CODE_SET;
+    c.u.value = cell_of(value_identity((Op)in->op, (PolyDType)in->dtype), in->dtype);
+    break;
+  case INST_UPDATE:
+    c.dtype = lin->inst[in->src[0]].dtype;
+    c.what = (uint16_t)(in->op * CLS_COUNT + class_of[c.dtype]);
+    c.dst = in->src[0];
+    break;
+  case INST_LOOP:
+    c.what = CODE_LOOP;
+    begin_of[k] = (int)(*at - kernel->code);
+    break;
+  case INST_END:
+    c.what = CODE_END;
+    c.dst = in->src[0];
+    c.b = lin->inst[in->src[0]].src[1];
+    c.to = begin_of[in->src[0]] + 1;
+    kernel->code[c.to - 1].to = (int)(*at - kernel->code) + 1;
+    break;
+  }
+  if (gate >= 0) *(*at)++ = (Code){.what = CODE_GATE, .dst = c.dst, .c = gate};
+  *(*at)++ = c;
+}
+
+static bool decode(Device *d, Arena *arena, const Linear *lin, Kernel *k) {
+  size_t n = (size_t)lin->ninst;
+  k->code = arena_new(arena, (2 * n + 1) * sizeof *k->code);
+  k->cell = arena_new(arena, (n + 1) * sizeof *k->cell);
+  k->var = arena_new(arena, 2 * n * sizeof *k->var + 1);
+  int *begin_of = arena_new(arena, n * sizeof *begin_of + 1);
+  if (!k->code || !k->cell || !k->var || !begin_of) return false;
+  k->ncell = lin->ninst + 1;
+  Code *at = k->code;
+  for (int i = 0; i < lin->ninst; i++) {
+    decode_inst(lin, i, k, begin_of, &at);
+    if (at > k->code && !runnable(at[-1].what))
+      return base_fail(ctx_base(d->ctx), POLY_ERROR_TYPE, "the interpreter has no %s for %s",
+                       op_info[lin->inst[i].op].name, dtype_name((PolyDType)at[-1].from));
+  }
+  at->what = CODE_STOP;
+  k->ncode = (int)(at - k->code) + 1;
+  return true;
+}
+
+/* ---- running ---- */
+
+#define K(op, cls) (OP_##op * CLS_COUNT + CLS_##cls)
+#define A r[c->a]
+#define B r[c->b]
+#define R r[c->dst]
+/* e computes from x and y (uint64) for integers */
+#define INTS(op, e)                                                                                                    \
+  case K(op, I):                                                                                                       \
+  case K(op, U): {                                                                                                     \
+    uint64_t x = A.u, y = c->b >= 0 ? B.u : 0;                                                                         \
+    (void)y;                                                                                                           \
+    R.u = (uint64_t)(e);                                                                                               \
+    break;                                                                                                             \
+  }                                                                                                                    \
+  case K(op, W): {                                                                                                     \
+    uint64_t x = A.u, y = c->b >= 0 ? B.u : 0;                                                                         \
+    (void)y;                                                                                                           \
+    R.i = wrap(c->dtype, (int64_t)(e));                                                                                \
+    break;                                                                                                             \
+  }
+/* s for signed values and narrow ones, u for uint64; width is the dtype's */
+#define INTS_SIGNED(op, s, un)                                                                                         \
+  case K(op, I):                                                                                                       \
+  case K(op, W): {                                                                                                     \
+    int64_t x = A.i, y = B.i;                                                                                          \
+    int width = width_of[c->dtype];                                                                                    \
+    (void)width;                                                                                                       \
+    R.i = wrap(c->dtype, (s));                                                                                         \
+    break;                                                                                                             \
+  }                                                                                                                    \
+  case K(op, U): {                                                                                                     \
+    uint64_t x = A.u, y = B.u;                                                                                         \
+    R.u = (un);                                                                                                        \
+    break;                                                                                                             \
+  }
+#define FLOATS(op, e)                                                                                                  \
+  case K(op, F): {                                                                                                     \
+    float x = A.f, y = c->b >= 0 ? B.f : 0;                                                                            \
+    (void)y;                                                                                                           \
+    R.f = (float)(e);                                                                                                  \
+    break;                                                                                                             \
+  }                                                                                                                    \
+  case K(op, H): {                                                                                                     \
+    float x = A.f, y = c->b >= 0 ? B.f : 0;                                                                            \
+    (void)y;                                                                                                           \
+    R.f = narrow(c->dtype, (float)(e));                                                                                \
+    break;                                                                                                             \
+  }                                                                                                                    \
+  case K(op, D): {                                                                                                     \
+    double x = A.d, y = c->b >= 0 ? B.d : 0;                                                                           \
+    (void)y;                                                                                                           \
+    R.d = (e);                                                                                                         \
+    break;                                                                                                             \
+  }
+#define COMPARE(op, sign)                                                                                              \
+  case K(op, I):                                                                                                       \
+  case K(op, W): R.i = A.i sign B.i; break;                                                                            \
+  case K(op, U): R.i = A.u sign B.u; break;                                                                            \
+  case K(op, F):                                                                                                       \
+  case K(op, H): R.i = A.f sign B.f; break;                                                                            \
+  case K(op, D):                                                                                                       \
+    R.i = A.d sign B.d;                                                                                                \
+    break;
+#define MEMORY(dt)                                                                                                     \
+  case CODE_LOAD + dt: R = load(args[c->to], A.i, dt); break;                                                          \
+  case CODE_STORE + dt: store(args[c->to], A.i, B, dt); break;
+
+/* Runs to the end, or to a failed CHECK, which it returns. */
+static const Code *run(const Code *code, Cell *r, void *const *args) {
+  for (const Code *c = code;; c++) switch (c->what) {
+      INTS(NEG, 0 - x)
+      FLOATS(NEG, -x)
+      INTS(NOT, c->dtype == POLY_BOOL ? !x : ~x)
+      INTS(ADD, x + y)
+      FLOATS(ADD, x + y)
+      INTS(SUB, x - y)
+      FLOATS(SUB, x - y)
+      INTS(MUL, x * y)
+      FLOATS(MUL, x * y)
+      FLOATS(DIV, x / y)
+      FLOATS(POW, pow((double)x, (double)y))
+      INTS_SIGNED(IDIV, floor_div(x, y), y ? x / y : 0)
+      INTS_SIGNED(MOD, floor_mod(x, y), y ? x % y : 0)
+      INTS_SIGNED(MAX, x > y ? x : y, x > y ? x : y)
+      INTS_SIGNED(MIN, x < y ? x : y, x < y ? x : y)
+      FLOATS(MAX, x != x || x > y ? x : y)
+      FLOATS(MIN, x != x || x < y ? x : y)
+      INTS(AND, x & y)
+      INTS(OR, x | y)
+      INTS(XOR, x ^ y)
+      INTS_SIGNED(SHL, shift_left(x, y, width), y < 64 ? x << y : 0)
+      INTS_SIGNED(SHR, shift_right(x, y, width), y < 64 ? x >> y : 0)
+      INTS(TRUNC, x)
+      INTS(FLOOR, x)
+      INTS(CEIL, x)
+      INTS(ROUND, x)
+      COMPARE(CMPLT, <)
+      COMPARE(CMPLE, <=)
+      COMPARE(CMPEQ, ==)
+      COMPARE(CMPNE, !=)
+      MEMORY(POLY_BOOL)
+      MEMORY(POLY_INT8)
+      MEMORY(POLY_UINT8)
+      MEMORY(POLY_INT16)
+      MEMORY(POLY_UINT16)
+      MEMORY(POLY_INT32)
+      MEMORY(POLY_UINT32)
+      MEMORY(POLY_INT64)
+      MEMORY(POLY_UINT64)
+      MEMORY(POLY_FLOAT16)
+      MEMORY(POLY_BFLOAT16)
+      MEMORY(POLY_FLOAT32)
+      MEMORY(POLY_FLOAT64)
+    case CODE_FN_F: R.f = (float)c->u.fn((double)A.f); break;
+    case CODE_FN_H: R = convert((Cell){.d = c->u.fn((double)A.f)}, POLY_FLOAT64, c->dtype); break;
+    case CODE_FN_D: R.d = c->u.fn(A.d); break;
+    case CODE_WHERE: R = A.i ? B : r[c->c]; break;
+    case CODE_CAST: R = convert(A, c->from, c->dtype); break;
+    case CODE_WRAP: R.i = wrap(c->dtype, A.i); break;
+    case CODE_BITCAST: R = bitcast(A, c->from, c->dtype); break;
+    case CODE_SET: R = c->u.value; break;
+    case CODE_LOOP:
+      R = A;
+      if (R.i >= B.i) c = code + c->to - 1;
+      break;
+    case CODE_END:
+      if (++R.i < B.i) c = code + c->to - 1;
+      break;
+    case CODE_GATE:
+      if (!r[c->c].i) {
+        R.i = 0;
+        c++;
+      }
+      break;
+    case CODE_CHECK:
+      if ((uint64_t)A.i >= (uint64_t)B.i) return c;
+      R = A;
+      break;
+    default: return NULL;
+    }
+}
+
+/* ---- the device ---- */
+
+static bool interp_launch(Program *p, int k, void *const *args, const int64_t *vars, int threads) {
+  (void)threads;
+  InterpProgram *ip = (InterpProgram *)p;
+  const Kernel *kernel = &ip->kernel[k];
+  memcpy(ip->reg, kernel->cell, (size_t)kernel->ncell * sizeof(Cell));
+  for (int i = 0; i < kernel->nvar; i++) ip->reg[kernel->var[2 * i]].i = vars[kernel->var[2 * i + 1]];
+  const Code *bad = run(kernel->code, ip->reg, args);
+  return !bad || host_index_error(p->device->ctx, ip->reg[bad->a].i, ip->reg[bad->b].i);
+}
+
+static void interp_program_free(Program *p) {
+  if (!p) return;
+  InterpProgram *ip = (InterpProgram *)p;
+  arena_free(&ip->arena);
+  mem_free(ctx_base(p->device->ctx), ip, sizeof *ip);
+}
+
+static Program *interp_compile(Device *d, const char *source, int n, const Linear *const *kernel) {
+  (void)source;
+  InterpProgram *ip = mem_new(ctx_base(d->ctx), sizeof *ip);
+  if (!ip) return NULL;
+  ip->program = (Program){.device = d, .nkernel = n};
+  ip->arena.b = ctx_base(d->ctx);
+  ip->kernel = arena_new(&ip->arena, (size_t)n * sizeof *ip->kernel + 1);
+  bool ok = ip->kernel != NULL;
+  int ncell = 1;
+  for (int i = 0; ok && i < n; i++) {
+    ok = decode(d, &ip->arena, kernel[i], &ip->kernel[i]);
+    ncell = MAX(ncell, ip->kernel[i].ncell);
+  }
+  if (ok) ok = (ip->reg = arena_new(&ip->arena, (size_t)ncell * sizeof *ip->reg)) != NULL;
+  if (ok) return &ip->program;
+  interp_program_free(&ip->program);
+  return NULL;
+}
+
+static bool interp_matmul(Device *d, const MatmulCall *m, int threads) {
+  (void)d;
+  (void)threads;
+  matmul_naive(m, 1);
+  return true;
+}
+
+static void interp_close(Device *d) {
+  Host *h = (Host *)d;
+  heap_trim(&h->heap, 0);
+  mem_free(ctx_base(d->ctx), h, sizeof *h);
+}
+
+Device *interp_open(Runtime *r) {
+  Host *h = mem_new(ctx_base(r->ctx), sizeof *h);
+  if (!h) return NULL;
+  host_init(h, r, "INTERP");
+  Device *d = &h->device;
+  d->target.matmul = true;
+  d->target.threads = 1;
+  d->compile = interp_compile;
+  d->program_free = interp_program_free;
+  d->launch = interp_launch;
+  d->matmul = interp_matmul;
+  d->close = interp_close;
+  return d;
+}

@@ -1,0 +1,261 @@
+/* library.c: routines that are not loops over independent elements: running reductions, the order of segments, places
+ * of true values; sorting is in sort.c. Shared by the host devices.
+ *
+ * In: a LibraryCall with row-major tensors. Out: the call's result, the same for any number of threads. */
+#include "runtime/library.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- scan ---- */
+
+#define OP_IS_ADD(x, y) ((x) + (y))
+#define OP_IS_MUL(x, y) ((x) * (y))
+#define OP_IS_MAX(x, y) ((x) > (y) ? (x) : (y))
+#define OP_IS_MIN(x, y) ((x) < (y) ? (x) : (y))
+#define OP_IS_FMAX(x, y) ((x) != (x) || (x) > (y) ? (x) : (y))
+#define OP_IS_FMIN(x, y) ((x) != (x) || (x) < (y) ? (x) : (y))
+#define AS_IS(v) (v)
+#define AS_BOOL(v) ((v) != 0)
+
+/* One row; WIDE is what is carried along, GET and PUT go from and to the stored form. */
+#define SCAN_ONE(name, T, WIDE, OPERATION, GET, PUT)                                                                   \
+  static void name(const void *from, void *to, int64_t n) {                                                            \
+    const T *x = from;                                                                                                 \
+    T *y = to;                                                                                                         \
+    WIDE run = (WIDE)GET(x[0]);                                                                                        \
+    y[0] = x[0];                                                                                                       \
+    for (int64_t i = 1; i < n; i++) {                                                                                  \
+      WIDE next = (WIDE)GET(x[i]);                                                                                     \
+      run = (WIDE)OPERATION(run, next);                                                                                \
+      y[i] = (T)PUT(run);                                                                                              \
+    }                                                                                                                  \
+  }
+/* Sums and products of integers wrap: the same bits for signed and unsigned. */
+#define SCAN_INT(name, S, U)                                                                                           \
+  SCAN_ONE(name##_add, U, uint64_t, OP_IS_ADD, AS_IS, AS_IS)                                                           \
+  SCAN_ONE(name##_mul, U, uint64_t, OP_IS_MUL, AS_IS, AS_IS)                                                           \
+  SCAN_ONE(name##_max, S, S, OP_IS_MAX, AS_IS, AS_IS)                                                                  \
+  SCAN_ONE(name##_min, S, S, OP_IS_MIN, AS_IS, AS_IS)
+#define SCAN_FLOAT(name, T, WIDE, GET, PUT)                                                                            \
+  SCAN_ONE(name##_add, T, WIDE, OP_IS_ADD, GET, PUT)                                                                   \
+  SCAN_ONE(name##_mul, T, WIDE, OP_IS_MUL, GET, PUT)                                                                   \
+  SCAN_ONE(name##_max, T, WIDE, OP_IS_FMAX, GET, PUT)                                                                  \
+  SCAN_ONE(name##_min, T, WIDE, OP_IS_FMIN, GET, PUT)
+SCAN_ONE(bool_add, uint8_t, uint8_t, OP_IS_MAX, AS_BOOL, AS_IS)
+SCAN_ONE(bool_mul, uint8_t, uint8_t, OP_IS_MIN, AS_BOOL, AS_IS)
+#define bool_max bool_add
+#define bool_min bool_mul
+SCAN_INT(i8, int8_t, uint8_t)
+SCAN_INT(u8, uint8_t, uint8_t)
+SCAN_INT(i16, int16_t, uint16_t)
+SCAN_INT(u16, uint16_t, uint16_t)
+SCAN_INT(i32, int32_t, uint32_t)
+SCAN_INT(u32, uint32_t, uint32_t)
+SCAN_INT(i64, int64_t, uint64_t)
+SCAN_INT(u64, uint64_t, uint64_t)
+SCAN_FLOAT(half, uint16_t, float, half_to_float, float_to_half)
+SCAN_FLOAT(bfloat, uint16_t, float, bfloat_to_float, float_to_bfloat)
+SCAN_FLOAT(f32, float, float, AS_IS, AS_IS)
+SCAN_FLOAT(f64, double, double, AS_IS, AS_IS)
+
+typedef void (*ScanFn)(const void *from, void *to, int64_t n);
+#define SCANS(name)                                                                                                    \
+  { name##_add, name##_mul, name##_max, name##_min }
+static const ScanFn scan_fn[POLY_DTYPE_COUNT][4] = {
+    [POLY_BOOL] = SCANS(bool),    [POLY_INT8] = SCANS(i8),         [POLY_UINT8] = SCANS(u8),
+    [POLY_INT16] = SCANS(i16),    [POLY_UINT16] = SCANS(u16),      [POLY_INT32] = SCANS(i32),
+    [POLY_UINT32] = SCANS(u32),   [POLY_INT64] = SCANS(i64),       [POLY_UINT64] = SCANS(u64),
+    [POLY_FLOAT16] = SCANS(half), [POLY_BFLOAT16] = SCANS(bfloat), [POLY_FLOAT32] = SCANS(f32),
+    [POLY_FLOAT64] = SCANS(f64)};
+
+static bool run_scan(Base *b, const LibraryCall *call) {
+  const LibraryTensor *x = &call->src[0];
+  static const Op ops[4] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
+  int which = 0;
+  while (which < 4 && (int64_t)ops[which] != call->n) which++;
+  if (which == 4 || x->dtype != call->out.dtype)
+    return base_fail(b, POLY_ERROR_RUNTIME, "scan: no such operation for %s", dtype_name(x->dtype));
+  int64_t n, rows = library_rows(x, &n);
+  size_t step = (size_t)n * (size_t)dtype_size(x->dtype);
+  ScanFn fn = scan_fn[x->dtype][which];
+  int threads = library_threads(call, rows, rows * n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t r = 0; r < rows; r++)
+    fn((const char *)x->data + (size_t)r * step, (char *)call->out.data + (size_t)r * step, n);
+  return true;
+}
+
+/* ---- segment order: a stable counting sort ---- */
+
+/* The index tensor, read as int64. A uint64 that is too large reads as a negative number, which is out of range as
+ * well. */
+static inline int64_t index_at(const LibraryTensor *t, int64_t e) {
+  switch (t->dtype) {
+  case POLY_INT8: return ((const int8_t *)t->data)[e];
+  case POLY_BOOL:
+  case POLY_UINT8: return ((const uint8_t *)t->data)[e];
+  case POLY_INT16: return ((const int16_t *)t->data)[e];
+  case POLY_UINT16: return ((const uint16_t *)t->data)[e];
+  case POLY_UINT32: return ((const uint32_t *)t->data)[e];
+  case POLY_INT64:
+  case POLY_UINT64: return ((const int64_t *)t->data)[e];
+  default: return ((const int32_t *)t->data)[e];
+  }
+}
+
+/* Counts the entries of each row within [from, to); stops at the first bad one and returns its place, else `to`. */
+static int64_t count_part(const LibraryTensor *index, int64_t from, int64_t to, int64_t rows, int32_t *count) {
+  memset(count, 0, (size_t)rows * sizeof *count);
+#define COUNT(T)                                                                                                       \
+  for (int64_t e = from; e < to; e++) {                                                                                \
+    uint64_t v = (uint64_t)(int64_t)((const T *)index->data)[e];                                                       \
+    if (v >= (uint64_t)rows) return e;                                                                                 \
+    count[v]++;                                                                                                        \
+  }                                                                                                                    \
+  return to;
+  if (index->dtype == POLY_INT32) {
+    COUNT(int32_t)
+  } else if (index->dtype == POLY_INT64) {
+    COUNT(int64_t)
+  }
+#undef COUNT
+  for (int64_t e = from; e < to; e++) {
+    uint64_t v = (uint64_t)index_at(index, e);
+    if (v >= (uint64_t)rows) return e;
+    count[v]++;
+  }
+  return to;
+}
+
+static void place_part(const LibraryTensor *index, int64_t from, int64_t to, int32_t *next, int32_t *order) {
+#define PLACE(T)                                                                                                       \
+  for (int64_t e = from; e < to; e++) order[next[((const T *)index->data)[e]]++] = (int32_t)e;
+  if (index->dtype == POLY_INT32) {
+    PLACE(int32_t)
+  } else if (index->dtype == POLY_INT64) {
+    PLACE(int64_t)
+  } else {
+    for (int64_t e = from; e < to; e++) order[next[index_at(index, e)]++] = (int32_t)e;
+  }
+#undef PLACE
+}
+
+/* Counts of all parts to the places where each part writes its first entry of a row; row pointers on the way. */
+static void prefix(int32_t *count, int parts, int64_t rows, int32_t *rowptr) {
+  int32_t sum = 0;
+  for (int64_t v = 0; v < rows; v++) {
+    rowptr[v] = sum;
+    for (int p = 0; p < parts; p++) {
+      int32_t c = count[p * rows + v];
+      count[p * rows + v] = sum;
+      sum += c;
+    }
+  }
+  rowptr[rows] = sum;
+}
+
+static bool run_segment_order(Base *b, const LibraryCall *call) {
+  const LibraryTensor *index = &call->src[0];
+  int64_t entries = library_numel(index), rows = library_numel(&call->out) - 1 - entries;
+  if (rows < 0 || call->out.dtype != POLY_INT32 || entries + rows >= INT32_MAX)
+    return base_fail(b, POLY_ERROR_VALUE, "segment_order: %lld entries do not fit in 32-bit places",
+                     (long long)entries);
+  int32_t *rowptr = call->out.data, *order = rowptr + rows + 1;
+  /* every part clears and sums `rows` counters, so parts must be worth it */
+  int64_t worth = 4 * entries / MAX(rows, 1);
+  int parts = (int)MAX(1, MIN(library_threads(call, entries, entries * 4), worth));
+  size_t room = (size_t)parts * (size_t)MAX(rows, 1) * sizeof(int32_t);
+  int32_t *count = mem_resize(b, NULL, 0, room);
+  if (!count) return false;
+  int64_t bad = entries;
+#pragma omp parallel for num_threads(parts) schedule(static, 1) reduction(min : bad)
+  for (int p = 0; p < parts; p++) {
+    int64_t to = entries * (p + 1) / parts, stop = count_part(index, entries * p / parts, to, rows, count + p * rows);
+    if (stop < to) bad = MIN(bad, stop);
+  }
+  if (bad == entries) {
+    prefix(count, parts, rows, rowptr);
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+    for (int p = 0; p < parts; p++)
+      place_part(index, entries * p / parts, entries * (p + 1) / parts, count + p * rows, order);
+  }
+  mem_free(b, count, room);
+  if (bad == entries) return true;
+  return base_fail(b, POLY_ERROR_INDEX, "index %lld at position %lld is out of range for %lld rows",
+                   (long long)index_at(index, bad), (long long)bad, (long long)rows);
+}
+
+/* ---- nonzero ---- */
+
+static int64_t count_true(const uint8_t *x, int64_t from, int64_t to) {
+  int64_t n = 0;
+  for (int64_t i = from; i < to; i++) n += x[i] != 0;
+  return n;
+}
+
+/* Places of the true values in [from, to), written from place `at` on, never behind the room. */
+static void write_true(const uint8_t *x, int64_t from, int64_t to, const LibraryTensor *out, int64_t at, int64_t room) {
+  for (int64_t i = from; i < to && at < room; i++) {
+    if (!x[i]) continue;
+    if (out->dtype == POLY_INT64)
+      ((int64_t *)out->data)[at] = i;
+    else
+      ((int32_t *)out->data)[at] = (int32_t)i;
+    at++;
+  }
+}
+
+static bool run_nonzero(Base *b, const LibraryCall *call) {
+  const LibraryTensor *x = &call->src[0], *out = &call->out;
+  int64_t n = library_numel(x), room = library_numel(out);
+  if (x->dtype != POLY_BOOL || (out->dtype != POLY_INT64 && (out->dtype != POLY_INT32 || n > INT32_MAX)))
+    return base_fail(b, POLY_ERROR_TYPE, "nonzero: places of %s as %s", dtype_name(x->dtype), dtype_name(out->dtype));
+  enum { PARTS = 64 };
+  int64_t begin[PARTS + 1] = {0};
+  int parts = n >= 1 << 16 ? PARTS : 1, threads = library_threads(call, parts, n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int p = 0; p < parts; p++) begin[p + 1] = count_true(x->data, n * p / parts, n * (p + 1) / parts);
+  for (int p = 0; p < parts; p++) begin[p + 1] += begin[p];
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int p = 0; p < parts; p++) write_true(x->data, n * p / parts, n * (p + 1) / parts, out, begin[p], room);
+  if (begin[parts] < room) /* the room behind them is cleared */
+    memset((char *)out->data + begin[parts] * dtype_size(out->dtype), 0,
+           (size_t)(room - begin[parts]) * (size_t)dtype_size(out->dtype));
+  return begin[parts] <= room || base_fail(b, POLY_ERROR_VALUE, "nonzero: %lld values do not fit in %lld places",
+                                           (long long)begin[parts], (long long)room);
+}
+
+/* ---- the table ---- */
+
+int64_t library_numel(const LibraryTensor *t) {
+  int64_t n = 1;
+  for (int i = 0; i < t->ndim; i++) n *= t->shape[i];
+  return n;
+}
+
+int64_t library_rows(const LibraryTensor *t, int64_t *n) {
+  *n = t->ndim ? t->shape[t->ndim - 1] : 1;
+  return *n ? library_numel(t) / *n : 0;
+}
+
+int library_threads(const LibraryCall *call, int64_t pieces, int64_t work) {
+  if (work < 32768 || call->threads < 1) return 1;
+  return (int)MAX(1, MIN((int64_t)call->threads, pieces));
+}
+
+static const struct {
+  const char *name;
+  int nsrc;
+  bool (*run)(Base *b, const LibraryCall *call);
+} routine[] = {{"argsort", 1, library_argsort},
+               {"scan", 1, run_scan},
+               {"segment_order", 1, run_segment_order},
+               {"nonzero", 1, run_nonzero}};
+
+bool library_run(Device *d, const LibraryCall *call) {
+  Base *b = ctx_base(d->ctx);
+  for (int i = 0; i < LEN(routine); i++)
+    if (!strcmp(call->name, routine[i].name) && call->nsrc >= routine[i].nsrc) return routine[i].run(b, call);
+  return base_fail(b, POLY_ERROR_RUNTIME, "%s has no routine \"%s\" of %d sources", d->name, call->name, call->nsrc);
+}

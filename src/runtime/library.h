@@ -1,0 +1,13 @@
+/* library.h: what library.c and sort.c share. Private to src/runtime. */
+#ifndef POLY_LIBRARY_H
+#define POLY_LIBRARY_H
+
+#include "runtime/host.h"
+
+int64_t library_numel(const LibraryTensor *t);
+int64_t library_rows(const LibraryTensor *t, int64_t *n); /* n: their length; 0 rows if it is 0 */
+/* How many threads pieces of work are worth. */
+int library_threads(const LibraryCall *call, int64_t pieces, int64_t work);
+bool library_argsort(Base *b, const LibraryCall *call);
+
+#endif

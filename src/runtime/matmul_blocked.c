@@ -1,0 +1,153 @@
+/* matmul_blocked.c: matrix products of float32 and float64 in blocks that fit the caches, with the widest vectors that
+ * the machine has.
+ *
+ * In: a MatmulCall with any strides. Out: C. C is cut into tiles, each tile is one thread's work: for each block of k
+ * it packs the pieces of A and B that it needs into strips, and a small kernel keeps MR x NR sums in registers. Every
+ * sum runs over k in the same order whatever the tiles and threads are. */
+#include "runtime/host.h"
+
+#include <string.h>
+
+enum { KC = 256, MC = 240, NC = 1024, TILE_MAX = 16 * 32 };
+
+#if defined(__clang__)
+#define FUSED
+#define UNROLL _Pragma("unroll")
+#else
+#define FUSED __attribute__((optimize("fp-contract=fast")))
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+/* Sums of mr x nr products over kc, from a strip of A (mr values for each k) and one of B (nr values), into or onto
+ * out. */
+#define MICRO(name, T, BYTES, MR, NV, TARGET)                                                                          \
+  TARGET FUSED static void name(int64_t kc, const T *restrict a, const T *restrict b, T *restrict out, int64_t ld,     \
+                                bool add) {                                                                            \
+    enum { LANES = BYTES / sizeof(T) };                                                                                \
+    typedef T Vec __attribute__((vector_size(BYTES), aligned(sizeof(T))));                                             \
+    Vec sum[MR][NV];                                                                                                   \
+    memset(sum, 0, sizeof sum);                                                                                        \
+    for (int64_t k = 0; k < kc; k++, a += MR, b += NV * LANES) {                                                       \
+      Vec col[NV];                                                                                                     \
+      UNROLL for (int v = 0; v < NV; v++) col[v] = *(const Vec *)(b + v * LANES);                                      \
+      UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < NV; v++) sum[i][v] += a[i] * col[v]; }          \
+    }                                                                                                                  \
+    UNROLL for (int i = 0; i < MR; i++) {                                                                              \
+      UNROLL for (int v = 0; v < NV; v++) {                                                                            \
+        Vec *to = (Vec *)(out + i * ld + v * LANES);                                                                   \
+        *to = add ? *to + sum[i][v] : sum[i][v];                                                                       \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+#define NO_TARGET
+MICRO(micro_f32, float, 16, 4, 2, NO_TARGET)
+MICRO(micro_f64, double, 16, 4, 2, NO_TARGET)
+#if defined(__x86_64__)
+#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX512 __attribute__((target("avx512f,avx2,fma")))
+MICRO(micro_f32_avx2, float, 32, 6, 2, AVX2)
+MICRO(micro_f64_avx2, double, 32, 6, 2, AVX2)
+MICRO(micro_f32_avx512, float, 64, 12, 2, AVX512)
+MICRO(micro_f64_avx512, double, 64, 12, 2, AVX512)
+#endif
+
+/* One tile: rows [i0, i0+mc) and columns [j0, j0+nc) of a product; apack and bpack have room for MC*KC and NC*KC. */
+typedef struct Tile {
+  const MatmulCall *m;
+  int64_t batch, i0, j0, mc, nc;
+  void *apack, *bpack;
+} Tile;
+
+/* The part of a strip that lies behind the matrix is 0. */
+#define TILES(name, T, MICRO_FN, MR, NR)                                                                               \
+  static void name(const Tile *t) {                                                                                    \
+    const MatmulCall *m = t->m;                                                                                        \
+    const T *a = (const T *)m->a + t->batch * m->a_batch + t->i0 * m->a_row;                                           \
+    const T *b = (const T *)m->b + t->batch * m->b_batch + t->j0 * m->b_col;                                           \
+    T *c = (T *)m->c + t->batch * m->c_batch + t->i0 * m->c_row + t->j0, *ap = t->apack, *bp = t->bpack;               \
+    for (int64_t k0 = 0; k0 < m->k; k0 += KC) {                                                                        \
+      int64_t kc = MIN((int64_t)KC, m->k - k0);                                                                        \
+      for (int64_t j = 0; j < t->nc; j += NR)                                                                          \
+        for (int64_t k = 0; k < kc; k++) {                                                                             \
+          const T *from = b + (k0 + k) * m->b_row + j * m->b_col;                                                      \
+          T *to = bp + j * kc + k * NR;                                                                                \
+          int64_t n = MIN((int64_t)NR, t->nc - j);                                                                     \
+          for (int64_t q = 0; q < n; q++) to[q] = from[q * m->b_col];                                                  \
+          for (int64_t q = n; q < NR; q++) to[q] = 0;                                                                  \
+        }                                                                                                              \
+      for (int64_t i = 0; i < t->mc; i += MR)                                                                          \
+        for (int64_t q = 0; q < MR; q++) {                                                                             \
+          const T *from = a + (i + q) * m->a_row + k0 * m->a_col;                                                      \
+          T *to = ap + i * kc + q;                                                                                     \
+          bool in = i + q < t->mc;                                                                                     \
+          for (int64_t k = 0; k < kc; k++) to[k * MR] = in ? from[k * m->a_col] : 0;                                   \
+        }                                                                                                              \
+      for (int64_t j = 0; j < t->nc; j += NR)                                                                          \
+        for (int64_t i = 0; i < t->mc; i += MR) {                                                                      \
+          int64_t mr = MIN((int64_t)MR, t->mc - i), nr = MIN((int64_t)NR, t->nc - j);                                  \
+          if (mr == MR && nr == NR) {                                                                                  \
+            MICRO_FN(kc, ap + i * kc, bp + j * kc, c + i * m->c_row + j, m->c_row, k0 > 0);                            \
+            continue;                                                                                                  \
+          }                                                                                                            \
+          T edge[TILE_MAX];                                                                                            \
+          MICRO_FN(kc, ap + i * kc, bp + j * kc, edge, NR, false);                                                     \
+          for (int64_t y = 0; y < mr; y++)                                                                             \
+            for (int64_t x = 0; x < nr; x++) {                                                                         \
+              T *to = c + (i + y) * m->c_row + j + x;                                                                  \
+              *to = k0 > 0 ? *to + edge[y * NR + x] : edge[y * NR + x];                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+  }
+TILES(tile_f32, float, micro_f32, 4, 8)
+TILES(tile_f64, double, micro_f64, 4, 4)
+#if defined(__x86_64__)
+TILES(tile_f32_avx2, float, micro_f32_avx2, 6, 16)
+TILES(tile_f64_avx2, double, micro_f64_avx2, 6, 8)
+TILES(tile_f32_avx512, float, micro_f32_avx512, 12, 32)
+TILES(tile_f64_avx512, double, micro_f64_avx512, 12, 16)
+#endif
+
+typedef void (*TileFn)(const Tile *t);
+
+static TileFn choose(PolyDType dtype) {
+  bool wide = dtype == POLY_FLOAT64;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return wide ? tile_f64_avx512 : tile_f32_avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return wide ? tile_f64_avx2 : tile_f32_avx2;
+#endif
+  return wide ? tile_f64 : tile_f32;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
+  TileFn fn = choose(m->dtype);
+  if ((double)m->m * (double)m->n * (double)m->k * (double)m->batch < 1e5) threads = 1;
+  /* tiles as large as the caches like, smaller if there would be fewer than threads */
+  int64_t nc = MIN((int64_t)NC, ceil_div(m->n, 32) * 32), across = ceil_div(m->n, nc);
+  int64_t parts = ceil_div(2 * threads, across * m->batch), mc = ceil_div(ceil_div(m->m, parts), 12) * 12;
+  mc = MIN((int64_t)MC, mc);
+  int64_t down = ceil_div(m->m, mc), tiles = across * down * m->batch;
+  threads = (int)MIN((int64_t)threads, tiles);
+  size_t size = (size_t)dtype_size(m->dtype);
+  size_t aroom = (size_t)(mc + 16) * KC * size, room = aroom + (size_t)(nc + 32) * KC * size;
+  char *work = mem_resize(base, NULL, 0, room * (size_t)threads);
+  if (!work) return false;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int part = 0; part < threads; part++)
+    for (int64_t t = tiles * part / threads; t < tiles * (part + 1) / threads; t++) {
+      int64_t i0 = t / across % down * mc, j0 = t % across * nc;
+      Tile tile = {m,
+                   t / across / down,
+                   i0,
+                   j0,
+                   MIN(mc, m->m - i0),
+                   MIN(nc, m->n - j0),
+                   work + room * (size_t)part,
+                   work + room * (size_t)part + aroom};
+      fn(&tile);
+    }
+  mem_free(base, work, room * (size_t)threads);
+  return true;
+}

@@ -1,0 +1,101 @@
+/* matmul_cpu.c: the CPU's matrix product. float32 goes to oneDNN if that library is on the machine (it is loaded when
+ * first needed and nothing of it is needed to build), else, and for float64, to the blocked routine; other dtypes to
+ * plain loops.
+ *
+ * In: a MatmulCall with any strides. Out: C. The blocked routine's results do not depend on the number of threads;
+ * oneDNN's may when k is long, because it then splits the sum between threads. */
+#include "runtime/cpu.h"
+
+#include <dlfcn.h>
+#include <omp.h>
+#include <string.h>
+
+static const char *const dnnl_names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
+
+static SgemmFn find_sgemm(CpuDevice *cpu) {
+  if (cpu->dnnl_looked) return cpu->sgemm;
+  cpu->dnnl_looked = true;
+  for (int i = 0; i < LEN(dnnl_names) && !cpu->sgemm; i++) {
+    /* never unmapped: its threads and code generators do not expect to go */
+    cpu->dnnl = dlopen(dnnl_names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!cpu->dnnl) continue;
+    void *symbol = dlsym(cpu->dnnl, "dnnl_sgemm");
+    memcpy(&cpu->sgemm, &symbol, sizeof symbol); /* ISO C has no cast between object and function pointers */
+    if (!cpu->sgemm) cpu_matmul_close(cpu);
+  }
+  return cpu->sgemm;
+}
+
+void cpu_matmul_close(CpuDevice *cpu) {
+  if (cpu->dnnl) dlclose(cpu->dnnl);
+  cpu->dnnl = NULL;
+}
+
+/* A matrix of rows x cols with strides, as BLAS sees it: 'N' rows of contiguous elements, 'T' columns. Where a size is
+ * 1 its stride means nothing. False: neither (a broadcast, say). */
+static bool as_blas(int64_t rows, int64_t cols, int64_t row, int64_t col, char *trans, int64_t *ld) {
+  if ((col == 1 || cols == 1) && (row >= cols || rows == 1)) {
+    *trans = 'N';
+    *ld = MAX(row, cols);
+    if (rows == 1) *ld = cols;
+    return true;
+  }
+  if ((row == 1 || rows == 1) && (col >= rows || cols == 1)) {
+    *trans = 'T';
+    *ld = cols == 1 ? rows : MAX(col, rows);
+    return true;
+  }
+  return false;
+}
+
+/* One matrix of many that share a right side is a taller matrix. */
+static MatmulCall merge_batch(const MatmulCall *m) {
+  MatmulCall c = *m;
+  if (c.batch > 1 && c.b_batch == 0 && c.a_batch == c.m * c.a_row && c.c_batch == c.m * c.c_row) {
+    c.m *= c.batch;
+    c.batch = 1;
+  }
+  return c;
+}
+
+static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
+  char ta, tb;
+  int64_t lda, ldb, ldc = m->m == 1 ? m->n : m->c_row;
+  if (!as_blas(m->m, m->k, m->a_row, m->a_col, &ta, &lda) || !as_blas(m->k, m->n, m->b_row, m->b_col, &tb, &ldb) ||
+      ldc < m->n)
+    return false;
+  const float *a = m->a, *b = m->b;
+  float *c = m->c;
+  double work = (double)m->m * (double)m->n * (double)m->k;
+  bool apart = m->batch > 1 && (work < 2e6 || m->batch >= 4 * threads) && work * (double)m->batch > 5e4;
+  int bad = 0, before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  /* small matrices: each on one thread; the library stays on one thread inside a parallel region */
+#pragma omp parallel for num_threads(threads) if (apart && threads > 1) schedule(static) reduction(| : bad)
+  for (int64_t i = 0; i < m->batch; i++)
+    bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
+                 c + i * m->c_batch, ldc);
+  omp_set_num_threads(before);
+  return !bad;
+}
+
+static void fill_zero(const MatmulCall *m) {
+  size_t size = (size_t)dtype_size(m->dtype);
+  for (int64_t i = 0; i < m->batch * m->m; i++)
+    memset((char *)m->c + (size_t)(i / m->m * m->c_batch + i % m->m * m->c_row) * size, 0, (size_t)m->n * size);
+}
+
+bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
+  MatmulCall m = merge_batch(call);
+  if (m.m == 0 || m.n == 0 || m.batch == 0) return true;
+  if (m.k == 0) {
+    fill_zero(&m);
+    return true;
+  }
+  threads = MAX(threads, 1);
+  SgemmFn sgemm = m.dtype == POLY_FLOAT32 ? find_sgemm((CpuDevice *)d) : NULL;
+  if (sgemm && run_sgemm(sgemm, &m, threads)) return true;
+  if (m.dtype == POLY_FLOAT32 || m.dtype == POLY_FLOAT64) return matmul_blocked(ctx_base(d->ctx), &m, threads);
+  matmul_naive(&m, threads);
+  return true;
+}

@@ -1,0 +1,187 @@
+/* decide.c: what is stored. Asked by lowering at each node, with the index at which a kernel reads it.
+ *
+ * A reduction may stay inside its reader's kernel if the loops that its index depends on are the outermost of the reader's: then
+ * it is computed once, as a loop beside the next inner one (row softmax, layer norm). Otherwise it would be computed again and
+ * again: it is stored. The same holds for elementwise work that costs more than a load. */
+#include "schedule/plan_nodes.h"
+
+#include "ir/context.h"
+#include "schedule/contract.h"
+
+enum {
+  CHEAP = 8,           /* operations an element that are not worth memory */
+  EXPENSIVE = 64,      /* operations an element that are not worth repeating in a second kernel */
+  LONG_CHAIN = 128,    /* longest chain of ops in a kernel: bounds compile time and recursion */
+  SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
+  COST_LIMIT = 1 << 20
+};
+
+static int op_cost(const UOp *u) {
+  switch (u->op) {
+  case OP_REDUCE:
+  case OP_SEGMENT: return COST_LIMIT;
+  case OP_DIV:
+  case OP_SQRT:
+  case OP_IDIV:
+  case OP_MOD: return 4;
+  case OP_CAST:
+  case OP_BITCAST: return 1;
+  default: break;
+  }
+  if (!op_elementwise((Op)u->op)) return 0;
+  return op_info[u->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)u->dtype) && u->op != OP_NEG ? 10 : 1;
+}
+
+NodeInfo *sched_info(Sched *s, UOp *node) {
+  uint64_t at;
+  if (map_get(&s->index, (uint64_t)(uintptr_t)node, &at)) return s->info.at[at];
+  NodeInfo *n = arena_new(s->arena, sizeof *n);
+  Base *b = ctx_base(s->ctx);
+  if (!n || !vec_push(b, &s->info, n) || !map_put(b, &s->index, (uint64_t)(uintptr_t)node, (uint64_t)s->info.n - 1)) return NULL;
+  *n = (NodeInfo){.node = node, .slot = -1, .kernel = -1};
+  int nvalue = uop_nvalue(node);
+  for (int i = 0; i < nvalue && i < node->nsrc; i++) {
+    if (!map_get(&s->index, (uint64_t)(uintptr_t)node->src[i], &at)) continue;
+    const NodeInfo *below = s->info.at[at];
+    if (below->kind != STORE_NOT) continue;
+    n->depth = MAX(n->depth, below->depth + 1);
+    n->cost = MIN(COST_LIMIT, n->cost + below->cost);
+  }
+  n->cost = MIN(COST_LIMIT, n->cost + op_cost(node));
+  if (n->depth >= LONG_CHAIN && op_elementwise((Op)node->op) && !sched_store(s, node, STORE_KERNEL, "end of a long chain"))
+    return NULL;
+  return n;
+}
+
+static int add_slot(Sched *s, SlotKind kind, int input, UOp *node, const char *why) {
+  Slot slot = {kind, input, node, uop_numel(node), why};
+  return slot.numel && vec_push(ctx_base(s->ctx), &s->slot, slot) ? s->slot.n - 1 : -1;
+}
+
+int sched_input(Sched *s, UOp *buffer) {
+  int number = (int)(-buffer->arg.i - 1);
+  uint64_t at;
+  if (map_get(&s->input, (uint64_t)number, &at)) return (int)at;
+  int slot = add_slot(s, SLOT_INPUT, number, buffer, "input");
+  return slot >= 0 && map_put(ctx_base(s->ctx), &s->input, (uint64_t)number, (uint64_t)slot) ? slot : -1;
+}
+
+bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
+  NodeInfo *n = sched_info(s, node);
+  if (!n || n->kind != STORE_NOT) return n != NULL;
+  if (kind == STORE_KERNEL && s->opt->matmul && contract_match(node, &n->matmul, n->operand)) {
+    kind = STORE_MATMUL;
+    why = "matrix product";
+  }
+  if (node->op == OP_LIBRARY) {
+    kind = STORE_LIBRARY;
+    why = "library routine";
+  }
+  n->kind = kind;
+  n->slot = add_slot(s, SLOT_TEMP, -1, node, why);
+  uint64_t at = 0;
+  map_get(&s->index, (uint64_t)(uintptr_t)node, &at);
+  return n->slot >= 0 && vec_push(ctx_base(s->ctx), &s->work, (int)at);
+}
+
+int sched_slot_of(Sched *s, UOp *node) {
+  for (;; node = node->src[0]) {
+    if (node->op == OP_BUFFER) return sched_input(s, node);
+    uint64_t at;
+    if (map_get(&s->index, (uint64_t)(uintptr_t)node, &at) && s->info.at[at]->slot >= 0) return s->info.at[at]->slot;
+    if (node->op != OP_RESHAPE) return -1;
+  }
+}
+
+/* ---- the rules ---- */
+
+typedef struct Reading {
+  uint64_t free;  /* ranges that the index depends on */
+  bool through_load, prefix, whole;
+  uint64_t hash;
+} Reading;
+
+static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
+  Reading r = {.free = lower_free(l, gate), .through_load = lower_has_load(l, gate)};
+  for (int i = 0; i < node->ndim; i++) {
+    r.free |= lower_free(l, idx[i]);
+    r.through_load |= lower_has_load(l, idx[i]);
+  }
+  uint64_t open = 0;
+  for (int i = 0; i < l->ncontext; i++) open |= 1ull << l->context[i];
+  r.prefix = lower_is_prefix(l, r.free);
+  r.whole = (open & ~r.free) == 0;
+  r.hash = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, 1);
+  return r;
+}
+
+/* Why a reduction cannot stay inside, or NULL. */
+static const char *reduction_reason(const Lower *l, const NodeInfo *n, const Reading *r) {
+  if (r->through_load) return "reduction read through an index";
+  if (!r->prefix) return "reduction read out of loop order";
+  bool serial = r->free == 0 && l->ncontext > 0;
+  if (serial && uop_numel_max(n->node->src[0]) > SMALL_REDUCTION) return "reduction of everything";
+  return NULL;
+}
+
+static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
+  if (n->cost <= CHEAP) return NULL;
+  bool smaller = uop_numel_max(n->node) <= uop_numel_max(s->domain);
+  if (r->through_load) return smaller || n->cost >= COST_LIMIT ? "computed once, read through an index" : NULL;
+  if (!r->prefix && !r->whole && smaller) return "computed once, read in an inner loop";
+  return NULL;
+}
+
+static void note_reader(Sched *s, NodeInfo *n, uint64_t at) {
+  if (n->kernel != s->kernel) {
+    n->kernel = s->kernel;
+    n->readers++;
+    n->at = at;
+    if (n->node->op == OP_REDUCE && uop_numel_max(s->domain) / 2 >= uop_numel_max(n->node->src[0]) / 4) n->wide = true;
+  }
+}
+
+int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
+  Sched *s = user;
+  if (node->op == OP_BUFFER) return sched_input(s, node);
+  NodeInfo *n = sched_info(s, node);
+  if (!n) return -1;
+  if (node->op == OP_ASSIGN) return s->copying ? n->slot : -1; /* to readers it is its value */
+  if (n->slot >= 0) return n->slot;
+  if (s->settled || op_info[node->op].cls == CLASS_MOVE) return -1;
+  const char *why = NULL;
+  Reading r = reading(l, node, idx, gate);
+  switch (node->op) {
+  case OP_CONTIGUOUS: why = "asked to be contiguous"; break;
+  case OP_COPY: why = "copied"; break;
+  case OP_LIBRARY: why = "library routine"; break;
+  case OP_REDUCE:
+    if (s->opt->matmul && contract_match(node, &n->matmul, n->operand)) {
+      why = "matrix product";
+      break;
+    }
+    why = reduction_reason(l, n, &r);
+    if (!why && n->kernel == s->kernel && n->at != r.hash) why = "reduction read at several places";
+    break;
+  case OP_SEGMENT: why = reduction_reason(l, n, &r); break;
+  default: why = elementwise_reason(s, n, &r); break;
+  }
+  if (why) return sched_store(s, node, STORE_KERNEL, why) ? n->slot : -1;
+  note_reader(s, n, r.hash);
+  return -1;
+}
+
+/* After all kernels were tried: work that several of them repeat is stored after all, unless their loops go over as much anyway. */
+bool sched_store_repeated(Sched *s, bool *changed) {
+  *changed = false;
+  for (int i = 0; i < s->info.n; i++) {
+    NodeInfo *n = s->info.at[i];
+    if (n->kind != STORE_NOT || n->readers < 2) continue;
+    bool reduction = n->node->op == OP_REDUCE || n->node->op == OP_SEGMENT;
+    bool again = reduction ? !n->wide : op_elementwise((Op)n->node->op) && n->cost > EXPENSIVE && n->cost < COST_LIMIT;
+    if (!again) continue;
+    if (!sched_store(s, n->node, STORE_KERNEL, "needed by several kernels")) return false;
+    *changed = true;
+  }
+  return true;
+}

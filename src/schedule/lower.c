@@ -1,0 +1,297 @@
+/* lower.c: value of a node at an index. In: a stored node and the policy that says what else is stored. Out: a STORE over RANGEs
+ * whose value is made of LOADs, scalar ALU ops and LOOPs (reductions).
+ *
+ *   softmax over rows:   STORE(out, exp(LOAD(x, i*n+j) - m) / s, i*n+j, i, j)
+ *                        m = LOOP max (LOAD(x, i*n+k), k)      s = LOOP add (exp(LOAD(x, i*n+k) - m), k)
+ *
+ * Recursion is as deep as a kernel, which the schedule bounds, not as deep as the graph. */
+#include "schedule/lower.h"
+
+#include "ir/context.h"
+#include "ir/index.h"
+
+#include <math.h>
+#include <string.h>
+
+void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user) {
+  *l = (Lower){.ctx = ctx, .arena = arena, .policy = policy, .user = user};
+}
+
+void lower_end(Lower *l) {
+  Base *b = ctx_base(l->ctx);
+  vec_free(b, &l->param);
+  map_free(b, &l->memo);
+  map_free(b, &l->free);
+}
+
+/* ---- which ranges a scalar depends on ---- */
+
+uint64_t lower_free(Lower *l, UOp *scalar) { return scalar ? index_ranges(l->ctx, &l->free, scalar) & ~RANGES_LOAD : 0; }
+bool lower_has_load(Lower *l, UOp *scalar) { return scalar && index_ranges(l->ctx, &l->free, scalar) & RANGES_LOAD; }
+
+bool lower_is_prefix(const Lower *l, uint64_t ranges) {
+  for (int i = 0; i < l->ncontext && ranges; i++) {
+    uint64_t bit = 1ull << l->context[i];
+    if (!(ranges & bit)) return false;
+    ranges &= ~bit;
+  }
+  return ranges == 0;
+}
+
+static uint64_t index_free(Lower *l, int n, UOp *const *idx, UOp *gate) {
+  uint64_t m = lower_free(l, gate);
+  for (int i = 0; i < n; i++) m |= lower_free(l, idx[i]);
+  return m;
+}
+
+/* ---- memo ---- */
+
+typedef struct Memo {
+  struct Memo *next;
+  UOp *node, *gate, *value;
+  UOp *idx[];
+} Memo;
+
+static uint64_t memo_key(UOp *node, UOp *const *idx, UOp *gate) {
+  uint64_t h = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, (uint64_t)(uintptr_t)node);
+  return hash_bytes(&gate, sizeof gate, h);
+}
+
+static UOp *memo_find(Lower *l, uint64_t key, UOp *node, UOp *const *idx, UOp *gate) {
+  uint64_t at;
+  if (!map_get(&l->memo, key, &at)) return NULL;
+  for (Memo *m = (Memo *)(uintptr_t)at; m; m = m->next)
+    if (m->node == node && m->gate == gate && (!node->ndim || memcmp(m->idx, idx, (size_t)node->ndim * sizeof *idx) == 0))
+      return m->value;
+  return NULL;
+}
+
+static void memo_add(Lower *l, uint64_t key, UOp *node, UOp *const *idx, UOp *gate, UOp *value) {
+  Memo *m = arena_new(l->arena, sizeof *m + (size_t)node->ndim * sizeof *idx);
+  if (!m) return;
+  uint64_t at = 0;
+  map_get(&l->memo, key, &at);
+  m->next = (Memo *)(uintptr_t)at;
+  m->node = node;
+  m->gate = gate;
+  m->value = value;
+  for (int i = 0; i < node->ndim; i++) m->idx[i] = idx[i];
+  map_put(ctx_base(l->ctx), &l->memo, key, (uint64_t)(uintptr_t)m);
+}
+
+/* ---- pieces ---- */
+
+UOp *lower_identity(PolyContext *ctx, Op op, PolyDType dtype) {
+  static const int64_t low[] = {[POLY_BOOL] = 0,           [POLY_INT8] = INT8_MIN, [POLY_INT16] = INT16_MIN,
+                                [POLY_INT32] = INT32_MIN, [POLY_INT64] = INT64_MIN, [POLY_UINT64] = 0};
+  static const int64_t high[] = {[POLY_BOOL] = 1,           [POLY_INT8] = INT8_MAX,   [POLY_UINT8] = UINT8_MAX,
+                                 [POLY_INT16] = INT16_MAX, [POLY_UINT16] = UINT16_MAX, [POLY_INT32] = INT32_MAX,
+                                 [POLY_UINT32] = UINT32_MAX, [POLY_INT64] = INT64_MAX, [POLY_UINT64] = -1};
+  if (op == OP_ADD || op == OP_MUL) return uop_const(ctx, dtype, op == OP_MUL);
+  if (dtype_is_float(dtype)) return uop_const(ctx, dtype, op == OP_MAX ? -INFINITY : INFINITY);
+  return uop_int_const(ctx, dtype, op == OP_MAX ? low[dtype] : high[dtype]);
+}
+
+static UOp *param_of(Lower *l, int slot, PolyDType dtype) {
+  int p = 0;
+  while (p < l->param.n && l->param.at[p] != slot) p++;
+  if (p == l->param.n && !vec_push(ctx_base(l->ctx), &l->param, slot)) return NULL;
+  return uop_make(l->ctx, OP_PARAM, dtype, (UArg){.i = p}, 0, NULL, 0, NULL);
+}
+
+static UOp *load(Lower *l, UOp *node, int slot, UOp *const *idx, UOp *gate) {
+  UOp *src[3] = {param_of(l, slot, (PolyDType)node->dtype), index_flat(node, idx), gate};
+  return uop_make(l->ctx, OP_LOAD, (PolyDType)node->dtype, (UArg){0}, gate ? 3 : 2, src, 0, NULL);
+}
+
+static UOp *range(Lower *l, int id, UOp *begin, UOp *end) {
+  if (id >= MAX_RANGES - 2) return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
+  return uop_make(l->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, (UOp *[]){begin, end}, 0, NULL);
+}
+
+/* Lowest id for a new loop inside everything that `busy` depends on. Reductions that stand side by side get equal RANGEs, so that
+ * codegen can run them in one loop. */
+static int free_id(const Lower *l, uint64_t busy) {
+  int id = l->nout;
+  while (busy & (1ull << id)) id++;
+  return id;
+}
+
+static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate);
+
+/* LOOP over the ranges, its body lowered with the loops open. */
+static UOp *loop(Lower *l, Op op, UOp *x, UOp *const *idx, UOp *gate, int n, UOp *const *ranges) {
+  if (l->ncontext + n > MAX_RANGES) return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
+  for (int i = 0; i < n; i++) l->context[l->ncontext++] = (int)ranges[i]->arg.i;
+  UOp *src[1 + MAX_DIMS] = {value_at(l, x, idx, gate)};
+  l->ncontext -= n;
+  for (int i = 0; i < n; i++) src[1 + i] = ranges[i];
+  return uop_make(l->ctx, OP_LOOP, (PolyDType)x->dtype, (UArg){.i = op}, 1 + n, src, 0, NULL);
+}
+
+/* The loops that are open, to be put back after a reduction was lowered at the loops that it depends on. */
+typedef struct Context {
+  int n, id[MAX_RANGES];
+} Context;
+
+/* Only the loops up to the last one in `ranges` stay open around a reduction that depends on those. */
+static Context hoist_context(Lower *l, uint64_t ranges) {
+  Context saved = {.n = l->ncontext};
+  memcpy(saved.id, l->context, sizeof saved.id);
+  l->ncontext = 0;
+  for (int i = 0; i < saved.n; i++)
+    if (ranges & (1ull << saved.id[i])) l->ncontext = i + 1;
+  return saved;
+}
+
+static void restore_context(Lower *l, const Context *saved) {
+  l->ncontext = saved->n;
+  memcpy(l->context, saved->id, sizeof saved->id);
+}
+
+static UOp *lower_reduce(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
+  UOp *x = u->src[0], *at[MAX_DIMS], *ranges[MAX_DIMS], *zero = uop_index(l->ctx, 0);
+  UOp *outer[MAX_DIMS];
+  int n = 0;
+  for (int i = 0; i < x->ndim; i++) {
+    bool reduced = u->arg.j & (1 << i);
+    if (reduced && uop_is_int(x->shape[i], 0)) return lower_identity(l->ctx, (Op)u->arg.i, (PolyDType)u->dtype);
+    outer[i] = reduced ? zero : idx[i];
+  }
+  uint64_t busy = index_free(l, x->ndim, outer, gate);
+  Context saved = hoist_context(l, busy);
+  for (int i = 0; i < x->ndim; i++) {
+    at[i] = outer[i];
+    if (!(u->arg.j & (1 << i)) || uop_is_int(x->shape[i], 1)) continue;
+    int id = free_id(l, busy);
+    busy |= 1ull << id;
+    ranges[n] = range(l, id, zero, x->shape[i]);
+    if (!ranges[n]) return NULL;
+    at[i] = ranges[n++];
+  }
+  UOp *r = n ? loop(l, (Op)u->arg.i, x, at, gate, n, ranges) : value_at(l, x, at, gate);
+  restore_context(l, &saved);
+  return r;
+}
+
+/* A value used as an index, checked against the size of the axis. */
+static UOp *checked(Lower *l, UOp *value, UOp *size, UOp *gate) {
+  UOp *src[3] = {uop_cast(value, POLY_INT64), size, gate};
+  return uop_make(l->ctx, OP_CHECK, POLY_INT64, (UArg){0}, gate ? 3 : 2, src, 0, NULL);
+}
+
+static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
+  UOp *x = u->src[0], *index = u->src[1], *at[MAX_DIMS];
+  at[0] = checked(l, value_at(l, index, idx, gate), x->shape[0], gate);
+  for (int i = 1; i < x->ndim; i++) at[i] = idx[index->ndim + i - 1];
+  return at[0] ? value_at(l, x, at, gate) : NULL;
+}
+
+static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
+  UOp *x = u->src[0], *order = u->src[2], *rows = u->src[3], *at[MAX_DIMS];
+  UOp *begin_at = idx[0], *end_at = int_addc(idx[0], 1);
+  UOp *begin = uop_cast(value_at(l, order, &begin_at, gate), POLY_INT64);
+  UOp *end = uop_cast(value_at(l, order, &end_at, gate), POLY_INT64);
+  if (!begin || !end) return NULL;
+  uint64_t busy = index_free(l, u->ndim, idx, gate);
+  Context saved = hoist_context(l, busy);
+  UOp *r = range(l, free_id(l, busy), begin, end);
+  UOp *entry_at = int_add(r, int_addc(rows, 1));
+  if (!entry_at) return NULL;
+  l->context[l->ncontext++] = (int)r->arg.i;
+  UOp *entry = uop_cast(value_at(l, order, &entry_at, gate), POLY_INT64);
+  l->ncontext--;
+  at[0] = entry;
+  for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
+  UOp *v = entry ? loop(l, (Op)u->arg.i, x, at, gate, 1, &r) : NULL;
+  restore_context(l, &saved);
+  return v;
+}
+
+static UOp *lower_elementwise(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
+  UOp *src[3];
+  for (int i = 0; i < u->nsrc; i++) {
+    UOp *s = u->src[i];
+    src[i] = s->op == OP_CONST ? s : value_at(l, s, idx, gate);
+    if (!src[i]) return NULL;
+  }
+  switch (op_info[u->op].cls) {
+  case CLASS_UNARY:
+    if (u->op == OP_CAST) return uop_cast(src[0], (PolyDType)u->dtype);
+    if (u->op == OP_BITCAST) return uop_bitcast(src[0], (PolyDType)u->dtype);
+    return uop_unary((Op)u->op, src[0]);
+  case CLASS_TERNARY: return uop_where(src[0], src[1], src[2]);
+  default: return uop_binary((Op)u->op, src[0], src[1]);
+  }
+}
+
+static UOp *compute(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
+  if (op_elementwise((Op)u->op)) return lower_elementwise(l, u, idx, gate);
+  switch (u->op) {
+  case OP_CONST:
+  case OP_VARIABLE: return u;
+  case OP_IOTA: return uop_cast(idx[0], (PolyDType)u->dtype);
+  case OP_REDUCE: return lower_reduce(l, u, idx, gate);
+  case OP_GATHER: return lower_gather(l, u, idx, gate);
+  case OP_SEGMENT: return lower_segment(l, u, idx, gate);
+  case OP_CONTIGUOUS:
+  case OP_DETACH:
+  case OP_COPY: return value_at(l, u->src[0], idx, gate);
+  case OP_ASSIGN: return value_at(l, u->src[1], idx, gate);
+  default: return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "internal: %s cannot be lowered", op_info[u->op].name);
+  }
+}
+
+/* Moves are followed in a loop, so a long chain of them costs no stack. The value of PAD is 0 where its gate is false. */
+static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
+  uint64_t key = memo_key(node, idx, gate);
+  UOp *found = memo_find(l, key, node, idx, gate);
+  if (found) return found;
+  UOp *at[MAX_DIMS], *u = node, *inner = gate;
+  for (int i = 0; i < node->ndim; i++) at[i] = idx[i];
+  int slot = -1;
+  while (slot < 0 && op_info[u->op].cls == CLASS_MOVE) {
+    slot = l->policy(l->user, l, u, at, inner);
+    if (slot >= 0) break;
+    if (!index_through(u, at, &inner)) return NULL;
+    u = u->src[0];
+  }
+  if (inner && inner->op == OP_CONST && !inner->arg.i) return uop_const(l->ctx, (PolyDType)u->dtype, 0);
+  if (inner && inner->op == OP_CONST) inner = NULL;
+  if (slot < 0 && u->op != OP_CONST && u->op != OP_VARIABLE && u->op != OP_IOTA) slot = l->policy(l->user, l, u, at, inner);
+  if (ctx_base(l->ctx)->code != POLY_OK) return NULL;
+  UOp *v = slot >= 0 ? load(l, u, slot, at, inner) : compute(l, u, at, inner);
+  bool plain_load = v && v->op == OP_LOAD && slot >= 0; /* a gated load already gives 0 */
+  if (inner && inner != gate && v && !plain_load) v = uop_where(inner, v, uop_const(l->ctx, (PolyDType)v->dtype, 0));
+  if (v) memo_add(l, key, node, idx, gate, v);
+  return v;
+}
+
+UOp *lower_store(Lower *l, UOp *node, int slot) {
+  UOp *idx[MAX_DIMS], *src[3 + MAX_DIMS], *zero = uop_index(l->ctx, 0);
+  int n = 0;
+  l->ncontext = 0;
+  for (int i = 0; i < node->ndim; i++) {
+    idx[i] = uop_is_int(node->shape[i], 1) ? zero : range(l, n, zero, node->shape[i]);
+    if (!idx[i]) return NULL;
+    if (idx[i] != zero) {
+      l->context[n] = n;
+      src[3 + n++] = idx[i];
+    }
+  }
+  l->nout = MAX(l->nout, n);
+  l->ncontext = n;
+  UOp *inner[MAX_DIMS], *gate = NULL;
+  for (int i = 0; i < node->ndim; i++) inner[i] = idx[i];
+  src[0] = param_of(l, slot, (PolyDType)node->dtype);
+  src[2] = index_flat(node, idx);
+  if (op_info[node->op].cls == CLASS_MOVE) {
+    if (!index_through(node, inner, &gate)) return NULL;
+    if (gate && gate->op == OP_CONST && gate->arg.i) gate = NULL;
+    src[1] = gate && gate->op == OP_CONST ? uop_const(l->ctx, (PolyDType)node->dtype, 0) : value_at(l, node->src[0], inner, gate);
+    if (gate) src[1] = uop_where(gate, src[1], uop_const(l->ctx, (PolyDType)node->dtype, 0));
+  } else {
+    src[1] = compute(l, node, idx, NULL);
+  }
+  return uop_make(l->ctx, OP_STORE, (PolyDType)node->dtype, (UArg){0}, 3 + n, src, 0, NULL);
+}

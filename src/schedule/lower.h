@@ -1,0 +1,41 @@
+/* lower.h: the value of a tensor node at an index, as scalar UOps over RANGEs. Internal to the schedule.
+ *
+ * A kernel is lowered from the node that it stores. Movement ops change the index, reductions open RANGEs, gathers load their
+ * index. At every node that could be stored instead of computed in place, the schedule is asked. */
+#ifndef POLY_LOWER_H
+#define POLY_LOWER_H
+
+#include "schedule/schedule.h"
+
+enum { MAX_RANGES = 64 };
+
+typedef struct Lower Lower;
+
+/* Asked for each node but leaves and moves. Returns the slot to load it from, or -1: compute it here. */
+typedef int (*LowerPolicy)(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
+
+struct Lower {
+  PolyContext *ctx;
+  Arena *arena;
+  LowerPolicy policy;
+  void *user;
+  int nout;           /* output ranges have the ids 0 .. nout-1 */
+  int ncontext;       /* loops that are open where the current value is needed, outermost first: range ids */
+  int context[MAX_RANGES];
+  VEC(int) param;     /* slot of each kernel parameter */
+  Map memo, free;     /* (node, index, gate) -> value; scalar -> mask of ranges that it depends on */
+  int depth;
+};
+
+void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user);
+void lower_end(Lower *l);
+/* STORE of node into slot, with one RANGE an axis. Stored is node->src[0] or what defines it: see lower.c. */
+UOp *lower_store(Lower *l, UOp *node, int slot);
+/* Bit k: the scalar depends on the RANGE with id k. */
+uint64_t lower_free(Lower *l, UOp *scalar);
+bool lower_has_load(Lower *l, UOp *scalar);
+/* Is the set of ranges an initial piece of the open loops? */
+bool lower_is_prefix(const Lower *l, uint64_t ranges);
+UOp *lower_identity(PolyContext *ctx, Op op, PolyDType dtype);
+
+#endif

@@ -1,0 +1,48 @@
+/* plan_nodes.h: what the schedule knows of each node while it decides. Internal to the schedule. */
+#ifndef POLY_PLAN_NODES_H
+#define POLY_PLAN_NODES_H
+
+#include "schedule/lower.h"
+
+typedef VEC(int) IntVec;
+
+typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY } StoreKind;
+
+typedef struct NodeInfo {
+  UOp *node;
+  StoreKind kind;
+  int slot;        /* where it is stored; -1: nowhere */
+  int depth, cost; /* ops below it that would be inlined with it: longest chain; operations an element, saturating */
+  int kernel;      /* the last kernel that computed it in place, */
+  uint64_t at;     /* at which index (a hash), */
+  int readers;     /* and how many did */
+  bool wide;       /* a reader's loops were at least as many as its own */
+  MatmulItem matmul;
+  UOp *operand[2];
+} NodeInfo;
+
+typedef struct Sched {
+  PolyContext *ctx;
+  Arena *arena;
+  const ScheduleOptions *opt;
+  Map index;             /* node -> place in info */
+  VEC(NodeInfo *) info;
+  VEC(int) work;         /* places of stored nodes, in the order in which they were found */
+  VEC(Slot) slot;
+  Map input;             /* input number -> slot */
+  int kernel;            /* number of the kernel being lowered */
+  bool settled;          /* no more decisions: what is stored is stored */
+  bool copying;          /* lowering the copy of an assigned value out of its temporary */
+  UOp *domain;           /* node that the current kernel stores */
+} Sched;
+
+NodeInfo *sched_info(Sched *s, UOp *node); /* made on first use; NULL: out of memory */
+bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why);
+int sched_input(Sched *s, UOp *buffer);
+/* The lowering policy: decides what is stored. user is the Sched. */
+int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
+bool sched_store_repeated(Sched *s, bool *changed);
+/* Slot of a stored node, also seen through reshapes. -1: it is not stored. */
+int sched_slot_of(Sched *s, UOp *node);
+
+#endif

@@ -1,0 +1,59 @@
+/* schedule.h: from a graph of tensor UOps to an ordered list of work: kernels, matrix products, library calls.
+ *
+ * In: canonical roots. Leaves are BUFFER nodes with arg.i = -(k+1) for input k, VARIABLE for sizes and other integers (no
+ * BIND), CONST and IOTA. Out: slots (memory that a plan touches) and items that read and write them. Knows nothing of devices but
+ * what the options say, and nothing of how kernels are written. A kernel comes out as STORE nodes over RANGEs: scheduling lowers,
+ * because whether a value must be stored is seen from the index at which it is read. */
+#ifndef POLY_SCHEDULE_H
+#define POLY_SCHEDULE_H
+
+#include "ir/uop.h"
+
+typedef enum SlotKind { SLOT_INPUT, SLOT_OUTPUT, SLOT_TEMP } SlotKind;
+
+typedef struct Slot {
+  SlotKind kind;
+  int input;   /* SLOT_INPUT: which */
+  UOp *node;   /* what it holds; its dtype and shape are the slot's */
+  UOp *numel;  /* integer UOp over the plan's variables */
+  const char *why; /* "asked for", "matrix product", ... */
+} Slot;
+
+typedef enum ItemKind { ITEM_KERNEL, ITEM_MATMUL, ITEM_LIBRARY } ItemKind;
+
+/* Integer UOps, in elements, as in MatmulCall, but with up to four batch axes (nbatch may be 0). The operands are
+ * arg[1] and arg[2] of the item, the result is arg[0]; offsets are added to the operands' pointers. */
+typedef struct MatmulItem {
+  UOp *m, *n, *k;
+  UOp *a_row, *a_col, *a_offset, *b_row, *b_col, *b_offset, *c_row;
+  int nbatch;
+  UOp *batch[4], *a_batch[4], *b_batch[4], *c_batch[4];
+} MatmulItem;
+
+typedef struct Item {
+  ItemKind kind;
+  int nout, narg;
+  int *arg;    /* slots: nout outputs, then inputs; arg[i] is parameter i of the kernel */
+  UOp **store; /* kernel: nout lowered STORE nodes, what codegen_kernel takes */
+  UOp *node;   /* library: the LIBRARY node, its value sources are arg[1..] */
+  MatmulItem *matmul;
+} Item;
+
+typedef struct Schedule {
+  Slot *slot;
+  int nslot;
+  Item *item;
+  int nitem;
+  int *root_slot; /* where each root's value is after the run; a root ASSIGN: the slot of the buffer it writes */
+} Schedule;
+
+typedef struct ScheduleOptions {
+  bool matmul; /* the device has a matrix product */
+} ScheduleOptions;
+
+/* Lists live in the arena and their nodes in the caller's scope. */
+bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt, Schedule *out);
+/* The schedule in words, for DEBUG=3 and explain. */
+void schedule_print(Str *out, const Schedule *s);
+
+#endif

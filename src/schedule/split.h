@@ -1,0 +1,9 @@
+/* split.h: large reductions to few results are cut into pieces that can run side by side. Internal to the schedule. */
+#ifndef POLY_SPLIT_H
+#define POLY_SPLIT_H
+
+#include "ir/uop.h"
+
+bool split_reductions(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, UOp **out);
+
+#endif

@@ -1,0 +1,241 @@
+/* handle.c: tensor handles, their scopes, the switches of a context that the front end follows, and sizes at the API.
+ *
+ * A handle holds one reference on its node and is a member of the context's list, newest first. A symbolic size crosses
+ * the API as a code: POLY_DIM_LIMIT - 1 - k stands for ctx->dims.at[k], which the context keeps alive. */
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- handles ---- */
+
+static bool is_computed(const UOp *u) {
+  switch (op_info[u->op].cls) {
+  case CLASS_LEAF:
+  case CLASS_MEMORY:
+  case CLASS_KERNEL: return u->op == OP_CONTIGUOUS;
+  default: return true;
+  }
+}
+
+static PolyTensor *new_handle(PolyContext *ctx, UOp *u) {
+  PolyTensor *t = mem_new(ctx_base(ctx), sizeof *t);
+  if (!t) return NULL;
+  t->ctx = ctx;
+  t->uop = uop_retain(u);
+  t->scope = ctx->scope_depth;
+  t->next = ctx->tensors;
+  if (t->next) t->next->prev = t;
+  ctx->tensors = t;
+  ctx->ntensor++;
+  return t;
+}
+
+/* While gradients are off, what is computed is cut from its history here, once for every function. */
+PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u) {
+  if (!u) return NULL;
+  if (!ctx->no_grad || !dtype_is_float((PolyDType)u->dtype) || !is_computed(u)) return new_handle(ctx, u);
+  Scope s;
+  scope_enter(ctx, &s);
+  UOp *cut = uop_detach(u);
+  PolyTensor *t = cut ? new_handle(ctx, cut) : NULL;
+  scope_leave(ctx, &s);
+  return t;
+}
+
+/* A handle owns the handle of its accumulated gradient. */
+void poly_free(PolyTensor *t) {
+  while (t) {
+    PolyContext *ctx = t->ctx;
+    PolyTensor *grad = t->grad;
+    if (t->prev) t->prev->next = t->next;
+    if (t->next) t->next->prev = t->prev;
+    if (ctx->tensors == t) ctx->tensors = t->next;
+    ctx->ntensor--;
+    uop_release(t->uop);
+    mem_free(ctx_base(ctx), t, sizeof *t);
+    t = grad;
+  }
+}
+
+PolyTensor *poly_retain_copy(PolyTensor *t) {
+  if (!t) return NULL;
+  PolyTensor *copy = new_handle(t->ctx, t->uop);
+  if (copy) copy->requires_grad = t->requires_grad;
+  return copy;
+}
+
+PolyContext *poly_context_of(const PolyTensor *t) { return t ? t->ctx : NULL; }
+
+int poly_ndim(const PolyTensor *t) { return t ? t->uop->ndim : 0; }
+
+int64_t poly_dim(const PolyTensor *t, int axis) {
+  int a;
+  if (!t) return -1;
+  if (t->uop->ndim == 0 && t_axis(t->ctx, axis, 0, &a))
+    base_fail(ctx_base(t->ctx), POLY_ERROR_INDEX, "axis %d is out of range for a tensor of 0 dimensions", axis);
+  if (t->uop->ndim == 0 || !t_axis(t->ctx, axis, t->uop->ndim, &a)) return -1;
+  return dim_to_api(t->uop->shape[a]);
+}
+
+void poly_shape(const PolyTensor *t, int64_t *out) {
+  for (int d = 0; d < poly_ndim(t); d++) out[d] = dim_to_api(t->uop->shape[d]);
+}
+
+static bool no_lookup(void *user, const UOp *leaf, int64_t *value) {
+  (void)user, (void)leaf, (void)value;
+  return false;
+}
+
+static int64_t value_of(PolyContext *ctx, const UOp *u) {
+  int64_t v = 0;
+  if (!u) return 0;
+  if (!int_eval(u, no_lookup, NULL, &v)) base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "a size has no value yet");
+  return v;
+}
+
+int64_t poly_numel(const PolyTensor *t) {
+  int64_t n = 1;
+  for (int d = 0; d < poly_ndim(t); d++) n *= value_of(t->ctx, t->uop->shape[d]);
+  return t ? n : 0;
+}
+
+PolyDType poly_dtype(const PolyTensor *t) { return t ? (PolyDType)t->uop->dtype : POLY_FLOAT32; }
+
+static bool known_dtype(PolyDType d) { return (unsigned)d < POLY_DTYPE_COUNT; }
+const char *poly_dtype_name(PolyDType d) { return known_dtype(d) ? dtype_name(d) : "?"; }
+int poly_dtype_size(PolyDType d) { return known_dtype(d) ? dtype_size(d) : 0; }
+PolyDType poly_promote(PolyDType a, PolyDType b) { return known_dtype(a) && known_dtype(b) ? dtype_promote(a, b) : a; }
+bool poly_is_realized(const PolyTensor *t) { return t && t->uop->buffer; }
+
+/* ---- scopes ---- */
+
+void poly_scope_begin(PolyContext *ctx) {
+  if (ctx) ctx->scope_depth++;
+}
+
+static bool owns(const PolyTensor *t, const PolyTensor *grad) {
+  for (const PolyTensor *g = t->grad; g; g = g->grad)
+    if (g == grad) return true;
+  return false;
+}
+
+void poly_scope_end(PolyContext *ctx) {
+  if (!ctx || ctx->scope_depth == 0) return;
+  for (PolyTensor *t = ctx->tensors, *next; t; t = next) {
+    next = t->next;
+    if (t->scope < ctx->scope_depth) continue;
+    while (next && owns(t, next)) next = next->next;
+    poly_free(t);
+  }
+  ctx->scope_depth--;
+}
+
+PolyTensor *poly_keep(PolyTensor *t) {
+  if (t) t->scope = 0;
+  return t;
+}
+
+/* ---- switches ---- */
+
+void poly_manual_seed(PolyContext *ctx, uint64_t seed) {
+  if (!ctx) return;
+  ctx->seed = seed;
+  ctx->drawn = 0;
+}
+
+void poly_set_training(PolyContext *ctx, bool on) {
+  if (ctx) ctx->training = on;
+}
+bool poly_training(const PolyContext *ctx) { return ctx && ctx->training; }
+
+void poly_set_no_grad(PolyContext *ctx, bool on) {
+  if (ctx) ctx->no_grad = on;
+}
+bool poly_no_grad(const PolyContext *ctx) { return ctx && ctx->no_grad; }
+
+/* ---- sizes ---- */
+
+bool poly_dim_is_symbolic(int64_t dim) { return dim < POLY_DIM_LIMIT; }
+
+UOp *dim_from_api(PolyContext *ctx, int64_t d) {
+  if (!poly_dim_is_symbolic(d)) return uop_index(ctx, d);
+  int64_t k = POLY_DIM_LIMIT - 1 - d;
+  if (k < ctx->dims.n) return ctx->dims.at[k];
+  return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "%" PRId64 " is not a size of this context", d);
+}
+
+/* One size has one code: sizes are interned, so looking for the pointer is enough. 0 and an error: out of memory. */
+int64_t dim_to_api(UOp *u) {
+  if (!u) return 0;
+  if (u->op == OP_CONST) return const_int(u);
+  PolyContext *ctx = u->ctx;
+  for (int k = ctx->dims.n; k-- > 0;)
+    if (ctx->dims.at[k] == u) return POLY_DIM_LIMIT - 1 - k;
+  if (!vec_push(ctx_base(ctx), &ctx->dims, u)) return 0;
+  uop_retain(u);
+  return POLY_DIM_LIMIT - ctx->dims.n;
+}
+
+int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value) {
+  if (!ctx || !name) return 0;
+  if (min < 0) {
+    base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "variable %s: a size cannot be negative, its minimum is %" PRId64, name,
+              min);
+    return 0;
+  }
+  Scope s;
+  scope_enter(ctx, &s);
+  UOp *u = uop_bind(uop_variable(ctx, name, min, max), value);
+  int64_t code = u && u->op != OP_CONST ? dim_to_api(u) : 0;
+  scope_leave(ctx, &s);
+  return code;
+}
+
+static const UOp *symbol(PolyContext *ctx, int64_t dim) {
+  return poly_dim_is_symbolic(dim) ? dim_from_api(ctx, dim) : NULL;
+}
+
+int64_t poly_dim_value(PolyContext *ctx, int64_t dim) {
+  return poly_dim_is_symbolic(dim) ? value_of(ctx, symbol(ctx, dim)) : dim;
+}
+
+int64_t poly_dim_min(PolyContext *ctx, int64_t dim) {
+  const UOp *u = symbol(ctx, dim);
+  return u ? u->vmin : poly_dim_is_symbolic(dim) ? 0 : dim;
+}
+
+int64_t poly_dim_max(PolyContext *ctx, int64_t dim) {
+  const UOp *u = symbol(ctx, dim);
+  return u ? u->vmax : poly_dim_is_symbolic(dim) ? 0 : dim;
+}
+
+static UOp *size_op(PolyContext *ctx, char op, UOp *a, UOp *b) {
+  if (!a || !b) return NULL;
+  if ((op == '/' || op == '%') && b->vmin <= 0 && b->vmax >= 0)
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a size is divided by one that may be 0");
+  switch (op) {
+  case '+': return int_add(a, b);
+  case '-': return int_sub(a, b);
+  case '*': return int_mul(a, b);
+  case '/': return int_div(a, b);
+  case '%': return int_mod(a, b);
+  default: return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "'%c' is not an operation on sizes", op);
+  }
+}
+
+int64_t poly_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b) {
+  Scope s;
+  scope_enter(ctx, &s);
+  int64_t r = dim_to_api(size_op(ctx, op, dim_from_api(ctx, a), dim_from_api(ctx, b)));
+  scope_leave(ctx, &s);
+  return r;
+}
+
+const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n) {
+  const UOp *u = symbol(ctx, dim);
+  if (n == 0) return buf;
+  if (u) return dim_text(u, buf, n);
+  snprintf(buf, n, "%" PRId64, dim);
+  return buf;
+}

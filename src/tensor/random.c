@@ -1,0 +1,339 @@
+/* random.c: counter-based random numbers. Element i of draw number k under a seed is a pure function of the three, so
+ * every device gives the same numbers and a plan may compute them where they are used.
+ *
+ * The function is Threefry-2x32 with 20 rounds (Salmon et al., 2011): key = the two halves of the seed, counter = (i,
+ * k). Seed and draw number enter a plan as variables, so another seed or draw runs the same kernels:
+ *
+ * - "rng" is the draw number. One plan can hold many draws: each BIND of it counts as a variable of its own, and a
+ *   compiled step gives it a new number every time it runs.
+ * - "seed.lo.<slot>" and "seed.hi.<slot>" are the halves of the seed. One plan can hold several seeds: each has a slot.
+ */
+#include "tensor/tensor.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { SEED_SLOTS = 1 << 12 };
+
+/* ---- bits ---- */
+
+typedef struct Bits {
+  UOp *a, *b; /* two independent uint32 for each element, flat */
+} Bits;
+
+static UOp *bound_word(PolyContext *ctx, const char *name, uint32_t value) {
+  return uop_cast(uop_bind(uop_variable(ctx, name, 0, UINT32_MAX), value), POLY_UINT32);
+}
+
+static UOp *seed_word(PolyContext *ctx, const char *half, int shift) {
+  char name[32];
+  unsigned slot = (unsigned)(hash_bytes(&ctx->seed, sizeof ctx->seed, 1) % SEED_SLOTS);
+  snprintf(name, sizeof name, "seed.%s.%u", half, slot);
+  return bound_word(ctx, name, (uint32_t)(ctx->seed >> shift));
+}
+
+static UOp *rotate_left(UOp *x, int r) {
+  UOp *high = uop_binary(OP_SHL, x, t_int_like(x, r));
+  return uop_binary(OP_OR, high, uop_binary(OP_SHR, x, t_int_like(x, 32 - r)));
+}
+
+static Bits threefry(UOp *k0, UOp *k1, UOp *c0, UOp *c1) {
+  static const int rotation[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  UOp *k2 = t_binary(OP_XOR, t_binary(OP_XOR, k0, k1), t_int_like(k0, 0x1BD11BDA));
+  UOp *key[3] = {k0, k1, k2};
+  Bits x = {t_add(c0, k0), t_add(c1, k1)};
+  for (int block = 0; block < 5; block++) {
+    for (int r = 0; r < 4; r++) {
+      x.a = uop_binary(OP_ADD, x.a, x.b);
+      x.b = uop_binary(OP_XOR, rotate_left(x.b, rotation[block % 2][r]), x.a);
+    }
+    x.a = t_add(x.a, key[(block + 1) % 3]);
+    x.b = t_add(x.b, t_add(key[(block + 2) % 3], t_int_like(k0, block + 1)));
+  }
+  return x;
+}
+
+/* One draw of n elements. Beyond 2^32 elements the high word of the index goes into the key. */
+static Bits draw(PolyContext *ctx, UOp *n) {
+  if (!n) return (Bits){0};
+  UOp *k0 = seed_word(ctx, "lo", 0), *k1 = seed_word(ctx, "hi", 32);
+  UOp *number = bound_word(ctx, "rng", (uint32_t)ctx->drawn++);
+  if (n->vmax <= UINT32_MAX) {
+    UOp *i = uop_iota(ctx, POLY_UINT32, n);
+    return threefry(k0, k1, i, t_broadcast_like(number, i));
+  }
+  UOp *i = uop_iota(ctx, POLY_INT64, n);
+  UOp *high = uop_cast(uop_binary(OP_SHR, i, t_int_like(i, 32)), POLY_UINT32);
+  UOp *low = uop_cast(uop_binary(OP_AND, i, t_int_like(i, UINT32_MAX)), POLY_UINT32);
+  return threefry(k0, t_add(k1, high), low, t_broadcast_like(number, low));
+}
+
+static UOp *product(PolyContext *ctx, int ndim, UOp *const *shape) {
+  UOp *n = uop_index(ctx, 1);
+  for (int d = 0; d < ndim; d++) n = int_mul(n, shape[d]);
+  return n;
+}
+
+/* ---- distributions, flat ---- */
+
+/* The top `keep` bits of a word as a fraction in [0, 1). */
+static UOp *fraction(UOp *word, int keep, PolyDType dtype) {
+  UOp *top = uop_binary(OP_SHR, word, t_int_like(word, 32 - keep));
+  return t_mulc(uop_cast(top, dtype), ldexp(1, -keep));
+}
+
+/* As many bits as the dtype holds exactly: 1 is never reached by rounding. */
+static UOp *flat_uniform(PolyContext *ctx, PolyDType dtype, UOp *n) {
+  Bits r = draw(ctx, n);
+  switch (dtype) {
+  case POLY_FLOAT64: { /* 27 + 26 bits */
+    UOp *high = uop_cast(uop_binary(OP_SHR, r.a, t_int_like(r.a, 5)), dtype);
+    UOp *low = uop_cast(uop_binary(OP_SHR, r.b, t_int_like(r.b, 6)), dtype);
+    return t_mulc(t_add(t_mulc(high, 0x1p26), low), 0x1p-53);
+  }
+  case POLY_FLOAT16: return uop_cast(fraction(r.a, 11, POLY_FLOAT32), dtype);
+  case POLY_BFLOAT16: return uop_cast(fraction(r.a, 8, POLY_FLOAT32), dtype);
+  default: return fraction(r.a, 24, dtype);
+  }
+}
+
+/* Box-Muller: sqrt(-2 log u) cos(2 pi v) with u in (0, 1], v in [0, 1). */
+static UOp *flat_normal(PolyContext *ctx, PolyDType dtype, UOp *n) {
+  PolyDType acc = dtype == POLY_FLOAT64 ? dtype : POLY_FLOAT32;
+  int keep = acc == POLY_FLOAT64 ? 32 : 24;
+  Bits r = draw(ctx, n);
+  UOp *u = keep == 32 ? t_mulc(uop_cast(r.a, acc), 0x1p-32) : fraction(r.a, keep, acc);
+  UOp *v = keep == 32 ? t_mulc(uop_cast(r.b, acc), 0x1p-32) : fraction(r.b, keep, acc);
+  UOp *length = t_sqrt(t_mulc(t_log(t_addc(u, ldexp(1, -keep))), -2));
+  return uop_cast(t_mul(length, uop_unary(OP_COS, t_mulc(v, 6.28318530717958647692))), dtype);
+}
+
+/* Small ranges: the high word of word * range. Larger ones: 64 bits modulo the range. Either way no value is more
+ * likely than another by more than one part in 2^16. */
+static UOp *flat_int(PolyContext *ctx, PolyDType dtype, UOp *n, int64_t low, int64_t high) {
+  uint64_t range = (uint64_t)high - (uint64_t)low;
+  Bits r = draw(ctx, n);
+  UOp *a = uop_cast(r.a, POLY_UINT64), *k;
+  if (range <= 1 << 16) {
+    k = uop_binary(OP_SHR, uop_binary(OP_MUL, a, t_int_like(a, (int64_t)range)), t_int_like(a, 32));
+  } else {
+    UOp *word = uop_binary(OP_OR, uop_binary(OP_SHL, a, t_int_like(a, 32)), uop_cast(r.b, POLY_UINT64));
+    k = uop_binary(OP_MOD, word, t_int_like(word, (int64_t)range));
+  }
+  return uop_cast(uop_binary(OP_ADD, k, t_int_like(k, low)), dtype);
+}
+
+UOp *t_rand(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape) {
+  return uop_reshape(flat_uniform(ctx, dtype, product(ctx, ndim, shape)), ndim, shape);
+}
+
+static UOp *t_randn(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape) {
+  return uop_reshape(flat_normal(ctx, dtype, product(ctx, ndim, shape)), ndim, shape);
+}
+
+/* low + (high - low) u, kept below high where rounding would reach it. Integers are rounded down. */
+static UOp *t_uniform(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape, double low, double high) {
+  bool whole = !dtype_is_float(dtype);
+  PolyDType acc = whole ? POLY_FLOAT64 : t_wide_dtype(dtype);
+  UOp *u = t_addc(t_mulc(t_rand(ctx, acc, ndim, shape), high - low), low);
+  double below = acc == POLY_FLOAT64 ? nextafter(high, low) : (double)nextafterf((float)high, (float)low);
+  u = t_binary_const(OP_MIN, u, below);
+  return t_cast(whole ? uop_unary(OP_FLOOR, u) : u, dtype);
+}
+
+/* Zeroes with probability p. The mask is stored, one byte an element, because the gradient reads it again. */
+UOp *t_dropout(UOp *x, double p) {
+  if (!x) return NULL;
+  PolyContext *ctx = x->ctx;
+  if (!(p >= 0 && p <= 1)) return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "dropout: %g is not a probability", p);
+  if (!ctx->training || p == 0) return x;
+  x = t_float(x);
+  if (!x || p == 1) return uop_zeros_like(x);
+  UOp *u = t_rand(ctx, POLY_FLOAT32, x->ndim, x->shape);
+  UOp *keep = uop_contiguous(t_less_equal(t_scalar_like(u, p), u), 0);
+  return t_where(keep, t_mulc(x, 1 / (1 - p)), t_scalar_like(x, 0));
+}
+
+/* ---- sampling ---- */
+
+/* With replacement: how many running sums lie at or below u * total. Without: the largest log(u)/weight (Efraimidis and
+ * Spirakis), which is O(classes log classes) a row. */
+static UOp *multinomial(UOp *w, int64_t n, bool replacement) {
+  PolyContext *ctx = w->ctx;
+  bool vector = w->ndim == 1;
+  if (vector) w = t_unsqueeze(w, 0);
+  w = t_cast(w, w && w->dtype == POLY_FLOAT64 ? POLY_FLOAT64 : POLY_FLOAT32);
+  if (!w) return NULL;
+  UOp *pick;
+  if (replacement) {
+    UOp *sums = t_unsqueeze(t_scan(OP_ADD, w, 1), 1);
+    UOp *total = t_unsqueeze(t_reduce(OP_MAX, t_scan(OP_ADD, w, 1), 2, true), 1);
+    UOp *shape[3] = {w->shape[0], uop_index(ctx, n), uop_index(ctx, 1)};
+    UOp *u = t_mul(t_rand(ctx, (PolyDType)w->dtype, 3, shape), total);
+    pick = t_reduce(OP_ADD, uop_cast(t_less_equal(sums, u), POLY_INT32), 4, false);
+    UOp *last = t_size_value(int_addc(w->shape[1], -1), POLY_INT32);
+    pick = t_minimum(pick, last);
+  } else {
+    UOp *key = t_div(t_log(t_rand(ctx, (PolyDType)w->dtype, 2, w->shape)), w);
+    UOp *order = t_argsort(key, 1, true), *zero = uop_index(ctx, 0);
+    pick = uop_shrink(order, (UOp *[2]){zero, zero}, (UOp *[2]){w->shape[0], uop_index(ctx, n)});
+  }
+  return vector ? t_drop_axes(pick, 1) : pick;
+}
+
+/* ---- public ---- */
+
+static bool is_shape(PolyContext *ctx, const char *what, PolyDType dtype, bool floats, int ndim, const int64_t *dims,
+                     UOp **shape) {
+  bool ok = (unsigned)dtype < POLY_DTYPE_COUNT && (floats ? dtype_is_float(dtype) : dtype_is_int(dtype));
+  if (!ok)
+    return base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "%s takes %s dtypes, not %s", what,
+                     floats ? "floating-point" : "integer", poly_dtype_name(dtype));
+  return t_shape_from_api(ctx, ndim, dims, shape);
+}
+
+/* What a public function draws: kind 'u' uniform in low..high, 'n' normal with mean low and deviation high, 'r' plain.
+ */
+typedef struct Draw {
+  const char *name;
+  char kind;
+  double low, high;
+} Draw;
+
+/* The result is stored: the bits cost a hundred operations an element, and each reader would pay them again. */
+static UOp *drawn(PolyContext *ctx, const Draw *d, PolyDType dtype, int ndim, UOp *const *shape) {
+  UOp *x;
+  if (d->kind == 'r') {
+    x = t_rand(ctx, dtype, ndim, shape);
+  } else if (d->kind == 'u') {
+    x = t_uniform(ctx, dtype, ndim, shape, d->low, d->high);
+  } else {
+    PolyDType acc = t_wide_dtype(dtype);
+    x = t_randn(ctx, acc, ndim, shape);
+    if (d->low != 0 || d->high != 1) x = t_addc(t_mulc(x, d->high), d->low);
+    x = uop_cast(x, dtype);
+  }
+  return uop_contiguous(x, 0);
+}
+
+static UOp *draw_api(PolyContext *ctx, Draw d, PolyDType dtype, int ndim, const int64_t *dims) {
+  UOp *shape[MAX_DIMS];
+  bool floats = d.kind != 'u' || !dtype_is_int(dtype);
+  return is_shape(ctx, d.name, dtype, floats, ndim, dims, shape) ? drawn(ctx, &d, dtype, ndim, shape) : NULL;
+}
+
+static PolyTensor *draw_public(PolyContext *ctx, Draw d, PolyDType dtype, int ndim, const int64_t *dims) {
+  if (!ctx) return NULL;
+  TENSOR_RETURN(ctx, draw_api(ctx, d, dtype, ndim, dims));
+}
+
+PolyTensor *poly_rand(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape) {
+  return draw_public(ctx, (Draw){"rand", 'r', 0, 1}, dtype, ndim, shape);
+}
+
+PolyTensor *poly_randn(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape) {
+  return draw_public(ctx, (Draw){"randn", 'n', 0, 1}, dtype, ndim, shape);
+}
+
+PolyTensor *poly_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double low, double high) {
+  if (ctx && !(low < high))
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "uniform: nothing lies between %g and %g", low, high);
+  return draw_public(ctx, (Draw){"uniform", 'u', low, high}, dtype, ndim, shape);
+}
+
+PolyTensor *poly_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double mean, double std) {
+  if (ctx && !(std >= 0))
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "normal: the deviation %g is negative", std);
+  return draw_public(ctx, (Draw){"normal", 'n', mean, std}, dtype, ndim, shape);
+}
+
+static UOp *randint(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *dims, int64_t low, int64_t high) {
+  UOp *shape[MAX_DIMS];
+  if (!is_shape(ctx, "randint", dtype, false, ndim, dims, shape)) return NULL;
+  if (low >= high)
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "randint: no integer lies between %lld and %lld", (long long)low,
+                     (long long)high);
+  UOp *x = flat_int(ctx, dtype, product(ctx, ndim, shape), low, high);
+  return uop_contiguous(uop_reshape(x, ndim, shape), 0);
+}
+
+PolyTensor *poly_randint(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, int64_t low, int64_t high) {
+  if (!ctx) return NULL;
+  TENSOR_RETURN(ctx, randint(ctx, dtype, ndim, shape, low, high));
+}
+
+static PolyTensor *draw_like(PolyTensor *t, Draw d) {
+  if (!t) return NULL;
+  int64_t shape[MAX_DIMS];
+  poly_shape(t, shape);
+  return draw_public(t->ctx, d, poly_dtype(t), poly_ndim(t), shape);
+}
+
+PolyTensor *poly_rand_like(PolyTensor *t) { return draw_like(t, (Draw){"rand_like", 'r', 0, 1}); }
+PolyTensor *poly_randn_like(PolyTensor *t) { return draw_like(t, (Draw){"randn_like", 'n', 0, 1}); }
+
+/* Sorts one random word an element; equal words (1 in 2^32 a pair) keep their order. */
+static UOp *randperm(PolyContext *ctx, int64_t n) {
+  UOp *size;
+  return t_shape_from_api(ctx, 1, &n, &size) ? t_argsort(draw(ctx, size).a, 0, false) : NULL;
+}
+
+PolyTensor *poly_randperm(PolyContext *ctx, int64_t n) {
+  if (!ctx) return NULL;
+  TENSOR_RETURN(ctx, randperm(ctx, n));
+}
+
+PolyTensor *poly_multinomial(PolyTensor *weights, int64_t n, bool replacement) {
+  if (!weights) return NULL;
+  UOp *w = weights->uop;
+  Base *b = ctx_base(w->ctx);
+  if (w->ndim < 1 || w->ndim > 2)
+    return fail_null(b, POLY_ERROR_VALUE, "multinomial takes 1 or 2 axes, not %d", w->ndim);
+  int64_t classes = w->shape[w->ndim - 1]->vmax;
+  if (n < 1 || classes < 1 || (!replacement && n > classes))
+    return fail_null(b, POLY_ERROR_VALUE, "multinomial: %lld draws out of %lld classes %s replacement", (long long)n,
+                     (long long)classes, replacement ? "with" : "without");
+  TENSOR_RETURN(w->ctx, multinomial(w, n, replacement));
+}
+
+/* ---- initialisers: today's sizes are the fans ---- */
+
+static double fan(PolyContext *ctx, int ndim, const int64_t *shape, int first) {
+  double n = 1;
+  for (int d = first; d < ndim; d++) n *= (double)poly_dim_value(ctx, shape[d]);
+  return n > 0 ? n : 1;
+}
+
+static double glorot(PolyContext *ctx, int ndim, const int64_t *shape) {
+  return fan(ctx, MIN(ndim, 1), shape, 0) + fan(ctx, ndim, shape, 1);
+}
+
+PolyTensor *poly_scaled_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape) {
+  if (!ctx) return NULL;
+  double bound = 1 / sqrt(fan(ctx, ndim, shape, 0));
+  return draw_public(ctx, (Draw){"scaled_uniform", 'u', -bound, bound}, dtype, ndim, shape);
+}
+
+PolyTensor *poly_glorot_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape) {
+  if (!ctx) return NULL;
+  double bound = sqrt(6 / glorot(ctx, ndim, shape));
+  return draw_public(ctx, (Draw){"glorot_uniform", 'u', -bound, bound}, dtype, ndim, shape);
+}
+
+PolyTensor *poly_glorot_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape) {
+  if (!ctx) return NULL;
+  double std = sqrt(2 / glorot(ctx, ndim, shape));
+  return draw_public(ctx, (Draw){"glorot_normal", 'n', 0, std}, dtype, ndim, shape);
+}
+
+PolyTensor *poly_kaiming_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a) {
+  if (!ctx) return NULL;
+  double bound = sqrt(6 / (1 + a * a) / fan(ctx, ndim, shape, 1));
+  return draw_public(ctx, (Draw){"kaiming_uniform", 'u', -bound, bound}, dtype, ndim, shape);
+}
+
+PolyTensor *poly_kaiming_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a) {
+  if (!ctx) return NULL;
+  double std = sqrt(2 / (1 + a * a) / fan(ctx, ndim, shape, 1));
+  return draw_public(ctx, (Draw){"kaiming_normal", 'n', 0, std}, dtype, ndim, shape);
+}

@@ -1,0 +1,273 @@
+/* reduce.c: reductions and running reductions. In: a tensor and the axes, as bits. Out: the reduced tensor, whose axes
+ * stay with size 1 (keepdim) or go.
+ *
+ * Accumulation: sums of small integers and bool in 32 bits, of the half types in float32 (rounded back at the end).
+ * What is composed of several steps (mean, variance, softmax ...) rounds once. */
+#include "tensor/tensor.h"
+
+#include <math.h>
+
+static PolyDType type_of(const UOp *x) { return (PolyDType)x->dtype; }
+static bool is_half(PolyDType d) { return d == POLY_FLOAT16 || d == POLY_BFLOAT16; }
+
+/* A float tensor wide enough to compute in. */
+static UOp *widen(UOp *x) { return t_cast(x, t_wide_dtype(t_float_dtype(type_of(x)))); }
+
+UOp *t_reduce(Op op, UOp *x, uint32_t mask, bool keepdim) {
+  UOp *y = uop_reduce(op, x, mask);
+  return keepdim ? y : t_drop_axes(y, mask);
+}
+
+UOp *t_sum_dtype(UOp *x, uint32_t mask, bool keepdim, PolyDType dtype) {
+  return t_reduce(dtype == POLY_BOOL ? OP_MAX : OP_ADD, t_cast(x, dtype), mask, keepdim);
+}
+
+UOp *t_sum(UOp *x, uint32_t mask, bool keepdim) {
+  if (!x) return NULL;
+  UOp *y = t_sum_dtype(x, mask, keepdim, dtype_sum(type_of(x)));
+  return is_half(type_of(x)) ? uop_cast(y, type_of(x)) : y;
+}
+
+UOp *t_prod(UOp *x, uint32_t mask, bool keepdim) {
+  if (!x) return NULL;
+  if (x->dtype == POLY_BOOL) return t_reduce(OP_MIN, x, mask, keepdim);
+  return uop_cast(t_reduce(OP_MUL, uop_cast(x, t_wide_dtype(type_of(x))), mask, keepdim), type_of(x));
+}
+
+/* There is no largest element of nothing; an empty result needs none. */
+static bool has_elements(const char *what, UOp *x, uint32_t mask) {
+  bool empty = false;
+  for (int d = 0; d < x->ndim; d++) {
+    if (x->shape[d]->vmax > 0) continue;
+    if (!(mask >> d & 1)) return true;
+    empty = true;
+  }
+  char text[256];
+  return !empty || base_fail(ctx_base(x->ctx), POLY_ERROR_VALUE, "%s over an empty axis of shape %s", what,
+                             shape_text(x, text, sizeof text));
+}
+
+UOp *t_max(UOp *x, uint32_t mask, bool keepdim) {
+  return x && has_elements("max", x, mask) ? t_reduce(OP_MAX, x, mask, keepdim) : NULL;
+}
+
+UOp *t_min(UOp *x, uint32_t mask, bool keepdim) {
+  return x && has_elements("min", x, mask) ? t_reduce(OP_MIN, x, mask, keepdim) : NULL;
+}
+
+UOp *t_any(UOp *x, uint32_t mask, bool keepdim) { return t_reduce(OP_MAX, t_bool(x), mask, keepdim); }
+
+UOp *t_all(UOp *x, uint32_t mask, bool keepdim) { return t_reduce(OP_MIN, t_bool(x), mask, keepdim); }
+
+/* ---- mean and variance ---- */
+
+/* Integers are summed exactly in 64 bits and divided in float64. */
+static UOp *wide_mean(UOp *x, uint32_t mask, bool keepdim) {
+  PolyDType d = type_of(x), acc = t_wide_dtype(d), out = acc;
+  if (!dtype_is_float(d)) {
+    acc = dtype_is_unsigned(d) ? POLY_UINT64 : POLY_INT64;
+    out = POLY_FLOAT64;
+  }
+  UOp *sum = uop_cast(t_sum_dtype(x, mask, keepdim, acc), out);
+  return t_div(sum, t_size_value(t_count(x, mask), out));
+}
+
+UOp *t_mean(UOp *x, uint32_t mask, bool keepdim) {
+  return x ? uop_cast(wide_mean(x, mask, keepdim), t_float_dtype(type_of(x))) : NULL;
+}
+
+UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction) {
+  if (!x) return NULL;
+  PolyDType d = type_of(x), acc = dtype_is_float(d) ? t_wide_dtype(d) : POLY_FLOAT64;
+  UOp *away = t_sub(t_cast(x, acc), wide_mean(x, mask, true));
+  UOp *sum = t_reduce(OP_ADD, t_mul(away, away), mask, keepdim);
+  UOp *n = t_size_value(t_count(x, mask), acc);
+  if (!n) return NULL;
+  if (n->op == OP_CONST) {
+    n = uop_const(x->ctx, acc, fmax(const_float(n) - correction, 0));
+  } else {
+    n = t_maximum(t_subc(n, correction), t_scalar_like(n, 0));
+  }
+  return uop_cast(t_div(sum, n), t_float_dtype(d));
+}
+
+static UOp *t_std(UOp *x, uint32_t mask, bool keepdim, double correction) {
+  return t_sqrt(t_var(x, mask, keepdim, correction));
+}
+
+/* ---- exponentials ---- */
+
+/* The largest value, without history: it only scales, and cancels in the result. */
+static UOp *peak(UOp *x, uint32_t mask) { return uop_detach(uop_reduce(OP_MAX, x, mask)); }
+
+/* An infinite peak would make inf - inf: then nothing is subtracted, and exp gives the right limit by itself. */
+UOp *t_logsumexp(UOp *x, uint32_t mask, bool keepdim) {
+  if (!x) return NULL;
+  PolyDType d = t_float_dtype(type_of(x));
+  x = widen(x);
+  UOp *m = peak(x, mask);
+  m = t_where(t_unary(POLY_ISFINITE, m), m, t_scalar_like(x, 0));
+  UOp *y = t_add(t_log(t_reduce(OP_ADD, t_exp(t_sub(x, m)), mask, true)), m);
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), d);
+}
+
+UOp *t_softmax(UOp *x, int axis) {
+  if (!x) return NULL;
+  PolyDType d = t_float_dtype(type_of(x));
+  uint32_t mask = t_axis_bit(x, axis);
+  x = widen(x);
+  UOp *e = t_exp(t_sub(x, peak(x, mask)));
+  return uop_cast(t_mul(e, t_recip(uop_reduce(OP_ADD, e, mask))), d);
+}
+
+UOp *t_log_softmax(UOp *x, int axis) {
+  if (!x) return NULL;
+  PolyDType d = t_float_dtype(type_of(x));
+  uint32_t mask = t_axis_bit(x, axis);
+  x = widen(x);
+  UOp *away = t_sub(x, peak(x, mask));
+  return uop_cast(t_sub(away, t_log(uop_reduce(OP_ADD, t_exp(away), mask))), d);
+}
+
+/* ---- place of the extreme ---- */
+
+/* The smallest place where x equals its extreme; a NaN is the extreme wherever there is one. */
+static UOp *arg_extreme(Op op, UOp *x, int axis, bool keepdim) {
+  if (!x) return NULL;
+  if (x->ndim == 0) return uop_const(x->ctx, POLY_INT32, 0);
+  uint32_t mask = 1u << axis;
+  if (!has_elements(op == OP_MAX ? "argmax" : "argmin", x, mask)) return NULL;
+  UOp *hit = t_equal(x, uop_reduce(op, x, mask));
+  if (dtype_is_float(type_of(x))) hit = t_or(hit, t_isnan(x));
+  UOp *place = t_iota_axis(x->ctx, POLY_INT32, x->shape[axis], x->ndim, axis);
+  UOp *none = uop_const(x->ctx, POLY_INT32, INT32_MAX);
+  return t_reduce(OP_MIN, t_where(hit, place, none), mask, keepdim);
+}
+
+UOp *t_argmax(UOp *x, int axis, bool keepdim) { return arg_extreme(OP_MAX, x, axis, keepdim); }
+
+UOp *t_argmin(UOp *x, int axis, bool keepdim) { return arg_extreme(OP_MIN, x, axis, keepdim); }
+
+static UOp *arg_public(Op op, UOp *x, int axis, bool keepdim) {
+  if (axis != POLY_ALL_AXES) return t_axis(x->ctx, axis, x->ndim, &axis) ? arg_extreme(op, x, axis, keepdim) : NULL;
+  UOp *y = arg_extreme(op, t_flatten(x), 0, false);
+  UOp *ones[MAX_DIMS];
+  for (int d = 0; d < x->ndim; d++) ones[d] = uop_index(x->ctx, 1);
+  return keepdim ? uop_reshape(y, x->ndim, ones) : y;
+}
+
+/* ---- running reductions ----
+ *
+ * LIBRARY "scan": n is the op (OP_ADD, OP_MUL, OP_MAX, OP_MIN), one value source, the same shape and dtype, along the
+ * last axis: y[i] = x[0] op ... op x[i]; MAX and MIN keep a NaN from where it appears.
+ *
+ * Gradient, with g = dL/dy and rev(v) = flip(scan_add(flip(v))) along the last axis:
+ *
+ * - ADD: rev(g).
+ * - MUL: rev(g * y) / x where x != 0. Let z be the place of the first 0 of a row (where x == 0 and scan_add(x == 0) ==
+ *   1) and y1 = scan_mul(x with that 0 replaced by 1): at z the gradient is rev(g * y1); at every other 0 it is 0.
+ * - MAX, MIN: y[i] = x[p[i]] with p = scan_max(i where x[i] > y[i-1] or i == 0, else 0), < for MIN. The gradient is g
+ *   added up at p, a segment sum of the flattened rows.
+ */
+
+UOp *t_scan(Op op, UOp *x, int axis) {
+  if (!x || x->ndim == 0 || uop_is_int(x->shape[axis], 1)) return x;
+  int last = x->ndim - 1;
+  PolyDType d = type_of(x), acc = d == POLY_BOOL ? POLY_UINT8 : t_wide_dtype(d);
+  UOp *v = t_move_axis(uop_cast(x, acc), axis, last);
+  UOp *y = v ? uop_library(v->ctx, "scan", op, acc, 1, &v, v->ndim, v->shape) : NULL;
+  return t_cast(t_move_axis(y, last, axis), d);
+}
+
+static UOp *cumsum(UOp *x, int axis) {
+  PolyDType d = type_of(x);
+  UOp *y = t_scan(OP_ADD, uop_cast(x, dtype_sum(d)), axis);
+  return is_half(d) ? uop_cast(y, d) : y;
+}
+
+static UOp *cumprod(UOp *x, int axis) { return t_scan(x->dtype == POLY_BOOL ? OP_MIN : OP_MUL, x, axis); }
+static UOp *cummax(UOp *x, int axis) { return t_scan(OP_MAX, x, axis); }
+static UOp *cummin(UOp *x, int axis) { return t_scan(OP_MIN, x, axis); }
+
+/* log(exp(a) + exp(b)): the larger one plus log1p(exp(smaller - larger)). An infinite one is not subtracted. */
+static UOp *log_add_exp(UOp *a, UOp *b) {
+  UOp *less = t_less(a, b);
+  UOp *high = t_where(less, b, a), *low = t_where(less, a, b);
+  UOp *base = t_where(t_unary(POLY_ISFINITE, high), high, t_scalar_like(a, 0));
+  return t_add(high, t_unary(POLY_LOG1P, t_exp(t_sub(low, base))));
+}
+
+/* x moved `by` places to the right along the last axis, -inf coming in. */
+static UOp *shifted(UOp *x, int64_t by) {
+  UOp *zero = uop_index(x->ctx, 0), *begin[MAX_DIMS], *end[MAX_DIMS], *pad[MAX_DIMS];
+  for (int d = 0; d < x->ndim; d++) {
+    begin[d] = pad[d] = zero;
+    end[d] = x->shape[d];
+  }
+  int last = x->ndim - 1;
+  UOp *step = int_min(uop_index(x->ctx, by), x->shape[last]);
+  end[last] = int_sub(x->shape[last], step);
+  UOp *cut = uop_shrink(x, begin, end);
+  pad[last] = step;
+  UOp *place = t_iota_axis(x->ctx, POLY_INT64, x->shape[last], x->ndim, last);
+  UOp *before = t_less(place, t_size_value(step, POLY_INT64));
+  return t_where(before, t_scalar_like(x, -INFINITY), uop_pad(cut, pad, begin));
+}
+
+/* Doubling: after step k each place holds the sum of the 2^k places up to it. O(n log n), exact at any range of values,
+ * and every step is differentiable. Each step is stored, or the work would double with it as well. */
+static UOp *logcumsumexp(UOp *x, int axis) {
+  PolyDType d = t_float_dtype(type_of(x));
+  x = widen(x);
+  if (!x || x->ndim == 0) return uop_cast(x, d);
+  int last = x->ndim - 1;
+  UOp *y = t_move_axis(x, axis, last);
+  for (int64_t by = 1; y && by < y->shape[last]->vmax; by *= 2) y = uop_contiguous(log_add_exp(y, shifted(y, by)), 0);
+  return uop_cast(t_move_axis(y, last, axis), d);
+}
+
+/* ---- public ---- */
+
+/* The axes as bits, then f(u, mask, keepdim, more). */
+#define REDUCTION(name, params, call)                                                                                  \
+  PolyTensor *name params {                                                                                            \
+    uint32_t mask;                                                                                                     \
+    if (!x || !t_axes_mask(x->ctx, naxis, axes, x->uop->ndim, &mask)) return NULL;                                     \
+    TENSOR_RETURN(x->ctx, call);                                                                                       \
+  }
+#define AXES PolyTensor *x, int naxis, const int *axes, bool keepdim
+REDUCTION(poly_sum, (AXES), t_sum(x->uop, mask, keepdim))
+REDUCTION(poly_sum_dtype, (AXES, PolyDType dtype), t_sum_dtype(x->uop, mask, keepdim, dtype))
+REDUCTION(poly_prod, (AXES), t_prod(x->uop, mask, keepdim))
+REDUCTION(poly_max, (AXES), t_max(x->uop, mask, keepdim))
+REDUCTION(poly_min, (AXES), t_min(x->uop, mask, keepdim))
+REDUCTION(poly_mean, (AXES), t_mean(x->uop, mask, keepdim))
+REDUCTION(poly_var, (AXES, double correction), t_var(x->uop, mask, keepdim, correction))
+REDUCTION(poly_std, (AXES, double correction), t_std(x->uop, mask, keepdim, correction))
+REDUCTION(poly_any, (AXES), t_any(x->uop, mask, keepdim))
+REDUCTION(poly_all, (AXES), t_all(x->uop, mask, keepdim))
+REDUCTION(poly_logsumexp, (AXES), t_logsumexp(x->uop, mask, keepdim))
+
+/* One axis, normalised, then f(u, axis). */
+#define ALONG(name, f)                                                                                                 \
+  PolyTensor *name(PolyTensor *x, int axis) {                                                                          \
+    if (!x || !t_axis(x->ctx, axis, x->uop->ndim, &axis)) return NULL;                                                 \
+    TENSOR_RETURN(x->ctx, f(x->uop, axis));                                                                            \
+  }
+ALONG(poly_softmax, t_softmax)
+ALONG(poly_log_softmax, t_log_softmax)
+ALONG(poly_cumsum, cumsum)
+ALONG(poly_cumprod, cumprod)
+ALONG(poly_cummax, cummax)
+ALONG(poly_cummin, cummin)
+ALONG(poly_logcumsumexp, logcumsumexp)
+
+PolyTensor *poly_argmax(PolyTensor *x, int axis, bool keepdim) {
+  if (!x) return NULL;
+  TENSOR_RETURN(x->ctx, arg_public(OP_MAX, x->uop, axis, keepdim));
+}
+
+PolyTensor *poly_argmin(PolyTensor *x, int axis, bool keepdim) {
+  if (!x) return NULL;
+  TENSOR_RETURN(x->ctx, arg_public(OP_MIN, x->uop, axis, keepdim));
+}

@@ -1,0 +1,143 @@
+/* linear_build.h: kernels by hand, for tests of renderers, and a way to compile and load what was rendered. */
+#ifndef TEST_LINEAR_BUILD_H
+#define TEST_LINEAR_BUILD_H
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ir/context.h"
+#include "render/render.h"
+
+typedef struct Kern {
+  Linear lin;
+  Inst inst[256];
+  LinearParam param[8];
+  char name[32];
+} Kern;
+
+static Kern *kern_new(const char *name) {
+  Kern *k = calloc(1, sizeof *k);
+  snprintf(k->name, sizeof k->name, "%s", name);
+  k->lin.name = k->name;
+  k->lin.inst = k->inst;
+  k->lin.param = k->param;
+  return k;
+}
+static int kern_param(Kern *k, PolyDType d, bool written) {
+  k->param[k->lin.nparam] = (LinearParam){.dtype = d, .written = written, .read = !written};
+  return k->lin.nparam++;
+}
+static int kern_put(Kern *k, InstKind kind, PolyDType d, Op op, int a, int b, int c) {
+  k->inst[k->lin.ninst] =
+      (Inst){.kind = (uint8_t)kind, .dtype = (uint8_t)d, .op = (uint16_t)op, .src = {a, b, c}, .param = -1};
+  return k->lin.ninst++;
+}
+static int kern_int(Kern *k, PolyDType d, int64_t v) {
+  int i = kern_put(k, INST_CONST, d, OP_CONST, -1, -1, -1);
+  k->inst[i].arg.i = v;
+  return i;
+}
+static int kern_float(Kern *k, PolyDType d, double v) {
+  int i = kern_put(k, INST_CONST, d, OP_CONST, -1, -1, -1);
+  memcpy(&k->inst[i].arg.i, &v, 8);
+  return i;
+}
+static int kern_var(Kern *k) {
+  int i = kern_put(k, INST_VAR, POLY_INT64, OP_CONST, -1, -1, -1);
+  k->inst[i].arg.i = k->lin.nvar++;
+  return i;
+}
+static int kern_loop(Kern *k, int begin, int end, uint32_t flags) {
+  int i = kern_put(k, INST_LOOP, POLY_INT64, OP_RANGE, begin, end, -1);
+  k->inst[i].flags = flags;
+  k->inst[i].cost = 10;
+  return i;
+}
+static void kern_end(Kern *k, int loop) { kern_put(k, INST_END, POLY_INT64, OP_RANGE, loop, -1, -1); }
+static int kern_alu(Kern *k, Op op, PolyDType d, int a, int b, int c) { return kern_put(k, INST_ALU, d, op, a, b, c); }
+static int kern_load(Kern *k, int param, int index, int64_t stride, int gate) {
+  int i = kern_put(k, INST_LOAD, k->param[param].dtype, OP_LOAD, index, gate, -1);
+  k->inst[i].param = param;
+  k->inst[i].stride = stride;
+  return i;
+}
+static void kern_store(Kern *k, int param, int index, int value, int64_t stride, int gate) {
+  int i = kern_put(k, INST_STORE, k->param[param].dtype, OP_STORE, index, value, gate);
+  k->inst[i].param = param;
+  k->inst[i].stride = stride;
+}
+static int kern_acc(Kern *k, Op op, PolyDType d) { return kern_put(k, INST_ACC, d, op, -1, -1, -1); }
+static void kern_update(Kern *k, int acc, int value) {
+  kern_put(k, INST_UPDATE, (PolyDType)k->inst[acc].dtype, (Op)k->inst[acc].op, acc, value, -1);
+}
+static inline int kern_idx(Kern *k, Op op, int a, int b) { return kern_alu(k, op, POLY_INT64, a, b, -1); }
+
+typedef void (*KernFn)(void *const *arg, const int64_t *var, int threads, int64_t *err);
+typedef struct Built {
+  void *dl;
+  const KernFn *fn;
+  char *text;
+} Built;
+
+/* Renders, compiles with the given compiler and loads. fn is NULL when any of it failed. */
+static Built kern_build(int n, Kern *const *k, int vector_bytes, const char *cc, const char *level) {
+  extern char **environ;
+  Built out = {0};
+  PolyContext ctx = {0};
+  Str s = {.b = &ctx.base};
+  const Linear **lin = calloc((size_t)n, sizeof *lin);
+  for (int i = 0; i < n; i++) lin[i] = &k[i]->lin;
+  bool ok = render_program(&ctx, DIALECT_C, vector_bytes, n, lin, &s);
+  free(lin);
+  if (!ok) {
+    fprintf(stderr, "render: %s\n", ctx.base.text);
+    return out;
+  }
+  char src[64], lib[64];
+  static int serial;
+  snprintf(src, sizeof src, "/tmp/poly_render_%d_%d.c", (int)getpid(), serial);
+  snprintf(lib, sizeof lib, "/tmp/poly_render_%d_%d.so", (int)getpid(), serial++);
+  FILE *f = fopen(src, "w");
+  if (!f) return out;
+  fwrite(s.at, 1, s.n, f);
+  fclose(f);
+  char *argv[] = {(char *)cc,
+                  (char *)level,
+                  "-march=native",
+                  "-std=gnu11",
+                  "-ffp-contract=fast",
+                  "-fno-math-errno",
+                  "-fno-trapping-math",
+                  "-fwrapv",
+                  "-fopenmp",
+                  "-fPIC",
+                  "-shared",
+                  "-w",
+                  "-o",
+                  lib,
+                  src,
+                  "-lm",
+                  NULL};
+  if (!strcmp(cc, "clang")) argv[8] = "-Wall"; /* its OpenMP library may be absent */
+  pid_t pid;
+  int status = 1;
+  if (!posix_spawnp(&pid, cc, NULL, NULL, argv, environ)) waitpid(pid, &status, 0);
+  if (status == 0) out.dl = dlopen(lib, RTLD_NOW | RTLD_LOCAL);
+  if (out.dl) out.fn = (const KernFn *)dlsym(out.dl, "poly_kernels");
+  if (!getenv("KEEP")) unlink(src), unlink(lib);
+  out.text = strdup(s.at);
+  str_free(&s);
+  return out;
+}
+
+static void built_free(Built *b) {
+  if (b->dl) dlclose(b->dl);
+  free(b->text);
+}
+
+#endif

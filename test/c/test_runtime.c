@@ -1,0 +1,797 @@
+/* test_runtime.c: buffers, the two host devices, the kernel cache and the library routines, each against something
+ * plainer. */
+#include "ir_fixture.h"
+#include "linear_build.h"
+#include "ir/eval.h"
+#include "runtime/device.h"
+#include "runtime/host.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <dirent.h>
+#include <time.h>
+
+typedef struct World {
+  PolyContext ctx;
+  Runtime *runtime;
+  char dir[64]; /* of the cache */
+  uint64_t random;
+} World;
+
+static uint32_t roll(World *w) {
+  w->random = w->random * 6364136223846793005ULL + 1442695040888963407ULL;
+  return (uint32_t)(w->random >> 33);
+}
+static float roll_float(World *w) { return (float)(int32_t)(roll(w) % 2001) / 1000.0f - 1.0f; }
+
+static int world_open(void **state) {
+  World *w = calloc(1, sizeof *w);
+  w->random = 7;
+  snprintf(w->dir, sizeof w->dir, "/tmp/poly_test_XXXXXX");
+  assert_non_null(mkdtemp(w->dir));
+  setenv("POLY_CACHE_DIR", w->dir, 1);
+  unsetenv("POLY_DEVICE");
+  unsetenv("CC");
+  assert_true(ctx_init(&w->ctx));
+  w->runtime = runtime_new(&w->ctx);
+  assert_non_null(w->runtime);
+  *state = w;
+  return 0;
+}
+
+static int count_files(const char *dir, const char *suffix, char *last) {
+  int n = 0;
+  DIR *d = opendir(dir);
+  for (struct dirent *e; d && (e = readdir(d));) {
+    size_t len = strlen(e->d_name), s = strlen(suffix);
+    if (e->d_name[0] == '.' || len < s || strcmp(e->d_name + len - s, suffix)) continue;
+    if (last) sprintf(last, "%s/%s", dir, e->d_name);
+    n++;
+  }
+  if (d) closedir(d);
+  return n;
+}
+
+/* Nothing may be left: no byte of the allocator, no file besides entries. */
+static int world_close(void **state) {
+  World *w = *state;
+  char path[512];
+  assert_int_equal(w->runtime->live_bytes, 0);
+  runtime_free(w->runtime);
+  ctx_drop(&w->ctx);
+  assert_int_equal(w->ctx.base.bytes, 0);
+  chmod(w->dir, 0700);
+  while (count_files(w->dir, ".so", path)) unlink(path);
+  assert_int_equal(rmdir(w->dir), 0);
+  free(w);
+  return 0;
+}
+
+static Device *device(World *w, const char *name) {
+  Device *d = runtime_open(w->runtime, name);
+  assert_non_null(d);
+  return d;
+}
+
+/* ---- buffers ---- */
+
+static int released;
+static void note_release(void *user) { released += *(int *)user; }
+
+static void test_buffers_are_counted(void **state) {
+  World *w = *state;
+  Device *d = device(w, "INTERP");
+  PolyBuffer *b = buffer_new(d, 1000);
+  assert_int_equal((uintptr_t)b->data % 64, 0);
+  assert_int_equal(w->runtime->live_bytes, 1000);
+  assert_ptr_equal(buffer_retain(b), b);
+  buffer_release(b);
+  assert_int_equal(w->runtime->live_bytes, 1000);
+  PolyBuffer *big = buffer_new(d, 5 << 20);
+  memset(big->data, 1, 5 << 20);
+  buffer_release(big);
+  buffer_release(b);
+  assert_int_equal(w->runtime->live_bytes, 0);
+  assert_int_equal(w->runtime->peak_bytes, 1000 + (5 << 20));
+  int seven = 7;
+  released = 0;
+  PolyBuffer *borrowed = buffer_borrow(d, &seven, sizeof seven, note_release, &seven);
+  assert_int_equal(w->runtime->live_bytes, 0);
+  buffer_release(borrowed);
+  assert_int_equal(released, 7);
+  PolyBuffer *empty = buffer_new(d, 0);
+  assert_non_null(empty->data);
+  buffer_release(empty);
+}
+
+static void test_blocks_do_not_overlap_and_are_reused(void **state) {
+  World *w = *state;
+  Device *d = device(w, "INTERP");
+  enum { N = 300 };
+  void *p[N];
+  size_t n[N];
+  for (int round = 0; round < 4; round++) {
+    for (int i = 0; i < N; i++) {
+      n[i] = i % 50 == 49 ? 3000000 + roll(w) % 100000 : roll(w) % 9000;
+      p[i] = d->alloc(d, n[i]);
+      assert_int_equal((uintptr_t)p[i] % 64, 0);
+      memset(p[i], i & 255, n[i]);
+    }
+    for (int i = 0; i < N; i++) {
+      for (size_t k = 0; k < n[i]; k += 97) assert_int_equal(((uint8_t *)p[i])[k], i & 255);
+      d->free(d, p[i], n[i]);
+    }
+  }
+  assert_int_equal(w->runtime->live_bytes, 0);
+}
+
+static void *refuse(void *user, void *p, size_t old_size, size_t new_size) {
+  size_t limit = *(size_t *)user;
+  (void)old_size;
+  if (new_size == 0) return free(p), NULL;
+  return new_size > limit ? NULL : realloc(p, new_size);
+}
+
+static void test_out_of_memory_names_the_bytes(void **state) {
+  World *w = *state;
+  Device *d = device(w, "INTERP");
+  size_t limit = 1 << 20;
+  w->ctx.base.alloc = (PolyAllocator){refuse, &limit};
+  assert_null(d->alloc(d, 123456789));
+  assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
+  assert_non_null(strstr(w->ctx.base.text, "123456789"));
+  base_clear(&w->ctx.base);
+  assert_null(buffer_new(d, SIZE_MAX / 2));
+  assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
+  base_clear(&w->ctx.base);
+  w->ctx.base.alloc = (PolyAllocator){0};
+}
+
+/* ---- the interpreter ---- */
+
+static bool run_interp(World *w, Kern *k, void *const *args, const int64_t *vars) {
+  Device *d = device(w, "INTERP");
+  assert_true(linear_verify(&w->ctx, &k->lin) || (print_message("%s\n", w->ctx.base.text), false));
+  const Linear *lin = &k->lin;
+  Program *p = d->compile(d, NULL, 1, &lin);
+  assert_non_null(p);
+  bool ok = d->launch(p, 0, args, vars, 1);
+  d->program_free(p);
+  free(k);
+  return ok;
+}
+
+static void test_elementwise(void **state) {
+  World *w = *state;
+  Kern *k = kern_new("ew");
+  UOp *var[1] = {NULL};
+  k->lin.var = var;
+  int out = kern_param(k, POLY_FLOAT32, true), in = kern_param(k, POLY_FLOAT32, false);
+  int zero = kern_int(k, POLY_INT64, 0), n = kern_var(k), two = kern_float(k, POLY_FLOAT32, 2);
+  int i = kern_loop(k, zero, n, LOOP_VECTOR | LOOP_PARALLEL);
+  int x = kern_load(k, in, i, 1, -1), y = kern_alu(k, OP_MUL, POLY_FLOAT32, x, two, -1);
+  kern_store(k, out, i, kern_alu(k, OP_EXP, POLY_FLOAT32, y, -1, -1), 1, -1);
+  kern_end(k, i);
+  float x_[5] = {0, 1, -1, INFINITY, 0.5f}, y_[5] = {9, 9, 9, 9, 9};
+  int64_t n_ = 4;
+  assert_true(run_interp(w, k, (void *[]){y_, x_}, &n_));
+  for (int j = 0; j < 4; j++) assert_true(y_[j] == (float)exp(2.0 * x_[j]));
+  assert_true(y_[4] == 9); /* the fifth is not the kernel's */
+}
+
+/* Row sums of squares with an accumulator that starts again for each row; the second row's loop is entered, an empty
+ * loop leaves the identity. */
+static void test_reduction(void **state) {
+  World *w = *state;
+  for (int cols = 0; cols <= 3; cols += 3) {
+    Kern *k = kern_new("rowsum");
+    int out = kern_param(k, POLY_INT16, true), in = kern_param(k, POLY_INT16, false);
+    int zero = kern_int(k, POLY_INT64, 0), rows = kern_int(k, POLY_INT64, 2), c = kern_int(k, POLY_INT64, cols);
+    int i = kern_loop(k, zero, rows, LOOP_PARALLEL), acc = kern_acc(k, OP_ADD, POLY_INT16);
+    int j = kern_loop(k, zero, c, LOOP_REDUCE | LOOP_VECTOR);
+    int x = kern_load(k, in, kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, i, c), j), 1, -1);
+    kern_update(k, acc, kern_alu(k, OP_MUL, POLY_INT16, x, x, -1));
+    kern_end(k, j);
+    kern_store(k, out, i, acc, 0, -1);
+    kern_end(k, i);
+    int16_t x_[6] = {1, 2, 3, 200, 200, -1}, y_[2] = {77, 77};
+    assert_true(run_interp(w, k, (void *[]){y_, x_}, NULL));
+    assert_int_equal(y_[0], cols ? 14 : 0);
+    assert_int_equal(y_[1], cols ? (int16_t)(80001) : 0);
+  }
+}
+
+/* A gate that is false: the value is 0 and the (wild) index is not read; a gated store leaves memory alone. */
+static void test_gates(void **state) {
+  World *w = *state;
+  Kern *k = kern_new("gates");
+  int out = kern_param(k, POLY_FLOAT64, true), in = kern_param(k, POLY_FLOAT64, false);
+  int zero = kern_int(k, POLY_INT64, 0), n = kern_int(k, POLY_INT64, 4), two = kern_int(k, POLY_INT64, 2);
+  int far = kern_int(k, POLY_INT64, 1LL << 40), three = kern_int(k, POLY_INT64, 3);
+  int i = kern_loop(k, zero, n, 0), low = kern_alu(k, OP_CMPLT, POLY_BOOL, i, two, -1);
+  int at = kern_alu(k, OP_WHERE, POLY_INT64, low, i, far), ok = kern_alu(k, OP_CMPLT, POLY_BOOL, i, three, -1);
+  kern_store(k, out, i, kern_load(k, in, at, 0, low), 0, ok);
+  kern_end(k, i);
+  double x_[2] = {5, 6}, y_[4] = {1, 1, 1, 1};
+  assert_true(run_interp(w, k, (void *[]){y_, x_}, NULL));
+  assert_true(y_[0] == 5 && y_[1] == 6 && y_[2] == 0 && y_[3] == 1);
+}
+
+static void test_check_raises(void **state) {
+  World *w = *state;
+  for (int gated = 0; gated < 2; gated++) {
+    Kern *k = kern_new("check");
+    int out = kern_param(k, POLY_INT32, true), in = kern_param(k, POLY_INT64, false);
+    int zero = kern_int(k, POLY_INT64, 0), n = kern_int(k, POLY_INT64, 3), size = kern_int(k, POLY_INT64, 10);
+    int no = kern_int(k, POLY_BOOL, 0), i = kern_loop(k, zero, n, 0), at = kern_load(k, in, i, 0, -1);
+    int c = kern_put(k, INST_CHECK, POLY_INT64, OP_CHECK, at, size, gated ? no : -1);
+    kern_store(k, out, i, kern_alu(k, OP_CAST, POLY_INT32, c, -1, -1), 0, -1);
+    kern_end(k, i);
+    int64_t x_[3] = {3, 12, 4};
+    int32_t y_[3] = {-1, -1, -1};
+    assert_true(run_interp(w, k, (void *[]){y_, x_}, NULL) == gated);
+    if (gated) {
+      assert_int_equal(y_[0] | y_[1] | y_[2], 0);
+    } else {
+      assert_int_equal(w->ctx.base.code, POLY_ERROR_INDEX);
+      assert_string_equal(w->ctx.base.text, "index 12 is out of range for an axis of size 10");
+      base_clear(&w->ctx.base);
+    }
+  }
+}
+
+/* Every op on every dtype that it takes, against the scalar evaluator that constant folding uses. */
+static bool legal(Op op, PolyDType d) {
+  Value v[3] = {{0}}, out;
+  bool math = op_info[op].cls == CLASS_UNARY && op != OP_NEG && op != OP_NOT;
+  if (op == OP_CAST || op == OP_BITCAST || op == OP_WHERE) return false;
+  if (math && !dtype_is_float(d)) return false;
+  if (d == POLY_BOOL && (op == OP_NEG || op == OP_SUB)) return false;
+  return eval_scalar(op, d, d, v, &out);
+}
+
+static void fill(World *w, PolyDType d, void *p, int n) {
+  static const double special[] = {0, -0.0, 1, -1, 0.5, INFINITY, -INFINITY, NAN, 3.7, -2.5, 300, 65504};
+  for (int i = 0; i < n; i++) {
+    Value v = {.i = (int64_t)((uint64_t)roll(w) << 40 ^ (uint64_t)roll(w) << 20 ^ roll(w))};
+    if (roll(w) % 3 == 0) v.i = (int64_t)(roll(w) % 9) - 4;
+    if (dtype_is_float(d)) v.f = roll(w) % 2 ? special[roll(w) % 12] : (double)roll_float(w) * 5;
+    v = value_cast(v, dtype_is_float(d) ? POLY_FLOAT64 : POLY_INT64, d);
+    value_store((char *)p + i * dtype_size(d), d, v);
+  }
+}
+
+static void check_op(World *w, Op op, PolyDType from, PolyDType to) {
+  enum { N = 200 };
+  static uint64_t x[N], y[N], z[N];
+  int size = dtype_size(from), osize = dtype_size(to), nsrc = op_info[op].nsrc;
+  Kern *k = kern_new("op");
+  int out = kern_param(k, to, true), a = kern_param(k, from, false), b = kern_param(k, from, false);
+  int zero = kern_int(k, POLY_INT64, 0), n = kern_int(k, POLY_INT64, N), i = kern_loop(k, zero, n, 0);
+  int va = kern_load(k, a, i, 0, -1), vb = kern_load(k, b, i, 0, -1);
+  kern_store(k, out, i, kern_alu(k, op, to, va, nsrc > 1 ? vb : -1, -1), 0, -1);
+  kern_end(k, i);
+  fill(w, from, x, N);
+  fill(w, from, y, N);
+  assert_true(run_interp(w, k, (void *[]){z, x, y}, NULL));
+  for (int j = 0; j < N; j++) {
+    Value src[2] = {value_load((char *)x + j * size, from), value_load((char *)y + j * size, from)}, want;
+    assert_true(eval_scalar(op, from, to, src, &want));
+    Value have = value_load((char *)z + j * osize, to);
+    if (!value_same(want, have, to))
+      fail_msg("%s %s -> %s: %g %g (%lld %lld): want %g (%lld), have %g (%lld)", op_info[op].name, dtype_name(from),
+               dtype_name(to), src[0].f, src[1].f, (long long)src[0].i, (long long)src[1].i, want.f, (long long)want.i,
+               have.f, (long long)have.i);
+  }
+}
+
+static void test_every_op_as_folded(void **state) {
+  World *w = *state;
+  for (int op = 0; op < OP_COUNT; op++)
+    for (int d = 0; d < POLY_DTYPE_COUNT; d++)
+      if (op_elementwise((Op)op) && legal((Op)op, (PolyDType)d))
+        check_op(w, (Op)op, (PolyDType)d, op_info[op].cls == CLASS_COMPARE ? POLY_BOOL : (PolyDType)d);
+  for (int d = 0; d < POLY_DTYPE_COUNT; d++)
+    for (int e = 0; e < POLY_DTYPE_COUNT; e++) {
+      check_op(w, OP_CAST, (PolyDType)d, (PolyDType)e);
+      if (dtype_size((PolyDType)d) == dtype_size((PolyDType)e) && d != POLY_BOOL && e != POLY_BOOL)
+        check_op(w, OP_BITCAST, (PolyDType)d, (PolyDType)e);
+    }
+}
+
+static void test_float_to_int_is_x86(void **state) {
+  (void)state;
+  static const struct {
+    double x;
+    PolyDType to;
+    int64_t want;
+  } row[] = {{NAN, POLY_INT32, INT32_MIN},  {1e20, POLY_INT32, INT32_MIN}, {-1e20, POLY_INT64, INT64_MIN},
+             {1e20, POLY_INT64, INT64_MIN}, {-1.5, POLY_INT8, -1},         {300.7, POLY_UINT8, 44},
+             {-1, POLY_UINT8, 255},         {-1, POLY_UINT32, UINT32_MAX}, {3e9, POLY_UINT32, 3000000000},
+             {3e9, POLY_INT32, INT32_MIN},  {NAN, POLY_BOOL, 1},           {-0.0, POLY_BOOL, 0},
+             {0.25, POLY_BOOL, 1},          {-1, POLY_UINT64, -1},         {0x1p63, POLY_UINT64, INT64_MIN}};
+  for (int i = 0; i < LEN(row); i++)
+    assert_int_equal(value_cast((Value){.f = row[i].x}, POLY_FLOAT64, row[i].to).i, row[i].want);
+}
+
+/* ---- the verifier and the printer ---- */
+
+static void test_verifier_refuses(void **state) {
+  World *w = *state;
+  for (int fault = 0; fault < 7; fault++) {
+    Kern *k = kern_new("faulty");
+    int out = kern_param(k, POLY_FLOAT32, true), in = kern_param(k, POLY_FLOAT32, false);
+    int zero = kern_int(k, POLY_INT64, 0), n = kern_int(k, POLY_INT64, 4);
+    int acc = kern_acc(k, OP_ADD, POLY_FLOAT32);
+    int i = kern_loop(k, zero, n, LOOP_VECTOR);
+    int x = kern_load(k, fault == 1 ? out : in, i, fault == 2 ? 2 : 1, -1);
+    if (fault == 3) kern_alu(k, OP_ADD, POLY_FLOAT32, x, i, -1);
+    kern_update(k, acc, fault == 4 ? kern_alu(k, OP_MUL, POLY_FLOAT32, x, acc, -1) : x);
+    if (fault == 5) kern_end(k, kern_loop(k, zero, i, 0));
+    if (fault != 6) kern_end(k, i);
+    kern_store(k, out, zero, acc, 0, -1);
+    bool ok = linear_verify(&w->ctx, &k->lin);
+    assert_int_equal(ok, fault == 0);
+    base_clear(&w->ctx.base);
+    if (fault == 0) {
+      kern_store(k, out, zero, x, 0, -1); /* x is of a loop that is over */
+      assert_false(linear_verify(&w->ctx, &k->lin));
+      assert_non_null(strstr(w->ctx.base.text, "ended"));
+      base_clear(&w->ctx.base);
+      Str s = {.b = &w->ctx.base};
+      linear_print(&s, &k->lin);
+      assert_non_null(strstr(s.at, "kernel faulty(arg0: float32 w, arg1: float32 r)\n"));
+      assert_non_null(strstr(s.at, "  %3 = LOOP %0 .. %1 vector cost 10\n    %4 = LOAD float32 arg1[%3] stride 1\n"));
+      assert_non_null(strstr(s.at, "  END %3\n"));
+      str_free(&s);
+    }
+    free(k);
+  }
+}
+
+/* ---- the CPU device and the cache ---- */
+
+static const char twice[] =
+    "#include <stdint.h>\n"
+    "static void twice(void *const *arg, const int64_t *var, int threads, int64_t *err) {\n"
+    "  float *out = arg[0]; const float *in = arg[1];\n"
+    "#pragma omp parallel for num_threads(threads)\n"
+    "  for (int64_t i = 0; i < var[0]; i++) out[i] = 2 * in[i];\n"
+    "}\n"
+    "static void wrong(void *const *arg, const int64_t *var, int threads, int64_t *err) {\n"
+    "  err[0] = 1; err[1] = 12; err[2] = 10;\n"
+    "}\n"
+    "void (*const poly_kernels[])(void *const *, const int64_t *, int, int64_t *) = {twice, wrong};\n";
+
+static bool run_twice(World *w, int threads) {
+  Device *d = device(w, "CPU");
+  Program *p = d->compile(d, twice, 2, NULL);
+  if (!p) return false;
+  float x[3] = {1, 2, 3}, y[3] = {0};
+  int64_t n = 3;
+  assert_true(d->launch(p, 0, (void *[]){y, x}, &n, threads));
+  assert_true(y[0] == 2 && y[1] == 4 && y[2] == 6);
+  assert_false(d->launch(p, 1, NULL, NULL, threads));
+  assert_string_equal(w->ctx.base.text, "index 12 is out of range for an axis of size 10");
+  base_clear(&w->ctx.base);
+  d->program_free(p);
+  return true;
+}
+
+static void test_compiles_once(void **state) {
+  World *w = *state;
+  assert_true(run_twice(w, 2));
+  assert_true(run_twice(w, 1));
+  assert_int_equal(w->runtime->compilations, 1);
+  assert_int_equal(count_files(w->dir, "", NULL), 1); /* the entry, and no leavings */
+}
+
+/* However an entry is damaged, it is compiled again and nothing crashes. */
+static void test_damaged_entry(void **state) {
+  World *w = *state;
+  char path[512];
+  assert_true(run_twice(w, 1));
+  for (int fault = 0; fault < 4; fault++) {
+    assert_int_equal(count_files(w->dir, ".so", path), 1);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    if (fault == 0) assert_int_equal(truncate(path, st.st_size / 2), 0);
+    if (fault == 1) assert_int_equal(truncate(path, 0), 0);
+    if (fault == 2) {
+      FILE *f = fopen(path, "r+");
+      fseek(f, 700, SEEK_SET);
+      fputs("garbage", f);
+      fclose(f);
+    }
+    if (fault == 3) { /* whole, but of another program: sealed anew under this name */
+      assert_int_equal(truncate(path, st.st_size - 40), 0);
+      FILE *f = fopen(path, "r+");
+      char *text = malloc((size_t)st.st_size);
+      size_t n = fread(text, 1, (size_t)st.st_size - 40, f);
+      CacheKey key;
+      snprintf(key.text, sizeof key.text, "%.*s", CACHE_KEY, path + strlen(w->dir) + 1);
+      for (size_t i = 0; i + CACHE_KEY < n; i++)
+        if (!memcmp(text + i, key.text, CACHE_KEY)) text[i] ^= 1;
+      rewind(f);
+      fwrite(text, 1, n, f);
+      fclose(f);
+      free(text);
+      assert_true(cache_seal(path));
+      assert_true(cache_find(w->dir, &key, path, sizeof path));
+    }
+    assert_true(run_twice(w, 1));
+    assert_int_equal(w->runtime->compilations, fault + 2);
+  }
+}
+
+static void test_unusable_cache_dirs(void **state) {
+  World *w = *state;
+  chmod(w->dir, 0777); /* anybody could have put code there */
+  assert_true(run_twice(w, 1));
+  assert_int_equal(count_files(w->dir, "", NULL), 0);
+  chmod(w->dir, 0500);
+  assert_true(run_twice(w, 1));
+  chmod(w->dir, 0700);
+  mem_strfree(&w->ctx.base, w->runtime->cache_dir);
+  w->runtime->cache_dir = mem_strdup(&w->ctx.base, "/proc/nothing/here");
+  assert_true(run_twice(w, 1));
+  mem_strfree(&w->ctx.base, w->runtime->cache_dir);
+  w->runtime->cache_dir = NULL;
+  assert_true(run_twice(w, 1));
+  assert_int_equal(w->runtime->compilations, geteuid() == 0 ? 4 : 4);
+}
+
+static void test_makes_its_directory(void **state) {
+  World *w = *state;
+  char deep[128], path[512];
+  snprintf(deep, sizeof deep, "%s/a/b", w->dir);
+  mem_strfree(&w->ctx.base, w->runtime->cache_dir);
+  w->runtime->cache_dir = mem_strdup(&w->ctx.base, deep);
+  assert_true(run_twice(w, 1));
+  struct stat st;
+  assert_int_equal(stat(deep, &st), 0);
+  assert_int_equal(st.st_mode & 0777, 0700);
+  assert_int_equal(count_files(deep, ".so", path), 1);
+  unlink(path);
+  rmdir(deep);
+  *strrchr(deep, '/') = 0;
+  rmdir(deep);
+}
+
+static void test_two_processes_fill_one_cache(void **state) {
+  World *w = *state;
+  pid_t child[4];
+  for (int i = 0; i < 4; i++) {
+    child[i] = fork();
+    if (child[i] == 0) _exit(run_twice(w, 1) ? 0 : 1);
+  }
+  for (int i = 0; i < 4; i++) {
+    int status;
+    assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+    assert_int_equal(status, 0);
+  }
+  assert_int_equal(count_files(w->dir, "", NULL), 1);
+  assert_true(run_twice(w, 1));
+  assert_int_equal(w->runtime->compilations, 0);
+}
+
+static void test_no_compiler(void **state) {
+  World *w = *state;
+  char *path = strdup(getenv("PATH"));
+  setenv("PATH", "/nowhere", 1);
+  setenv("CC", "missing-cc -m64", 1);
+  assert_false(run_twice(w, 1));
+  assert_int_equal(w->ctx.base.code, POLY_ERROR_RUNTIME);
+  assert_non_null(strstr(w->ctx.base.text, "missing-cc -m64"));
+  assert_non_null(strstr(w->ctx.base.text, "gcc, clang and cc"));
+  base_clear(&w->ctx.base);
+  Runtime *fresh = runtime_new(&w->ctx); /* nobody asked for the CPU: the interpreter it is */
+  assert_string_equal(fresh->current->name, "INTERP");
+  runtime_free(fresh);
+  setenv("POLY_DEVICE", "cpu", 1);
+  fresh = runtime_new(&w->ctx);
+  assert_string_equal(fresh->current->name, "CPU");
+  runtime_free(fresh);
+  setenv("POLY_DEVICE", "abacus", 1);
+  fresh = runtime_new(&w->ctx);
+  assert_non_null(fresh);
+  assert_non_null(strstr(w->ctx.base.text, "abacus"));
+  assert_non_null(strstr(w->ctx.base.text, "CPU, INTERP"));
+  runtime_free(fresh);
+  base_clear(&w->ctx.base);
+  setenv("PATH", path, 1);
+  free(path);
+  unsetenv("CC");
+  unsetenv("POLY_DEVICE");
+  w->ctx.runtime = w->runtime;
+}
+
+static void test_compiler_says_why(void **state) {
+  World *w = *state;
+  Device *d = device(w, "CPU");
+  assert_null(d->compile(d, "int broken(void) { return undeclared_thing; }", 1, NULL));
+  assert_int_equal(w->ctx.base.code, POLY_ERROR_RUNTIME);
+  assert_non_null(strstr(w->ctx.base.text, "undeclared_thing"));
+  base_clear(&w->ctx.base);
+  assert_int_equal(count_files(w->dir, "", NULL), 0);
+}
+
+/* ---- matrix products ---- */
+
+static void check_matmul(World *w, Device *d, PolyDType dtype, const MatmulCall *shape, bool ta, bool tb, int threads) {
+  MatmulCall m = *shape;
+  int64_t na = m.m * m.k, nb = m.k * m.n, nc = m.m * m.n;
+  size_t size = (size_t)dtype_size(dtype);
+  char *a = malloc((size_t)(na * m.batch + 1) * size), *b = malloc((size_t)(nb * m.batch + 1) * size);
+  char *c = malloc((size_t)(nc * m.batch + 1) * size), *want = malloc((size_t)(nc * m.batch + 1) * size);
+  m.dtype = dtype;
+  m.a = a, m.b = b, m.c = c;
+  m.a_row = ta ? 1 : m.k, m.a_col = ta ? m.m : 1, m.a_batch = na;
+  m.b_row = tb ? 1 : m.n, m.b_col = tb ? m.k : 1, m.b_batch = m.b_batch ? 0 : nb;
+  m.c_row = m.n, m.c_batch = nc;
+  for (int64_t i = 0; i < na * m.batch; i++)
+    value_store(a + (size_t)i * size, dtype, value_cast((Value){.f = (double)roll_float(w)}, POLY_FLOAT64, dtype));
+  for (int64_t i = 0; i < nb * m.batch; i++)
+    value_store(b + (size_t)i * size, dtype, value_cast((Value){.f = (double)roll_float(w)}, POLY_FLOAT64, dtype));
+  memset(c, 0x55, (size_t)(nc * m.batch + 1) * size);
+  MatmulCall plain = m;
+  plain.c = want;
+  matmul_naive(&plain, 1);
+  assert_true(d->matmul(d, &m, threads));
+  for (int64_t i = 0; i < nc * m.batch; i++) {
+    double x = value_load(want + (size_t)i * size, dtype).f, y = value_load(c + (size_t)i * size, dtype).f;
+    if (!dtype_is_float(dtype))
+      assert_memory_equal(c + (size_t)i * size, want + (size_t)i * size, size);
+    else if (!(fabs(x - y) <= 1e-5 * (1 + sqrt((double)m.k))))
+      fail_msg("%lldx%lldx%lld at %lld: %g is not %g", (long long)m.m, (long long)m.n, (long long)m.k, (long long)i, y,
+               x);
+  }
+  for (size_t i = 0; i < size; i++) assert_int_equal(c[(size_t)(nc * m.batch) * size + i], 0x55);
+  free(a), free(b), free(c), free(want);
+}
+
+static void test_matmul(void **state) {
+  World *w = *state;
+  static const MatmulCall shape[] = {
+      {.m = 1, .n = 1, .k = 1, .batch = 1},     {.m = 5, .n = 7, .k = 3, .batch = 2},
+      {.m = 64, .n = 1, .k = 33, .batch = 1},   {.m = 1, .n = 40, .k = 9, .batch = 3},
+      {.m = 30, .n = 50, .k = 1, .batch = 1},   {.m = 33, .n = 65, .k = 300, .batch = 1},
+      {.m = 4, .n = 4, .k = 0, .batch = 2},     {.m = 0, .n = 4, .k = 3, .batch = 2},
+      {.m = 250, .n = 70, .k = 40, .batch = 1}, {.m = 3, .n = 5, .k = 4, .batch = 40, .b_batch = 1}};
+  static const PolyDType dtype[] = {POLY_FLOAT32, POLY_FLOAT64, POLY_FLOAT16, POLY_INT32, POLY_UINT8};
+  static const char *const name[] = {"CPU", "INTERP"};
+  for (int n = 0; n < 2; n++)
+    for (int i = 0; i < LEN(shape); i++)
+      for (int t = 0; t < LEN(dtype); t++)
+        for (int trans = 0; trans < 4; trans++)
+          check_matmul(w, device(w, name[n]), dtype[t], &shape[i], trans & 1, trans & 2, 1 + trans % 2);
+}
+
+/* Rows that are all one row: no BLAS takes that; and own routines give the same bits on any number of threads. */
+static void test_blocked_matmul(void **state) {
+  World *w = *state;
+  enum { M = 301, N = 130, K = 700 };
+  float *a = malloc(sizeof(float) * M * K), *b = malloc(sizeof(float) * K * N);
+  float *c = malloc(sizeof(float) * M * N), *c2 = malloc(sizeof(float) * M * N);
+  for (int i = 0; i < M * K; i++) a[i] = roll_float(w);
+  for (int i = 0; i < K * N; i++) b[i] = roll_float(w);
+  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, a, b, c, K, 1, 0, N, 1, 0, N, 0}, plain = m;
+  assert_true(matmul_blocked(&w->ctx.base, &m, 1));
+  m.c = c2;
+  for (int threads = 2; threads < 6; threads++) {
+    memset(c2, 0, sizeof(float) * M * N);
+    assert_true(matmul_blocked(&w->ctx.base, &m, threads));
+    assert_memory_equal(c, c2, sizeof(float) * M * N);
+  }
+  plain.c = c2;
+  matmul_naive(&plain, 1);
+  for (int i = 0; i < M * N; i++) assert_true(fabsf(c[i] - c2[i]) < 1e-3f);
+  m.a_row = plain.a_row = 0;
+  m.c = c;
+  assert_true(device(w, "CPU")->matmul(device(w, "CPU"), &m, 2));
+  matmul_naive(&plain, 1);
+  for (int i = 0; i < M * N; i++) assert_true(fabsf(c[i] - c2[i]) < 1e-3f);
+  free(a), free(b), free(c), free(c2);
+}
+
+/* ---- library routines ---- */
+
+static LibraryTensor tensor(PolyDType d, void *data, int64_t rows, int64_t n) {
+  LibraryTensor t = {.dtype = d, .ndim = 2, .shape = {rows, n}, .data = data};
+  if (rows < 0) t = (LibraryTensor){.dtype = d, .ndim = 1, .shape = {n}, .data = data};
+  return t;
+}
+
+/* Does a come before b? NaN is the largest. */
+static int order_of(Value a, Value b, PolyDType d) {
+  if (!dtype_is_float(d))
+    return d == POLY_UINT64 ? ((uint64_t)a.i > (uint64_t)b.i) - ((uint64_t)a.i < (uint64_t)b.i)
+                            : (a.i > b.i) - (a.i < b.i);
+  if (isnan(a.f) || isnan(b.f)) return isnan(a.f) - isnan(b.f);
+  return (a.f > b.f) - (a.f < b.f);
+}
+
+static void check_argsort(World *w, PolyDType d, int64_t rows, int64_t n, bool descending) {
+  char *x = malloc((size_t)(rows * n * 8 + 8));
+  int32_t *out = malloc((size_t)(rows * n * 4 + 4));
+  char *seen = malloc((size_t)n + 1);
+  fill(w, d, x, (int)(rows * n));
+  LibraryCall call = {.name = "argsort",
+                      .n = descending,
+                      .nsrc = 1,
+                      .src = {tensor(d, x, rows, n)},
+                      .out = tensor(POLY_INT32, out, rows, n),
+                      .threads = 2};
+  Device *dev = device(w, "CPU");
+  assert_true(dev->library(dev, &call));
+  for (int64_t r = 0; r < rows; r++) {
+    memset(seen, 0, (size_t)n + 1);
+    for (int64_t i = 0; i < n; i++) {
+      int32_t at = out[r * n + i];
+      assert_true(at >= 0 && at < n && !seen[at]);
+      seen[at] = 1;
+      if (i == 0) continue;
+      int32_t before = out[r * n + i - 1];
+      Value a = value_load(x + (r * n + before) * dtype_size(d), d),
+            b = value_load(x + (r * n + at) * dtype_size(d), d);
+      int o = order_of(a, b, d) * (descending ? -1 : 1);
+      assert_true(o < 0 || (o == 0 && before < at));
+    }
+  }
+  free(x), free(out), free(seen);
+}
+
+static void test_argsort(void **state) {
+  World *w = *state;
+  for (int d = 0; d < POLY_DTYPE_COUNT; d++)
+    for (int descending = 0; descending < 2; descending++) {
+      check_argsort(w, (PolyDType)d, 3, 0, descending);
+      check_argsort(w, (PolyDType)d, 4, 1, descending);
+      check_argsort(w, (PolyDType)d, 50, 37, descending);
+      check_argsort(w, (PolyDType)d, 2, 1024, descending);
+      check_argsort(w, (PolyDType)d, 3, 5000, descending);
+    }
+}
+
+static void check_scan(World *w, PolyDType d, Op op, int64_t rows, int64_t n) {
+  int size = dtype_size(d);
+  char *x = malloc((size_t)(rows * n * size + 8)), *y = malloc((size_t)(rows * n * size + 8));
+  fill(w, d, x, (int)(rows * n));
+  LibraryCall call = {
+      .name = "scan", .n = op, .nsrc = 1, .src = {tensor(d, x, rows, n)}, .out = tensor(d, y, rows, n), .threads = 2};
+  Device *dev = device(w, "INTERP");
+  assert_true(dev->library(dev, &call));
+  PolyDType wide = d == POLY_FLOAT16 || d == POLY_BFLOAT16 ? POLY_FLOAT32 : d;
+  bool either = d == POLY_BOOL && (op == OP_ADD || op == OP_MUL);
+  for (int64_t r = 0; r < rows; r++) {
+    Value run = {0};
+    for (int64_t i = 0; i < n; i++) {
+      Value v = value_load(x + (r * n + i) * size, d), src[2] = {run, v};
+      if (i == 0)
+        run = v;
+      else
+        assert_true(eval_scalar(either ? (op == OP_ADD ? OP_OR : OP_AND) : op, wide, wide, src, &run));
+      assert_true(value_same(value_cast(run, wide, d), value_load(y + (r * n + i) * size, d), d));
+    }
+  }
+  free(x), free(y);
+}
+
+static void test_scan(void **state) {
+  World *w = *state;
+  static const Op op[] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
+  for (int d = 0; d < POLY_DTYPE_COUNT; d++)
+    for (int k = 0; k < 4; k++) {
+      check_scan(w, (PolyDType)d, op[k], 3, 0);
+      check_scan(w, (PolyDType)d, op[k], 1, 1);
+      check_scan(w, (PolyDType)d, op[k], 7, 60);
+    }
+}
+
+static void check_segment_order(World *w, PolyDType d, int64_t rows, int64_t n, int threads) {
+  int size = dtype_size(d);
+  char *x = malloc((size_t)(n * size + 8));
+  int32_t *out = malloc((size_t)(rows + 1 + n) * 4), *next = malloc((size_t)(rows + 1) * 4);
+  for (int64_t e = 0; e < n; e++) value_store(x + e * size, d, (Value){.i = roll(w) % rows});
+  LibraryCall call = {.name = "segment_order",
+                      .nsrc = 1,
+                      .src = {tensor(d, x, -1, n)},
+                      .out = tensor(POLY_INT32, out, -1, rows + 1 + n),
+                      .threads = threads};
+  Device *dev = device(w, "CPU");
+  assert_true(dev->library(dev, &call));
+  assert_int_equal(out[0], 0);
+  assert_int_equal(out[rows], n);
+  memcpy(next, out, (size_t)(rows + 1) * 4);
+  for (int64_t e = 0; e < n; e++) { /* entries in order: each must come next in its row */
+    int64_t v = value_load(x + e * size, d).i;
+    assert_int_equal(out[rows + 1 + next[v]++], e);
+  }
+  for (int64_t v = 0; v < rows; v++) assert_int_equal(next[v], out[v + 1]);
+  if (n > 5) {
+    value_store(x + 5 * size, d, (Value){.i = 12});
+    if (rows == 10) {
+      assert_false(dev->library(dev, &call));
+      assert_int_equal(w->ctx.base.code, POLY_ERROR_INDEX);
+      assert_string_equal(w->ctx.base.text, "index 12 at position 5 is out of range for 10 rows");
+      base_clear(&w->ctx.base);
+    }
+  }
+  free(x), free(out), free(next);
+}
+
+static void test_segment_order(void **state) {
+  World *w = *state;
+  static const PolyDType d[] = {POLY_INT32, POLY_INT64, POLY_UINT8, POLY_INT16, POLY_UINT32};
+  for (int i = 0; i < LEN(d); i++)
+    for (int threads = 1; threads < 4; threads++) {
+      check_segment_order(w, d[i], 10, 0, threads);
+      check_segment_order(w, d[i], 10, 100, threads);
+      check_segment_order(w, d[i], 10, 50000, threads);
+      check_segment_order(w, d[i], 100, 30000, threads);
+      check_segment_order(w, d[i], 1, 20, threads);
+    }
+  int32_t index = -1, out[4];
+  LibraryCall call = {.name = "segment_order",
+                      .nsrc = 1,
+                      .src = {tensor(POLY_INT32, &index, -1, 1)},
+                      .out = tensor(POLY_INT32, out, -1, 4),
+                      .threads = 1};
+  Device *dev = device(w, "CPU");
+  assert_false(dev->library(dev, &call));
+  assert_non_null(strstr(w->ctx.base.text, "index -1 at position 0"));
+  base_clear(&w->ctx.base);
+}
+
+static void test_nonzero(void **state) {
+  World *w = *state;
+  Device *dev = device(w, "CPU");
+  for (int64_t n = 0; n < 200001; n = n * 20 + 1) {
+    uint8_t *x = malloc((size_t)n + 1);
+    int64_t count = 0, k = 0;
+    for (int64_t i = 0; i < n; i++) count += x[i] = roll(w) % 3 == 0;
+    int32_t *out = malloc((size_t)count * 4 + 4);
+    LibraryCall call = {.name = "nonzero",
+                        .nsrc = 1,
+                        .src = {tensor(POLY_BOOL, x, -1, n)},
+                        .out = tensor(POLY_INT32, out, -1, count),
+                        .threads = 2};
+    assert_true(dev->library(dev, &call));
+    for (int64_t i = 0; i < n; i++)
+      if (x[i]) assert_int_equal(out[k++], i);
+    free(x), free(out);
+  }
+  LibraryCall call = {.name = "sudoku", .nsrc = 1};
+  assert_false(dev->library(dev, &call));
+  assert_non_null(strstr(w->ctx.base.text, "sudoku"));
+  base_clear(&w->ctx.base);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_open, world_close)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {TEST(test_two_processes_fill_one_cache), /* before any thread has run */
+                                     TEST(test_buffers_are_counted),
+                                     TEST(test_blocks_do_not_overlap_and_are_reused),
+                                     TEST(test_out_of_memory_names_the_bytes),
+                                     TEST(test_elementwise),
+                                     TEST(test_reduction),
+                                     TEST(test_gates),
+                                     TEST(test_check_raises),
+                                     TEST(test_every_op_as_folded),
+                                     TEST(test_float_to_int_is_x86),
+                                     TEST(test_verifier_refuses),
+                                     TEST(test_compiles_once),
+                                     TEST(test_damaged_entry),
+                                     TEST(test_unusable_cache_dirs),
+                                     TEST(test_makes_its_directory),
+                                     TEST(test_no_compiler),
+                                     TEST(test_compiler_says_why),
+                                     TEST(test_matmul),
+                                     TEST(test_blocked_matmul),
+                                     TEST(test_argsort),
+                                     TEST(test_scan),
+                                     TEST(test_segment_order),
+                                     TEST(test_nonzero)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

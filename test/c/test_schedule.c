@@ -1,0 +1,165 @@
+/* test_schedule.c: what becomes one kernel. Each case counts the kernels that a program ran as, so a failure means that something is
+ * stored which need not be, or computed twice. Runs on the interpreter: the schedule is the same for every device but for the matrix
+ * product. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "polygrad.h"
+
+static PolyContext *ctx;
+
+static int begin(void **state) {
+  (void)state;
+  ctx = poly_context_new();
+  assert_non_null(ctx);
+  assert_int_equal(poly_set_device(ctx, "INTERP"), POLY_OK);
+  poly_scope_begin(ctx);
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  poly_scope_end(ctx);
+  assert_int_equal(poly_live_tensors(ctx), 0);
+  poly_context_free(ctx);
+  return 0;
+}
+
+static PolyTensor *ramp(int64_t rows, int64_t cols) {
+  size_t n = (size_t)(rows * cols);
+  float *v = malloc(n * sizeof *v);
+  for (size_t i = 0; i < n; i++) v[i] = sinf((float)i) + 0.01f * (float)(i % 17);
+  PolyTensor *t = poly_from_data(ctx, v, POLY_FLOAT32, 2, (int64_t[]){rows, cols});
+  free(v);
+  return t;
+}
+
+/* How many kernels computing these takes. */
+static int kernels_of(PolyTensor *const *t, int n) {
+  int launches = 0;
+  assert_int_equal(poly_profile_begin(ctx), POLY_OK);
+  PolyStatus s = poly_realize_many(t, n);
+  if (s != POLY_OK) fail_msg("%s", poly_error_text(ctx));
+  assert_int_equal(poly_profile_end(ctx), POLY_OK);
+  for (int i = 0; i < poly_profile_kernels(ctx); i++) {
+    PolyKernelStat k;
+    assert_int_equal(poly_profile_kernel(ctx, i, &k), POLY_OK);
+    launches += (int)k.count;
+  }
+  return launches;
+}
+
+static int kernels(PolyTensor *t) {
+  if (!t) fail_msg("%s", poly_error_text(ctx));
+  return kernels_of(&t, 1);
+}
+
+static void chain_with_broadcast_and_moves(void **state) {
+  (void)state;
+  PolyTensor *x = ramp(6, 8), *row = ramp(1, 8);
+  PolyTensor *y = poly_relu(poly_add(poly_transpose(poly_mul(x, row), 0, 1), poly_full(ctx, POLY_FLOAT32, 0, NULL, 0.5)));
+  y = poly_exp(poly_flip(poly_reshape(y, 2, (int64_t[]){4, 12}), 1, (int[]){0}));
+  assert_int_equal(kernels(y), 1);
+}
+
+static void row_softmax(void **state) {
+  (void)state;
+  assert_int_equal(kernels(poly_softmax(ramp(5, 9), -1)), 1);
+  assert_int_equal(kernels(poly_log_softmax(ramp(5, 9), -1)), 1);
+}
+
+static void layer_norm_and_variance(void **state) {
+  (void)state;
+  assert_int_equal(kernels(poly_layernorm(ramp(5, 9), 1, 1e-5)), 1);
+  assert_int_equal(kernels(poly_var(ramp(5, 9), 1, (int[]){1}, false, 1)), 1);
+  assert_int_equal(kernels(poly_std(ramp(5, 9), 1, (int[]){-1}, true, 0)), 1);
+}
+
+static void cross_entropy_is_one_kernel(void **state) {
+  (void)state;
+  int32_t classes[5] = {1, 0, 3, 2, 3};
+  PolyTensor *target = poly_from_data(ctx, classes, POLY_INT32, 1, (int64_t[]){5});
+  assert_int_equal(kernels(poly_cross_entropy(ramp(5, 4), target, 0, -100, 'm')), 1);
+}
+
+static void sum_of_softmax_backward(void **state) {
+  (void)state;
+  PolyTensor *x = ramp(5, 9), *g = ramp(5, 9), *dx;
+  assert_int_equal(poly_grad(poly_softmax(x, -1), g, &x, 1, &dx), POLY_OK);
+  assert_int_equal(kernels(dx), 1);
+}
+
+/* Column statistics read in row loops would be computed once a row: they are stored. */
+static void column_statistics_are_stored(void **state) {
+  (void)state;
+  PolyTensor *x = ramp(40, 30);
+  PolyTensor *y = poly_sub(x, poly_mean(x, 1, (int[]){0}, true));
+  assert_int_equal(kernels(y), 2);
+}
+
+/* Outputs with the same loops and shared inputs come out of one kernel. */
+static void siblings_share_a_kernel(void **state) {
+  (void)state;
+  PolyTensor *x = ramp(7, 5);
+  PolyTensor *pair[2] = {poly_exp(x), poly_square(x)};
+  assert_int_equal(kernels_of(pair, 2), 1);
+  PolyTensor *sums[2] = {poly_sum(x, 1, (int[]){1}, false), poly_max(x, 1, (int[]){1}, false)};
+  assert_int_equal(kernels_of(sums, 2), 1);
+}
+
+/* A reduction of everything is cut into pieces, in a number that no thread count changes. */
+static void large_sum_is_cut(void **state) {
+  (void)state;
+  PolyTensor *x = ramp(300, 301), *s = poly_sum(x, 0, NULL, false);
+  assert_int_equal(kernels(s), 2);
+  double want = 0;
+  float *v = poly_data(x);
+  for (int i = 0; i < 300 * 301; i++) want += (double)v[i];
+  assert_true(fabs(poly_item(s) - want) < 1e-2);
+}
+
+/* A chain of any length runs; equal pieces of it are one kernel that runs many times. */
+static void long_chain_runs(void **state) {
+  (void)state;
+  PolyTensor *x = ramp(2, 3);
+  float first = ((float *)poly_data(x))[0];
+  for (int i = 0; i < 2000; i++) {
+    PolyTensor *next = poly_add_scalar(x, 1);
+    poly_free(poly_keep(x));
+    x = next;
+  }
+  int n = kernels(x);
+  assert_true(n > 1 && n < 40);
+  assert_true(fabsf(((float *)poly_data(x))[0] - (first + 2000)) < 1e-2f);
+}
+
+/* x.assign(f(x)) in place, also where f reads other places of x. */
+static void assign_reads_before_it_writes(void **state) {
+  (void)state;
+  float v[6] = {0, 1, 2, 3, 4, 5}, out[6];
+  PolyTensor *x = poly_from_data(ctx, v, POLY_FLOAT32, 1, (int64_t[]){6});
+  PolyTensor *old = poly_mul_scalar(x, 10);
+  assert_int_equal(poly_assign(x, poly_flip(x, 1, (int[]){0})), POLY_OK);
+  assert_int_equal(poly_read(x, out, sizeof out), POLY_OK);
+  for (int i = 0; i < 6; i++) assert_true(out[i] == (float)(5 - i));
+  assert_int_equal(poly_read(old, out, sizeof out), POLY_OK);
+  for (int i = 0; i < 6; i++) assert_true(out[i] == (float)(10 * i));
+}
+
+int main(void) {
+#define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
+  const struct CMUnitTest tests[] = {
+      CASE(chain_with_broadcast_and_moves), CASE(row_softmax),
+      CASE(layer_norm_and_variance),        CASE(cross_entropy_is_one_kernel),
+      CASE(sum_of_softmax_backward),        CASE(column_statistics_are_stored),
+      CASE(siblings_share_a_kernel),        CASE(large_sum_is_cut),
+      CASE(long_chain_runs),                CASE(assign_reads_before_it_writes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
