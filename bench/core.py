@@ -199,7 +199,7 @@ def mlp():
 
 TINY = """
 import time, numpy as np
-from tinygrad import Tensor, TinyJit, nn
+from tinygrad import Context, Tensor, TinyJit, nn
 rng = np.random.default_rng(0)
 x, y = Tensor(rng.standard_normal((512, 784), dtype=np.float32)), Tensor(rng.integers(0, 10, 512).astype(np.int32))
 class Net:
@@ -210,7 +210,7 @@ net = Net(); opt = nn.optim.Adam(nn.state.get_parameters(net), lr=1e-3)
 def step():
     opt.zero_grad()
     return net(x).sparse_categorical_crossentropy(y).backward().realize(*opt.schedule_step())
-with Tensor.train():
+with Context(TRAINING=1):
     for _ in range(4): step().item()
     times = []
     for _ in range(20):

@@ -196,11 +196,20 @@ def test_sine_of_large_arguments(device):
 
 
 def _exact_sin(v):
-    """sin by reduction with enough digits of pi, in whole numbers."""
+    """sin by reduction modulo pi with 150 digits (Machin's formula)."""
     from fractions import Fraction
 
-    pi = Fraction(31415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170679821480861, 10**110)
-    two_pi = 2 * pi
-    r = Fraction(float(v))
-    r -= two_pi * (r // two_pi)
-    return math.sin(float(r)) if float(r) < 3 else -math.sin(float(r - pi))
+    def arctan_inverse(n, one):
+        total = term = one // n
+        k, sign = 3, -1
+        while term:
+            term //= n * n
+            total += sign * (term // k)
+            k, sign = k + 2, -sign
+        return total
+
+    one = 10**150
+    pi = Fraction(4 * (4 * arctan_inverse(5, one) - arctan_inverse(239, one)), one)
+    x = Fraction(float(v))
+    k = round(x / pi)
+    return math.sin(float(x - k * pi)) * (-1) ** k

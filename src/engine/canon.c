@@ -22,7 +22,7 @@ typedef struct Work {
   Canon *out;
 } Work;
 
-bool canon_is_rng(const UOp *variable) { return strncmp(variable->arg.name, "rng", 3) == 0; }
+bool canon_is_rng(const UOp *variable) { return strcmp(variable->arg.name, "rng") == 0; }
 
 /* A node that holds its value is a leaf. BUFFERs are entered: their sources are their sizes. */
 static bool stop(const UOp *u, void *user) {

@@ -65,7 +65,8 @@ typedef struct Plan {
   uint64_t hash;
   struct Plan *newer, *older, *chain; /* the cache's lists */
   Arena arena;                        /* all arrays below */
-  VEC(UOp *) held;                    /* nodes that the plan keeps alive */
+  VEC(UOp *) held;                    /* nodes that the plan keeps alive, */
+  VEC(UOp *) sizes;                   /* and those of them that are evaluated (while it is built) */
   int nroot, ninput, nvar, nslot, nitem, nkernel;
   UOp **root, **var;
   int *root_slot;
@@ -74,6 +75,7 @@ typedef struct Plan {
   Program *program;
   /* today's sizes */
   bool sized;
+  bool *is_size; /* variables that sizes depend on */
   int64_t *value;
   size_t arena_bytes, output_bytes;
   /* scratch of a run */

@@ -3,7 +3,6 @@
 #include "engine/engine.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ALIGN = 64 };
 
@@ -187,10 +186,11 @@ static bool size_items(Plan *p) {
 }
 
 bool plan_size(Plan *p, const int64_t *value) {
-  size_t n = (size_t)p->nvar * sizeof *value;
-  if (p->sized && (!n || memcmp(p->value, value, n) == 0)) return true;
-  p->sized = false;
-  if (n) memcpy(p->value, value, n);
+  for (int k = 0; k < p->nvar; k++) {
+    if (p->is_size[k] && p->value[k] != value[k]) p->sized = false;
+    p->value[k] = value[k];
+  }
+  if (p->sized) return true;
   if (!size_slots(p) || !place_temps(p) || !size_items(p)) return false;
   return p->sized = true;
 }

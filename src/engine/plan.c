@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "codegen/codegen.h"
+#include "ir/rewrite.h"
 #include "render/render.h"
 
 /* ---- lowering: schedule and kernels, no compiler yet ---- */
@@ -55,20 +56,27 @@ static bool lower_items(PolyContext *ctx, Arena *arena, Lowered *l) {
   return ok;
 }
 
-/* A root that is an input itself is copied: its memory may be written by this very plan. */
-static UOp **plan_roots(Arena *arena, const Canon *c) {
+/* Is it an input in another shape? */
+static bool is_input(const UOp *u) {
+  while (u->op == OP_RESHAPE) u = u->src[0];
+  return u->op == OP_BUFFER;
+}
+
+/* Simplified roots. One that turns out to be an input is copied: the plan may write that memory. */
+static UOp **plan_roots(PolyContext *ctx, Arena *arena, const Canon *c) {
   UOp **root = arena_new(arena, (size_t)(c->nroot + 1) * sizeof *root);
-  for (int r = 0; root && r < c->nroot; r++) {
-    root[r] = c->root[r]->op == OP_BUFFER ? uop_contiguous(c->root[r], 0) : c->root[r];
-    if (!root[r]) return NULL;
-  }
+  if (!root) return NULL;
+  memcpy(root, c->root, (size_t)c->nroot * sizeof *root);
+  if (!rewrite_graphs(ctx, &simplify_pass, NULL, c->nroot, root)) return NULL;
+  for (int r = 0; r < c->nroot; r++)
+    if (is_input(root[r]) && !(root[r] = uop_contiguous(root[r], 0))) return NULL;
   return root;
 }
 
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out) {
   *out = (Lowered){0};
   ScheduleOptions opt = {.matmul = ctx->runtime->current->target.matmul};
-  UOp **root = plan_roots(arena, c);
+  UOp **root = plan_roots(ctx, arena, c);
   return root && schedule_build(ctx, arena, c->nroot, root, &opt, &out->schedule) && lower_items(ctx, arena, out);
 }
 
@@ -92,11 +100,14 @@ static bool hold(Plan *p, UOp *u) {
   return true;
 }
 
+static bool hold_size(Plan *p, UOp *u) { return hold(p, u) && vec_push(ctx_base(p->ctx), &p->sizes, u); }
+
 static void plan_free(Plan *p) {
   Base *b = ctx_base(p->ctx);
   if (p->program) p->device->program_free(p->program);
   for (int i = 0; i < p->held.n; i++) uop_release(p->held.at[i]);
   vec_free(b, &p->held);
+  vec_free(b, &p->sizes);
   arena_free(&p->arena);
   mem_free(b, p, sizeof *p);
 }
@@ -120,7 +131,7 @@ static bool take_slots(Plan *p, const Schedule *s) {
     p->slot[i] = (PlanSlot){.kind = from->kind, .input = from->input, .node = from->node, .numel = from->numel,
                             .first = s->nitem, .last = -1};
     p->slot[i].why = keep_text(p, from->why ? from->why : "");
-    if (!p->slot[i].why || !hold(p, from->node) || !hold(p, from->numel)) return false;
+    if (!p->slot[i].why || !hold(p, from->node) || !hold_size(p, from->numel)) return false;
   }
   for (int i = 0; i < s->nitem; i++)
     for (int a = 0; a < s->item[i].narg; a++) {
@@ -149,9 +160,9 @@ static bool take_vars(Plan *p, PlanItem *it, const Linear *lin) {
 static bool take_matmul(Plan *p, PlanItem *it, const MatmulItem *m) {
   UOp *all[] = {m->m, m->n, m->k, m->a_row, m->a_col, m->a_offset, m->b_row, m->b_col, m->b_offset, m->c_row};
   for (int i = 0; i < LEN(all); i++)
-    if (!hold(p, all[i])) return false;
+    if (!hold_size(p, all[i])) return false;
   for (int i = 0; i < m->nbatch; i++)
-    if (!hold(p, m->batch[i]) || !hold(p, m->a_batch[i]) || !hold(p, m->b_batch[i]) || !hold(p, m->c_batch[i]))
+    if (!hold_size(p, m->batch[i]) || !hold_size(p, m->a_batch[i]) || !hold_size(p, m->b_batch[i]) || !hold_size(p, m->c_batch[i]))
       return false;
   it->matmul = *m;
   return true;
@@ -168,7 +179,7 @@ static bool take_item(Plan *p, const Lowered *l, int i) {
   case ITEM_KERNEL:
     it->name = keep_text(p, l->item[i].name);
     it->flops = l->item[i].flops;
-    return it->name && (!it->flops || hold(p, it->flops)) && take_vars(p, it, &l->item[i]);
+    return it->name && (!it->flops || hold_size(p, it->flops)) && take_vars(p, it, &l->item[i]);
   case ITEM_MATMUL: it->name = "matmul"; return take_matmul(p, it, from->matmul);
   case ITEM_LIBRARY:
     it->library = from->node;
@@ -210,6 +221,16 @@ static bool take_roots(Plan *p, const Canon *c) {
   return true;
 }
 
+/* Which variables sizes depend on: others (random counters) change without moving anything. */
+static bool find_size_vars(Plan *p, Arena *arena) {
+  Walk w;
+  p->is_size = arena_new(&p->arena, (size_t)p->nvar + 1);
+  if (!p->is_size || !uop_walk(p->ctx, arena, p->sizes.n, p->sizes.at, NULL, NULL, &w)) return false;
+  for (int k = 0; k < p->nvar; k++) p->is_size[k] = p->var[k]->epoch == w.epoch;
+  vec_free(ctx_base(p->ctx), &p->sizes);
+  return true;
+}
+
 static bool compile(Plan *p, const Lowered *l) {
   if (!l->nkernel) return true;
   Str source = {.b = ctx_base(p->ctx)};
@@ -228,7 +249,7 @@ static Plan *plan_new(PolyContext *ctx, const Canon *c) {
   Lowered l;
   bool ok = take_roots(p, c) && plan_lower(ctx, &arena, c, &l);
   if (ok) {
-    ok = take_slots(p, &l.schedule) && take_items(p, &l) && compile(p, &l);
+    ok = take_slots(p, &l.schedule) && take_items(p, &l) && find_size_vars(p, &arena) && compile(p, &l);
     memcpy(p->root_slot, l.schedule.root_slot, (size_t)c->nroot * sizeof(int));
     if (ok) debug_plan(p, &l);
   }

@@ -48,7 +48,8 @@ struct PolyStep {
   int64_t *value, *traced;
   bool *bound, *rng;
   UOp **name; /* the caller's variables */
-  int64_t drawn_at, draws;
+  int *seed;      /* 1, 2: the variable is the low, the high half of the context's seed */
+  uint64_t draws; /* of a run */
 };
 
 /* ---- freeing, following ---- */
@@ -199,10 +200,11 @@ static bool new_lists(PolyStep *s, const Trace *t) {
   s->traced = arena_new(a, nvar * sizeof *s->traced);
   s->bound = arena_new(a, nvar * sizeof *s->bound);
   s->rng = arena_new(a, nvar * sizeof *s->rng);
+  s->seed = arena_new(a, nvar * sizeof *s->seed);
   s->name = arena_new(a, nvar * sizeof *s->name);
   s->out = arena_new(a, nslot * sizeof *s->out);
   return s->input && s->capture && s->from && s->in && s->out_slot && s->rule && s->value && s->traced && s->bound &&
-         s->rng && s->name && s->out;
+         s->rng && s->seed && s->name && s->out;
 }
 
 static void take_inputs(PolyStep *s, const Trace *t) {
@@ -240,17 +242,25 @@ static bool take_places(PolyStep *s, const Trace *t) {
   return true;
 }
 
+/* Which half of a seed a variable of random.c is. */
+static int seed_half(const char *name) { return !strncmp(name, "seed.lo.", 8) ? 1 : !strncmp(name, "seed.hi.", 8) ? 2 : 0; }
+static uint32_t seed_part(const PolyContext *ctx, int half) { return (uint32_t)(ctx->seed >> (half == 2 ? 32 : 0)); }
+
+/* A random counter is kept as its distance from where the context was: a run draws the next numbers. */
 static bool take_variables(PolyStep *s, const Canon *c) {
-  s->drawn_at = (int64_t)s->ctx->drawn;
+  const PolyContext *ctx = s->ctx;
   for (int k = 0; k < c->nvar; k++) {
     UOp *name = c->bound[k]->op == OP_BIND ? c->bound[k]->src[0] : c->bound[k];
+    int half = seed_half(name->arg.name);
     s->value[k] = s->traced[k] = c->value[k];
-    s->rng[k] = canon_is_rng(name);
     s->name[k] = name;
-    if (s->rng[k]) s->drawn_at = MIN(s->drawn_at, c->value[k]);
+    if (half && c->value[k] == (int64_t)seed_part(ctx, half)) s->seed[k] = half;
+    if ((s->rng[k] = canon_is_rng(name))) {
+      s->traced[k] = (int64_t)((uint32_t)ctx->drawn - (uint32_t)c->value[k]);
+      s->draws = MAX(s->draws, (uint64_t)s->traced[k]);
+    }
     if (!keep(s, name)) return false;
   }
-  s->draws = (int64_t)s->ctx->drawn - s->drawn_at;
   return true;
 }
 
@@ -388,8 +398,10 @@ static bool bind_sizes(PolyStep *s, PolyTensor *const *inputs) {
     if (!set_variable(s, &s->rule[r], argument(s, inputs, s->rule[r].input))) return false;
   for (int k = 0; k < s->ninput; k++)
     if (!check_sizes(s, k, argument(s, inputs, k))) return false;
-  for (int k = 0; k < nvar; k++)
-    if (s->rng[k]) s->value[k] = s->traced[k] - s->drawn_at + (int64_t)s->ctx->drawn;
+  for (int k = 0; k < nvar; k++) {
+    if (s->seed[k]) s->value[k] = seed_part(s->ctx, s->seed[k]);
+    if (s->rng[k]) s->value[k] = (uint32_t)(s->ctx->drawn + s->draws - (uint64_t)s->traced[k]);
+  }
   return true;
 }
 
@@ -496,7 +508,7 @@ static bool step_run(PolyStep *s, PolyTensor *const *inputs) {
       !find_arena(s))
     return false;
   if (!plan_run(s->plan, s->value, s->in, s->out, s->memory)) return false;
-  s->ctx->drawn += (uint64_t)s->draws;
+  s->ctx->drawn += s->draws;
   return true;
 }
 

@@ -86,35 +86,13 @@ UOp *uop_buffer(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape) 
   return uop_make(ctx, OP_BUFFER, dtype, (UArg){.i = ctx_unique(ctx)}, ndim, shape, ndim, shape);
 }
 
-static int64_t wrap_int(PolyDType dtype, int64_t v) {
-  switch (dtype) {
-  case POLY_BOOL: return v != 0;
-  case POLY_INT8: return (int8_t)v;
-  case POLY_UINT8: return (uint8_t)v;
-  case POLY_INT16: return (int16_t)v;
-  case POLY_UINT16: return (uint16_t)v;
-  case POLY_INT32: return (int32_t)v;
-  case POLY_UINT32: return (uint32_t)v;
-  default: return v;
-  }
-}
-
-static double round_to(PolyDType dtype, double v) {
-  switch (dtype) {
-  case POLY_FLOAT16: return (double)half_to_float(float_to_half((float)v));
-  case POLY_BFLOAT16: return (double)bfloat_to_float(float_to_bfloat((float)v));
-  case POLY_FLOAT32: return (double)(float)v;
-  default: return v;
-  }
-}
-
 static UOp *const_bits(PolyContext *ctx, PolyDType dtype, int64_t bits) {
   return uop_make(ctx, OP_CONST, dtype, (UArg){.i = bits}, 0, NULL, 0, NULL);
 }
 
 /* Equal constants are one node, so there is one NaN. */
 static UOp *const_double(PolyContext *ctx, PolyDType dtype, double v) {
-  v = isnan(v) ? (double)NAN : round_to(dtype, v);
+  v = isnan(v) ? (double)NAN : dtype_round(dtype, v);
   int64_t bits;
   memcpy(&bits, &v, 8);
   return const_bits(ctx, dtype, bits);
@@ -127,12 +105,12 @@ UOp *uop_const(PolyContext *ctx, PolyDType dtype, double value) {
   if (dtype == POLY_UINT64 && value >= 0x1p63)
     return const_bits(ctx, dtype, (int64_t)(value >= 0x1p64 ? UINT64_MAX : (uint64_t)value));
   int64_t v = value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
-  return const_bits(ctx, dtype, wrap_int(dtype, v));
+  return const_bits(ctx, dtype, dtype_wrap(dtype, (uint64_t)v));
 }
 
 UOp *uop_int_const(PolyContext *ctx, PolyDType dtype, int64_t value) {
   if (dtype_is_float(dtype)) return const_double(ctx, dtype, (double)value);
-  return const_bits(ctx, dtype, wrap_int(dtype, value));
+  return const_bits(ctx, dtype, dtype_wrap(dtype, (uint64_t)value));
 }
 
 UOp *uop_index(PolyContext *ctx, int64_t value) { return const_bits(ctx, POLY_INT64, value); }
@@ -315,7 +293,13 @@ UOp *uop_expand(UOp *x, UOp *const *shape) {
 UOp *uop_permute(UOp *x, const int *perm) {
   if (!x) return NULL;
   int full[MAX_DIMS] = {0};
-  for (int i = 0; i < x->ndim; i++) full[i] = perm[i];
+  uint32_t seen = 0;
+  for (int i = 0; i < x->ndim; i++) {
+    if (perm[i] < 0 || perm[i] >= x->ndim || (seen & (1u << perm[i])))
+      return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "the order is not a permutation of %d axes", x->ndim);
+    seen |= 1u << perm[i];
+    full[i] = perm[i];
+  }
   if (x->op == OP_PERMUTE && !x->buffer) {
     for (int i = 0; i < x->ndim; i++) full[i] = perm_at(x, perm[i]);
     x = x->src[0];
@@ -323,13 +307,9 @@ UOp *uop_permute(UOp *x, const int *perm) {
   UArg arg = {0};
   UOp *shape[MAX_DIMS];
   bool identity = true;
-  uint32_t seen = 0;
   for (int i = 0; i < x->ndim; i++) {
-    if (full[i] < 0 || full[i] >= x->ndim || (seen & (1u << full[i])))
-      return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "the order is not a permutation of %d axes", x->ndim);
-    seen |= 1u << full[i];
     identity &= full[i] == i;
-    arg.i |= (int64_t)full[i] << (4 * i);
+    arg.i |= (int64_t)((uint64_t)full[i] << (4 * i));
     shape[i] = x->shape[full[i]];
   }
   return identity ? x : move(OP_PERMUTE, x, arg, 0, NULL, x->ndim, shape);

@@ -1,6 +1,7 @@
 /* dtype.c: sizes, names, promotion and the 16-bit float conversions. */
 #include "ir/uop.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct DTypeInfo {
@@ -109,4 +110,39 @@ uint16_t float_to_bfloat(float f) {
   memcpy(&bits, &f, 4);
   if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)((bits >> 16) | 0x40);
   return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+int64_t dtype_wrap(PolyDType dtype, uint64_t v) {
+  switch (dtype) {
+  case POLY_BOOL: return v != 0;
+  case POLY_INT8: return (int8_t)v;
+  case POLY_UINT8: return (uint8_t)v;
+  case POLY_INT16: return (int16_t)v;
+  case POLY_UINT16: return (uint16_t)v;
+  case POLY_INT32: return (int32_t)v;
+  case POLY_UINT32: return (uint32_t)v;
+  default: return (int64_t)v;
+  }
+}
+
+/* To a float that, rounded again to fewer bits, gives what one rounding would have: cut, and the last bit set if
+ * inexact. */
+static float round_to_odd(double d) {
+  float f = (float)d;
+  if ((double)f == d || isnan(d) || isinf(d)) return f;
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  if (fabs((double)f) > fabs(d)) bits--;
+  bits |= 1;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+
+double dtype_round(PolyDType dtype, double v) {
+  switch (dtype) {
+  case POLY_FLOAT16: return (double)half_to_float(float_to_half(round_to_odd(v)));
+  case POLY_BFLOAT16: return (double)bfloat_to_float(float_to_bfloat(round_to_odd(v)));
+  case POLY_FLOAT32: return (double)(float)v;
+  default: return v;
+  }
 }

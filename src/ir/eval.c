@@ -10,43 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- rounding and wrapping ---- */
-
-static int64_t wrap_int(PolyDType dtype, uint64_t v) {
-  switch (dtype) {
-  case POLY_BOOL: return v != 0;
-  case POLY_INT8: return (int8_t)v;
-  case POLY_UINT8: return (uint8_t)v;
-  case POLY_INT16: return (int16_t)v;
-  case POLY_UINT16: return (uint16_t)v;
-  case POLY_INT32: return (int32_t)v;
-  case POLY_UINT32: return (uint32_t)v;
-  default: return (int64_t)v;
-  }
-}
-
-/* To a float that, rounded again to fewer bits, gives what one rounding would have: cut, and the last bit set if
- * inexact. */
-static float round_to_odd(double d) {
-  float f = (float)d;
-  if ((double)f == d || isnan(d) || isinf(d)) return f;
-  uint32_t bits;
-  memcpy(&bits, &f, 4);
-  if (fabs((double)f) > fabs(d)) bits--;
-  bits |= 1;
-  memcpy(&f, &bits, 4);
-  return f;
-}
-
-static double round_float(PolyDType dtype, double v) {
-  switch (dtype) {
-  case POLY_FLOAT16: return (double)half_to_float(float_to_half(round_to_odd(v)));
-  case POLY_BFLOAT16: return (double)bfloat_to_float(float_to_bfloat(round_to_odd(v)));
-  case POLY_FLOAT32: return (double)(float)v;
-  default: return v;
-  }
-}
-
 /* ---- memory ---- */
 
 #define LOAD_AS(T, field)                                                                                              \
@@ -106,23 +69,23 @@ void value_store(void *p, PolyDType dtype, Value v) {
 static int64_t float_to_int(PolyDType to, double f) {
   const int64_t cut = f >= -0x1p63 && f < 0x1p63 ? (int64_t)f : INT64_MIN;
   if (to == POLY_UINT64 && f >= 0x1p63) return f < 0x1p64 ? (int64_t)(uint64_t)f : 0;
-  if (to == POLY_INT64 || to == POLY_UINT32 || to == POLY_UINT64) return wrap_int(to, (uint64_t)cut);
-  return wrap_int(to, (uint64_t)(cut >= INT32_MIN && cut <= INT32_MAX ? cut : INT32_MIN));
+  if (to == POLY_INT64 || to == POLY_UINT32 || to == POLY_UINT64) return dtype_wrap(to, (uint64_t)cut);
+  return dtype_wrap(to, (uint64_t)(cut >= INT32_MIN && cut <= INT32_MAX ? cut : INT32_MIN));
 }
 
 Value value_cast(Value v, PolyDType from, PolyDType to) {
   Value r = {0};
   bool from_float = dtype_is_float(from), to_float = dtype_is_float(to);
   if (from_float && to_float) {
-    r.f = round_float(to, v.f);
+    r.f = dtype_round(to, v.f);
   } else if (from_float) {
     r.i = to == POLY_BOOL ? v.f != 0 : float_to_int(to, v.f);
   } else if (!to_float) {
-    r.i = wrap_int(to, (uint64_t)v.i);
+    r.i = dtype_wrap(to, (uint64_t)v.i);
   } else if (to == POLY_FLOAT64) {
     r.f = from == POLY_UINT64 ? (double)(uint64_t)v.i : (double)v.i;
   } else { /* straight to float: through a double would round twice */
-    r.f = round_float(to, (double)(from == POLY_UINT64 ? (float)(uint64_t)v.i : (float)v.i));
+    r.f = dtype_round(to, (double)(from == POLY_UINT64 ? (float)(uint64_t)v.i : (float)v.i));
   }
   return r;
 }
@@ -268,7 +231,7 @@ static bool eval_float(Op op, PolyDType dtype, const Value *src, Value *out) {
     r = float_unary[op](src[0].f);
   else if (cls != CLASS_BINARY || !float_binary(op, src[0].f, src[1].f, &r))
     return false;
-  out->f = round_float(dtype, r);
+  out->f = dtype_round(dtype, r);
   return true;
 }
 
@@ -281,7 +244,7 @@ static bool eval_int(Op op, PolyDType dtype, const Value *src, Value *out) {
     r = 0 - (uint64_t)src[0].i;
   else if ((cls != CLASS_BINARY && cls != CLASS_COMPARE) || !int_binary(op, dtype, src[0].i, src[1].i, &r))
     return false;
-  out->i = cls == CLASS_COMPARE ? (int64_t)r : wrap_int(dtype, r);
+  out->i = cls == CLASS_COMPARE ? (int64_t)r : dtype_wrap(dtype, r);
   return true;
 }
 

@@ -306,24 +306,10 @@ static bool plan_add(PolyContext *ctx, Plan *plan, PolyTensor *t, UOp *value) {
   return true;
 }
 
-/* The gradient is read by several updates, and by the user after the parameter has changed: it gets memory of its own.
- */
-static UOp *stored_grad(PolyTensor *grad) {
-  UOp *u = grad->uop;
-  if (u->op == OP_BUFFER || u->op == OP_CONTIGUOUS || u->buffer) return u;
-  UOp *own = uop_retain(uop_contiguous(u, 0));
-  if (!own) return NULL;
-  grad->uop = own;
-  uop_release(u);
-  return own;
-}
-
 static bool plan_param(PolyOptim *o, const Step *step, int k, Plan *plan) {
   PolyTensor *p = o->param[k];
   PolyDType dtype = state_dtype(p);
-  UOp *grad = stored_grad(p->grad);
-  if (!grad) return false;
-  Update u = {uop_cast(p->uop, dtype), uop_cast(grad, dtype), t_uop(o->first[k]), t_uop(o->second[k])};
+  Update u = {uop_cast(p->uop, dtype), uop_cast(p->grad->uop, dtype), t_uop(o->first[k]), t_uop(o->second[k])};
   if (!u.param || !u.grad) return false;
   kinds[o->set.kind].step(&o->set, step, &u);
   return plan_add(o->ctx, plan, p, u.param) && plan_add(o->ctx, plan, o->first[k], u.first) &&
@@ -367,7 +353,8 @@ PolyStatus poly_optim_schedule(PolyOptim *o) {
   return ok ? POLY_OK : failed(o->ctx);
 }
 
-/* Parameters with gradients, those gradients, and the state: computed together. */
+/* Parameters with gradients, the state, and those gradients: computed together. A gradient that stayed lazy would be
+ * computed again, from the new parameters, when it is read. */
 static PolyStatus realize_step(PolyOptim *o) {
   Arena arena = {.b = ctx_base(o->ctx)};
   int nstate = poly_optim_state(o, NULL, 0), n = 0;

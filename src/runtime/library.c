@@ -69,7 +69,8 @@ static const ScanFn scan_fn[POLY_DTYPE_COUNT][4] = {
     [POLY_FLOAT16] = SCANS(half), [POLY_BFLOAT16] = SCANS(bfloat), [POLY_FLOAT32] = SCANS(f32),
     [POLY_FLOAT64] = SCANS(f64)};
 
-static bool run_scan(Base *b, const LibraryCall *call) {
+static bool run_scan(Device *d, const LibraryCall *call) {
+  Base *b = ctx_base(d->ctx);
   const LibraryTensor *x = &call->src[0];
   static const Op ops[4] = {OP_ADD, OP_MUL, OP_MAX, OP_MIN};
   int which = 0;
@@ -86,7 +87,14 @@ static bool run_scan(Base *b, const LibraryCall *call) {
   return true;
 }
 
-/* ---- segment order: a stable counting sort ---- */
+/* ---- segment order: a stable counting sort in two steps ----
+ *
+ * First the entries are dealt out into at most BUCKETS groups of neighbouring rows, then each group is sorted by row.
+ * Both steps touch memory that the caches hold, where one counter a row would not; threads share the entries in the
+ * first step and the groups in the second, and each keeps the order, so the result does not depend on them. O(V + E).
+ */
+
+enum { BUCKETS = 512 };
 
 /* The index tensor, read as int64. A uint64 that is too large reads as a negative number, which is out of range as
  * well. */
@@ -104,83 +112,123 @@ static inline int64_t index_at(const LibraryTensor *t, int64_t e) {
   }
 }
 
-/* Counts the entries of each row within [from, to); stops at the first bad one and returns its place, else `to`. */
-static int64_t count_part(const LibraryTensor *index, int64_t from, int64_t to, int64_t rows, int32_t *count) {
-  memset(count, 0, (size_t)rows * sizeof *count);
-#define COUNT(T)                                                                                                       \
-  for (int64_t e = from; e < to; e++) {                                                                                \
-    uint64_t v = (uint64_t)(int64_t)((const T *)index->data)[e];                                                       \
-    if (v >= (uint64_t)rows) return e;                                                                                 \
-    count[v]++;                                                                                                        \
-  }                                                                                                                    \
-  return to;
-  if (index->dtype == POLY_INT32) {
-    COUNT(int32_t)
-  } else if (index->dtype == POLY_INT64) {
-    COUNT(int64_t)
-  }
+/* Counts the entries of each group within [from, to); returns the place of the first bad index, else `to`. */
+#define COUNT(AT)                                                                                                      \
+  do {                                                                                                                 \
+    for (int64_t e = from; e < to; e++) {                                                                              \
+      uint64_t v = (uint64_t)(int64_t)(AT);                                                                            \
+      if (v >= (uint64_t)rows) return e;                                                                               \
+      count[v >> shift]++;                                                                                             \
+    }                                                                                                                  \
+    return to;                                                                                                         \
+  } while (0)
+static int64_t count_part(const LibraryTensor *index, int64_t from, int64_t to, int64_t rows, int shift,
+                          int32_t *count) {
+  const int32_t *i32 = index->data;
+  const int64_t *i64 = index->data;
+  if (index->dtype == POLY_INT32) COUNT(i32[e]);
+  if (index->dtype == POLY_INT64) COUNT(i64[e]);
+  COUNT(index_at(index, e));
+}
 #undef COUNT
-  for (int64_t e = from; e < to; e++) {
-    uint64_t v = (uint64_t)index_at(index, e);
-    if (v >= (uint64_t)rows) return e;
-    count[v]++;
-  }
-  return to;
-}
 
-static void place_part(const LibraryTensor *index, int64_t from, int64_t to, int32_t *next, int32_t *order) {
-#define PLACE(T)                                                                                                       \
-  for (int64_t e = from; e < to; e++) order[next[((const T *)index->data)[e]]++] = (int32_t)e;
-  if (index->dtype == POLY_INT32) {
-    PLACE(int32_t)
-  } else if (index->dtype == POLY_INT64) {
-    PLACE(int64_t)
-  } else {
-    for (int64_t e = from; e < to; e++) order[next[index_at(index, e)]++] = (int32_t)e;
+/* Deals the entries of a part out: row and place as one word each. */
+#define DEAL(AT)                                                                                                       \
+  for (int64_t e = from; e < to; e++) {                                                                                \
+    uint64_t v = (uint64_t)(AT);                                                                                       \
+    deal[next[v >> shift]++] = v << 32 | (uint64_t)e;                                                                  \
   }
-#undef PLACE
+static void deal_part(const LibraryTensor *index, int64_t from, int64_t to, int shift, int32_t *next, uint64_t *deal) {
+  const int32_t *i32 = index->data;
+  const int64_t *i64 = index->data;
+  if (index->dtype == POLY_INT32)
+    DEAL(i32[e])
+  else if (index->dtype == POLY_INT64)
+    DEAL(i64[e])
+  else
+    DEAL(index_at(index, e))
 }
+#undef DEAL
 
-/* Counts of all parts to the places where each part writes its first entry of a row; row pointers on the way. */
-static void prefix(int32_t *count, int parts, int64_t rows, int32_t *rowptr) {
-  int32_t sum = 0;
-  for (int64_t v = 0; v < rows; v++) {
+/* Sorts the entries deal[from .. to) of the rows [first, last) by row. While entries are placed, rowptr[v] says where
+ * the next one of row v goes; in the end that is the beginning of row v + 1. */
+static void sort_group(const uint64_t *deal, int32_t from, int32_t to, int64_t first, int64_t last, int32_t *rowptr,
+                       int32_t *order) {
+  memset(rowptr + first, 0, (size_t)(last - first) * sizeof *rowptr);
+  for (int32_t i = from; i < to; i++) rowptr[deal[i] >> 32]++;
+  int32_t sum = from;
+  for (int64_t v = first; v < last; v++) {
+    int32_t c = rowptr[v];
     rowptr[v] = sum;
+    sum += c;
+  }
+  for (int32_t i = from; i < to; i++) order[rowptr[deal[i] >> 32]++] = (int32_t)(uint32_t)deal[i];
+  memmove(rowptr + first + 1, rowptr + first, (size_t)(last - first - 1) * sizeof *rowptr);
+  rowptr[first] = from;
+}
+
+/* Counts of parts and groups to the place where each part's entries of a group begin; begin[g] is where group g does.
+ */
+static void group_places(int32_t (*count)[BUCKETS], int parts, int groups, int32_t *begin) {
+  int32_t sum = 0;
+  for (int g = 0; g < groups; g++) {
+    begin[g] = sum;
     for (int p = 0; p < parts; p++) {
-      int32_t c = count[p * rows + v];
-      count[p * rows + v] = sum;
+      int32_t c = count[p][g];
+      count[p][g] = sum;
       sum += c;
     }
   }
-  rowptr[rows] = sum;
+  begin[groups] = sum;
 }
 
-static bool run_segment_order(Base *b, const LibraryCall *call) {
+/* count: one row a part, cleared; deal: room for all entries. Returns the place of the first bad index, else their
+ * number. */
+static int64_t order_segments(const LibraryTensor *index, int64_t entries, int64_t rows, int parts,
+                              int32_t (*count)[BUCKETS], uint64_t *deal, int32_t *rowptr) {
+  int shift = 0;
+  while ((rows - 1) >> shift >= BUCKETS) shift++;
+  int groups = (int)(((rows - 1) >> shift) + 1);
+  int32_t begin[BUCKETS + 1], *order = rowptr + rows + 1;
+  int64_t bad = entries;
+#pragma omp parallel for num_threads(parts) schedule(static, 1) reduction(min : bad)
+  for (int p = 0; p < parts; p++) {
+    int64_t to = entries * (p + 1) / parts, stop = count_part(index, entries * p / parts, to, rows, shift, count[p]);
+    if (stop < to) bad = MIN(bad, stop);
+  }
+  if (bad < entries) return bad;
+  group_places(count, parts, groups, begin);
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int p = 0; p < parts; p++)
+    deal_part(index, entries * p / parts, entries * (p + 1) / parts, shift, count[p], deal);
+#pragma omp parallel for num_threads(parts) schedule(dynamic, 8)
+  for (int g = 0; g < groups; g++) {
+    int64_t first = (int64_t)g << shift, last = MIN(rows, first + ((int64_t)1 << shift));
+    sort_group(deal, begin[g], begin[g + 1], first, last, rowptr, order);
+  }
+  rowptr[rows] = (int32_t)entries;
+  return bad;
+}
+
+static bool run_segment_order(Device *d, const LibraryCall *call) {
+  Base *b = ctx_base(d->ctx);
   const LibraryTensor *index = &call->src[0];
   int64_t entries = library_numel(index), rows = library_numel(&call->out) - 1 - entries;
   if (rows < 0 || call->out.dtype != POLY_INT32 || entries + rows >= INT32_MAX)
     return base_fail(b, POLY_ERROR_VALUE, "segment_order: %lld entries do not fit in 32-bit places",
                      (long long)entries);
-  int32_t *rowptr = call->out.data, *order = rowptr + rows + 1;
-  /* every part clears and sums `rows` counters, so parts must be worth it */
-  int64_t worth = 4 * entries / MAX(rows, 1);
-  int parts = (int)MAX(1, MIN(library_threads(call, entries, entries * 4), worth));
-  size_t room = (size_t)parts * (size_t)MAX(rows, 1) * sizeof(int32_t);
-  int32_t *count = mem_resize(b, NULL, 0, room);
-  if (!count) return false;
-  int64_t bad = entries;
-#pragma omp parallel for num_threads(parts) schedule(static, 1) reduction(min : bad)
-  for (int p = 0; p < parts; p++) {
-    int64_t to = entries * (p + 1) / parts, stop = count_part(index, entries * p / parts, to, rows, count + p * rows);
-    if (stop < to) bad = MIN(bad, stop);
-  }
-  if (bad == entries) {
-    prefix(count, parts, rows, rowptr);
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-    for (int p = 0; p < parts; p++)
-      place_part(index, entries * p / parts, entries * (p + 1) / parts, count + p * rows, order);
-  }
-  mem_free(b, count, room);
+  int parts = library_threads(call, entries, entries + rows);
+  size_t counts = (size_t)parts * sizeof(int32_t[BUCKETS]), room = counts + (size_t)entries * sizeof(uint64_t);
+  char *work = d->alloc(d, room); /* kept by the device for the next call */
+  if (!work) return false;
+  memset(work, 0, counts);
+  int64_t bad = 0;
+  if (rows > 0)
+    bad = order_segments(index, entries, rows, parts, (int32_t(*)[BUCKETS])work, (uint64_t *)(work + counts),
+                         call->out.data);
+  else
+    *(int32_t *)call->out.data = 0;
+  d->free(d, work, room);
   if (bad == entries) return true;
   return base_fail(b, POLY_ERROR_INDEX, "index %lld at position %lld is out of range for %lld rows",
                    (long long)index_at(index, bad), (long long)bad, (long long)rows);
@@ -206,7 +254,8 @@ static void write_true(const uint8_t *x, int64_t from, int64_t to, const Library
   }
 }
 
-static bool run_nonzero(Base *b, const LibraryCall *call) {
+static bool run_nonzero(Device *d, const LibraryCall *call) {
+  Base *b = ctx_base(d->ctx);
   const LibraryTensor *x = &call->src[0], *out = &call->out;
   int64_t n = library_numel(x), room = library_numel(out);
   if (x->dtype != POLY_BOOL || (out->dtype != POLY_INT64 && (out->dtype != POLY_INT32 || n > INT32_MAX)))
@@ -247,7 +296,7 @@ int library_threads(const LibraryCall *call, int64_t pieces, int64_t work) {
 static const struct {
   const char *name;
   int nsrc;
-  bool (*run)(Base *b, const LibraryCall *call);
+  bool (*run)(Device *d, const LibraryCall *call);
 } routine[] = {{"argsort", 1, library_argsort},
                {"scan", 1, run_scan},
                {"segment_order", 1, run_segment_order},
@@ -256,6 +305,6 @@ static const struct {
 bool library_run(Device *d, const LibraryCall *call) {
   Base *b = ctx_base(d->ctx);
   for (int i = 0; i < LEN(routine); i++)
-    if (!strcmp(call->name, routine[i].name) && call->nsrc >= routine[i].nsrc) return routine[i].run(b, call);
+    if (!strcmp(call->name, routine[i].name) && call->nsrc >= routine[i].nsrc) return routine[i].run(d, call);
   return base_fail(b, POLY_ERROR_RUNTIME, "%s has no routine \"%s\" of %d sources", d->name, call->name, call->nsrc);
 }

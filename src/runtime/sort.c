@@ -106,7 +106,8 @@ static void sort_wide(const LibraryTensor *t, int64_t from, int64_t n, uint64_t 
   for (int64_t i = 0; i < n; i++) out[i] = (int32_t)x[i].place;
 }
 
-bool library_argsort(Base *b, const LibraryCall *call) {
+bool library_argsort(Device *d, const LibraryCall *call) {
+  Base *b = ctx_base(d->ctx);
   const LibraryTensor *t = &call->src[0];
   int64_t n, rows = library_rows(t, &n);
   if (rows == 0) return true;
@@ -116,7 +117,7 @@ bool library_argsort(Base *b, const LibraryCall *call) {
   bool wide = width == 64;
   int threads = library_threads(call, rows, rows * n * 8);
   size_t item = wide ? sizeof(Wide) : sizeof(uint64_t), room = 2 * (size_t)n * item, total = room * (size_t)threads;
-  char *work = mem_resize(b, NULL, 0, total);
+  char *work = d->alloc(d, total);
   if (!work) return false;
   uint64_t flip = !call->n ? 0 : t->dtype == POLY_BOOL ? 1 : wide ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -128,6 +129,6 @@ bool library_argsort(Base *b, const LibraryCall *call) {
       else
         sort_narrow(t, r * n, n, flip, out, (uint64_t *)(work + room * (size_t)part));
     }
-  mem_free(b, work, total);
+  d->free(d, work, total);
   return true;
 }

@@ -84,12 +84,21 @@ bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   return n->slot >= 0 && vec_push(ctx_base(s->ctx), &s->work, (int)at);
 }
 
+static bool same_memory(const UOp *u) { return u->op == OP_RESHAPE || u->op == OP_CONTIGUOUS; }
+
+UOp *sched_memory(UOp *u) {
+  UOp *v = u;
+  while (same_memory(v)) v = v->src[0];
+  OpClass cls = op_info[v->op].cls;
+  return cls == CLASS_LEAF || cls == CLASS_MOVE || v->op == OP_ASSIGN ? u : v;
+}
+
 int sched_slot_of(Sched *s, UOp *node) {
   for (;; node = node->src[0]) {
     if (node->op == OP_BUFFER) return sched_input(s, node);
     uint64_t at;
     if (map_get(&s->index, (uint64_t)(uintptr_t)node, &at) && s->info.at[at]->slot >= 0) return s->info.at[at]->slot;
-    if (node->op != OP_RESHAPE) return -1;
+    if (!same_memory(node)) return -1;
   }
 }
 
@@ -141,6 +150,15 @@ static void note_reader(Sched *s, NodeInfo *n, uint64_t at) {
   }
 }
 
+/* What is contiguous in memory already needs no copy. */
+static int contiguous_slot(Sched *s, UOp *node) {
+  UOp *u = node, *memory = sched_memory(node);
+  while (same_memory(u)) u = u->src[0];
+  if (u->op == OP_BUFFER) return -1;
+  if (!sched_store(s, memory, STORE_KERNEL, "asked to be contiguous")) return -1;
+  return memory == node ? sched_info(s, node)->slot : -1;
+}
+
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   Sched *s = user;
   if (node->op == OP_BUFFER) return sched_input(s, node);
@@ -152,7 +170,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   const char *why = NULL;
   Reading r = reading(l, node, idx, gate);
   switch (node->op) {
-  case OP_CONTIGUOUS: why = "asked to be contiguous"; break;
+  case OP_CONTIGUOUS: return contiguous_slot(s, node);
   case OP_COPY: why = "copied"; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_REDUCE:

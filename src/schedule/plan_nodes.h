@@ -42,6 +42,8 @@ int sched_input(Sched *s, UOp *buffer);
 /* The lowering policy: decides what is stored. user is the Sched. */
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
 bool sched_store_repeated(Sched *s, bool *changed);
+/* The computed node whose memory holds u too, because only reshapes lie between; u itself if there is none. */
+UOp *sched_memory(UOp *u);
 /* Slot of a stored node, also seen through reshapes. -1: it is not stored. */
 int sched_slot_of(Sched *s, UOp *node);
 

@@ -17,7 +17,8 @@ typedef struct Draft {
   NodeInfo *out[MAX_OUTPUTS];
   int target[MAX_OUTPUTS]; /* slot that it writes */
   VEC(int) reads;          /* slots */
-  VEC(int) after;          /* drafts that must come first */
+  VEC(int) after;          /* drafts that must come first: the first `ndata` make what it reads, */
+  int ndata;               /* the others still read what it overwrites */
   bool copy;               /* copies the value of a root ASSIGN out of a temporary */
   bool dead;
 } Draft;
@@ -164,10 +165,15 @@ static bool add_edges(Sched *s, Drafts *d, const Map *overwriter) {
     for (int r = 0; r < x->reads.n; r++) {
       uint64_t w;
       if (map_get(&d->writer, (uint64_t)x->reads.at[r], &w) && (int)w != i && !vec_push(b, &x->after, (int)w)) return false;
-      bool over = map_get(overwriter, (uint64_t)x->reads.at[r], &w) && (int)w != i; /* old contents first */
+    }
+    x->ndata = x->after.n;
+  }
+  for (int i = 0; i < d->at.n; i++)
+    for (int r = 0; !d->at.at[i]->dead && r < d->at.at[i]->reads.n; r++) {
+      uint64_t w;
+      bool over = map_get(overwriter, (uint64_t)d->at.at[i]->reads.at[r], &w) && (int)w != i; /* old contents first */
       if (over && !vec_push(b, &d->at.at[w]->after, i)) return false;
     }
-  }
   return true;
 }
 
@@ -255,7 +261,8 @@ static bool share_input(const Draft *a, const Draft *b) {
   return false;
 }
 
-/* Is there a way from draft `from` up through `after` to `to`? Positions in the order bound the search. */
+/* Must `to` be over before `from` begins? Positions in the order bound the search. That `from` overwrites what `to` reads is no
+ * obstacle by itself: in one kernel, loads come before stores. */
 static bool depends(Sched *s, const Drafts *d, const int *place, int from, int to) {
   VEC(int) stack = {0};
   Map seen = {0};
@@ -265,7 +272,7 @@ static bool depends(Sched *s, const Drafts *d, const int *place, int from, int t
     const Draft *x = d->at.at[stack.at[--stack.n]];
     for (int i = 0; ok && i < x->after.n; i++) {
       int y = x->after.at[i];
-      if (y == to) found = true;
+      if (y == to) found |= x != d->at.at[from] || i < x->ndata;
       if (place[y] <= place[to] || map_get(&seen, (uint64_t)y, NULL)) continue;
       ok = map_put(b, &seen, (uint64_t)y, 1) && vec_push(b, &stack, y);
     }
@@ -408,21 +415,13 @@ static bool build_items(Sched *s, Drafts *d, Schedule *out) {
 
 /* ---- roots ---- */
 
-/* A reshape of a computed value has the same memory: what is stored is the value itself. */
-static UOp *root_value(UOp *root) {
-  UOp *u = root;
-  while (u->op == OP_RESHAPE) u = u->src[0];
-  bool leaf = op_info[u->op].cls == CLASS_LEAF || op_info[u->op].cls == CLASS_MOVE || u->op == OP_ASSIGN;
-  return leaf ? root : u;
-}
-
 static bool store_roots(Sched *s, int nroot, UOp *const *root) {
   Walk walk;
   if (!uop_walk(s->ctx, s->arena, nroot, root, NULL, NULL, &walk)) return false;
   for (int i = 0; i < walk.n; i++)
     if (!sched_info(s, walk.at[i])) return false;
   for (int i = 0; i < nroot; i++)
-    if (root[i]->op != OP_BUFFER && !sched_store(s, root_value(root[i]), STORE_KERNEL, "asked for")) return false;
+    if (root[i]->op != OP_BUFFER && !sched_store(s, sched_memory(root[i]), STORE_KERNEL, "asked for")) return false;
   return true;
 }
 

@@ -15,8 +15,8 @@
 
 typedef struct Kern {
   Linear lin;
-  Inst inst[256];
-  LinearParam param[8];
+  Inst inst[400];
+  LinearParam param[16];
   char name[32];
 } Kern;
 
@@ -42,7 +42,7 @@ static int kern_int(Kern *k, PolyDType d, int64_t v) {
   k->inst[i].arg.i = v;
   return i;
 }
-static int kern_float(Kern *k, PolyDType d, double v) {
+static inline int kern_float(Kern *k, PolyDType d, double v) {
   int i = kern_put(k, INST_CONST, d, OP_CONST, -1, -1, -1);
   memcpy(&k->inst[i].arg.i, &v, 8);
   return i;
@@ -127,7 +127,8 @@ static Built kern_build(int n, Kern *const *k, int vector_bytes, const char *cc,
   pid_t pid;
   int status = 1;
   if (!posix_spawnp(&pid, cc, NULL, NULL, argv, environ)) waitpid(pid, &status, 0);
-  if (status == 0) out.dl = dlopen(lib, RTLD_NOW | RTLD_LOCAL);
+  /* never unloaded: with the last of them the OpenMP library would go, and its threads are still there */
+  if (status == 0) out.dl = dlopen(lib, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (out.dl) out.fn = (const KernFn *)dlsym(out.dl, "poly_kernels");
   if (!getenv("KEEP")) unlink(src), unlink(lib);
   out.text = strdup(s.at);

@@ -1,0 +1,786 @@
+/* test_engine.c: from handles to values: realize, assignment and what it must not disturb, symbolic sizes, the plan cache, compiled
+ * steps, memory that stays flat, and what is said and left behind when memory runs out. All on the interpreter. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "polygrad.h"
+
+#define SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]) { __VA_ARGS__ }
+
+/* ---- help ---- */
+
+/* Counts what is alive, and can fail the n-th request from now on. */
+typedef struct Heap {
+  int64_t alive, bytes;
+  int64_t countdown; /* 0: never fails */
+  bool failed;
+} Heap;
+
+static void *heap_realloc(void *user, void *p, size_t old_size, size_t new_size) {
+  Heap *h = user;
+  if (new_size == 0) {
+    if (p) h->alive--, h->bytes -= (int64_t)old_size;
+    free(p);
+    return NULL;
+  }
+  if (h->countdown && --h->countdown == 0) {
+    h->failed = true;
+    return NULL;
+  }
+  void *q = realloc(p, new_size);
+  if (!q) return NULL;
+  h->alive += p == NULL;
+  h->bytes += (int64_t)new_size - (int64_t)old_size;
+  return q;
+}
+
+static Heap heap;
+
+static PolyContext *new_context(void) {
+  heap = (Heap){0};
+  PolyContext *ctx = poly_context_new_with(&(PolyAllocator){heap_realloc, &heap});
+  assert_non_null(ctx);
+  assert_int_equal(poly_set_device(ctx, "INTERP"), POLY_OK);
+  return ctx;
+}
+
+static int open_context(void **state) {
+  *state = new_context();
+  return 0;
+}
+
+/* Whatever a test forgot to free, the context must not. */
+static int close_context(void **state) {
+  poly_context_free(*state);
+  assert_int_equal(heap.alive, 0);
+  assert_int_equal(heap.bytes, 0);
+  return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
+
+static PolyTensor *vector(PolyContext *ctx, int n, const float *v) {
+  PolyTensor *t = poly_from_data(ctx, v, POLY_FLOAT32, SHAPE(n));
+  assert_non_null(t);
+  return t;
+}
+
+static void expect(PolyTensor *t, int n, const float *want) {
+  float got[64];
+  assert_non_null(t);
+  PolyStatus s = poly_read(t, got, (size_t)n * sizeof *got);
+  if (s != POLY_OK) fail_msg("%s", poly_error_text(poly_context_of(t)));
+  for (int i = 0; i < n; i++)
+    if (!(fabsf(got[i] - want[i]) <= 1e-5f * fmaxf(1, fabsf(want[i])))) fail_msg("element %d is %g, not %g", i, got[i], want[i]);
+}
+
+#define EXPECT(t, ...) expect(t, (int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (float[]){__VA_ARGS__})
+#define VEC(ctx, ...) vector(ctx, (int)(sizeof((float[]){__VA_ARGS__}) / sizeof(float)), (float[]){__VA_ARGS__})
+
+static void expect_error(PolyContext *ctx, PolyStatus got, PolyStatus want, const char *words) {
+  assert_int_equal(got, want);
+  assert_int_equal(poly_error_code(ctx), want);
+  if (!strstr(poly_error_text(ctx), words)) fail_msg("\"%s\" does not say \"%s\"", poly_error_text(ctx), words);
+  poly_clear_error(ctx);
+}
+
+/* ---- values ---- */
+
+static void add_and_read(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *a = poly_from_data(ctx, (float[]){1, 2, 3, 4, 5, 6}, POLY_FLOAT32, SHAPE(2, 3));
+  PolyTensor *b = VEC(ctx, 10, 20, 30);
+  PolyTensor *c = poly_add(a, b);
+  assert_false(poly_is_realized(c));
+  EXPECT(c, 11, 22, 33, 14, 25, 36);
+  assert_true(poly_is_realized(c));
+  assert_int_equal(poly_realize(c), POLY_OK);
+  assert_int_equal(poly_plans_built(ctx), 1);
+  PolyTensor *s = poly_sum(c, 0, NULL, false);
+  assert_float_equal(poly_item(s), 141, 1e-5);
+  assert_int_equal(poly_item_int(s), 141);
+}
+
+static void empty_and_scalar_tensors(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *e = poly_from_data(ctx, NULL, POLY_FLOAT32, SHAPE(0, 3));
+  PolyTensor *f = poly_add_scalar(e, 1);
+  assert_int_equal(poly_read(f, NULL, 0), POLY_OK);
+  assert_non_null(poly_data(f));
+  PolyTensor *s = poly_sum(e, 0, NULL, false); /* of nothing: 0 */
+  assert_float_equal(poly_item(s), 0, 0);
+  PolyTensor *k = poly_scalar(ctx, POLY_FLOAT64, 2.5);
+  assert_float_equal(poly_item(k), 2.5, 0);
+}
+
+static void wrong_sizes_are_errors(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *a = VEC(ctx, 1, 2, 3);
+  float out[4];
+  expect_error(ctx, poly_read(a, out, sizeof out), POLY_ERROR_VALUE, "(3,)");
+  expect_error(ctx, poly_write(a, out, sizeof out), POLY_ERROR_VALUE, "12 bytes");
+  assert_true(isnan(poly_item(a)));
+  expect_error(ctx, poly_error_code(ctx), POLY_ERROR_VALUE, "(3,)");
+  assert_null(poly_from_data(ctx, out, POLY_FLOAT32, SHAPE(-2)));
+  expect_error(ctx, poly_error_code(ctx), POLY_ERROR_VALUE, "negative");
+}
+
+static void release_count(void *user) { ++*(int *)user; }
+
+static void borrowed_memory(void **state) {
+  PolyContext *ctx = *state;
+  float data[3] = {1, 2, 3};
+  int released = 0;
+  PolyTensor *t = poly_from_borrowed(ctx, data, POLY_FLOAT32, SHAPE(3), release_count, &released);
+  assert_ptr_equal(poly_data(t), data);
+  PolyTensor *u = poly_mul_scalar(t, 2);
+  poly_free(t);
+  assert_int_equal(released, 0); /* u still needs it */
+  EXPECT(u, 2, 4, 6);
+  poly_free(u);
+  assert_int_equal(released, 1);
+}
+
+/* Another shape of memory that is there costs no kernel and no memory. */
+static void views_share_memory(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *a = poly_from_data(ctx, (float[]){1, 2, 3, 4}, POLY_FLOAT32, SHAPE(4));
+  int64_t bytes = poly_live_bytes(ctx);
+  PolyTensor *m = poly_reshape(a, SHAPE(2, 2));
+  PolyTensor *d = poly_detach(a);
+  EXPECT(m, 1, 2, 3, 4);
+  EXPECT(d, 1, 2, 3, 4);
+  assert_int_equal(poly_live_bytes(ctx), bytes);
+  assert_int_equal(poly_plans_built(ctx), 0);
+  assert_int_equal(poly_assign(a, poly_mul_scalar(a, 10)), POLY_OK);
+  EXPECT(a, 10, 20, 30, 40);
+  EXPECT(m, 1, 2, 3, 4); /* a value, not a window */
+  EXPECT(d, 1, 2, 3, 4);
+}
+
+static void equal_programs_share_a_plan(void **state) {
+  PolyContext *ctx = *state;
+  for (int i = 0; i < 5; i++) {
+    PolyTensor *a = VEC(ctx, 1, 2, 3), *b = poly_add_scalar(poly_mul(a, a), 1);
+    EXPECT(b, 2, 5, 10);
+  }
+  assert_int_equal(poly_plans_built(ctx), 1);
+  assert_int_equal(poly_plans_reused(ctx), 4);
+  PolyTensor *x = VEC(ctx, 1, 2, 3, 4); /* another size */
+  EXPECT(poly_add_scalar(poly_mul(x, x), 1), 2, 5, 10, 17);
+  assert_int_equal(poly_plans_built(ctx), 2);
+}
+
+/* x and x give another program than x and y. */
+static void one_input_twice_is_another_program(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *y = VEC(ctx, 10, 20);
+  EXPECT(poly_sub(x, y), -9, -18);
+  EXPECT(poly_sub(x, x), 0, 0);
+  EXPECT(poly_sub(y, x), 9, 18);
+}
+
+static void memory_of_freed_results_comes_back(void **state) {
+  PolyContext *ctx = *state;
+  int64_t before = poly_live_bytes(ctx);
+  for (int i = 0; i < 3; i++) {
+    PolyTensor *z = poly_zeros(ctx, POLY_FLOAT32, SHAPE(1000)); /* a program without inputs */
+    assert_int_equal(poly_realize(z), POLY_OK);
+    assert_int_equal(poly_live_bytes(ctx), before + 4000);
+    poly_free(z);
+    assert_int_equal(poly_live_bytes(ctx), before);
+  }
+}
+
+/* ---- assignment ---- */
+
+static void assign_keeps_memory(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2, 3);
+  void *data = poly_data(x);
+  assert_int_equal(poly_assign(x, poly_mul_scalar(x, 2)), POLY_OK);
+  EXPECT(x, 2, 4, 6);
+  assert_ptr_equal(poly_data(x), data);
+  PolyTensor *one = poly_from_data(ctx, (int32_t[]){7}, POLY_INT32, SHAPE(1));
+  assert_int_equal(poly_assign(x, one), POLY_OK); /* stretched and converted */
+  EXPECT(x, 7, 7, 7);
+  assert_int_equal(poly_dtype(x), POLY_FLOAT32);
+  PolyTensor *wrong = VEC(ctx, 1, 2);
+  PolyStatus s = poly_assign(x, wrong);
+  assert_non_null(strstr(poly_error_text(ctx), "(3,)"));
+  expect_error(ctx, s, POLY_ERROR_VALUE, "(2,)");
+}
+
+static void assign_reads_before_it_writes(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2, 3, 4);
+  assert_int_equal(poly_assign(x, poly_flip(x, 1, (int[]){0})), POLY_OK);
+  EXPECT(x, 4, 3, 2, 1);
+  PolyTensor *rolled = poly_roll(x, 1, (int64_t[]){1}, (int[]){0});
+  assert_int_equal(poly_assign(x, poly_add(x, rolled)), POLY_OK);
+  EXPECT(x, 5, 7, 5, 3);
+}
+
+/* A tensor built before the assignment sees the old value, one built after it the new one, whichever is asked for first. */
+static void readers_see_their_time(void **state) {
+  PolyContext *ctx = *state;
+  for (int first = 0; first < 3; first++) {
+    PolyTensor *x = VEC(ctx, 1, 2, 3);
+    PolyTensor *before = poly_add_scalar(x, 100);
+    assert_int_equal(poly_assign(x, poly_mul_scalar(x, 10)), POLY_OK);
+    PolyTensor *after = poly_add_scalar(x, 100);
+    PolyTensor *order[3] = {before, x, after};
+    assert_int_equal(poly_realize(order[first]), POLY_OK);
+    EXPECT(x, 10, 20, 30);
+    EXPECT(before, 101, 102, 103);
+    EXPECT(after, 110, 120, 130);
+  }
+}
+
+static void two_handles_are_two_values(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *y = poly_retain_copy(x);
+  assert_int_equal(poly_assign(x, poly_add_scalar(x, 1)), POLY_OK);
+  PolyTensor *z = poly_retain_copy(x); /* the pending value */
+  assert_int_equal(poly_assign(x, poly_add_scalar(x, 1)), POLY_OK);
+  assert_int_equal(poly_realize(x), POLY_OK);
+  EXPECT(x, 3, 4);
+  EXPECT(y, 1, 2);
+  EXPECT(z, 2, 3);
+  assert_int_equal(poly_assign(z, poly_mul_scalar(z, 0)), POLY_OK);
+  EXPECT(z, 0, 0);
+  EXPECT(x, 3, 4);
+}
+
+static void many_assignments_run_as_one(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 0, 1);
+  for (int i = 0; i < 50; i++) {
+    PolyTensor *next = poly_add_scalar(x, 1);
+    assert_int_equal(poly_assign(x, next), POLY_OK);
+    poly_free(next);
+  }
+  EXPECT(x, 50, 51);
+  assert_int_equal(poly_plans_built(ctx), 1);
+}
+
+/* x is only ever read through y: its assignments must still run, or the program would grow for ever. */
+static void pending_assignments_run_with_their_readers(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 0, 1);
+  int64_t nodes = 0;
+  for (int i = 1; i <= 20; i++) {
+    PolyTensor *next = poly_add_scalar(x, 1);
+    assert_int_equal(poly_assign(x, next), POLY_OK);
+    poly_free(next);
+    PolyTensor *y = poly_mul_scalar(x, 2);
+    EXPECT(y, 2 * i, 2 * i + 2);
+    poly_free(y);
+    if (i == 5) nodes = poly_live_nodes(ctx);
+  }
+  assert_int_equal(poly_live_nodes(ctx), nodes);
+  EXPECT(x, 20, 21);
+}
+
+static void swap_through_assignments(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *a = VEC(ctx, 1, 2), *b = VEC(ctx, 3, 4);
+  PolyTensor *old = poly_add_scalar(a, 0);
+  assert_int_equal(poly_assign(a, b), POLY_OK);
+  assert_int_equal(poly_assign(b, old), POLY_OK);
+  assert_int_equal(poly_realize_many((PolyTensor *[]){a, b}, 2), POLY_OK);
+  EXPECT(a, 3, 4);
+  EXPECT(b, 1, 2);
+}
+
+static void assign_to_a_lazy_tensor(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *a = VEC(ctx, 1, 2), *x = poly_add_scalar(a, 1), *reader = poly_mul_scalar(x, 10);
+  assert_int_equal(poly_assign(x, poly_mul(x, x)), POLY_OK);
+  EXPECT(x, 4, 9);
+  EXPECT(reader, 20, 30);
+}
+
+/* A gradient that needs what was overwritten says so. */
+static void overwritten_history_is_an_error(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *w = VEC(ctx, 1, 2, 3);
+  assert_int_equal(poly_set_requires_grad(w, true), POLY_OK);
+  PolyTensor *loss = poly_sum(poly_mul(w, w), 0, NULL, false);
+  assert_float_equal(poly_item(loss), 14, 1e-5);
+  PolyTensor *g;
+  PolyTensor *leaf = poly_retain_copy(w);
+  poly_free(leaf);
+  assert_int_equal(poly_grad(loss, NULL, &w, 1, &g), POLY_OK); /* while w is what it was */
+  poly_free(g);
+  PolyTensor *half = poly_mul_scalar(w, 0.5);
+  assert_int_equal(poly_assign(w, half), POLY_OK);
+  poly_free(half);
+  assert_int_equal(poly_realize(w), POLY_OK);
+  EXPECT(w, 0.5f, 1, 1.5f);
+  PolyTensor *again = poly_add_scalar(loss, 1); /* its value is kept */
+  assert_float_equal(poly_item(again), 15, 1e-5);
+}
+
+static void write_leaves_readers_alone(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *before = poly_add_scalar(x, 1);
+  assert_int_equal(poly_write(x, (float[]){5, 6}, 8), POLY_OK);
+  EXPECT(x, 5, 6);
+  EXPECT(before, 2, 3);
+  void *data = poly_data(x);
+  assert_int_equal(poly_write(x, (float[]){7, 8}, 8), POLY_OK); /* nobody reads it now: in place */
+  assert_ptr_equal(poly_data(x), data);
+  EXPECT(x, 7, 8);
+  PolyTensor *lazy = poly_add(x, x);
+  expect_error(ctx, poly_write(lazy, (float[]){0, 0}, 8), POLY_ERROR_VALUE, "not realized");
+}
+
+/* Interned programs must not be poisoned by what is written to a result. */
+static void written_results_are_not_found_again(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *y = poly_add(x, x);
+  EXPECT(y, 2, 4);
+  assert_int_equal(poly_write(y, (float[]){0, 0}, 8), POLY_OK);
+  EXPECT(poly_add(x, x), 2, 4);
+  PolyTensor *z = poly_mul(x, x);
+  EXPECT(z, 1, 4);
+  assert_int_equal(poly_assign(z, poly_mul_scalar(z, -1)), POLY_OK);
+  EXPECT(z, -1, -4);
+  EXPECT(poly_mul(x, x), 1, 4);
+}
+
+static void replace_points_elsewhere(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *y = VEC(ctx, 5, 6, 7), *before = poly_add_scalar(x, 1);
+  assert_int_equal(poly_replace(x, y), POLY_OK);
+  EXPECT(x, 5, 6, 7);
+  EXPECT(before, 2, 3);
+}
+
+/* ---- gradients and histories ---- */
+
+static void gradients_survive_realize(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *w = poly_mul_scalar(VEC(ctx, 1, 2, 3), 2);
+  assert_int_equal(poly_set_requires_grad(w, true), POLY_OK);
+  PolyTensor *y = poly_square(w);
+  assert_int_equal(poly_realize(y), POLY_OK);
+  assert_int_equal(poly_realize(w), POLY_OK);
+  PolyTensor *loss = poly_sum(y, 0, NULL, false);
+  assert_float_equal(poly_item(loss), 56, 1e-4);
+  assert_int_equal(poly_backward(loss, NULL), POLY_OK);
+  EXPECT(poly_get_grad(w), 4, 8, 12);
+}
+
+static void training_keeps_memory_flat(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = poly_from_data(ctx, (float[]){1, 2, 3, 4}, POLY_FLOAT32, SHAPE(2, 2));
+  PolyTensor *w = poly_from_data(ctx, (float[]){0.1f, 0.2f}, POLY_FLOAT32, SHAPE(2, 1));
+  assert_int_equal(poly_set_requires_grad(w, true), POLY_OK);
+  PolyOptim *o = poly_adam(&w, 1, 0.01, 0.9, 0.999, 1e-8, 0);
+  assert_non_null(o);
+  int64_t nodes = 0, bytes = 0, tensors = 0, plans = 0, alive = 0;
+  double first = 0, last = 0;
+  for (int i = 0; i < 300; i++) {
+    poly_scope_begin(ctx);
+    PolyTensor *loss = poly_mean(poly_square(poly_add_scalar(poly_matmul(x, w), -1)), 0, NULL, false);
+    poly_optim_zero_grad(o);
+    assert_int_equal(poly_backward(loss, NULL), POLY_OK);
+    if (poly_optim_step(o) != POLY_OK) fail_msg("%s", poly_error_text(ctx));
+    last = poly_item(loss);
+    if (i == 0) first = last;
+    poly_scope_end(ctx);
+    if (i == 20) nodes = poly_live_nodes(ctx), bytes = poly_live_bytes(ctx), tensors = poly_live_tensors(ctx), plans = poly_plans_built(ctx), alive = heap.alive;
+  }
+  assert_true(last < first * 0.5);
+  assert_int_equal(poly_live_nodes(ctx), nodes);
+  assert_int_equal(poly_live_bytes(ctx), bytes);
+  assert_int_equal(poly_live_tensors(ctx), tensors);
+  assert_int_equal(poly_plans_built(ctx), plans);
+  assert_in_range(heap.alive, 1, (uintmax_t)alive + 8);
+  poly_optim_free(o);
+}
+
+/* ---- symbolic sizes ---- */
+
+static void one_plan_serves_every_size(void **state) {
+  PolyContext *ctx = *state;
+  float data[16];
+  for (int i = 0; i < 16; i++) data[i] = (float)i;
+  for (int n = 1; n <= 16; n++) {
+    int64_t size = poly_var_bind(ctx, "n", 1, 16, n);
+    PolyTensor *x = poly_from_data(ctx, data, POLY_FLOAT32, SHAPE(size));
+    PolyTensor *s = poly_sum(poly_mul(x, x), 0, NULL, false);
+    assert_float_equal(poly_item(s), (n - 1) * n * (2 * n - 1) / 6.0, 1e-3);
+    PolyTensor *m = poly_add_scalar(x, 1);
+    float out[16];
+    assert_int_equal(poly_read(m, out, (size_t)n * 4), POLY_OK);
+    for (int i = 0; i < n; i++) assert_float_equal(out[i], i + 1, 0);
+  }
+  assert_int_equal(poly_plans_built(ctx), 2);
+}
+
+static void one_variable_has_one_value(void **state) {
+  PolyContext *ctx = *state;
+  float data[8] = {0};
+  PolyTensor *a = poly_from_data(ctx, data, POLY_FLOAT32, SHAPE(poly_var_bind(ctx, "n", 1, 8, 3)));
+  PolyTensor *b = poly_from_data(ctx, data, POLY_FLOAT32, SHAPE(poly_var_bind(ctx, "n", 1, 8, 4)));
+  PolyTensor *s = poly_add(poly_sum(a, 0, NULL, false), poly_sum(b, 0, NULL, false));
+  expect_error(ctx, poly_realize(s), POLY_ERROR_VALUE, "n has two values");
+}
+
+/* ---- steps ---- */
+
+static void step_replays(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *w = VEC(ctx, 10, 10);
+  PolyTensor *y = poly_mul(x, w);
+  assert_int_equal(poly_assign(w, poly_add(w, x)), POLY_OK);
+  PolyStep *s = poly_step_new(&x, 1, &y, 1, &w, 1);
+  if (!s) fail_msg("%s", poly_error_text(ctx));
+  poly_free(y);
+  EXPECT(w, 10, 10); /* tracing ran nothing */
+  assert_null(poly_step_output(s, 0));
+  poly_clear_error(ctx);
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  PolyTensor *out = poly_step_output(s, 0);
+  EXPECT(out, 10, 20);
+  EXPECT(w, 11, 12);
+  PolyTensor *x2 = VEC(ctx, 5, 6);
+  assert_int_equal(poly_step_run(s, &x2, 1), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 55, 72);
+  EXPECT(out, 55, 72); /* the step's own memory */
+  EXPECT(w, 16, 18);
+  assert_true(poly_step_kernels(s) >= 1);
+  poly_step_free(s);
+  EXPECT(w, 16, 18);
+}
+
+/* Assigning to, writing or replacing a captured tensor between two runs is seen by the next. */
+static void step_follows_its_tensors(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *w = VEC(ctx, 10, 10), *lr = VEC(ctx, 1);
+  PolyTensor *y = poly_mul(x, w);
+  assert_int_equal(poly_assign(w, poly_sub(w, poly_mul(x, lr))), POLY_OK);
+  PolyStep *s = poly_step_new(&x, 1, &y, 1, &w, 1);
+  assert_non_null(s);
+  poly_free(y);
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  EXPECT(w, 9, 8);
+  assert_int_equal(poly_write(lr, (float[]){2}, 4), POLY_OK);
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  EXPECT(w, 7, 4);
+  assert_int_equal(poly_assign(w, poly_mul_scalar(w, 10)), POLY_OK); /* still pending when the step runs */
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  EXPECT(w, 68, 36);
+  EXPECT(poly_step_output(s, 0), 70, 80);
+  PolyTensor *other = VEC(ctx, 1, 1);
+  assert_int_equal(poly_replace(w, other), POLY_OK);
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  EXPECT(w, -1, -3);
+  EXPECT(other, 1, 1);
+  poly_step_free(s);
+}
+
+static void step_spares_readers(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *w = VEC(ctx, 10, 10);
+  assert_int_equal(poly_assign(w, poly_add(w, x)), POLY_OK);
+  PolyStep *s = poly_step_new(&x, 1, NULL, 0, &w, 1);
+  assert_non_null(s);
+  PolyTensor *before = poly_mul_scalar(w, 2), *copy = poly_retain_copy(w);
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  EXPECT(w, 11, 12);
+  EXPECT(before, 20, 20);
+  EXPECT(copy, 10, 10);
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  EXPECT(w, 12, 14);
+  EXPECT(copy, 10, 10);
+  poly_step_free(s);
+}
+
+/* State that was never realized is, before the step is made. */
+static void step_realizes_lazy_state(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *w = poly_zeros(ctx, POLY_FLOAT32, SHAPE(2));
+  assert_int_equal(poly_set_requires_grad(w, true), POLY_OK); /* a tensor of its own */
+  assert_int_equal(poly_assign(w, poly_detach(poly_add(w, x))), POLY_OK);
+  PolyStep *s = poly_step_new(&x, 1, NULL, 0, &w, 1);
+  if (!s) fail_msg("%s", poly_error_text(ctx));
+  EXPECT(w, 0, 0);
+  for (int i = 0; i < 3; i++) assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  EXPECT(w, 3, 6);
+  poly_step_free(s);
+  PolyTensor *lazy = poly_mul(x, x);
+  assert_null(poly_step_new(&lazy, 1, NULL, 0, NULL, 0));
+  expect_error(ctx, poly_error_code(ctx), POLY_ERROR_VALUE, "not realized");
+  assert_null(poly_step_new(&x, 1, NULL, 0, &lazy, 1));
+  expect_error(ctx, poly_error_code(ctx), POLY_ERROR_VALUE, "no memory of its own");
+}
+
+static PolyTensor *batch(PolyContext *ctx, int64_t n, int64_t max) {
+  static float data[4096];
+  for (int i = 0; i < 4096; i++) data[i] = 1;
+  int64_t size = poly_var_bind(ctx, "n", 1, max, n);
+  PolyTensor *t = size ? poly_from_data(ctx, data, POLY_FLOAT32, SHAPE(size, 2)) : NULL;
+  return t;
+}
+
+static void a_thousand_sizes_one_compilation(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = batch(ctx, 7, 1000), *w = poly_from_data(ctx, (float[]){1, 2}, POLY_FLOAT32, SHAPE(2, 1));
+  PolyTensor *y = poly_sum(poly_matmul(x, w), 0, NULL, false), *rows = poly_add_scalar(poly_matmul(x, w), 1);
+  PolyStep *s = poly_step_new(&x, 1, (PolyTensor *[]){y, rows}, 2, NULL, 0);
+  if (!s) fail_msg("%s", poly_error_text(ctx));
+  int64_t plans = poly_plans_built(ctx);
+  for (int n = 1; n <= 1000; n += n < 20 ? 1 : 49) {
+    poly_scope_begin(ctx);
+    PolyTensor *in = batch(ctx, n, 1000);
+    if (poly_step_run(s, &in, 1) != POLY_OK) fail_msg("%s", poly_error_text(ctx));
+    assert_float_equal(poly_item(poly_step_output(s, 0)), 3.0 * n, 1e-3);
+    PolyTensor *r = poly_step_output(s, 1);
+    assert_int_equal(poly_numel(r), n);
+    assert_float_equal(((float *)poly_data(r))[n - 1], 4, 0);
+    poly_scope_end(ctx);
+  }
+  assert_int_equal(poly_plans_built(ctx), plans);
+  PolyTensor *plain = poly_from_data(ctx, (float[]){1, 1, 1, 1}, POLY_FLOAT32, SHAPE(2, 2)); /* a plain size does as well */
+  assert_int_equal(poly_step_run(s, &plain, 1), POLY_OK);
+  assert_float_equal(poly_item(poly_step_output(s, 0)), 6, 1e-5);
+  poly_step_free(s);
+}
+
+static void step_checks_its_inputs(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = batch(ctx, 3, 8), *y = batch(ctx, 3, 8), *z = poly_add(x, y);
+  PolyTensor *in[2] = {x, y};
+  PolyStep *s = poly_step_new(in, 2, &z, 1, NULL, 0);
+  assert_non_null(s);
+  static float data[64];
+  PolyTensor *big = poly_from_data(ctx, data, POLY_FLOAT32, SHAPE(9, 2));
+  expect_error(ctx, poly_step_run(s, (PolyTensor *[]){big, big}, 2), POLY_ERROR_VALUE, "bounds 1..8");
+  PolyTensor *four = poly_from_data(ctx, data, POLY_FLOAT32, SHAPE(4, 2));
+  expect_error(ctx, poly_step_run(s, (PolyTensor *[]){x, four}, 2), POLY_ERROR_VALUE, "n = 4");
+  PolyTensor *wide = poly_from_data(ctx, data, POLY_FLOAT32, SHAPE(3, 3));
+  expect_error(ctx, poly_step_run(s, (PolyTensor *[]){wide, wide}, 2), POLY_ERROR_VALUE, "(3, 3)");
+  PolyTensor *ints = poly_from_data(ctx, data, POLY_INT32, SHAPE(3, 2));
+  expect_error(ctx, poly_step_run(s, (PolyTensor *[]){x, ints}, 2), POLY_ERROR_VALUE, "int32");
+  expect_error(ctx, poly_step_run(s, in, 1), POLY_ERROR_VALUE, "2 inputs");
+  assert_int_equal(poly_step_run(s, in, 2), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 2, 2, 2, 2, 2, 2);
+  poly_step_free(s);
+}
+
+/* A step draws the numbers that an eager program would draw at the same place. */
+static void step_draws_fresh_numbers(void **state) {
+  PolyContext *ctx = *state;
+  float want[3][4];
+  poly_manual_seed(ctx, 42);
+  for (int i = 0; i < 3; i++) {
+    PolyTensor *a = poly_rand(ctx, POLY_FLOAT32, SHAPE(4));
+    assert_int_equal(poly_read(a, want[i], sizeof want[i]), POLY_OK);
+  }
+  PolyTensor *x = VEC(ctx, 0, 0, 0, 0), *y = poly_add(x, poly_rand(ctx, POLY_FLOAT32, SHAPE(4)));
+  PolyStep *s = poly_step_new(&x, 1, &y, 1, NULL, 0);
+  assert_non_null(s);
+  poly_free(y);
+  poly_manual_seed(ctx, 42);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+    expect(poly_step_output(s, 0), 4, want[i]);
+  }
+  poly_step_free(s);
+}
+
+/* The output of a run is the input of the next. */
+static void step_output_as_input(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2, 3), *y = poly_add(x, poly_flip(x, 1, (int[]){0}));
+  PolyStep *s = poly_step_new(&x, 1, &y, 1, NULL, 0);
+  assert_non_null(s);
+  assert_int_equal(poly_step_run(s, NULL, 0), POLY_OK);
+  PolyTensor *out = poly_step_output(s, 0);
+  assert_int_equal(poly_step_run(s, &out, 1), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 8, 8, 8);
+  poly_step_free(s);
+}
+
+static void steps_keep_memory_flat(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2, 3), *w = VEC(ctx, 0, 0, 0);
+  PolyTensor *loss = poly_sum(poly_mul(x, w), 0, NULL, false);
+  assert_int_equal(poly_assign(w, poly_add(w, poly_mul_scalar(x, 0.001))), POLY_OK);
+  PolyStep *s = poly_step_new(&x, 1, &loss, 1, &w, 1);
+  assert_non_null(s);
+  poly_free(loss);
+  assert_int_equal(poly_step_run(s, &x, 1), POLY_OK);
+  int64_t nodes = poly_live_nodes(ctx), bytes = poly_live_bytes(ctx), alive = heap.alive, total = heap.bytes;
+  for (int i = 0; i < 10000; i++) assert_int_equal(poly_step_run(s, &x, 1), POLY_OK);
+  assert_int_equal(poly_live_nodes(ctx), nodes);
+  assert_int_equal(poly_live_bytes(ctx), bytes);
+  assert_int_equal(heap.alive, alive);
+  assert_int_equal(heap.bytes, total);
+  EXPECT(w, 10.001f, 20.002f, 30.003f);
+  poly_step_free(s);
+}
+
+/* ---- looking inside ---- */
+
+static void profile_counts(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2, 3, 4);
+  assert_int_equal(poly_profile_begin(ctx), POLY_OK);
+  for (int i = 0; i < 3; i++) {
+    PolyTensor *y = poly_mul(x, x);
+    EXPECT(y, 1, 4, 9, 16);
+    poly_free(y);
+  }
+  assert_int_equal(poly_profile_end(ctx), POLY_OK);
+  EXPECT(poly_add(x, x), 2, 4, 6, 8); /* not recorded */
+  assert_int_equal(poly_profile_kernels(ctx), 1);
+  PolyKernelStat k;
+  assert_int_equal(poly_profile_kernel(ctx, 0, &k), POLY_OK);
+  assert_int_equal(k.count, 3);
+  assert_int_equal(k.bytes, 3 * 32);
+  assert_int_equal(k.flops, 3 * 4);
+  assert_string_equal(k.device, "INTERP");
+  assert_int_equal(poly_profile_kernel(ctx, 1, &k), POLY_ERROR_INDEX);
+  assert_int_equal(poly_profile_stored(ctx), 1);
+  PolyStoredStat st;
+  assert_int_equal(poly_profile_stored_at(ctx, 0, &st), POLY_OK);
+  assert_int_equal(st.ndim, 1);
+  assert_int_equal(st.shape[0], 4);
+  assert_int_equal(st.bytes, 16);
+  assert_int_equal(poly_profile_peak_bytes(ctx), 32);
+}
+
+static void words_about_a_tensor(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = VEC(ctx, 1, 2), *y = poly_mul(x, x);
+  char *(*const about[3])(PolyTensor *) = {poly_source, poly_dump, poly_explain};
+  const char *const word[3] = {"void", "MUL", "1 kernels"};
+  for (int i = 0; i < 3; i++) {
+    char *text = about[i](y);
+    if (!text) fail_msg("%s", poly_error_text(ctx));
+    if (!strstr(text, word[i])) fail_msg("no \"%s\" in:\n%s", word[i], text);
+    poly_text_free(ctx, text);
+  }
+  assert_int_equal(poly_plans_built(ctx), 0);
+}
+
+/* ---- running out of memory ---- */
+
+static void too_large_is_said(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = poly_zeros(ctx, POLY_FLOAT32, SHAPE(4000000, 1000000));
+  assert_int_not_equal(poly_realize(x), POLY_OK);
+  assert_non_null(strstr(poly_error_text(ctx), "(4000000, 1000000) float32"));
+  expect_error(ctx, poly_error_code(ctx), POLY_ERROR_MEMORY, "16.0 TB");
+  assert_null(poly_empty(ctx, POLY_FLOAT64, SHAPE(1 << 30, 1 << 30)));
+  expect_error(ctx, poly_error_code(ctx), POLY_ERROR_MEMORY, "(1073741824, 1073741824)");
+  EXPECT(poly_add_scalar(VEC(ctx, 1), 1), 2); /* still usable */
+}
+
+/* A small program with everything in it. True: it ran to the end. */
+static bool small_program(PolyContext *ctx) {
+  bool ok = false;
+  PolyStep *s = NULL;
+  poly_scope_begin(ctx);
+  PolyTensor *x = poly_from_data(ctx, (float[]){1, 2, 3, 4}, POLY_FLOAT32, SHAPE(2, 2));
+  PolyTensor *w = poly_from_data(ctx, (float[]){1, 0, 0, 1}, POLY_FLOAT32, SHAPE(2, 2));
+  poly_set_requires_grad(w, true);
+  PolyTensor *h = poly_matmul(x, w), *loss = poly_sum(poly_square(h), 0, NULL, false);
+  if (!loss || poly_backward(loss, NULL) != POLY_OK) goto done;
+  PolyTensor *g = poly_get_grad(w);
+  PolyTensor *next = poly_detach(poly_sub(w, poly_mul_scalar(g, 0.01)));
+  if (poly_assign(w, next) != POLY_OK || poly_realize(w) != POLY_OK) goto done;
+  if (isnan(poly_item(loss)) || poly_realize(h) != POLY_OK) goto done;
+  int64_t n = poly_var_bind(ctx, "n", 1, 8, 2);
+  PolyTensor *v = n ? poly_from_data(ctx, (float[]){1, 2}, POLY_FLOAT32, SHAPE(n)) : NULL;
+  PolyTensor *y = poly_sum(poly_mul(v, v), 0, NULL, false);
+  if (poly_assign(x, poly_add_scalar(x, 1)) != POLY_OK || !y) goto done;
+  s = poly_step_new(&v, 1, &y, 1, &x, 1);
+  if (!s || poly_step_run(s, NULL, 0) != POLY_OK || poly_step_run(s, &v, 1) != POLY_OK) goto done;
+  PolyTensor *out = poly_step_output(s, 0);
+  ok = out && poly_item(out) == 5;
+done:
+  poly_step_free(s);
+  poly_scope_end(ctx);
+  return ok;
+}
+
+/* Fails the n-th allocation, for every n: an error comes back, the context still works, and nothing is left in the end. */
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  int64_t n = 1;
+  for (bool failed = true; failed; n += n < 200 ? 1 : 7) {
+    heap = (Heap){.countdown = n};
+    PolyContext *ctx = poly_context_new_with(&(PolyAllocator){heap_realloc, &heap});
+    if (ctx) {
+      bool ok = poly_set_device(ctx, "INTERP") == POLY_OK && small_program(ctx);
+      failed = heap.failed;
+      heap.countdown = 0;
+      if (!ok && !failed) fail_msg("allocation %d: %s", (int)n, poly_error_text(ctx));
+      if (!ok && poly_error_code(ctx) != POLY_ERROR_MEMORY)
+        fail_msg("allocation %d: the error is \"%s\"", (int)n, poly_error_text(ctx));
+      poly_clear_error(ctx);
+      if (!small_program(ctx)) fail_msg("after allocation %d: %s", (int)n, poly_error_text(ctx));
+      poly_context_free(ctx);
+    }
+    if (heap.alive || heap.bytes)
+      fail_msg("allocation %d: %d blocks are left, %d bytes", (int)n, (int)heap.alive, (int)heap.bytes);
+  }
+  assert_true(n > 100);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(add_and_read),
+      TEST(empty_and_scalar_tensors),
+      TEST(wrong_sizes_are_errors),
+      TEST(borrowed_memory),
+      TEST(views_share_memory),
+      TEST(equal_programs_share_a_plan),
+      TEST(one_input_twice_is_another_program),
+      TEST(memory_of_freed_results_comes_back),
+      TEST(assign_keeps_memory),
+      TEST(assign_reads_before_it_writes),
+      TEST(readers_see_their_time),
+      TEST(two_handles_are_two_values),
+      TEST(many_assignments_run_as_one),
+      TEST(pending_assignments_run_with_their_readers),
+      TEST(swap_through_assignments),
+      TEST(assign_to_a_lazy_tensor),
+      TEST(overwritten_history_is_an_error),
+      TEST(write_leaves_readers_alone),
+      TEST(written_results_are_not_found_again),
+      TEST(replace_points_elsewhere),
+      TEST(gradients_survive_realize),
+      TEST(training_keeps_memory_flat),
+      TEST(one_plan_serves_every_size),
+      TEST(one_variable_has_one_value),
+      TEST(step_replays),
+      TEST(step_follows_its_tensors),
+      TEST(step_spares_readers),
+      TEST(step_realizes_lazy_state),
+      TEST(a_thousand_sizes_one_compilation),
+      TEST(step_checks_its_inputs),
+      TEST(step_draws_fresh_numbers),
+      TEST(step_output_as_input),
+      TEST(steps_keep_memory_flat),
+      TEST(profile_counts),
+      TEST(words_about_a_tensor),
+      TEST(too_large_is_said),
+      cmocka_unit_test(every_allocation_may_fail),
+  };
+  return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}
