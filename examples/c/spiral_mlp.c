@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { POINTS = 1000, BATCH = 250, HIDDEN = 32, STEPS = 1500, REPORT = 250, WIDE = 64, HIGH = 28, PARAMS = 6 };
+enum { POINTS = 1000, BATCH = 250, HIDDEN = 32, STEPS = 1000, REPORT = 200, WIDE = 64, HIGH = 28, PARAMS = 6 };
 
 static const double PI = 3.14159265358979323846;
 
@@ -141,6 +141,7 @@ int main(void) {
   Net net;
   if (!ctx) return 1;
   for (int k = 0; k < POINTS; k++) draw_point(points[k], &labels[k], k % 2);
+  poly_set_threads(ctx, 1); /* kernels this small are done before a second thread has woken up */
   poly_manual_seed(ctx, 1);
   net_init(&net, ctx);
   PolyOptim *optim = poly_adam(net.param, PARAMS, 0.01, 0.9, 0.999, 1e-8, 0);

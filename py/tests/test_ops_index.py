@@ -21,7 +21,7 @@ KEYS = [
     I1, (slice(None), I1), (I1, I1), (slice(None), I1, I1), (I1, slice(None), I1), (slice(None), I2), (I2, slice(None), NEG.reshape(3, 1, 1)),
     (0, slice(None), NEG), (slice(None), NEG), (Ellipsis, NEG), (I1, None, slice(None), 0), (None, I2), (slice(None), 0, I1),
     (I1, 0), (0, I1, slice(None), I1), (I1[:, None], np.array([0, 2])), [0, 1, 1], (slice(None), [2, 0]),
-    (slice(None), B3), B23, (B23, 0), (0, B3, 1), (np.array([True, False]), B3[:0].reshape(0) if False else slice(None)),
+    (slice(None), B3), B23, (B23, 0), (0, B3, 1), (np.array([True, False]), slice(None)),
     (np.array(1), slice(None)), (np.array([], dtype=np.int64),), (slice(None), np.array([False] * 3)),
 ]  # fmt: skip
 

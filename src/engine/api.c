@@ -28,6 +28,7 @@ void poly_context_free(PolyContext *ctx) {
   if (!ctx) return;
   if (ctx->engine) {
     steps_free(ctx);
+    for (PolyTensor *t = ctx->tensors; t; t = t->next) t->grad = NULL; /* gradients are in the list themselves */
     while (ctx->tensors) poly_free(ctx->tensors);
     engine_drop_plans(ctx);
   }

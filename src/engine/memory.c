@@ -38,27 +38,29 @@ static bool plan_eval(const Plan *p, const UOp *u, int64_t *out) {
   return int_eval_vars(u, p->nvar, p->var, p->value, out);
 }
 
-static bool bytes_fit(PolyContext *ctx, int64_t numel, PolyDType dtype, size_t *bytes) {
+static bool bytes_fit(const UOp *u, int64_t numel, size_t *bytes) {
+  char text[256];
   int64_t n;
-  if (numel < 0 || __builtin_mul_overflow(numel, (int64_t)dtype_size(dtype), &n) || n > INT64_MAX / 4)
-    return base_fail(ctx_base(ctx), POLY_ERROR_MEMORY, "out of memory: a tensor of %lld elements of %s",
-                     (long long)numel, dtype_name(dtype));
+  if (numel < 0 || __builtin_mul_overflow(numel, (int64_t)dtype_size((PolyDType)u->dtype), &n) || n > INT64_MAX / 4)
+    return base_fail(ctx_base(u->ctx), POLY_ERROR_MEMORY, "out of memory: a tensor of shape %s %s",
+                     shape_text(u, text, sizeof text), dtype_name((PolyDType)u->dtype));
   *bytes = (size_t)n;
   return true;
 }
 
-bool uop_bytes(const UOp *u, size_t *bytes) {
+/* The product of the sizes, with an eye on overflow, which the simplified product of the schedule has not. */
+static bool shape_bytes(const UOp *u, int nvar, UOp *const *var, const int64_t *value, size_t *bytes) {
   int64_t numel = 1, size;
+  bool over = false, empty = false;
   for (int d = 0; d < u->ndim; d++) {
-    if (!int_eval_vars(u->shape[d], 0, NULL, NULL, &size)) return false;
-    if (__builtin_mul_overflow(numel, size, &numel)) {
-      char text[256];
-      return base_fail(ctx_base(u->ctx), POLY_ERROR_MEMORY, "out of memory: a tensor of shape %s %s",
-                       shape_text(u, text, sizeof text), dtype_name((PolyDType)u->dtype));
-    }
+    if (!int_eval_vars(u->shape[d], nvar, var, value, &size)) return false;
+    empty |= size == 0;
+    over |= __builtin_mul_overflow(numel, size, &numel);
   }
-  return bytes_fit(u->ctx, numel, (PolyDType)u->dtype, bytes);
+  return bytes_fit(u, empty ? 0 : over ? -1 : numel, bytes);
 }
+
+bool uop_bytes(const UOp *u, size_t *bytes) { return shape_bytes(u, 0, NULL, NULL, bytes); }
 
 /* ---- the arena ---- */
 
@@ -120,8 +122,7 @@ static bool size_slots(Plan *p) {
   p->output_bytes = 0;
   for (int i = 0; i < p->nslot; i++) {
     PlanSlot *s = &p->slot[i];
-    int64_t numel;
-    if (!plan_eval(p, s->numel, &numel) || !bytes_fit(p->ctx, numel, (PolyDType)s->node->dtype, &s->bytes)) return false;
+    if (!shape_bytes(s->node, p->nvar, p->var, p->value, &s->bytes)) return false;
     if (s->kind == SLOT_OUTPUT) p->output_bytes += s->bytes;
   }
   return true;

@@ -21,9 +21,33 @@ const HelperText float_helpers[] = {
      "  const $U u = ($U)@bits(x);\n"
      "  const $U near = u + 0x7fffu + (u >> 16 & 1);\n"
      "  return @from_bits(@I:where(x == x, ($I)near, ($I)(u | 0x400000u)) & (int32_t)0xffff0000);\n}"},
-    /* float16: a float that is scaled by 2^112 has the exponent that the bits of the half stand for */
+    /* float16 by the machine's own conversion where there is one */
     {"from_f16", KIND_F32,
      "$T @from_f16($H h) {\n"
+     "#if defined(__F16C__) && defined(__clang__)\n"
+     "<s|  __fp16 x;\n  __builtin_memcpy(&x, &h, 2);\n  return x;\n|>"
+     "<v|  typedef __fp16 t __attribute__((vector_size(2 * $W)));\n  return __builtin_convertvector((t)h, $T);\n|>"
+     "#elif defined(__F16C__)\n  typedef short t8 __attribute__((vector_size(16)));\n"
+     "<s|  return __builtin_ia32_vcvtph2ps((t8){h})[0];\n|>"
+     "<8|  return __builtin_ia32_vcvtph2ps256((t8)h);\n|>"
+     "<16|  typedef short t16 __attribute__((vector_size(32)));\n"
+     "  return __builtin_ia32_vcvtph2ps512_mask((t16)h, ($T){0}, -1, 4);\n|>"
+     "#endif\n  return @from_f16_soft(h);\n}"},
+    {"to_f16", KIND_F32,
+     "$H @to_f16($T x) {\n"
+     "#if defined(__F16C__) && defined(__clang__)\n"
+     "<s|  const __fp16 r = x;\n  uint16_t h;\n  __builtin_memcpy(&h, &r, 2);\n  return h;\n|>"
+     "<v|  typedef __fp16 t __attribute__((vector_size(2 * $W)));\n  return ($H)__builtin_convertvector(x, t);\n|>"
+     "#elif defined(__F16C__)\n  typedef float t4 __attribute__((vector_size(16)));\n"
+     "<s|  return __builtin_ia32_vcvtps2ph((t4){x}, 0)[0];\n|>"
+     "<8|  return ($H)__builtin_ia32_vcvtps2ph256(x, 0);\n|>"
+     "<16|  return ($H)__builtin_ia32_vcvtps2ph512_mask(x, 0, (short __attribute__((vector_size(32)))){0}, -1);\n|>"
+     "#endif\n  return @to_f16_soft(x);\n}"},
+    {"round_f16", KIND_F32,
+     "$T @round_f16($T x) {\n#if defined(__F16C__)\n  return @from_f16(@to_f16(x));\n#endif\n  return @round_f16_soft(x);\n}"},
+    /* float16: a float that is scaled by 2^112 has the exponent that the bits of the half stand for */
+    {"from_f16_soft", KIND_F32,
+     "$T @from_f16_soft($H h) {\n"
      "  const $I u = <s|h|><v|__builtin_convertvector(h, $I)|>;\n"
      "  const $I m = (u & 0x7fff) << 13;\n"
      "  const $T x = @from_bits(m) * 0x1p112f;\n"
@@ -31,17 +55,17 @@ const HelperText float_helpers[] = {
      "  return @from_bits(big | (u & 0x8000) << 16);\n}"},
     /* rounding in float arithmetic: adding the magic number leaves ten bits of mantissa below it, or what is left of them for
      * subnormal results */
-    {"round_f16", KIND_F32,
-     "$T @round_f16($T x) {\n"
+    {"round_f16_soft", KIND_F32,
+     "$T @round_f16_soft($T x) {\n"
      "  const $I u = @bits(x), sign = u & (int32_t)0x80000000, a = u & 0x7fffffff;\n"
      "  const $I near = (a + 0xfff + (a >> 13 & 1)) & ~0x1fff;\n"
      "  const $I tiny = @bits((@from_bits(a) + 0.5f) - 0.5f);\n"
      "  const $I mid = @I:where(<v|($I)|>(a < 0x38800000), tiny, near);\n"
      "  const $I big = @I:where(<v|($I)|>(mid > 0x477fe000), <s|0x7f800000|><v|@I:of(0x7f800000)|>, mid);\n"
      "  return @from_bits(@I:where(<v|($I)|>(a > 0x7f800000), a | 0x400000, big) | sign);\n}"},
-    {"to_f16", KIND_F32,
-     "$H @to_f16($T x) {\n"
-     "  const $I u = @bits(@round_f16(x)), a = u & 0x7fffffff;\n"
+    {"to_f16_soft", KIND_F32,
+     "$H @to_f16_soft($T x) {\n"
+     "  const $I u = @bits(@round_f16_soft(x)), a = u & 0x7fffffff;\n"
      "  const $I small = @bits(@from_bits(a) * 0x1p-112f) >> 13;\n"
      "  const $I big = 0x7c00 | (a >> 13 & 0x3ff);\n"
      "  const $I r = @I:where(<v|($I)|>(a >= 0x7f800000), big, small) | (u >> 16 & 0x8000);\n"

@@ -79,16 +79,24 @@ const HelperText basic_helpers[] = {
     {"reverse", KIND_ANY, "$T @reverse($T v) { return __builtin_shufflevector(v, v, $R); }"},
     {"load_step", KIND_ANY, "$T @load_step(const $E *p, int64_t step) {\n  return ($T){<l|p[# * step]|>};\n}"},
     {"gather", KIND_ANY, "$T @gather(const $E *p, $X i) {\n  return ($T){<l|p[i[#]]|>};\n}"},
+    /* lanes whose gate is closed are not read. Mostly all gates of a vector are open, or none */
+    {"load_some", KIND_ANY,
+     "!$T @load_some(const $E *p, int64_t step, $I m) {\n"
+     "  $T r = {0};\n  for (int l = 0; l < $W; l++) {\n    if (m[l]) r[l] = p[l * step];\n  }\n  return r;\n}"},
     {"load_if", KIND_ANY,
      "$T @load_if(const $E *p, int64_t step, $I m) {\n"
+     "  if (!@I:any(m)) return ($T){0};\n"
      "  if (step == 1 && !@I:any(~m)) return @load(p);\n"
-     "  return ($T){<l|m[#] ? p[# * step] : 0|>};\n}"},
-    {"gather_if", KIND_ANY, "$T @gather_if(const $E *p, $X i, $I m) {\n  return ($T){<l|m[#] ? p[i[#]] : 0|>};\n}"},
+     "  return @load_some(p, step, m);\n}"},
+    {"gather_if", KIND_ANY,
+     "$T @gather_if(const $E *p, $X i, $I m) {\n"
+     "  $T r = {0};\n  for (int l = 0; l < $W; l++) {\n    if (m[l]) r[l] = p[i[l]];\n  }\n  return r;\n}"},
     {"store_step", KIND_ANY,
      "void @store_step($E *p, int64_t step, $T v) {\n  for (int l = 0; l < $W; l++) p[l * step] = v[l];\n}"},
     {"scatter", KIND_ANY, "void @scatter($E *p, $X i, $T v) {\n  for (int l = 0; l < $W; l++) p[i[l]] = v[l];\n}"},
     {"store_if", KIND_ANY,
      "void @store_if($E *p, int64_t step, $T v, $I m) {\n"
+     "  if (step == 1 && !@I:any(~m)) {\n    @store(p, v);\n    return;\n  }\n"
      "  for (int l = 0; l < $W; l++) {\n    if (m[l]) p[l * step] = v[l];\n  }\n}"},
     {"scatter_if", KIND_ANY,
      "void @scatter_if($E *p, $X i, $T v, $I m) {\n"

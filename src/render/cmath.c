@@ -9,7 +9,8 @@
  *   @name      another helper for the same type        @@name  the same for half as many lanes
  *   @I:name    ... for the signed integers of the size @U:name ... for the unsigned; @1:name for one lane
  *   $D         double type with as many lanes          $h      type of half as many lanes; $join: halves a, b together
- *   <s|..|>    only when scalar; <v|..|> only for vectors; <l|..|> once a lane, '#' being the lane, joined by commas */
+ *   <s|..|>    only when scalar; <v|..|> only for vectors, <8|..|> of 8 lanes; <l|..|> once a lane, '#' being the lane
+ * A template that begins with '!' is a function of its own that is seldom called; the others are inlined. */
 #include "render/cmath.h"
 #include "render/ctemplate.h"
 
@@ -91,6 +92,33 @@ bool helper_exists(const char *name, Elem e) {
 
 static Txt helper_n(Helpers *h, const char *name, size_t n, Elem e, int lanes);
 
+/* Is there an opening "<tag|" at p? Its length, 0 if not. */
+static int section_open(const char *p) {
+  if (*p != '<') return 0;
+  int n = 1;
+  while (p[n] >= '0' && p[n] <= '9') n++;
+  if (n == 1 && (p[1] == 's' || p[1] == 'v' || p[1] == 'l')) n++;
+  return n > 1 && p[n] == '|' ? n + 1 : 0;
+}
+
+static bool section_fits(const char *tag, int lanes) {
+  if (*tag == 's' || *tag == 'v') return (*tag == 's') == (lanes == 1);
+  int n = 0;
+  while (*tag >= '0' && *tag <= '9') n = 10 * n + (*tag++ - '0');
+  return n == lanes;
+}
+
+/* Once a lane, '#' being the lane. */
+static void expand_lanes(Str *out, const char *body, const char *stop, int lanes) {
+  for (int k = 0; k < lanes && lanes > 1; k++) {
+    if (k) str_add(out, ", ");
+    for (const char *c = body; c < stop; c++) {
+      if (*c == '#') str_fmt(out, "%d", k);
+      else str_addn(out, c, 1);
+    }
+  }
+}
+
 /* Where the section that starts after its opening ends: at "|>". Sections do not nest. */
 static const char *section_end(const char *p) {
   const char *q = strstr(p, "|>");
@@ -171,19 +199,10 @@ static void expand(Helpers *h, Str *out, const char *p, const char *end, Elem e,
       p = expand_dollar(h, out, p, e, lanes);
     } else if (*p == '@') {
       p = expand_at(h, out, p, e, lanes);
-    } else if (*p == '<' && p[1] && p[2] == '|') {
-      const char *body = p + 3, *stop = section_end(body);
-      if (p[1] == 'l') {
-        for (int k = 0; k < lanes && lanes > 1; k++) {
-          if (k) str_add(out, ", ");
-          for (const char *c = body; c < stop; c++) {
-            if (*c == '#') str_fmt(out, "%d", k);
-            else str_addn(out, c, 1);
-          }
-        }
-      } else if ((p[1] == 's') == (lanes == 1)) {
-        expand(h, out, body, stop, e, lanes);
-      }
+    } else if (section_open(p)) {
+      const char *body = p + section_open(p), *stop = section_end(body);
+      if (p[1] == 'l') expand_lanes(out, body, stop, lanes);
+      else if (section_fits(p + 1, lanes)) expand(h, out, body, stop, e, lanes);
       p = stop + 2;
     } else {
       str_addn(out, p++, 1);
@@ -203,8 +222,9 @@ static Txt helper_n(Helpers *h, const char *name, size_t n, Elem e, int lanes) {
   if (*have) return full;
   *have = 1;
   Str body = {.b = h->code.b};
-  str_add(&body, "HELPER ");
-  expand(h, &body, t->text, t->text + strlen(t->text), e, lanes);
+  bool seldom = t->text[0] == '!';
+  str_add(&body, seldom ? "SELDOM " : "HELPER ");
+  expand(h, &body, t->text + seldom, t->text + strlen(t->text), e, lanes);
   str_add(&body, "\n");
   if (body.failed) h->code.failed = true;
   else str_addn(&h->code, body.at, body.n);

@@ -228,9 +228,10 @@ Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
   return keeps_rounding(op) ? r : rounded(e, d, 1, r);
 }
 
+/* The running value goes second: then only one comparison of max or min waits for it. */
 Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b) {
   const char *infix = d == POLY_BOOL ? spell[op].bools : spell[op].infix;
-  Txt r = infix ? txt("%s %s %s", a.s, infix, b.s) : txt("%s(%s, %s)", helper(e->help, spell[op].call, elem_of(d), lanes).s, a.s, b.s);
+  Txt r = infix ? txt("%s %s %s", a.s, infix, b.s) : txt("%s(%s, %s)", helper(e->help, spell[op].call, elem_of(d), lanes).s, b.s, a.s);
   return keeps_rounding(op) ? r : rounded(e, d, lanes, r);
 }
 

@@ -39,8 +39,7 @@ static Txt load_lanes(Emit *e, int i, int copy) {
     if (masked) x = txt("%s(p%d, %s, %s)", call(e, "gather_if", el).s, in->param, index.s, vector_mask(e, gate, copy, elem_size(el)).s);
     else x = txt("%s(p%d, %s)", call(e, "gather", el).s, in->param, index.s);
   } else if (masked) {
-    Txt p = lane_pointer(e, in, stride == -1 ? -2 : stride, 0);
-    p = txt("p%d + %s + %lld", in->param, scalar_name(e, in->src[0]).s, (long long)(stride * e->lanes * copy));
+    Txt p = txt("p%d + %s + %lld", in->param, scalar_name(e, in->src[0]).s, (long long)(stride * e->lanes * copy));
     x = txt("%s(%s, %lld, %s)", call(e, "load_if", el).s, p.s, (long long)stride, vector_mask(e, gate, copy, elem_size(el)).s);
   } else {
     Txt p = lane_pointer(e, in, stride, copy);
@@ -260,15 +259,23 @@ static void constant_trip(Emit *e, int64_t begin, int64_t end, bool parallel) {
   else if (at < end) piece_loop(e, txt("%lld", (long long)at).s, txt("%lld", (long long)end).s, false);
 }
 
+/* Where whole steps from begin end. */
+static void whole_steps(Emit *e, Txt name, const char *begin, const char *end, int step) {
+  if (begin[0] == '0' && !begin[1])
+    line(e, "const int64_t %s = %s > 0 ? %s / %d * %d : 0;", name.s, end, end, step, step);
+  else
+    line(e, "const int64_t %s = %s > %s ? %s + (%s - %s) / %d * %d : %s;", name.s, end, begin, begin, end, begin, step, step,
+         begin);
+}
+
 static void variable_trip(Emit *e, const char *begin, const char *end, bool parallel) {
   int lanes = e->lanes, copies = e->copies, loop = e->loop;
-  line(e, "const int64_t end%d = %s > %s ? %s + (%s - %s) / %d * %d : %s;", loop, end, begin, begin, end, begin,
-       lanes * copies, lanes * copies, begin);
+  whole_steps(e, txt("end%d", loop), begin, end, lanes * copies);
   Txt at = txt("end%d", loop);
   open_partials(e);
   piece_loop(e, begin, at.s, parallel);
   if (copies > 1) {
-    line(e, "const int64_t tail%d = %s > %s ? %s + (%s - %s) / %d * %d : %s;", loop, end, at.s, at.s, end, at.s, lanes, lanes, at.s);
+    whole_steps(e, txt("tail%d", loop), at.s, end, lanes);
     e->copies = 1;
     piece_loop(e, at.s, txt("tail%d", loop).s, false);
     e->copies = copies;

@@ -273,6 +273,7 @@ UOp *t_windows(UOp *x, int axis, int64_t size, int64_t step, int64_t dilation) {
                      size, step, dilation, axis, shape_text(x, text, sizeof(text)));
   }
   UOp *count = int_addc(int_div(int_addc(n, -span), uop_index(x->ctx, step)), 1);
+  if (count && count->vmin < 0) count = int_max(count, zero(x)); /* a symbolic size that may be too small: no windows */
   if (!count) return NULL;
   if (dilation == 1 && size <= step) return windows_apart(x, axis, count, size, step);
   return windows_overlapping(x, axis, count, size, step, dilation);
