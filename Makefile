@@ -18,22 +18,28 @@ OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o)
 TESTS := $(patsubst test/c/%.c,$(BUILD)/test/%,$(sort $(wildcard test/c/test_*.c)))
 EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/c/*.c)))
 
+Q := $(if $(V),,@)
+
 all: $(BUILD)/libpolygrad.so $(BUILD)/libpolygrad.a
 
 $(BUILD)/libpolygrad.so: $(OBJ)
-	$(CC) -shared -fopenmp $(LDFLAGS) -o $@ $^ -lm -ldl
+	@echo "  LINK $@"
+	$(Q)$(CC) -shared -fopenmp $(LDFLAGS) -o $@ $^ -lm -ldl
 $(BUILD)/libpolygrad.a: $(OBJ)
-	rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $^
 $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(LIB_FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@echo "  CC   $<"
+	$(Q)$(CC) $(LIB_FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/test/%: test/c/%.c $(BUILD)/libpolygrad.a
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libpolygrad.a -lcmocka -lm -ldl
+	@echo "  CC   $<"
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libpolygrad.a -lcmocka -lm -ldl
 $(BUILD)/examples/%: examples/c/%.c $(BUILD)/libpolygrad.a
 	@mkdir -p $(@D)
-	$(CC) $(FLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libpolygrad.a -lm -ldl
+	@echo "  CC   $<"
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(BUILD)/libpolygrad.a -lm -ldl
 -include $(OBJ:.o=.d) $(TESTS:=.d) $(EXAMPLES:=.d)
 
 setup:

@@ -167,7 +167,7 @@ def from_values(g: Graph, data: Any, dtype: DType | None = None) -> Tensor:
     if isinstance(data, np.ndarray):
         if dtype is None or dtype.np == data.dtype:
             return from_numpy(g, data)
-        return wrap(g, C.poly_cast(from_numpy(g, data, copy=True)._h, dtype.code))
+        return wrap(g, C.poly_cast(from_numpy(g, data, copy=True), dtype.code))
     if isinstance(data, (list, tuple)):
         if _contains_tensor(data):
             parts = [v if isinstance(v, Tensor) else from_values(g, v) for v in data]

@@ -66,6 +66,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
 
     __slots__ = ("_h", "_g", "_wanted", "__weakref__")
     __array_priority__ = 1000
+    _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
 
     def __init__(self, data: Any = None, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None):
@@ -468,7 +469,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
-        self._g.check(C.poly_set_grad(self._h, None if value is None else operand(self, value)._h))
+        self._g.check(C.poly_set_grad(self._h, None if value is None else operand(self, value)))
 
     def zero_grad(self) -> None:
         """Forgets the gradient.
@@ -491,7 +492,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         """
         if self._g.hooks:
             return _backward_with_hooks(self, gradient)
-        status = C.poly_backward(self._h, None if gradient is None else operand(self, gradient)._h)
+        status = C.poly_backward(self._h, None if gradient is None else operand(self, gradient))
         if status:
             self._g.fail()
         return self
@@ -506,7 +507,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         for t in targets:
             same_graph(self, t)
         out = handle_array([None] * len(targets))
-        seed = None if gradient is None else operand(self, gradient)._h
+        seed = None if gradient is None else operand(self, gradient)
         self._g.check(C.poly_grad(self._h, seed, handles(targets), len(targets), out))
         return [wrap(self._g, h) for h in out]
 
@@ -603,7 +604,7 @@ def _backward_with_hooks(root: Tensor, gradient: Tensor | None) -> Tensor:
     old = [t.grad for t, _ in hooked]
     for t, _ in hooked:
         t.grad = None
-    root._g.check(C.poly_backward(root._h, None if gradient is None else operand(root, gradient)._h))
+    root._g.check(C.poly_backward(root._h, None if gradient is None else operand(root, gradient)))
     for (t, hooks), before in zip(hooked, old):
         new = t.grad
         for hook in hooks:

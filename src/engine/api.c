@@ -23,7 +23,8 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
 
 PolyContext *poly_context_new(void) { return poly_context_new_with(NULL); }
 
-/* Handles first, then plans, then the nodes that are left; the memory of nodes goes back to devices, so these close last. */
+/* Handles first, then plans, then the nodes that are left; the memory of nodes goes back to devices, so these close
+ * last. */
 void poly_context_free(PolyContext *ctx) {
   if (!ctx) return;
   if (ctx->engine) {

@@ -1,9 +1,10 @@
-/* canon.c: a graph without its data. In: roots whose leaves are buffers, bound sizes and constants. Out: the same program over
- * numbered placeholders and variables, and the list of what stands behind them.
+/* canon.c: a graph without its data. In: roots whose leaves are buffers, bound sizes and constants. Out: the same
+ * program over numbered placeholders and variables, and the list of what stands behind them.
  *
  *   ADD(BUFFER 17 (BIND n 5), DETACH(BUFFER 9 (BIND n 5)))   ->   ADD(BUFFER -1 (v0), BUFFER -2 (v0)),  v0 = 5
  *
- * Nodes are interned, so the next iteration of a training loop comes out as the very same pointers: they are the key of its plan. */
+ * Nodes are interned, so the next iteration of a training loop comes out as the very same pointers: they are the key of
+ * its plan. */
 #include "engine/engine.h"
 
 #include <inttypes.h>
@@ -14,9 +15,9 @@ typedef struct Work {
   PolyContext *ctx;
   Arena *arena;
   Walk walk;
-  int *edge;    /* places of the sources of each node (and of the sizes of a stored one), */
-  int *first;   /* from first[i] to first[i + 1] */
-  bool *keep;   /* ASSIGNs that are written */
+  int *edge;  /* places of the sources of each node (and of the sizes of a stored one), */
+  int *first; /* from first[i] to first[i + 1] */
+  bool *keep; /* ASSIGNs that are written */
   bool *needed;
   UOp **made; /* canonical node */
   Canon *out;
@@ -38,7 +39,8 @@ static bool const_shape(const UOp *u) {
   return true;
 }
 
-/* Sizes of stored nodes are not their sources. If some are not constant, a second walk lists them too, before all users. */
+/* Sizes of stored nodes are not their sources. If some are not constant, a second walk lists them too, before all
+ * users. */
 static bool walk_all(Work *w, int nroot, UOp *const *root) {
   if (!uop_walk(w->ctx, w->arena, nroot, root, stop, NULL, &w->walk)) return false;
   int extra = 0;
@@ -175,7 +177,7 @@ static bool new_lists(Work *w) {
   c->var = arena_new(w->arena, n * sizeof(UOp *));
   c->bound = arena_new(w->arena, n * sizeof(UOp *));
   c->value = arena_new(w->arena, n * sizeof(int64_t));
-    return w->keep && w->needed && w->made && c->input && c->place && c->var && c->bound && c->value;
+  return w->keep && w->needed && w->made && c->input && c->place && c->var && c->bound && c->value;
 }
 
 bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out) {

@@ -1,5 +1,5 @@
-/* engine.h: from tensor UOps to values. Canonicalise the graph, find or build its plan, run it on a device, give the results to
- * their handles. What the files of the engine share; nothing below the engine includes this.
+/* engine.h: from tensor UOps to values. Canonicalise the graph, find or build its plan, run it on a device, give the
+ * results to their handles. What the files of the engine share; nothing below the engine includes this.
  *
  *   realize.c  handles in, values out         canon.c   a graph without its buffers and today's sizes
  *   plan.c     plans and their cache          memory.c  sizes and places of a plan's slots
@@ -14,9 +14,10 @@
 
 /* ---- canon.c ---- */
 
-/* A graph in which every buffer is BUFFER -(k+1), k counting first appearances, and every bound variable is v0, v1 ... So
- * two runs of one program on other data give the same canonical roots: the same pointers. Arrays are in the caller's arena, nodes
- * in the caller's scope. ASSIGN is left only at roots for which `inplace` was set; all others are the values they stand for. */
+/* A graph in which every buffer is BUFFER -(k+1), k counting first appearances, and every bound variable is v0, v1 ...
+ * So two runs of one program on other data give the same canonical roots: the same pointers. Arrays are in the caller's
+ * arena, nodes in the caller's scope. ASSIGN is left only at roots for which `inplace` was set; all others are the
+ * values they stand for. */
 typedef struct Canon {
   int nroot, ninput, nvar;
   UOp **root;
@@ -53,8 +54,8 @@ typedef struct PlanItem {
   MatmulCall call;   /* the same, today: one batch axis, and */
   int nouter;        /* those that are left to loop over */
   int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
-  UOp *library; /* the LIBRARY node */
-  UOp *flops;   /* kernel */
+  UOp *library;           /* the LIBRARY node */
+  UOp *flops;             /* kernel */
   int64_t nflops, nbytes; /* today */
 } PlanItem;
 
@@ -109,8 +110,8 @@ bool uop_bytes(const UOp *u, size_t *bytes);
 
 /* ---- run.c ---- */
 
-/* Runs p. input: memory of each input. out: one entry a slot; entries that are NULL are allocated for OUTPUT slots and belong to the
- * caller. arena: memory for TEMP slots, NULL: allocated for this run. */
+/* Runs p. input: memory of each input. out: one entry a slot; entries that are NULL are allocated for OUTPUT slots and
+ * belong to the caller. arena: memory for TEMP slots, NULL: allocated for this run. */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
 /* Memory for a tensor; the error text of a failure names it. */
 PolyBuffer *tensor_memory(Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why);

@@ -1,5 +1,6 @@
-/* memory.c: sizes and places. In: a plan and the values of its variables. Out: bytes of every slot, offsets of the temporary ones in
- * one arena, the numbers of every matrix product. All of it is known before anything runs, and kept until a value changes. */
+/* memory.c: sizes and places. In: a plan and the values of its variables. Out: bytes of every slot, offsets of the
+ * temporary ones in one arena, the numbers of every matrix product. All of it is known before anything runs, and kept
+ * until a value changes. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
@@ -74,7 +75,8 @@ static int by_size(const void *a, const void *b) {
 
 static bool overlap_in_time(const PlanSlot *a, const PlanSlot *b) { return a->first <= b->last && b->first <= a->last; }
 
-/* Finds the tightest gap between the slots that are already placed and alive at the same time. `near` is sorted by offset. */
+/* Finds the tightest gap between the slots that are already placed and alive at the same time. `near` is sorted by
+ * offset. */
 static size_t best_offset(PlanSlot *const *near, int n, size_t need) {
   size_t end = 0, best = SIZE_MAX, best_waste = SIZE_MAX;
   for (int i = 0; i < n; i++) {
@@ -128,8 +130,8 @@ static bool size_slots(Plan *p) {
   return true;
 }
 
-/* Batch axes that lie next to each other in all three operands become one; the device takes the innermost, the run loops over the
- * rest. Axes of size 1 vanish. */
+/* Batch axes that lie next to each other in all three operands become one; the device takes the innermost, the run
+ * loops over the rest. Axes of size 1 vanish. */
 static void fold_batch(PlanItem *it, int n, int64_t (*axis)[4]) {
   MatmulCall *c = &it->call;
   c->batch = 1;

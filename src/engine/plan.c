@@ -1,6 +1,6 @@
-/* plan.c: plans and their cache. In: a canonical program. Out: a plan that can run it on the current device: slots, items in order,
- * compiled kernels. A plan is built once and found again by its roots, which are interned: the key is a list of pointers. The
- * cache keeps the plans used last; steps hold plans of their own beyond that. */
+/* plan.c: plans and their cache. In: a canonical program. Out: a plan that can run it on the current device: slots,
+ * items in order, compiled kernels. A plan is built once and found again by its roots, which are interned: the key is a
+ * list of pointers. The cache keeps the plans used last; steps hold plans of their own beyond that. */
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -15,9 +15,12 @@
 
 /* Equal instructions make one kernel, whatever it is called and whichever variables it is given. */
 static bool same_kernel(const Linear *a, const Linear *b) {
-  return a->ninst == b->ninst && a->nparam == b->nparam && a->nvar == b->nvar &&
-         memcmp(a->inst, b->inst, (size_t)a->ninst * sizeof *a->inst) == 0 &&
-         memcmp(a->param, b->param, (size_t)a->nparam * sizeof *a->param) == 0;
+  if (a->ninst != b->ninst || a->nparam != b->nparam || a->nvar != b->nvar) return false;
+  for (int k = 0; k < a->nparam; k++) {
+    const LinearParam *p = &a->param[k], *q = &b->param[k];
+    if (p->dtype != q->dtype || p->written != q->written || p->read != q->read) return false;
+  }
+  return memcmp(a->inst, b->inst, (size_t)a->ninst * sizeof *a->inst) == 0;
 }
 
 static bool add_kernel(PolyContext *ctx, Map *seen, Lowered *l, const Linear *lin, int *place) {
@@ -56,20 +59,22 @@ static bool lower_items(PolyContext *ctx, Arena *arena, Lowered *l) {
   return ok;
 }
 
-/* Is it an input in another shape? */
+/* Is it an input, or what is written to one, in another shape? */
 static bool is_input(const UOp *u) {
   while (u->op == OP_RESHAPE) u = u->src[0];
-  return u->op == OP_BUFFER;
+  return u->op == OP_BUFFER || u->op == OP_ASSIGN;
 }
 
-/* Simplified roots. One that turns out to be an input is copied: the plan may write that memory. */
+/* Simplified roots. One that turns out to be the memory of an input is copied: other results do not share it. */
 static UOp **plan_roots(PolyContext *ctx, Arena *arena, const Canon *c) {
   UOp **root = arena_new(arena, (size_t)(c->nroot + 1) * sizeof *root);
   if (!root) return NULL;
   memcpy(root, c->root, (size_t)c->nroot * sizeof *root);
   if (!rewrite_graphs(ctx, &simplify_pass, NULL, c->nroot, root)) return NULL;
-  for (int r = 0; r < c->nroot; r++)
-    if (is_input(root[r]) && !(root[r] = uop_contiguous(root[r], 0))) return NULL;
+  for (int r = 0; r < c->nroot; r++) {
+    if (c->root[r]->op == OP_ASSIGN || !is_input(root[r])) continue;
+    if (!(root[r] = uop_contiguous(root[r], 0))) return NULL;
+  }
   return root;
 }
 
@@ -128,8 +133,12 @@ static bool take_slots(Plan *p, const Schedule *s) {
   if (!p->slot) return false;
   for (int i = 0; i < s->nslot; i++) {
     const Slot *from = &s->slot[i];
-    p->slot[i] = (PlanSlot){.kind = from->kind, .input = from->input, .node = from->node, .numel = from->numel,
-                            .first = s->nitem, .last = -1};
+    p->slot[i] = (PlanSlot){.kind = from->kind,
+                            .input = from->input,
+                            .node = from->node,
+                            .numel = from->numel,
+                            .first = s->nitem,
+                            .last = -1};
     p->slot[i].why = keep_text(p, from->why ? from->why : "");
     if (!p->slot[i].why || !hold(p, from->node) || !hold_size(p, from->numel)) return false;
   }
@@ -162,7 +171,8 @@ static bool take_matmul(Plan *p, PlanItem *it, const MatmulItem *m) {
   for (int i = 0; i < LEN(all); i++)
     if (!hold_size(p, all[i])) return false;
   for (int i = 0; i < m->nbatch; i++)
-    if (!hold_size(p, m->batch[i]) || !hold_size(p, m->a_batch[i]) || !hold_size(p, m->b_batch[i]) || !hold_size(p, m->c_batch[i]))
+    if (!hold_size(p, m->batch[i]) || !hold_size(p, m->a_batch[i]) || !hold_size(p, m->b_batch[i]) ||
+        !hold_size(p, m->c_batch[i]))
       return false;
   it->matmul = *m;
   return true;
@@ -274,16 +284,22 @@ static bool plan_matches(const Plan *p, const Device *d, const Canon *c) {
 static void list_add(Engine *e, Plan *p) {
   p->newer = NULL;
   p->older = e->newest;
-  if (p->older) p->older->newer = p;
-  else e->oldest = p;
+  if (p->older)
+    p->older->newer = p;
+  else
+    e->oldest = p;
   e->newest = p;
 }
 
 static void list_remove(Engine *e, Plan *p) {
-  if (p->newer) p->newer->older = p->older;
-  else e->newest = p->older;
-  if (p->older) p->older->newer = p->newer;
-  else e->oldest = p->newer;
+  if (p->newer)
+    p->newer->older = p->older;
+  else
+    e->newest = p->older;
+  if (p->older)
+    p->older->newer = p->newer;
+  else
+    e->oldest = p->newer;
 }
 
 static void evict(Engine *e, Plan *p) {
@@ -327,9 +343,18 @@ Plan *plan_get(PolyContext *ctx, const Canon *c) {
 
 /* ---- the engine of a context ---- */
 
+/* What this process may use: the machine's memory, or less in a container. */
 static size_t machine_memory(void) {
+  static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
+  size_t least = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
+  for (int i = 0; i < LEN(limits); i++) {
+    unsigned long long limit;
+    FILE *f = fopen(limits[i], "r");
+    if (f && fscanf(f, "%llu", &limit) == 1) least = MIN(least, (size_t)limit);
+    if (f) fclose(f);
+  }
+  return least;
 }
 
 bool engine_new(PolyContext *ctx) {

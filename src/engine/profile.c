@@ -1,5 +1,5 @@
-/* profile.c: looking inside: what ran and how long, what was stored and why, the source and the plan of a tensor in words, and the
- * DEBUG ladder on stderr. */
+/* profile.c: looking inside: what ran and how long, what was stored and why, the source and the plan of a tensor in
+ * words, and the DEBUG ladder on stderr. */
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -173,7 +173,8 @@ void poly_text_free(PolyContext *ctx, char *text) {
 
 typedef bool (*Describe)(PolyContext *ctx, const Canon *c, const Lowered *l, Str *out);
 
-/* Lowers the program of t as a realize would, without compiling or running it. A value that is there already has no program. */
+/* Lowers the program of t as a realize would, without compiling or running it. A value that is there already has no
+ * program. */
 static char *describe(PolyTensor *t, Describe words, const char *realized) {
   if (!t) return NULL;
   PolyContext *ctx = t->ctx;

@@ -1,15 +1,17 @@
 /* realize.c: from handles to values. In: handles whose nodes are pending. Out: the same handles on memory.
  *
- * Which handles. Values are what a program says, not what memory holds, and ASSIGN changes memory. So a realize that needs a pending
- * assignment runs it for the handle that owns it, and every live handle that still reads the old contents is computed in the same
- * plan, where the schedule puts reads before the write. `choose` finds them all, to a fixed point.
+ * Which handles. Values are what a program says, not what memory holds, and ASSIGN changes memory. So a realize that
+ * needs a pending assignment runs it for the handle that owns it, and every live handle that still reads the old
+ * contents is computed in the same plan, where the schedule puts reads before the write. `choose` finds them all, to a
+ * fixed point.
  *
- * Where the value goes. A node that was computed keeps its memory in u->buffer, so that whatever else uses the node reads it. The
- * handle moves to a fresh BUFFER on the same memory, which lets go of the program that computed it, unless a gradient may still need
- * that program.
+ * Where the value goes. A node that was computed keeps its memory in u->buffer, so that whatever else uses the node
+ * reads it. The handle moves to a fresh BUFFER on the same memory, which lets go of the program that computed it,
+ * unless a gradient may still need that program.
  *
- * In place or not. An assignment writes into its target's memory if nobody else shares that memory; otherwise the target first gets
- * a copy of its own. All nodes that a run needs are made before it starts: after the last kernel nothing can fail. */
+ * In place or not. An assignment writes into its target's memory if nobody else shares that memory; otherwise the
+ * target first gets a copy of its own. All nodes that a run needs are made before it starts: after the last kernel
+ * nothing can fail. */
 #include "engine/engine.h"
 
 #include <string.h>
@@ -27,7 +29,8 @@ void node_set_stale(UOp *u) { node_set_buffer(u, u->op == OP_BUFFER ? buffer_ret
 
 bool node_fail_stale(const UOp *u) {
   char shape[256];
-  return base_fail(ctx_base(u->ctx), POLY_ERROR_RUNTIME, "a tensor needed here was overwritten by an assignment (shape %s)",
+  return base_fail(ctx_base(u->ctx), POLY_ERROR_RUNTIME,
+                   "a tensor needed here was overwritten by an assignment (shape %s)",
                    shape_text(u, shape, sizeof shape));
 }
 
@@ -235,7 +238,8 @@ static bool add_root(Job *j, UOp *u) {
   return true;
 }
 
-/* Of several assignments to one memory the one that comes last in the program is written, the others are plain values. */
+/* Of several assignments to one memory the one that comes last in the program is written, the others are plain values.
+ */
 static void pick_inplace(Job *j) {
   for (int r = 0; r < j->ncompute && !j->readers_only; r++) {
     UOp *u = j->root[r];
@@ -300,7 +304,8 @@ static bool find_histories(Job *j, bool *history) {
   return true;
 }
 
-/* A program of constants alone is its own canonical form, which its plan keeps alive: memory put there would never be freed. */
+/* A program of constants alone is its own canonical form, which its plan keeps alive: memory put there would never be
+ * freed. */
 static bool is_own_canon(const Job *j, int r) { return r < j->ncompute && j->canon.root[r] == j->root[r]; }
 
 /* May handle t let go of the program behind its node? A leaf's own node stays while other nodes still name it. */
@@ -401,8 +406,10 @@ static void commit_root(Job *j, int r) {
     b = buffer_retain(j->out[j->plan->root_slot[r]]);
   }
   if (j->fresh[r]) node_set_buffer(j->fresh[r], buffer_retain(b));
-  if (is_own_canon(j, r)) buffer_release(b);
-  else node_set_buffer(u, b);
+  if (is_own_canon(j, r))
+    buffer_release(b);
+  else
+    node_set_buffer(u, b);
 }
 
 static void commit(Job *j) {

@@ -1,5 +1,5 @@
-/* run.c: one execution of a plan. In: the plan, values of its variables, memory of its inputs. Out: memory with its results. Everything
- * that can be refused is refused before the first kernel: sizes, memory. */
+/* run.c: one execution of a plan. In: the plan, values of its variables, memory of its inputs. Out: memory with its
+ * results. Everything that can be refused is refused before the first kernel: sizes, memory. */
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -18,19 +18,22 @@ static void bytes_text(size_t bytes, char *buf, size_t n) {
   double v = (double)bytes;
   int k = 0;
   for (; v >= 1000 && k + 1 < LEN(unit); k++) v /= 1000;
-  if (k == 0) snprintf(buf, n, "%zu bytes", bytes);
-  else snprintf(buf, n, "%.1f %s", v, unit[k]);
+  if (k == 0)
+    snprintf(buf, n, "%zu bytes", bytes);
+  else
+    snprintf(buf, n, "%.1f %s", v, unit[k]);
 }
 
-static bool fail_memory(PolyContext *ctx, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why) {
+static bool fail_memory(PolyContext *ctx, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype,
+                        const char *why) {
   char size[32], dims[256];
   size_t at = 0;
   bytes_text(bytes, size, sizeof size);
   dims[0] = 0;
   for (int d = 0; d < ndim && at + 24 < sizeof dims; d++)
     at += (size_t)snprintf(dims + at, sizeof dims - at, "%s%lld", d ? ", " : "", (long long)shape[d]);
-  return base_fail(ctx_base(ctx), POLY_ERROR_MEMORY, "out of memory: %s for a tensor of shape (%s%s) %s (%s)", size, dims,
-                   ndim == 1 ? "," : "", dtype_name(dtype), why);
+  return base_fail(ctx_base(ctx), POLY_ERROR_MEMORY, "out of memory: %s for a tensor of shape (%s%s) %s (%s)", size,
+                   dims, ndim == 1 ? "," : "", dtype_name(dtype), why);
 }
 
 /* The machine would rather kill the process than refuse: what cannot fit is refused here. */

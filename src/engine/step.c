@@ -1,11 +1,13 @@
-/* step.c: compiled steps. In: handles between which a program was traced. Out: an object that replays its plan on other inputs.
+/* step.c: compiled steps. In: handles between which a program was traced. Out: an object that replays its plan on other
+ * inputs.
  *
- * A step is a plan and where each of its inputs comes from: an argument of the run, or a node captured when it was made (parameters,
- * constants). A captured node follows its handle: whoever assigns to a parameter between two runs is heard (steps_moved). State is
- * written in place. Running builds no nodes, unless somebody else still needs the contents that are about to be overwritten.
+ * A step is a plan and where each of its inputs comes from: an argument of the run, or a node captured when it was made
+ * (parameters, constants). A captured node follows its handle: whoever assigns to a parameter between two runs is heard
+ * (steps_moved). State is written in place. Running builds no nodes, unless somebody else still needs the contents that
+ * are about to be overwritten.
  *
- * Sizes. A symbolic size of an input is matched with the actual one, which gives its variable for this run. Random counters go on
- * from where the context is. */
+ * Sizes. A symbolic size of an input is matched with the actual one, which gives its variable for this run. Random
+ * counters go on from where the context is. */
 #include "engine/engine.h"
 
 #include <inttypes.h>
@@ -47,7 +49,7 @@ struct PolyStep {
   PolyBuffer *memory;     /* for temporary slots */
   int64_t *value, *traced;
   bool *bound, *rng;
-  UOp **name; /* the caller's variables */
+  UOp **name;     /* the caller's variables */
   int *seed;      /* 1, 2: the variable is the low, the high half of the context's seed */
   uint64_t draws; /* of a run */
 };
@@ -63,8 +65,10 @@ static void set_capture(Capture *c, UOp *u) {
 void poly_step_free(PolyStep *s) {
   if (!s) return;
   PolyContext *ctx = s->ctx;
-  if (s->prev) s->prev->next = s->next;
-  else if (ctx->engine->steps == s) ctx->engine->steps = s->next;
+  if (s->prev)
+    s->prev->next = s->next;
+  else if (ctx->engine->steps == s)
+    ctx->engine->steps = s->next;
   if (s->next) s->next->prev = s->prev;
   for (int k = 0; s->input && k < s->ninput; k++) uop_release(s->input[k].traced.node);
   for (int k = 0; s->capture && k < s->ncapture; k++) uop_release(s->capture[k].node);
@@ -127,8 +131,8 @@ static bool check_trace(PolyContext *ctx, const Trace *t) {
     const UOp *u = t->state[k]->uop;
     if (!u->buffer && u->op != OP_ASSIGN && !(u->op == OP_CONTIGUOUS && u->arg.i))
       return base_fail(b, POLY_ERROR_VALUE,
-                       "state %d of a step (shape %s) has no memory of its own: realize it before the step is traced", k,
-                       shape_text(u, shape, sizeof shape));
+                       "state %d of a step (shape %s) has no memory of its own: realize it before the step is traced",
+                       k, shape_text(u, shape, sizeof shape));
   }
   return true;
 }
@@ -139,7 +143,7 @@ static UOp *output_root(UOp *u) {
   return memory ? uop_contiguous(u, 0) : u;
 }
 
-static bool collect_roots(PolyContext *ctx, Trace *t) {
+static bool collect_roots(Trace *t) {
   size_t n = (size_t)(t->noutput + t->nstate) + 1;
   t->root = arena_new(&t->arena, n * sizeof *t->root);
   t->inplace = arena_new(&t->arena, n * sizeof *t->inplace);
@@ -157,7 +161,6 @@ static bool collect_roots(PolyContext *ctx, Trace *t) {
     t->root[t->noutput + t->nassign++] = u;
     uop_retain(u); /* held until trace_end */
   }
-  (void)ctx;
   return true;
 }
 
@@ -170,9 +173,16 @@ static bool rewind_state(PolyContext *ctx, Trace *t) {
   return ok;
 }
 
+/* Gradients that were traced and never computed go: they read the state that each run overwrites. */
 static void trace_end(Trace *t, bool ok) {
   for (int k = 0; k < t->nassign; k++) {
-    if (!ok) handle_set(t->assigned[k], t->root[t->noutput + k]);
+    PolyTensor *h = t->assigned[k];
+    if (!ok) {
+      handle_set(h, t->root[t->noutput + k]);
+    } else if (h->grad && !h->grad->uop->buffer) {
+      poly_free(h->grad);
+      h->grad = NULL;
+    }
     uop_release(t->root[t->noutput + k]);
   }
   arena_free(&t->arena);
@@ -211,7 +221,8 @@ static void take_inputs(PolyStep *s, const Trace *t) {
   s->ninput = t->ninput;
   for (int k = 0; k < t->ninput; k++) {
     UOp *u = t->input[k]->uop;
-    s->input[k] = (StepInput){.traced = {uop_retain(u), t->input[k], false}, .dtype = (PolyDType)u->dtype, .ndim = u->ndim};
+    s->input[k] =
+        (StepInput){.traced = {uop_retain(u), t->input[k], false}, .dtype = (PolyDType)u->dtype, .ndim = u->ndim};
   }
 }
 
@@ -243,7 +254,9 @@ static bool take_places(PolyStep *s, const Trace *t) {
 }
 
 /* Which half of a seed a variable of random.c is. */
-static int seed_half(const char *name) { return !strncmp(name, "seed.lo.", 8) ? 1 : !strncmp(name, "seed.hi.", 8) ? 2 : 0; }
+static int seed_half(const char *name) {
+  return !strncmp(name, "seed.lo.", 8) ? 1 : !strncmp(name, "seed.hi.", 8) ? 2 : 0;
+}
 static uint32_t seed_part(const PolyContext *ctx, int half) { return (uint32_t)(ctx->seed >> (half == 2 ? 32 : 0)); }
 
 /* A random counter is kept as its distance from where the context was: a run draws the next numbers. */
@@ -304,7 +317,7 @@ static PolyStep *step_new(PolyContext *ctx, Trace *t) {
   ctx->engine->steps = s;
   Scope scope;
   scope_enter(ctx, &scope);
-  bool ok = collect_roots(ctx, t) && rewind_state(ctx, t) && step_build(s, t);
+  bool ok = collect_roots(t) && rewind_state(ctx, t) && step_build(s, t);
   trace_end(t, ok);
   scope_leave(ctx, &scope);
   if (ok) return s;
@@ -316,8 +329,7 @@ static bool same_context(PolyContext **ctx, int n, PolyTensor *const *t) {
   for (int k = 0; k < n; k++) {
     if (!t[k]) return false;
     if (!*ctx) *ctx = t[k]->ctx;
-    if (t[k]->ctx != *ctx)
-      return base_fail(&(*ctx)->base, POLY_ERROR_VALUE, "a step takes tensors of one context");
+    if (t[k]->ctx != *ctx) return base_fail(&(*ctx)->base, POLY_ERROR_VALUE, "a step takes tensors of one context");
   }
   return true;
 }
@@ -328,7 +340,12 @@ PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const
   if (!same_context(&ctx, ninput, inputs) || !same_context(&ctx, noutput, outputs) ||
       !same_context(&ctx, nstate, state) || !ctx)
     return NULL;
-  Trace t = {.input = inputs, .output = outputs, .state = state, .ninput = ninput, .noutput = noutput, .nstate = nstate,
+  Trace t = {.input = inputs,
+             .output = outputs,
+             .state = state,
+             .ninput = ninput,
+             .noutput = noutput,
+             .nstate = nstate,
              .arena = {.b = &ctx->base}};
   return check_trace(ctx, &t) ? step_new(ctx, &t) : NULL;
 }
@@ -428,6 +445,13 @@ static bool is_private(const Capture *c) {
   return c->node->op == OP_BUFFER && c->node->refs <= 2 && c->node->buffer->refs == 1;
 }
 
+/* The handle of a captured node, unless its owner has freed it. */
+static PolyTensor *living(const PolyContext *ctx, const Capture *c) {
+  for (PolyTensor *t = ctx->tensors; t; t = t->next)
+    if (t == c->handle) return t->uop == c->node ? t : NULL;
+  return NULL;
+}
+
 /* Gives a captured node that others use as well a name, and memory if need be, of its own. */
 static bool make_private(PolyContext *ctx, Capture *c) {
   if (is_private(c)) return true;
@@ -438,7 +462,8 @@ static bool make_private(PolyContext *ctx, Capture *c) {
   buffer_release(b);
   if (!n) return false;
   if (!shared) node_set_stale(old);
-  if (c->handle && c->handle->uop == old) handle_set(c->handle, n);
+  PolyTensor *owner = living(ctx, c);
+  if (owner) handle_set(owner, n);
   if (c->node == old) set_capture(c, n);
   return true;
 }
@@ -516,7 +541,8 @@ PolyStatus poly_step_run(PolyStep *s, PolyTensor *const *inputs, int ninput) {
   if (!s) return POLY_ERROR_VALUE;
   PolyContext *ctx = s->ctx;
   if (inputs && ninput != s->ninput)
-    return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_VALUE, "a step of %d inputs was given %d", s->ninput, ninput));
+    return status_of(ctx,
+                     base_fail(&ctx->base, POLY_ERROR_VALUE, "a step of %d inputs was given %d", s->ninput, ninput));
   for (int k = 0; inputs && k < ninput; k++) {
     if (!inputs[k]) return POLY_ERROR_VALUE;
     if (!realize_handles(ctx, 1, &inputs[k])) return status_of(ctx, false);
@@ -533,14 +559,15 @@ PolyTensor *poly_step_output(PolyStep *s, int k) {
     return fail_null(&ctx->base, POLY_ERROR_INDEX, "output %d of a step that has %d", k, s->noutput);
   PolyBuffer *b = s->out[s->out_slot[k]];
   if (!b) return fail_null(&ctx->base, POLY_ERROR_RUNTIME, "output %d of a step that has not run", k);
-  const UOp *like = s->plan->slot[s->out_slot[k]].node;
+  const UOp *like = s->plan->root[k];
   UOp *shape[MAX_DIMS];
   Scope scope;
   scope_enter(ctx, &scope);
   bool ok = true;
   for (int d = 0; ok && d < like->ndim; d++) {
     int64_t size;
-    ok = int_eval_vars(like->shape[d], s->plan->nvar, s->plan->var, s->value, &size) && (shape[d] = uop_index(ctx, size));
+    ok = int_eval_vars(like->shape[d], s->plan->nvar, s->plan->var, s->value, &size) &&
+         (shape[d] = uop_index(ctx, size));
   }
   UOp *u = ok ? uop_buffer(ctx, (PolyDType)like->dtype, like->ndim, shape) : NULL;
   if (u) node_set_buffer(u, buffer_retain(b));

@@ -1,4 +1,5 @@
-/* values.c: values in and out at the API: data to tensors, tensors to data, assignment. Everything that computes is in realize.c. */
+/* values.c: values in and out at the API: data to tensors, tensors to data, assignment. Everything that computes is in
+ * realize.c. */
 #include "engine/engine.h"
 
 #include <inttypes.h>
@@ -9,7 +10,8 @@
 
 static bool shape_of_api(PolyContext *ctx, int ndim, const int64_t *dims, UOp **shape) {
   if (ndim < 0 || ndim > MAX_DIMS)
-    return base_fail(&ctx->base, POLY_ERROR_VALUE, "a tensor of %d dimensions: at most %d are possible", ndim, MAX_DIMS);
+    return base_fail(&ctx->base, POLY_ERROR_VALUE, "a tensor of %d dimensions: at most %d are possible", ndim,
+                     MAX_DIMS);
   for (int d = 0; d < ndim; d++) {
     if (dims[d] < 0 && !poly_dim_is_symbolic(dims[d]))
       return base_fail(&ctx->base, POLY_ERROR_VALUE, "a size cannot be negative: %" PRId64 " on axis %d", dims[d], d);
@@ -99,8 +101,8 @@ PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes) {
   if (bytes != out_bytes) {
     char shape[256];
     return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_VALUE, "a tensor of shape %s %s has %zu bytes, not %zu",
-                                    shape_text(t->uop, shape, sizeof shape), dtype_name((PolyDType)t->uop->dtype), bytes,
-                                    out_bytes));
+                                    shape_text(t->uop, shape, sizeof shape), dtype_name((PolyDType)t->uop->dtype),
+                                    bytes, out_bytes));
   }
   PolyBuffer *b = t->uop->buffer;
   return status_of(ctx, !bytes || b->device->copy_out(b->device, out, b->data, bytes));
@@ -198,8 +200,9 @@ PolyStatus poly_write(PolyTensor *t, const void *data, size_t bytes) {
   size_t own;
   char shape[256];
   if (!t->uop->buffer)
-    return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_VALUE, "a tensor of shape %s is not realized: write needs memory",
-                                    shape_text(t->uop, shape, sizeof shape)));
+    return status_of(ctx,
+                     base_fail(&ctx->base, POLY_ERROR_VALUE, "a tensor of shape %s is not realized: write needs memory",
+                               shape_text(t->uop, shape, sizeof shape)));
   if (t->uop->buffer->stale) return status_of(ctx, node_fail_stale(t->uop));
   if (!uop_bytes(t->uop, &own)) return status_of(ctx, false);
   if (own != bytes)
@@ -245,8 +248,10 @@ static bool assign(PolyTensor *t, PolyTensor *from) {
   if (value == t->uop) return true;
   UOp *target = target_of(t);
   UOp *u = value;
-  if (target) u = uop_assign(target, value);
-  else if (t->requires_grad) u = uop_contiguous(value, ctx_unique(t->ctx));
+  if (target)
+    u = uop_assign(target, value);
+  else if (t->requires_grad)
+    u = uop_contiguous(value, ctx_unique(t->ctx));
   if (!u) return false;
   handle_set(t, u);
   return true;

@@ -19,6 +19,7 @@ static const double TWO_OVER_ROOT_PI = 1.12837916709551257390;
 #define grad_IOTA NULL
 #define grad_NOT NULL
 #define grad_BITCAST NULL
+#define grad_ENDPOINT NULL
 #define grad_IDIV NULL
 #define grad_MOD NULL
 #define grad_AND NULL

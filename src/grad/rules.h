@@ -3,8 +3,8 @@
  * A rule gets u, the gradient g of u (same shape and dtype) and the sources that need one (bits of `need`, a subset of
  * grad_mask(u)); it sets out[k] to the gradient of source k. NULL in out means that a builder failed.
  *
- * Every row of ops.def has a rule or stands in the list of ops without a gradient below: an op that has neither does
- * not link (the table in rules.c names it). */
+ * Every row of ops.def has a rule here or stands in the list of ops without a gradient in rules.c; an op that has
+ * neither does not compile. */
 #ifndef POLY_GRAD_RULES_H
 #define POLY_GRAD_RULES_H
 

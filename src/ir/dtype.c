@@ -25,9 +25,11 @@ bool dtype_is_unsigned(PolyDType d) {
   return d == POLY_UINT8 || d == POLY_UINT16 || d == POLY_UINT32 || d == POLY_UINT64;
 }
 
+static bool dtype_is_signed(PolyDType d) { return dtype_is_int(d) && !dtype_is_unsigned(d); }
+
 /* The lattice, as the set of dtypes that each converts to upwards. Its shape (tinygrad's, after JAX):
  *   bool -> i8, u8;  i8 -> i16;  u8 -> i16, u16;  i16 -> i32;  u16 -> i32, u32;  i32 -> i64;  u32 -> i64, u64;
- *   i64 -> u64 -> f16, bf16 -> f32 -> f64 */
+ *   i64, u64 -> f16, bf16 -> f32 -> f64, but a signed integer with u64 gives f32 */
 static const PolyDType above[POLY_DTYPE_COUNT][2] = {
     [POLY_BOOL] = {POLY_INT8, POLY_UINT8},        [POLY_INT8] = {POLY_INT16, POLY_INT16},
     [POLY_UINT8] = {POLY_INT16, POLY_UINT16},     [POLY_INT16] = {POLY_INT32, POLY_INT32},
@@ -51,6 +53,8 @@ static uint32_t closure(PolyDType d) {
 /* The order of the enum never goes against the lattice, so the lowest common bit is the least upper bound. */
 PolyDType dtype_promote(PolyDType a, PolyDType b) {
   if (a == b) return a;
+  bool mixed = (a == POLY_UINT64 && dtype_is_signed(b)) || (b == POLY_UINT64 && dtype_is_signed(a));
+  if (mixed) return POLY_FLOAT32; /* no integer holds both */
   uint32_t common = closure(a) & closure(b);
   for (int k = 0; k < POLY_DTYPE_COUNT; k++)
     if (common & (1u << k)) return (PolyDType)k;

@@ -122,6 +122,7 @@ UOp *uop_flip(UOp *x, uint32_t axes);
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes); /* op: OP_ADD OP_MUL OP_MAX OP_MIN; x itself if axes is 0 */
 UOp *uop_gather(UOp *x, UOp *index);
 UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size);
+UOp *uop_endpoint(UOp *index, UOp *order, UOp *other);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
 UOp *uop_assign(UOp *buffer, UOp *value);

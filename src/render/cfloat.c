@@ -1,15 +1,17 @@
 /* cfloat.c: helper templates that are mathematics: float16 and bfloat16, and the elementary functions of float32.
  *
- * The functions are straight code without branches on values (but for huge arguments of sin and cos), within 2 ulp over the
- * whole range, and right at 0, -0, infinities, NaN and subnormals. Polynomials are minimax fits with float coefficients. The
- * steps that must be exact are so with and without fused multiply-add: constants that are multiplied by an integer are short
- * enough for an exact product. */
+ * The functions are straight code without branches on values (but for huge arguments of sin and cos), within 2 ulp over
+ * the whole range, and right at 0, -0, infinities, NaN and subnormals. Polynomials are minimax fits with float
+ * coefficients. The steps that must be exact are so with and without fused multiply-add: constants that are multiplied
+ * by an integer are short enough for an exact product. */
 #include "render/ctemplate.h"
 
 #include <stddef.h>
 
 const HelperText float_helpers[] = {
-    {"from_bf16", KIND_F32, "$T @from_bf16($H h) { return @from_bits(<s|($I)((uint32_t)h << 16)|><v|__builtin_convertvector(h, $I) << 16|>); }"},
+    {"from_bf16", KIND_F32,
+     "$T @from_bf16($H h) { return @from_bits(<s|($I)((uint32_t)h << 16)|><v|__builtin_convertvector(h, $I) << 16|>); "
+     "}"},
     {"to_bf16", KIND_F32,
      "$H @to_bf16($T x) {\n"
      "  const $U u = ($U)@bits(x);\n"
@@ -24,27 +26,31 @@ const HelperText float_helpers[] = {
     /* float16 by the machine's own conversion where there is one */
     {"from_f16", KIND_F32,
      "$T @from_f16($H h) {\n"
-     "#if defined(__F16C__) && defined(__clang__)\n"
-     "<s|  __fp16 x;\n  __builtin_memcpy(&x, &h, 2);\n  return x;\n|>"
-     "<v|  typedef __fp16 t __attribute__((vector_size(2 * $W)));\n  return __builtin_convertvector((t)h, $T);\n|>"
-     "#elif defined(__F16C__)\n  typedef short t8 __attribute__((vector_size(16)));\n"
-     "<s|  return __builtin_ia32_vcvtph2ps((t8){h})[0];\n|>"
-     "<8|  return __builtin_ia32_vcvtph2ps256((t8)h);\n|>"
-     "<16|  typedef short t16 __attribute__((vector_size(32)));\n"
-     "  return __builtin_ia32_vcvtph2ps512_mask((t16)h, ($T){0}, -1, 4);\n|>"
-     "#endif\n  return @from_f16_soft(h);\n}"},
+     "<s|#if defined(__F16C__) && defined(__clang__)\n  __fp16 x;\n  __builtin_memcpy(&x, &h, 2);\n  return x;\n"
+     "#elif defined(__F16C__)\n  typedef short t __attribute__((vector_size(16)));\n"
+     "  return __builtin_ia32_vcvtph2ps((t){h})[0];\n#endif\n|>"
+     "<v|#if defined(__F16C__) && defined(__clang__)\n  typedef __fp16 half __attribute__((vector_size(2 * $W)));\n"
+     "  return __builtin_convertvector((half)h, $T);\n#endif\n|>"
+     "<8|#if defined(__F16C__) && !defined(__clang__)\n  typedef short t __attribute__((vector_size(16)));\n"
+     "  return __builtin_ia32_vcvtph2ps256((t)h);\n#endif\n|>"
+     "<16|#if defined(__AVX512F__) && !defined(__clang__)\n  typedef short t __attribute__((vector_size(32)));\n"
+     "  return __builtin_ia32_vcvtph2ps512_mask((t)h, ($T){0}, -1, 4);\n#endif\n|>"
+     "  return @from_f16_soft(h);\n}"},
     {"to_f16", KIND_F32,
      "$H @to_f16($T x) {\n"
-     "#if defined(__F16C__) && defined(__clang__)\n"
-     "<s|  const __fp16 r = x;\n  uint16_t h;\n  __builtin_memcpy(&h, &r, 2);\n  return h;\n|>"
-     "<v|  typedef __fp16 t __attribute__((vector_size(2 * $W)));\n  return ($H)__builtin_convertvector(x, t);\n|>"
-     "#elif defined(__F16C__)\n  typedef float t4 __attribute__((vector_size(16)));\n"
-     "<s|  return __builtin_ia32_vcvtps2ph((t4){x}, 0)[0];\n|>"
-     "<8|  return ($H)__builtin_ia32_vcvtps2ph256(x, 0);\n|>"
-     "<16|  return ($H)__builtin_ia32_vcvtps2ph512_mask(x, 0, (short __attribute__((vector_size(32)))){0}, -1);\n|>"
-     "#endif\n  return @to_f16_soft(x);\n}"},
+     "<s|#if defined(__F16C__) && defined(__clang__)\n  const __fp16 r = x;\n  uint16_t h;\n"
+     "  __builtin_memcpy(&h, &r, 2);\n  return h;\n"
+     "#elif defined(__F16C__)\n  typedef float t __attribute__((vector_size(16)));\n"
+     "  return __builtin_ia32_vcvtps2ph((t){x}, 0)[0];\n#endif\n|>"
+     "<v|#if defined(__F16C__) && defined(__clang__)\n  typedef __fp16 half __attribute__((vector_size(2 * $W)));\n"
+     "  return ($H)__builtin_convertvector(x, half);\n#endif\n|>"
+     "<8|#if defined(__F16C__) && !defined(__clang__)\n  return ($H)__builtin_ia32_vcvtps2ph256(x, 0);\n#endif\n|>"
+     "<16|#if defined(__AVX512F__) && !defined(__clang__)\n  typedef short t __attribute__((vector_size(32)));\n"
+     "  return ($H)__builtin_ia32_vcvtps2ph512_mask(x, 0, (t){0}, -1);\n#endif\n|>"
+     "  return @to_f16_soft(x);\n}"},
     {"round_f16", KIND_F32,
-     "$T @round_f16($T x) {\n#if defined(__F16C__)\n  return @from_f16(@to_f16(x));\n#endif\n  return @round_f16_soft(x);\n}"},
+     "$T @round_f16($T x) {\n#if defined(__F16C__)\n  return @from_f16(@to_f16(x));\n#endif\n  return "
+     "@round_f16_soft(x);\n}"},
     /* float16: a float that is scaled by 2^112 has the exponent that the bits of the half stand for */
     {"from_f16_soft", KIND_F32,
      "$T @from_f16_soft($H h) {\n"
@@ -53,8 +59,8 @@ const HelperText float_helpers[] = {
      "  const $T x = @from_bits(m) * 0x1p112f;\n"
      "  const $I big = @I:where(<v|($I)|>(m >= 0x0f800000), m | 0x7f800000, @bits(x));\n"
      "  return @from_bits(big | (u & 0x8000) << 16);\n}"},
-    /* rounding in float arithmetic: adding the magic number leaves ten bits of mantissa below it, or what is left of them for
-     * subnormal results */
+    /* rounding in float arithmetic: adding the magic number leaves ten bits of mantissa below it, or what is left of
+     * them for subnormal results */
     {"round_f16_soft", KIND_F32,
      "$T @round_f16_soft($T x) {\n"
      "  const $I u = @bits(x), sign = u & (int32_t)0x80000000, a = u & 0x7fffffff;\n"
@@ -72,33 +78,38 @@ const HelperText float_helpers[] = {
      "  return <s|($H)r|><v|__builtin_convertvector(r, $H)|>;\n}"},
     /* ---- elementary functions ---- */
     {"pow2", KIND_F32, "$T @pow2($I k) { return @from_bits((k + 127) << 23); }"},
-    /* e^x = 2^k e^r, |r| <= ln2/2; 2^k in two factors, so that subnormal results are rounded once */
+    /* x 2^n for a whole n, rounded once; in two factors, since 2^n may be no float */
+    {"scale", KIND_F32,
+     "$T @scale($T x, $T n) {\n"
+     "<4|#ifdef __AVX512VL__\n  return __builtin_ia32_scalefps128_mask(x, n, x, -1);\n#endif\n|>"
+     "<8|#ifdef __AVX512VL__\n  return __builtin_ia32_scalefps256_mask(x, n, x, -1);\n#endif\n|>"
+     "<16|#ifdef __AVX512F__\n  return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4);\n#endif\n|>"
+     "  const $I k = @bits(n + 12582912.0f) - 0x4b400000, half = k >> 1;\n"
+     "  return x * @pow2(half) * @pow2(k - half);\n}"},
+    {"cut", KIND_F32, "$T @cut($T x, $T a, $T b) { return @larger(a, @smaller(b, x)); }"},
+    /* e^x = 2^n e^r, |r| <= ln2/2 */
     {"exp", KIND_F32,
      "$T @exp($T x) {\n"
-     "  const $T c = @where(x > 89.0f, @of(89.0f), @where(x < -104.0f, @of(-104.0f), x));\n"
-     "  const $T t = c * 1.44269502f + 12582912.0f, n = t - 12582912.0f;\n"
-     "  const $I k = @bits(t) - 0x4b400000, half = k >> 1;\n"
+     "  const $T c = @cut(x, @of(-104.0f), @of(89.0f)), n = (c * 1.44269502f + 12582912.0f) - 12582912.0f;\n"
      "  const $T r = c - n * 0.693145752f - n * 1.42860677e-06f;\n"
      "  $T p = r * 0.0013820742f + 0.00836924836f;\n"
      "  p = p * r + 0.041668281f;\n"
      "  p = p * r + 0.166665167f;\n"
      "  p = p * r + 0.49999994f;\n"
-     "  return (p * (r * r) + r + 1.0f) * @pow2(half) * @pow2(k - half);\n}"},
+     "  return @scale(p * (r * r) + r + 1.0f, n);\n}"},
     {"exp2", KIND_F32,
      "$T @exp2($T x) {\n"
-     "  const $T c = @where(x > 129.0f, @of(129.0f), @where(x < -151.0f, @of(-151.0f), x));\n"
-     "  const $T t = c + 12582912.0f, r = c - (t - 12582912.0f);\n"
-     "  const $I k = @bits(t) - 0x4b400000, half = k >> 1;\n"
+     "  const $T c = @cut(x, @of(-151.0f), @of(129.0f)), n = (c + 12582912.0f) - 12582912.0f, r = c - n;\n"
      "  $T p = r * 0.000153292349f + 0.00133918901f;\n"
      "  p = p * r + 0.00961850304f;\n"
      "  p = p * r + 0.0555035807f;\n"
      "  p = p * r + 0.240226477f;\n"
      "  p = p * r + 0.693147182f;\n"
-     "  return (p * r + 1.0f) * @pow2(half) * @pow2(k - half);\n}"},
+     "  return @scale(p * r + 1.0f, n);\n}"},
     /* 2^k (e^r - 1) + 2^k - 1, all halved, since 2^128 is no float */
     {"expm1", KIND_F32,
      "$T @expm1($T x) {\n"
-     "  const $T c = @where(x > 89.0f, @of(89.0f), @where(x < -20.0f, @of(-20.0f), x));\n"
+     "  const $T c = @cut(x, @of(-20.0f), @of(89.0f));\n"
      "  const $T t = c * 1.44269502f + 12582912.0f, n = t - 12582912.0f;\n"
      "  const $T r = c - n * 0.693145752f - n * 1.42860677e-06f;\n"
      "  const $T s = @pow2(@bits(t) - 0x4b400001);\n"
@@ -109,8 +120,8 @@ const HelperText float_helpers[] = {
      "  p = p * r + 0.5f;\n"
      "  const $T y = p * (r * r) + r, z = (y * s + (s - 0.5f)) * 2.0f;\n"
      "  return @where((x < 0x1p-25f) & (x > -0x1p-25f), x, z);\n}"},
-    /* log(1+f) for f in sqrt(1/2)-1 .. sqrt(2)-1. Here and below no sum has two products: which of them is fused would be left
-     * to the compiler, and scalars and vectors would differ. */
+    /* log(1+f) for f in sqrt(1/2)-1 .. sqrt(2)-1. Here and below no sum has two products: which of them is fused would
+     * be left to the compiler, and scalars and vectors would differ. */
     {"log_part", KIND_F32,
      "$T @log_part($T f) {\n"
      "  const $T s = f * f;\n"

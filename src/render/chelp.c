@@ -1,5 +1,5 @@
-/* chelp.c: helper templates that are not mathematics: broadcast, select, loads and stores of lanes, integer division, shifts,
- * conversions, folding a vector to one value. */
+/* chelp.c: helper templates that are not mathematics: broadcast, select, loads and stores of lanes, integer division,
+ * shifts, conversions, folding a vector to one value. */
 #include "render/ctemplate.h"
 
 #include <stddef.h>
@@ -9,7 +9,8 @@ const HelperText basic_helpers[] = {
     {"of", KIND_ANY, "$T @of($E x) { return <s|x|><v|x - ($T){0}|>; }"},
     {"iota", KIND_INT, "$T @iota(void) { return ($T){$L}; }"},
     {"where", KIND_ANY, "$T @where($I m, $T a, $T b) { return <s|m ? a : b|><v|($T)((m & ($I)a) | (~m & ($I)b))|>; }"},
-    {"bits", KIND_FLOAT, "$I @bits($T x) { <s|$I i; __builtin_memcpy(&i, &x, sizeof i); return i;|><v|return ($I)x;|> }"},
+    {"bits", KIND_FLOAT,
+     "$I @bits($T x) { <s|$I i; __builtin_memcpy(&i, &x, sizeof i); return i;|><v|return ($I)x;|> }"},
     {"from_bits", KIND_FLOAT,
      "$T @from_bits($I i) { <s|$T x; __builtin_memcpy(&x, &i, sizeof x); return x;|><v|return ($T)i;|> }"},
 
@@ -19,9 +20,40 @@ const HelperText basic_helpers[] = {
     {"hi", KIND_ANY, "$h @hi($T v) { return $hi; }"},
     {"join", KIND_ANY, "$T @join($h a, $h b) { return ($T)$join; }"},
 
-    /* NaN wins on either side */
-    {"max", KIND_FLOAT, "$T @max($T a, $T b) { return @where((a > b) | (a != a), a, b); }"},
-    {"min", KIND_FLOAT, "$T @min($T a, $T b) { return @where((a < b) | (a != a), a, b); }"},
+    /* a > b ? a : b, b if one is NaN: one instruction, but not every compiler sees it */
+    {"larger", KIND_F32,
+     "$T @larger($T a, $T b) {\n"
+     "<4|#if defined(__SSE2__) && !defined(__clang__)\n  return __builtin_ia32_maxps(a, b);\n#endif\n|>"
+     "<8|#if defined(__AVX__) && !defined(__clang__)\n  return __builtin_ia32_maxps256(a, b);\n#endif\n|>"
+     "<16|#if defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_maxps512_mask(a, b, a, -1, 4);\n#endif\n|>"
+     "  return @where(a > b, a, b);\n}"},
+    {"larger", KIND_F64,
+     "$T @larger($T a, $T b) {\n"
+     "<2|#if defined(__SSE2__) && !defined(__clang__)\n  return __builtin_ia32_maxpd(a, b);\n#endif\n|>"
+     "<4|#if defined(__AVX__) && !defined(__clang__)\n  return __builtin_ia32_maxpd256(a, b);\n#endif\n|>"
+     "<8|#if defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_maxpd512_mask(a, b, a, -1, 4);\n#endif\n|>"
+     "  return @where(a > b, a, b);\n}"},
+    {"smaller", KIND_F32,
+     "$T @smaller($T a, $T b) {\n"
+     "<4|#if defined(__SSE2__) && !defined(__clang__)\n  return __builtin_ia32_minps(a, b);\n#endif\n|>"
+     "<8|#if defined(__AVX__) && !defined(__clang__)\n  return __builtin_ia32_minps256(a, b);\n#endif\n|>"
+     "<16|#if defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_minps512_mask(a, b, a, -1, 4);\n#endif\n|>"
+     "  return @where(a < b, a, b);\n}"},
+    {"smaller", KIND_F64,
+     "$T @smaller($T a, $T b) {\n"
+     "<2|#if defined(__SSE2__) && !defined(__clang__)\n  return __builtin_ia32_minpd(a, b);\n#endif\n|>"
+     "<4|#if defined(__AVX__) && !defined(__clang__)\n  return __builtin_ia32_minpd256(a, b);\n#endif\n|>"
+     "<8|#if defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_minpd512_mask(a, b, a, -1, 4);\n#endif\n|>"
+     "  return @where(a < b, a, b);\n}"},
+    /* NaN wins on either side; as a vector, all bits set are a NaN */
+    {"max", KIND_FLOAT,
+     "$T @max($T a, $T b) { return <s|a != a ? a : @larger(a, b)|><v|($T)(($I)@larger(a, b) | (a != a))|>; }"},
+    {"min", KIND_FLOAT,
+     "$T @min($T a, $T b) { return <s|a != a ? a : @smaller(a, b)|><v|($T)(($I)@smaller(a, b) | (a != a))|>; }"},
     {"max", KIND_INT, "$T @max($T a, $T b) { return @where(<v|($I)|>(a > b), a, b); }"},
     {"min", KIND_INT, "$T @min($T a, $T b) { return @where(<v|($I)|>(a < b), a, b); }"},
 
@@ -67,7 +99,8 @@ const HelperText basic_helpers[] = {
      "  return (uint64_t)(int64_t)x;\n}"},
 
     /* cut to what fits in an int32 with room */
-    {"clamp", KIND_SIGNED, "int32_t @clamp($T x) { return x < -0x40000000 ? -0x40000000 : x > 0x40000000 ? 0x40000000 : x; }"},
+    {"clamp", KIND_SIGNED,
+     "int32_t @clamp($T x) { return x < -0x40000000 ? -0x40000000 : x > 0x40000000 ? 0x40000000 : x; }"},
 
     /* memory */
     {"load", KIND_ANY,

@@ -1,5 +1,5 @@
-/* cmath.c: expands helper templates. In: a name, an element kind, a number of lanes. Out: typedefs and functions as text, what
- * a function calls before the function itself. The templates are in the tables of chelp.c and cfloat.c.
+/* cmath.c: expands helper templates. In: a name, an element kind, a number of lanes. Out: typedefs and functions as
+ * text, what a function calls before the function itself. The templates are in the tables of chelp.c and cfloat.c.
  *
  * In a template:
  *   $T $E      type of a value, of one element         $I $U   integer type of the same size, signed and unsigned
@@ -113,8 +113,10 @@ static void expand_lanes(Str *out, const char *body, const char *stop, int lanes
   for (int k = 0; k < lanes && lanes > 1; k++) {
     if (k) str_add(out, ", ");
     for (const char *c = body; c < stop; c++) {
-      if (*c == '#') str_fmt(out, "%d", k);
-      else str_addn(out, c, 1);
+      if (*c == '#')
+        str_fmt(out, "%d", k);
+      else
+        str_addn(out, c, 1);
     }
   }
 }
@@ -201,8 +203,10 @@ static void expand(Helpers *h, Str *out, const char *p, const char *end, Elem e,
       p = expand_at(h, out, p, e, lanes);
     } else if (section_open(p)) {
       const char *body = p + section_open(p), *stop = section_end(body);
-      if (p[1] == 'l') expand_lanes(out, body, stop, lanes);
-      else if (section_fits(p + 1, lanes)) expand(h, out, body, stop, e, lanes);
+      if (p[1] == 'l')
+        expand_lanes(out, body, stop, lanes);
+      else if (section_fits(p + 1, lanes))
+        expand(h, out, body, stop, e, lanes);
       p = stop + 2;
     } else {
       str_addn(out, p++, 1);
@@ -215,6 +219,7 @@ static Txt helper_n(Helpers *h, const char *name, size_t n, Elem e, int lanes) {
   const HelperText *t = NULL;
   int id = find(name, n, e, &t);
   if (id < 0 || id >= MAX_HELPERS) {
+    h->failed = true;
     base_fail(h->code.b, POLY_ERROR_RUNTIME, "no helper %s", full.s);
     return full;
   }
@@ -226,8 +231,10 @@ static Txt helper_n(Helpers *h, const char *name, size_t n, Elem e, int lanes) {
   str_add(&body, seldom ? "SELDOM " : "HELPER ");
   expand(h, &body, t->text + seldom, t->text + strlen(t->text), e, lanes);
   str_add(&body, "\n");
-  if (body.failed) h->code.failed = true;
-  else str_addn(&h->code, body.at, body.n);
+  if (body.failed)
+    h->code.failed = true;
+  else
+    str_addn(&h->code, body.at, body.n);
   str_free(&body);
   return full;
 }

@@ -1,7 +1,8 @@
-/* cmath.h: the vector types and helper functions that rendered C needs, each written out once and only when it is asked for.
+/* cmath.h: the vector types and helper functions that rendered C needs, each written out once and only when it is asked
+ * for.
  *
- * A helper is a template: one source text gives the scalar function and one function for every number of lanes, so that a
- * value never depends on whether its element fell into a vector or into the rest of a loop. */
+ * A helper is a template: one source text gives the scalar function and one function for every number of lanes, so that
+ * a value never depends on whether its element fell into a vector or into the rest of a loop. */
 #ifndef POLY_CMATH_H
 #define POLY_CMATH_H
 
@@ -34,6 +35,7 @@ static inline Txt no_text(void) { return (Txt){{0}}; }
 /* The text of types and functions asked for so far. */
 typedef struct Helpers {
   Str types, code;
+  bool failed; /* a helper that does not exist was asked for */
   uint8_t have_type[ELEM_COUNT][MAX_LANES_LOG2 + 1];
   uint8_t have[MAX_HELPERS][ELEM_COUNT][MAX_LANES_LOG2 + 1];
 } Helpers;

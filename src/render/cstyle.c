@@ -1,6 +1,6 @@
-/* cstyle.c: linear kernels to C-style text. In: the kernels of a plan. Out: one translation unit with the helpers that it needs,
- * a function for each kernel, and the table `poly_kernels`. One statement a value, named by its place in the kernel: v12, i3 for
- * a loop variable, acc5 for an accumulator, p0 for a buffer, n1 for an integer argument.
+/* cstyle.c: linear kernels to C-style text. In: the kernels of a plan. Out: one translation unit with the helpers that
+ * it needs, a function for each kernel, and the table `poly_kernels`. One statement a value, named by its place in the
+ * kernel: v12, i3 for a loop variable, acc5 for an accumulator, p0 for a buffer, n1 for an integer argument.
  *
  * This file writes functions, loops and statements; expr.c writes values; vector.c and vecloop.c do vector loops. */
 #include "render/emit.h"
@@ -89,15 +89,16 @@ bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end) {
 /* The pragma of a loop over steps of `step` iterations each. The caller is not yet inside another parallel loop. */
 void parallel_pragma(Emit *e, int loop, const char *begin, const char *end) {
   int64_t cost = MAX(e->lin->inst[loop].cost, 1);
-  line(e, "#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && (%s - %s) * %lld > PARALLEL_MIN)",
-       end, begin, (long long)cost);
+  Txt trips = !strcmp(begin, "0") ? txt("%s", end) : txt("(%s - %s)", end, begin);
+  line(e, "#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && %s * %lldll > PARALLEL_MIN)",
+       trips.s, (long long)cost);
 }
 
 static void emit_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->openmp;
-  if (parallel) parallel_pragma(e, loop, txt("(int64_t)%s", begin.s).s, end.s);
+  if (parallel) parallel_pragma(e, loop, begin.s, end.s);
   line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
   bool outer = e->parallel;
   e->parallel = outer || parallel;
@@ -109,8 +110,10 @@ static void emit_loop(Emit *e, int loop) {
 }
 
 void emit_inner(Emit *e, int i) {
-  if (e->loop >= 0 && e->lanes > 1) emit_lanes(e, i);
-  else emit_scalar(e, i);
+  if (e->loop >= 0 && e->lanes > 1)
+    emit_lanes(e, i);
+  else
+    emit_scalar(e, i);
 }
 
 void emit_body(Emit *e, int from, int to) {
@@ -121,8 +124,10 @@ void emit_body(Emit *e, int from, int to) {
       continue;
     }
     bool vector = (in->flags & LOOP_VECTOR) && e->style->vectors && e->loop < 0 && vector_lanes(e, i) > 1;
-    if (vector) emit_vector_loop(e, i);
-    else emit_loop(e, i);
+    if (vector)
+      emit_vector_loop(e, i);
+    else
+      emit_loop(e, i);
     i = e->at[i].end;
   }
 }
@@ -167,13 +172,10 @@ static bool emit_kernel(Emit *e, const char *name) {
 
 /* Kernels of one name are told apart by a number. */
 static Txt kernel_name(int n, const Linear *const *kernel, int k) {
-  int before = 0, all = 0;
   for (int i = 0; i < n; i++) {
-    bool same = !strcmp(kernel[i]->name, kernel[k]->name);
-    all += same;
-    before += same && i < k;
+    if (i != k && !strcmp(kernel[i]->name, kernel[k]->name)) return txt("%.200s_k%d", kernel[k]->name, k);
   }
-  return all == 1 ? txt("%.200s", kernel[k]->name) : txt("%.200s_k%d", kernel[k]->name, k);
+  return txt("%.200s", kernel[k]->name);
 }
 
 static void emit_table(Str *out, int n, const Linear *const *kernel) {
@@ -191,8 +193,15 @@ bool render_program(PolyContext *ctx, Dialect dialect, int vector_bytes, int n, 
   Str body = {.b = b};
   bool ok = true;
   for (int k = 0; k < n && ok; k++) {
-    Emit e = {.ctx = ctx, .style = &styles[dialect], .lin = kernel[k], .out = &body, .help = help,
-              .vector_bytes = vector_bytes, .loop = -1, .lanes = 1, .copies = 1};
+    Emit e = {.ctx = ctx,
+              .style = &styles[dialect],
+              .lin = kernel[k],
+              .out = &body,
+              .help = help,
+              .vector_bytes = vector_bytes,
+              .loop = -1,
+              .lanes = 1,
+              .copies = 1};
     ok = emit_kernel(&e, kernel_name(n, kernel, k).s);
   }
   str_add(out, styles[dialect].prelude);
@@ -201,7 +210,7 @@ bool render_program(PolyContext *ctx, Dialect dialect, int vector_bytes, int n, 
   if (help->code.n) str_addn(out, help->code.at, help->code.n);
   if (body.n) str_addn(out, body.at, body.n);
   emit_table(out, n, kernel);
-  ok = ok && !body.failed && !help->types.failed && !help->code.failed && !out->failed && b->code == POLY_OK;
+  ok = ok && !body.failed && !help->types.failed && !help->code.failed && !out->failed && !help->failed;
   str_free(&body);
   str_free(&help->types);
   str_free(&help->code);

@@ -16,14 +16,14 @@ typedef struct Style {
 
 /* What is known of an instruction, about the vector loop that it is in. */
 typedef struct Place {
-  int end;       /* LOOP: the place of its END */
-  int inside;    /* the vector loop around it, -1: none */
-  bool vary;     /* differs from lane to lane */
-  bool vector;   /* its lanes are needed as a vector */
-  bool base;     /* its value at lane 0 is needed as a scalar */
-  bool affine;   /* an int64 that is base + lane * slope */
+  int end;                          /* LOOP: the place of its END */
+  int inside;                       /* the vector loop around it, -1: none */
+  bool vary;                        /* differs from lane to lane */
+  bool vector;                      /* its lanes are needed as a vector */
+  bool base;                        /* its value at lane 0 is needed as a scalar */
+  bool affine;                      /* an int64 that is base + lane * slope */
   bool affine_compare, affine_cast; /* computed from such sources at lane 0, in int32 */
-  uint8_t mask;  /* bool: bytes of a lane of the mask */
+  uint8_t mask;                     /* bool: bytes of a lane of the mask */
   int64_t slope;
 } Place;
 
@@ -49,11 +49,11 @@ void parallel_pragma(Emit *e, int loop, const char *begin, const char *end);
 bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end); /* constant bounds */
 
 /* expr.c */
-Elem elem_of(PolyDType d);        /* what values of d are computed in; bool: ELEM_U8 */
-Elem elem_memory(PolyDType d);    /* what they are stored in */
+Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */
+Elem elem_memory(PolyDType d); /* what they are stored in */
 Txt scalar_type(Emit *e, PolyDType d);
-Txt scalar_name(const Emit *e, int i);               /* the value of i as a scalar: a name or a constant */
-Txt vector_name(Emit *e, int i, int copy);           /* the value of i as a vector, broadcast if it is uniform */
+Txt scalar_name(const Emit *e, int i);                /* the value of i as a scalar: a name or a constant */
+Txt vector_name(Emit *e, int i, int copy);            /* the value of i as a vector, broadcast if it is uniform */
 Txt vector_mask(Emit *e, int i, int copy, int bytes); /* a bool as a mask with lanes of that many bytes */
 Txt identity_text(Op op, PolyDType d);
 Txt alu_scalar(Emit *e, int i, const Txt src[3]);

@@ -1,5 +1,5 @@
-/* expr.c: one instruction's value as a C expression, for a scalar and for a vector of lanes. In: an instruction and the names of
- * its sources. Out: text. Knows nothing of loops. */
+/* expr.c: one instruction's value as a C expression, for a scalar and for a vector of lanes. In: an instruction and the
+ * names of its sources. Out: text. Knows nothing of loops. */
 #include "render/emit.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 
 Elem elem_of(PolyDType d) {
   static const uint8_t map[POLY_DTYPE_COUNT] = {
-      [POLY_BOOL] = ELEM_U8,     [POLY_INT8] = ELEM_I8,     [POLY_UINT8] = ELEM_U8,    [POLY_INT16] = ELEM_I16,
-      [POLY_UINT16] = ELEM_U16,  [POLY_INT32] = ELEM_I32,   [POLY_UINT32] = ELEM_U32,  [POLY_INT64] = ELEM_I64,
+      [POLY_BOOL] = ELEM_U8,     [POLY_INT8] = ELEM_I8,     [POLY_UINT8] = ELEM_U8,     [POLY_INT16] = ELEM_I16,
+      [POLY_UINT16] = ELEM_U16,  [POLY_INT32] = ELEM_I32,   [POLY_UINT32] = ELEM_U32,   [POLY_INT64] = ELEM_I64,
       [POLY_UINT64] = ELEM_U64,  [POLY_FLOAT16] = ELEM_F32, [POLY_BFLOAT16] = ELEM_F32, [POLY_FLOAT32] = ELEM_F32,
       [POLY_FLOAT64] = ELEM_F64,
   };
@@ -65,7 +65,8 @@ Txt identity_text(Op op, PolyDType d) {
   }
   if (dtype_is_float(d)) return float_text(op == OP_MAX ? -INFINITY : INFINITY, single);
   if (d == POLY_BOOL) return txt("%d", op == OP_MIN);
-  if (dtype_is_unsigned(d)) return int_text(d, op == OP_MAX ? 0 : bits == 64 ? -1 : (int64_t)((UINT64_C(1) << bits) - 1));
+  if (dtype_is_unsigned(d))
+    return int_text(d, op == OP_MAX ? 0 : bits == 64 ? -1 : (int64_t)((UINT64_C(1) << bits) - 1));
   int64_t top = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
   return int_text(d, op == OP_MAX ? -top - 1 : top);
 }
@@ -113,20 +114,20 @@ static const struct {
   const char *infix, *bools; /* between two operands; the same for bools */
   const char *call;          /* helper or library function */
 } spell[OP_COUNT] = {
-    [OP_ADD] = {"+", "|", NULL},         [OP_SUB] = {"-", "^", NULL},         [OP_MUL] = {"*", "&", NULL},
-    [OP_DIV] = {"/", NULL, NULL},        [OP_AND] = {"&", "&", NULL},         [OP_OR] = {"|", "|", NULL},
-    [OP_XOR] = {"^", "^", NULL},         [OP_CMPLT] = {"<", "<", NULL},       [OP_CMPLE] = {"<=", "<=", NULL},
-    [OP_CMPEQ] = {"==", "==", NULL},     [OP_CMPNE] = {"!=", "!=", NULL},     [OP_MAX] = {NULL, "|", "max"},
-    [OP_MIN] = {NULL, "&", "min"},       [OP_IDIV] = {NULL, "&", "idiv"},     [OP_MOD] = {NULL, NULL, "mod"},
-    [OP_SHL] = {NULL, NULL, "shl"},      [OP_SHR] = {NULL, NULL, "shr"},      [OP_POW] = {NULL, NULL, "pow"},
-    [OP_SQRT] = {NULL, NULL, "sqrt"},    [OP_EXP] = {NULL, NULL, "exp"},      [OP_EXP2] = {NULL, NULL, "exp2"},
-    [OP_EXPM1] = {NULL, NULL, "expm1"},  [OP_LOG] = {NULL, NULL, "log"},      [OP_LOG2] = {NULL, NULL, "log2"},
-    [OP_LOG1P] = {NULL, NULL, "log1p"},  [OP_SIN] = {NULL, NULL, "sin"},      [OP_COS] = {NULL, NULL, "cos"},
-    [OP_TAN] = {NULL, NULL, "tan"},      [OP_ASIN] = {NULL, NULL, "asin"},    [OP_ACOS] = {NULL, NULL, "acos"},
-    [OP_ATAN] = {NULL, NULL, "atan"},    [OP_SINH] = {NULL, NULL, "sinh"},    [OP_COSH] = {NULL, NULL, "cosh"},
-    [OP_TANH] = {NULL, NULL, "tanh"},    [OP_ASINH] = {NULL, NULL, "asinh"},  [OP_ACOSH] = {NULL, NULL, "acosh"},
-    [OP_ATANH] = {NULL, NULL, "atanh"},  [OP_ERF] = {NULL, NULL, "erf"},      [OP_TRUNC] = {NULL, NULL, "trunc"},
-    [OP_FLOOR] = {NULL, NULL, "floor"},  [OP_CEIL] = {NULL, NULL, "ceil"},    [OP_ROUND] = {NULL, NULL, "rint"},
+    [OP_ADD] = {"+", "|", NULL},        [OP_SUB] = {"-", "^", NULL},        [OP_MUL] = {"*", "&", NULL},
+    [OP_DIV] = {"/", NULL, NULL},       [OP_AND] = {"&", "&", NULL},        [OP_OR] = {"|", "|", NULL},
+    [OP_XOR] = {"^", "^", NULL},        [OP_CMPLT] = {"<", "<", NULL},      [OP_CMPLE] = {"<=", "<=", NULL},
+    [OP_CMPEQ] = {"==", "==", NULL},    [OP_CMPNE] = {"!=", "!=", NULL},    [OP_MAX] = {NULL, "|", "max"},
+    [OP_MIN] = {NULL, "&", "min"},      [OP_IDIV] = {NULL, "&", "idiv"},    [OP_MOD] = {NULL, NULL, "mod"},
+    [OP_SHL] = {NULL, NULL, "shl"},     [OP_SHR] = {NULL, NULL, "shr"},     [OP_POW] = {NULL, NULL, "pow"},
+    [OP_SQRT] = {NULL, NULL, "sqrt"},   [OP_EXP] = {NULL, NULL, "exp"},     [OP_EXP2] = {NULL, NULL, "exp2"},
+    [OP_EXPM1] = {NULL, NULL, "expm1"}, [OP_LOG] = {NULL, NULL, "log"},     [OP_LOG2] = {NULL, NULL, "log2"},
+    [OP_LOG1P] = {NULL, NULL, "log1p"}, [OP_SIN] = {NULL, NULL, "sin"},     [OP_COS] = {NULL, NULL, "cos"},
+    [OP_TAN] = {NULL, NULL, "tan"},     [OP_ASIN] = {NULL, NULL, "asin"},   [OP_ACOS] = {NULL, NULL, "acos"},
+    [OP_ATAN] = {NULL, NULL, "atan"},   [OP_SINH] = {NULL, NULL, "sinh"},   [OP_COSH] = {NULL, NULL, "cosh"},
+    [OP_TANH] = {NULL, NULL, "tanh"},   [OP_ASINH] = {NULL, NULL, "asinh"}, [OP_ACOSH] = {NULL, NULL, "acosh"},
+    [OP_ATANH] = {NULL, NULL, "atanh"}, [OP_ERF] = {NULL, NULL, "erf"},     [OP_TRUNC] = {NULL, NULL, "trunc"},
+    [OP_FLOOR] = {NULL, NULL, "floor"}, [OP_CEIL] = {NULL, NULL, "ceil"},   [OP_ROUND] = {NULL, NULL, "rint"},
 };
 
 static bool is_compare(Op op) { return op_info[op].cls == CLASS_COMPARE; }
@@ -152,7 +153,8 @@ static Txt decoded(Emit *e, PolyDType d, int lanes, Txt x) {
   return txt("%s(%s)", helper(e->help, txt("from_%s", small_name(d)).s, ELEM_F32, lanes).s, x.s);
 }
 
-/* May a division be C's own? Operands are not negative (codegen's mark) or unsigned, and a constant divisor is not 0. */
+/* May a division be C's own? Operands are not negative (codegen's mark) or unsigned, and a constant divisor is not 0.
+ */
 static bool plain_division(const Emit *e, const Inst *in) {
   const Inst *by = &e->lin->inst[in->src[1]];
   bool positive = (in->flags & 1) || dtype_is_unsigned((PolyDType)in->dtype);
@@ -195,7 +197,8 @@ static Txt bitcast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
   if (is_small_float(to)) return decoded(e, to, 1, txt("(uint16_t)%s", x.s));
   if (dtype_is_float(from) == dtype_is_float(to) || is_small_float(from) || from == POLY_BOOL)
     return txt("(%s)%s", type_name(e->help, elem_of(to), 1).s, x.s);
-  if (dtype_is_float(from)) return txt("(%s)%s(%s)", type_name(e->help, elem_of(to), 1).s, helper(e->help, "bits", elem_of(from), 1).s, x.s);
+  if (dtype_is_float(from))
+    return txt("(%s)%s(%s)", type_name(e->help, elem_of(to), 1).s, helper(e->help, "bits", elem_of(from), 1).s, x.s);
   return txt("%s(%s)", helper(e->help, "from_bits", elem_of(to), 1).s, x.s);
 }
 
@@ -223,20 +226,24 @@ Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
   if ((op == OP_IDIV || op == OP_MOD) && !infix && (in->flags & 1) && dtype_is_int(d))
     return txt("%s ? %s %s %s : 0", src[1].s, a.s, op == OP_IDIV ? "/" : "%", src[1].s);
   if (from == POLY_BOOL && op == OP_MOD) return txt("0");
-  if (infix) r = txt("%s %s %s", a.s, infix, src[1].s);
-  else r = call_scalar(e, op, d, src, op_info[op].nsrc);
+  if (infix)
+    r = txt("%s %s %s", a.s, infix, src[1].s);
+  else
+    r = call_scalar(e, op, d, src, op_info[op].nsrc);
   return keeps_rounding(op) ? r : rounded(e, d, 1, r);
 }
 
 /* The running value goes second: then only one comparison of max or min waits for it. */
 Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b) {
   const char *infix = d == POLY_BOOL ? spell[op].bools : spell[op].infix;
-  Txt r = infix ? txt("%s %s %s", a.s, infix, b.s) : txt("%s(%s, %s)", helper(e->help, spell[op].call, elem_of(d), lanes).s, b.s, a.s);
+  Txt r = infix ? txt("%s %s %s", a.s, infix, b.s)
+                : txt("%s(%s, %s)", helper(e->help, spell[op].call, elem_of(d), lanes).s, b.s, a.s);
   return keeps_rounding(op) ? r : rounded(e, d, lanes, r);
 }
 
 Txt load_text(Emit *e, PolyDType d, int lanes, Txt x) {
-  if (d == POLY_BOOL) return lanes == 1 ? txt("%s != 0", x.s) : txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, lanes).s, x.s);
+  if (d == POLY_BOOL)
+    return lanes == 1 ? txt("%s != 0", x.s) : txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, lanes).s, x.s);
   return is_small_float(d) ? decoded(e, d, lanes, x) : x;
 }
 
@@ -267,7 +274,9 @@ static Txt cast_vector(Emit *e, int i, int copy) {
     Txt iota = txt("%s()", helper(e->help, "iota", ELEM_I32, e->lanes).s);
     int64_t k = e->at[s].slope;
     if (k != 1) iota = txt("%s * %d", iota.s, (int)k);
-    return txt("(int32_t)(%s + %lld) + %s", scalar_name(e, s).s, (long long)(k * copy * e->lanes), iota.s);
+    Txt first = scalar_name(e, s);
+    if (copy) first = txt("%s + %lld", first.s, (long long)(k * copy * e->lanes));
+    return txt("(%s)((int32_t)(%s) + %s)", type_name(e->help, to, e->lanes).s, first.s, iota.s);
   }
   Txt x = vector_name(e, s, copy);
   if (from == POLY_BOOL) {
@@ -293,7 +302,8 @@ static Txt bitcast_vector(Emit *e, int i, int copy) {
   PolyDType d = (PolyDType)in->dtype, from = (PolyDType)e->lin->inst[s].dtype;
   Txt x = vector_name(e, s, copy);
   if (d == from) return x;
-  if (from == POLY_BOOL) return txt("(%s)-%s", type_name(e->help, elem_of(d), e->lanes).s, vector_mask(e, s, copy, 1).s);
+  if (from == POLY_BOOL)
+    return txt("(%s)-%s", type_name(e->help, elem_of(d), e->lanes).s, vector_mask(e, s, copy, 1).s);
   if (d == POLY_BOOL) return txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, e->lanes).s, x.s);
   if (is_small_float(from)) x = encoded(e, from, e->lanes, x);
   if (is_small_float(d)) return decoded(e, d, e->lanes, txt("(%s)%s", type_name(e->help, ELEM_U16, e->lanes).s, x.s));
@@ -336,7 +346,8 @@ static Txt where_vector(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
   Elem el = elem_of((PolyDType)in->dtype);
   if (!e->at[in->src[0]].vary)
-    return txt("%s ? %s : %s", scalar_name(e, in->src[0]).s, vector_name(e, in->src[1], copy).s, vector_name(e, in->src[2], copy).s);
+    return txt("%s ? %s : %s", scalar_name(e, in->src[0]).s, vector_name(e, in->src[1], copy).s,
+               vector_name(e, in->src[2], copy).s);
   return txt("%s(%s, %s, %s)", helper(e->help, "where", el, e->lanes).s,
              vector_mask(e, in->src[0], copy, elem_size(el)).s, vector_name(e, in->src[1], copy).s,
              vector_name(e, in->src[2], copy).s);
@@ -363,7 +374,9 @@ Txt alu_vector(Emit *e, int i, int copy) {
   if (op == OP_NEG || op == OP_NOT) return txt("%c%s", op == OP_NEG ? '-' : '~', vector_name(e, in->src[0], copy).s);
   if (!spell[op].call || !helper_exists(spell[op].call, el)) return no_text();
   Txt f = helper(e->help, spell[op].call, el, e->lanes), a = vector_name(e, in->src[0], copy), r;
-  if (op_info[op].nsrc == 1) r = txt("%s(%s)", f.s, a.s);
-  else r = txt("%s(%s, %s)", f.s, a.s, vector_name(e, in->src[1], copy).s);
+  if (op_info[op].nsrc == 1)
+    r = txt("%s(%s)", f.s, a.s);
+  else
+    r = txt("%s(%s, %s)", f.s, a.s, vector_name(e, in->src[1], copy).s);
   return keeps_rounding(op) ? r : rounded(e, d, e->lanes, r);
 }

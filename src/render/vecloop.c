@@ -1,10 +1,10 @@
-/* vecloop.c: writes a vector loop with GNU vector types. In: a loop that vector.c has analysed. Out: its body several times:
- * in steps of lanes*copies, then of lanes, then (constant trip count) once each for half as many lanes and so on, then for
- * single iterations. Values that vary are vectors, one for each copy: v12_0, v12_1; all others stay scalars, and an index with a
- * known stride is a scalar at the first lane of the first copy.
+/* vecloop.c: writes a vector loop with GNU vector types. In: a loop that vector.c has analysed. Out: its body several
+ * times: in steps of lanes*copies, then of lanes, then (constant trip count) once each for half as many lanes and so
+ * on, then for single iterations. Values that vary are vectors, one for each copy: v12_0, v12_1; all others stay
+ * scalars, and an index with a known stride is a scalar at the first lane of the first copy.
  *
- * A reduction along the loop has one vector of partial results a copy; they are combined in a fixed order behind the loop, so
- * that a result depends on sizes alone, never on threads. */
+ * A reduction along the loop has one vector of partial results a copy; they are combined in a fixed order behind the
+ * loop, so that a result depends on sizes alone, never on threads. */
 #include "render/emit.h"
 
 enum { MIN_LANES = 4 };
@@ -36,18 +36,26 @@ static Txt load_lanes(Emit *e, int i, int copy) {
   Txt x;
   if (stride == STRIDE_NONE) {
     Txt index = vector_name(e, in->src[0], copy);
-    if (masked) x = txt("%s(p%d, %s, %s)", call(e, "gather_if", el).s, in->param, index.s, vector_mask(e, gate, copy, elem_size(el)).s);
-    else x = txt("%s(p%d, %s)", call(e, "gather", el).s, in->param, index.s);
+    if (masked)
+      x = txt("%s(p%d, %s, %s)", call(e, "gather_if", el).s, in->param, index.s,
+              vector_mask(e, gate, copy, elem_size(el)).s);
+    else
+      x = txt("%s(p%d, %s)", call(e, "gather", el).s, in->param, index.s);
   } else if (masked) {
     Txt p = txt("p%d + %s + %lld", in->param, scalar_name(e, in->src[0]).s, (long long)(stride * e->lanes * copy));
-    x = txt("%s(%s, %lld, %s)", call(e, "load_if", el).s, p.s, (long long)stride, vector_mask(e, gate, copy, elem_size(el)).s);
+    x = txt("%s(%s, %lld, %s)", call(e, "load_if", el).s, p.s, (long long)stride,
+            vector_mask(e, gate, copy, elem_size(el)).s);
   } else {
     Txt p = lane_pointer(e, in, stride, copy);
-    if (stride == 1) x = txt("%s(%s)", call(e, "load", el).s, p.s);
-    else if (stride == -1) x = txt("%s(%s(%s))", call(e, "reverse", el).s, call(e, "load", el).s, p.s);
-    else x = txt("%s(%s, %lld)", call(e, "load_step", el).s, p.s, (long long)stride);
+    if (stride == 1)
+      x = txt("%s(%s)", call(e, "load", el).s, p.s);
+    else if (stride == -1)
+      x = txt("%s(%s(%s))", call(e, "reverse", el).s, call(e, "load", el).s, p.s);
+    else
+      x = txt("%s(%s, %lld)", call(e, "load_step", el).s, p.s, (long long)stride);
   }
-  if (gate >= 0 && !masked) x = txt("%s ? %s : (%s){0}", scalar_name(e, gate).s, x.s, type_name(e->help, el, e->lanes).s);
+  if (gate >= 0 && !masked)
+    x = txt("%s ? %s : (%s){0}", scalar_name(e, gate).s, x.s, type_name(e->help, el, e->lanes).s);
   if (gate >= 0 && d == POLY_BOOL) x = txt("(%s)", x.s);
   return load_text(e, d, e->lanes, x);
 }
@@ -99,8 +107,10 @@ static void alu_by_lane(Emit *e, int i, int copy) {
 
 static void alu_lanes(Emit *e, int i, int copy) {
   Txt x = alu_vector(e, i, copy);
-  if (x.s[0]) line(e, "const %s v%d_%d = %s;", vector_type(e, i).s, i, copy, x.s);
-  else alu_by_lane(e, i, copy);
+  if (x.s[0])
+    line(e, "const %s v%d_%d = %s;", vector_type(e, i).s, i, copy, x.s);
+  else
+    alu_by_lane(e, i, copy);
 }
 
 static void check_lanes(Emit *e, int i, int copy) {
@@ -134,7 +144,8 @@ void emit_lanes(Emit *e, int i) {
   bool value = in->kind == INST_ALU || in->kind == INST_LOAD || in->kind == INST_CHECK || in->kind == INST_ACC;
   if ((value && !p->vary) || p->base || (update && (!vector || e->at[in->src[0]].base))) emit_scalar(e, i);
   /* all lanes write one place: the last one stays */
-  if (in->kind == INST_STORE && lane_stride(e, i) == 0 && !e->at[in->src[1]].vary && !(in->src[2] >= 0 && e->at[in->src[2]].vary)) {
+  if (in->kind == INST_STORE && lane_stride(e, i) == 0 && !e->at[in->src[1]].vary &&
+      !(in->src[2] >= 0 && e->at[in->src[2]].vary)) {
     emit_scalar(e, i);
     return;
   }
@@ -165,7 +176,8 @@ static int next_outer(const Emit *e, int from) {
 
 static void open_partials(Emit *e) {
   for (int acc = next_outer(e, -1); acc >= 0; acc = next_outer(e, acc)) {
-    for (int k = 0; k < e->copies; k++) line(e, "%s acc%d_%d = %s;", vector_type(e, acc).s, acc, k, identity_lanes(e, acc).s);
+    for (int k = 0; k < e->copies; k++)
+      line(e, "%s acc%d_%d = %s;", vector_type(e, acc).s, acc, k, identity_lanes(e, acc).s);
   }
 }
 
@@ -198,7 +210,8 @@ static void piece_body(Emit *e) {
   int loop = e->loop;
   e->indent++;
   for (int k = 0; k < e->copies && e->lanes > 1 && e->at[loop].vector; k++) {
-    line(e, "const %s i%d_%d = i%d + %d + %s();", type_name(e->help, ELEM_I64, e->lanes).s, loop, k, loop, k * e->lanes,
+    Txt first = k ? txt("i%d + %d", loop, k * e->lanes) : txt("i%d", loop);
+    line(e, "const %s i%d_%d = %s + %s();", type_name(e->help, ELEM_I64, e->lanes).s, loop, k, first.s,
          call(e, "iota", ELEM_I64).s);
   }
   emit_body(e, loop + 1, e->at[loop].end);
@@ -209,11 +222,13 @@ static void piece_body(Emit *e) {
 /* The body for iterations begin .. end-1, in steps of what it does at once. */
 static void piece_loop(Emit *e, const char *begin, const char *end, bool parallel) {
   int step = e->lanes * e->copies, loop = e->loop;
-  if (parallel) parallel_pragma(e, loop, txt("(int64_t)%s", begin).s, end);
+  if (parallel) parallel_pragma(e, loop, begin, end);
   bool outer = e->parallel;
   e->parallel |= parallel;
-  if (step == 1) line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin, loop, end, loop);
-  else line(e, "for (int64_t i%d = %s; i%d < %s; i%d += %d) {", loop, begin, loop, end, loop, step);
+  if (step == 1)
+    line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin, loop, end, loop);
+  else
+    line(e, "for (int64_t i%d = %s; i%d < %s; i%d += %d) {", loop, begin, loop, end, loop, step);
   piece_body(e);
   e->parallel = outer;
 }
@@ -231,8 +246,10 @@ static void constant_trip(Emit *e, int64_t begin, int64_t end, bool parallel) {
   int64_t step = (int64_t)lanes * copies, steps = (end - begin) / step, at = begin;
   bool whole = end - begin >= lanes;
   if (whole) open_partials(e);
-  if (steps == 1) piece_once(e, at);
-  else if (steps > 1) piece_loop(e, txt("%lld", (long long)at).s, txt("%lld", (long long)(at + steps * step)).s, parallel);
+  if (steps == 1)
+    piece_once(e, at);
+  else if (steps > 1)
+    piece_loop(e, txt("%lld", (long long)at).s, txt("%lld", (long long)(at + steps * step)).s, parallel);
   at += steps * step;
   if (end - at >= lanes) {
     e->copies = (int)((end - at) / lanes);
@@ -255,8 +272,10 @@ static void constant_trip(Emit *e, int64_t begin, int64_t end, bool parallel) {
     at += l;
   }
   e->lanes = 1;
-  if (end - at == 1) piece_once(e, at);
-  else if (at < end) piece_loop(e, txt("%lld", (long long)at).s, txt("%lld", (long long)end).s, false);
+  if (end - at == 1)
+    piece_once(e, at);
+  else if (at < end)
+    piece_loop(e, txt("%lld", (long long)at).s, txt("%lld", (long long)end).s, false);
 }
 
 /* Where whole steps from begin end. */
@@ -264,8 +283,8 @@ static void whole_steps(Emit *e, Txt name, const char *begin, const char *end, i
   if (begin[0] == '0' && !begin[1])
     line(e, "const int64_t %s = %s > 0 ? %s / %d * %d : 0;", name.s, end, end, step, step);
   else
-    line(e, "const int64_t %s = %s > %s ? %s + (%s - %s) / %d * %d : %s;", name.s, end, begin, begin, end, begin, step, step,
-         begin);
+    line(e, "const int64_t %s = %s > %s ? %s + (%s - %s) / %d * %d : %s;", name.s, end, begin, begin, end, begin, step,
+         step, begin);
 }
 
 static void variable_trip(Emit *e, const char *begin, const char *end, bool parallel) {
@@ -295,8 +314,10 @@ void emit_vector_loop(Emit *e, int loop) {
   e->copies = vector_copies(e, loop, e->lanes);
   line(e, "{");
   e->indent++;
-  if (loop_trip(e, loop, &begin, &end)) constant_trip(e, begin, MAX(begin, end), parallel);
-  else variable_trip(e, scalar_name(e, in->src[0]).s, scalar_name(e, in->src[1]).s, parallel);
+  if (loop_trip(e, loop, &begin, &end))
+    constant_trip(e, begin, MAX(begin, end), parallel);
+  else
+    variable_trip(e, scalar_name(e, in->src[0]).s, scalar_name(e, in->src[1]).s, parallel);
   e->indent--;
   line(e, "}");
   e->loop = -1;

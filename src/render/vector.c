@@ -1,5 +1,6 @@
-/* vector.c: what a vector loop needs of each instruction in it. In: a kernel whose loops are marked. Out: for each instruction
- * whether it varies from lane to lane, and whether its lanes are needed as a vector, its value at lane 0 as a scalar, or both.
+/* vector.c: what a vector loop needs of each instruction in it. In: a kernel whose loops are marked. Out: for each
+ * instruction whether it varies from lane to lane, and whether its lanes are needed as a vector, its value at lane 0 as
+ * a scalar, or both.
  *
  *   i = LOOP (vector)      vary, base               the loop variable
  *   a = MUL i 4            vary, base               only used as an index with a known stride
@@ -97,7 +98,7 @@ static void find_affine(Emit *e, int loop) {
     if (in->kind != INST_ALU || !p->vary) continue;
     if (op_info[in->op].cls == CLASS_COMPARE)
       p->affine_compare = slope_of(e, in->src[0], &a) && slope_of(e, in->src[1], &b);
-    if (in->op == OP_CAST && in->dtype == POLY_INT32) p->affine_cast = e->at[in->src[0]].affine;
+    if (in->op == OP_CAST && (in->dtype == POLY_INT32 || in->dtype == POLY_UINT32)) p->affine_cast = e->at[in->src[0]].affine;
   }
 }
 
@@ -222,12 +223,18 @@ int vector_copies(const Emit *e, int loop, int lanes) {
     inner += in->kind == INST_LOOP;
     folds += outer_acc(e, i);
   }
-  if (inner && accs) copies = accs == 1 && sum <= 8 ? 8 : accs <= 2 && sum <= 16 ? 4 : sum <= 24 ? 2 : 1;
-  else if (folds) copies = sum <= 16 ? 4 : sum <= 32 ? 2 : 1;
-  else copies = sum <= 12 ? 2 : 1;
+  if (inner && accs)
+    copies = accs == 1 && sum <= 8 ? 8 : accs <= 2 && sum <= 16 ? 4 : sum <= 24 ? 2 : 1;
+  else if (folds)
+    copies = sum <= 16 ? 4 : sum <= 32 ? 2 : 1;
+  else
+    copies = sum <= 12 ? 2 : 1;
   int64_t begin, end;
   if (loop_trip(e, loop, &begin, &end)) {
     while (copies > 1 && end - begin < (int64_t)lanes * copies) copies /= 2;
+    /* threads share steps: few steps with much in each would leave some idle */
+    bool shared = inner && (e->lin->inst[loop].flags & LOOP_PARALLEL);
+    while (shared && copies > 2 && end - begin < (int64_t)lanes * copies * 8) copies /= 2;
   }
   return copies;
 }

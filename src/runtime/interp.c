@@ -1,8 +1,9 @@
 /* interp.c: the interpreter device. Runs linear kernels one scalar at a time, needs no compiler, and is the reference
  * that the other devices are tested against.
  *
- * In: linear kernels. Each is decoded once: an instruction becomes a Code whose number already says operation and class
- * of dtype, loops become jumps, constants are put into the registers before a launch begins. Out: the stored values.
+ * In: linear kernels. Each is verified and decoded once: an instruction becomes a Code whose number already says
+ * operation and class of dtype, loops become jumps, constants are put into the registers before a launch begins. Out:
+ * the stored values.
  *
  * Registers are 8-byte cells. Integers are kept as int64, sign- or zero-extended from their dtype, and wrapped after
  * each operation; float16 and bfloat16 are floats, rounded to their dtype after each operation.
@@ -508,7 +509,7 @@ static Program *interp_compile(Device *d, const char *source, int n, const Linea
   bool ok = ip->kernel != NULL;
   int ncell = 1;
   for (int i = 0; ok && i < n; i++) {
-    ok = decode(d, &ip->arena, kernel[i], &ip->kernel[i]);
+    ok = linear_verify(d->ctx, kernel[i]) && decode(d, &ip->arena, kernel[i], &ip->kernel[i]);
     ncell = MAX(ncell, ip->kernel[i].ncell);
   }
   if (ok) ok = (ip->reg = arena_new(&ip->arena, (size_t)ncell * sizeof *ip->reg)) != NULL;

@@ -94,7 +94,7 @@ static bool run_scan(Device *d, const LibraryCall *call) {
  * first step and the groups in the second, and each keeps the order, so the result does not depend on them. O(V + E).
  */
 
-enum { BUCKETS = 512 };
+enum { BUCKETS = 64 };
 
 /* The index tensor, read as int64. A uint64 that is too large reads as a negative number, which is out of range as
  * well. */

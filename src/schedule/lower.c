@@ -22,6 +22,7 @@ void lower_end(Lower *l) {
   vec_free(b, &l->param);
   map_free(b, &l->memo);
   map_free(b, &l->free);
+  map_free(b, &l->entry);
 }
 
 /* ---- which ranges a scalar depends on ---- */
@@ -180,9 +181,49 @@ static UOp *checked(Lower *l, UOp *value, UOp *size, UOp *gate) {
   return uop_make(l->ctx, OP_CHECK, POLY_INT64, (UArg){0}, gate ? 3 : 2, src, 0, NULL);
 }
 
+/* ---- rows of a graph ---- */
+
+/* Inside the loop over the edges of a row, this is known of the edge. */
+typedef struct Row {
+  UOp *index;  /* of the SEGMENT */
+  UOp *row;    /* which row: what `index` is at this edge */
+  UOp *place;  /* of the edge in the row order */
+  UOp *order;
+} Row;
+
+static bool remember_row(Lower *l, UOp *entry, Row row) {
+  Row *r = arena_new(l->arena, sizeof *r);
+  if (!r) return false;
+  *r = row;
+  return map_put(ctx_base(l->ctx), &l->entry, (uint64_t)(uintptr_t)entry, (uint64_t)(uintptr_t)r);
+}
+
+/* An end of an edge: inside a loop over the edges of a row, one end is the row, and the other stands in the row order. */
+static UOp *lower_endpoint(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
+  uint64_t at;
+  const Row *r = map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at) ? (const Row *)(uintptr_t)at : NULL;
+  if (r && r->index == u) return uop_cast(r->row, POLY_INT32);
+  if (r && r->index->op == OP_ENDPOINT && r->index->src[2] == u->src[0]) {
+    UOp *other = int_add(r->place, u->shape[0]);
+    return other ? value_at(l, r->order, &other, gate) : NULL;
+  }
+  return value_at(l, u->src[0], idx, gate);
+}
+
+/* The row itself if the index is an end of an edge in the loop over that row's edges, without a detour through int32. */
+static UOp *known_row(Lower *l, UOp *index, UOp *const *idx) {
+  uint64_t at;
+  if (index->op != OP_ENDPOINT || !map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at)) return NULL;
+  const Row *r = (const Row *)(uintptr_t)at;
+  return r->index == index ? r->row : NULL;
+}
+
 static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *x = u->src[0], *index = u->src[1], *at[MAX_DIMS];
-  at[0] = checked(l, value_at(l, index, idx, gate), x->shape[0], gate);
+  at[0] = known_row(l, index, idx);
+  if (!at[0]) at[0] = value_at(l, index, idx, gate);
+  if (at[0] && index->op == OP_ENDPOINT) at[0] = uop_cast(at[0], POLY_INT64);
+  else at[0] = checked(l, at[0], x->shape[0], gate);
   for (int i = 1; i < x->ndim; i++) at[i] = idx[index->ndim + i - 1];
   return at[0] ? value_at(l, x, at, gate) : NULL;
 }
@@ -203,7 +244,8 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   l->ncontext--;
   at[0] = entry;
   for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
-  UOp *v = entry ? loop(l, (Op)u->arg.i, x, at, gate, 1, &r) : NULL;
+  bool ready = entry && remember_row(l, entry, (Row){u->src[1], idx[0], entry_at, order});
+  UOp *v = ready ? loop(l, (Op)u->arg.i, x, at, gate, 1, &r) : NULL;
   restore_context(l, &saved);
   return v;
 }
@@ -234,6 +276,7 @@ static UOp *compute(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   case OP_REDUCE: return lower_reduce(l, u, idx, gate);
   case OP_GATHER: return lower_gather(l, u, idx, gate);
   case OP_SEGMENT: return lower_segment(l, u, idx, gate);
+  case OP_ENDPOINT: return lower_endpoint(l, u, idx, gate);
   case OP_CONTIGUOUS:
   case OP_DETACH:
   case OP_COPY: return value_at(l, u->src[0], idx, gate);

@@ -24,7 +24,7 @@ struct Lower {
   int context[MAX_RANGES];
   VEC(int) param;     /* slot of each kernel parameter */
   Map memo, free;     /* (node, index, gate) -> value; scalar -> mask of ranges that it depends on */
-  int depth;
+  Map entry;          /* the edge of an open segment loop -> its Row */
 };
 
 void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user);

@@ -47,17 +47,22 @@ static bool match_as(UOp **a, UOp **b, PolyDType dtype) {
 
 bool t_match(UOp **a, UOp **b) { return *a && *b && match_as(a, b, dtype_promote(type_of(*a), type_of(*b))); }
 
-/* Arithmetic and order of bools, as logic. Ops that have no such form come back as NULL without an error. */
+/* The opposite of a bool. A constant stays one: only constants may be mixed with other shapes. */
+static UOp *bool_not(UOp *x) {
+  return x && x->op == OP_CONST ? uop_int_const(x->ctx, POLY_BOOL, !const_int(x)) : t_not(x);
+}
+
+/* Arithmetic and order of bools, as logic. The other ops take bools as they are, or refuse them. */
 static UOp *bool_binary(Op op, UOp *a, UOp *b) {
   switch (op) {
   case OP_ADD:
   case OP_MAX: return uop_binary(OP_OR, a, b);
   case OP_MUL:
   case OP_MIN: return uop_binary(OP_AND, a, b);
-  case OP_SUB: return uop_binary(OP_OR, a, t_not(b));
-  case OP_POW: return uop_binary(OP_OR, a, t_not(b));
-  case OP_CMPLT: return uop_binary(OP_AND, t_not(a), b);
-  case OP_CMPLE: return uop_binary(OP_OR, t_not(a), b);
+  case OP_SUB: return uop_binary(OP_OR, a, bool_not(b));
+  case OP_POW: return uop_binary(OP_OR, a, bool_not(b));
+  case OP_CMPLT: return uop_binary(OP_AND, bool_not(a), b);
+  case OP_CMPLE: return uop_binary(OP_OR, bool_not(a), b);
   default: return uop_binary(op, a, b);
   }
 }
@@ -416,7 +421,7 @@ static const UnaryRow unary_table[POLY_UNARY_COUNT] = {
     [POLY_ERF] = {FLOAT, OP_ERF, NULL},
     [POLY_CEIL] = {ROUNDING, OP_CEIL, NULL},
     [POLY_FLOOR] = {ROUNDING, OP_FLOOR, NULL},
-    [POLY_ROUND] = {ROUNDING, OP_ROUND, NULL},
+    [POLY_ROUND] = {FLOAT, OP_ROUND, NULL}, /* integers become float32, as in tinygrad */
     [POLY_TRUNC] = {ROUNDING, OP_TRUNC, NULL},
     [POLY_ISNAN] = {ANY, 0, is_nan},
     [POLY_ISINF] = {ANY, 0, is_inf},

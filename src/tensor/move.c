@@ -60,23 +60,19 @@ PolyTensor *poly_transpose(PolyTensor *x, int a, int b) {
 }
 
 static UOp *expand(UOp *x, int ndim, const int64_t *shape) {
-  UOp *dims[MAX_DIMS];
-  char text[256];
-  if (!dims_with_hole(x->ctx, ndim, shape, dims)) return NULL;
+  UOp *dims[MAX_DIMS], *given[MAX_DIMS];
+  if (!dims_with_hole(x->ctx, ndim, shape, given)) return NULL;
   int lead = ndim - x->ndim;
-  if (lead < 0)
-    return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "cannot expand %s to %d axes",
-                     shape_text(x, text, sizeof(text)), ndim);
-  for (int k = 0; k < ndim; k++) {
-    if (!dims[k] && k >= lead) dims[k] = x->shape[k - lead];
-    if (!dims[k]) return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "expand: a new axis needs a size, not -1");
-    if (dims[k]->vmin < 0)
-      return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "expand: %" PRId64 " is not a size", dims[k]->vmin);
-    if (k < lead || dims[k] == x->shape[k - lead] || uop_is_int(x->shape[k - lead], 1)) continue;
-    uop_fail_shapes("expand", x, uop_spread(uop_int_const(x->ctx, POLY_BOOL, 0), ndim, dims));
-    return NULL;
+  bool fits = lead >= 0;
+  for (int k = 0; fits && k < ndim; k++) {
+    UOp *own = k >= lead ? x->shape[k - lead] : NULL;
+    dims[k] = given[k] ? given[k] : own;
+    fits = dims[k] && dims[k]->vmin >= 0 && (!own || dims[k] == own || uop_is_int(own, 1));
   }
-  return t_broadcast(x, ndim, dims);
+  if (fits) return t_broadcast(x, ndim, dims);
+  char from[256], to[256];
+  return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "cannot expand %s to %s", shape_text(x, from, sizeof(from)),
+                   t_dims_text(ndim, given, to, sizeof(to)));
 }
 
 PolyTensor *poly_expand(PolyTensor *x, int ndim, const int64_t *shape) {

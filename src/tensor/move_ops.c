@@ -52,18 +52,22 @@ bool t_real_axis(const UOp *x, int axis, int *out) {
 
 /* ---- reshape ---- */
 
+const char *t_dims_text(int ndim, UOp *const *dims, char *buf, size_t n) {
+  char size[64];
+  size_t used = (size_t)snprintf(buf, n, "(");
+  for (int k = 0; k < ndim && used + 4 < n; k++)
+    used += (size_t)snprintf(buf + used, n - used, "%s%s", k ? ", " : "",
+                             dims[k] ? dim_text(dims[k], size, sizeof(size)) : "-1");
+  if (used + 4 < n) snprintf(buf + used, n - used, ndim == 1 ? ",)" : ")");
+  return buf;
+}
+
 static void *fail_reshape(UOp *x, int ndim, UOp *const *shape) {
-  char from[256], to[256], count[64] = "?", size[64];
-  size_t n = 0;
+  char from[256], to[256], count[64] = "?";
   UOp *total = uop_numel(x);
-  for (int k = 0; k < ndim && n < sizeof(to) - 1; k++) {
-    const char *text = shape[k] ? dim_text(shape[k], size, sizeof(size)) : "-1";
-    n += (size_t)snprintf(to + n, sizeof(to) - n, "%s%s", k ? ", " : "", text);
-  }
-  if (!ndim) to[0] = 0;
   if (total) dim_text(total, count, sizeof(count));
-  return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "cannot reshape %s (%s elements) into (%s%s)",
-                   shape_text(x, from, sizeof(from)), count, to, ndim == 1 ? "," : "");
+  return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "cannot reshape %s (%s elements) into %s",
+                   shape_text(x, from, sizeof(from)), count, t_dims_text(ndim, shape, to, sizeof(to)));
 }
 
 UOp *t_reshape(UOp *x, int ndim, UOp *const *shape) {

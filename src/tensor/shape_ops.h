@@ -10,9 +10,10 @@
 
 UOp *t_dim(PolyContext *ctx, int64_t d);       /* number (negative too) or code of a symbolic size */
 bool t_known(const UOp *size, int64_t *value); /* is it a constant? */
-bool t_holds(const UOp *condition);            /* a bool that is known to be true */
-UOp *t_int_ceildiv(UOp *a, UOp *b);            /* a / b rounded up, b > 0 */
-PolyDType t_index_dtype(const UOp *size);      /* int32 where 0 .. size fits, else int64 */
+const char *t_dims_text(int ndim, UOp *const *dims, char *buf, size_t n); /* "(3, -1)"; NULL is -1 */
+bool t_holds(const UOp *condition);                                       /* a bool that is known to be true */
+UOp *t_int_ceildiv(UOp *a, UOp *b);                                       /* a / b rounded up, b > 0 */
+PolyDType t_index_dtype(const UOp *size);                                 /* int32 where 0 .. size fits, else int64 */
 /* An int32 or int64 tensor out of any integer tensor, without changing a value that could be an index below size. */
 UOp *t_index_cast(UOp *index, const UOp *size);
 

@@ -78,6 +78,9 @@ static void kern_update(Kern *k, int acc, int value) {
 static inline int kern_idx(Kern *k, Op op, int a, int b) { return kern_alu(k, op, POLY_INT64, a, b, -1); }
 
 typedef void (*KernFn)(void *const *arg, const int64_t *var, int threads, int64_t *err);
+/* How the compiler may fuse; a test that compares bits turns it off. */
+static const char *contract_ = "-ffp-contract=fast";
+
 typedef struct Built {
   void *dl;
   const KernFn *fn;
@@ -85,7 +88,7 @@ typedef struct Built {
 } Built;
 
 /* Renders, compiles with the given compiler and loads. fn is NULL when any of it failed. */
-static Built kern_build(int n, Kern *const *k, int vector_bytes, const char *cc, const char *level) {
+static inline Built kern_build(int n, Kern *const *k, int vector_bytes, const char *cc, const char *level) {
   extern char **environ;
   Built out = {0};
   PolyContext ctx = {0};
@@ -110,7 +113,7 @@ static Built kern_build(int n, Kern *const *k, int vector_bytes, const char *cc,
                   (char *)level,
                   "-march=native",
                   "-std=gnu11",
-                  "-ffp-contract=fast",
+                  (char *)contract_,
                   "-fno-math-errno",
                   "-fno-trapping-math",
                   "-fwrapv",
@@ -136,7 +139,7 @@ static Built kern_build(int n, Kern *const *k, int vector_bytes, const char *cc,
   return out;
 }
 
-static void built_free(Built *b) {
+static inline void built_free(Built *b) {
   if (b->dl) dlclose(b->dl);
   free(b->text);
 }

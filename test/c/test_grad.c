@@ -3,6 +3,7 @@
  * neither stack nor squares. */
 #include "uop_eval.h"
 
+#include "failing.h"
 #include "grad/rules.h"
 
 #include <math.h>
@@ -533,6 +534,42 @@ static void gradients_of_gradients(void **state) {
   poly_scope_end(ctx);
 }
 
+/* A backward pass and a second derivative. True: all of it worked. */
+static bool scenario(PolyContext *ctx) {
+  PolyTensor *g = NULL, *gg = NULL, *x = poly_from_data(ctx, (float[]){1, 2}, POLY_FLOAT32, 1, (int64_t[]){2});
+  poly_scope_begin(ctx);
+  poly_set_requires_grad(x, true);
+  PolyTensor *loss = poly_sum(poly_mul(poly_exp(x), poly_tanh(x)), 0, NULL, false);
+  bool ok = poly_backward(loss, NULL) == POLY_OK;
+  ok = poly_backward(loss, NULL) == POLY_OK && ok;
+  ok = x && poly_grad(loss, NULL, &x, 1, &g) == POLY_OK && ok;
+  ok = x && poly_grad(poly_sum(g, 0, NULL, false), NULL, &x, 1, &gg) == POLY_OK && ok;
+  ok = poly_get_grad(x) && ok;
+  poly_scope_end(ctx);
+  poly_free(x);
+  return ok;
+}
+
+/* The n-th allocation fails, for each n: an error comes back, the context still works, nothing leaks. */
+static void allocations_may_fail(void **state) {
+  (void)state;
+  for (int64_t n = 0, done = 0; !done; n++) {
+    Failing f = {.until = -1};
+    PolyContext *ctx = failing_context(&f);
+    assert_non_null(ctx);
+    f.until = n;
+    done = scenario(ctx);
+    assert_true(done == (poly_error_code(ctx) == POLY_OK));
+    f.until = -1;
+    poly_clear_error(ctx);
+    assert_int_equal(poly_live_tensors(ctx), 0);
+    assert_int_equal(poly_live_nodes(ctx), 0);
+    assert_true(scenario(ctx));
+    poly_context_free(ctx);
+    assert_int_equal(f.bytes, 0);
+  }
+}
+
 #define HANDLE_TEST(name) cmocka_unit_test_setup_teardown(name, handles_open, handles_close)
 
 int main(void) {
@@ -553,6 +590,7 @@ int main(void) {
       HANDLE_TEST(equal_leaves_stay_apart),
       HANDLE_TEST(no_grad_and_detach),
       HANDLE_TEST(gradients_of_gradients),
+      cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "polygrad.h"
+#include "failing.h"
 
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -274,12 +274,50 @@ static void bad_settings(void **state) {
   poly_free(i);
 }
 
+static bool adam_step(PolyContext *ctx) {
+  float v[2] = {1, 2};
+  PolyTensor *p = poly_from_data(ctx, v, POLY_FLOAT32, 1, (int64_t[]){2});
+  poly_set_requires_grad(p, true);
+  PolyOptim *o = poly_adam(&p, 1, 0.1, 0.9, 0.999, 1e-8, 0);
+  poly_scope_begin(ctx);
+  bool ok = o && poly_backward(poly_sum(poly_square(p), 0, NULL, false), NULL) == POLY_OK;
+  ok = ok && poly_optim_step(o) == POLY_OK;
+  poly_scope_end(ctx);
+  poly_optim_free(o);
+  poly_free(p);
+  return ok;
+}
+
+/* The n-th allocation fails, for each n: an error comes back, the context still works, nothing leaks. */
+static void allocations_may_fail(void **state) {
+  (void)state;
+  for (int64_t n = 0, done = 0; !done; n++) {
+    Failing f = {.until = -1};
+    PolyContext *c = failing_context(&f);
+    assert_non_null(c);
+    f.until = n;
+    done = adam_step(c);
+    assert_true(done == (poly_error_code(c) == POLY_OK));
+    f.until = -1;
+    poly_clear_error(c);
+    assert_int_equal(poly_live_tensors(c), 0);
+    assert_true(adam_step(c));
+    poly_context_free(c);
+    assert_int_equal(f.bytes, 0);
+  }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(sequences),       TEST(compiled_steps_replay),      TEST(learning_rate_changes),
-      TEST(some_parameters), TEST(gradients_outlive_the_step), TEST(bad_settings),
+      TEST(sequences),
+      TEST(compiled_steps_replay),
+      TEST(learning_rate_changes),
+      TEST(some_parameters),
+      TEST(gradients_outlive_the_step),
+      TEST(bad_settings),
+      cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

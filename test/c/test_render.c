@@ -1,5 +1,5 @@
-/* test_render.c: rendered C, compiled by the system's compiler and run. Kernels are built by hand. What an op means is taken from
- * ir/eval.h; what a loop means from a plain loop in the test. */
+/* test_render.c: rendered C, compiled by the system's compiler and run. Kernels are built by hand. What an op means is
+ * taken from ir/eval.h; what a loop means from a plain loop in the test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,11 @@ static Kern *all_ops(PolyDType d, uint32_t flags) {
   int a = kern_load(k, x, i, 1, -1), b = kern_load(k, y, i, 1, -1), m = kern_load(k, c, i, 1, -1);
   for (int q = 0; q < n; q++) {
     bool where = op[q] == OP_WHERE, compare = op_info[op[q]].cls == CLASS_COMPARE;
-    int v = kern_alu(k, op[q], compare ? POLY_BOOL : d, where ? m : a, where ? a : op_info[op[q]].nsrc > 1 ? b : -1, where ? b : -1);
+    int v = kern_alu(k, op[q], compare ? POLY_BOOL : d, where ? m : a,
+                     where                     ? a
+                     : op_info[op[q]].nsrc > 1 ? b
+                                               : -1,
+                     where ? b : -1);
     int to = kern_idx(k, OP_ADD, i, kern_idx(k, OP_MUL, end, kern_int(k, POLY_INT64, q)));
     kern_store(k, compare ? flag : out, to, v, 1, -1);
   }
@@ -114,9 +118,9 @@ static void check_ops(const Built *b, int kernel, PolyDType d, int n) {
       Value got = at(compare ? (void *)flag : (void *)out, r, (int64_t)q * n + i);
       assert_true(eval_scalar(op[q], d, d, where ? (Value[]){m, a, v} : (Value[]){a, v, m}, &want));
       if (!close_enough(op[q], r, got, want))
-        fail_msg("%s of %s: %.17g (%lld), %.17g (%lld) gives %.17g (%lld), not %.17g (%lld); %d of %d", op_info[op[q]].name,
-                 dtype_name(d), a.f, (long long)a.i, v.f, (long long)v.i, got.f, (long long)got.i, want.f,
-                 (long long)want.i, i, n);
+        fail_msg("%s of %s: %.17g (%lld), %.17g (%lld) gives %.17g (%lld), not %.17g (%lld); %d of %d",
+                 op_info[op[q]].name, dtype_name(d), a.f, (long long)a.i, v.f, (long long)v.i, got.f, (long long)got.i,
+                 want.f, (long long)want.i, i, n);
     }
   }
 }
@@ -226,7 +230,8 @@ static Kern *moves(PolyDType d, int64_t from, int64_t to, int gate, bool gate_st
   return k;
 }
 
-static void check_moves(const Built *b, int kernel, PolyDType d, int64_t from, int64_t to, int gate, bool gate_store, int n) {
+static void check_moves(const Built *b, int kernel, PolyDType d, int64_t from, int64_t to, int gate, bool gate_store,
+                        int n) {
   static char x[MAX_N * 6 * 8], out[MAX_N * 6 * 8], want[MAX_N * 6 * 8];
   int32_t table[MAX_N];
   size_t size = (size_t)dtype_size(d);
@@ -236,7 +241,8 @@ static void check_moves(const Built *b, int kernel, PolyDType d, int64_t from, i
   run(b, kernel, (void *[]){x, table, out}, n, 1);
   for (int i = 0; i < n; i++) {
     bool open = gate == GATE_NONE || gate == GATE_TRUE || (gate == GATE_VARY && i >= 5 && i < n - 3);
-    int64_t f = from == STRIDE_NONE ? table[i] : 3 * MAX_N + i * from, t = to == STRIDE_NONE ? table[i] : 3 * MAX_N + i * to;
+    int64_t f = from == STRIDE_NONE ? table[i] : 3 * MAX_N + i * from,
+            t = to == STRIDE_NONE ? table[i] : 3 * MAX_N + i * to;
     if (gate_store && !open) continue;
     Value zero = {0};
     value_store(want + (size_t)t * size, d, open ? at(x, d, f) : zero);
@@ -244,8 +250,9 @@ static void check_moves(const Built *b, int kernel, PolyDType d, int64_t from, i
   for (int i = 0; i < 6 * MAX_N; i++) {
     bool same = memcmp(out + (size_t)i * size, want + (size_t)i * size, size) == 0;
     if (!same) same = dtype_is_float(d) && isnan(at(out, d, i).f) && isnan(at(want, d, i).f);
-    if (!same) fail_msg("%s stride %lld to %lld gate %d%s n %d: wrong at %d", dtype_name(d), (long long)from, (long long)to, gate,
-                        gate_store ? " store" : "", n, i - 3 * MAX_N);
+    if (!same)
+      fail_msg("%s stride %lld to %lld gate %d%s n %d: wrong at %d", dtype_name(d), (long long)from, (long long)to,
+               gate, gate_store ? " store" : "", n, i - 3 * MAX_N);
   }
 }
 
@@ -314,8 +321,9 @@ static void check_reduction(const Built *b, int kernel, PolyDType d, Op op, int 
   for (int q = 0; q < 2; q++) {
     Value got = at(out, d, q);
     bool same = value_same(got, want[q], d) || (is_float && got.f == want[q].f);
-    if (!same) fail_msg("%s of %d %s (%d): %.17g (%lld), not %.17g (%lld)", op_info[op].name, n, dtype_name(d), q, got.f,
-                        (long long)got.i, want[q].f, (long long)want[q].i);
+    if (!same)
+      fail_msg("%s of %d %s (%d): %.17g (%lld), not %.17g (%lld)", op_info[op].name, n, dtype_name(d), q, got.f,
+               (long long)got.i, want[q].f, (long long)want[q].i);
   }
 }
 
@@ -348,8 +356,10 @@ static void test_constant_trips(void **state) {
   for (int q = 0; q < COUNT; q++) {
     int n = sizes[q / 4];
     PolyDType d = dtypes[q & 1];
-    if (q & 2) check_reduction(&b, q, d, OP_ADD, n);
-    else check_moves(&b, q, d, 1, 1, GATE_NONE, false, n);
+    if (q & 2)
+      check_reduction(&b, q, d, OP_ADD, n);
+    else
+      check_moves(&b, q, d, 1, 1, GATE_NONE, false, n);
   }
   built_free(&b);
 }
@@ -484,7 +494,8 @@ static void test_elementwise_threads(void **state) {
 
 static Kern *checked_gather(uint32_t flags, bool gated) {
   Kern *k = kern_new("gather");
-  int x = kern_param(k, POLY_FLOAT32, false), index = kern_param(k, POLY_INT32, false), out = kern_param(k, POLY_FLOAT32, true);
+  int x = kern_param(k, POLY_FLOAT32, false), index = kern_param(k, POLY_INT32, false),
+      out = kern_param(k, POLY_FLOAT32, true);
   int zero = kern_int(k, POLY_INT64, 0), n = kern_var(k), rows = kern_var(k), i = kern_loop(k, zero, n, flags);
   int j = kern_alu(k, OP_CAST, POLY_INT64, kern_load(k, index, i, 1, -1), -1, -1);
   int gate = gated ? kern_alu(k, OP_CMPLT, POLY_BOOL, i, kern_int(k, POLY_INT64, 20), -1) : -1;
@@ -524,7 +535,8 @@ static void test_checks(void **state) {
 static void test_affine(void **state) {
   (void)state;
   Kern *k = kern_new("affine");
-  int out = kern_param(k, POLY_INT32, true), flag = kern_param(k, POLY_BOOL, true), div = kern_param(k, POLY_INT64, true);
+  int out = kern_param(k, POLY_INT32, true), flag = kern_param(k, POLY_BOOL, true),
+      div = kern_param(k, POLY_INT64, true);
   int zero = kern_int(k, POLY_INT64, 0), n = kern_var(k), i = kern_loop(k, zero, n, LOOP_VECTOR);
   int y = kern_idx(k, OP_SUB, kern_idx(k, OP_MUL, i, kern_int(k, POLY_INT64, 3)), n);
   kern_store(k, out, i, kern_alu(k, OP_CAST, POLY_INT32, y, -1, -1), 1, -1);
@@ -566,7 +578,8 @@ static Kern *unary(Op op, uint32_t flags) {
 static double ulps(float got, double want) {
   float near = (float)want;
   if (isnan(want)) return isnan(got) ? 0 : 1e9;
-  if (isinf(near) || near == 0) return got == near && signbit(got) == signbit(near) ? 0 : fabs((double)got - near) * 0x1p149;
+  if (isinf(near) || near == 0)
+    return got == near && signbit(got) == signbit(near) ? 0 : fabs((double)got - near) * 0x1p149;
   int e;
   frexp((double)near, &e);
   return fabs((double)got - want) * ldexp(1, 24 - (e < -125 ? -125 : e));
@@ -578,8 +591,8 @@ static void test_accuracy(void **state) {
   static const struct {
     Op op;
     double (*f)(double);
-  } f[] = {{OP_EXP, exp},     {OP_EXP2, exp2}, {OP_EXPM1, expm1}, {OP_LOG, log},   {OP_LOG2, log2}, {OP_LOG1P, log1p},
-           {OP_SIN, sin},     {OP_COS, cos},   {OP_TANH, tanh},   {OP_ERF, erf},   {OP_SQRT, sqrt}, {OP_TAN, tan}};
+  } f[] = {{OP_EXP, exp}, {OP_EXP2, exp2}, {OP_EXPM1, expm1}, {OP_LOG, log}, {OP_LOG2, log2}, {OP_LOG1P, log1p},
+           {OP_SIN, sin}, {OP_COS, cos},   {OP_TANH, tanh},   {OP_ERF, erf}, {OP_SQRT, sqrt}, {OP_TAN, tan}};
   enum { COUNT = LEN(f), STEP = 30011, N = (int)(UINT32_MAX / STEP) };
   static float x[N], vector[N], scalar[N];
   Kern *k[2 * COUNT];
@@ -629,8 +642,154 @@ static void test_half(void **state) {
     for (int q = 0; q < N; q++) {
       uint16_t want = bf ? float_to_bfloat(x[q]) : float_to_half(x[q]);
       float again = bf ? bfloat_to_float(want) : half_to_float(want);
-      if (isnan(x[q])) assert_true(isnan(back[q]));
-      else if (h[q] != want || memcmp(&again, &back[q], 4)) fail_msg("%s: %a gives %04x, not %04x", dtype_name(d), (double)x[q], h[q], want);
+      if (isnan(x[q]))
+        assert_true(isnan(back[q]));
+      else if (h[q] != want || memcmp(&again, &back[q], 4))
+        fail_msg("%s: %a gives %04x, not %04x", dtype_name(d), (double)x[q], h[q], want);
+    }
+    built_free(&b);
+  }
+}
+
+/* ---- random kernels: as vectors and, with the marks taken off, as scalars ---- */
+
+enum { FUZZ = 60, FUZZ_ROWS = 5, FUZZ_COLS = 150 };
+static const PolyDType fuzz_dtypes[] = {POLY_FLOAT32, POLY_INT32, POLY_INT64, POLY_BOOL, POLY_UINT8, POLY_FLOAT64, POLY_INT16};
+
+typedef struct Fuzz {
+  Kern *k;
+  int pool[64], n; /* values to choose from */
+  int in[LEN(fuzz_dtypes)], out[LEN(fuzz_dtypes)], row, col, cols;
+} Fuzz;
+
+static int fuzz_pick(Fuzz *f, PolyDType d) {
+  int at = (int)(draw() % (unsigned)f->n);
+  for (int q = 0; q < f->n; q++) {
+    int i = f->pool[(at + q) % f->n];
+    if (f->k->inst[i].dtype == d) return i;
+  }
+  int i = f->pool[at];
+  PolyDType from = (PolyDType)f->k->inst[i].dtype;
+  /* a float that fits nowhere has no one right value: through bool */
+  if (dtype_is_float(from) && !dtype_is_float(d)) i = kern_alu(f->k, OP_CAST, POLY_BOOL, i, -1, -1);
+  return d == POLY_BOOL && dtype_is_float(from) ? i : kern_alu(f->k, OP_CAST, d, i, -1, -1);
+}
+
+static int fuzz_load(Fuzz *f) {
+  Kern *k = f->k;
+  int which = (int)(draw() % LEN(fuzz_dtypes)), gate = draw() % 3 ? -1 : fuzz_pick(f, POLY_BOOL);
+  int row = kern_idx(k, OP_MUL, f->row, f->cols);
+  switch (draw() % 4) {
+  case 0: return kern_load(k, f->in[which], row, 0, gate);
+  case 1: {
+    int last = kern_idx(k, OP_SUB, kern_idx(k, OP_SUB, f->cols, f->col), kern_int(k, POLY_INT64, 1));
+    return kern_load(k, f->in[which], kern_idx(k, OP_ADD, row, last), -1, gate);
+  }
+  case 2: {
+    int any = kern_idx(k, OP_MOD, fuzz_pick(f, POLY_INT64), kern_int(k, POLY_INT64, FUZZ_COLS));
+    return kern_load(k, f->in[which], any, STRIDE_NONE, gate);
+  }
+  default: return kern_load(k, f->in[which], kern_idx(k, OP_ADD, row, f->col), 1, gate);
+  }
+}
+
+static int fuzz_alu(Fuzz *f) {
+  static const Op any[] = {OP_ADD, OP_SUB, OP_MUL, OP_MAX, OP_MIN, OP_CMPLT, OP_CMPEQ, OP_CMPNE, OP_CMPLE, OP_WHERE};
+  static const Op ints[] = {OP_IDIV, OP_MOD, OP_AND, OP_OR, OP_XOR, OP_SHL, OP_SHR, OP_NOT};
+  static const Op floats[] = {OP_DIV, OP_SQRT, OP_FLOOR, OP_NEG, OP_TANH};
+  PolyDType d = fuzz_dtypes[draw() % LEN(fuzz_dtypes)];
+  Op op = any[draw() % LEN(any)];
+  if (draw() % 3 == 0 && d != POLY_BOOL) op = dtype_is_float(d) ? floats[draw() % LEN(floats)] : ints[draw() % LEN(ints)];
+  int a = fuzz_pick(f, d), b = fuzz_pick(f, d), n = op_info[op].nsrc;
+  if (op == OP_WHERE) return kern_alu(f->k, op, d, fuzz_pick(f, POLY_BOOL), a, b);
+  return kern_alu(f->k, op, op_info[op].cls == CLASS_COMPARE ? POLY_BOOL : d, a, n > 1 ? b : -1, -1);
+}
+
+static void fuzz_values(Fuzz *f, int count) {
+  for (int q = 0; q < count; q++) {
+    int v = draw() % 4 ? fuzz_alu(f) : fuzz_load(f);
+    f->pool[f->n++] = v;
+  }
+}
+
+/* An inner loop that reduces, and the accumulator as a value. */
+static void fuzz_inner(Fuzz *f) {
+  static const Op fold[] = {OP_ADD, OP_MAX, OP_MIN};
+  PolyDType d = fuzz_dtypes[draw() % 5];
+  Op op = d == POLY_FLOAT32 ? OP_MAX : fold[draw() % LEN(fold)];
+  int acc = kern_acc(f->k, op, d);
+  int i = kern_loop(f->k, kern_int(f->k, POLY_INT64, 0), kern_int(f->k, POLY_INT64, 3), LOOP_REDUCE), n = f->n;
+  f->pool[f->n++] = i;
+  fuzz_values(f, 3);
+  kern_update(f->k, acc, fuzz_pick(f, d));
+  kern_end(f->k, i);
+  f->n = n; /* what was computed inside stays inside */
+  f->pool[f->n++] = acc;
+}
+
+static Kern *fuzz_kernel(uint64_t seed, uint32_t vector, bool constant) {
+  seed_ = seed;
+  Fuzz f = {.k = kern_new("fuzz")};
+  Kern *k = f.k;
+  for (int d = 0; d < LEN(fuzz_dtypes); d++) f.in[d] = kern_param(k, fuzz_dtypes[d], false);
+  for (int d = 0; d < LEN(fuzz_dtypes); d++) f.out[d] = kern_param(k, fuzz_dtypes[d], true);
+  int zero = kern_int(k, POLY_INT64, 0), sum = -1;
+  f.cols = constant ? kern_int(k, POLY_INT64, FUZZ_COLS - (int)(seed % 50)) : kern_var(k);
+  if (constant) k->lin.nvar = 1;
+  f.row = kern_loop(k, zero, kern_int(k, POLY_INT64, FUZZ_ROWS), 0);
+  if (draw() % 2) sum = kern_acc(k, draw() % 2 ? OP_ADD : OP_MAX, POLY_INT32);
+  f.col = kern_loop(k, zero, f.cols, vector);
+  f.pool[f.n++] = f.row, f.pool[f.n++] = f.col;
+  f.pool[f.n++] = kern_float(k, POLY_FLOAT32, 1.5), f.pool[f.n++] = kern_int(k, POLY_INT32, 7);
+  fuzz_values(&f, 8);
+  if (draw() % 2) fuzz_inner(&f);
+  fuzz_values(&f, 4);
+  int at = kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, f.row, f.cols), f.col);
+  for (int d = 0; d < LEN(fuzz_dtypes); d++)
+    kern_store(k, f.out[d], at, fuzz_pick(&f, fuzz_dtypes[d]), 1, draw() % 4 ? -1 : fuzz_pick(&f, POLY_BOOL));
+  if (sum >= 0) kern_update(k, sum, fuzz_pick(&f, POLY_INT32));
+  kern_end(k, f.col);
+  if (sum >= 0) kern_store(k, f.out[1], kern_idx(k, OP_ADD, f.row, kern_int(k, POLY_INT64, 1000)), sum, 0, -1);
+  kern_end(k, f.row);
+  return k;
+}
+
+static void fuzz_compare(const Built *b, int q, int n) {
+  enum { SIZE = FUZZ_ROWS * 256 };
+  static double in[LEN(fuzz_dtypes)][SIZE], out[2][LEN(fuzz_dtypes)][SIZE];
+  void *arg[2][2 * LEN(fuzz_dtypes)];
+  memset(out, 0x11, sizeof out);
+  for (int d = 0; d < LEN(fuzz_dtypes); d++) {
+    fill(in[d], fuzz_dtypes[d], SIZE);
+    for (int s = 0; s < 2; s++) arg[s][d] = in[d], arg[s][LEN(fuzz_dtypes) + d] = out[s][d];
+  }
+  for (int s = 0; s < 2; s++) run(b, 2 * q + s, arg[s], n, 1);
+  for (int d = 0; d < LEN(fuzz_dtypes); d++) {
+    for (int i = 0; i < SIZE; i++) {
+      Value a = at(out[0][d], fuzz_dtypes[d], i), c = at(out[1][d], fuzz_dtypes[d], i);
+      if (!value_same(a, c, fuzz_dtypes[d]))
+        fail_msg("kernel %d, n %d, %s at %d: vector %.17g (%lld), scalar %.17g (%lld)", q, n, dtype_name(fuzz_dtypes[d]), i, a.f,
+                 (long long)a.i, c.f, (long long)c.i);
+    }
+  }
+}
+
+static void test_random(void **state) {
+  (void)state;
+  static const int ns[] = {0, 1, 7, 16, 37, 64, 100, 150};
+  uint64_t first = getenv("FUZZ_SEED") ? strtoull(getenv("FUZZ_SEED"), NULL, 10) : 1;
+  for (int w = 0; w < 2; w++) {
+    Kern *k[2 * FUZZ];
+    for (int q = 0; q < FUZZ; q++) {
+      uint64_t seed = (first * 1000 + (uint64_t)(w * FUZZ + q)) * 0x9e3779b97f4a7c15u | 1;
+      k[2 * q] = fuzz_kernel(seed, LOOP_VECTOR, q % 3 == 0);
+      k[2 * q + 1] = fuzz_kernel(seed, 0, q % 3 == 0);
+    }
+    contract_ = "-ffp-contract=off";
+    Built b = build(2 * FUZZ, k, widths[w]);
+    contract_ = "-ffp-contract=fast";
+    for (int q = 0; q < FUZZ; q++) {
+      for (int s = 0; s < LEN(ns); s++) fuzz_compare(&b, q, ns[s]);
     }
     built_free(&b);
   }
@@ -658,13 +817,19 @@ static void test_program(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_program),         cmocka_unit_test(test_ops),
-      cmocka_unit_test(test_casts),           cmocka_unit_test(test_moves),
-      cmocka_unit_test(test_reductions),      cmocka_unit_test(test_constant_trips),
-      cmocka_unit_test(test_column_sum),      cmocka_unit_test(test_softmax_threads),
-      cmocka_unit_test(test_elementwise_threads), cmocka_unit_test(test_checks),
-      cmocka_unit_test(test_affine),          cmocka_unit_test(test_accuracy),
-      cmocka_unit_test(test_half),
+      cmocka_unit_test(test_program),
+      cmocka_unit_test(test_ops),
+      cmocka_unit_test(test_casts),
+      cmocka_unit_test(test_moves),
+      cmocka_unit_test(test_reductions),
+      cmocka_unit_test(test_constant_trips),
+      cmocka_unit_test(test_column_sum),
+      cmocka_unit_test(test_softmax_threads),
+      cmocka_unit_test(test_elementwise_threads),
+      cmocka_unit_test(test_checks),
+      cmocka_unit_test(test_affine),
+      cmocka_unit_test(test_accuracy),
+      cmocka_unit_test(test_half),  cmocka_unit_test(test_random),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

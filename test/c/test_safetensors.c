@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "failing.h"
 #include "nn/safetensors.h"
 
 /* ---- headers ---- */
@@ -388,6 +389,40 @@ static void names_are_checked(void **state) {
   poly_free(t);
 }
 
+static bool save_and_load(PolyContext *ctx, const char *path) {
+  float v[2] = {1, 2};
+  PolyTensor *t[2] = {poly_from_data(ctx, v, POLY_FLOAT32, 1, (int64_t[]){2}),
+                      poly_from_data(ctx, v, POLY_UINT8, 1, (int64_t[]){3})};
+  bool ok = t[0] && t[1] && poly_safe_save(ctx, path, (const char *[]){"a", "b"}, t, 2) == POLY_OK;
+  PolyStateFile *f = ok ? poly_safe_open(ctx, path) : NULL;
+  PolyTensor *back = poly_safe_get(f, 1);
+  ok = ok && back;
+  poly_safe_close(f);
+  poly_free(back);
+  poly_free(t[0]);
+  poly_free(t[1]);
+  return ok;
+}
+
+/* The n-th allocation fails, for each n: an error comes back, the context still works, nothing leaks. */
+static void allocations_may_fail(void **state) {
+  Files *files = *state;
+  for (int64_t n = 0, done = 0; !done; n++) {
+    Failing f = {.until = -1};
+    PolyContext *ctx = failing_context(&f);
+    assert_non_null(ctx);
+    f.until = n;
+    done = save_and_load(ctx, files->path);
+    assert_true(done == (poly_error_code(ctx) == POLY_OK));
+    f.until = -1;
+    poly_clear_error(ctx);
+    assert_int_equal(poly_live_tensors(ctx), 0);
+    assert_true(save_and_load(ctx, files->path));
+    poly_context_free(ctx);
+    assert_int_equal(f.bytes, 0);
+  }
+}
+
 #define FILE_TEST(name) cmocka_unit_test_setup_teardown(name, files_open, files_close)
 
 int main(void) {
@@ -401,6 +436,7 @@ int main(void) {
       FILE_TEST(mutated_files),
       FILE_TEST(a_full_disk_keeps_the_old_file),
       FILE_TEST(names_are_checked),
+      FILE_TEST(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

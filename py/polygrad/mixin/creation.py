@@ -341,8 +341,7 @@ class Creation:
         """
         return wrap(self._g, C.poly_multinomial(self._h, num_samples, replacement))
 
-    @staticmethod
-    def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    def meshgrid(self: Any, *tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         """Grids of coordinates out of vectors.
 
         >>> x, y = Tensor([1, 2]).meshgrid(Tensor([3, 4]))
@@ -351,7 +350,7 @@ class Creation:
         """
         if indexing not in ("ij", "xy"):
             raise ValueError(f"indexing must be 'ij' or 'xy', not {indexing!r}")
-        ts = argfix(tensors)
+        ts = argfix((self, *tensors))
         g, out = ts[0]._g, handle_array([None] * len(ts))
         g.check(C.poly_meshgrid(handles(ts), len(ts), indexing[:1].encode(), out))
         return tuple(wrap(g, h) for h in out)

@@ -250,7 +250,7 @@ class Elementwise:
         [2.0, 3.0]
         """
         weight = operand(self, weight, dtypes.default_float if isinstance(weight, float) and self.dtype.kind != "f" else None)
-        return wrap(self._g, C.poly_lerp(self._h, operand(self, end)._h, weight._h))
+        return wrap(self._g, C.poly_lerp(self._h, operand(self, end), weight._h))
 
     def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
         """|self - other| <= atol + rtol * |other|, elementwise.
@@ -258,7 +258,7 @@ class Elementwise:
         >>> Tensor([1.0, 2.0]).isclose(Tensor([1.0, 2.1])).tolist()
         [True, False]
         """
-        return wrap(self._g, C.poly_isclose(self._h, operand(self, other)._h, rtol, atol, equal_nan))
+        return wrap(self._g, C.poly_isclose(self._h, operand(self, other), rtol, atol, equal_nan))
 
     def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
         """Are all elements close? A bool tensor of one element.

@@ -98,7 +98,7 @@ class Indexing:
         >>> Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[0, 0], [1, 0]])).tolist()
         [[1, 1], [4, 3]]
         """
-        return wrap(self._g, C.poly_gather(self._h, dim, operand(self, index)._h))
+        return wrap(self._g, C.poly_gather(self._h, dim, operand(self, index)))
 
     def index_select(self: Any, dim: int, index: Any) -> Tensor:
         """Rows along an axis.
@@ -106,7 +106,7 @@ class Indexing:
         >>> Tensor([[1, 2], [3, 4]]).index_select(0, Tensor([1, 1])).tolist()
         [[3, 4], [3, 4]]
         """
-        return wrap(self._g, C.poly_index_select(self._h, dim, operand(self, index)._h))
+        return wrap(self._g, C.poly_index_select(self._h, dim, operand(self, index)))
 
     def scatter(self: Any, dim: int, index: Any, src: Any, reduce: str | None = None) -> Tensor:
         """self with src written at index; reduce 'add' or 'multiply' combines instead.
@@ -147,7 +147,7 @@ class Indexing:
         >>> Tensor([[1, 1], [1, 1]]).index_add(0, Tensor([1, 1]), Tensor([[1, 2], [3, 4]])).tolist()
         [[1, 1], [5, 7]]
         """
-        return wrap(self._g, C.poly_index_add(self._h, dim, operand(self, index)._h, operand(self, src)._h))
+        return wrap(self._g, C.poly_index_add(self._h, dim, operand(self, index), operand(self, src)))
 
     def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
         """Sorted values and their places; equal values keep their order.
@@ -183,7 +183,7 @@ class Indexing:
         >>> Tensor([1, 2, 3]).masked_select(Tensor([True, False, True])).tolist()
         [1, 3]
         """
-        t = wrap(self._g, C.poly_masked_select(self._h, operand(self, mask)._h))
+        t = wrap(self._g, C.poly_masked_select(self._h, operand(self, mask)))
         return t if size is None else _fit(t, size, fill_value)
 
     def masked_fill(self: Any, mask: Any, value: Any) -> Tensor:

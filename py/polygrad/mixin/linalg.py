@@ -84,7 +84,7 @@ class Linalg:
         [[8.0]]
         """
         x = self if dtype is None else self.cast(dtype)
-        return wrap(self._g, C.poly_linear(x._h, operand(self, weight)._h, _optional(self, bias)))
+        return wrap(self._g, C.poly_linear(x._h, operand(self, weight), _optional(self, bias)))
 
     def sequential(self: Any, ll: list[Any]) -> Tensor:
         """Applies functions one after the other.

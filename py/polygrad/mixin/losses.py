@@ -27,7 +27,7 @@ class Losses:
         if axis is not None and x.ndim > 2 and axis % x.ndim != 1:
             Y = Y.transpose(axis, 1) if Y.ndim == x.ndim else Y
             x = x.permute(_class_first(x.ndim, axis % x.ndim)) if Y.ndim != x.ndim else x.transpose(axis, 1)
-        h = C.poly_cross_entropy(x._h, operand(self, Y)._h, label_smoothing, ignore_index, reduction_code(reduction))
+        h = C.poly_cross_entropy(x._h, operand(self, Y), label_smoothing, ignore_index, reduction_code(reduction))
         return wrap(self._g, h)
 
     def sparse_categorical_crossentropy(
@@ -39,7 +39,7 @@ class Losses:
         0.6931
         """
         x = self if self.ndim < 3 else self.permute(_class_first(self.ndim, self.ndim - 1))
-        h = C.poly_cross_entropy(x._h, operand(self, Y)._h, label_smoothing, ignore_index, reduction_code(reduction))
+        h = C.poly_cross_entropy(x._h, operand(self, Y), label_smoothing, ignore_index, reduction_code(reduction))
         return wrap(self._g, h)
 
     def nll_loss(
@@ -50,9 +50,9 @@ class Losses:
         >>> Tensor([[-1.0, -2.0]]).nll_loss(Tensor([1])).item()
         2.0
         """
-        w = None if weight is None else operand(self, weight)._h
+        w = None if weight is None else operand(self, weight)
         ignore = -100 if ignore_index is None else ignore_index
-        return wrap(self._g, C.poly_nll_loss(self._h, operand(self, Y)._h, w, ignore, reduction_code(reduction)))
+        return wrap(self._g, C.poly_nll_loss(self._h, operand(self, Y), w, ignore, reduction_code(reduction)))
 
     def binary_crossentropy(self: Any, Y: Any, reduction: str = "mean") -> Tensor:
         """Binary cross entropy of probabilities.
@@ -60,7 +60,7 @@ class Losses:
         >>> round(Tensor([0.5]).binary_crossentropy(Tensor([1.0])).item(), 4)
         0.6931
         """
-        return wrap(self._g, C.poly_binary_cross_entropy(self._h, operand(self, Y)._h, reduction_code(reduction)))
+        return wrap(self._g, C.poly_binary_cross_entropy(self._h, operand(self, Y), reduction_code(reduction)))
 
     def binary_crossentropy_logits(self: Any, Y: Any, reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
         """Binary cross entropy of logits.
@@ -68,8 +68,8 @@ class Losses:
         >>> round(Tensor([0.0]).binary_crossentropy_logits(Tensor([1.0])).item(), 4)
         0.6931
         """
-        w = None if pos_weight is None else operand(self, pos_weight)._h
-        return wrap(self._g, C.poly_binary_cross_entropy_logits(self._h, operand(self, Y)._h, w, reduction_code(reduction)))
+        w = None if pos_weight is None else operand(self, pos_weight)
+        return wrap(self._g, C.poly_binary_cross_entropy_logits(self._h, operand(self, Y), w, reduction_code(reduction)))
 
     def mse_loss(self: Any, target: Any, reduction: str = "mean") -> Tensor:
         """Mean squared error.
@@ -77,7 +77,7 @@ class Losses:
         >>> Tensor([1.0, 3.0]).mse_loss(Tensor([1.0, 1.0])).item()
         2.0
         """
-        return wrap(self._g, C.poly_mse_loss(self._h, operand(self, target)._h, reduction_code(reduction)))
+        return wrap(self._g, C.poly_mse_loss(self._h, operand(self, target), reduction_code(reduction)))
 
     def l1_loss(self: Any, target: Any, reduction: str = "mean") -> Tensor:
         """Mean absolute error.
@@ -85,7 +85,7 @@ class Losses:
         >>> Tensor([1.0, 3.0]).l1_loss(Tensor([1.0, 1.0])).item()
         1.0
         """
-        return wrap(self._g, C.poly_l1_loss(self._h, operand(self, target)._h, reduction_code(reduction)))
+        return wrap(self._g, C.poly_l1_loss(self._h, operand(self, target), reduction_code(reduction)))
 
     def huber_loss(self: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Tensor:
         """Squared error near zero, absolute error beyond delta.
@@ -93,7 +93,7 @@ class Losses:
         >>> Tensor([3.0]).huber_loss(Tensor([1.0])).item()
         1.5
         """
-        return wrap(self._g, C.poly_huber_loss(self._h, operand(self, target)._h, delta, reduction_code(reduction)))
+        return wrap(self._g, C.poly_huber_loss(self._h, operand(self, target), delta, reduction_code(reduction)))
 
 
 def _class_first(ndim: int, axis: int) -> tuple[int, ...]:

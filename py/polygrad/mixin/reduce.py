@@ -16,7 +16,7 @@ Axis = Any  # int, a tuple of them, or None for all
 def _reduce(function: Any, x: Any, axis: Axis, keepdim: bool, *rest: Any) -> Tensor:
     n, array = axes(axis)
     if n == 0 and axis is not None:  # no axis at all: a new one of size 1 keeps the dtype rules of the reduction
-        return wrap(x._g, function(x.unsqueeze(0)._h, *axes(0), False, *rest))
+        return wrap(x._g, function(x.unsqueeze(0), *axes(0), False, *rest))
     return wrap(x._g, function(x._h, n, array, keepdim, *rest))
 
 
@@ -231,6 +231,6 @@ def _first_places(x: Any, running: Any, axis: int) -> Tensor:
     before = [(0, int(n) - 1) if k == axis else None for k in range(x.ndim)]
     if int(n) < 2:
         return running.zeros_like(dtype="int32")
-    shifted = x.cat(running.shrink(first), running.shrink(before), dim=axis)
+    shifted = running.shrink(first).cat(running.shrink(before), dim=axis)
     changed = (running != shifted) & ~(running.isnan() & shifted.isnan()) if x.is_floating_point() else running != shifted
-    return wrap(x._g, C.poly_cummax(changed.where(places, 0)._h, axis))
+    return wrap(x._g, C.poly_cummax(changed.where(places, 0), axis))

@@ -1,0 +1,95 @@
+"""Mistakes give the exception that a Python user expects, from the line that made them, and leave the context usable."""
+
+import numpy as np
+import pytest
+
+from polygrad import Device, Tensor, dtypes, with_autograd_graph
+
+CASES = [
+    (lambda: Tensor([1.0]).bitwise_not(), (TypeError, RuntimeError)),
+    (lambda: Tensor([1.0]) << Tensor([1.0]), (TypeError, RuntimeError)),
+    (lambda: Tensor([1.0]) & Tensor([1.0]), (TypeError, RuntimeError)),
+    (lambda: Tensor([1.0]).one_hot(3), (TypeError, RuntimeError)),
+    (lambda: Tensor([1.0, 2.0]).gather(0, Tensor([0.5])), (TypeError, IndexError)),
+    (lambda: Tensor([[1.0]]).gather(0, Tensor([0])), ValueError),
+    (lambda: Tensor([1.0]).cast("complex64"), ValueError),
+    (lambda: Tensor(object()), TypeError),
+    (lambda: Tensor([[1], [2, 3]]), ValueError),
+    (lambda: Tensor({"a": 1}), TypeError),
+    (lambda: Tensor([1.0]) + "a", TypeError),
+    (lambda: Tensor([1.0]) + None, TypeError),
+    (lambda: Tensor.zeros(-1), ValueError),
+    (lambda: Tensor.zeros(2.5), TypeError),
+    (lambda: Tensor([1, 2]).item(), ValueError),
+    (lambda: Tensor([1.0, 2.0]).item(), ValueError),
+    (lambda: bool(Tensor([1, 2])), TypeError),
+    (lambda: len(Tensor(1)), TypeError),
+    (lambda: iter(Tensor(1)), TypeError),
+    (lambda: Tensor([1, 2]).masked_select(Tensor([True, False, True])), ValueError),
+    (lambda: Tensor.ones(2, 2).dropout(1.5), ValueError),
+    (lambda: Tensor.ones(2, 3).diag(), ValueError),
+    (lambda: Tensor.ones(3).pad(((1, 1),), mode="mirror"), (ValueError, NotImplementedError)),
+    (lambda: Tensor.ones(3).pad(((3, 0),), mode="reflect"), ValueError),
+    (lambda: Tensor.ones(3).roll((1, 2), (0,)), (ValueError, RuntimeError)),
+    (lambda: Tensor.ones(2, 3).sum((0, 0)), ValueError),
+    (lambda: Tensor.stack(), (TypeError, ValueError)),
+    (lambda: Tensor.ones(2).to("TPU"), RuntimeError),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_exceptions(case):
+    make, kinds = CASES[case]
+    with pytest.raises(kinds):
+        make()
+    assert (Tensor([1.0]) + 1).item() == 2.0
+
+
+def test_both_shapes_are_named():
+    with pytest.raises(ValueError) as e:
+        Tensor.ones(2, 3) * Tensor.ones(4, 5)
+    assert "(2, 3)" in str(e.value) and "(4, 5)" in str(e.value)
+    with pytest.raises(ValueError) as e:
+        Tensor.ones(3).where(Tensor.ones(4), 0)
+    assert "(3,)" in str(e.value) and "(4,)" in str(e.value)
+
+
+def test_error_comes_from_its_line():
+    """The bad reshape fails where it is written, not when the value is asked for."""
+    c = Tensor([1, 2, 3]) + Tensor([4, 5, 6])
+    with pytest.raises(ValueError):
+        c.reshape((99, 99))
+
+
+def test_too_large():
+    """The message names the shape and the bytes."""
+    with pytest.raises(MemoryError) as e:
+        (Tensor.zeros(1 << 20, 1 << 20, dtype=dtypes.float64) + 1).realize()
+    assert "1048576" in str(e.value)
+    with pytest.raises((MemoryError, ValueError)):
+        Tensor.zeros(1 << 40, 1 << 40).realize()
+    assert (Tensor([1.0]) + 1).item() == 2.0
+
+
+def test_devices():
+    with pytest.raises((RuntimeError, ValueError)):
+        Device.DEFAULT = "NOSUCH"
+    assert Device.DEFAULT == "INTERP"
+    assert Tensor([1.0], device="CPU").device == "INTERP"  # they share memory
+
+
+def test_two_graphs_do_not_mix():
+    x = Tensor([1.0])
+    with with_autograd_graph() as g:
+        y = Tensor([2.0])
+        assert y.graph is g
+        for make in (lambda: x + y, lambda: y.cat(x), lambda: x @ y, lambda: y[Tensor([0])] + x, lambda: y.assign(x)):
+            with pytest.raises(RuntimeError) as e:
+                make()
+            assert "graph" in str(e.value)
+    assert y.item() == 2.0  # it keeps its graph
+
+
+def test_bfloat16_needs_no_numpy():
+    t = Tensor([1.0, 2.0], dtype="bfloat16")
+    assert t.dtype is dtypes.bfloat16 and t.numpy().dtype == np.float32

@@ -1,0 +1,110 @@
+"""Sizes that change: one plan serves every size within the bounds."""
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor, Variable, with_autograd_graph
+
+
+def rows(n, width=4, seed=0):
+    return np.random.default_rng(seed + n).standard_normal((n, width)).astype(np.float32)
+
+
+def symbolic(a, name="n", low=1, high=32):
+    """A tensor whose first size is a variable."""
+    n = Variable(name, low, high).bind(a.shape[0])
+    full = np.zeros((high, *a.shape[1:]), a.dtype)
+    full[: a.shape[0]] = a
+    return Tensor(full)[:n]
+
+
+CASES = {
+    "elementwise": (lambda x: (x * 2 + 1).relu(), lambda a: np.maximum(a * 2 + 1, 0)),
+    "sum 0": (lambda x: x.sum(0), lambda a: a.sum(0)),
+    "mean": (lambda x: x.mean(), lambda a: a.mean()),
+    "max": (lambda x: x.max(0), lambda a: a.max(0)),
+    "softmax 0": (lambda x: x.softmax(0), lambda a: np.exp(a - a.max(0)) / np.exp(a - a.max(0)).sum(0)),
+    "var": (lambda x: x.var(0, correction=0), lambda a: a.var(0)),
+    "matmul": (lambda x: x @ x.permute(1, 0), lambda a: a @ a.T),
+    "contract": (lambda x: x.permute(1, 0) @ x, lambda a: a.T @ a),
+    "reshape": (lambda x: x.reshape(x.shape[0] * 4).sum(), lambda a: a.sum()),
+    "permute": (lambda x: x.permute(1, 0), lambda a: a.T),
+    "flip": (lambda x: x.flip(0), lambda a: a[::-1]),
+    "pad": (lambda x: x.pad(((1, 2), None)), lambda a: np.pad(a, ((1, 2), (0, 0)))),
+    "cat": (lambda x: x.cat(x, dim=0), lambda a: np.concatenate([a, a])),
+    "layernorm": (lambda x: x.layernorm(), lambda a: (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, keepdims=True) + 1e-5)),
+    "gather": (lambda x: x[Tensor([0, 0, 1])], lambda a: a[[0, 0, 1]]),
+    "index_add": (lambda x: x.index_add(0, Tensor([1, 1]), Tensor.ones(2, 4)), lambda a: a + np.eye(len(a))[1][:, None] * 2),
+    "slice": (lambda x: x[1:], lambda a: a[1:]),
+    "last": (lambda x: x[-1], lambda a: a[-1]),
+    "cumsum": (lambda x: x.cumsum(0), lambda a: np.cumsum(a, 0)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sizes(name, device):
+    f, g = CASES[name]
+    sizes = (2, 5, 32, 3) if device == "INTERP" else (2, 7)
+    for n in sizes:
+        a = rows(n)
+        np.testing.assert_allclose(f(symbolic(a)).numpy(), g(a.astype(np.float64)), rtol=1e-4, atol=1e-5, err_msg=f"n={n}")
+
+
+def test_one_compilation_for_all_sizes(cpu):
+    with with_autograd_graph() as g:
+        w = Tensor(rows(4, 3), requires_grad=True)
+
+        def loss(n):
+            x = symbolic(rows(n))
+            return ((x @ w).tanh().square().mean() + x.sum() * 0)
+
+        loss(3).item()
+        loss(9).item()
+        before = g.compilations
+        for n in (1, 2, 4, 8, 16, 31, 32):
+            got = loss(n).item()
+            a = rows(n).astype(np.float64)
+            assert got == pytest.approx(np.square(np.tanh(a @ w.numpy())).mean(), rel=1e-5)
+        assert g.compilations == before
+
+
+def test_gradients():
+    for n in (2, 6):
+        a = rows(n)
+        w = Tensor(rows(4, 3), requires_grad=True)
+        (symbolic(a) @ w).square().sum().backward()
+        want = 2 * a.T.astype(np.float64) @ (a @ w.numpy())
+        np.testing.assert_allclose(w.grad.numpy(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_dims():
+    n = Variable("n", 1, 10).bind(3)
+    m = n * 4 + 1
+    assert (m.val, m.min, m.max) == (13, 5, 41)
+    assert int(n) == 3 and (n - n) == 0 and (n * 2 // 2) == n and int(n % 2) == 1
+    t = Tensor.ones(n, 4)
+    assert str(t.shape[0]) == "n" and t.shape[1] == 4 and t.numel() == 12
+    assert t.shape[0] == n and Tensor.ones(n + 1).numel() == 4
+    assert Tensor.arange(n).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError):
+        Variable("n", 1, 10).bind(11)
+    with pytest.raises(ValueError):
+        Variable("n", 1, 10).bind(0)
+    with pytest.raises(ValueError):
+        Variable("k", 3, 2)
+
+
+def test_sizes_that_must_agree():
+    a, b = symbolic(rows(3), "n"), symbolic(rows(4), "m")
+    with pytest.raises(ValueError):
+        (a + b).numpy()
+    c = symbolic(rows(3), "n")
+    np.testing.assert_allclose((a + c).numpy(), rows(3) * 2, rtol=1e-6)
+
+
+def test_unbound_variable():
+    with pytest.raises(ValueError) as e:
+        Tensor.ones(Variable("n", 1, 10), 2)
+    assert "bind" in str(e.value)
+    x = Tensor.randn(10, 10)
+    assert x.reshape(Variable("BS", 1, 100), -1).shape == (10, 10)
