@@ -31,7 +31,9 @@ class Functions:
     """The functions of the C API, an attribute each."""
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"libpolygrad has no function {name}")
+        if not name.startswith("poly_"):
+            raise AttributeError(name)
+        raise NotImplementedError(f"{library_path} has no function {name}: it is older than the package")
 
 
 def _candidates() -> list[str]:
@@ -54,20 +56,16 @@ def _load() -> tuple[ctypes.CDLL, str]:
     )
 
 
-def _bind(library: ctypes.CDLL, path: str) -> Any:
+def _bind(library: ctypes.CDLL) -> Any:
     table = Functions()
-    missing = []
     for name, (result, arguments) in sig.FUNCTIONS.items():
         try:
             function = getattr(library, name)
         except AttributeError:
-            missing.append(name)
-            continue
+            continue  # an older library: a call to it says so
         function.restype = _TYPES[result]
         function.argtypes = [_TYPES[a] for a in arguments]
         setattr(table, name, function)
-    if missing:
-        raise ImportError(f"{path} does not fit this version of the package: no {', '.join(missing)}")
     return table
 
 
@@ -80,7 +78,7 @@ def _struct(name: str) -> Any:
 
 
 _library, library_path = _load()
-C: Any = _bind(_library, library_path)
+C: Any = _bind(_library)
 
 PolyIndex: Any = _struct("PolyIndex")
 PolyKernelStat: Any = _struct("PolyKernelStat")

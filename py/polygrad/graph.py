@@ -24,7 +24,7 @@ class Graph:
     >>> from polygrad import Tensor, with_autograd_graph
     >>> with with_autograd_graph() as graph:
     ...     x = Tensor([1.0, 2.0], requires_grad=True)
-    ...     (x * x).sum().backward()
+    ...     _ = (x * x).sum().backward()
     ...     x.grad.tolist()
     [2.0, 4.0]
     """

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any, Union
 
 from ._ffi import C
@@ -54,7 +55,8 @@ class Dim:
 
     def __repr__(self) -> str:
         buf = ctypes.create_string_buffer(256)
-        return C.poly_dim_text(self.graph.ptr, self.code, buf, 256).decode()
+        text = C.poly_dim_text(self.graph.ptr, self.code, buf, 256).decode()
+        return re.sub(r"=-?\d+", "", text)  # the core adds today's values
 
     def __hash__(self) -> int:
         return hash(self.code)

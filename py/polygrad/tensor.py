@@ -59,7 +59,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     Whole numbers give int32, floats float32, bools bool; arrays keep their dtype.
 
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-    >>> (x * x).sum().backward()
+    >>> _ = (x * x).sum().backward()
     >>> x.grad.tolist()
     [[2.0, 4.0], [6.0, 8.0]]
     """
@@ -150,7 +150,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     def graph(self) -> _core.Graph:
         """The graph that owns the tensor.
 
-        >>> Tensor([1]).graph.live_tensors > 0
+        >>> x = Tensor([1])
+        >>> x.graph.live_tensors > 0
         True
         """
         return self._g

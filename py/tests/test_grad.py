@@ -328,7 +328,7 @@ def test_ties_share_or_choose():
 
 
 def test_third_derivative():
-    x = Tensor(np.array([0.7, -1.2]))
+    x = Tensor(np.array([0.7, -1.2]), requires_grad=True)
     y = x.sin().sum()
     for want in (np.cos, lambda a: -np.sin(a), lambda a: -np.cos(a)):
         (g,) = y.gradient(x)

@@ -19,8 +19,8 @@ from polygrad import Context, Profile, Tensor, dtypes, with_autograd_graph
 PY = Path(__file__).resolve().parents[1]
 
 
-def run(code):
-    env = {**os.environ, "PYTHONPATH": str(PY)}
+def run(code, **extra):
+    env = {**os.environ, "PYTHONPATH": str(PY), **extra}
     return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
 
 
@@ -31,9 +31,11 @@ def test_signatures_are_those_of_the_header():
     assert gen_ffi.generate(gen_ffi.HEADER.read_text()) == (PY / "polygrad" / "_signatures.py").read_text()
 
 
-def test_import_is_quick():
+def test_import_is_quick(tmp_path):
+    """With compiled modules on disk, as after an installation."""
+    extra = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
     code = "import time, numpy; t = time.perf_counter(); import polygrad; print(time.perf_counter() - t)"
-    best = min(float(run(code).stdout) for _ in range(5))
+    best = min(float(run(code, **extra).stdout) for _ in range(5))
     assert best < 0.060
 
 
@@ -124,7 +126,8 @@ def test_memory_is_freed():
     with with_autograd_graph() as g:
         x = Tensor(np.ones((100, 100), np.float32), requires_grad=True)
         for _ in range(3):
-            (x * x).sum().backward()
+            (x.exp() * x).sum().backward()
+            x.grad.realize()
             x.grad = None
         before = (g.live_tensors, g.live_nodes, g.live_bytes)
         for _ in range(50):

@@ -21,8 +21,8 @@ typedef struct Node {
   UOp *u;
   Part *head, *tail;
   int nparts;
-  int edge[GRAD_MAX_SRC]; /* place of each source in the tape */
-  uint8_t need;           /* sources to hand a gradient on to, as bits */
+  int *edge;     /* place of each source in the tape */
+  uint32_t need; /* sources to hand a gradient on to, as bits */
   bool marked, target;
 } Node;
 
@@ -67,10 +67,12 @@ static bool tape_open(PolyContext *ctx, Tape *t, UOp *root, int n, UOp *const *t
     Node *node = &t->node[i];
     UOp *u = node->u = walk.at[i];
     uint32_t mask = grad_mask(u);
-    for (int k = 0; mask >> k; k++) {
+    int nsrc = MIN(uop_nvalue(u), GRAD_MAX_SRC);
+    if (mask && !(node->edge = arena_new(&t->arena, (size_t)nsrc * sizeof(int)))) return false;
+    for (int k = 0; k < nsrc; k++) {
       if (!(mask >> k & 1)) continue;
       node->edge[k] = u->src[k]->slot;
-      if (t->node[node->edge[k]].marked) node->need |= (uint8_t)(1u << k);
+      if (t->node[node->edge[k]].marked) node->need |= 1u << k;
     }
     if (node->need) node->marked = true;
   }

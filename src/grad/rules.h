@@ -10,7 +10,7 @@
 
 #include "grad/grad.h"
 
-enum { GRAD_MAX_SRC = 3 };
+enum { GRAD_MAX_SRC = 32 };
 
 typedef void (*GradRule)(UOp *u, UOp *g, uint32_t need, UOp **out);
 #define GRAD_RULE(name) void grad_##name(UOp *u, UOp *g, uint32_t need, UOp **out)
@@ -61,6 +61,7 @@ GRAD_RULE(RESHAPE);
 GRAD_RULE(EXPAND);
 GRAD_RULE(PERMUTE);
 GRAD_RULE(PAD);
+GRAD_RULE(CAT);
 GRAD_RULE(SHRINK);
 GRAD_RULE(FLIP);
 GRAD_RULE(REDUCE);

@@ -49,6 +49,21 @@ GRAD_RULE(SHRINK) {
   out[0] = uop_pad(g, before, after);
 }
 
+/* Each part gets its own stretch of the gradient. */
+GRAD_RULE(CAT) {
+  int axis = (int)u->arg.i;
+  UOp *begin[MAX_DIMS], *end[MAX_DIMS], *at = uop_index(u->ctx, 0);
+  for (int k = 0; k < u->ndim; k++) {
+    begin[k] = uop_index(u->ctx, 0);
+    end[k] = u->shape[k];
+  }
+  for (int i = 0; i < u->nsrc; i++) {
+    begin[axis] = at;
+    end[axis] = at = int_add(at, u->src[i]->shape[axis]);
+    if (need & (1u << i)) out[i] = uop_shrink(g, begin, end);
+  }
+}
+
 /* The gradient goes to the elements that are the maximum (minimum), in equal shares. */
 static UOp *extremum(UOp *u, UOp *g, uint32_t axes) {
   UOp *x = u->src[0];

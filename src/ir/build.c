@@ -359,6 +359,25 @@ UOp *uop_flip(UOp *x, uint32_t axes) {
   return move(OP_FLIP, x, (UArg){.i = axes}, 0, NULL, x->ndim, x->shape);
 }
 
+UOp *uop_cat(int n, UOp *const *part, int axis) {
+  if (n < 1 || !all_set(n, part)) return NULL;
+  if (n > UOP_MAX_PARTS) return fail_null(ctx_base(part[0]->ctx), POLY_ERROR_VALUE, "cat: at most %d parts", UOP_MAX_PARTS);
+  if (n == 1) return part[0];
+  UOp *shape[MAX_DIMS], *total = part[0]->shape[axis];
+  for (int k = 1; k < n; k++) {
+    bool fits = part[k]->ndim == part[0]->ndim;
+    for (int i = 0; fits && i < part[0]->ndim; i++) fits = i == axis || part[k]->shape[i] == part[0]->shape[i];
+    if (!fits) {
+      uop_fail_shapes("cat", part[0], part[k]);
+      return NULL;
+    }
+    if (part[k]->dtype != part[0]->dtype) return fail_dtype(OP_CAT, part[0], part[k]);
+    total = int_add(total, part[k]->shape[axis]);
+  }
+  for (int i = 0; i < part[0]->ndim; i++) shape[i] = i == axis ? total : part[0]->shape[i];
+  return uop_make(part[0]->ctx, OP_CAT, (PolyDType)part[0]->dtype, (UArg){.i = axis}, n, part, part[0]->ndim, shape);
+}
+
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes) {
   if (!x || !axes) return x;
   UOp *shape[MAX_DIMS];
@@ -506,6 +525,7 @@ UOp *uop_with_sources(UOp *u, UOp *const *src) {
   case OP_FLIP: return uop_flip(src[0], (uint32_t)u->arg.i);
   case OP_GATHER: return uop_gather(src[0], src[1]);
   case OP_SEGMENT: return uop_segment((Op)u->arg.i, src[0], src[1], src[3]);
+  case OP_CAT: return uop_cat(u->nsrc, src, (int)u->arg.i);
   case OP_ENDPOINT: return uop_endpoint(src[0], src[1], src[2]);
   case OP_CONTIGUOUS: return uop_contiguous(src[0], u->arg.i);
   case OP_DETACH: return uop_detach(src[0]);

@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 
-enum { MAX_DIMS = 16 };
+enum { MAX_DIMS = 16, UOP_MAX_PARTS = 32 /* of a CAT */ };
 
 typedef enum Op {
 #define X(name, nsrc, cls, dt) OP_##name,
@@ -119,6 +119,7 @@ UOp *uop_permute(UOp *x, const int *perm);
 UOp *uop_pad(UOp *x, UOp *const *before, UOp *const *after);
 UOp *uop_shrink(UOp *x, UOp *const *begin, UOp *const *end);
 UOp *uop_flip(UOp *x, uint32_t axes);
+UOp *uop_cat(int n, UOp *const *part, int axis); /* n >= 1 parts of one dtype and of one shape but for the axis */
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes); /* op: OP_ADD OP_MUL OP_MAX OP_MIN; x itself if axes is 0 */
 UOp *uop_gather(UOp *x, UOp *index);
 UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size);

@@ -24,6 +24,7 @@ bool uop_arity_ok(Op op, const UArg *arg, int nsrc, int ndim) {
   case OP_PAD:
   case OP_SHRINK: return nsrc == 1 + 2 * ndim;
   case OP_SEGMENT: return nsrc == 4;
+  case OP_CAT: return nsrc >= 2;
   case OP_LIBRARY: return arg->j >= 0 && arg->j <= 4 && nsrc == arg->j + ndim;
   case OP_LOAD: return nsrc == 2 || nsrc == 3;
   case OP_STORE: return nsrc >= 3;
@@ -75,6 +76,7 @@ static bool check_arg(const UOp *u) {
   case OP_SHRINK: return u->ndim == u->src[0]->ndim || wrong(u, "the rank changes");
   case OP_SEGMENT:
   case OP_LOOP: return is_reduction(u->arg.i) || wrong(u, "not a reduction");
+  case OP_CAT: return (u->arg.i >= 0 && u->arg.i < u->ndim) || wrong(u, "no such axis");
   case OP_COPY: return shape_equal(u, u->src[0]) || wrong(u, "the shape changes");
   case OP_LIBRARY: return u->arg.name || wrong(u, "no name");
   default: return true;

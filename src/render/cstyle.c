@@ -90,7 +90,8 @@ bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end) {
 void parallel_pragma(Emit *e, int loop, const char *begin, const char *end) {
   int64_t cost = MAX(e->lin->inst[loop].cost, 1);
   Txt trips = !strcmp(begin, "0") ? txt("%s", end) : txt("(%s - %s)", end, begin);
-  line(e, "#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && %s * %lldll > PARALLEL_MIN)",
+  line(e,
+       "#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && %s * %lldll > PARALLEL_MIN)",
        trips.s, (long long)cost);
 }
 

@@ -98,7 +98,8 @@ static void find_affine(Emit *e, int loop) {
     if (in->kind != INST_ALU || !p->vary) continue;
     if (op_info[in->op].cls == CLASS_COMPARE)
       p->affine_compare = slope_of(e, in->src[0], &a) && slope_of(e, in->src[1], &b);
-    if (in->op == OP_CAST && (in->dtype == POLY_INT32 || in->dtype == POLY_UINT32)) p->affine_cast = e->at[in->src[0]].affine;
+    if (in->op == OP_CAST && (in->dtype == POLY_INT32 || in->dtype == POLY_UINT32))
+      p->affine_cast = e->at[in->src[0]].affine;
   }
 }
 

@@ -13,6 +13,7 @@ enum {
   EXPENSIVE = 64,      /* operations an element that are not worth repeating in a second kernel */
   LONG_CHAIN = 128,    /* longest chain of ops in a kernel: bounds compile time and recursion */
   SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
+  FEW_PARTS = 4,       /* of a CAT that a reader may choose from at each element */
   COST_LIMIT = 1 << 20
 };
 
@@ -172,6 +173,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   switch (node->op) {
   case OP_CONTIGUOUS: return contiguous_slot(s, node);
   case OP_COPY: why = "copied"; break;
+  case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_REDUCE:
     if (s->opt->matmul && contract_match(node, &n->matmul, n->operand)) {

@@ -250,6 +250,31 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   return v;
 }
 
+/* The part in which the index falls. Parts are read under the condition that it is theirs, so nothing is read out of range. */
+static UOp *lower_cat(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
+  int axis = (int)u->arg.i;
+  UOp *at[MAX_DIMS], *value = NULL, *end = u->shape[axis];
+  for (int i = 0; i < u->ndim; i++) at[i] = idx[i];
+  for (int k = u->nsrc; k-- > 0;) {
+    UOp *begin = int_sub(end, u->src[k]->shape[axis]);
+    UOp *low = k ? int_lt(int_addc(begin, -1), idx[axis]) : uop_true(l->ctx), *high = int_lt(idx[axis], end);
+    UOp *inside = low && high ? int_and(low, high) : NULL;
+    if (inside && gate) inside = int_and(inside, gate);
+    at[axis] = int_sub(idx[axis], begin);
+    if (!inside || !at[axis]) return NULL;
+    bool never = inside->op == OP_CONST && !inside->arg.i, always = inside->op == OP_CONST && !never;
+    if (never && (k || value)) {
+      end = begin;
+      continue;
+    }
+    UOp *part = value_at(l, u->src[k], at, always ? NULL : inside);
+    value = value && !always ? uop_where(high, part, value) : part;
+    if (!value || always) return value;
+    end = begin;
+  }
+  return value;
+}
+
 static UOp *lower_elementwise(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *src[3];
   for (int i = 0; i < u->nsrc; i++) {
@@ -277,6 +302,7 @@ static UOp *compute(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   case OP_GATHER: return lower_gather(l, u, idx, gate);
   case OP_SEGMENT: return lower_segment(l, u, idx, gate);
   case OP_ENDPOINT: return lower_endpoint(l, u, idx, gate);
+  case OP_CAT: return lower_cat(l, u, idx, gate);
   case OP_CONTIGUOUS:
   case OP_DETACH:
   case OP_COPY: return value_at(l, u->src[0], idx, gate);
@@ -310,31 +336,53 @@ static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   return v;
 }
 
-UOp *lower_store(Lower *l, UOp *node, int slot) {
-  UOp *idx[MAX_DIMS], *src[3 + MAX_DIMS], *zero = uop_index(l->ctx, 0);
+/* One RANGE for each axis of `shape` that is longer than 1, all of them open. Returns how many, -1 on failure. */
+static int open_domain(Lower *l, const UOp *shape, UOp **idx, UOp **ranges) {
+  UOp *zero = uop_index(l->ctx, 0);
   int n = 0;
-  l->ncontext = 0;
-  for (int i = 0; i < node->ndim; i++) {
-    idx[i] = uop_is_int(node->shape[i], 1) ? zero : range(l, n, zero, node->shape[i]);
-    if (!idx[i]) return NULL;
-    if (idx[i] != zero) {
-      l->context[n] = n;
-      src[3 + n++] = idx[i];
-    }
+  for (int i = 0; i < shape->ndim; i++) {
+    idx[i] = uop_is_int(shape->shape[i], 1) ? zero : range(l, n, zero, shape->shape[i]);
+    if (!idx[i]) return -1;
+    if (idx[i] == zero) continue;
+    l->context[n] = n;
+    ranges[n++] = idx[i];
   }
   l->nout = MAX(l->nout, n);
   l->ncontext = n;
-  UOp *inner[MAX_DIMS], *gate = NULL;
-  for (int i = 0; i < node->ndim; i++) inner[i] = idx[i];
-  src[0] = param_of(l, slot, (PolyDType)node->dtype);
-  src[2] = index_flat(node, idx);
-  if (op_info[node->op].cls == CLASS_MOVE) {
-    if (!index_through(node, inner, &gate)) return NULL;
-    if (gate && gate->op == OP_CONST && gate->arg.i) gate = NULL;
-    src[1] = gate && gate->op == OP_CONST ? uop_const(l->ctx, (PolyDType)node->dtype, 0) : value_at(l, node->src[0], inner, gate);
-    if (gate) src[1] = uop_where(gate, src[1], uop_const(l->ctx, (PolyDType)node->dtype, 0));
-  } else {
-    src[1] = compute(l, node, idx, NULL);
-  }
+  return n;
+}
+
+static UOp *make_store(Lower *l, UOp *node, int slot, UOp *value, UOp *const *idx, int n, UOp *const *ranges) {
+  UOp *src[3 + MAX_DIMS] = {param_of(l, slot, (PolyDType)node->dtype), value, index_flat(node, idx)};
+  for (int i = 0; i < n; i++) src[3 + i] = ranges[i];
   return uop_make(l->ctx, OP_STORE, (PolyDType)node->dtype, (UArg){0}, 3 + n, src, 0, NULL);
+}
+
+/* The value of a movement op that is itself stored. */
+static UOp *moved_value(Lower *l, UOp *node, UOp *const *idx) {
+  UOp *inner[MAX_DIMS], *gate = NULL, *zero = uop_const(l->ctx, (PolyDType)node->dtype, 0);
+  for (int i = 0; i < node->ndim; i++) inner[i] = idx[i];
+  if (!index_through(node, inner, &gate)) return NULL;
+  if (!gate || (gate->op == OP_CONST && gate->arg.i)) return value_at(l, node->src[0], inner, NULL);
+  if (gate->op == OP_CONST) return zero;
+  return uop_where(gate, value_at(l, node->src[0], inner, gate), zero);
+}
+
+UOp *lower_store(Lower *l, UOp *node, int slot) {
+  UOp *idx[MAX_DIMS], *ranges[MAX_DIMS];
+  if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
+  int n = open_domain(l, node, idx, ranges);
+  if (n < 0) return NULL;
+  UOp *value = op_info[node->op].cls == CLASS_MOVE ? moved_value(l, node, idx) : compute(l, node, idx, NULL);
+  return make_store(l, node, slot, value, idx, n, ranges);
+}
+
+UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot) {
+  UOp *idx[MAX_DIMS], *ranges[MAX_DIMS], *x = cat->src[part];
+  int axis = (int)cat->arg.i;
+  if (!param_of(l, slot, (PolyDType)cat->dtype)) return NULL;
+  int n = open_domain(l, x, idx, ranges);
+  UOp *value = n < 0 ? NULL : value_at(l, x, idx, NULL);
+  for (int k = 0; k < part; k++) idx[axis] = int_add(idx[axis], cat->src[k]->shape[axis]);
+  return value ? make_store(l, cat, slot, value, idx, n, ranges) : NULL;
 }

@@ -31,6 +31,8 @@ void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, v
 void lower_end(Lower *l);
 /* STORE of node into slot, with one RANGE an axis. Stored is node->src[0] or what defines it: see lower.c. */
 UOp *lower_store(Lower *l, UOp *node, int slot);
+/* STORE of one part of a CAT into its stretch of the slot. */
+UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot);
 /* Bit k: the scalar depends on the RANGE with id k. */
 uint64_t lower_free(Lower *l, UOp *scalar);
 bool lower_has_load(Lower *l, UOp *scalar);

@@ -19,6 +19,8 @@ typedef struct Draft {
   VEC(int) reads;          /* slots */
   VEC(int) after;          /* drafts that must come first: the first `ndata` make what it reads, */
   int ndata;               /* the others still read what it overwrites */
+  int part;                /* of a CAT, each of which is a kernel; -1: all of it */
+  int next_part;           /* draft of the next part, -1: none */
   bool copy;               /* copies the value of a root ASSIGN out of a temporary */
   bool dead;
 } Draft;
@@ -34,13 +36,15 @@ static bool store_operand(Sched *s, UOp *u, const char *why) {
   return ctx_base(s->ctx)->code == POLY_OK && sched_store(s, u, STORE_KERNEL, why);
 }
 
-static bool lower_one(Sched *s, Lower *l, NodeInfo *n, UOp **store) {
+static bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store) {
   lower_begin(l, s->ctx, s->arena, sched_policy, s);
-  s->domain = n->node;
+  s->domain = part < 0 ? n->node : n->node->src[part];
   s->kernel++;
-  *store = lower_store(l, n->node, n->slot);
+  *store = part < 0 ? lower_store(l, n->node, n->slot) : lower_store_part(l, n->node, part, n->slot);
   return *store != NULL;
 }
+
+static bool lower_one(Sched *s, Lower *l, NodeInfo *n, UOp **store) { return lower_part(s, l, n, -1, store); }
 
 /* Everything that storing n needs in memory gets stored too. */
 static bool settle(Sched *s, NodeInfo *n) {
@@ -53,9 +57,13 @@ static bool settle(Sched *s, NodeInfo *n) {
       if (!store_operand(s, u->src[i], "operand of a library routine")) return false;
     return true;
   }
-  Lower l;
-  bool ok = lower_one(s, &l, n, &store);
-  lower_end(&l);
+  bool ok = true;
+  int nkernel = u->op == OP_CAT ? u->nsrc : 1;
+  for (int k = 0; ok && k < nkernel; k++) {
+    Lower l;
+    ok = lower_part(s, &l, n, u->op == OP_CAT ? k : -1, &store);
+    lower_end(&l);
+  }
   return ok;
 }
 
@@ -74,7 +82,7 @@ static bool settle_all(Sched *s) {
 static Draft *new_draft(Sched *s, Drafts *d, NodeInfo *n) {
   Draft *x = arena_new(s->arena, sizeof *x);
   if (!x || !vec_push(ctx_base(s->ctx), &d->at, x)) return NULL;
-  *x = (Draft){.kind = n->kind, .nout = 1};
+  *x = (Draft){.kind = n->kind, .nout = 1, .part = -1, .next_part = -1};
   x->out[0] = n;
   x->target[0] = n->slot;
   return x;
@@ -108,7 +116,7 @@ static bool find_reads(Sched *s, Draft *x) {
   }
   Lower l;
   UOp *store;
-  bool ok = lower_one(s, &l, n, &store);
+  bool ok = lower_part(s, &l, n, x->part, &store);
   for (int i = 1; ok && i < l.param.n; i++) ok = add_read(s, x, l.param.at[i]);
   lower_end(&l);
   return ok;
@@ -131,10 +139,30 @@ static bool in_place(Sched *s, NodeInfo *n) {
   return safe;
 }
 
+/* A kernel for each part of a CAT; the first is the slot's writer, the others hang on it. */
+static bool make_parts(Sched *s, Drafts *d, NodeInfo *n) {
+  Draft *before = NULL;
+  for (int k = 0; k < n->node->nsrc; k++) {
+    if (uop_numel_max(n->node->src[k]) == 0) continue;
+    Draft *x = new_draft(s, d, n);
+    if (!x) return false;
+    x->part = k;
+    if (before) before->next_part = d->at.n - 1;
+    else if (!map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)d->at.n - 1)) return false;
+    before = x;
+    if (!find_reads(s, x)) return false;
+  }
+  return true;
+}
+
 static bool make_drafts(Sched *s, Drafts *d) {
   for (int i = 0; i < s->work.n; i++) {
     NodeInfo *n = s->info.at[s->work.at[i]];
     if (n->node->shape && uop_numel_max(n->node) == 0) continue; /* nothing to compute */
+    if (n->node->op == OP_CAT) {
+      if (!make_parts(s, d, n)) return false;
+      continue;
+    }
     Draft *x = new_draft(s, d, n);
     if (!x || !find_reads(s, x)) return false;
     if (n->node->op == OP_ASSIGN && in_place(s, n)) x->target[0] = sched_input(s, n->node->src[0]);
@@ -164,7 +192,9 @@ static bool add_edges(Sched *s, Drafts *d, const Map *overwriter) {
     if (x->dead) continue;
     for (int r = 0; r < x->reads.n; r++) {
       uint64_t w;
-      if (map_get(&d->writer, (uint64_t)x->reads.at[r], &w) && (int)w != i && !vec_push(b, &x->after, (int)w)) return false;
+      if (!map_get(&d->writer, (uint64_t)x->reads.at[r], &w)) continue;
+      for (int p = (int)w; p >= 0; p = d->at.at[p]->next_part)
+        if (p != i && !vec_push(b, &x->after, p)) return false;
     }
     x->ndata = x->after.n;
   }
@@ -251,6 +281,7 @@ static bool add_copies(Sched *s, Drafts *d, IntVec *copies) {
 /* ---- joining kernels ---- */
 
 static bool same_loops(const Draft *a, const Draft *b) {
+  if (a->part >= 0 || b->part >= 0) return false;
   return a->kind == STORE_KERNEL && b->kind == STORE_KERNEL && shape_equal(a->out[0]->node, b->out[0]->node);
 }
 
@@ -356,7 +387,9 @@ static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   for (int o = 0; ok && o < x->nout; o++) ok = vec_push(ctx_base(s->ctx), &l.param, x->target[o]);
   for (int o = 0; ok && o < x->nout; o++) {
     UOp *node = x->copy ? uop_contiguous(x->out[o]->node, 0) : x->out[o]->node;
-    item->store[o] = node ? lower_store(&l, node, x->target[o]) : NULL;
+    item->store[o] = !node           ? NULL
+                     : x->part >= 0 ? lower_store_part(&l, node, x->part, x->target[o])
+                                    : lower_store(&l, node, x->target[o]);
     ok = item->store[o] != NULL;
   }
   item->narg = l.param.n;

@@ -1,31 +1,5 @@
-/* cat.c: joining tensors (cat, stack), taking them apart (split, chunk), and grids.
- *
- * cat pads each part to the whole and selects by position: WHERE(i < boundary, part, rest). Selecting, unlike adding,
- * keeps every bit (-0.0, NaN payloads). Each element looks at every part of its group, so long lists are joined in a
- * tree whose inner nodes are stored: O(n log parts) instead of O(n * parts). */
+/* cat.c: joining tensors (cat, stack), taking them apart (split, chunk), and grids. */
 #include "tensor/shape_ops.h"
-
-enum { CAT_GROUP = 8 };
-
-/* i < bound along axis, of the shape [1 .. size .. 1] stretched to that of like. */
-static UOp *below(UOp *like, int axis, UOp *bound) {
-  PolyDType d = t_index_dtype(like->shape[axis]);
-  UOp *mask = t_less(t_iota_axis(like->ctx, d, like->shape[axis], like->ndim, axis), t_size_value(bound, d));
-  return t_broadcast_like(mask, like);
-}
-
-/* Up to CAT_GROUP parts of one dtype and fitting shapes. */
-static UOp *cat_group(int n, UOp *const *x, int axis) {
-  UOp *end[CAT_GROUP], *none = uop_index(x[0]->ctx, 0), *total = none, *out = NULL;
-  for (int k = 0; k < n; k++) end[k] = total = int_add(total, x[k]->shape[axis]);
-  if (!total) return NULL;
-  for (int k = n - 1; k >= 0; k--) {
-    UOp *part = t_extend(x[k], axis, k ? end[k - 1] : none, int_sub(total, end[k]));
-    if (!part) return NULL;
-    out = k == n - 1 ? part : uop_where(below(part, axis, end[k]), part, out);
-  }
-  return out;
-}
 
 /* Parts checked, cast to one dtype and without those of size 0. Returns how many are left, -1 on error. */
 static int cat_prepare(int n, UOp *const *x, int axis, UOp **out) {
@@ -57,17 +31,11 @@ UOp *t_cat(PolyContext *ctx, int n, UOp *const *x, int axis) {
   UOp **part = mem_new(b, (size_t)n * sizeof(*part)), *out = NULL;
   if (!part) return NULL;
   int left = cat_prepare(n, x, axis, part);
-  while (left > 1) {
-    int groups = (left + CAT_GROUP - 1) / CAT_GROUP;
+  while (left > 1) { /* long lists are joined in a tree */
+    int groups = (left + UOP_MAX_PARTS - 1) / UOP_MAX_PARTS;
     for (int g = 0; g < groups; g++) {
-      int size = MIN(CAT_GROUP, left - g * CAT_GROUP);
-      UOp *u = size == 1 ? part[g * CAT_GROUP] : cat_group(size, part + g * CAT_GROUP, axis);
-      if (u && size > 1 && groups > 1) u = uop_contiguous(u, 0);
-      if (!u) {
-        groups = -1;
-        break;
-      }
-      part[g] = u;
+      int first = g * UOP_MAX_PARTS;
+      part[g] = uop_cat(MIN(UOP_MAX_PARTS, left - first), part + first, axis);
     }
     left = groups;
   }

@@ -653,8 +653,9 @@ static void test_half(void **state) {
 
 /* ---- random kernels: as vectors and, with the marks taken off, as scalars ---- */
 
-enum { FUZZ = 60, FUZZ_ROWS = 5, FUZZ_COLS = 150 };
-static const PolyDType fuzz_dtypes[] = {POLY_FLOAT32, POLY_INT32, POLY_INT64, POLY_BOOL, POLY_UINT8, POLY_FLOAT64, POLY_INT16};
+enum { FUZZ = 20, FUZZ_ROWS = 5, FUZZ_COLS = 150 };
+static const PolyDType fuzz_dtypes[] = {POLY_FLOAT32, POLY_INT32,   POLY_INT64, POLY_BOOL,
+                                        POLY_UINT8,   POLY_FLOAT64, POLY_INT16};
 
 typedef struct Fuzz {
   Kern *k;
@@ -699,7 +700,8 @@ static int fuzz_alu(Fuzz *f) {
   static const Op floats[] = {OP_DIV, OP_SQRT, OP_FLOOR, OP_NEG, OP_TANH};
   PolyDType d = fuzz_dtypes[draw() % LEN(fuzz_dtypes)];
   Op op = any[draw() % LEN(any)];
-  if (draw() % 3 == 0 && d != POLY_BOOL) op = dtype_is_float(d) ? floats[draw() % LEN(floats)] : ints[draw() % LEN(ints)];
+  if (draw() % 3 == 0 && d != POLY_BOOL)
+    op = dtype_is_float(d) ? floats[draw() % LEN(floats)] : ints[draw() % LEN(ints)];
   int a = fuzz_pick(f, d), b = fuzz_pick(f, d), n = op_info[op].nsrc;
   if (op == OP_WHERE) return kern_alu(f->k, op, d, fuzz_pick(f, POLY_BOOL), a, b);
   return kern_alu(f->k, op, op_info[op].cls == CLASS_COMPARE ? POLY_BOOL : d, a, n > 1 ? b : -1, -1);
@@ -741,12 +743,13 @@ static Kern *fuzz_kernel(uint64_t seed, uint32_t vector, bool constant) {
   f.col = kern_loop(k, zero, f.cols, vector);
   f.pool[f.n++] = f.row, f.pool[f.n++] = f.col;
   f.pool[f.n++] = kern_float(k, POLY_FLOAT32, 1.5), f.pool[f.n++] = kern_int(k, POLY_INT32, 7);
+  int here = kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, f.row, f.cols), f.col);
+  for (int d = 0; d < LEN(fuzz_dtypes); d++) f.pool[f.n++] = kern_load(k, f.in[d], here, 1, -1);
   fuzz_values(&f, 8);
   if (draw() % 2) fuzz_inner(&f);
   fuzz_values(&f, 4);
-  int at = kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, f.row, f.cols), f.col);
   for (int d = 0; d < LEN(fuzz_dtypes); d++)
-    kern_store(k, f.out[d], at, fuzz_pick(&f, fuzz_dtypes[d]), 1, draw() % 4 ? -1 : fuzz_pick(&f, POLY_BOOL));
+    kern_store(k, f.out[d], here, fuzz_pick(&f, fuzz_dtypes[d]), 1, draw() % 4 ? -1 : fuzz_pick(&f, POLY_BOOL));
   if (sum >= 0) kern_update(k, sum, fuzz_pick(&f, POLY_INT32));
   kern_end(k, f.col);
   if (sum >= 0) kern_store(k, f.out[1], kern_idx(k, OP_ADD, f.row, kern_int(k, POLY_INT64, 1000)), sum, 0, -1);
@@ -768,8 +771,8 @@ static void fuzz_compare(const Built *b, int q, int n) {
     for (int i = 0; i < SIZE; i++) {
       Value a = at(out[0][d], fuzz_dtypes[d], i), c = at(out[1][d], fuzz_dtypes[d], i);
       if (!value_same(a, c, fuzz_dtypes[d]))
-        fail_msg("kernel %d, n %d, %s at %d: vector %.17g (%lld), scalar %.17g (%lld)", q, n, dtype_name(fuzz_dtypes[d]), i, a.f,
-                 (long long)a.i, c.f, (long long)c.i);
+        fail_msg("kernel %d, n %d, %s at %d: vector %.17g (%lld), scalar %.17g (%lld)", q, n,
+                 dtype_name(fuzz_dtypes[d]), i, a.f, (long long)a.i, c.f, (long long)c.i);
     }
   }
 }
@@ -815,9 +818,38 @@ static void test_program(void **state) {
   built_free(&none);
 }
 
+/* The n-th allocation fails, for every n: false comes back and nothing is left behind. */
+static void *failing_realloc(void *user, void *p, size_t old_size, size_t new_size) {
+  int *left = user;
+  (void)old_size;
+  if (new_size == 0) {
+    free(p);
+    return NULL;
+  }
+  return (*left)-- > 0 ? realloc(p, new_size) : NULL;
+}
+
+static void test_out_of_memory(void **state) {
+  (void)state;
+  Kern *k = softmax(4, 0, 10);
+  const Linear *lin[] = {&k->lin};
+  bool done = false;
+  for (int n = 0; !done; n++) {
+    int left = n;
+    PolyContext ctx = {.base.alloc = {failing_realloc, &left}};
+    Str s = {.b = &ctx.base};
+    done = render_program(&ctx, DIALECT_C, 64, 1, lin, &s);
+    assert_true(done || ctx.base.code == POLY_ERROR_MEMORY);
+    str_free(&s);
+    assert_int_equal(ctx.base.bytes, 0);
+  }
+  free(k);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_program),
+      cmocka_unit_test(test_out_of_memory),
       cmocka_unit_test(test_ops),
       cmocka_unit_test(test_casts),
       cmocka_unit_test(test_moves),
@@ -829,7 +861,8 @@ int main(void) {
       cmocka_unit_test(test_checks),
       cmocka_unit_test(test_affine),
       cmocka_unit_test(test_accuracy),
-      cmocka_unit_test(test_half),  cmocka_unit_test(test_random),
+      cmocka_unit_test(test_half),
+      cmocka_unit_test(test_random),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -626,7 +626,7 @@ class Elementwise:
     def hardswish(self) -> Tensor:
         """x * relu6(x + 3) / 6.
 
-        >>> Tensor([-3.0, 3.0]).hardswish().tolist()
+        >>> Tensor([0.0, 3.0]).hardswish().tolist()
         [0.0, 3.0]
         """
         return unary(sig.POLY_HARDSWISH, self)
