@@ -208,12 +208,17 @@ static bool any_assign(const PolyContext *ctx) {
 
 static bool choose(Job *j, int n, PolyTensor *const *t) {
   if (any_assign(j->ctx)) return list_handles(j, n, t, 0, NULL) && choose_all(j, 0, NULL);
-  if (!new_handles(j, n)) return false;
-  for (int k = 0; k < n; k++) {
-    j->chosen[k] = true;
+  Base *b = ctx_base(j->ctx);
+  Map seen = {0}; /* the same handle may be given twice */
+  bool ok = new_handles(j, n);
+  for (int k = 0; ok && k < n; k++) {
+    if (contains(&seen, t[k])) continue;
+    ok = n == 1 || map_put(b, &seen, (uintptr_t)t[k], 1);
+    j->chosen[j->nhandle] = true;
     j->handle[j->nhandle++] = t[k];
   }
-  return true;
+  map_free(b, &seen);
+  return ok;
 }
 
 /* ---- which nodes ---- */

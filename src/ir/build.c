@@ -1,6 +1,7 @@
 /* build.c: builders. Each checks its operands, infers dtype and shape, drops moves that change nothing, and interns. Errors
  * are reported here, when the program is written, with the shapes in the text. */
 #include "ir/context.h"
+#include "ir/hoist.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +23,7 @@ static void dim_add_text(const UOp *d, char *buf, size_t n) {
   } else if (d->op == OP_VARIABLE) {
     snprintf(at, left, "%s", d->arg.name);
   } else if (d->op == OP_BIND) {
-    snprintf(at, left, "%s=%" PRId64, d->src[0]->arg.name, d->src[1]->arg.i);
+    snprintf(at, left, "%s", d->src[0]->arg.name);
   } else {
     for (int i = 0; i < LEN(signs); i++)
       if (signs[i].op == d->op) {
@@ -49,6 +50,8 @@ const char *shape_text(const UOp *u, char *buf, size_t n) {
   for (int i = 0; i < u->ndim && strlen(buf) + 8 < n; i++) {
     if (i) strncat(buf, ", ", n - strlen(buf) - 1);
     dim_add_text(u->shape[i], buf, n);
+    size_t used = strlen(buf);
+    if (u->shape[i]->op == OP_BIND) snprintf(buf + used, n - used, "=%" PRId64, u->shape[i]->src[1]->arg.i);
   }
   strncat(buf, u->ndim == 1 ? ",)" : ")", n - strlen(buf) - 1);
   return buf;
@@ -165,6 +168,8 @@ static UOp *elementwise(Op op, PolyDType dtype, UArg arg, int n, UOp *const *src
       return NULL;
     }
   }
+  UOp *hoisted = model ? hoist_elementwise(op, dtype, n, src) : NULL;
+  if (hoisted) return hoisted;
   if (!model) model = src[0];
   return uop_make(src[0]->ctx, op, dtype, arg, n, src, model->ndim, model->shape);
 }
@@ -237,6 +242,8 @@ UOp *uop_where(UOp *cond, UOp *a, UOp *b) {
 /* ---- movement ---- */
 
 static UOp *move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape) {
+  UOp *hoisted = hoist_move(op, x, arg, nint, ints, ndim, shape);
+  if (hoisted) return hoisted;
   UOp *src[1 + 2 * MAX_DIMS] = {x};
   for (int i = 0; i < nint; i++) src[1 + i] = ints[i];
   return uop_make(x->ctx, op, (PolyDType)x->dtype, arg, 1 + nint, src, ndim, shape);
@@ -380,7 +387,8 @@ UOp *uop_cat(int n, UOp *const *part, int axis) {
 
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes) {
   if (!x || !axes) return x;
-  UOp *shape[MAX_DIMS];
+  UOp *shape[MAX_DIMS], *hoisted = hoist_reduce(op, x, axes);
+  if (hoisted) return hoisted;
   for (int i = 0; i < x->ndim; i++) shape[i] = axes & (1u << i) ? uop_index(x->ctx, 1) : x->shape[i];
   return uop_make(x->ctx, OP_REDUCE, (PolyDType)x->dtype, (UArg){op, axes, NULL}, 1, &x, x->ndim, shape);
 }
@@ -433,6 +441,7 @@ UOp *uop_contiguous(UOp *x, int64_t unique) {
 
 UOp *uop_detach(UOp *x) {
   if (!x || x->op == OP_DETACH || x->op == OP_CONST) return x;
+  if (x->op == OP_GATHER && x->src[1]->op == OP_ENDPOINT && !x->buffer) return uop_gather(uop_detach(x->src[0]), x->src[1]);
   return uop_make(x->ctx, OP_DETACH, (PolyDType)x->dtype, (UArg){0}, 1, &x, x->ndim, x->shape);
 }
 

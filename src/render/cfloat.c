@@ -86,7 +86,7 @@ const HelperText float_helpers[] = {
      "<16|#ifdef __AVX512F__\n  return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4);\n#endif\n|>"
      "  const $I k = @bits(n + 12582912.0f) - 0x4b400000, half = k >> 1;\n"
      "  return x * @pow2(half) * @pow2(k - half);\n}"},
-    {"cut", KIND_F32, "$T @cut($T x, $T a, $T b) { return @larger(a, @smaller(b, x)); }"},
+    {"cut", KIND_FLOAT, "$T @cut($T x, $T a, $T b) { return @larger(a, @smaller(b, x)); }"},
     /* e^x = 2^n e^r, |r| <= ln2/2 */
     {"exp", KIND_F32,
      "$T @exp($T x) {\n"
@@ -174,12 +174,13 @@ const HelperText float_helpers[] = {
      "  const $T r = @log_part(f) + k * 1.42860677e-06f;\n"
      "  return @where(x == 0.0f, x, @log_rest(u, k * 0.693145752f + r));\n}"},
 
+    {"widen", KIND_F32, "$D @widen($T x) { return <s|x|><v|__builtin_convertvector(x, $D)|>; }"},
+    {"narrow", KIND_F32, "$T @narrow($D x) { return <s|($T)x|><v|__builtin_convertvector(x, $T)|>; }"},
     /* x - n pi/2 in double: exact products for |n| < 2^20 */
     {"near", KIND_F32,
      "$T @near($T x, $T n) {\n"
-     "  const $D k = <s|n|><v|__builtin_convertvector(n, $D)|>, y = <s|x|><v|__builtin_convertvector(x, $D)|>;\n"
-     "  const $D r = y - k * 0x1.921fb544p+0 - k * 0x1.0b4611a626331p-34;\n"
-     "  return <s|($T)r|><v|__builtin_convertvector(r, $T)|>;\n}"},
+     "  const $D k = @widen(n);\n"
+     "  return @narrow(@widen(x) - k * 0x1.921fb544p+0 - k * 0x1.0b4611a626331p-34);\n}"},
     {"reduce", KIND_F32,
      "$T @reduce($T x, $T n) {\n"
      "<s|  return @near(x, n);|><v|  return @join(@@near(@lo(x), @lo(n)), @@near(@hi(x), @hi(n)));|>\n}"},
@@ -256,6 +257,51 @@ const HelperText float_helpers[] = {
      "  g = g * c - 0.000183444412f;\n"
      "  const $T small = p * a + a, big = 1.0f - @exp(-g);\n"
      "  return @from_bits(@bits(@where(a < 1.0f, small, big)) | sign);\n}"},
+
+    /* 2^(y (k + log2(1+f))) in double */
+    {"pow_part", KIND_F32,
+     "$T @pow_part($T f, $T k, $T y) {\n"
+     "  const $D d = @widen(f);\n"
+     "  $D p = d * -0.06981597070467728 + 0.13265356336431111;\n"
+     "  p = p * d - 0.13468165494789927;\n"
+     "  p = p * d + 0.13025319726193221;\n"
+     "  p = p * d - 0.1424847156307768;\n"
+     "  p = p * d + 0.16021741207322471;\n"
+     "  p = p * d - 0.18043793295893229;\n"
+     "  p = p * d + 0.20610715598527016;\n"
+     "  p = p * d - 0.24044639061797346;\n"
+     "  p = p * d + 0.28853879369520957;\n"
+     "  p = p * d - 0.36067379377384945;\n"
+     "  p = p * d + 0.48089834882787758;\n"
+     "  p = p * d - 0.72134752032489391;\n"
+     "  p = p * d + 1.4426950408865331;\n"
+     "  const $D t = @D:cut((p * d + @widen(k)) * @widen(y), @D:of(-200.0), @D:of(200.0));\n"
+     "  const $D s = t + 6755399441055744.0, r = t - (s - 6755399441055744.0);\n"
+     "  $D q = r * 0.00015345784259067965 + 0.0013399957586949659;\n"
+     "  q = q * r + 0.0096184892613175726;\n"
+     "  q = q * r + 0.055503287119182419;\n"
+     "  q = q * r + 0.24022646885923687;\n"
+     "  q = q * r + 0.69314720576706923;\n"
+     "  q = q * r + 1.0000000005550704;\n"
+     "  return @narrow(q * @D:from_bits((@D:bits(s) + 1023) << 52));\n}"},
+    {"pow_halves", KIND_F32,
+     "$T @pow_halves($T f, $T k, $T y) {\n"
+     "<s|  return @pow_part(f, k, y);|>"
+     "<v|  return @join(@@pow_part(@lo(f), @lo(k), @lo(y)), @@pow_part(@hi(f), @hi(k), @hi(y)));|>\n}"},
+    {"pow", KIND_F32,
+     "$T @pow($T x, $T y) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000, whole = @to_int(y);\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign), b = @from_bits(@bits(y) & 0x7fffffff);\n"
+     "  const $I tiny = a < 0x1p-126f, even = b >= 0x1p24f, same = @to_float(whole) == y;\n"
+     "  const $I u = @bits(@where(tiny, a * 0x1p23f, a)), e = (u - 0x3f3504f3) >> 23;\n"
+     "  const $T f = @from_bits(u - (e << 23)) - 1.0f;\n"
+     "  const $T n = @to_float(e) - @where(tiny, @of(23.0f), @of(0.0f));\n"
+     "  const $T k = @where(a == 0.0f, @of(-INFINITY), @where(a == INFINITY, a, n));\n"
+     "  $T r = @where((a == 1.0f) & (y == y), a, @pow_halves(f, k, y));\n"
+     "  r = @where((x < 0.0f) & (a < INFINITY) & ((even | same) == 0), @of(NAN), r);\n"
+     "  r = @where((x != x) | (y != y), x + y, r);\n"
+     "  r = @from_bits(@bits(r) ^ @I:where(((whole & 1) != 0) & same & (b < 0x1p24f), sign, ($I)<s|0|><v|{0}|>));\n"
+     "  return @where((y == 0.0f) | (x == 1.0f), @of(1.0f), r);\n}"},
 
     /* what the machine has an instruction for: compilers see it through the lanes */
     {"sqrt", KIND_F32, "$T @sqrt($T x) {\n  return <s|sqrtf(x)|><v|($T){|><l|sqrtf(x[#])|><v|}|>;\n}"},

@@ -7,10 +7,10 @@
  *   $B $b      bits of an element; one less            $X      int64 type with as many lanes
  *   $L $R      0, 1 .. W-1 and W-1 .. 1, 0             $lo $hi the halves of a vector v
  *   @name      another helper for the same type        @@name  the same for half as many lanes
- *   @I:name    ... for the signed integers of the size @U:name ... for the unsigned; @1:name for one lane
- *   $D         double type with as many lanes          $h      type of half as many lanes; $join: halves a, b together
- *   <s|..|>    only when scalar; <v|..|> only for vectors, <8|..|> of 8 lanes; <l|..|> once a lane, '#' being the lane
- * A template that begins with '!' is a function of its own that is seldom called; the others are inlined. */
+ *   @I:name    ... for the signed integers of the size @U:name ... for the unsigned; @D:name for double; @1:name for
+ * one lane $D         double type with as many lanes          $h      type of half as many lanes; $join: halves a, b
+ * together <s|..|>    only when scalar; <v|..|> only for vectors, <8|..|> of 8 lanes; <l|..|> once a lane, '#' being
+ * the lane A template that begins with '!' is a function of its own that is seldom called; the others are inlined. */
 #include "render/cmath.h"
 #include "render/ctemplate.h"
 
@@ -186,7 +186,8 @@ static const char *expand_at(Helpers *h, Str *out, const char *p, Elem e, int la
     p += 2;
     lanes = 1;
   } else if (p[1] == ':') {
-    e = *p == 'U' ? (Elem)(elem_signed(elems[e].size) + 1) : elem_signed(elems[e].size);
+    Elem same = elem_signed(elems[e].size);
+    e = *p == 'D' ? ELEM_F64 : *p == 'U' ? (Elem)(same + 1) : same;
     p += 2;
   }
   const char *q = p;

@@ -106,16 +106,21 @@ static UOp *load(Lower *l, UOp *node, int slot, UOp *const *idx, UOp *gate) {
 }
 
 static UOp *range(Lower *l, int id, UOp *begin, UOp *end) {
-  if (id >= MAX_RANGES - 2) return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
-  return uop_make(l->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, (UOp *[]){begin, end}, 0, NULL);
+  UOp *r = uop_make(l->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, (UOp *[]){begin, end}, 0, NULL);
+  l->range[id] = r;
+  return r;
 }
 
-/* Lowest id for a new loop inside everything that `busy` depends on. Reductions that stand side by side get equal RANGEs, so that
- * codegen can run them in one loop. */
-static int free_id(const Lower *l, uint64_t busy) {
-  int id = l->nout;
-  while (busy & (1ull << id)) id++;
-  return id;
+/* A new loop inside everything that `busy` depends on. Reductions that stand side by side over the same bounds get equal RANGEs, so
+ * that codegen can run them in one loop; other bounds get another id, so that an id names one RANGE of the kernel. */
+static UOp *inner_range(Lower *l, uint64_t busy, UOp *begin, UOp *end) {
+  if (!begin || !end) return NULL;
+  for (int id = l->nout; id < MAX_RANGES - 1; id++) {
+    const UOp *taken = l->range[id];
+    bool same = !taken || (taken->src[0] == begin && taken->src[1] == end);
+    if (same && !(busy & (1ull << id))) return range(l, id, begin, end);
+  }
+  return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
 }
 
 static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate);
@@ -164,10 +169,9 @@ static UOp *lower_reduce(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   for (int i = 0; i < x->ndim; i++) {
     at[i] = outer[i];
     if (!(u->arg.j & (1 << i)) || uop_is_int(x->shape[i], 1)) continue;
-    int id = free_id(l, busy);
-    busy |= 1ull << id;
-    ranges[n] = range(l, id, zero, x->shape[i]);
+    ranges[n] = inner_range(l, busy, zero, x->shape[i]);
     if (!ranges[n]) return NULL;
+    busy |= 1ull << ranges[n]->arg.i;
     at[i] = ranges[n++];
   }
   UOp *r = n ? loop(l, (Op)u->arg.i, x, at, gate, n, ranges) : value_at(l, x, at, gate);
@@ -236,8 +240,8 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   if (!begin || !end) return NULL;
   uint64_t busy = index_free(l, u->ndim, idx, gate);
   Context saved = hoist_context(l, busy);
-  UOp *r = range(l, free_id(l, busy), begin, end);
-  UOp *entry_at = int_add(r, int_addc(rows, 1));
+  UOp *r = inner_range(l, busy, begin, end);
+  UOp *entry_at = r ? int_add(r, int_addc(rows, 1)) : NULL;
   if (!entry_at) return NULL;
   l->context[l->ncontext++] = (int)r->arg.i;
   UOp *entry = uop_cast(value_at(l, order, &entry_at, gate), POLY_INT64);

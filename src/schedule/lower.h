@@ -24,6 +24,7 @@ struct Lower {
   int context[MAX_RANGES];
   VEC(int) param;     /* slot of each kernel parameter */
   Map memo, free;     /* (node, index, gate) -> value; scalar -> mask of ranges that it depends on */
+  UOp *range[MAX_RANGES]; /* the RANGE that has each id: one in a kernel */
   Map entry;          /* the edge of an open segment loop -> its Row */
 };
 

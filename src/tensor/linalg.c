@@ -25,9 +25,33 @@ UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, Poly
 
 /* ---- matmul ---- */
 
+static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out);
+
+/* Values of both ends of an edge, joined and mapped: [src | edge | dst] @ w is a sum of products, of which those of one end are
+ * computed once a node (ir/hoist.c). */
+static bool joins_ends(const UOp *a, const UOp *b) {
+  if (a->op != OP_CAT || a->arg.i != a->ndim - 1 || b->ndim != 2 || a->buffer) return false;
+  for (int k = 0; k < a->nsrc; k++)
+    if (a->src[k]->op == OP_GATHER && a->src[k]->src[1]->op == OP_ENDPOINT) return true;
+  return false;
+}
+
+static UOp *matmul_joined(UOp *a, UOp *b, PolyDType out) {
+  UOp *zero = uop_index(a->ctx, 0), *at = zero, *sum = NULL;
+  for (int k = 0; k < a->nsrc; k++) {
+    UOp *next = int_add(at, a->src[k]->shape[a->ndim - 1]);
+    UOp *slice = uop_shrink(b, (UOp *[]){zero, at}, (UOp *[]){b->shape[0], next});
+    UOp *part = matmul_rows(a->src[k], slice, out);
+    sum = k ? t_add(sum, part) : part;
+    at = next;
+  }
+  return sum;
+}
+
 /* a [..., M, K] and b [..., N, K] to [..., M, N]. */
 static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out) {
   if (!a || !b) return NULL;
+  if (joins_ends(a, b)) return matmul_joined(a, b, out);
   UOp *left = t_unsqueeze(a, a->ndim - 1), *right = t_unsqueeze(b, b->ndim - 2), *shape[MAX_DIMS];
   UOp *both[] = {left, right};
   int ndim;

@@ -152,6 +152,34 @@ static void assign_reads_before_it_writes(void **state) {
   for (int i = 0; i < 6; i++) assert_true(out[i] == (float)(10 * i));
 }
 
+/* Two nested reductions of other sizes in one kernel: each inner loop belongs to its own outer loop. */
+static void reductions_of_other_sizes_side_by_side(void **state) {
+  (void)state;
+  PolyTensor *w = ramp(2, 2), *b = ramp(3, 2);
+  PolyTensor *first = poly_sum(poly_matmul(w, poly_transpose(b, 0, 1)), 0, NULL, false);
+  PolyTensor *second = poly_sum(poly_matmul(b, w), 0, NULL, false);
+  double apart = poly_item(poly_add_scalar(first, 0)) + poly_item(poly_add_scalar(second, 0));
+  PolyTensor *again = poly_sum(poly_matmul(w, poly_transpose(b, 0, 1)), 0, NULL, false);
+  PolyTensor *both = poly_add(again, poly_sum(poly_matmul(b, w), 0, NULL, false));
+  assert_true(fabs(poly_item(both) - apart) < 1e-5);
+}
+
+/* Parts of a cat are written one by one; reading through a cat chooses. */
+static void cat_is_written_in_parts(void **state) {
+  (void)state;
+  PolyTensor *x = ramp(3, 4), *y = ramp(3, 5);
+  assert_int_equal(kernels(poly_cat((PolyTensor *[]){x, y}, 2, 1)), 2);
+  PolyTensor *sum = poly_sum(poly_cat((PolyTensor *[]){x, y}, 2, 1), 1, (int[]){1}, false);
+  assert_int_equal(kernels(sum), 1);
+  float *a = poly_data(x), *b = poly_data(y), *s = poly_data(sum);
+  for (int i = 0; i < 3; i++) {
+    float want = 0;
+    for (int k = 0; k < 4; k++) want += a[4 * i + k];
+    for (int k = 0; k < 5; k++) want += b[5 * i + k];
+    assert_true(fabsf(s[i] - want) < 1e-5f);
+  }
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
   const struct CMUnitTest tests[] = {
@@ -160,6 +188,7 @@ int main(void) {
       CASE(sum_of_softmax_backward),        CASE(column_statistics_are_stored),
       CASE(siblings_share_a_kernel),        CASE(large_sum_is_cut),
       CASE(long_chain_runs),                CASE(assign_reads_before_it_writes),
+      CASE(cat_is_written_in_parts),        CASE(reductions_of_other_sizes_side_by_side),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,73 @@
+/* graph.h: what the files of the graph module share. A graph is two index arrays in the user's edge order, and, once they
+ * are needed, the rows of its edges by either end. To the compiler it is a pair of ENDPOINT nodes; see ir/ops.def.
+ *
+ *   graph.c   making, checking, reference counts, the graph of an edge_index tensor
+ *   rows.c    edges sorted by one end             derive.c  graphs out of graphs
+ *   moves.c   node values seen from edges, edge values reduced over rows
+ *
+ * Arrays are BUFFER nodes of int32 that are never handed out: a handle gets a node of its own on the same memory, so that
+ * whoever assigns to it writes a copy. Their sizes are integer UOps; nothing but array sizes and the loops that fill the
+ * arrays uses the plain numbers beside them, so a graph whose sizes are bound variables needs no other moves. */
+#ifndef POLY_GRAPH_H
+#define POLY_GRAPH_H
+
+#include "ir/context.h"
+
+/* The two ends of an edge; rows by destination are the in-edges of each node. */
+typedef enum End { SRC, DST } End;
+static inline End other_end(End e) { return e == SRC ? DST : SRC; }
+
+typedef enum Derived {
+  DERIVED_LOOPS,
+  DERIVED_MISSING_LOOPS,
+  DERIVED_NO_LOOPS,
+  DERIVED_UNDIRECTED,
+  DERIVED_COALESCED,
+  DERIVED_REVERSED,
+  DERIVED_COUNT
+} Derived;
+
+struct PolyGraph {
+  PolyContext *ctx;
+  PolyGraph *prev, *next; /* the graphs of the context */
+  int refs;
+  int64_t num_edges, num_nodes[2];
+  UOp *edges, *nodes[2]; /* the same as sizes */
+  UOp *index[2];         /* [E]: one end of each edge */
+  bool sorted[2];        /* does that end never go down from edge to edge? */
+  UOp *order[2];         /* [V + 1 + 2E], or NULL: not built yet; see rows_build */
+  UOp *end[2];           /* ENDPOINT, or NULL: no move was used yet */
+  UOp *origin;           /* [E], of a derived graph */
+  PolyGraph *derived[DERIVED_COUNT];
+  PolyGraph *twin; /* the same edges the other way round; not owned */
+};
+
+/* ---- graph.c ---- */
+
+/* A graph whose index arrays are still to be filled; in the context's list, with one reference. */
+PolyGraph *graph_alloc(PolyContext *ctx, int64_t num_edges, int64_t num_src, int64_t num_dst);
+/* An array of size int32s. Held by the open scope. */
+UOp *graph_array(PolyContext *ctx, UOp *size);
+/* Its memory, on the host. NULL: an error was set. */
+int32_t *graph_data(UOp *array);
+/* Builds the rows by one end, unless they are there. */
+bool graph_build_order(PolyGraph *g, End end);
+int graph_threads(const PolyGraph *g, int64_t work);
+/* Sets g->sorted. */
+bool graph_note_sorted(PolyGraph *g);
+
+/* ---- rows.c ---- */
+
+/* Stable counting sort of entries by key, which lies in [0, rows). out: rowptr[rows + 1], then the entries of each row,
+ * then other[] of each of those. The result does not depend on threads. O(rows + entries); scratch: 8 bytes for each
+ * entry of the largest group of rows and thread. */
+typedef struct Rows {
+  const int32_t *key, *other;
+  int64_t rows, entries;
+  bool sorted; /* keys never go down: only rowptr is to be found */
+  int32_t *out;
+  int threads;
+} Rows;
+bool rows_build(Base *b, const Rows *r);
+
+#endif

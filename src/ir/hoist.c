@@ -1,0 +1,84 @@
+/* hoist.c: a value that is read from one end of each edge, and then changed by something that looks at nothing but itself, is
+ * changed before it is read: once a node, not once an edge.
+ *
+ *   relu(src(x) @ w)   ->   src(relu(x @ w))
+ *
+ * GATHERs by an ENDPOINT so move outwards until they meet a value of another end or of the edge. Matrix products, norms and
+ * functions of one end are then node-sized whoever writes them: a layer, a vertex program, or a gradient. */
+#include "ir/hoist.h"
+
+#include "ir/context.h"
+
+static bool is_row_read(const UOp *u) {
+  return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer;
+}
+
+/* u as a node-sized value whose gather by `end` is u: the gathered tensor itself, or one that is the same for every row. */
+static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
+  if (u->op == OP_CONST) return u;
+  if (is_row_read(u) && u->src[1] == end) return u->src[0];
+  if (u->op != OP_EXPAND || u->buffer || u->ndim < 1 || !uop_is_int(u->src[0]->shape[0], 1)) return NULL;
+  UOp *shape[MAX_DIMS] = {nodes};
+  for (int i = 1; i < u->ndim; i++) shape[i] = u->shape[i];
+  return uop_expand(u->src[0], shape);
+}
+
+UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
+  UOp *read = NULL, *part[3];
+  for (int i = 0; i < n && !read; i++)
+    if (is_row_read(src[i])) read = src[i];
+  if (!read) return NULL;
+  for (int i = 0; i < n; i++)
+    if (!(part[i] = node_part(src[i], read->src[1], read->src[0]->shape[0]))) return NULL;
+  UOp *value = op == OP_CAST      ? uop_cast(part[0], dtype)
+               : op == OP_BITCAST ? uop_bitcast(part[0], dtype)
+               : n == 1           ? uop_unary(op, part[0])
+               : n == 2           ? uop_binary(op, part[0], part[1])
+                                  : uop_where(part[0], part[1], part[2]);
+  return uop_gather(value, read->src[1]);
+}
+
+/* Does the move leave the first axis, that of the edges, as it is? */
+static bool keeps_rows(Op op, const UOp *x, UArg arg, UOp *const *ints, int ndim, UOp *const *shape) {
+  if (ndim < 1 || shape[0] != x->shape[0]) return false;
+  switch (op) {
+  case OP_RESHAPE:
+  case OP_EXPAND: return true;
+  case OP_PERMUTE: return (arg.i & 15) == 0;
+  case OP_PAD: return uop_is_int(ints[0], 0) && uop_is_int(ints[1], 0);
+  case OP_SHRINK: return uop_is_int(ints[0], 0) && ints[1] == x->shape[0];
+  case OP_FLIP: return !(arg.i & 1);
+  default: return false;
+  }
+}
+
+UOp *hoist_move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape) {
+  if (!is_row_read(x) || !keeps_rows(op, x, arg, ints, ndim, shape)) return NULL;
+  UOp *node = x->src[0], *nodes = node->shape[0], *begin[MAX_DIMS], *end[MAX_DIMS], *sizes[MAX_DIMS] = {nodes};
+  int perm[MAX_DIMS];
+  for (int i = 1; i < ndim; i++) sizes[i] = shape[i];
+  for (int i = 0; i < nint / 2 && i < MAX_DIMS; i++) {
+    begin[i] = ints[2 * i];
+    end[i] = ints[2 * i + 1];
+  }
+  UOp *moved = NULL;
+  switch (op) {
+  case OP_RESHAPE: moved = uop_reshape(node, ndim, sizes); break;
+  case OP_EXPAND: moved = uop_expand(node, sizes); break;
+  case OP_PAD: moved = uop_pad(node, begin, end); break;
+  case OP_FLIP: moved = uop_flip(node, (uint32_t)arg.i); break;
+  case OP_SHRINK:
+    end[0] = nodes;
+    moved = uop_shrink(node, begin, end);
+    break;
+  default:
+    for (int i = 0; i < ndim; i++) perm[i] = (int)((arg.i >> (4 * i)) & 15);
+    moved = uop_permute(node, perm);
+  }
+  return uop_gather(moved, x->src[1]);
+}
+
+UOp *hoist_reduce(Op op, UOp *x, uint32_t axes) {
+  if (!is_row_read(x) || axes & 1) return NULL;
+  return uop_gather(uop_reduce(op, x->src[0], axes), x->src[1]);
+}
