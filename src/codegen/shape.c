@@ -4,7 +4,7 @@
 
 #include "ir/context.h"
 
-enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4 };
+enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4, LANES = 8 };
 
 static double loop_trips(const UOp *r) {
   UOp *n = int_sub(r->src[1], r->src[0]);
@@ -94,7 +94,7 @@ static void set_strides(Codegen *g, Block *b, const UOp *lanes) {
   }
 }
 
-/* Trips from the top down, then costs from the bottom up. */
+/* Trips from the top down, then costs from the bottom up; lanes share the cost of an iteration. */
 static void estimate(Codegen *g, Block *b) {
   b->cost = 0;
   for (int i = 0; i < b->line.n; i++) {
@@ -109,7 +109,9 @@ static void estimate(Codegen *g, Block *b) {
     estimate(g, l.child);
     b->cost += loop_trips(l.child->range) * l.child->cost;
   }
-  if (b->range) g->inst.at[b->loop].cost = b->cost < 1e15 ? (int64_t)b->cost + 1 : (int64_t)1e15;
+  if (!b->range) return;
+  if (g->inst.at[b->loop].flags & LOOP_VECTOR) b->cost /= LANES;
+  g->inst.at[b->loop].cost = b->cost < 1e15 ? (int64_t)b->cost + 1 : (int64_t)1e15;
 }
 
 /* Threads: the first output loop with enough iterations; if none has, the longest. */
@@ -125,6 +127,7 @@ static void choose_threads(Codegen *g) {
 bool shape_loops(Codegen *g) {
   estimate(g, g->top);
   if (g->opt->vector) choose_lanes(g, g->top, true);
+  estimate(g, g->top);
   set_strides(g, g->top, NULL);
   choose_threads(g);
   return ctx_base(g->ctx)->code == POLY_OK;

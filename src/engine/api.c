@@ -33,6 +33,7 @@ void poly_context_free(PolyContext *ctx) {
     while (ctx->tensors) poly_free(ctx->tensors);
     engine_drop_plans(ctx);
   }
+  if (ctx->graphs) ctx->graphs_free(ctx);
   ctx_drop(ctx);
   engine_free(ctx);
   if (ctx->runtime) runtime_free(ctx->runtime);

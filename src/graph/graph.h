@@ -1,13 +1,14 @@
-/* graph.h: what the files of the graph module share. A graph is two index arrays in the user's edge order, and, once they
- * are needed, the rows of its edges by either end. To the compiler it is a pair of ENDPOINT nodes; see ir/ops.def.
+/* graph.h: what the files of the graph module share. A graph is two index arrays in the user's edge order, and, once
+ * they are needed, the rows of its edges by either end. To the compiler it is a pair of ENDPOINT nodes; see ir/ops.def.
  *
  *   graph.c   making, checking, reference counts, the graph of an edge_index tensor
  *   rows.c    edges sorted by one end             derive.c  graphs out of graphs
  *   moves.c   node values seen from edges, edge values reduced over rows
  *
- * Arrays are BUFFER nodes of int32 that are never handed out: a handle gets a node of its own on the same memory, so that
- * whoever assigns to it writes a copy. Their sizes are integer UOps; nothing but array sizes and the loops that fill the
- * arrays uses the plain numbers beside them, so a graph whose sizes are bound variables needs no other moves. */
+ * Arrays are BUFFER nodes of int32 that are never handed out: a handle gets a node of its own on the same memory, so
+ * that whoever assigns to it writes a copy. Their sizes are integer UOps; nothing but array sizes and the loops that
+ * fill the arrays uses the plain numbers beside them, so a graph whose sizes are bound variables needs no other moves.
+ */
 #ifndef POLY_GRAPH_H
 #define POLY_GRAPH_H
 
@@ -46,7 +47,9 @@ struct PolyGraph {
 
 /* A graph whose index arrays are still to be filled; in the context's list, with one reference. */
 PolyGraph *graph_alloc(PolyContext *ctx, int64_t num_edges, int64_t num_src, int64_t num_dst);
-/* An array of size int32s. Held by the open scope. */
+/* The same edges the other way round, on the same arrays. */
+PolyGraph *graph_view(PolyGraph *g);
+/* A new array of size int32s; the caller holds it. */
 UOp *graph_array(PolyContext *ctx, UOp *size);
 /* Its memory, on the host. NULL: an error was set. */
 int32_t *graph_data(UOp *array);

@@ -1,13 +1,13 @@
-/* rows.c: the edges of a graph sorted by one end. In: for each entry its row (key) and what is to stand beside it (other).
- * Out: row pointers, the entries of each row in their old order, and the others in that order.
+/* rows.c: the edges of a graph sorted by one end. In: for each entry its row (key) and what is to stand beside it
+ * (other). Out: row pointers, the entries of each row in their old order, and the others in that order.
  *
  *   key 2 0 2 1   other a b c d   ->   rowptr 0 1 2 4   entries 1 3 0 2   others b d a c
  *
- * One counter a row and one write to a random place for each entry would miss the caches on large graphs. So entries are
- * first dealt out into groups of neighbouring rows, then each group is sorted, which the caches hold. Threads share the
- * entries in the first step and the groups in the second, and both steps keep the order, so the result does not depend
- * on the number of threads. What is dealt out lies where the result will be: the entry in its own place, its row in the
- * place of the other. */
+ * One counter a row and one write to a random place for each entry would miss the caches on large graphs. So entries
+ * are first dealt out into groups of neighbouring rows, then each group is sorted, which the caches hold. Threads share
+ * the entries in the first step and the groups in the second, and both steps keep the order, so the result does not
+ * depend on the number of threads. What is dealt out lies where the result will be: the entry in its own place, its row
+ * in the place of the other. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -104,8 +104,8 @@ static void deal(const Rows *r, Groups *g, Out o) {
     }
 }
 
-/* The group's rows are [first, last), its places [from, to). The others are fetched in the order of the entries, which goes
- * up: memory is asked for a few steps ahead. */
+/* The group's rows are [first, last), its places [from, to). The others are fetched in the order of the entries, which
+ * goes up: memory is asked for a few steps ahead. */
 static void sort_group(const Rows *r, Out o, int64_t first, int64_t last, int64_t from, int64_t to, int32_t *scratch) {
   int64_t n = to - from;
   int32_t *row = scratch, *entry = scratch + n;

@@ -39,6 +39,8 @@ struct PolyContext {
   void (*buffer_release)(PolyContext *ctx, struct PolyBuffer *b);
   struct Runtime *runtime;
   struct Engine *engine;
+  struct Graphs *graphs;
+  void (*graphs_free)(PolyContext *ctx); /* set with graphs */
 };
 
 /* Handles. tensor_wrap takes a scope-held node and returns a new handle that retains it. NULL in, NULL out. */

@@ -8,6 +8,23 @@
 
 #include <stddef.h>
 
+/* A function that is one instruction for vectors of three sizes, and the library's for one lane. Clang finds the
+ * instruction through a list of lanes. */
+#define MACHINE(name, scalar, kind, w4, w8, w16, op4, op8, op16)                                                       \
+  {                                                                                                                    \
+    name, kind,                                                                                                        \
+        "$T @" name "($T x) {\n"                                                                                       \
+        "<" w4 "|#if defined(__SSE4_1__) && !defined(__clang__)\n  return __builtin_ia32_" op4 ";\n#endif\n|>"         \
+        "<" w8 "|#if defined(__AVX__) && !defined(__clang__)\n  return __builtin_ia32_" op8 ";\n#endif\n|>"            \
+        "<" w16 "|#if defined(__AVX512F__) && !defined(__clang__)\n  return __builtin_ia32_" op16 ";\n#endif\n|>"      \
+        "  return <s|" scalar "(x)|><v|($T){|><l|" scalar "(x[#])|><v|}|>;\n}"                                         \
+  }
+#define ROUNDING(name, mode)                                                                                           \
+  MACHINE(name, name "f", KIND_F32, "4", "8", "16", "roundps(x, " mode ")", "roundps256(x, " mode ")",                 \
+          "rndscaleps_mask(x, " mode ", x, -1, 4)"),                                                                   \
+      MACHINE(name, name, KIND_F64, "2", "4", "8", "roundpd(x, " mode ")", "roundpd256(x, " mode ")",                  \
+              "rndscalepd_mask(x, " mode ", x, -1, 4)")
+
 const HelperText float_helpers[] = {
     {"from_bf16", KIND_F32,
      "$T @from_bf16($H h) { return @from_bits(<s|($I)((uint32_t)h << 16)|><v|__builtin_convertvector(h, $I) << 16|>); "
@@ -303,16 +320,12 @@ const HelperText float_helpers[] = {
      "  r = @from_bits(@bits(r) ^ @I:where(((whole & 1) != 0) & same & (b < 0x1p24f), sign, ($I)<s|0|><v|{0}|>));\n"
      "  return @where((y == 0.0f) | (x == 1.0f), @of(1.0f), r);\n}"},
 
-    /* what the machine has an instruction for: compilers see it through the lanes */
-    {"sqrt", KIND_F32, "$T @sqrt($T x) {\n  return <s|sqrtf(x)|><v|($T){|><l|sqrtf(x[#])|><v|}|>;\n}"},
-    {"sqrt", KIND_F64, "$T @sqrt($T x) {\n  return <s|sqrt(x)|><v|($T){|><l|sqrt(x[#])|><v|}|>;\n}"},
-    {"floor", KIND_F32, "$T @floor($T x) {\n  return <s|floorf(x)|><v|($T){|><l|floorf(x[#])|><v|}|>;\n}"},
-    {"floor", KIND_F64, "$T @floor($T x) {\n  return <s|floor(x)|><v|($T){|><l|floor(x[#])|><v|}|>;\n}"},
-    {"ceil", KIND_F32, "$T @ceil($T x) {\n  return <s|ceilf(x)|><v|($T){|><l|ceilf(x[#])|><v|}|>;\n}"},
-    {"ceil", KIND_F64, "$T @ceil($T x) {\n  return <s|ceil(x)|><v|($T){|><l|ceil(x[#])|><v|}|>;\n}"},
-    {"trunc", KIND_F32, "$T @trunc($T x) {\n  return <s|truncf(x)|><v|($T){|><l|truncf(x[#])|><v|}|>;\n}"},
-    {"trunc", KIND_F64, "$T @trunc($T x) {\n  return <s|trunc(x)|><v|($T){|><l|trunc(x[#])|><v|}|>;\n}"},
-    {"rint", KIND_F32, "$T @rint($T x) {\n  return <s|rintf(x)|><v|($T){|><l|rintf(x[#])|><v|}|>;\n}"},
-    {"rint", KIND_F64, "$T @rint($T x) {\n  return <s|rint(x)|><v|($T){|><l|rint(x[#])|><v|}|>;\n}"},
+    /* what the machine has an instruction for */
+    MACHINE("sqrt", "sqrtf", KIND_F32, "4", "8", "16", "sqrtps(x)", "sqrtps256(x)", "sqrtps512_mask(x, x, -1, 4)"),
+    MACHINE("sqrt", "sqrt", KIND_F64, "2", "4", "8", "sqrtpd(x)", "sqrtpd256(x)", "sqrtpd512_mask(x, x, -1, 4)"),
+    ROUNDING("rint", "0"),
+    ROUNDING("floor", "1"),
+    ROUNDING("ceil", "2"),
+    ROUNDING("trunc", "3"),
     {NULL, KIND_ANY, NULL},
 };

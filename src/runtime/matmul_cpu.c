@@ -2,8 +2,7 @@
  * first needed and nothing of it is needed to build), else, and for float64, to the blocked routine; other dtypes to
  * plain loops.
  *
- * In: a MatmulCall with any strides. Out: C. The blocked routine's results do not depend on the number of threads;
- * oneDNN's may when k is long, because it then splits the sum between threads. */
+ * In: a MatmulCall with any strides. Out: C, the same bits for any number of threads. */
 #include "runtime/cpu.h"
 
 #include <dlfcn.h>
@@ -79,6 +78,39 @@ static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
   return !bad;
 }
 
+enum { LONG_PIECES = 8, LONG_SUM = 16384, SMALL_RESULT = 65536 };
+
+/* A long sum into a small result, as a weight's gradient is: the sum is cut into a fixed number of pieces that run side by side and
+ * are added in order, so the number of threads changes nothing. False: not this case, or no memory for the pieces. */
+static bool run_long(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads) {
+  int64_t size = m->m * m->n, each = m->k / LONG_PIECES, rest = m->k % LONG_PIECES;
+  if (m->batch != 1 || m->k < LONG_SUM || size > SMALL_RESULT || m->c_row != m->n) return false;
+  size_t bytes = (size_t)(LONG_PIECES * size) * sizeof(float);
+  float *part = d->alloc(d, bytes), *c = m->c;
+  if (!part) {
+    base_clear(ctx_base(d->ctx));
+    return false;
+  }
+  MatmulCall p = *m, r = *m;
+  p.c = part;
+  p.k = each;
+  p.batch = LONG_PIECES;
+  p.a_batch = each * m->a_col;
+  p.b_batch = each * m->b_row;
+  p.c_batch = size;
+  r.k = rest;
+  r.a = (const float *)m->a + LONG_PIECES * p.a_batch;
+  r.b = (const float *)m->b + LONG_PIECES * p.b_batch;
+  bool ok = run_sgemm(sgemm, &p, threads) && (!rest || run_sgemm(sgemm, &r, 1));
+  for (int64_t i = 0; ok && i < size; i++) {
+    float sum = rest ? c[i] : 0;
+    for (int k = 0; k < LONG_PIECES; k++) sum += part[k * size + i];
+    c[i] = sum;
+  }
+  d->free(d, part, bytes);
+  return ok;
+}
+
 static void fill_zero(const MatmulCall *m) {
   size_t size = (size_t)dtype_size(m->dtype);
   for (int64_t i = 0; i < m->batch * m->m; i++)
@@ -94,7 +126,7 @@ bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
   }
   threads = MAX(threads, 1);
   SgemmFn sgemm = m.dtype == POLY_FLOAT32 ? find_sgemm((CpuDevice *)d) : NULL;
-  if (sgemm && run_sgemm(sgemm, &m, threads)) return true;
+  if (sgemm && (run_long(d, sgemm, &m, threads) || run_sgemm(sgemm, &m, threads))) return true;
   if (m.dtype == POLY_FLOAT32 || m.dtype == POLY_FLOAT64) return matmul_blocked(ctx_base(d->ctx), &m, threads);
   matmul_naive(&m, threads);
   return true;

@@ -1,0 +1,281 @@
+/* derive.c: graphs out of graphs: reversed, with and without self loops, undirected, coalesced. In: a graph. Out:
+ * another, which the first one keeps, and for each of its edges the edge that it came from.
+ *
+ * All but reversed mark edges (or nodes) with a byte, then copy what is marked, in order. Marking goes row by row:
+ * beside each thread lies an array with, for each node, the last row in which it was met, so that "was this neighbour
+ * here before?" is one look. Rows are independent, and so is copying once it is known how much each part of the edges
+ * will copy: the result does not depend on the number of threads. O(V + E). */
+#include "graph/graph.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <string.h>
+
+enum { PARTS = 64 };
+
+/* A byte for each of n edges or nodes. */
+typedef struct Marks {
+  uint8_t *at;
+  int64_t n;
+} Marks;
+
+static bool marks_new(Base *b, Marks *m, int64_t n) {
+  *m = (Marks){mem_new(b, (size_t)MAX(n, 1)), n};
+  return m->at != NULL;
+}
+
+static void marks_free(Base *b, Marks *m) { mem_free(b, m->at, (size_t)MAX(m->n, 1)); }
+
+static int64_t part_of(int64_t n, int p) { return n * p / PARTS; }
+
+/* How many marks lie before each part; returns how many there are. */
+static int64_t count_marks(const Marks *m, int threads, int64_t before[PARTS]) {
+  int64_t total = 0;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int p = 0; p < PARTS; p++) {
+    int64_t n = 0;
+    for (int64_t i = part_of(m->n, p); i < part_of(m->n, p + 1); i++) n += m->at[i];
+    before[p] = n;
+  }
+  for (int p = 0; p < PARTS; p++) {
+    int64_t n = before[p];
+    before[p] = total;
+    total += n;
+  }
+  return total;
+}
+
+/* ---- the new graph ---- */
+
+typedef struct Arrays {
+  int32_t *end[2], *origin;
+} Arrays;
+
+static bool arrays_of(PolyGraph *g, Arrays *a) {
+  *a = (Arrays){{graph_data(g->index[SRC]), graph_data(g->index[DST])}, g->origin ? graph_data(g->origin) : NULL};
+  return a->end[SRC] && a->end[DST] && (a->origin || !g->origin);
+}
+
+static PolyGraph *derived_new(PolyGraph *g, int64_t num_edges, Arrays *from, Arrays *to) {
+  PolyGraph *h = graph_alloc(g->ctx, num_edges, g->num_nodes[SRC], g->num_nodes[DST]);
+  if (!h) return NULL;
+  h->origin = graph_array(g->ctx, h->edges);
+  if (h->origin && arrays_of(g, from) && arrays_of(h, to)) return h;
+  poly_graph_free(h);
+  return NULL;
+}
+
+/* Edges of `from` that are marked (all, if marks is NULL) follow one another in `to` from place `at` on. */
+static void copy_edges(const Arrays *from, int64_t n, const Marks *marks, const int64_t *before, bool turned,
+                       const Arrays *to, int64_t at, int threads) {
+  End src = turned ? DST : SRC;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int p = 0; p < PARTS; p++) {
+    int64_t k = at + (marks ? before[p] : part_of(n, p));
+    for (int64_t e = part_of(n, p); e < part_of(n, p + 1); e++) {
+      if (marks && !marks->at[e]) continue;
+      to->end[SRC][k] = from->end[src][e];
+      to->end[DST][k] = from->end[other_end(src)][e];
+      to->origin[k++] = (int32_t)e;
+    }
+  }
+}
+
+/* Loops at the nodes that are marked (all, if marks is NULL), which come from no edge. */
+static void add_loops(const Marks *marks, const int64_t *before, int64_t nodes, const Arrays *to, int64_t at,
+                      int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int p = 0; p < PARTS; p++) {
+    int64_t k = at + (marks ? before[p] : part_of(nodes, p));
+    for (int64_t v = part_of(nodes, p); v < part_of(nodes, p + 1); v++) {
+      if (marks && !marks->at[v]) continue;
+      to->end[SRC][k] = to->end[DST][k] = (int32_t)v;
+      to->origin[k++] = -1;
+    }
+  }
+}
+
+/* ---- marking ---- */
+
+static bool mark_not_loops(PolyGraph *g, Marks *m) {
+  Arrays a;
+  if (!arrays_of(g, &a)) return false;
+#pragma omp parallel for num_threads(graph_threads(g, g->num_edges)) schedule(static)
+  for (int64_t e = 0; e < g->num_edges; e++) m->at[e] = a.end[SRC][e] != a.end[DST][e];
+  return true;
+}
+
+/* Nodes without a loop. */
+static bool mark_bare_nodes(PolyGraph *g, Marks *m) {
+  Arrays a;
+  if (!arrays_of(g, &a)) return false;
+  memset(m->at, 1, (size_t)m->n);
+#pragma omp parallel for num_threads(graph_threads(g, g->num_edges)) schedule(static)
+  for (int64_t e = 0; e < g->num_edges; e++)
+    if (a.end[SRC][e] == a.end[DST][e]) {
+#pragma omp atomic write
+      m->at[a.end[SRC][e]] = 0;
+    }
+  return true;
+}
+
+/* The rows by one end, taken apart. */
+typedef struct RowView {
+  const int32_t *rowptr, *edge, *other;
+} RowView;
+
+static bool rows_of(PolyGraph *g, End end, RowView *r) {
+  if (!graph_build_order(g, end)) return false;
+  r->rowptr = graph_data(g->order[end]);
+  if (!r->rowptr) return false;
+  r->edge = r->rowptr + g->num_nodes[end] + 1;
+  r->other = r->edge + g->num_edges;
+  return true;
+}
+
+/* Of the edges of a row from one neighbour, the first. */
+static void mark_first(const RowView *in, int64_t v, int32_t *met, Marks *m) {
+  for (int32_t i = in->rowptr[v]; i < in->rowptr[v + 1]; i++) {
+    m->at[in->edge[i]] = met[in->other[i]] != (int32_t)v;
+    met[in->other[i]] = (int32_t)v;
+  }
+}
+
+/* Of the edges of a row from one neighbour to which no edge leads back, the first. */
+static void mark_one_way(const RowView *in, const RowView *out, int64_t v, int32_t *met, Marks *m) {
+  for (int32_t i = out->rowptr[v]; i < out->rowptr[v + 1]; i++) met[out->other[i]] = (int32_t)v;
+  met[v] = (int32_t)v; /* a loop is its own way back */
+  mark_first(in, v, met, m);
+}
+
+/* Edges whose backward edge is missing (both_ways), or that have no equal before them. */
+static bool mark_by_rows(PolyGraph *g, bool both_ways, Marks *m) {
+  Base *b = ctx_base(g->ctx);
+  RowView in, out = {0};
+  if (!rows_of(g, DST, &in) || (both_ways && !rows_of(g, SRC, &out))) return false;
+  int64_t sources = g->num_nodes[SRC];
+  int threads = graph_threads(g, g->num_edges);
+  size_t bytes = (size_t)threads * (size_t)MAX(sources, 1) * sizeof(int32_t);
+  int32_t *met = mem_resize(b, NULL, 0, bytes);
+  if (!met) return false;
+  memset(met, 0xff, bytes); /* -1: in no row */
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
+  for (int64_t v = 0; v < g->num_nodes[DST]; v++) {
+    int32_t *own = met + omp_get_thread_num() * sources;
+    if (both_ways)
+      mark_one_way(&in, &out, v, own, m);
+    else
+      mark_first(&in, v, own, m);
+  }
+  mem_free(b, met, bytes);
+  return true;
+}
+
+/* ---- one function a kind ---- */
+
+static PolyGraph *derive_marked(PolyGraph *g, const Marks *m) {
+  int64_t before[PARTS];
+  int threads = graph_threads(g, g->num_edges);
+  Arrays from, to;
+  PolyGraph *h = derived_new(g, count_marks(m, threads, before), &from, &to);
+  if (h) copy_edges(&from, g->num_edges, m, before, false, &to, 0, threads);
+  return h;
+}
+
+static PolyGraph *derive_no_loops(PolyGraph *g, Marks *m) { return mark_not_loops(g, m) ? derive_marked(g, m) : NULL; }
+
+static PolyGraph *derive_coalesced(PolyGraph *g, Marks *m) {
+  return mark_by_rows(g, false, m) ? derive_marked(g, m) : NULL;
+}
+
+static PolyGraph *derive_undirected(PolyGraph *g, Marks *m) {
+  int64_t before[PARTS];
+  int threads = graph_threads(g, g->num_edges);
+  Arrays from, to;
+  if (!mark_by_rows(g, true, m)) return NULL;
+  PolyGraph *h = derived_new(g, g->num_edges + count_marks(m, threads, before), &from, &to);
+  if (!h) return NULL;
+  copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
+  copy_edges(&from, g->num_edges, m, before, true, &to, g->num_edges, threads);
+  return h;
+}
+
+static PolyGraph *derive_missing_loops(PolyGraph *g, Marks *m) {
+  int64_t before[PARTS];
+  int threads = graph_threads(g, g->num_edges + g->num_nodes[SRC]);
+  Arrays from, to;
+  if (!mark_bare_nodes(g, m)) return NULL;
+  PolyGraph *h = derived_new(g, g->num_edges + count_marks(m, threads, before), &from, &to);
+  if (!h) return NULL;
+  copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
+  add_loops(m, before, g->num_nodes[SRC], &to, g->num_edges, threads);
+  return h;
+}
+
+static PolyGraph *derive_loops(PolyGraph *g, Marks *m) {
+  (void)m;
+  int threads = graph_threads(g, g->num_edges + g->num_nodes[SRC]);
+  Arrays from, to;
+  PolyGraph *h = derived_new(g, g->num_edges + g->num_nodes[SRC], &from, &to);
+  if (!h) return NULL;
+  copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
+  add_loops(NULL, NULL, g->num_nodes[SRC], &to, g->num_edges, threads);
+  return h;
+}
+
+static const struct {
+  const char *name;
+  PolyGraph *(*make)(PolyGraph *g, Marks *m);
+  bool one_set; /* of nodes: only where sources and destinations are the same */
+  bool by_node; /* marks are for nodes, not for edges */
+} kinds[] = {[DERIVED_LOOPS] = {"self loops", derive_loops, true, true},
+             [DERIVED_MISSING_LOOPS] = {"self loops", derive_missing_loops, true, true},
+             [DERIVED_NO_LOOPS] = {"self loops", derive_no_loops, true, false},
+             [DERIVED_UNDIRECTED] = {"edges in both directions", derive_undirected, true, false},
+             [DERIVED_COALESCED] = {"distinct edges", derive_coalesced, false, false}};
+
+static PolyGraph *derive(PolyGraph *g, Derived kind) {
+  if (!g) return NULL;
+  if (g->derived[kind]) return poly_graph_retain(g->derived[kind]);
+  Base *b = ctx_base(g->ctx);
+  if (kinds[kind].one_set && g->num_nodes[SRC] != g->num_nodes[DST])
+    return fail_null(b, POLY_ERROR_VALUE,
+                     "%s need one set of nodes; this graph has %" PRId64 " source and %" PRId64 " destination nodes",
+                     kinds[kind].name, g->num_nodes[SRC], g->num_nodes[DST]);
+  Marks m;
+  if (!marks_new(b, &m, kinds[kind].by_node ? g->num_nodes[SRC] : g->num_edges)) return NULL;
+  PolyGraph *h = kinds[kind].make(g, &m);
+  marks_free(b, &m);
+  if (h && !graph_note_sorted(h)) {
+    poly_graph_free(h);
+    h = NULL;
+  }
+  g->derived[kind] = h;
+  return poly_graph_retain(h);
+}
+
+PolyGraph *poly_graph_with_self_loops(PolyGraph *g, bool only_missing) {
+  return derive(g, only_missing ? DERIVED_MISSING_LOOPS : DERIVED_LOOPS);
+}
+PolyGraph *poly_graph_without_self_loops(PolyGraph *g) { return derive(g, DERIVED_NO_LOOPS); }
+PolyGraph *poly_graph_undirected(PolyGraph *g) { return derive(g, DERIVED_UNDIRECTED); }
+PolyGraph *poly_graph_coalesced(PolyGraph *g) { return derive(g, DERIVED_COALESCED); }
+
+/* Shares every array with g, and is the graph whose reversed is g. */
+PolyGraph *poly_graph_reversed(PolyGraph *g) {
+  if (!g || g->twin) return g ? poly_graph_retain(g->twin) : NULL;
+  PolyGraph *h = graph_view(g);
+  if (!h) return NULL;
+  Scope s;
+  scope_enter(g->ctx, &s);
+  h->origin = uop_retain(uop_iota(g->ctx, POLY_INT32, g->edges));
+  scope_leave(g->ctx, &s);
+  if (!h->origin) {
+    poly_graph_free(h);
+    return NULL;
+  }
+  h->twin = g;
+  g->twin = h;
+  g->derived[DERIVED_REVERSED] = h;
+  return poly_graph_retain(h);
+}

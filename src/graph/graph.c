@@ -1,0 +1,515 @@
+/* graph.c: graphs: made from pairs, rows or an edge_index tensor; checked once; counted; and their arrays at the API.
+ *
+ * In: indices in host memory, int32 or int64. Out: a PolyGraph with int32 arrays in which every index is known to be in
+ * range, which is why kernels check nothing.
+ *
+ * A context keeps a list of its graphs, so that none outlives it, and a short table from edge_index tensors to graphs.
+ * The table holds the tensor's node, so its address cannot come back as another tensor; an entry goes when nobody else
+ * holds the node, or when its memory was overwritten. */
+#include "graph/graph.h"
+
+#include "runtime/device.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { KNOWN = 16, PARALLEL = 1 << 15 };
+
+/* An edge_index tensor and its graph. */
+typedef struct Known {
+  UOp *node;
+  int64_t asked[2]; /* numbers of nodes, as they were given */
+  PolyGraph *graph;
+  uint64_t used;
+} Known;
+
+struct Graphs {
+  PolyGraph *first;
+  Known known[KNOWN];
+  uint64_t clock;
+};
+
+int graph_threads(const PolyGraph *g, int64_t work) { return work < PARALLEL ? 1 : MAX(1, poly_threads(g->ctx)); }
+
+/* ---- freeing ---- */
+
+static void unlink_graph(PolyGraph *g) {
+  if (g->prev) g->prev->next = g->next;
+  if (g->next) g->next->prev = g->prev;
+  if (g->ctx->graphs->first == g) g->ctx->graphs->first = g->next;
+}
+
+/* Everything but the graph itself and what it derived. */
+static void release_arrays(PolyGraph *g) {
+  for (int k = 0; k < 2; k++) {
+    uop_release(g->end[k]);
+    uop_release(g->order[k]);
+    uop_release(g->index[k]);
+    uop_release(g->nodes[k]);
+  }
+  uop_release(g->edges);
+  uop_release(g->origin);
+  if (g->twin) g->twin->twin = NULL;
+}
+
+/* Graphs that die with the last reference wait in a list threaded through `next`: a long chain of derived graphs needs
+ * no stack. */
+static void release_graph(PolyGraph *g) {
+  if (--g->refs) return;
+  unlink_graph(g);
+  g->next = NULL;
+  for (PolyGraph *dead = g; dead;) {
+    PolyGraph *d = dead;
+    dead = d->next;
+    release_arrays(d);
+    for (int k = 0; k < DERIVED_COUNT; k++) {
+      PolyGraph *child = d->derived[k];
+      if (!child || --child->refs) continue;
+      unlink_graph(child);
+      child->next = dead;
+      dead = child;
+    }
+    mem_free(ctx_base(d->ctx), d, sizeof *d);
+  }
+}
+
+static void forget(Known *k) {
+  if (!k->node) return;
+  uop_release(k->node);
+  release_graph(k->graph);
+  *k = (Known){0};
+}
+
+static bool is_gone(const Known *k) {
+  return k->node && (k->node->refs == 1 || !k->node->buffer || k->node->buffer->stale);
+}
+
+static void forget_gone(struct Graphs *all) {
+  for (int i = 0; i < KNOWN; i++)
+    if (is_gone(&all->known[i])) forget(&all->known[i]);
+}
+
+/* With the context go all its graphs, whoever still holds them. */
+static void graphs_free(PolyContext *ctx) {
+  struct Graphs *all = ctx->graphs;
+  for (int i = 0; i < KNOWN; i++) forget(&all->known[i]);
+  while (all->first) {
+    PolyGraph *g = all->first;
+    all->first = g->next;
+    g->twin = NULL;
+    release_arrays(g);
+    mem_free(ctx_base(ctx), g, sizeof *g);
+  }
+  mem_free(ctx_base(ctx), all, sizeof *all);
+  ctx->graphs = NULL;
+}
+
+static bool graphs_open(PolyContext *ctx) {
+  if (ctx->graphs) return true;
+  ctx->graphs = mem_new(ctx_base(ctx), sizeof *ctx->graphs);
+  ctx->graphs_free = graphs_free;
+  return ctx->graphs != NULL;
+}
+
+PolyGraph *poly_graph_retain(PolyGraph *g) {
+  if (g) g->refs++;
+  return g;
+}
+
+void poly_graph_free(PolyGraph *g) {
+  if (!g) return;
+  struct Graphs *all = g->ctx->graphs;
+  release_graph(g);
+  forget_gone(all);
+}
+
+/* ---- arrays ---- */
+
+static bool on_host(const Device *d) { return strcmp(d->name, "CPU") == 0 || strcmp(d->name, "INTERP") == 0; }
+
+static Device *host_device(PolyContext *ctx) {
+  Device *d = ctx->runtime->current;
+  return on_host(d) ? d : runtime_open(ctx->runtime, "INTERP");
+}
+
+/* Arrays are filled on the host. The engine moves them to another device when a kernel there needs them. */
+UOp *graph_array(PolyContext *ctx, UOp *size) {
+  Device *now = ctx->runtime->current, *host = host_device(ctx);
+  int64_t n = dim_to_api(size);
+  if (!host || !size) return NULL;
+  ctx->runtime->current = host;
+  PolyTensor *t = poly_empty(ctx, POLY_INT32, 1, &n);
+  ctx->runtime->current = now;
+  UOp *u = t ? uop_retain(t->uop) : NULL;
+  poly_free(t);
+  return u;
+}
+
+int32_t *graph_data(UOp *array) {
+  if (!array) return NULL;
+  PolyBuffer *b = array->buffer;
+  if (on_host(b->device)) return b->data;
+  Device *host = host_device(array->ctx);
+  PolyBuffer *here = host ? buffer_new(host, b->bytes) : NULL;
+  if (!here) return NULL;
+  if (!b->device->copy_out(b->device, here->data, b->data, b->bytes)) {
+    buffer_release(here);
+    return NULL;
+  }
+  array->buffer = here;
+  buffer_release(b);
+  return here->data;
+}
+
+static bool fill_arrays(PolyGraph *g) {
+  PolyContext *ctx = g->ctx;
+  Scope s;
+  scope_enter(ctx, &s);
+  g->edges = uop_retain(uop_index(ctx, g->num_edges));
+  for (int k = 0; k < 2; k++) {
+    g->nodes[k] = uop_retain(uop_index(ctx, g->num_nodes[k]));
+    g->index[k] = graph_array(ctx, g->edges);
+  }
+  scope_leave(ctx, &s);
+  return g->edges && g->nodes[SRC] && g->nodes[DST] && g->index[SRC] && g->index[DST];
+}
+
+static bool check_count(PolyContext *ctx, int64_t n, const char *what) {
+  return n <= INT32_MAX ||
+         base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "%" PRId64 " %s: a graph has at most %d", n, what, INT32_MAX);
+}
+
+static PolyGraph *graph_new(PolyContext *ctx, int64_t num_edges, int64_t num_src, int64_t num_dst) {
+  PolyGraph *g = graphs_open(ctx) ? mem_new(ctx_base(ctx), sizeof *g) : NULL;
+  if (!g) return NULL;
+  *g = (PolyGraph){.ctx = ctx, .refs = 1, .num_edges = num_edges, .num_nodes = {num_src, num_dst}};
+  forget_gone(ctx->graphs);
+  g->next = ctx->graphs->first;
+  if (g->next) g->next->prev = g;
+  ctx->graphs->first = g;
+  return g;
+}
+
+PolyGraph *graph_alloc(PolyContext *ctx, int64_t num_edges, int64_t num_src, int64_t num_dst) {
+  if (!check_count(ctx, num_edges, "edges") || !check_count(ctx, num_src, "source nodes") ||
+      !check_count(ctx, num_dst, "destination nodes"))
+    return NULL;
+  PolyGraph *g = graph_new(ctx, num_edges, num_src, num_dst);
+  if (!g || fill_arrays(g)) return g;
+  release_graph(g);
+  return NULL;
+}
+
+PolyGraph *graph_view(PolyGraph *g) {
+  PolyGraph *h = graph_new(g->ctx, g->num_edges, g->num_nodes[DST], g->num_nodes[SRC]);
+  if (!h) return NULL;
+  h->edges = uop_retain(g->edges);
+  for (int k = 0; k < 2; k++) {
+    h->nodes[k] = uop_retain(g->nodes[!k]);
+    h->index[k] = uop_retain(g->index[!k]);
+    h->sorted[k] = g->sorted[!k];
+  }
+  return h;
+}
+
+bool graph_build_order(PolyGraph *g, End end) {
+  if (g->order[end]) return true;
+  End other = other_end(end);
+  if (g->twin && g->twin->order[other]) {
+    g->order[end] = uop_retain(g->twin->order[other]);
+    return true;
+  }
+  Scope s;
+  scope_enter(g->ctx, &s);
+  UOp *u = graph_array(g->ctx, int_add(int_addc(g->nodes[end], 1), int_mulc(g->edges, 2)));
+  Rows rows = {.key = graph_data(g->index[end]),
+               .other = graph_data(g->index[other]),
+               .rows = g->num_nodes[end],
+               .entries = g->num_edges,
+               .sorted = g->sorted[end],
+               .out = graph_data(u),
+               .threads = graph_threads(g, g->num_edges + g->num_nodes[end])};
+  if (rows.key && rows.other && rows.out && rows_build(ctx_base(g->ctx), &rows)) g->order[end] = uop_retain(u);
+  uop_release(u);
+  scope_leave(g->ctx, &s);
+  return g->order[end] != NULL;
+}
+
+bool graph_note_sorted(PolyGraph *g) {
+  for (int k = 0; k < 2; k++) {
+    const int32_t *v = graph_data(g->index[k]);
+    if (!v) return false;
+    int down = 0;
+#pragma omp parallel for num_threads(graph_threads(g, g->num_edges)) schedule(static) reduction(| : down)
+    for (int64_t e = 1; e < g->num_edges; e++) down |= v[e] < v[e - 1];
+    g->sorted[k] = !down;
+  }
+  return true;
+}
+
+/* ---- pairs ---- */
+
+/* Indices as they came. */
+typedef struct Pairs {
+  const void *end[2]; /* destinations NULL: they are known to be right */
+  PolyDType dtype;
+  int64_t n;
+} Pairs;
+
+static int64_t pair_at(const Pairs *p, End end, int64_t e) {
+  return p->dtype == POLY_INT32 ? ((const int32_t *)p->end[end])[e] : ((const int64_t *)p->end[end])[e];
+}
+
+typedef struct Bounds {
+  int64_t low, high;
+} Bounds;
+
+/* Copies one end of the edges into 32 bits, and finds its bounds. Those of nothing are 0, -1. */
+#define CONVERT(T)                                                                                                     \
+  do {                                                                                                                 \
+    const T *from = p->end[end];                                                                                       \
+    _Pragma("omp parallel for num_threads(threads) schedule(static) reduction(min : low) reduction(max : high)") for ( \
+        int64_t e = 0; e < p->n; e++) {                                                                                \
+      low = MIN(low, (int64_t)from[e]);                                                                                \
+      high = MAX(high, (int64_t)from[e]);                                                                              \
+      to[e] = (int32_t)from[e];                                                                                        \
+    }                                                                                                                  \
+  } while (0)
+static Bounds convert(const Pairs *p, End end, int32_t *to, int threads) {
+  int64_t low = 0, high = -1;
+  if (p->dtype == POLY_INT32)
+    CONVERT(int32_t);
+  else
+    CONVERT(int64_t);
+  return (Bounds){low, high};
+}
+#undef CONVERT
+
+/* Names the first edge with an end outside its nodes. */
+static bool fail_pair(PolyContext *ctx, const Pairs *p, const int64_t *nodes) {
+  static const char *const name[] = {"source", "destination"};
+  for (int64_t e = 0; e < p->n; e++)
+    for (int k = 0; k < 2 && p->end[k]; k++) {
+      int64_t v = pair_at(p, (End)k, e);
+      if (v < 0)
+        return base_fail(ctx_base(ctx), POLY_ERROR_INDEX, "edge %" PRId64 ": %s %" PRId64 " is negative", e, name[k],
+                         v);
+      if (v >= nodes[k])
+        return base_fail(ctx_base(ctx), POLY_ERROR_INDEX,
+                         "edge %" PRId64 ": %s %" PRId64 " is out of range for %" PRId64 " nodes", e, name[k], v,
+                         nodes[k]);
+    }
+  return false;
+}
+
+/* Numbers of nodes that were not given; false if an index is out of range for what they come to. */
+static bool settle_nodes(PolyGraph *g, const Pairs *p, const Bounds *bounds) {
+  PolyContext *ctx = g->ctx;
+  int64_t most = MAX(bounds[SRC].high, bounds[DST].high) + 1, nodes[2];
+  bool bad = false;
+  for (int k = 0; k < 2; k++) {
+    nodes[k] = g->num_nodes[k] < 0 ? most : g->num_nodes[k];
+    bad |= bounds[k].low < 0 || bounds[k].high >= nodes[k];
+  }
+  if (bad) return fail_pair(ctx, p, nodes);
+  Scope s;
+  scope_enter(ctx, &s);
+  bool ok = true;
+  for (int k = 0; ok && k < 2; k++) {
+    UOp *size = check_count(ctx, nodes[k], "nodes") ? uop_index(ctx, nodes[k]) : NULL;
+    ok = size != NULL;
+    if (!ok) break;
+    uop_release(g->nodes[k]);
+    g->nodes[k] = uop_retain(size);
+    g->num_nodes[k] = nodes[k];
+  }
+  scope_leave(ctx, &s);
+  return ok;
+}
+
+static bool fill_pairs(PolyGraph *g, const Pairs *p) {
+  Bounds bounds[2];
+  for (int k = 0; k < 2; k++) {
+    int32_t *to = graph_data(g->index[k]);
+    if (!to) return false;
+    bounds[k] = convert(p, (End)k, to, graph_threads(g, p->n));
+  }
+  return settle_nodes(g, p, bounds) && graph_note_sorted(g);
+}
+
+static bool check_dtype(PolyContext *ctx, PolyDType dtype) {
+  return dtype == POLY_INT32 || dtype == POLY_INT64 ||
+         base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "the indices of a graph are int32 or int64, not %s",
+                   poly_dtype_name(dtype));
+}
+
+static bool check_nodes(PolyContext *ctx, int64_t n, const char *what) {
+  return n >= -1 || base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " %s nodes", n, what);
+}
+
+static PolyGraph *from_pairs(PolyContext *ctx, const Pairs *p, int64_t num_src, int64_t num_dst) {
+  if (!check_nodes(ctx, num_src, "source") || !check_nodes(ctx, num_dst, "destination")) return NULL;
+  PolyGraph *g = graph_alloc(ctx, p->n, num_src, num_dst);
+  if (!g || fill_pairs(g, p)) return g;
+  release_graph(g);
+  return NULL;
+}
+
+PolyGraph *poly_graph_from_coo(PolyContext *ctx, const void *src, const void *dst, PolyDType dtype, int64_t num_edges,
+                               int64_t num_src, int64_t num_dst) {
+  if (!ctx || !check_dtype(ctx, dtype)) return NULL;
+  if (num_edges < 0 || (num_edges > 0 && (!src || !dst)))
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " edges%s", num_edges,
+                     num_edges < 0 ? "" : " without their indices");
+  return from_pairs(ctx, &(Pairs){{src, dst}, dtype, num_edges}, num_src, num_dst);
+}
+
+/* ---- rows by destination ---- */
+
+/* rowptr, read as the sources of Pairs are. */
+static bool check_rowptr(PolyContext *ctx, const Pairs *p, int64_t rows) {
+  Base *b = ctx_base(ctx);
+  if (pair_at(p, SRC, 0) != 0)
+    return base_fail(b, POLY_ERROR_VALUE, "the row pointers begin with %" PRId64 ", not 0", pair_at(p, SRC, 0));
+  for (int64_t v = 0; v < rows; v++)
+    if (pair_at(p, SRC, v + 1) < pair_at(p, SRC, v))
+      return base_fail(b, POLY_ERROR_VALUE, "row %" PRId64 ": the row pointers go down from %" PRId64 " to %" PRId64, v,
+                       pair_at(p, SRC, v), pair_at(p, SRC, v + 1));
+  return true;
+}
+
+/* Sources come from col; destinations are the rows. */
+static bool fill_rows(PolyGraph *g, const Pairs *rowptr, const Pairs *col) {
+  int32_t *src = graph_data(g->index[SRC]), *dst = graph_data(g->index[DST]);
+  if (!src || !dst) return false;
+  int64_t rows = g->num_nodes[DST];
+  Bounds bounds[2] = {convert(col, SRC, src, graph_threads(g, g->num_edges)), {0, rows - 1}};
+#pragma omp parallel for num_threads(graph_threads(g, g->num_edges + rows)) schedule(dynamic, 4096)
+  for (int64_t v = 0; v < rows; v++)
+    for (int64_t e = pair_at(rowptr, SRC, v); e < pair_at(rowptr, SRC, v + 1); e++) dst[e] = (int32_t)v;
+  return settle_nodes(g, col, bounds) && graph_note_sorted(g);
+}
+
+PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void *col, PolyDType dtype, int64_t num_dst,
+                               int64_t num_src) {
+  if (!ctx || !check_dtype(ctx, dtype) || !check_nodes(ctx, num_src, "source")) return NULL;
+  if (num_dst < 0 || !rowptr)
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " rows%s", num_dst,
+                     num_dst < 0 ? "" : " without row pointers");
+  Pairs rows = {{rowptr, NULL}, dtype, num_dst + 1};
+  if (!check_rowptr(ctx, &rows, num_dst)) return NULL;
+  int64_t edges = pair_at(&rows, SRC, num_dst);
+  if (edges > 0 && !col)
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " edges without their indices", edges);
+  PolyGraph *g = graph_alloc(ctx, edges, num_src, num_dst);
+  if (!g || fill_rows(g, &rows, &(Pairs){{col, NULL}, dtype, edges})) return g;
+  release_graph(g);
+  return NULL;
+}
+
+/* ---- the graph of an edge_index tensor ---- */
+
+/* Memory that others may write to behind the library's back. */
+static bool is_shared(const PolyBuffer *b) { return b->borrowed || b->refs > 1; }
+
+/* Does the memory still say what the graph says? */
+static bool same_pairs(PolyGraph *g, const Pairs *p) {
+  int threads = graph_threads(g, p->n);
+  for (int k = 0; k < 2; k++) {
+    const int32_t *have = graph_data(g->index[k]), *narrow = p->end[k];
+    const int64_t *wide = p->end[k];
+    int differs = have == NULL;
+    if (differs) return false;
+    if (p->dtype == POLY_INT32) {
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : differs)
+      for (int64_t e = 0; e < p->n; e++) differs |= have[e] != narrow[e];
+    } else {
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : differs)
+      for (int64_t e = 0; e < p->n; e++) differs |= have[e] != wide[e];
+    }
+    if (differs) return false;
+  }
+  return true;
+}
+
+static Known *find_known(struct Graphs *all, const UOp *node, int64_t num_src, int64_t num_dst) {
+  for (int i = 0; i < KNOWN; i++) {
+    Known *k = &all->known[i];
+    if (k->node == node && k->asked[SRC] == num_src && k->asked[DST] == num_dst) return k;
+  }
+  return NULL;
+}
+
+/* An empty place, or the one that was not used for the longest time. */
+static Known *free_known(struct Graphs *all) {
+  Known *oldest = &all->known[0];
+  for (int i = 1; i < KNOWN; i++)
+    if (all->known[i].used < oldest->used) oldest = &all->known[i];
+  forget(oldest);
+  return oldest;
+}
+
+static PolyGraph *graph_of(PolyTensor *t, const Pairs *p, int64_t num_src, int64_t num_dst) {
+  PolyContext *ctx = t->ctx;
+  UOp *node = t->uop;
+  if (!graphs_open(ctx)) return NULL;
+  struct Graphs *all = ctx->graphs;
+  forget_gone(all);
+  Known *k = find_known(all, node, num_src, num_dst);
+  if (k && is_shared(node->buffer) && !same_pairs(k->graph, p)) {
+    forget(k);
+    k = NULL;
+  }
+  if (!k) {
+    PolyGraph *g = from_pairs(ctx, p, num_src, num_dst);
+    if (!g) return NULL;
+    k = free_known(all);
+    *k = (Known){.node = uop_retain(node), .asked = {num_src, num_dst}, .graph = g};
+  }
+  k->used = ++all->clock;
+  return poly_graph_retain(k->graph);
+}
+
+PolyGraph *poly_graph_of(PolyTensor *edge_index, int64_t num_src, int64_t num_dst) {
+  if (!edge_index || !check_dtype(edge_index->ctx, poly_dtype(edge_index))) return NULL;
+  PolyContext *ctx = edge_index->ctx;
+  char shape[256];
+  if (edge_index->uop->ndim != 2 || !uop_is_int(edge_index->uop->shape[0], 2))
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "an edge_index has the shape (2, edges), not %s",
+                     shape_text(edge_index->uop, shape, sizeof shape));
+  int64_t n = poly_dim_value(ctx, poly_dim(edge_index, 1));
+  if (poly_realize(edge_index) != POLY_OK) return NULL;
+  PolyBuffer *b = edge_index->uop->buffer;
+  void *copy = NULL, *data = b->data;
+  if (!on_host(b->device)) {
+    data = copy = mem_resize(ctx_base(ctx), NULL, 0, MAX(b->bytes, 1));
+    if (!copy || !b->device->copy_out(b->device, copy, b->data, b->bytes)) data = NULL;
+  }
+  PolyDType dtype = poly_dtype(edge_index);
+  Pairs p = {{data, (char *)data + n * dtype_size(dtype)}, dtype, n};
+  PolyGraph *g = data ? graph_of(edge_index, &p, num_src, num_dst) : NULL;
+  mem_free(ctx_base(ctx), copy, MAX(b->bytes, 1));
+  return g;
+}
+
+/* ---- reading ---- */
+
+int64_t poly_graph_num_edges(const PolyGraph *g) { return g ? g->num_edges : 0; }
+int64_t poly_graph_num_src(const PolyGraph *g) { return g ? g->num_nodes[SRC] : 0; }
+int64_t poly_graph_num_dst(const PolyGraph *g) { return g ? g->num_nodes[DST] : 0; }
+
+/* A handle on an array: a node of its own on the same memory. */
+static PolyTensor *array_handle(PolyGraph *g, UOp *array) {
+  Scope s;
+  scope_enter(g->ctx, &s);
+  UOp *u = array;
+  if (array->op == OP_BUFFER && (u = uop_buffer(g->ctx, POLY_INT32, 1, array->shape)))
+    u->buffer = buffer_retain(array->buffer);
+  PolyTensor *t = tensor_wrap(g->ctx, u);
+  scope_leave(g->ctx, &s);
+  return t;
+}
+
+PolyTensor *poly_graph_src_index(PolyGraph *g) { return g ? array_handle(g, g->index[SRC]) : NULL; }
+PolyTensor *poly_graph_dst_index(PolyGraph *g) { return g ? array_handle(g, g->index[DST]) : NULL; }
+PolyTensor *poly_graph_origin(PolyGraph *g) { return g && g->origin ? array_handle(g, g->origin) : NULL; }

@@ -1,0 +1,222 @@
+/* moves.c: node values seen from edges, and edge values reduced over the rows of a graph. In: tensors and a graph. Out:
+ * lazy tensors made of GATHER and SEGMENT by the graph's ENDPOINTs; the schedule makes loops over rows of them, and
+ * their gradients are such moves again.
+ *
+ * Rows without edges. A segment of nothing is the identity of its op. Where that is not 0 (1 for a product), the degree
+ * decides, and it decides before a function could make an infinity of the empty value, so that gradients have no NaN.
+ * Degrees are differences of row pointers: two loads, never stored. */
+#include "graph/graph.h"
+
+#include "tensor/tensor.h"
+
+#include <math.h>
+#include <string.h>
+
+static PolyDType type_of(const UOp *x) { return (PolyDType)x->dtype; }
+
+/* ---- the graph as nodes ---- */
+
+static bool build_ends(PolyGraph *g) {
+  if (g->end[SRC] && g->end[DST]) return true;
+  if (!graph_build_order(g, SRC) || !graph_build_order(g, DST)) return false;
+  for (int k = 0; k < 2; k++) {
+    UOp *end = uop_endpoint(g->index[k], g->order[k], g->index[!k]);
+    if (!g->end[k]) g->end[k] = uop_retain(end);
+  }
+  return g->end[SRC] && g->end[DST];
+}
+
+/* The ENDPOINT of one end. Both are made at once: gradients of one need the other. */
+static UOp *end_of(PolyGraph *g, End end) { return build_ends(g) ? g->end[end] : NULL; }
+
+/* order[from .. to) as a tensor. */
+static UOp *piece(PolyGraph *g, End end, UOp *from, UOp *to) {
+  return graph_build_order(g, end) ? uop_shrink(g->order[end], &from, &to) : NULL;
+}
+
+static UOp *zero_size(PolyGraph *g) { return uop_index(g->ctx, 0); }
+static UOp *rowptr_size(PolyGraph *g, End end) { return int_addc(g->nodes[end], 1); }
+
+static UOp *rowptr(PolyGraph *g, End end) { return piece(g, end, zero_size(g), rowptr_size(g, end)); }
+
+static UOp *row_edges(PolyGraph *g, End end) {
+  UOp *from = rowptr_size(g, end);
+  return from ? piece(g, end, from, int_add(from, g->edges)) : NULL;
+}
+
+static UOp *row_others(PolyGraph *g, End end) {
+  UOp *from = int_add(rowptr_size(g, end), g->edges);
+  return from ? piece(g, end, from, int_add(from, g->edges)) : NULL;
+}
+
+static UOp *degree(PolyGraph *g, End end) {
+  UOp *one = uop_index(g->ctx, 1);
+  return uop_binary(OP_SUB, piece(g, end, one, rowptr_size(g, end)), piece(g, end, zero_size(g), g->nodes[end]));
+}
+
+/* ---- checks ---- */
+
+static bool check_rows(PolyGraph *g, const PolyTensor *t, UOp *size, const char *what, const char *of) {
+  char shape[256], count[64];
+  if (t->ctx != g->ctx)
+    return base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE, "%s: graph and tensor belong to two contexts", what);
+  if (t->uop->ndim && t_same_size(t->uop->shape[0], size)) return true;
+  return base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE, "%s: a tensor of shape %s does not have a row for each of %s %s",
+                   what, shape_text(t->uop, shape, sizeof shape), dim_text(size, count, sizeof count), of);
+}
+
+static bool check_side(PolyGraph *g, char side, End *end) {
+  *end = side == 'o' ? SRC : DST;
+  return side == 'i' || side == 'o' ||
+         base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE,
+                   "rows of a graph are 'i' (in-edges) or 'o' (out-edges), not '%c'", side);
+}
+
+/* ---- reductions ---- */
+
+/* What a reduction works on. */
+typedef struct Rowwise {
+  PolyGraph *g;
+  UOp *end, *size, *degree;
+} Rowwise;
+
+static UOp *segment(const Rowwise *r, Op op, UOp *m) { return uop_segment(op, m, r->end, r->size); }
+static UOp *spread(const Rowwise *r, UOp *node) { return uop_gather(node, r->end); } /* to the edges */
+
+/* A value for each row, [V], over the rows of x. */
+static UOp *over_rows(UOp *v, UOp *x) {
+  if (!v || !x) return NULL;
+  UOp *dims[MAX_DIMS];
+  for (int k = 0; k < x->ndim; k++) dims[k] = k ? uop_index(x->ctx, 1) : x->shape[0];
+  return uop_expand(uop_reshape(v, x->ndim, dims), x->shape);
+}
+
+static UOp *has_edges(const Rowwise *r, UOp *x) {
+  return r->degree ? over_rows(uop_binary(OP_CMPLT, t_int_like(r->degree, 0), r->degree), x) : NULL;
+}
+
+static UOp *or_zero(const Rowwise *r, UOp *x) { return x ? uop_where(has_edges(r, x), x, t_scalar_like(x, 0)) : NULL; }
+
+static UOp *widen(UOp *m) { return t_cast(m, t_wide_dtype(t_float_dtype(type_of(m)))); }
+
+static UOp *sum(const Rowwise *r, UOp *m) {
+  PolyDType d = type_of(m), acc = dtype_sum(d);
+  UOp *y = segment(r, OP_ADD, t_cast(m, acc));
+  return dtype_is_float(d) ? uop_cast(y, d) : y;
+}
+
+/* Of a floating-point tensor, in its own dtype. */
+static UOp *float_mean(const Rowwise *r, UOp *m) {
+  UOp *y = segment(r, OP_ADD, m);
+  UOp *count = r->degree ? uop_binary(OP_MAX, r->degree, t_int_like(r->degree, 1)) : NULL;
+  return y ? uop_binary(OP_DIV, y, over_rows(uop_cast(count, type_of(y)), y)) : NULL;
+}
+
+/* Integers are summed exactly. */
+static UOp *mean(const Rowwise *r, UOp *m) {
+  PolyDType d = type_of(m);
+  if (dtype_is_float(d)) return uop_cast(float_mean(r, widen(m)), d);
+  UOp *total = uop_cast(segment(r, OP_ADD, t_cast(m, dtype_is_unsigned(d) ? POLY_UINT64 : POLY_INT64)), POLY_FLOAT64);
+  UOp *count = r->degree ? uop_binary(OP_MAX, r->degree, t_int_like(r->degree, 1)) : NULL;
+  UOp *y = total ? uop_binary(OP_DIV, total, over_rows(uop_cast(count, POLY_FLOAT64), total)) : NULL;
+  return uop_cast(y, POLY_FLOAT32);
+}
+
+static UOp *largest(const Rowwise *r, UOp *m) { return or_zero(r, segment(r, OP_MAX, m)); }
+static UOp *smallest(const Rowwise *r, UOp *m) { return or_zero(r, segment(r, OP_MIN, m)); }
+
+static UOp *prod(const Rowwise *r, UOp *m) {
+  if (m->dtype == POLY_BOOL) return segment(r, OP_MIN, m);
+  return uop_cast(segment(r, OP_MUL, uop_cast(m, t_wide_dtype(type_of(m)))), type_of(m));
+}
+
+/* The mean square distance from the mean, which does not cancel as the difference of two large numbers would. */
+static UOp *wide_var(const Rowwise *r, UOp *m) {
+  UOp *away = uop_binary(OP_SUB, m, spread(r, float_mean(r, m)));
+  return float_mean(r, uop_binary(OP_MUL, away, away));
+}
+
+static UOp *var(const Rowwise *r, UOp *m) { return uop_cast(wide_var(r, widen(m)), t_float_dtype(type_of(m))); }
+
+/* The root of nearly nothing has no useful slope: below 1e-5 the variance counts as none. */
+static UOp *std(const Rowwise *r, UOp *m) {
+  UOp *v = wide_var(r, widen(m));
+  if (!v) return NULL;
+  UOp *least = t_scalar_like(v, 1e-5);
+  UOp *enough = uop_binary(OP_CMPLT, least, v);
+  UOp *root = uop_unary(OP_SQRT, uop_binary(OP_MAX, v, least));
+  return uop_cast(uop_where(enough, root, t_scalar_like(v, 0)), t_float_dtype(type_of(m)));
+}
+
+/* The largest value of each row, without history: it only scales, and cancels. One that is infinite (no edges, or
+ * nothing but -inf on them) would make inf - inf: then nothing is subtracted. */
+static UOp *peak(const Rowwise *r, UOp *m) {
+  UOp *top = segment(r, OP_MAX, m);
+  return top ? uop_detach(uop_where(t_unary(POLY_ISFINITE, top), top, t_scalar_like(top, 0))) : NULL;
+}
+
+static UOp *logsumexp(const Rowwise *r, UOp *m) {
+  UOp *x = widen(m), *top = peak(r, x);
+  UOp *total = segment(r, OP_ADD, uop_unary(OP_EXP, uop_binary(OP_SUB, x, spread(r, top))));
+  if (!total) return NULL;
+  UOp *some = uop_where(has_edges(r, total), total, t_scalar_like(total, 1));
+  return uop_cast(uop_binary(OP_ADD, uop_unary(OP_LOG, some), top), t_float_dtype(type_of(m)));
+}
+
+/* The tiny number gives a row of nothing but -inf the weights 0. */
+static UOp *softmax(const Rowwise *r, UOp *m) {
+  UOp *x = widen(m);
+  UOp *e = uop_unary(OP_EXP, uop_binary(OP_SUB, x, spread(r, peak(r, x))));
+  UOp *total = segment(r, OP_ADD, e);
+  UOp *safe = total ? uop_binary(OP_ADD, total, t_scalar_like(total, 1e-16)) : NULL;
+  return uop_cast(uop_binary(OP_DIV, e, spread(r, safe)), t_float_dtype(type_of(m)));
+}
+
+static const struct {
+  const char *name;
+  UOp *(*make)(const Rowwise *r, UOp *m);
+} reductions[] = {{"sum", sum},   {"mean", mean}, {"max", largest}, {"min", smallest},
+                  {"prod", prod}, {"var", var},   {"std", std},     {"logsumexp", logsumexp}};
+
+static UOp *reduce(PolyGraph *g, UOp *m, End end, UOp *(*make)(const Rowwise *r, UOp *m)) {
+  Rowwise r = {g, end_of(g, end), g->nodes[end], degree(g, end)};
+  return r.end && r.degree ? make(&r, m) : NULL;
+}
+
+/* ---- the API ---- */
+
+PolyTensor *poly_graph_src(PolyGraph *g, PolyTensor *x) {
+  if (!g || !x || !check_rows(g, x, g->nodes[SRC], "src", "source nodes")) return NULL;
+  TENSOR_RETURN(g->ctx, uop_gather(x->uop, end_of(g, SRC)));
+}
+
+PolyTensor *poly_graph_dst(PolyGraph *g, PolyTensor *x) {
+  if (!g || !x || !check_rows(g, x, g->nodes[DST], "dst", "destination nodes")) return NULL;
+  TENSOR_RETURN(g->ctx, uop_gather(x->uop, end_of(g, DST)));
+}
+
+PolyTensor *poly_graph_reduce(PolyGraph *g, PolyTensor *m, const char *op, char side) {
+  End end;
+  if (!g || !m || !check_side(g, side, &end) || !check_rows(g, m, g->edges, "reduce", "edges")) return NULL;
+  for (int k = 0; k < LEN(reductions); k++)
+    if (op && strcmp(op, reductions[k].name) == 0) TENSOR_RETURN(g->ctx, reduce(g, m->uop, end, reductions[k].make));
+  return fail_null(ctx_base(g->ctx), POLY_ERROR_VALUE,
+                   "reduce: \"%s\" is not sum, mean, max, min, prod, var, std or logsumexp", op ? op : "");
+}
+
+PolyTensor *poly_graph_softmax(PolyGraph *g, PolyTensor *m, char side) {
+  End end;
+  if (!g || !m || !check_side(g, side, &end) || !check_rows(g, m, g->edges, "softmax", "edges")) return NULL;
+  TENSOR_RETURN(g->ctx, reduce(g, m->uop, end, softmax));
+}
+
+#define ROW_ARRAY(name, f)                                                                                             \
+  PolyTensor *name(PolyGraph *g, char side) {                                                                          \
+    End end;                                                                                                           \
+    if (!g || !check_side(g, side, &end)) return NULL;                                                                 \
+    TENSOR_RETURN(g->ctx, f(g, end));                                                                                  \
+  }
+ROW_ARRAY(poly_graph_rowptr, rowptr)
+ROW_ARRAY(poly_graph_order, row_edges)
+ROW_ARRAY(poly_graph_other, row_others)
+ROW_ARRAY(poly_graph_degree, degree)
