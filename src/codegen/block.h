@@ -9,32 +9,32 @@ typedef struct Block Block;
 
 /* One line of a block: an instruction (numbered as it was made) or a loop. */
 typedef struct Line {
-  int inst;    /* -1: child */
+  int inst; /* -1: child */
   Block *child;
 } Line;
 
 struct Block {
   Block *parent;
-  UOp *range;    /* NULL: the kernel itself */
-  int loop;      /* instruction that is the loop variable */
+  UOp *range; /* NULL: the kernel itself */
+  int loop;   /* instruction that is the loop variable */
   VEC(Line) line;
-  Map value;     /* UOp -> instruction, made in this block */
-  double trips;  /* how often the block's body runs, estimated */
-  double cost;   /* operations of one iteration */
+  Map value;    /* UOp -> instruction, made in this block */
+  double trips; /* how often the block's body runs, estimated */
+  double cost;  /* operations of one iteration */
 };
 
 typedef struct Codegen {
   PolyContext *ctx;
   Arena *arena;
   const CodegenOptions *opt;
-  Map ranges;            /* memo of index_ranges */
-  VEC(Inst) inst;        /* with sources numbered as made */
-  VEC(UOp *) origin;     /* the UOp that each instruction came from; NULL for ENDs */
+  Map ranges;        /* memo of index_ranges */
+  VEC(Inst) inst;    /* with sources numbered as made */
+  VEC(UOp *) origin; /* the UOp that each instruction came from; NULL for ENDs */
   VEC(Block *) block;
-  VEC(UOp *) loops;      /* all LOOP nodes */
+  VEC(UOp *) loops; /* all LOOP nodes */
   VEC(UOp *) var;
   Block *top;
-  Block *inner;          /* innermost block of the output loops */
+  Block *inner; /* innermost block of the output loops */
 } Codegen;
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */

@@ -1,6 +1,6 @@
-/* blocks.c: STORE nodes to a tree of loops. Each value is emitted in the outermost block in which all the ranges that it depends
- * on are open, once; a reduction becomes an accumulator, a loop and its updates there. Reductions over the same ranges that do not
- * need each other share one loop.
+/* blocks.c: STORE nodes to a tree of loops. Each value is emitted in the outermost block in which all the ranges that
+ * it depends on are open, once; a reduction becomes an accumulator, a loop and its updates there. Reductions over the
+ * same ranges that do not need each other share one loop.
  *
  *   for i:                       values that depend on i alone
  *     acc; for k: acc += ...     a reduction that depends on i
@@ -33,7 +33,8 @@ static bool remember(Codegen *g, Block *b, UOp *u, int inst) {
 
 static int emit_value(Codegen *g, Block *b, UOp *u);
 
-/* Opens a loop over r inside b; its bounds are emitted where they belong. The loop becomes a line of b when it is closed. */
+/* Opens a loop over r inside b; its bounds are emitted where they belong. The loop becomes a line of b when it is
+ * closed. */
 static Block *open_loop(Codegen *g, Block *b, UOp *r, uint32_t flags) {
   int begin = emit_value(g, b, r->src[0]), end = emit_value(g, b, r->src[1]);
   if (begin < 0 || end < 0) return NULL;
@@ -66,7 +67,8 @@ static Block *home(Codegen *g, Block *b, UOp *u) {
 
 /* Does u reach a LOOP over the same ranges that has not been emitted yet (other than itself)? */
 static bool needs_other(Codegen *g, const Block *b, UOp *u, UOp *self, Map *seen) {
-  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL) || !map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL) || !map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1))
+    return false;
   if (u->op == OP_LOOP && u != self && find_value(b, u) < 0) return true;
   for (int i = 0; i < u->nsrc; i++)
     if (needs_other(g, b, u->src[i], self, seen)) return true;
@@ -93,8 +95,8 @@ static int companions(Codegen *g, Block *b, UOp *first, UOp **out, int max) {
   return n;
 }
 
-/* Emits the reductions that u's body needs and that stand beside its loop, not inside: after that, every reduction which is not yet
- * emitted is one that u does not wait for. */
+/* Emits the reductions that u's body needs and that stand beside its loop, not inside: after that, every reduction
+ * which is not yet emitted is one that u does not wait for. */
 static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t inside, Map *seen) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
   if (!map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
@@ -124,7 +126,8 @@ static int emit_loop(Codegen *g, Block *b, UOp *u) {
   if (!inner) return -1;
   for (int i = 0; i < n; i++) {
     int v = emit_value(g, inner, member[i]->src[0]);
-    Inst inst = {.kind = INST_UPDATE, .dtype = member[i]->dtype, .op = (uint16_t)member[i]->arg.i, .src = {acc[i], v, -1}};
+    Inst inst = {
+        .kind = INST_UPDATE, .dtype = member[i]->dtype, .op = (uint16_t)member[i]->arg.i, .src = {acc[i], v, -1}};
     if (v < 0 || add_inst(g, inner, inst, NULL) < 0) return -1;
   }
   for (; inner != b; inner = inner->parent)

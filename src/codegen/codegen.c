@@ -1,4 +1,5 @@
-/* codegen.c: the driver: merge ranges, build the tree of loops, shape it, and write it out as a list of instructions. */
+/* codegen.c: the driver: merge ranges, build the tree of loops, shape it, and write it out as a list of instructions.
+ */
 #include "codegen/block.h"
 
 #include "ir/context.h"
@@ -64,9 +65,12 @@ static void add_sizes(char *name, size_t n, const UOp *u, int first) {
   for (int i = first; i < u->nsrc; i++) {
     const UOp *end = u->src[i]->src[1];
     size_t used = strlen(name);
-    if (end->op == OP_CONST) snprintf(name + used, n - used, "_%" PRId64, end->arg.i);
-    else if (end->op == OP_VARIABLE) snprintf(name + used, n - used, "_%s", end->arg.name);
-    else snprintf(name + used, n - used, "_x");
+    if (end->op == OP_CONST)
+      snprintf(name + used, n - used, "_%" PRId64, end->arg.i);
+    else if (end->op == OP_VARIABLE)
+      snprintf(name + used, n - used, "_%s", end->arg.name);
+    else
+      snprintf(name + used, n - used, "_x");
   }
 }
 
@@ -93,15 +97,18 @@ static const char *kernel_name(Codegen *g, UOp *store) {
 
 static bool list_params(Codegen *g, Linear *out) {
   for (int i = 0; i < out->ninst; i++)
-    if (out->inst[i].kind == INST_LOAD || out->inst[i].kind == INST_STORE) out->nparam = MAX(out->nparam, out->inst[i].param + 1);
+    if (out->inst[i].kind == INST_LOAD || out->inst[i].kind == INST_STORE)
+      out->nparam = MAX(out->nparam, out->inst[i].param + 1);
   out->param = arena_new(g->arena, (size_t)MAX(out->nparam, 1) * sizeof *out->param);
   if (!out->param) return false;
   for (int i = 0; i < out->ninst; i++) {
     const Inst *in = &out->inst[i];
     if (in->kind != INST_LOAD && in->kind != INST_STORE) continue;
     out->param[in->param].dtype = (PolyDType)in->dtype;
-    if (in->kind == INST_LOAD) out->param[in->param].read = true;
-    else out->param[in->param].written = true;
+    if (in->kind == INST_LOAD)
+      out->param[in->param].read = true;
+    else
+      out->param[in->param].written = true;
   }
   return true;
 }
@@ -137,7 +144,8 @@ static void codegen_free(Codegen *g) {
   map_free(b, &g->ranges);
 }
 
-bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt, Linear *out) {
+bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt,
+                    Linear *out) {
   Codegen g = {.ctx = ctx, .arena = arena, .opt = opt};
   *out = (Linear){0};
   UOp **merged = arena_new(arena, (size_t)nstore * sizeof *merged);

@@ -11,6 +11,7 @@ typedef struct CodegenOptions {
 } CodegenOptions;
 
 /* The result lives in the arena; its nodes in the caller's scope. */
-bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt, Linear *out);
+bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt,
+                    Linear *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* merge.c: RANGEs i of size I and j of size J, j directly inside i, become one RANGE of I*J when every index uses them as
- * i*J + j. A contiguous elementwise kernel of any rank becomes one flat loop, and so does a reduction of everything.
+/* merge.c: RANGEs i of size I and j of size J, j directly inside i, become one RANGE of I*J when every index uses them
+ * as i*J + j. A contiguous elementwise kernel of any rank becomes one flat loop, and so does a reduction of everything.
  *
  *   x[i*J + j] + y[i*J + j]  over i, j      ->      x[r] + y[r]  over r */
 #include "codegen/block.h"
@@ -39,9 +39,12 @@ static bool index_fits(Merge *m, UOp *u) {
   int n = int_terms(u, MAX_TERMS, term, coef, &constant);
   if (n < 0) return false;
   for (int i = 0; i < n; i++) {
-    if (term[i] == m->outer) co = coef[i];
-    else if (term[i] == m->inner) ci = coef[i];
-    else if (depends_on_pair(m, term[i]) && !fits(m, term[i])) return false;
+    if (term[i] == m->outer)
+      co = coef[i];
+    else if (term[i] == m->inner)
+      ci = coef[i];
+    else if (depends_on_pair(m, term[i]) && !fits(m, term[i]))
+      return false;
   }
   return co == ci * m->inner->src[1]->arg.i;
 }
@@ -66,7 +69,8 @@ static bool fits(Merge *m, UOp *u) {
     bool in = u->src[i] == m->inner, before = i > first_range && u->src[i - 1] == m->outer;
     if (o != (o && next) || in != (in && before)) return false;
     for (int k = 0; k < 2; k++)
-      if (u->src[i] != m->inner && u->src[i] != m->outer && depends_on_pair(m, u->src[i]->src[k]) && !fits(m, u->src[i]->src[k]))
+      if (u->src[i] != m->inner && u->src[i] != m->outer && depends_on_pair(m, u->src[i]->src[k]) &&
+          !fits(m, u->src[i]->src[k]))
         return false;
   }
   return map_put(&m->ctx->base, &m->seen, (uint64_t)(uintptr_t)u, 1);
@@ -115,8 +119,10 @@ static bool try_pair(Merge *m, int nstore, UOp **store, bool *merged) {
   Map done = {0};
   for (int i = 0; r && i < nstore; i++) {
     UOp *s = replace(m, &done, store[i], r);
-    if (!s) r = NULL;
-    else store[i] = s;
+    if (!s)
+      r = NULL;
+    else
+      store[i] = s;
   }
   map_free(&m->ctx->base, &done);
   *merged = r != NULL;

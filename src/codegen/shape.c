@@ -1,5 +1,5 @@
-/* shape.c: marks loops. Lanes go to the loop along which most memory is contiguous: the innermost one of a chain, or an outer one
- * around a reduction over rows. Threads go to the outermost output loop with enough iterations. */
+/* shape.c: marks loops. Lanes go to the loop along which most memory is contiguous: the innermost one of a chain, or an
+ * outer one around a reduction over rows. Threads go to the outermost output loop with enough iterations. */
 #include "codegen/block.h"
 
 #include "ir/context.h"
@@ -19,8 +19,10 @@ static int64_t stride_along(Codegen *g, UOp *index, const UOp *r) {
   int n = int_terms(index, MAX_TERMS, term, coef, &constant);
   if (n < 0) return STRIDE_NONE;
   for (int i = 0; i < n; i++) {
-    if (term[i] == r) stride = coef[i];
-    else if (block_ranges(g, term[i]) & (1ull << r->arg.i)) return STRIDE_NONE;
+    if (term[i] == r)
+      stride = coef[i];
+    else if (block_ranges(g, term[i]) & (1ull << r->arg.i))
+      return STRIDE_NONE;
   }
   return stride;
 }
@@ -101,7 +103,8 @@ static void estimate(Codegen *g, Block *b) {
     Line l = b->line.at[i];
     if (!l.child) {
       const Inst *inst = &g->inst.at[l.inst];
-      bool function = inst->kind == INST_ALU && op_info[inst->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)inst->dtype);
+      bool function =
+          inst->kind == INST_ALU && op_info[inst->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)inst->dtype);
       b->cost += function ? 8 : 1;
       continue;
     }

@@ -52,15 +52,15 @@ typedef struct Arrays {
 } Arrays;
 
 static bool arrays_of(PolyGraph *g, Arrays *a) {
-  *a = (Arrays){{graph_data(g->index[SRC]), graph_data(g->index[DST])}, g->origin ? graph_data(g->origin) : NULL};
-  return a->end[SRC] && a->end[DST] && (a->origin || !g->origin);
+  *a = (Arrays){.end = {graph_data(g->index[SRC]), graph_data(g->index[DST])}};
+  return a->end[SRC] && a->end[DST];
 }
 
 static PolyGraph *derived_new(PolyGraph *g, int64_t num_edges, Arrays *from, Arrays *to) {
   PolyGraph *h = graph_alloc(g->ctx, num_edges, g->num_nodes[SRC], g->num_nodes[DST]);
   if (!h) return NULL;
   h->origin = graph_array(g->ctx, h->edges);
-  if (h->origin && arrays_of(g, from) && arrays_of(h, to)) return h;
+  if (h->origin && arrays_of(g, from) && arrays_of(h, to) && (to->origin = graph_data(h->origin))) return h;
   poly_graph_free(h);
   return NULL;
 }

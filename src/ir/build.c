@@ -1,5 +1,5 @@
-/* build.c: builders. Each checks its operands, infers dtype and shape, drops moves that change nothing, and interns. Errors
- * are reported here, when the program is written, with the shapes in the text. */
+/* build.c: builders. Each checks its operands, infers dtype and shape, drops moves that change nothing, and interns.
+ * Errors are reported here, when the program is written, with the shapes in the text. */
 #include "ir/context.h"
 #include "ir/hoist.h"
 
@@ -126,13 +126,12 @@ double const_float(const UOp *u) {
   return v;
 }
 
-int64_t const_int(const UOp *u) {
-  return dtype_is_float((PolyDType)u->dtype) ? (int64_t)const_float(u) : u->arg.i;
-}
+int64_t const_int(const UOp *u) { return dtype_is_float((PolyDType)u->dtype) ? (int64_t)const_float(u) : u->arg.i; }
 
 UOp *uop_variable(PolyContext *ctx, const char *name, int64_t vmin, int64_t vmax) {
   if (vmin > vmax)
-    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "variable %s: bounds %" PRId64 "..%" PRId64 " are empty", name, vmin, vmax);
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "variable %s: bounds %" PRId64 "..%" PRId64 " are empty", name,
+                     vmin, vmax);
   const char *interned = ctx_name(ctx, name);
   if (!interned) return NULL;
   return uop_make(ctx, OP_VARIABLE, POLY_INT64, (UArg){vmin, vmax, interned}, 0, NULL, 0, NULL);
@@ -176,7 +175,8 @@ static UOp *elementwise(Op op, PolyDType dtype, UArg arg, int n, UOp *const *src
 
 static UOp *fail_dtype(Op op, const UOp *a, const UOp *b) {
   if (!b)
-    return fail_null(ctx_base(a->ctx), POLY_ERROR_TYPE, "%s does not take %s", op_info[op].name, dtype_name((PolyDType)a->dtype));
+    return fail_null(ctx_base(a->ctx), POLY_ERROR_TYPE, "%s does not take %s", op_info[op].name,
+                     dtype_name((PolyDType)a->dtype));
   return fail_null(ctx_base(a->ctx), POLY_ERROR_TYPE, "%s: dtypes %s and %s do not agree", op_info[op].name,
                    dtype_name((PolyDType)a->dtype), dtype_name((PolyDType)b->dtype));
 }
@@ -349,8 +349,9 @@ UOp *uop_shrink(UOp *x, UOp *const *begin, UOp *const *end) {
     if (!shape[i] || !over) return NULL;
     if (begin[i]->vmax < 0 || shape[i]->vmax < 0 || over->vmin > 0) {
       char ta[256], tb[64], te[64];
-      return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "cannot shrink axis %d of %s to %s..%s", i, shape_text(x, ta, sizeof ta),
-                       dim_text(begin[i], tb, sizeof tb), dim_text(end[i], te, sizeof te));
+      return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "cannot shrink axis %d of %s to %s..%s", i,
+                       shape_text(x, ta, sizeof ta), dim_text(begin[i], tb, sizeof tb),
+                       dim_text(end[i], te, sizeof te));
     }
     whole &= uop_is_int(begin[i], 0) && end[i] == x->shape[i];
   }
@@ -368,7 +369,8 @@ UOp *uop_flip(UOp *x, uint32_t axes) {
 
 UOp *uop_cat(int n, UOp *const *part, int axis) {
   if (n < 1 || !all_set(n, part)) return NULL;
-  if (n > UOP_MAX_PARTS) return fail_null(ctx_base(part[0]->ctx), POLY_ERROR_VALUE, "cat: at most %d parts", UOP_MAX_PARTS);
+  if (n > UOP_MAX_PARTS)
+    return fail_null(ctx_base(part[0]->ctx), POLY_ERROR_VALUE, "cat: at most %d parts", UOP_MAX_PARTS);
   if (n == 1) return part[0];
   UOp *shape[MAX_DIMS], *total = part[0]->shape[axis];
   for (int k = 1; k < n; k++) {
@@ -416,16 +418,20 @@ UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size) {
     return NULL;
   }
   UOp *total = int_add(int_addc(size, 1), index->shape[0]), *order;
-  if (index->op == OP_ENDPOINT) order = index->src[1];
-  else order = uop_library(x->ctx, "segment_order", 0, POLY_INT32, 1, &index, 1, &total);
+  if (index->op == OP_ENDPOINT)
+    order = index->src[1];
+  else
+    order = uop_library(x->ctx, "segment_order", 0, POLY_INT32, 1, &index, 1, &total);
   UOp *shape[MAX_DIMS] = {size};
   for (int i = 1; i < x->ndim; i++) shape[i] = x->shape[i];
-  return uop_make(x->ctx, OP_SEGMENT, (PolyDType)x->dtype, (UArg){.i = op}, 4, (UOp *[]){x, index, order, size}, x->ndim, shape);
+  return uop_make(x->ctx, OP_SEGMENT, (PolyDType)x->dtype, (UArg){.i = op}, 4, (UOp *[]){x, index, order, size},
+                  x->ndim, shape);
 }
 
 UOp *uop_endpoint(UOp *index, UOp *order, UOp *other) {
   if (!index || !order || !other) return NULL;
-  if (index->dtype != POLY_INT32 || order->dtype != POLY_INT32 || other->dtype != POLY_INT32) return fail_dtype(OP_ENDPOINT, index, NULL);
+  if (index->dtype != POLY_INT32 || order->dtype != POLY_INT32 || other->dtype != POLY_INT32)
+    return fail_dtype(OP_ENDPOINT, index, NULL);
   if (index->ndim != 1 || order->ndim != 1 || !shape_equal(index, other)) {
     uop_fail_shapes("endpoint", index, other);
     return NULL;
@@ -441,7 +447,8 @@ UOp *uop_contiguous(UOp *x, int64_t unique) {
 
 UOp *uop_detach(UOp *x) {
   if (!x || x->op == OP_DETACH || x->op == OP_CONST) return x;
-  if (x->op == OP_GATHER && x->src[1]->op == OP_ENDPOINT && !x->buffer) return uop_gather(uop_detach(x->src[0]), x->src[1]);
+  if (x->op == OP_GATHER && x->src[1]->op == OP_ENDPOINT && !x->buffer)
+    return uop_gather(uop_detach(x->src[0]), x->src[1]);
   return uop_make(x->ctx, OP_DETACH, (PolyDType)x->dtype, (UArg){0}, 1, &x, x->ndim, x->shape);
 }
 
@@ -452,12 +459,12 @@ UOp *uop_assign(UOp *buffer, UOp *value) {
     uop_fail_shapes("assign", buffer, value);
     return NULL;
   }
-  return uop_make(buffer->ctx, OP_ASSIGN, (PolyDType)buffer->dtype, (UArg){0}, 2, (UOp *[]){buffer, value}, buffer->ndim,
-                  buffer->shape);
+  return uop_make(buffer->ctx, OP_ASSIGN, (PolyDType)buffer->dtype, (UArg){0}, 2, (UOp *[]){buffer, value},
+                  buffer->ndim, buffer->shape);
 }
 
-UOp *uop_library(PolyContext *ctx, const char *name, int64_t n, PolyDType dtype, int nvalue, UOp *const *value, int ndim,
-                 UOp *const *shape) {
+UOp *uop_library(PolyContext *ctx, const char *name, int64_t n, PolyDType dtype, int nvalue, UOp *const *value,
+                 int ndim, UOp *const *shape) {
   UOp *src[4 + MAX_DIMS];
   if (nvalue > 4 || ndim > MAX_DIMS)
     return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "library %s: too many operands", name);

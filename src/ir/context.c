@@ -88,8 +88,8 @@ static void unlink_node(PolyContext *ctx, UOp *u) {
   ctx->nnode--;
 }
 
-/* A dead node leaves the table at once and waits on a list threaded through `next`, so that freeing needs neither memory nor
- * recursion, however long the chain. */
+/* A dead node leaves the table at once and waits on a list threaded through `next`, so that freeing needs neither
+ * memory nor recursion, however long the chain. */
 void uop_release(UOp *u) {
   if (!u || --u->refs) return;
   PolyContext *ctx = u->ctx;
@@ -129,7 +129,8 @@ static bool grow_table(PolyContext *ctx) {
   return true;
 }
 
-static uint32_t node_hash(Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp *const *src, int ndim, UOp *const *shape) {
+static uint32_t node_hash(Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp *const *src, int ndim,
+                          UOp *const *shape) {
   uint64_t h = hash_bytes(arg, sizeof *arg, (uint64_t)op * 131 + (uint64_t)dtype);
   h = hash_bytes(src, (size_t)nsrc * sizeof *src, h);
   return (uint32_t)hash_bytes(shape, (size_t)ndim * sizeof *shape, h);
@@ -137,8 +138,9 @@ static uint32_t node_hash(Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp
 
 static bool node_equal(const UOp *u, Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp *const *src, int ndim,
                        UOp *const *shape) {
-  return u->op == op && u->dtype == dtype && u->nsrc == nsrc && u->ndim == ndim && u->arg.i == arg->i && u->arg.j == arg->j &&
-         u->arg.name == arg->name && (!nsrc || memcmp(u->src, src, (size_t)nsrc * sizeof *src) == 0) &&
+  return u->op == op && u->dtype == dtype && u->nsrc == nsrc && u->ndim == ndim && u->arg.i == arg->i &&
+         u->arg.j == arg->j && u->arg.name == arg->name &&
+         (!nsrc || memcmp(u->src, src, (size_t)nsrc * sizeof *src) == 0) &&
          (!ndim || memcmp(u->shape, shape, (size_t)ndim * sizeof *shape) == 0);
 }
 
@@ -153,7 +155,8 @@ static UOp *hold(PolyContext *ctx, UOp *u) {
   return NULL;
 }
 
-UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp *const *src, int ndim, UOp *const *shape) {
+UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp *const *src, int ndim,
+              UOp *const *shape) {
   for (int i = 0; i < nsrc; i++)
     if (!src[i]) return NULL;
   for (int i = 0; i < ndim; i++)

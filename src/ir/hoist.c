@@ -1,19 +1,18 @@
-/* hoist.c: a value that is read from one end of each edge, and then changed by something that looks at nothing but itself, is
- * changed before it is read: once a node, not once an edge.
+/* hoist.c: a value that is read from one end of each edge, and then changed by something that looks at nothing but
+ * itself, is changed before it is read: once a node, not once an edge.
  *
  *   relu(src(x) @ w)   ->   src(relu(x @ w))
  *
- * GATHERs by an ENDPOINT so move outwards until they meet a value of another end or of the edge. Matrix products, norms and
- * functions of one end are then node-sized whoever writes them: a layer, a vertex program, or a gradient. */
+ * GATHERs by an ENDPOINT so move outwards until they meet a value of another end or of the edge. Matrix products, norms
+ * and functions of one end are then node-sized whoever writes them: a layer, a vertex program, or a gradient. */
 #include "ir/hoist.h"
 
 #include "ir/context.h"
 
-static bool is_row_read(const UOp *u) {
-  return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer;
-}
+static bool is_row_read(const UOp *u) { return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer; }
 
-/* u as a node-sized value whose gather by `end` is u: the gathered tensor itself, or one that is the same for every row. */
+/* u as a node-sized value whose gather by `end` is u: the gathered tensor itself, or one that is the same for every
+ * row. */
 static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
   if (u->op == OP_CONST) return u;
   if (is_row_read(u) && u->src[1] == end) return u->src[0];

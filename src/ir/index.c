@@ -8,8 +8,8 @@ UOp *index_flat(const UOp *u, UOp *const *idx) {
 }
 
 /* Flattens idx over the axes [a0, a1) of sizes `from` and takes it apart again over [b0, b1) of sizes `to`. */
-static bool regroup(PolyContext *ctx, UOp *const *from, UOp *const *idx, int a0, int a1, UOp *const *to, UOp **out, int b0,
-                    int b1) {
+static bool regroup(PolyContext *ctx, UOp *const *from, UOp *const *idx, int a0, int a1, UOp *const *to, UOp **out,
+                    int b0, int b1) {
   UOp *flat = uop_index(ctx, 0);
   for (int i = a0; i < a1; i++) flat = int_add(int_mul(flat, from[i]), idx[i]);
   for (int j = b1 - 1; j > b0; j--) {
@@ -22,8 +22,8 @@ static bool regroup(PolyContext *ctx, UOp *const *from, UOp *const *idx, int a0,
   return flat != NULL;
 }
 
-/* Axes whose sizes multiply to the same number on both sides form a group; a group is taken apart alone, so that what a reshape
- * leaves alone keeps its plain index. */
+/* Axes whose sizes multiply to the same number on both sides form a group; a group is taken apart alone, so that what a
+ * reshape leaves alone keeps its plain index. */
 static bool through_reshape(const UOp *u, UOp **idx) {
   const UOp *x = u->src[0];
   PolyContext *ctx = u->ctx;

@@ -1,7 +1,8 @@
 /* walk.c: the one traversal that every pass uses, with an explicit stack. */
 #include "ir/context.h"
 
-/* Sources before users. A node is entered when its stamp is not this walk's; it is listed when its last source has been. */
+/* Sources before users. A node is entered when its stamp is not this walk's; it is listed when its last source has
+ * been. */
 bool uop_walk(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, bool (*stop)(const UOp *u, void *user),
               void *user, Walk *out) {
   Base *b = &ctx->base;

@@ -93,6 +93,15 @@ const HelperText float_helpers[] = {
      "  const $I big = 0x7c00 | (a >> 13 & 0x3ff);\n"
      "  const $I r = @I:where(<v|($I)|>(a >= 0x7f800000), big, small) | (u >> 16 & 0x8000);\n"
      "  return <s|($H)r|><v|__builtin_convertvector(r, $H)|>;\n}"},
+    /* double to a float that, rounded again to fewer bits, gives what one rounding would have */
+    {"odd", KIND_F64,
+     "float @odd(double x) {\n"
+     "  const float f = (float)x;\n"
+     "  if (f == x || x != x || f - f != 0) return f;\n"
+     "  int32_t i;\n  __builtin_memcpy(&i, &f, 4);\n"
+     "  i = (i - (fabs((double)f) > fabs(x))) | 1;\n"
+     "  float r;\n  __builtin_memcpy(&r, &i, 4);\n  return r;\n}"},
+
     /* ---- elementary functions ---- */
     {"pow2", KIND_F32, "$T @pow2($I k) { return @from_bits((k + 127) << 23); }"},
     /* x 2^n for a whole n, rounded once; in two factors, since 2^n may be no float */

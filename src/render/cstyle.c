@@ -13,9 +13,6 @@ static const Style styles[] = {
                    .vectors = true,
                    .openmp = true,
                    .prelude = "#include <math.h>\n#include <stdint.h>\n\n"
-                              "/* GCC 12 and others turn a comparison that is the value of a lane into -1 here */\n"
-                              "#if defined(__GNUC__) && !defined(__clang__)\n"
-                              "#pragma GCC optimize(\"no-tree-slp-vectorize\")\n#endif\n"
                               "/* operations below which one thread is quicker than several */\n"
                               "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN 100000\n#endif\n"
                               "#define HELPER static inline __attribute__((always_inline, unused))\n"

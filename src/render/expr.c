@@ -181,7 +181,8 @@ static Txt cast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
   if (to == POLY_BOOL) return from == POLY_BOOL ? x : txt("%s != 0", x.s);
   if (is_small_float(to)) {
     if (from == to) return x;
-    return rounded(e, to, 1, from == POLY_FLOAT64 || !ff ? txt("(float)%s", x.s) : x);
+    if (from == POLY_FLOAT64) x = txt("%s(%s)", helper(e->help, "odd", ELEM_F64, 1).s, x.s);
+    return rounded(e, to, 1, ff ? x : txt("(float)%s", x.s));
   }
   if (ff && to == POLY_UINT64) return txt("%s(%s)", helper(e->help, "to_u64", elem_of(from), 1).s, x.s);
   Txt t = txt("(%s)", type_name(e->help, elem_of(to), 1).s);
@@ -284,6 +285,7 @@ static Txt cast_vector(Emit *e, int i, int copy) {
     el = elem_signed(bytes);
     x = txt("-%s", x.s);
   }
+  if (from == POLY_FLOAT64 && is_small_float(d)) return no_text();
   if (el != to) {
     bool through = (elem_is_float(el) && !elem_is_float(to) && elem_size(to) < 4) ||
                    (!elem_is_float(el) && elem_is_float(to) && elem_size(el) < 4);

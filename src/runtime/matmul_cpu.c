@@ -80,8 +80,9 @@ static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
 
 enum { LONG_PIECES = 8, LONG_SUM = 16384, SMALL_RESULT = 65536 };
 
-/* A long sum into a small result, as a weight's gradient is: the sum is cut into a fixed number of pieces that run side by side and
- * are added in order, so the number of threads changes nothing. False: not this case, or no memory for the pieces. */
+/* A long sum into a small result, as a weight's gradient is: the sum is cut into a fixed number of pieces that run side
+ * by side and are added in order, so the number of threads changes nothing. False: not this case, or no memory for the
+ * pieces. */
 static bool run_long(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads) {
   int64_t size = m->m * m->n, each = m->k / LONG_PIECES, rest = m->k % LONG_PIECES;
   if (m->batch != 1 || m->k < LONG_SUM || size > SMALL_RESULT || m->c_row != m->n) return false;

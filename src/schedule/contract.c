@@ -1,13 +1,14 @@
 /* contract.c: from REDUCE(ADD, MUL(a, b)) to a matrix product.
  *
- * Each axis of the product is read by a, by b, or by both. A reduced axis that both read is K. Of the others, those that only a
- * reads are rows, those that only b reads are columns, those that both read are batches:
+ * Each axis of the product is read by a, by b, or by both. A reduced axis that both read is K. Of the others, those
+ * that only a reads are rows, those that only b reads are columns, those that both read are batches:
  *
  *   x [B,T,1,K] * w [1,1,N,K]  summed over K       rows B,T   columns N   no batch      one product of B*T x K x N
- *   conv: x [B,1,Y,X,C,Ky,Kx] * w [1,O,1,1,C,Ky,Kx]   columns O between rows: the last run Y,X and the run O before it are the
- *                                                      matrix, B is a batch over which w does not move
+ *   conv: x [B,1,Y,X,C,Ky,Kx] * w [1,O,1,1,C,Ky,Kx]   columns O between rows: the last run Y,X and the run O before it
+ * are the matrix, B is a batch over which w does not move
  *
- * An operand is used where it lies if its index is affine with a unit stride; otherwise a packed copy is stored first. */
+ * An operand is used where it lies if its index is affine with a unit stride; otherwise a packed copy is stored first.
+ */
 #include "schedule/contract.h"
 
 #include "ir/context.h"
@@ -16,12 +17,12 @@
 enum { SMALL_PRODUCT = 4096, KIND_K = 1, KIND_A = 2, KIND_B = 4, KIND_BOTH = 8 };
 
 typedef struct Side {
-  UOp *view;              /* the source of MUL */
-  UOp *base;              /* what lies in memory */
-  UOp *flat;              /* index into base over the ranges */
-  UOp *stride[MAX_DIMS];  /* of each axis of the product, when direct */
+  UOp *view;             /* the source of MUL */
+  UOp *base;             /* what lies in memory */
+  UOp *flat;             /* index into base over the ranges */
+  UOp *stride[MAX_DIMS]; /* of each axis of the product, when direct */
   UOp *offset;
-  uint32_t axes;          /* that it reads */
+  uint32_t axes; /* that it reads */
   bool direct;
 } Side;
 
@@ -206,7 +207,8 @@ static bool fill_batches(const Match *m, MatmulItem *out) {
   for (int i = m->nbatch; i-- > 0;) {
     int axis = m->batch[i], n = out->nbatch;
     UOp *size = m->mul->shape[axis], *sa = m->side[0].stride[axis], *sb = m->side[1].stride[axis];
-    if (n && sa == int_mul(out->a_batch[n - 1], out->batch[n - 1]) && sb == int_mul(out->b_batch[n - 1], out->batch[n - 1])) {
+    if (n && sa == int_mul(out->a_batch[n - 1], out->batch[n - 1]) &&
+        sb == int_mul(out->b_batch[n - 1], out->batch[n - 1])) {
       out->batch[n - 1] = int_mul(out->batch[n - 1], size);
     } else {
       if (n == LEN(out->batch)) return false;
@@ -248,9 +250,15 @@ bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2]) {
   if (!usable(&m, a, m.x, m.nx) && !pack(&m, a, m.x, m.nx, m.k, m.nk)) return false;
   if (!usable(&m, b, m.y, m.ny) && !pack(&m, b, m.k, m.nk, m.y, m.ny)) return false;
   int x = m.x[m.nx - 1], y = m.y[m.ny - 1], k = m.k[m.nk - 1];
-  *out = (MatmulItem){.m = extent(&m, m.x, m.nx), .n = extent(&m, m.y, m.ny), .k = extent(&m, m.k, m.nk),
-                      .a_row = a->stride[x], .a_col = a->stride[k], .a_offset = a->offset,
-                      .b_row = b->stride[k], .b_col = b->stride[y], .b_offset = b->offset};
+  *out = (MatmulItem){.m = extent(&m, m.x, m.nx),
+                      .n = extent(&m, m.y, m.ny),
+                      .k = extent(&m, m.k, m.nk),
+                      .a_row = a->stride[x],
+                      .a_col = a->stride[k],
+                      .a_offset = a->offset,
+                      .b_row = b->stride[k],
+                      .b_col = b->stride[y],
+                      .b_offset = b->offset};
   out->c_row = out->n;
   operand[0] = a->base;
   operand[1] = b->base;

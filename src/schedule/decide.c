@@ -1,19 +1,19 @@
 /* decide.c: what is stored. Asked by lowering at each node, with the index at which a kernel reads it.
  *
- * A reduction may stay inside its reader's kernel if the loops that its index depends on are the outermost of the reader's: then
- * it is computed once, as a loop beside the next inner one (row softmax, layer norm). Otherwise it would be computed again and
- * again: it is stored. The same holds for elementwise work that costs more than a load. */
+ * A reduction may stay inside its reader's kernel if the loops that its index depends on are the outermost of the
+ * reader's: then it is computed once, as a loop beside the next inner one (row softmax, layer norm). Otherwise it would
+ * be computed again and again: it is stored. The same holds for elementwise work that costs more than a load. */
 #include "schedule/plan_nodes.h"
 
 #include "ir/context.h"
 #include "schedule/contract.h"
 
 enum {
-  CHEAP = 8,           /* operations an element that are not worth memory */
-  EXPENSIVE = 64,      /* operations an element that are not worth repeating in a second kernel */
-  LONG_CHAIN = 128,    /* longest chain of ops in a kernel: bounds compile time and recursion */
+  CHEAP = 8,              /* operations an element that are not worth memory */
+  EXPENSIVE = 64,         /* operations an element that are not worth repeating in a second kernel */
+  LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
   SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
-  FEW_PARTS = 4,       /* of a CAT that a reader may choose from at each element */
+  FEW_PARTS = 4,          /* of a CAT that a reader may choose from at each element */
   COST_LIMIT = 1 << 20
 };
 
@@ -38,7 +38,8 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
   if (map_get(&s->index, (uint64_t)(uintptr_t)node, &at)) return s->info.at[at];
   NodeInfo *n = arena_new(s->arena, sizeof *n);
   Base *b = ctx_base(s->ctx);
-  if (!n || !vec_push(b, &s->info, n) || !map_put(b, &s->index, (uint64_t)(uintptr_t)node, (uint64_t)s->info.n - 1)) return NULL;
+  if (!n || !vec_push(b, &s->info, n) || !map_put(b, &s->index, (uint64_t)(uintptr_t)node, (uint64_t)s->info.n - 1))
+    return NULL;
   *n = (NodeInfo){.node = node, .slot = -1, .kernel = -1};
   int nvalue = uop_nvalue(node);
   for (int i = 0; i < nvalue && i < node->nsrc; i++) {
@@ -49,7 +50,8 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
     n->cost = MIN(COST_LIMIT, n->cost + below->cost);
   }
   n->cost = MIN(COST_LIMIT, n->cost + op_cost(node));
-  if (n->depth >= LONG_CHAIN && op_elementwise((Op)node->op) && !sched_store(s, node, STORE_KERNEL, "end of a long chain"))
+  if (n->depth >= LONG_CHAIN && op_elementwise((Op)node->op) &&
+      !sched_store(s, node, STORE_KERNEL, "end of a long chain"))
     return NULL;
   return n;
 }
@@ -106,8 +108,10 @@ int sched_slot_of(Sched *s, UOp *node) {
 /* ---- the rules ---- */
 
 typedef struct Reading {
-  uint64_t free;  /* ranges that the index depends on */
-  bool through_load, prefix, whole;
+  uint64_t free;     /* ranges that the index depends on */
+  bool through_load; /* an index was loaded, */
+  bool edge;         /* or is the edge of a loop over edges, which goes through all of them once */
+  bool prefix, whole;
   uint64_t hash;
 } Reading;
 
@@ -115,7 +119,9 @@ static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   Reading r = {.free = lower_free(l, gate), .through_load = lower_has_load(l, gate)};
   for (int i = 0; i < node->ndim; i++) {
     r.free |= lower_free(l, idx[i]);
-    r.through_load |= lower_has_load(l, idx[i]);
+    bool edge = lower_is_edge(l, idx[i]);
+    r.edge |= edge;
+    r.through_load |= !edge && lower_has_load(l, idx[i]);
   }
   uint64_t open = 0;
   for (int i = 0; i < l->ncontext; i++) open |= 1ull << l->context[i];
@@ -135,7 +141,7 @@ static const char *reduction_reason(const Lower *l, const NodeInfo *n, const Rea
 }
 
 static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
-  if (n->cost <= CHEAP) return NULL;
+  if (n->cost <= CHEAP || r->edge) return NULL; /* what is as wide as the edges is computed where it is read */
   bool smaller = uop_numel_max(n->node) <= uop_numel_max(s->domain);
   if (r->through_load) return smaller || n->cost >= COST_LIMIT ? "computed once, read through an index" : NULL;
   if (!r->prefix && !r->whole && smaller) return "computed once, read in an inner loop";
@@ -191,7 +197,8 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   return -1;
 }
 
-/* After all kernels were tried: work that several of them repeat is stored after all, unless their loops go over as much anyway. */
+/* After all kernels were tried: work that several of them repeat is stored after all, unless their loops go over as
+ * much anyway. */
 bool sched_store_repeated(Sched *s, bool *changed) {
   *changed = false;
   for (int i = 0; i < s->info.n; i++) {

@@ -1,5 +1,5 @@
-/* lower.c: value of a node at an index. In: a stored node and the policy that says what else is stored. Out: a STORE over RANGEs
- * whose value is made of LOADs, scalar ALU ops and LOOPs (reductions).
+/* lower.c: value of a node at an index. In: a stored node and the policy that says what else is stored. Out: a STORE
+ * over RANGEs whose value is made of LOADs, scalar ALU ops and LOOPs (reductions).
  *
  *   softmax over rows:   STORE(out, exp(LOAD(x, i*n+j) - m) / s, i*n+j, i, j)
  *                        m = LOOP max (LOAD(x, i*n+k), k)      s = LOOP add (exp(LOAD(x, i*n+k) - m), k)
@@ -27,8 +27,12 @@ void lower_end(Lower *l) {
 
 /* ---- which ranges a scalar depends on ---- */
 
-uint64_t lower_free(Lower *l, UOp *scalar) { return scalar ? index_ranges(l->ctx, &l->free, scalar) & ~RANGES_LOAD : 0; }
+uint64_t lower_free(Lower *l, UOp *scalar) {
+  return scalar ? index_ranges(l->ctx, &l->free, scalar) & ~RANGES_LOAD : 0;
+}
 bool lower_has_load(Lower *l, UOp *scalar) { return scalar && index_ranges(l->ctx, &l->free, scalar) & RANGES_LOAD; }
+
+bool lower_is_edge(const Lower *l, const UOp *scalar) { return map_get(&l->entry, (uint64_t)(uintptr_t)scalar, NULL); }
 
 bool lower_is_prefix(const Lower *l, uint64_t ranges) {
   for (int i = 0; i < l->ncontext && ranges; i++) {
@@ -62,7 +66,8 @@ static UOp *memo_find(Lower *l, uint64_t key, UOp *node, UOp *const *idx, UOp *g
   uint64_t at;
   if (!map_get(&l->memo, key, &at)) return NULL;
   for (Memo *m = (Memo *)(uintptr_t)at; m; m = m->next)
-    if (m->node == node && m->gate == gate && (!node->ndim || memcmp(m->idx, idx, (size_t)node->ndim * sizeof *idx) == 0))
+    if (m->node == node && m->gate == gate &&
+        (!node->ndim || memcmp(m->idx, idx, (size_t)node->ndim * sizeof *idx) == 0))
       return m->value;
   return NULL;
 }
@@ -83,11 +88,17 @@ static void memo_add(Lower *l, uint64_t key, UOp *node, UOp *const *idx, UOp *ga
 /* ---- pieces ---- */
 
 UOp *lower_identity(PolyContext *ctx, Op op, PolyDType dtype) {
-  static const int64_t low[] = {[POLY_BOOL] = 0,           [POLY_INT8] = INT8_MIN, [POLY_INT16] = INT16_MIN,
+  static const int64_t low[] = {[POLY_BOOL] = 0,          [POLY_INT8] = INT8_MIN,   [POLY_INT16] = INT16_MIN,
                                 [POLY_INT32] = INT32_MIN, [POLY_INT64] = INT64_MIN, [POLY_UINT64] = 0};
-  static const int64_t high[] = {[POLY_BOOL] = 1,           [POLY_INT8] = INT8_MAX,   [POLY_UINT8] = UINT8_MAX,
-                                 [POLY_INT16] = INT16_MAX, [POLY_UINT16] = UINT16_MAX, [POLY_INT32] = INT32_MAX,
-                                 [POLY_UINT32] = UINT32_MAX, [POLY_INT64] = INT64_MAX, [POLY_UINT64] = -1};
+  static const int64_t high[] = {[POLY_BOOL] = 1,
+                                 [POLY_INT8] = INT8_MAX,
+                                 [POLY_UINT8] = UINT8_MAX,
+                                 [POLY_INT16] = INT16_MAX,
+                                 [POLY_UINT16] = UINT16_MAX,
+                                 [POLY_INT32] = INT32_MAX,
+                                 [POLY_UINT32] = UINT32_MAX,
+                                 [POLY_INT64] = INT64_MAX,
+                                 [POLY_UINT64] = -1};
   if (op == OP_ADD || op == OP_MUL) return uop_const(ctx, dtype, op == OP_MUL);
   if (dtype_is_float(dtype)) return uop_const(ctx, dtype, op == OP_MAX ? -INFINITY : INFINITY);
   return uop_int_const(ctx, dtype, op == OP_MAX ? low[dtype] : high[dtype]);
@@ -111,8 +122,9 @@ static UOp *range(Lower *l, int id, UOp *begin, UOp *end) {
   return r;
 }
 
-/* A new loop inside everything that `busy` depends on. Reductions that stand side by side over the same bounds get equal RANGEs, so
- * that codegen can run them in one loop; other bounds get another id, so that an id names one RANGE of the kernel. */
+/* A new loop inside everything that `busy` depends on. Reductions that stand side by side over the same bounds get
+ * equal RANGEs, so that codegen can run them in one loop; other bounds get another id, so that an id names one RANGE of
+ * the kernel. */
 static UOp *inner_range(Lower *l, uint64_t busy, UOp *begin, UOp *end) {
   if (!begin || !end) return NULL;
   for (int id = l->nout; id < MAX_RANGES - 1; id++) {
@@ -127,7 +139,8 @@ static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate);
 
 /* LOOP over the ranges, its body lowered with the loops open. */
 static UOp *loop(Lower *l, Op op, UOp *x, UOp *const *idx, UOp *gate, int n, UOp *const *ranges) {
-  if (l->ncontext + n > MAX_RANGES) return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
+  if (l->ncontext + n > MAX_RANGES)
+    return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
   for (int i = 0; i < n; i++) l->context[l->ncontext++] = (int)ranges[i]->arg.i;
   UOp *src[1 + MAX_DIMS] = {value_at(l, x, idx, gate)};
   l->ncontext -= n;
@@ -189,9 +202,9 @@ static UOp *checked(Lower *l, UOp *value, UOp *size, UOp *gate) {
 
 /* Inside the loop over the edges of a row, this is known of the edge. */
 typedef struct Row {
-  UOp *index;  /* of the SEGMENT */
-  UOp *row;    /* which row: what `index` is at this edge */
-  UOp *place;  /* of the edge in the row order */
+  UOp *index; /* of the SEGMENT */
+  UOp *row;   /* which row: what `index` is at this edge */
+  UOp *place; /* of the edge in the row order */
   UOp *order;
 } Row;
 
@@ -202,7 +215,8 @@ static bool remember_row(Lower *l, UOp *entry, Row row) {
   return map_put(ctx_base(l->ctx), &l->entry, (uint64_t)(uintptr_t)entry, (uint64_t)(uintptr_t)r);
 }
 
-/* An end of an edge: inside a loop over the edges of a row, one end is the row, and the other stands in the row order. */
+/* An end of an edge: inside a loop over the edges of a row, one end is the row, and the other stands in the row order.
+ */
 static UOp *lower_endpoint(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   uint64_t at;
   const Row *r = map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at) ? (const Row *)(uintptr_t)at : NULL;
@@ -214,7 +228,8 @@ static UOp *lower_endpoint(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   return value_at(l, u->src[0], idx, gate);
 }
 
-/* The row itself if the index is an end of an edge in the loop over that row's edges, without a detour through int32. */
+/* The row itself if the index is an end of an edge in the loop over that row's edges, without a detour through int32.
+ */
 static UOp *known_row(Lower *l, UOp *index, UOp *const *idx) {
   uint64_t at;
   if (index->op != OP_ENDPOINT || !map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at)) return NULL;
@@ -226,8 +241,10 @@ static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *x = u->src[0], *index = u->src[1], *at[MAX_DIMS];
   at[0] = known_row(l, index, idx);
   if (!at[0]) at[0] = value_at(l, index, idx, gate);
-  if (at[0] && index->op == OP_ENDPOINT) at[0] = uop_cast(at[0], POLY_INT64);
-  else at[0] = checked(l, at[0], x->shape[0], gate);
+  if (at[0] && index->op == OP_ENDPOINT)
+    at[0] = uop_cast(at[0], POLY_INT64);
+  else
+    at[0] = checked(l, at[0], x->shape[0], gate);
   for (int i = 1; i < x->ndim; i++) at[i] = idx[index->ndim + i - 1];
   return at[0] ? value_at(l, x, at, gate) : NULL;
 }
@@ -254,7 +271,8 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   return v;
 }
 
-/* The part in which the index falls. Parts are read under the condition that it is theirs, so nothing is read out of range. */
+/* The part in which the index falls. Parts are read under the condition that it is theirs, so nothing is read out of
+ * range. */
 static UOp *lower_cat(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   int axis = (int)u->arg.i;
   UOp *at[MAX_DIMS], *value = NULL, *end = u->shape[axis];
@@ -311,11 +329,13 @@ static UOp *compute(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   case OP_DETACH:
   case OP_COPY: return value_at(l, u->src[0], idx, gate);
   case OP_ASSIGN: return value_at(l, u->src[1], idx, gate);
-  default: return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "internal: %s cannot be lowered", op_info[u->op].name);
+  default:
+    return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "internal: %s cannot be lowered", op_info[u->op].name);
   }
 }
 
-/* Moves are followed in a loop, so a long chain of them costs no stack. The value of PAD is 0 where its gate is false. */
+/* Moves are followed in a loop, so a long chain of them costs no stack. The value of PAD is 0 where its gate is false.
+ */
 static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   uint64_t key = memo_key(node, idx, gate);
   UOp *found = memo_find(l, key, node, idx, gate);
@@ -331,7 +351,8 @@ static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   }
   if (inner && inner->op == OP_CONST && !inner->arg.i) return uop_const(l->ctx, (PolyDType)u->dtype, 0);
   if (inner && inner->op == OP_CONST) inner = NULL;
-  if (slot < 0 && u->op != OP_CONST && u->op != OP_VARIABLE && u->op != OP_IOTA) slot = l->policy(l->user, l, u, at, inner);
+  if (slot < 0 && u->op != OP_CONST && u->op != OP_VARIABLE && u->op != OP_IOTA)
+    slot = l->policy(l->user, l, u, at, inner);
   if (ctx_base(l->ctx)->code != POLY_OK) return NULL;
   UOp *v = slot >= 0 ? load(l, u, slot, at, inner) : compute(l, u, at, inner);
   bool plain_load = v && v->op == OP_LOAD && slot >= 0; /* a gated load already gives 0 */

@@ -1,7 +1,7 @@
 /* lower.h: the value of a tensor node at an index, as scalar UOps over RANGEs. Internal to the schedule.
  *
- * A kernel is lowered from the node that it stores. Movement ops change the index, reductions open RANGEs, gathers load their
- * index. At every node that could be stored instead of computed in place, the schedule is asked. */
+ * A kernel is lowered from the node that it stores. Movement ops change the index, reductions open RANGEs, gathers load
+ * their index. At every node that could be stored instead of computed in place, the schedule is asked. */
 #ifndef POLY_LOWER_H
 #define POLY_LOWER_H
 
@@ -19,13 +19,13 @@ struct Lower {
   Arena *arena;
   LowerPolicy policy;
   void *user;
-  int nout;           /* output ranges have the ids 0 .. nout-1 */
-  int ncontext;       /* loops that are open where the current value is needed, outermost first: range ids */
+  int nout;     /* output ranges have the ids 0 .. nout-1 */
+  int ncontext; /* loops that are open where the current value is needed, outermost first: range ids */
   int context[MAX_RANGES];
-  VEC(int) param;     /* slot of each kernel parameter */
-  Map memo, free;     /* (node, index, gate) -> value; scalar -> mask of ranges that it depends on */
+  VEC(int) param;         /* slot of each kernel parameter */
+  Map memo, free;         /* (node, index, gate) -> value; scalar -> mask of ranges that it depends on */
   UOp *range[MAX_RANGES]; /* the RANGE that has each id: one in a kernel */
-  Map entry;          /* the edge of an open segment loop -> its Row */
+  Map entry;              /* the edge of an open segment loop -> its Row */
 };
 
 void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user);
@@ -37,6 +37,8 @@ UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot);
 /* Bit k: the scalar depends on the RANGE with id k. */
 uint64_t lower_free(Lower *l, UOp *scalar);
 bool lower_has_load(Lower *l, UOp *scalar);
+/* Is it the edge of an open loop over a row's edges? Such a loop meets each edge once, as a RANGE would. */
+bool lower_is_edge(const Lower *l, const UOp *scalar);
 /* Is the set of ranges an initial piece of the open loops? */
 bool lower_is_prefix(const Lower *l, uint64_t ranges);
 UOp *lower_identity(PolyContext *ctx, Op op, PolyDType dtype);

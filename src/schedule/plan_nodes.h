@@ -25,15 +25,15 @@ typedef struct Sched {
   PolyContext *ctx;
   Arena *arena;
   const ScheduleOptions *opt;
-  Map index;             /* node -> place in info */
+  Map index; /* node -> place in info */
   VEC(NodeInfo *) info;
-  VEC(int) work;         /* places of stored nodes, in the order in which they were found */
+  VEC(int) work; /* places of stored nodes, in the order in which they were found */
   VEC(Slot) slot;
-  Map input;             /* input number -> slot */
-  int kernel;            /* number of the kernel being lowered */
-  bool settled;          /* no more decisions: what is stored is stored */
-  bool copying;          /* lowering the copy of an assigned value out of its temporary */
-  UOp *domain;           /* node that the current kernel stores */
+  Map input;    /* input number -> slot */
+  int kernel;   /* number of the kernel being lowered */
+  bool settled; /* no more decisions: what is stored is stored */
+  bool copying; /* lowering the copy of an assigned value out of its temporary */
+  UOp *domain;  /* node that the current kernel stores */
 } Sched;
 
 NodeInfo *sched_info(Sched *s, UOp *node); /* made on first use; NULL: out of memory */

@@ -1,6 +1,7 @@
-/* schedule.c: the driver. Roots are stored; lowering each stored node finds what else must be; when nothing new turns up, kernels of
- * equal loops that share inputs are joined, every kernel is lowered once more against the final set, and the items are ordered
- * so that values are made before they are read and old contents are read before an assignment overwrites them. */
+/* schedule.c: the driver. Roots are stored; lowering each stored node finds what else must be; when nothing new turns
+ * up, kernels of equal loops that share inputs are joined, every kernel is lowered once more against the final set, and
+ * the items are ordered so that values are made before they are read and old contents are read before an assignment
+ * overwrites them. */
 #include "schedule/plan_nodes.h"
 
 #include "ir/context.h"
@@ -104,7 +105,8 @@ static bool reads_elsewhere(UOp *store, int64_t param, UOp *u, Map *seen, Base *
   return false;
 }
 
-/* Lowers the draft's kernel only to see its parameters; an ASSIGN that reads its buffer out of place gets a temporary. */
+/* Lowers the draft's kernel only to see its parameters; an ASSIGN that reads its buffer out of place gets a temporary.
+ */
 static bool find_reads(Sched *s, Draft *x) {
   NodeInfo *n = x->out[0];
   if (x->kind == STORE_MATMUL)
@@ -147,8 +149,10 @@ static bool make_parts(Sched *s, Drafts *d, NodeInfo *n) {
     Draft *x = new_draft(s, d, n);
     if (!x) return false;
     x->part = k;
-    if (before) before->next_part = d->at.n - 1;
-    else if (!map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)d->at.n - 1)) return false;
+    if (before)
+      before->next_part = d->at.n - 1;
+    else if (!map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)d->at.n - 1))
+      return false;
     before = x;
     if (!find_reads(s, x)) return false;
   }
@@ -167,7 +171,8 @@ static bool make_drafts(Sched *s, Drafts *d) {
     if (!x || !find_reads(s, x)) return false;
     if (n->node->op == OP_ASSIGN && in_place(s, n)) x->target[0] = sched_input(s, n->node->src[0]);
     if (ctx_base(s->ctx)->code != POLY_OK || x->target[0] < 0) return false;
-    if (x->target[0] == n->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)d->at.n - 1)) return false;
+    if (x->target[0] == n->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)d->at.n - 1))
+      return false;
   }
   return true;
 }
@@ -179,7 +184,8 @@ static bool find_overwrites(Sched *s, const Drafts *d, Map *overwriter) {
   for (int i = 0; i < d->at.n; i++)
     for (int o = 0; !d->at.at[i]->dead && o < d->at.at[i]->nout; o++) {
       int slot = d->at.at[i]->target[o];
-      if (s->slot.at[slot].kind == SLOT_INPUT && !map_put(ctx_base(s->ctx), overwriter, (uint64_t)slot, (uint64_t)i)) return false;
+      if (s->slot.at[slot].kind == SLOT_INPUT && !map_put(ctx_base(s->ctx), overwriter, (uint64_t)slot, (uint64_t)i))
+        return false;
     }
   return true;
 }
@@ -272,7 +278,8 @@ static bool add_copies(Sched *s, Drafts *d, IntVec *copies) {
       if (!c) return false;
       c->copy = true;
       c->target[0] = sched_input(s, x->out[o]->node->src[0]);
-      if (c->target[0] < 0 || !add_read(s, c, x->out[o]->slot) || !vec_push(ctx_base(s->ctx), copies, d->at.n - 1)) return false;
+      if (c->target[0] < 0 || !add_read(s, c, x->out[o]->slot) || !vec_push(ctx_base(s->ctx), copies, d->at.n - 1))
+        return false;
     }
   }
   return true;
@@ -292,8 +299,8 @@ static bool share_input(const Draft *a, const Draft *b) {
   return false;
 }
 
-/* Must `to` be over before `from` begins? Positions in the order bound the search. That `from` overwrites what `to` reads is no
- * obstacle by itself: in one kernel, loads come before stores. */
+/* Must `to` be over before `from` begins? Positions in the order bound the search. That `from` overwrites what `to`
+ * reads is no obstacle by itself: in one kernel, loads come before stores. */
 static bool depends(Sched *s, const Drafts *d, const int *place, int from, int to) {
   VEC(int) stack = {0};
   Map seen = {0};
@@ -321,14 +328,16 @@ static bool join(Sched *s, Drafts *d, int a, int b) {
   for (int o = 0; o < y->nout; o++) {
     x->out[x->nout] = y->out[o];
     x->target[x->nout++] = y->target[o];
-    if (y->target[o] == y->out[o]->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)y->target[o], (uint64_t)a)) return false;
+    if (y->target[o] == y->out[o]->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)y->target[o], (uint64_t)a))
+      return false;
   }
   y->dead = true;
   return true;
 }
 
-/* An in-place write of one and an out-of-place read of the other may not meet in one kernel: only reads at the written index are
- * known to be safe, so a draft that reads what the other overwrites joins only if it overwrites something of that shape too. */
+/* An in-place write of one and an out-of-place read of the other may not meet in one kernel: only reads at the written
+ * index are known to be safe, so a draft that reads what the other overwrites joins only if it overwrites something of
+ * that shape too. */
 static bool write_conflict(Sched *s, const Draft *a, const Draft *b) {
   for (int o = 0; o < a->nout; o++) {
     if (s->slot.at[a->target[o]].kind != SLOT_INPUT) continue;
@@ -366,7 +375,10 @@ static bool join_kernels(Sched *s, Drafts *d, int *order, int *norder) {
       if (depends(s, d, place, b, a) || write_conflict(s, x, y) || write_conflict(s, y, x)) continue;
       if (!join(s, d, a, b) || !find_order(s, d)) return false;
       int bad = sort_drafts(s, d, order, norder);
-      if (bad != -1) return bad == -2 ? false : base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: joined kernels wait for each other");
+      if (bad != -1)
+        return bad == -2
+                   ? false
+                   : base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: joined kernels wait for each other");
       for (int k = 0; k < *norder; k++) place[order[k]] = k;
       i = MAX(j - 1, -1); /* places changed: look again from here */
       break;
@@ -387,7 +399,7 @@ static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   for (int o = 0; ok && o < x->nout; o++) ok = vec_push(ctx_base(s->ctx), &l.param, x->target[o]);
   for (int o = 0; ok && o < x->nout; o++) {
     UOp *node = x->copy ? uop_contiguous(x->out[o]->node, 0) : x->out[o]->node;
-    item->store[o] = !node           ? NULL
+    item->store[o] = !node          ? NULL
                      : x->part >= 0 ? lower_store_part(&l, node, x->part, x->target[o])
                                     : lower_store(&l, node, x->target[o]);
     ok = item->store[o] != NULL;
@@ -505,12 +517,14 @@ static void sched_free(Sched *s, Drafts *d) {
   map_free(b, &s->input);
 }
 
-bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt, Schedule *out) {
+bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt,
+                    Schedule *out) {
   Sched s = {.ctx = ctx, .arena = arena, .opt = opt};
   Drafts d = {0};
   *out = (Schedule){0};
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
-  bool ok = split && split_reductions(ctx, arena, nroot, root, split) && store_roots(&s, nroot, split) && settle_all(&s);
+  bool ok =
+      split && split_reductions(ctx, arena, nroot, root, split) && store_roots(&s, nroot, split) && settle_all(&s);
   s.settled = true;
   ok = ok && build_items(&s, &d, out) && place_roots(&s, nroot, split, out) && hand_out_slots(&s, nroot, out);
   sched_free(&s, &d);

@@ -1,9 +1,9 @@
 /* schedule.h: from a graph of tensor UOps to an ordered list of work: kernels, matrix products, library calls.
  *
- * In: canonical roots. Leaves are BUFFER nodes with arg.i = -(k+1) for input k, VARIABLE for sizes and other integers (no
- * BIND), CONST and IOTA. Out: slots (memory that a plan touches) and items that read and write them. Knows nothing of devices but
- * what the options say, and nothing of how kernels are written. A kernel comes out as STORE nodes over RANGEs: scheduling lowers,
- * because whether a value must be stored is seen from the index at which it is read. */
+ * In: canonical roots. Leaves are BUFFER nodes with arg.i = -(k+1) for input k, VARIABLE for sizes and other integers
+ * (no BIND), CONST and IOTA. Out: slots (memory that a plan touches) and items that read and write them. Knows nothing
+ * of devices but what the options say, and nothing of how kernels are written. A kernel comes out as STORE nodes over
+ * RANGEs: scheduling lowers, because whether a value must be stored is seen from the index at which it is read. */
 #ifndef POLY_SCHEDULE_H
 #define POLY_SCHEDULE_H
 
@@ -13,9 +13,9 @@ typedef enum SlotKind { SLOT_INPUT, SLOT_OUTPUT, SLOT_TEMP } SlotKind;
 
 typedef struct Slot {
   SlotKind kind;
-  int input;   /* SLOT_INPUT: which */
-  UOp *node;   /* what it holds; its dtype and shape are the slot's */
-  UOp *numel;  /* integer UOp over the plan's variables */
+  int input;       /* SLOT_INPUT: which */
+  UOp *node;       /* what it holds; its dtype and shape are the slot's */
+  UOp *numel;      /* integer UOp over the plan's variables */
   const char *why; /* "asked for", "matrix product", ... */
 } Slot;
 
@@ -52,7 +52,8 @@ typedef struct ScheduleOptions {
 } ScheduleOptions;
 
 /* Lists live in the arena and their nodes in the caller's scope. */
-bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt, Schedule *out);
+bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt,
+                    Schedule *out);
 /* The schedule in words, for DEBUG=3 and explain. */
 void schedule_print(Str *out, const Schedule *s);
 

@@ -121,6 +121,8 @@ static inline Built kern_build(int n, Kern *const *k, int vector_bytes, const ch
                   "-fPIC",
                   "-shared",
                   "-w",
+                  "-fno-tree-vectorize",
+                  "-fno-tree-slp-vectorize",
                   "-o",
                   lib,
                   src,

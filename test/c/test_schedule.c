@@ -1,6 +1,6 @@
-/* test_schedule.c: what becomes one kernel. Each case counts the kernels that a program ran as, so a failure means that something is
- * stored which need not be, or computed twice. Runs on the interpreter: the schedule is the same for every device but for the matrix
- * product. */
+/* test_schedule.c: what becomes one kernel. Each case counts the kernels that a program ran as, so a failure means that
+ * something is stored which need not be, or computed twice. Runs on the interpreter: the schedule is the same for every
+ * device but for the matrix product. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,8 @@ static int kernels(PolyTensor *t) {
 static void chain_with_broadcast_and_moves(void **state) {
   (void)state;
   PolyTensor *x = ramp(6, 8), *row = ramp(1, 8);
-  PolyTensor *y = poly_relu(poly_add(poly_transpose(poly_mul(x, row), 0, 1), poly_full(ctx, POLY_FLOAT32, 0, NULL, 0.5)));
+  PolyTensor *y =
+      poly_relu(poly_add(poly_transpose(poly_mul(x, row), 0, 1), poly_full(ctx, POLY_FLOAT32, 0, NULL, 0.5)));
   y = poly_exp(poly_flip(poly_reshape(y, 2, (int64_t[]){4, 12}), 1, (int[]){0}));
   assert_int_equal(kernels(y), 1);
 }
@@ -180,15 +181,37 @@ static void cat_is_written_in_parts(void **state) {
   }
 }
 
+/* Loads under a condition, compiled: gcc's vectorisers lose rows of just this. */
+static void padding_on_the_compiled_device(void **state) {
+  (void)state;
+  double v[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[18];
+  if (poly_set_device(ctx, "CPU") != POLY_OK) skip();
+  PolyTensor *x = poly_from_data(ctx, v, POLY_FLOAT64, 2, (int64_t[]){4, 2});
+  PolyTensor *y = poly_pad(x, (int64_t[]){1, 1, 0, 1}, POLY_PAD_CONSTANT, 0);
+  assert_int_equal(poly_read(y, out, sizeof out), POLY_OK);
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 3; j++) {
+      bool inside = i >= 1 && i < 5 && j < 2;
+      assert_true(out[3 * i + j] == (inside ? v[2 * (i - 1) + j] : 0));
+    }
+}
+
 int main(void) {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, begin, end)
   const struct CMUnitTest tests[] = {
-      CASE(chain_with_broadcast_and_moves), CASE(row_softmax),
-      CASE(layer_norm_and_variance),        CASE(cross_entropy_is_one_kernel),
-      CASE(sum_of_softmax_backward),        CASE(column_statistics_are_stored),
-      CASE(siblings_share_a_kernel),        CASE(large_sum_is_cut),
-      CASE(long_chain_runs),                CASE(assign_reads_before_it_writes),
-      CASE(cat_is_written_in_parts),        CASE(reductions_of_other_sizes_side_by_side),
+      CASE(chain_with_broadcast_and_moves),
+      CASE(row_softmax),
+      CASE(layer_norm_and_variance),
+      CASE(cross_entropy_is_one_kernel),
+      CASE(sum_of_softmax_backward),
+      CASE(column_statistics_are_stored),
+      CASE(siblings_share_a_kernel),
+      CASE(large_sum_is_cut),
+      CASE(long_chain_runs),
+      CASE(assign_reads_before_it_writes),
+      CASE(padding_on_the_compiled_device),
+      CASE(cat_is_written_in_parts),
+      CASE(reductions_of_other_sizes_side_by_side),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
