@@ -6,9 +6,10 @@
 
 enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4, LANES = 8 };
 
-static double loop_trips(const UOp *r) {
+/* Trips of a loop, at most; of one whose bounds are loaded, a guess. */
+static double loop_trips(Codegen *g, const UOp *r) {
   UOp *n = int_sub(r->src[1], r->src[0]);
-  if (!n || n->vmax == INT64_MAX || n->vmax > (int64_t)1 << 40) return LOADED_TRIPS;
+  if (!n || block_ranges(g, n) & RANGES_LOAD) return LOADED_TRIPS;
   return n->vmax < 1 ? 1 : (double)n->vmax;
 }
 
@@ -31,15 +32,15 @@ static UOp *access_index(const UOp *u) { return u->op == OP_STORE ? u->src[2] : 
 
 static bool varies(Codegen *g, UOp *u, const UOp *r) { return u && (block_ranges(g, u) & (1ull << r->arg.i)); }
 
-/* What lanes along r would save in one run of an instruction, in rough operations. */
+/* What lanes along r would save in one run of an instruction inside it, in rough operations. What is the same for all
+ * lanes is done once for them; what differs is done for all at once, but for memory that is not contiguous. */
 static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r) {
-  bool store = inst->kind == INST_STORE;
-  if (!u || (!store && !varies(g, u, r))) return 0;
-  if (inst->kind == INST_LOAD || store) {
+  if (!u) return 0;
+  if (inst->kind == INST_LOAD || inst->kind == INST_STORE) {
     int64_t s = stride_along(g, access_index(u), r);
     bool gated = u->op == OP_LOAD && u->nsrc > 2 && varies(g, u->src[2], r);
     if (gated) return -1;
-    return s == 1 ? 2 : s == -1 ? 1.5 : s == 0 ? 0 : -0.5;
+    return s == 1 ? 2 : s == -1 ? 1.5 : s == 0 ? 1 : -0.5;
   }
   if (inst->kind != INST_ALU) return 0;
   bool address = inst->dtype == POLY_INT64 && u->op != OP_CAST;
@@ -71,7 +72,8 @@ static double choose_lanes(Codegen *g, Block *b, bool mark) {
   double below = 0, own = 0;
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) below += choose_lanes(g, b->line.at[i].child, false);
-  if (b->range && loop_trips(b->range) >= MIN_LANES && lanes_allowed(g, b, b->range)) own = gain_below(g, b, b->range);
+  if (b->range && loop_trips(g, b->range) >= MIN_LANES && lanes_allowed(g, b, b->range))
+    own = gain_below(g, b, b->range);
   if (!mark) return own > below ? own : below;
   if (own > below && own > 0) {
     g->inst.at[b->loop].flags |= LOOP_VECTOR;
@@ -108,9 +110,9 @@ static void estimate(Codegen *g, Block *b) {
       b->cost += function ? 8 : 1;
       continue;
     }
-    l.child->trips = b->trips * loop_trips(l.child->range);
+    l.child->trips = b->trips * loop_trips(g, l.child->range);
     estimate(g, l.child);
-    b->cost += loop_trips(l.child->range) * l.child->cost;
+    b->cost += loop_trips(g, l.child->range) * l.child->cost;
   }
   if (!b->range) return;
   if (g->inst.at[b->loop].flags & LOOP_VECTOR) b->cost /= LANES;
@@ -121,8 +123,8 @@ static void estimate(Codegen *g, Block *b) {
 static void choose_threads(Codegen *g) {
   Block *best = NULL;
   for (Block *b = g->inner; b && b->range; b = b->parent) {
-    double t = loop_trips(b->range);
-    if (!best || t >= FEW_TRIPS || t > loop_trips(best->range)) best = b;
+    double t = loop_trips(g, b->range);
+    if (!best || t >= FEW_TRIPS || t > loop_trips(g, best->range)) best = b;
   }
   if (best) g->inst.at[best->loop].flags |= LOOP_PARALLEL;
 }

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..graphs import Graph, HeteroGraph
 from ..tensor import Tensor
+from .originals import any, len, zip
 
 OWN_NAMES = ("innbs", "outnbs", "inedges", "outedges", "src", "dst", "edge")
 
@@ -117,6 +118,7 @@ class Trace:
         self.open: list[Pass] = []
         self.ended: list[Pass] = []
         self.active = False
+        self.zipping = 0  # is a zip taking its next entries?
         self.relations, self.counts = _relations(graph)
         self.root = Place(self, _centre_kind(self, graph, kind), None)
         self.nodes = {name: self._node_values(name, value) for name, value in nodes.items()}
@@ -182,10 +184,10 @@ class Trace:
     # ---- passes ----
 
     def enter(self, p: Pass) -> None:
-        if p.is_open:
+        if not self.zipping and any(q.loop is p.loop for q in self.open):
             raise RuntimeError(
-                f"two loops over {p.loop} inside each other run over pairs of neighbours, which a vertex program cannot do; "
-                "to go through two lists side by side use zip"
+                f"a loop over {p.loop} inside another one runs over pairs of neighbours, which a vertex program cannot do; to go "
+                "through two lists side by side use zip, and take what does not depend on the outer loop out of it"
             )
         p.group().open += 1
         self.open.append(p)
