@@ -11,7 +11,7 @@ from ._ffi import C, library_path
 from .context import Context
 from .device import Device
 from .dtypes import DType, dtypes
-from .graph import Graph, with_autograd_graph
+from .graph import AutogradGraph, with_autograd_graph
 from .jit import TinyJit
 from .profile import Profile
 from .symbolic import Dim, Variable
@@ -20,14 +20,19 @@ from .tensor import Tensor, explain
 __version__ = C.poly_version().decode()
 
 __all__ = [
-    "Context", "DType", "Device", "Dim", "Graph", "Profile", "Tensor", "TinyJit", "Variable", "dtypes", "explain",
-    "library_path", "nn", "with_autograd_graph",
+    "AutogradGraph", "Context", "DType", "Device", "Dim", "Graph", "HeteroGraph", "Profile", "Tensor", "TinyJit", "Variable", "dtypes", "explain",
+    "library_path", "nn", "viz", "with_autograd_graph",
 ]  # fmt: skip
 
 
+_LAZY = {"nn": "nn", "vertex": "vertex", "geometric": "geometric", "Graph": "graphs", "HeteroGraph": "graphs", "viz": "picture"}
+
+
 def __getattr__(name: str) -> object:
-    if name == "nn":
+    """Loads the larger parts when they are first used."""
+    if name in _LAZY:
         import importlib
 
-        return importlib.import_module(".nn", __name__)
+        module = importlib.import_module("." + _LAZY[name], __name__)
+        return module if name == _LAZY[name] else getattr(module, name)
     raise AttributeError(f"module 'polygrad' has no attribute {name!r}")

@@ -13,7 +13,7 @@ import numpy as np
 from . import _signatures as sig
 from ._ffi import C, Release, handle_array, int64_array, int_array
 from .dtypes import DType, dtypes, to_dtype
-from .graph import Graph, current
+from .graph import AutogradGraph, current
 from .symbolic import Dim, Variable, dim_code
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _new = object.__new__
 _unary, _binary, _binary_scalar = C.poly_unary, C.poly_binary, C.poly_binary_scalar
 
 
-def wrap(g: Graph, h: int | None) -> Tensor:
+def wrap(g: AutogradGraph, h: int | None) -> Tensor:
     """A Tensor that owns handle h; raises the core's error if there is none."""
     if h is None:
         g.fail()
@@ -45,7 +45,7 @@ def argfix(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
-def sizes(g: Graph, values: Iterable[Any]) -> Any:
+def sizes(g: AutogradGraph, values: Iterable[Any]) -> Any:
     """Sizes as a C array; they may be symbolic."""
     return int64_array([v if v.__class__ is int else dim_code(v, g) for v in values])
 
@@ -95,8 +95,7 @@ def scalar_kind(x: Any) -> Any:
 def same_graph(a: Any, b: Any) -> None:
     if a._g is not b._g:
         raise RuntimeError(
-            "tensors of two graphs cannot be mixed: one was made inside another with_autograd_graph() or thread; "
-            "pass its values with .numpy()"
+            "tensors of two graphs cannot be mixed: one was made inside another with_autograd_graph() or thread; pass its values with .numpy()"
         )
 
 
@@ -122,7 +121,7 @@ def number_dtype(d: DType, number: Any) -> DType:
     return dtypes.default_float
 
 
-def scalar(g: Graph, number: Any, d: DType) -> Tensor:
+def scalar(g: AutogradGraph, number: Any, d: DType) -> Tensor:
     """A tensor without axes."""
     if isinstance(number, int) and d.kind != "f":
         return wrap(g, C.poly_full_int(g.ptr, d.code, 0, None, number))
@@ -140,7 +139,7 @@ def _release(key: Any, pop: Any = _borrowed.pop) -> None:
 _key = 0
 
 
-def from_numpy(g: Graph, a: np.ndarray, copy: bool = False) -> Tensor:
+def from_numpy(g: AutogradGraph, a: np.ndarray, copy: bool = False) -> Tensor:
     """A tensor on the array's own memory where that is possible, else on a copy."""
     global _key
     d = to_dtype(a.dtype)
@@ -162,7 +161,7 @@ def _contains_tensor(x: Any) -> bool:
     return any(isinstance(v, Tensor) or (isinstance(v, (list, tuple)) and _contains_tensor(v)) for v in x)
 
 
-def from_values(g: Graph, data: Any, dtype: DType | None = None) -> Tensor:
+def from_values(g: AutogradGraph, data: Any, dtype: DType | None = None) -> Tensor:
     """A tensor out of a number, a nested list, bytes or an array."""
     if isinstance(data, np.ndarray):
         if dtype is None or dtype.np == data.dtype:
@@ -298,6 +297,6 @@ def accepted(x: Any) -> bool:
 
 
 __all__ = [
-    "C", "Dim", "DType", "Graph", "Tensor", "Variable", "argfix", "axes", "binary", "current", "dtypes", "handles",
+    "C", "Dim", "DType", "AutogradGraph", "Tensor", "Variable", "argfix", "axes", "binary", "current", "dtypes", "handles",
     "make_tuple", "operand", "reduction_code", "same_graph", "sig", "sizes", "to_dtype", "unary", "wrap",
 ]  # fmt: skip

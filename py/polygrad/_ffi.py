@@ -51,9 +51,7 @@ def _load() -> tuple[ctypes.CDLL, str]:
     for path in paths:
         if os.path.exists(path):
             return ctypes.CDLL(path), os.path.abspath(path)
-    raise ImportError(
-        "libpolygrad was not found in " + " or ".join(paths) + ": build it with `make`, or set POLYGRAD_LIB to its path"
-    )
+    raise ImportError("libpolygrad was not found in " + " or ".join(paths) + ": build it with `make`, or set POLYGRAD_LIB to its path")
 
 
 def _bind(library: ctypes.CDLL) -> Any:

@@ -6,12 +6,12 @@ import contextlib
 from typing import Any
 
 from ._ffi import C
-from .graph import Graph, current
+from .graph import AutogradGraph, current
 
 _debug_level: dict[int, int] = {}
 
 
-def _set_debug(g: Graph, level: int) -> None:
+def _set_debug(g: AutogradGraph, level: int) -> None:
     _debug_level[id(g)] = level
     C.poly_set_debug(g.ptr, level)
 
@@ -43,7 +43,7 @@ class Context(contextlib.ContextDecorator):
             if name not in _SWITCHES:
                 raise KeyError(f"{name} is not a switch: {', '.join(_SWITCHES)} are")
         self._switches = switches
-        self._stack: list[tuple[Graph, dict[str, Any]]] = []
+        self._stack: list[tuple[AutogradGraph, dict[str, Any]]] = []
 
     def __enter__(self) -> Context:
         g = current()
@@ -64,7 +64,7 @@ class NoGrad(contextlib.ContextDecorator):
     """What Tensor.no_grad is: true while on; `with Tensor.no_grad():` turns it on for a while. Also a decorator."""
 
     def __init__(self) -> None:
-        self._stack: list[tuple[Graph, bool]] = []
+        self._stack: list[tuple[AutogradGraph, bool]] = []
 
     def __call__(self, function: Any = None) -> Any:
         return self.__class__() if function is None else super().__call__(function)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import graph as _graph
-from .graph import Graph, current
+from .graph import AutogradGraph, current
 
 
 class _Device:
@@ -36,7 +36,7 @@ Device = _Device()
 HOST = ("CPU", "INTERP")  # they share memory
 
 
-def check_device(g: Graph, name: str) -> None:
+def check_device(g: AutogradGraph, name: str) -> None:
     """A graph computes on one device: naming another is an error, but for the two that share the host's memory."""
     name = Device.canonicalize(name)
     if name != g.device and not (name in HOST and g.device in HOST):

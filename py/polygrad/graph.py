@@ -1,4 +1,4 @@
-"""Graph: a context of the C core, which owns tensors, plans, random state and the error text.
+"""AutogradGraph: a context of the C core, which owns tensors, plans, random state and the error text.
 
 Every thread has a default graph; `with with_autograd_graph() as graph:` opens another one. Tensors belong to the graph in
 which they were made, and keep it alive.
@@ -12,13 +12,13 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ._ffi import C, ERRORS
+from ._ffi import ERRORS, C
 
 _local = threading.local()
 default_device: str | None = None  # what Device.DEFAULT was set to
 
 
-class Graph:
+class AutogradGraph:
     """Owner of tensors. `live_nodes`, `live_tensors` and `live_bytes` say what it holds.
 
     >>> from polygrad import Tensor, with_autograd_graph
@@ -121,20 +121,20 @@ class Graph:
         return C.poly_plans_reused(self.ptr)
 
     def __repr__(self) -> str:
-        return f"<Graph on {self.device}: {self.live_tensors} tensors, {self.live_nodes} nodes, {self.live_bytes} bytes>"
+        return f"<AutogradGraph on {self.device}: {self.live_tensors} tensors, {self.live_nodes} nodes, {self.live_bytes} bytes>"
 
 
-def current() -> Graph:
+def current() -> AutogradGraph:
     """The graph that new tensors of this thread belong to."""
     try:
         return _local.graph
     except AttributeError:
-        _local.graph = Graph()
+        _local.graph = AutogradGraph()
         return _local.graph
 
 
 @contextlib.contextmanager
-def with_autograd_graph(graph: Graph | None = None) -> Iterator[Graph]:
+def with_autograd_graph(graph: AutogradGraph | None = None) -> Iterator[AutogradGraph]:
     """Tensors made inside belong to a graph of their own, which is freed with the last of them.
 
     >>> from polygrad import Tensor, with_autograd_graph
@@ -144,7 +144,7 @@ def with_autograd_graph(graph: Graph | None = None) -> Iterator[Graph]:
     1
     """
     outer = current()
-    _local.graph = graph or Graph()
+    _local.graph = graph or AutogradGraph()
     try:
         yield _local.graph
     finally:

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._ffi import C, handle_array
-from .graph import Graph
+from .graph import AutogradGraph
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -36,7 +36,7 @@ class Trace:
             self.state.setdefault(h, o)
 
 
-def refuse_reading(g: Graph, what: str) -> None:
+def refuse_reading(g: AutogradGraph, what: str) -> None:
     if g.tracing:
         raise RuntimeError(f"{what} inside a compiled step: the value is not known while the step is traced, and a replay could not read it")
 
@@ -44,7 +44,7 @@ def refuse_reading(g: Graph, what: str) -> None:
 class Replay:
     """A compiled function of some tensors: run it with new ones."""
 
-    def __init__(self, g: Graph, inputs: list[Any], outputs: list[Any], trace: Trace):
+    def __init__(self, g: AutogradGraph, inputs: list[Any], outputs: list[Any], trace: Trace):
         self._g, self._keep = g, (list(trace.state.values()), list(inputs))
         state = list(trace.state)
         self._h = C.poly_step_new(
@@ -110,7 +110,7 @@ def _build(structure: Any, tensors: Callable[[int], Any]) -> Any:
     return parts if kind == "list" else tuple(parts)
 
 
-def trace(g: Graph, function: Callable[[], Any], inputs: list[Any]) -> tuple[Replay, Any]:
+def trace(g: AutogradGraph, function: Callable[[], Any], inputs: list[Any]) -> tuple[Replay, Any]:
     """Traces function, which reads inputs. Gives the compiled step and the structure of what function returned."""
     for t in inputs:
         t.realize()
@@ -139,6 +139,7 @@ class TinyJit:
     def __init__(self, function: Callable[..., Any]):
         self.function = function
         self.replay: Replay | None = None
+        self.result: Any = None  # structure of what the function returned
         self.calls = 0
         functools.update_wrapper(self, function, updated=())
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ._ffi import C, PolyKernelStat, PolyStoredStat
 from .dtypes import BY_CODE, DType
-from .graph import Graph, current
+from .graph import AutogradGraph, current
 
 
 class Kernel(NamedTuple):
@@ -14,7 +14,7 @@ class Kernel(NamedTuple):
 
     name: str
     device: str
-    count: int
+    count: int  # type: ignore[assignment]
     ms: float
     bytes: int
     flops: int
@@ -43,7 +43,7 @@ class Profile:
         self.kernels: list[Kernel] = []
         self.stored: list[Stored] = []
         self.peak_bytes = 0
-        self._g: Graph | None = None
+        self._g: AutogradGraph | None = None
 
     def __enter__(self) -> Profile:
         self._g = current()
@@ -59,13 +59,13 @@ class Profile:
         self.peak_bytes = C.poly_profile_peak_bytes(g.ptr)
 
     @staticmethod
-    def _kernel(g: Graph, k: int) -> Kernel:
+    def _kernel(g: AutogradGraph, k: int) -> Kernel:
         s = PolyKernelStat()
         g.check(C.poly_profile_kernel(g.ptr, k, _address(s)))
         return Kernel(s.name.decode(), s.device.decode(), s.count, s.ms, s.bytes, s.flops)
 
     @staticmethod
-    def _stored(g: Graph, k: int) -> Stored:
+    def _stored(g: AutogradGraph, k: int) -> Stored:
         s = PolyStoredStat()
         g.check(C.poly_profile_stored_at(g.ptr, k, _address(s)))
         return Stored(tuple(s.shape[: s.ndim]), BY_CODE[s.dtype], s.bytes, (s.why or b"").decode())
@@ -74,7 +74,9 @@ class Profile:
         lines = [f"{'kernel':<40} {'device':<8} {'runs':>6} {'ms':>10} {'GB/s':>8} {'GFLOP/s':>9}"]
         for k in sorted(self.kernels, key=lambda k: -k.ms):
             seconds = k.ms * 1e-3 or float("inf")
-            lines.append(f"{k.name[:40]:<40} {k.device:<8} {k.count:>6} {k.ms:>10.3f} {k.bytes / seconds / 1e9:>8.2f} {k.flops / seconds / 1e9:>9.2f}")  # noqa: E501
+            lines.append(
+                f"{k.name[:40]:<40} {k.device:<8} {k.count:>6} {k.ms:>10.3f} {k.bytes / seconds / 1e9:>8.2f} {k.flops / seconds / 1e9:>9.2f}"
+            )  # noqa: E501
         lines.append(f"total {sum(k.ms for k in self.kernels):.3f} ms, peak memory {self.peak_bytes:,} bytes")
         if self.stored:
             lines.append(f"{'stored':<24} {'dtype':<16} {'bytes':>14}  why")

@@ -13,7 +13,7 @@ import re
 from typing import Any, Union
 
 from ._ffi import C
-from .graph import Graph, current
+from .graph import AutogradGraph, current
 
 DIM_LIMIT = -(1 << 40)  # codes of symbolic sizes are below
 
@@ -30,7 +30,7 @@ class Dim:
 
     __slots__ = ("graph", "code")
 
-    def __init__(self, graph: Graph, code: int):
+    def __init__(self, graph: AutogradGraph, code: int):
         self.graph, self.code = graph, code
 
     @property
@@ -144,12 +144,12 @@ class Variable:
 Size = Union[int, Dim]
 
 
-def dim(graph: Graph, code: int) -> Any:
+def dim(graph: AutogradGraph, code: int) -> Any:
     """A size as Python sees it: an int, or a Dim."""
     return code if code >= DIM_LIMIT else Dim(graph, code)
 
 
-def dim_code(x: Any, graph: Graph) -> int:
+def dim_code(x: Any, graph: AutogradGraph) -> int:
     """A size as the C API takes it."""
     if x.__class__ is int:
         return x

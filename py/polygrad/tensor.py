@@ -65,6 +65,9 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     """
 
     __slots__ = ("_h", "_g", "_wanted", "__weakref__")
+    _h: int  # the handle
+    _g: _core.AutogradGraph
+    _wanted: bool | None  # what requires_grad was set to, if it was
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
@@ -147,7 +150,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         return self._g.device
 
     @property
-    def graph(self) -> _core.Graph:
+    def graph(self) -> _core.AutogradGraph:
         """The graph that owns the tensor.
 
         >>> x = Tensor([1])
@@ -278,7 +281,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
             if C.poly_error_code(self._g.ptr):
                 self._g.fail()
             return np.empty(self.shape, d.np)  # no elements, no memory
-        memory = (ctypes.c_char * n).from_address(address)
+        memory: Any = (ctypes.c_char * n).from_address(address)
         memory.owner = self  # the array keeps the memory, and the memory keeps the tensor
         return np.frombuffer(memory, d.np or np.uint16).reshape(tuple(int(s) for s in self.shape))
 
@@ -288,7 +291,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         >>> Tensor([1, 2]).data().tolist()
         [1, 2]
         """
-        return memoryview(self.numpy())
+        return self.numpy().data
 
     def item(self) -> Any:
         """The value of a tensor of one element.
@@ -525,14 +528,15 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         if not self.requires_grad:
             raise RuntimeError("a hook needs a tensor that requires a gradient")
         table = self._g.hooks
-        entry = table.setdefault(id(self), (weakref.ref(self, lambda _, key=id(self): table.pop(key, None)), []))
+        key = id(self)
+        entry = table.setdefault(key, (weakref.ref(self, lambda _: table.pop(key, None)), []))
         entry[1].append(hook)
 
         def remove() -> None:
             if hook in entry[1]:
                 entry[1].remove(hook)
             if not entry[1]:
-                table.pop(id(self), None)
+                table.pop(key, None)
 
         return remove
 
@@ -579,10 +583,15 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     def explain(self) -> str:
         """The plan in words: kernels, what is stored and why.
 
-        >>> isinstance((Tensor([1.0]) + 1).explain(), str)
-        True
+        >>> print(Tensor.ones(3).contiguous().explain().replace(Device.DEFAULT, "CPU"))
+        on CPU: 1 kernel
+        reads 0 tensors (0 bytes), stores 1 result (12 bytes)
+          1. kernel elementwise_3: out0 = float32 (3,)
+               out0 stored: 12 bytes, asked for
         """
-        return _text(self, C.poly_explain)
+        from .plan import Plan
+
+        return str(Plan.of(self))
 
 
 def _text(t: Tensor, function: Any) -> str:

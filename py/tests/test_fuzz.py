@@ -54,7 +54,12 @@ class Program:
         except ValueError:
             u, b = u.sum(), b.sum()
         name = str(self.rng.choice(["add", "sub", "mul", "max"]))
-        f = {"add": (lambda x, y: x + y, np.add), "sub": (lambda x, y: x - y, np.subtract), "mul": (lambda x, y: x * y * 0.5, lambda x, y: x * y * 0.5), "max": (lambda x, y: x.maximum(y), np.maximum)}[name]
+        f = {
+            "add": (lambda x, y: x + y, np.add),
+            "sub": (lambda x, y: x - y, np.subtract),
+            "mul": (lambda x, y: x * y * 0.5, lambda x, y: x * y * 0.5),
+            "max": (lambda x, y: x.maximum(y), np.maximum),
+        }[name]
         self.push(f[0](t, u), f[1](a, b), f"{name}({k}, {j})")
 
     def op_reduce(self):

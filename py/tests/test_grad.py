@@ -202,7 +202,23 @@ def test_second(name):
     gradgradcheck(f, *inputs)
 
 
-@pytest.mark.parametrize("name", ["mlp", "softmax", "conv2d", "layernorm", "attention", "scatter sum", "tensor index", "cumsum", "prod", "max_pool", "cross_entropy", "matmul batch"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mlp",
+        "softmax",
+        "conv2d",
+        "layernorm",
+        "attention",
+        "scatter sum",
+        "tensor index",
+        "cumsum",
+        "prod",
+        "max_pool",
+        "cross_entropy",
+        "matmul batch",
+    ],
+)
 def test_compiled(name, cpu):
     """The same on compiled kernels."""
     f, inputs, _ = OPS[name]

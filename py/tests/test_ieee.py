@@ -58,7 +58,27 @@ def test_zero_times_everything(device):
     assert not np.signbit((0 - Tensor([0.0])).numpy()).any()
 
 
-UNARY = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "floor", "ceil", "trunc", "abs", "sign"]
+UNARY = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "sinh",
+    "cosh",
+    "floor",
+    "ceil",
+    "trunc",
+    "abs",
+    "sign",
+]
 NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "round": "rint"}
 
 

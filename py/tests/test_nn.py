@@ -162,7 +162,17 @@ def test_containers_and_state():
             return sum(h(self.body(x)) for h in self.heads) * self.extra["scale"]
 
     m = Net()
-    assert sorted(m.state_dict()) == ["body.0.bias", "body.0.weight", "body.2.bias", "body.2.weight", "extra.scale", "heads.0.bias", "heads.0.weight", "heads.1.bias", "heads.1.weight"]
+    assert sorted(m.state_dict()) == [
+        "body.0.bias",
+        "body.0.weight",
+        "body.2.bias",
+        "body.2.weight",
+        "extra.scale",
+        "heads.0.bias",
+        "heads.0.weight",
+        "heads.1.bias",
+        "heads.1.weight",
+    ]
     x = Tensor(values((5, 3)))
     other = Net()
     assert (other(x).numpy() != m(x).numpy()).any()
@@ -183,7 +193,15 @@ def test_containers_and_state():
 
 def test_activation_modules():
     x = Tensor(values((3, 4)))
-    for name, method in (("ReLU", "relu"), ("GELU", "gelu"), ("SiLU", "silu"), ("Tanh", "tanh"), ("Softplus", "softplus"), ("ELU", "elu"), ("LeakyReLU", "leaky_relu")):
+    for name, method in (
+        ("ReLU", "relu"),
+        ("GELU", "gelu"),
+        ("SiLU", "silu"),
+        ("Tanh", "tanh"),
+        ("Softplus", "softplus"),
+        ("ELU", "elu"),
+        ("LeakyReLU", "leaky_relu"),
+    ):
         np.testing.assert_array_equal(getattr(nn, name)()(x).numpy(), getattr(x, method)().numpy())
     np.testing.assert_array_equal(nn.LeakyReLU(0.3)(x).numpy(), x.leaky_relu(0.3).numpy())
     np.testing.assert_array_equal(nn.Softmax(0)(x).numpy(), x.softmax(0).numpy())

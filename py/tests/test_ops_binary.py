@@ -82,7 +82,11 @@ def test_arithmetic(d, device):
         a, b = values((3, 5), d, left), values((3, 5), d, right, seed=1)
         want = wrapped(f, a, b, d)
         rtol = {"pow": 2e-5}.get(name) if d is dtypes.float32 else None
-        atol = {"float16": 4e-3, "bfloat16": 6e-2, "float32": 2e-6, "float64": 1e-13}[d.name] if d.kind == "f" and name in ("mod", "fmod", "add", "sub") else 0
+        atol = (
+            {"float16": 4e-3, "bfloat16": 6e-2, "float32": 2e-6, "float64": 1e-13}[d.name]
+            if d.kind == "f" and name in ("mod", "fmod", "add", "sub")
+            else 0
+        )
         batch.add(name, lambda o=op, x=a, y=b: o(tensor(x, d), tensor(y, d)), want, d, rtol, atol)
     a, b = values((3, 5), d, "real"), values((3, 5), d, "nonzero", seed=1)
     out = d if d.kind == "f" else dtypes.float32
@@ -226,7 +230,12 @@ def test_where(device):
     batch.add("int8 or 7", lambda: Tensor(c).where(Tensor(a), 7), np.where(c, a, 7), dtypes.int8)
     batch.add("7 or int8", lambda: Tensor(c).where(7, Tensor(a)), np.where(c, 7, a), dtypes.int8)
     batch.add("int8 or 2.5", lambda: Tensor(c).where(Tensor(a), 2.5), np.where(c, a, 2.5), dtypes.float32)
-    batch.add("mixed", lambda: Tensor(c).where(Tensor(a), Tensor(values((4,), dtypes.float64))), np.where(c, a, values((4,), dtypes.float64)), dtypes.float64)
+    batch.add(
+        "mixed",
+        lambda: Tensor(c).where(Tensor(a), Tensor(values((4,), dtypes.float64))),
+        np.where(c, a, values((4,), dtypes.float64)),
+        dtypes.float64,
+    )
     batch.check()
 
 

@@ -25,7 +25,9 @@ def test_constants(d, device):
     if d.kind != "b":
         batch.add("arange", lambda: Tensor.arange(1, 10, 2, dtype=d), np.arange(1, 10, 2), d)
         batch.add("arange empty", lambda: Tensor.arange(0, dtype=d), np.zeros(0), d)
-        batch.add("linspace", lambda: Tensor.linspace(0, 10, 5, dtype=d), np.trunc(np.linspace(0, 10, 5)) if d.kind != "f" else np.linspace(0, 10, 5), d)
+        batch.add(
+            "linspace", lambda: Tensor.linspace(0, 10, 5, dtype=d), np.trunc(np.linspace(0, 10, 5)) if d.kind != "f" else np.linspace(0, 10, 5), d
+        )
     batch.check()
 
 
@@ -85,7 +87,13 @@ def test_seeds(device):
 def test_same_numbers_on_every_device():
     def draw():
         Tensor.manual_seed(7)
-        ts = [Tensor.rand(33), Tensor.rand(3, 4, dtype=dtypes.float64), Tensor.randint(50, low=-5, high=5), Tensor.randperm(20), Tensor.rand(9, dtype=dtypes.float16)]
+        ts = [
+            Tensor.rand(33),
+            Tensor.rand(3, 4, dtype=dtypes.float64),
+            Tensor.randint(50, low=-5, high=5),
+            Tensor.randperm(20),
+            Tensor.rand(9, dtype=dtypes.float16),
+        ]
         ts[0].realize(*ts[1:])
         return [t.numpy() for t in ts], Tensor.randn(500).numpy()
 

@@ -69,7 +69,9 @@ def test_setitem(device):
     for k, key in enumerate(KEYS[:: 1 if device == "INTERP" else 7]):
         a = A.astype(np.float32).copy()
         shape = a[key].shape
-        if any(isinstance(x, np.ndarray) and x.dtype != bool and x.size > 1 for x in (key if isinstance(key, tuple) else (key,))) or isinstance(key, list):
+        if any(isinstance(x, np.ndarray) and x.dtype != bool and x.size > 1 for x in (key if isinstance(key, tuple) else (key,))) or isinstance(
+            key, list
+        ):
             value = np.float32(-7)  # repeated indices: which write wins is tested elsewhere
         else:
             value = -np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
@@ -124,7 +126,13 @@ def test_out_of_range_tensors_are_errors(device):
     x = Tensor(np.arange(6, dtype=np.float32))
     for bad in ([0, 6], [-7, 0], [2**30, 0]):
         i = Tensor(np.array(bad, np.int32))
-        for make in (lambda: x[i], lambda: x.gather(0, i), lambda: x.index_select(0, i), lambda: x.scatter(0, i, Tensor([1.0, 2.0])), lambda: x.index_add(0, i, Tensor([1.0, 2.0]))):
+        for make in (
+            lambda: x[i],
+            lambda: x.gather(0, i),
+            lambda: x.index_select(0, i),
+            lambda: x.scatter(0, i, Tensor([1.0, 2.0])),
+            lambda: x.index_add(0, i, Tensor([1.0, 2.0])),
+        ):
             with pytest.raises(IndexError):
                 make().numpy()
     np.testing.assert_array_equal((x + 1).numpy(), np.arange(6) + 1)  # the context still works
@@ -135,7 +143,7 @@ def test_out_of_range_tensors_are_errors(device):
 def test_getitem_property(data):
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     a = np.arange(int(np.prod(shape)), dtype=np.int32).reshape(shape)
-    key, arrays = [], []
+    key = []
     for n in shape[: data.draw(st.integers(0, len(shape)))]:
         kind = data.draw(st.integers(0, 4))
         if kind == 0:
@@ -206,13 +214,25 @@ def test_scatter(d, device):
         a, src = values((4, 5), d, "positive"), values(shape, d, "positive", seed=3)
         i = rng.integers(0, a.shape[axis], shape)
         label = f"{axis} {shape}"
-        batch.add(f"scatter {label}", lambda a=a, i=i, s=src, k=axis: tensor(a, d).scatter(k, Tensor(i), tensor(s, d)), reference_scatter(a, axis, i, src, None, True), d)
+        batch.add(
+            f"scatter {label}",
+            lambda a=a, i=i, s=src, k=axis: tensor(a, d).scatter(k, Tensor(i), tensor(s, d)),
+            reference_scatter(a, axis, i, src, None, True),
+            d,
+        )
         for reduce in ("sum", "prod", "amax", "amin", "mean"):
             if reduce == "mean" and d.kind != "f":
                 continue
             for include in (True, False):
                 want = reference_scatter(a, axis, i, src, reduce, include)
-                batch.add(f"{reduce} {label} {include}", lambda a=a, i=i, s=src, k=axis, r=reduce, c=include: tensor(a, d).scatter_reduce(k, Tensor(i), tensor(s, d), r, c), want, d, tol, tol or 0)  # noqa: E501
+                batch.add(
+                    f"{reduce} {label} {include}",
+                    lambda a=a, i=i, s=src, k=axis, r=reduce, c=include: tensor(a, d).scatter_reduce(k, Tensor(i), tensor(s, d), r, c),
+                    want,
+                    d,
+                    tol,
+                    tol or 0,
+                )  # noqa: E501
     a, rows, src = values((4, 5), d), np.array([1, 3, 1]), values((3, 5), d, seed=4)
     want = exact(a).copy()
     np.add.at(want, rows, exact(src))
@@ -243,7 +263,11 @@ def test_scatter_property(data):
     x, src = rng.standard_normal((n, m)), rng.standard_normal((k, m))
     reduce = data.draw(st.sampled_from([None, "sum", "prod", "mean", "amax", "amin"]))
     include = data.draw(st.booleans())
-    t = Tensor(x).scatter(0, Tensor(index), Tensor(src)) if reduce is None else Tensor(x).scatter_reduce(0, Tensor(index), Tensor(src), reduce, include)
+    t = (
+        Tensor(x).scatter(0, Tensor(index), Tensor(src))
+        if reduce is None
+        else Tensor(x).scatter_reduce(0, Tensor(index), Tensor(src), reduce, include)
+    )
     np.testing.assert_allclose(t.numpy(), reference_scatter(x, 0, index, src, reduce, include), rtol=1e-12)
 
 

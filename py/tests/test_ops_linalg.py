@@ -115,7 +115,9 @@ def reference_conv(x, w, b, groups, stride, dilation, padding):
     y = np.zeros((x.shape[0], w.shape[0], *out))
     per_in, per_out = w.shape[1], w.shape[0] // groups
     for place in np.ndindex(*out):
-        window = x[(slice(None), slice(None), *[slice(p * s, p * s + d * (k - 1) + 1, d) for p, s, d, k in zip(place, stride, dilation, w.shape[2:])])]
+        window = x[
+            (slice(None), slice(None), *[slice(p * s, p * s + d * (k - 1) + 1, d) for p, s, d, k in zip(place, stride, dilation, w.shape[2:])])
+        ]
         for g in range(groups):
             xs = window[:, g * per_in : (g + 1) * per_in].reshape(x.shape[0], -1)
             ws = w[g * per_out : (g + 1) * per_out].astype(np.float64).reshape(per_out, -1)
@@ -199,7 +201,14 @@ def test_conv_transpose(device):
         x, w, b = values(xs, seed=k), values(ws, seed=k + 1), values((ws[1] * groups,), seed=k + 2)
         pads = [(p, p) for p in spread(padding, n)]
         want = reference_conv_transpose(x, w, b, groups, spread(stride, n), spread(dilation, n), pads, spread(extra, n))
-        batch.add(f"{xs} {ws}", lambda x=x, w=w, b=b, g=groups, s=stride, d=dilation, p=padding, o=extra: Tensor(x).conv_transpose2d(Tensor(w), Tensor(b), g, s, d, p, o), want, dtypes.float32, 1e-4, 1e-4)  # noqa: E501
+        batch.add(
+            f"{xs} {ws}",
+            lambda x=x, w=w, b=b, g=groups, s=stride, d=dilation, p=padding, o=extra: Tensor(x).conv_transpose2d(Tensor(w), Tensor(b), g, s, d, p, o),
+            want,
+            dtypes.float32,
+            1e-4,
+            1e-4,
+        )  # noqa: E501
     batch.check()
 
 
@@ -250,12 +259,29 @@ def test_pooling(device):
         x = values(shape, seed=k)
         st_, di = spread(kernel if stride is None else stride, n), spread(dilation, n)
         pads = [(p, p) for p in spread(padding, n)]
-        batch.add(f"max {shape} {kernel}", lambda x=x, a=(kernel, stride, dilation, padding, ceil): Tensor(x).max_pool2d(*a), reference_pool(x, kernel, st_, di, pads, ceil, "max"), dtypes.float32)
+        batch.add(
+            f"max {shape} {kernel}",
+            lambda x=x, a=(kernel, stride, dilation, padding, ceil): Tensor(x).max_pool2d(*a),
+            reference_pool(x, kernel, st_, di, pads, ceil, "max"),
+            dtypes.float32,
+        )
         for include in (True, False):
             want = reference_pool(x, kernel, st_, di, pads, ceil, "avg", include)
-            batch.add(f"avg {shape} {kernel} {include}", lambda x=x, a=(kernel, stride, dilation, padding, ceil, include): Tensor(x).avg_pool2d(*a), want, dtypes.float32, 1e-5, 1e-6)
+            batch.add(
+                f"avg {shape} {kernel} {include}",
+                lambda x=x, a=(kernel, stride, dilation, padding, ceil, include): Tensor(x).avg_pool2d(*a),
+                want,
+                dtypes.float32,
+                1e-5,
+                1e-6,
+            )
     i = values((1, 1, 4, 4), dtypes.int32, "bits") - 200
-    batch.add("max of integers", lambda: Tensor(i).max_pool2d(2, padding=1), reference_pool(i, (2, 2), (2, 2), (1, 1), [(1, 1)] * 2, False, "max"), dtypes.int32)
+    batch.add(
+        "max of integers",
+        lambda: Tensor(i).max_pool2d(2, padding=1),
+        reference_pool(i, (2, 2), (2, 2), (1, 1), [(1, 1)] * 2, False, "max"),
+        dtypes.int32,
+    )
     batch.check()
 
 
@@ -277,7 +303,14 @@ def test_attention(device):
     batch.add("causal", lambda: Tensor(q).scaled_dot_product_attention(Tensor(k), Tensor(v), is_causal=True), causal, dtypes.float32, 1e-4, 1e-5)
     batch.add("bool mask", lambda: Tensor(q).scaled_dot_product_attention(Tensor(k), Tensor(v), Tensor(mask)), causal, dtypes.float32, 1e-4, 1e-5)
     bias = values((4, 5), seed=3)
-    batch.add("float mask", lambda: Tensor(q).scaled_dot_product_attention(Tensor(k), Tensor(v), Tensor(bias)), softmax(scores + bias) @ exact(v), dtypes.float32, 1e-4, 1e-5)
+    batch.add(
+        "float mask",
+        lambda: Tensor(q).scaled_dot_product_attention(Tensor(k), Tensor(v), Tensor(bias)),
+        softmax(scores + bias) @ exact(v),
+        dtypes.float32,
+        1e-4,
+        1e-5,
+    )
     k2, v2 = values((2, 1, 5, 8), seed=1), values((2, 1, 5, 6), seed=2)
     gqa = softmax(exact(q) @ exact(k2).swapaxes(-1, -2) / np.sqrt(8)) @ exact(v2)
     batch.add("grouped", lambda: Tensor(q).scaled_dot_product_attention(Tensor(k2), Tensor(v2), enable_gqa=True), gqa, dtypes.float32, 1e-4, 1e-5)
@@ -303,7 +336,14 @@ def test_normalisation(d, device):
     w, b, m, s = (values((4,), d, "positive", seed=k) for k in range(4))
     want = (x - exact(m)[:, None]) * exact(s)[:, None] * exact(w)[:, None] + exact(b)[:, None]
     batch.add("batchnorm", lambda: tensor(a, d).batchnorm(*[tensor(t, d) for t in (w, b, m, s)]), want, d, 10 * tol, 20 * tol)
-    batch.add("batchnorm bare", lambda: tensor(a, d).batchnorm(None, None, tensor(m, d), tensor(s, d)), (x - exact(m)[:, None]) * exact(s)[:, None], d, 10 * tol, 10 * tol)
+    batch.add(
+        "batchnorm bare",
+        lambda: tensor(a, d).batchnorm(None, None, tensor(m, d), tensor(s, d)),
+        (x - exact(m)[:, None]) * exact(s)[:, None],
+        d,
+        10 * tol,
+        10 * tol,
+    )
     batch.check()
 
 

@@ -34,12 +34,26 @@ def test_cross_entropy(device):
         for mode in MODES:
             for smoothing in (0.0, 0.2):
                 want = cross_entropy(x, y, smoothing, mode=mode)
-                batch.add(f"{shape} {mode} {smoothing}", lambda x=x, y=y, m=mode, s=smoothing: Tensor(x).cross_entropy(Tensor(y), m, s), want, dtypes.float32, 2e-5, 1e-5)
+                batch.add(
+                    f"{shape} {mode} {smoothing}",
+                    lambda x=x, y=y, m=mode, s=smoothing: Tensor(x).cross_entropy(Tensor(y), m, s),
+                    want,
+                    dtypes.float32,
+                    2e-5,
+                    1e-5,
+                )
         y2 = y.copy()
         y2.flat[0] = -100
         batch.add(f"{shape} ignored", lambda x=x, y=y2: Tensor(x).cross_entropy(Tensor(y)), cross_entropy(x, y2), dtypes.float32, 2e-5, 1e-5)
         y3 = np.where(y == 1, 1, y)
-        batch.add(f"{shape} ignored 1", lambda x=x, y=y3: Tensor(x).cross_entropy(Tensor(y), ignore_index=1), cross_entropy(x, y3, ignore=1), dtypes.float32, 2e-5, 1e-5)
+        batch.add(
+            f"{shape} ignored 1",
+            lambda x=x, y=y3: Tensor(x).cross_entropy(Tensor(y), ignore_index=1),
+            cross_entropy(x, y3, ignore=1),
+            dtypes.float32,
+            2e-5,
+            1e-5,
+        )
     x, p = values((5, 4)), values((5, 4), domain="positive", seed=1)
     p = (p / p.sum(1, keepdims=True)).astype(np.float32)
     for mode, f in MODES.items():
@@ -72,9 +86,23 @@ def test_elementwise_losses(d, device):
         p, t = values((4, 5), d, "positive") / 5, values((4, 5), d, "positive", seed=2) / 5
         p, t = exact(tensor(p, d).numpy()), exact(tensor(t, d).numpy())
         bce = -(t * np.log(p) + (1 - t) * np.log(1 - p))
-        batch.add(f"bce {mode}", lambda m=mode, p=p, t=t: tensor(p.astype(d.np or np.float32), d).binary_crossentropy(tensor(t.astype(d.np or np.float32), d), m), f(bce), d, 4 * tol, 2 * tol)
+        batch.add(
+            f"bce {mode}",
+            lambda m=mode, p=p, t=t: tensor(p.astype(d.np or np.float32), d).binary_crossentropy(tensor(t.astype(d.np or np.float32), d), m),
+            f(bce),
+            d,
+            4 * tol,
+            2 * tol,
+        )
         logits = np.logaddexp(0, x) - x * t
-        batch.add(f"bce logits {mode}", lambda m=mode, t=t: tensor(a, d).binary_crossentropy_logits(tensor(t.astype(d.np or np.float32), d), m), f(logits), d, 4 * tol, 2 * tol)
+        batch.add(
+            f"bce logits {mode}",
+            lambda m=mode, t=t: tensor(a, d).binary_crossentropy_logits(tensor(t.astype(d.np or np.float32), d), m),
+            f(logits),
+            d,
+            4 * tol,
+            2 * tol,
+        )
     batch.check()
 
 

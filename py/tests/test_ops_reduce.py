@@ -34,7 +34,11 @@ def logsumexp(x, axis, keepdims):
 # name, reference with numpy's arguments, result dtype
 REDUCE = [
     ("sum", lambda x, axis, keepdims: np.sum(x, axis, keepdims=keepdims, dtype=x.dtype if x.dtype.kind == "f" else np.int64), sum_dtype),
-    ("prod", lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims) if x.dtype == bool else np.prod(x, axis, keepdims=keepdims, dtype=x.dtype), lambda d: d),
+    (
+        "prod",
+        lambda x, axis, keepdims: np.all(x, axis, keepdims=keepdims) if x.dtype == bool else np.prod(x, axis, keepdims=keepdims, dtype=x.dtype),
+        lambda d: d,
+    ),
     ("max", lambda x, axis, keepdims: np.max(x, axis, keepdims=keepdims), lambda d: d),
     ("min", lambda x, axis, keepdims: np.min(x, axis, keepdims=keepdims), lambda d: d),
     ("mean", lambda x, axis, keepdims: np.mean(x.astype(np.float64), axis, keepdims=keepdims), float_dtype),
@@ -99,7 +103,14 @@ def test_softmax(d, device):
         log = x - logsumexp(x, axis, True)
         out = float_dtype(d)
         tol = {"float16": 2e-2, "bfloat16": 1.5e-1, "float32": 2e-5, "float64": 1e-12}[out.name]
-        batch.add(f"softmax {axis}", lambda k=axis: tensor(a, d).softmax(k), np.exp(log), out, tol, 1e-3 if d in (dtypes.float16, dtypes.bfloat16) else 1e-12)
+        batch.add(
+            f"softmax {axis}",
+            lambda k=axis: tensor(a, d).softmax(k),
+            np.exp(log),
+            out,
+            tol,
+            1e-3 if d in (dtypes.float16, dtypes.bfloat16) else 1e-12,
+        )
         batch.add(f"log_softmax {axis}", lambda k=axis: tensor(a, d).log_softmax(k), log, out, tol, tol)
     batch.check()
 

@@ -125,7 +125,11 @@ def test_values_and_dtypes(d, device):
         a = values(shape, d, domain)
         # tan, sinh, ... of half floats lose a little in the conversions around them
         rtol = 6e-6 if d is dtypes.float32 else None
-        atol = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-14}[result_dtype(rule, d).name] if result_dtype(rule, d).kind == "f" else 0
+        atol = (
+            {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-14}[result_dtype(rule, d).name]
+            if result_dtype(rule, d).kind == "f"
+            else 0
+        )
         batch.add(name, lambda n=name, x=a: getattr(tensor(x, d), n)(), reference(f, a, rule, d), result_dtype(rule, d), rtol, atol)
     batch.check()
 
@@ -175,7 +179,9 @@ def ulp_error(got, want):
     return np.abs(got.astype(np.float64) - want) / spacing
 
 
-@pytest.mark.parametrize("name, low, high", [("exp", -87, 88), ("log", 1e-30, 1e30), ("sin", -1e4, 1e4), ("cos", -1e4, 1e4), ("exp2", -120, 120), ("log2", 1e-6, 1e6)])
+@pytest.mark.parametrize(
+    "name, low, high", [("exp", -87, 88), ("log", 1e-30, 1e30), ("sin", -1e4, 1e4), ("cos", -1e4, 1e4), ("exp2", -120, 120), ("log2", 1e-6, 1e6)]
+)
 def test_two_ulp(name, low, high, device):
     rng = np.random.default_rng(7)
     if low > 0:

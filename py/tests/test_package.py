@@ -40,7 +40,12 @@ def test_import_is_quick(tmp_path):
 
 
 def test_missing_library():
-    r = subprocess.run([sys.executable, "-c", "import polygrad"], env={**os.environ, "PYTHONPATH": str(PY), "POLYGRAD_LIB": "/nonexistent.so"}, capture_output=True, text=True)
+    r = subprocess.run(
+        [sys.executable, "-c", "import polygrad"],
+        env={**os.environ, "PYTHONPATH": str(PY), "POLYGRAD_LIB": "/nonexistent.so"},
+        capture_output=True,
+        text=True,
+    )
     assert r.returncode != 0 and "POLYGRAD_LIB" in r.stderr
 
 
@@ -214,7 +219,9 @@ def test_docstrings():
     names = [m.name for m in pkgutil.walk_packages(polygrad.__path__, "polygrad.")] + ["polygrad"]
     for name in names:
         module = importlib.import_module(name)
-        for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs={"Tensor": Tensor, "dtypes": dtypes, "np": np, "Device": polygrad.Device}):
+        for test in doctest.DocTestFinder(exclude_empty=True).find(
+            module, extraglobs={"Tensor": Tensor, "dtypes": dtypes, "np": np, "Device": polygrad.Device}
+        ):
             if not test.examples:
                 continue
             out = []

@@ -95,24 +95,29 @@ static int companions(Codegen *g, Block *b, UOp *first, UOp **out, int max) {
   return n;
 }
 
+/* Ranges whose loops are open in b. */
+static uint64_t open_ranges(const Block *b) {
+  uint64_t open = RANGES_LOAD;
+  for (; b->parent; b = b->parent) open |= 1ull << b->range->arg.i;
+  return open;
+}
+
 /* Emits the reductions that u's body needs and that stand beside its loop, not inside: after that, every reduction
  * which is not yet emitted is one that u does not wait for. */
-static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t inside, Map *seen) {
+static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t open, Map *seen) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
   if (!map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
-  if (u->op == OP_LOOP && u != self && !(block_ranges(g, u) & inside)) return emit_value(g, b, u) >= 0;
+  if (u->op == OP_LOOP && u != self && !(block_ranges(g, u) & ~open)) return emit_value(g, b, u) >= 0;
   for (int i = 0; i < u->nsrc; i++)
-    if (!emit_needed(g, b, u->src[i], self, inside, seen)) return false;
+    if (!emit_needed(g, b, u->src[i], self, open, seen)) return false;
   return true;
 }
 
 static int emit_loop(Codegen *g, Block *b, UOp *u) {
   UOp *member[8];
   int acc[8], n;
-  uint64_t inside = 0;
   Map seen = {0};
-  for (int i = 1; i < u->nsrc; i++) inside |= 1ull << u->src[i]->arg.i;
-  bool ready = emit_needed(g, b, u, u, inside, &seen);
+  bool ready = emit_needed(g, b, u, u, open_ranges(b), &seen);
   map_free(ctx_base(g->ctx), &seen);
   if (!ready) return -1;
   n = companions(g, b, u, member, LEN(member));

@@ -13,6 +13,7 @@ enum {
   EXPENSIVE = 64,         /* operations an element that are not worth repeating in a second kernel */
   LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
   SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
+  SHORT_SUM = 32,         /* products an element that a loop over edges may do itself */
   FEW_PARTS = 4,          /* of a CAT that a reader may choose from at each element */
   COST_LIMIT = 1 << 20
 };
@@ -157,6 +158,14 @@ static void note_reader(Sched *s, NodeInfo *n, uint64_t at) {
   }
 }
 
+/* A product of short rows that a loop over edges reads: cheaper to compute there than to store as wide as the edges. */
+static bool short_at_edge(const UOp *node, const Reading *r) {
+  int64_t k = 1;
+  for (int i = 0; i < node->ndim; i++)
+    if (node->arg.j & (1 << i) && __builtin_mul_overflow(k, node->src[0]->shape[i]->vmax, &k)) return false;
+  return r->edge && k <= SHORT_SUM;
+}
+
 /* What is contiguous in memory already needs no copy. */
 static int contiguous_slot(Sched *s, UOp *node) {
   UOp *u = node, *memory = sched_memory(node);
@@ -182,17 +191,16 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_REDUCE:
-    if (s->opt->matmul && contract_match(node, &n->matmul, n->operand)) {
-      why = "matrix product";
-      break;
-    }
-    why = reduction_reason(l, n, &r);
+    why = s->opt->matmul && !short_at_edge(node, &r) && contract_match(node, &n->matmul, n->operand)
+              ? "matrix product"
+              : reduction_reason(l, n, &r);
     if (!why && n->kernel == s->kernel && n->at != r.hash) why = "reduction read at several places";
     break;
   case OP_SEGMENT: why = reduction_reason(l, n, &r); break;
   default: why = elementwise_reason(s, n, &r); break;
   }
   if (why) return sched_store(s, node, STORE_KERNEL, why) ? n->slot : -1;
+  n->edge |= r.edge;
   note_reader(s, n, r.hash);
   return -1;
 }
@@ -205,7 +213,8 @@ bool sched_store_repeated(Sched *s, bool *changed) {
     NodeInfo *n = s->info.at[i];
     if (n->kind != STORE_NOT || n->readers < 2) continue;
     bool reduction = n->node->op == OP_REDUCE || n->node->op == OP_SEGMENT;
-    bool again = reduction ? !n->wide : op_elementwise((Op)n->node->op) && n->cost > EXPENSIVE && n->cost < COST_LIMIT;
+    bool again = reduction ? !n->wide
+                           : op_elementwise((Op)n->node->op) && !n->edge && n->cost > EXPENSIVE && n->cost < COST_LIMIT;
     if (!again) continue;
     if (!sched_store(s, n->node, STORE_KERNEL, "needed by several kernels")) return false;
     *changed = true;

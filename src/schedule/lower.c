@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user) {
-  *l = (Lower){.ctx = ctx, .arena = arena, .policy = policy, .user = user};
+void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user, bool settled) {
+  *l = (Lower){.ctx = ctx, .arena = arena, .policy = policy, .user = user, .settled = settled};
 }
 
 void lower_end(Lower *l) {
@@ -57,8 +57,10 @@ typedef struct Memo {
   UOp *idx[];
 } Memo;
 
-static uint64_t memo_key(UOp *node, UOp *const *idx, UOp *gate) {
+/* While the policy still decides, the same value inside other loops is another question. */
+static uint64_t memo_key(const Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   uint64_t h = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, (uint64_t)(uintptr_t)node);
+  if (!l->settled) h = hash_bytes(l->context, (size_t)l->ncontext * sizeof *l->context, h);
   return hash_bytes(&gate, sizeof gate, h);
 }
 
@@ -337,7 +339,7 @@ static UOp *compute(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
 /* Moves are followed in a loop, so a long chain of them costs no stack. The value of PAD is 0 where its gate is false.
  */
 static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
-  uint64_t key = memo_key(node, idx, gate);
+  uint64_t key = memo_key(l, node, idx, gate);
   UOp *found = memo_find(l, key, node, idx, gate);
   if (found) return found;
   UOp *at[MAX_DIMS], *u = node, *inner = gate;

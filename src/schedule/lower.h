@@ -20,6 +20,7 @@ struct Lower {
   LowerPolicy policy;
   void *user;
   int nout;     /* output ranges have the ids 0 .. nout-1 */
+  bool settled;           /* the policy no longer depends on where a value is read */
   int ncontext; /* loops that are open where the current value is needed, outermost first: range ids */
   int context[MAX_RANGES];
   VEC(int) param;         /* slot of each kernel parameter */
@@ -28,7 +29,7 @@ struct Lower {
   Map entry;              /* the edge of an open segment loop -> its Row */
 };
 
-void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user);
+void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user, bool settled);
 void lower_end(Lower *l);
 /* STORE of node into slot, with one RANGE an axis. Stored is node->src[0] or what defines it: see lower.c. */
 UOp *lower_store(Lower *l, UOp *node, int slot);

@@ -16,6 +16,7 @@ typedef struct NodeInfo {
   int kernel;      /* the last kernel that computed it in place, */
   uint64_t at;     /* at which index (a hash), */
   int readers;     /* and how many did */
+  bool edge;       /* a loop over edges computes it, edge by edge */
   bool wide;       /* a reader's loops were at least as many as its own */
   MatmulItem matmul;
   UOp *operand[2];

@@ -38,7 +38,7 @@ static bool store_operand(Sched *s, UOp *u, const char *why) {
 }
 
 static bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store) {
-  lower_begin(l, s->ctx, s->arena, sched_policy, s);
+  lower_begin(l, s->ctx, s->arena, sched_policy, s, s->settled);
   s->domain = part < 0 ? n->node : n->node->src[part];
   s->kernel++;
   *store = part < 0 ? lower_store(l, n->node, n->slot) : lower_store_part(l, n->node, part, n->slot);
@@ -391,7 +391,7 @@ static bool join_kernels(Sched *s, Drafts *d, int *order, int *norder) {
 
 static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   Lower l;
-  lower_begin(&l, s->ctx, s->arena, sched_policy, s);
+  lower_begin(&l, s->ctx, s->arena, sched_policy, s, s->settled);
   s->copying = x->copy;
   item->nout = x->nout;
   item->store = arena_new(s->arena, (size_t)x->nout * sizeof(UOp *));

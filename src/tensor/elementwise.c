@@ -254,7 +254,7 @@ static bool fits(PolyDType d, int64_t v) {
 /* The dtype that a number of this kind brings a tensor to. */
 static PolyDType number_dtype(PolyBinaryOp op, const UOp *x, char kind, int64_t i) {
   PolyDType d = type_of(x);
-  if (kind == 'f') return t_float_dtype(d);
+  if (kind == 'f' || op == POLY_DIV) return t_float_dtype(d);
   if (kind == 'i' && d == POLY_BOOL) d = POLY_INT32;
   if (kind == 'i' && is_comparison(op) && !fits(d, i)) return d == POLY_UINT64 ? POLY_FLOAT64 : POLY_INT64;
   return d;
@@ -308,7 +308,6 @@ UOp *t_clamp(UOp *x, double low, double high) {
 static UOp *lerp(UOp *a, UOp *b, UOp *w) {
   if (!a || !b || !w) return NULL;
   PolyDType d = dtype_promote(dtype_promote(type_of(a), type_of(b)), type_of(w));
-  d = t_float_dtype(d);
   a = t_cast(a, d);
   return t_add(a, t_mul(t_sub(t_cast(b, d), a), w));
 }

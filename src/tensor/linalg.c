@@ -27,12 +27,19 @@ UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, Poly
 
 static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out);
 
-/* Values of both ends of an edge, joined and mapped: [src | edge | dst] @ w is a sum of products, of which those of one end are
- * computed once a node (ir/hoist.c). */
-static bool joins_ends(const UOp *a, const UOp *b) {
-  if (a->op != OP_CAT || a->arg.i != a->ndim - 1 || b->ndim != 2 || a->buffer) return false;
-  for (int k = 0; k < a->nsrc; k++)
-    if (a->src[k]->op == OP_GATHER && a->src[k]->src[1]->op == OP_ENDPOINT) return true;
+/* Linear maps of what was read from the ends of edges go to the ends: each part is computed once a node (ir/hoist.c).
+ *
+ *   (src(x) - dst(y)) @ w      ->   src(x @ w) - dst(y @ w)
+ *   [src(x) | e | dst(y)] @ w  ->   src(x @ w1) + e @ w2 + dst(y @ w3) */
+static bool is_row_read(const UOp *u) { return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer; }
+
+enum { DEEP_SUM = 8 }; /* sums of sums are looked into only so far */
+
+static bool reads_ends(const UOp *a, int depth) {
+  if (is_row_read(a)) return true;
+  bool sum = a->op == OP_ADD || a->op == OP_SUB || a->op == OP_CAT;
+  for (int k = 0; sum && depth && !a->buffer && k < a->nsrc; k++)
+    if (reads_ends(a->src[k], depth - 1)) return true;
   return false;
 }
 
@@ -48,10 +55,20 @@ static UOp *matmul_joined(UOp *a, UOp *b, PolyDType out) {
   return sum;
 }
 
+/* The map of each part, if a is a sum or a join of parts of which some were read from an end; NULL: it is not. */
+static UOp *matmul_parts(UOp *a, UOp *b, PolyDType out) {
+  if (b->ndim != 2 || !reads_ends(a, DEEP_SUM) || is_row_read(a)) return NULL;
+  if (a->op == OP_CAT) return a->arg.i == a->ndim - 1 ? matmul_joined(a, b, out) : NULL;
+  if (a->src[0]->op == OP_CONST || a->src[1]->op == OP_CONST) return NULL;
+  UOp *p = matmul_rows(a->src[0], b, out), *q = matmul_rows(a->src[1], b, out);
+  return a->op == OP_ADD ? t_add(p, q) : t_sub(p, q);
+}
+
 /* a [..., M, K] and b [..., N, K] to [..., M, N]. */
 static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out) {
   if (!a || !b) return NULL;
-  if (joins_ends(a, b)) return matmul_joined(a, b, out);
+  UOp *parts = matmul_parts(a, b, out);
+  if (parts) return parts;
   UOp *left = t_unsqueeze(a, a->ndim - 1), *right = t_unsqueeze(b, b->ndim - 2), *shape[MAX_DIMS];
   UOp *both[] = {left, right};
   int ndim;
@@ -310,6 +327,7 @@ static UOp *einsum(Einsum *e, Term *term, int n) {
     term[k].x = uop_cast(term[k].x, product_dtype(out));
     if (!term[k].x) return NULL;
   }
+  if (!dtype_is_float(out)) out = dtype_sum(out); /* small integers are added as wider ones */
   if (!take_apart(e, term, n)) return NULL;
   no_longer_pending(e, &term[0]);
   for (int k = 1; k < n; k++) {

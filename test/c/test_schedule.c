@@ -165,6 +165,22 @@ static void reductions_of_other_sizes_side_by_side(void **state) {
   assert_true(fabs(poly_item(both) - apart) < 1e-5);
 }
 
+/* A reduction that two others need, one of them out of loop order. */
+static void reduction_needed_in_two_orders(void **state) {
+  (void)state;
+  PolyTensor *a = ramp(2, 3), *b = ramp(3, 1), *w = ramp(2, 1), *c = ramp(2, 3), *ga[2];
+  PolyTensor *y = poly_square(poly_matmul(a, b));
+  assert_int_equal(poly_grad(y, w, (PolyTensor *[]){a, b}, 2, ga), POLY_OK);
+  PolyTensor *s = poly_add(poly_sum(poly_mul(ga[0], c), 0, NULL, false), poly_sum(poly_mul(ga[1], b), 0, NULL, false));
+  float *va = poly_data(a), *vb = poly_data(b), *vw = poly_data(w), *vc = poly_data(c), want = 0;
+  for (int i = 0; i < 2; i++) {
+    float dot = 0;
+    for (int k = 0; k < 3; k++) dot += va[3 * i + k] * vb[k];
+    for (int k = 0; k < 3; k++) want += 2 * vw[i] * dot * (vb[k] * vc[3 * i + k] + va[3 * i + k] * vb[k]);
+  }
+  assert_true(fabs(poly_item(s) - (double)want) < 1e-4);
+}
+
 /* Parts of a cat are written one by one; reading through a cat chooses. */
 static void cat_is_written_in_parts(void **state) {
   (void)state;
@@ -211,6 +227,7 @@ int main(void) {
       CASE(assign_reads_before_it_writes),
       CASE(padding_on_the_compiled_device),
       CASE(cat_is_written_in_parts),
+      CASE(reduction_needed_in_two_orders),
       CASE(reductions_of_other_sizes_side_by_side),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, Graph, argfix, current, dtypes, handles, sizes, to_dtype, wrap
+from .._core import AutogradGraph, C, argfix, current, dtypes, handles, sizes, to_dtype, wrap
 from .._ffi import handle_array
 from ..device import check_device
 
@@ -19,8 +19,8 @@ def _finish(t: Tensor, requires_grad: bool | None) -> Tensor:
     return t
 
 
-def _begin(shape: tuple[Any, ...], device: str | None, dtype: Any, default: Any = None) -> tuple[Graph, int, int, Any]:
-    """Graph, dtype code, number of axes and C array of the sizes."""
+def _begin(shape: tuple[Any, ...], device: str | None, dtype: Any, default: Any = None) -> tuple[AutogradGraph, int, int, Any]:
+    """AutogradGraph, dtype code, number of axes and C array of the sizes."""
     g = current()
     if device is not None:
         check_device(g, device)
@@ -67,9 +67,7 @@ class Creation:
         return _shaped("poly_ones", shape, device, dtype, requires_grad)
 
     @staticmethod
-    def full(
-        shape: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None
-    ) -> Tensor:
+    def full(shape: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """A tensor with one value everywhere; its dtype is the value's unless one is given.
 
         >>> Tensor.full((2, 2), 7).tolist()
@@ -134,9 +132,7 @@ class Creation:
         return _finish(wrap(g, C.poly_linspace(g.ptr, code, float(start), float(stop), int(steps))), requires_grad)
 
     @staticmethod
-    def eye(
-        n: int, m: int | None = None, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None
-    ) -> Tensor:
+    def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """The identity matrix, n by n or n by m.
 
         >>> Tensor.eye(2).tolist()
@@ -354,4 +350,3 @@ class Creation:
         g, out = ts[0]._g, handle_array([None] * len(ts))
         g.check(C.poly_meshgrid(handles(ts), len(ts), indexing[:1].encode(), out))
         return tuple(wrap(g, h) for h in out)
-

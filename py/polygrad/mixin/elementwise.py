@@ -249,7 +249,7 @@ class Elementwise:
         >>> Tensor([1.0, 2.0]).lerp(Tensor([3.0, 4.0]), 0.5).tolist()
         [2.0, 3.0]
         """
-        weight = operand(self, weight, dtypes.default_float if isinstance(weight, float) and self.dtype.kind != "f" else None)
+        weight = operand(self, weight)
         return wrap(self._g, C.poly_lerp(self._h, operand(self, end), weight._h))
 
     def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:

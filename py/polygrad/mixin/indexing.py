@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core import C, from_values, operand, same_graph, wrap
+from .._core import C, from_values, number_dtype, operand, same_graph, wrap
 from .._ffi import PolyIndex, handle_array
 from ..symbolic import Dim, dim_code
 
@@ -67,7 +67,8 @@ def _index_tensor(x: Any, key: Any) -> Any:
 
 def _index(x: Any, key: Any) -> tuple[int, Any, list[Any]]:
     keys = key if key.__class__ is tuple else (key,)
-    array, keep = (PolyIndex * max(1, len(keys)))(), []
+    keep: list[Any] = []
+    array = (PolyIndex * max(1, len(keys)))()
     for entry, k in zip(array, keys):
         _entry(x, entry, k, keep)
     return len(keys), array, keep
@@ -193,7 +194,7 @@ class Indexing:
         [-1, 2, -1]
         """
         mask = operand(self, mask)
-        if isinstance(value, (int, float)) and not (isinstance(value, float) and self.dtype.kind != "f"):
+        if isinstance(value, (int, float)) and number_dtype(self.dtype, value) is self.dtype:
             return wrap(self._g, C.poly_masked_fill(self._h, mask._h, float(value)))
         return mask.where(value, self)
 

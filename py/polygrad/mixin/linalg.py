@@ -133,9 +133,7 @@ class Linalg:
 
     conv_transpose1d = conv_transpose2d
 
-    def max_pool2d(
-        self: Any, kernel_size: Any = (2, 2), stride: Any = None, dilation: Any = 1, padding: Any = 0, ceil_mode: bool = False
-    ) -> Tensor:
+    def max_pool2d(self: Any, kernel_size: Any = (2, 2), stride: Any = None, dilation: Any = 1, padding: Any = 0, ceil_mode: bool = False) -> Tensor:
         """Largest in each window.
 
         >>> Tensor.arange(16).reshape(1, 1, 4, 4).max_pool2d().tolist()
@@ -231,5 +229,5 @@ class Linalg:
 
 def _weight_of(x: Any, like: Any) -> Any:
     """x.dot(layer) multiplies with the layer's matrix, as x.dot(layer.weight.T)."""
-    w = getattr(x, "weight", None)
+    w: Any = getattr(x, "weight", None)
     return w.transpose() if hasattr(w, "_h") else operand(like, x)

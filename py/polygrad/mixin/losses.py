@@ -42,9 +42,7 @@ class Losses:
         h = C.poly_cross_entropy(x._h, operand(self, Y), label_smoothing, ignore_index, reduction_code(reduction))
         return wrap(self._g, h)
 
-    def nll_loss(
-        self: Any, Y: Tensor, weight: Tensor | None = None, ignore_index: int | None = None, reduction: str = "mean"
-    ) -> Tensor:
+    def nll_loss(self: Any, Y: Tensor, weight: Tensor | None = None, ignore_index: int | None = None, reduction: str = "mean") -> Tensor:
         """Negative log likelihood of log-probabilities with class indices.
 
         >>> Tensor([[-1.0, -2.0]]).nll_loss(Tensor([1])).item()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, Variable, argfix, handles, operand, same_graph, sig, sizes, wrap
+from .._core import C, Variable, argfix, handles, number_dtype, operand, same_graph, sig, sizes, wrap
 from .._ffi import handle_array, int64_array, int_array
 from ..symbolic import dim_code
 
@@ -107,6 +107,8 @@ class Movement:
             pairs = [None] * (self.ndim - len(padding) // 2)
             pairs += list(zip(padding[-2::-2], padding[::-2]))
         flat = [v for p in pairs for v in ((0, 0) if p is None else p)]
+        if value and number_dtype(self.dtype, value) is not self.dtype:  # 2.5 around integers: all become floats
+            return self.cast(number_dtype(self.dtype, value)).pad(padding, mode, value)
         return wrap(self._g, C.poly_pad(self._h, sizes(self._g, flat), _PAD_MODES[mode], float(value)))
 
     def pad_to(self: Any, shape: Any, *args: Any, value: float = 0.0) -> Tensor:

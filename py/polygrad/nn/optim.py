@@ -195,9 +195,7 @@ class RMSprop(Optimizer):
 
     _make = "poly_rmsprop"
 
-    def __init__(
-        self, params: Any, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0
-    ):
+    def __init__(self, params: Any, lr: float = 0.01, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0):
         super().__init__(params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum)
 
     def _arguments(self, lr: float, alpha: float, eps: float, weight_decay: float, momentum: float) -> list[Any]:  # type: ignore[override]
@@ -319,16 +317,17 @@ class ReduceLROnPlateau(LRScheduler):
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0) -> Tensor:
     """Scales all gradients so that their common norm is at most max_norm; gives the norm before."""
-    params = [p for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if p.grad is not None]
+    everything = [(p, p.grad) for p in ([parameters] if isinstance(parameters, Tensor) else parameters)]
+    params = [(p, g) for p, g in everything if g is not None]
     if not params:
         return Tensor(0.0)
-    grads = [p.grad for p in params]
+    grads = [g for _, g in params]
     if norm_type == math.inf:
         total = Tensor.stack(*[g.abs().max() for g in grads]).max()
     else:
         total = Tensor.stack(*[g.abs().pow(norm_type).sum() for g in grads]).sum().pow(1 / norm_type)
     scale = (max_norm / (total + 1e-6)).minimum(1.0)
-    for p, g in zip(params, grads):
+    for p, g in params:
         p.grad = g * scale
     return total
 

@@ -113,3 +113,13 @@ def safe_load(fn: Any) -> dict[str, Tensor]:
         return {C.poly_safe_name(f, k).decode(): wrap(g, C.poly_safe_get(f, k)) for k in range(C.poly_safe_count(f))}
     finally:
         C.poly_safe_close(f)
+
+
+def torch_load(fn: Any, max_extra_bytes: int = 1 << 30) -> Any:
+    """Reads a state dict or checkpoint that torch.save wrote, without PyTorch and without executing anything in the file.
+
+    See polygrad.nn.torch_file.torch_load.
+    """
+    from . import torch_file  # here, because most programs read no such file
+
+    return torch_file.torch_load(fn, max_extra_bytes)

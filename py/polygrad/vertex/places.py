@@ -181,6 +181,19 @@ class Trace:
         known = ", ".join(repr(r[1]) for r in self.relations if r[1] is not None) or "none with a name"
         raise KeyError(f"{'several relations have' if found else 'there is no relation with'} the name {key!r}; relations: {known}")
 
+    def name_value(self, name: str, value: Any) -> None:
+        from .collect import everywhere
+        from .value import Value
+
+        _check_name(name)
+        if name in self.edges:
+            raise ValueError(f"{name} names an edge value already")
+        if isinstance(value, (Tensor, int, float)):
+            value = everywhere(value, self.root, None)
+        if not isinstance(value, Value) or value._at is not self.root:
+            raise TypeError(f"v.{name} needs a value of the vertex: reduce values of neighbours with sum, max, min or mean first")
+        self.nodes[name] = {**self.nodes.get(name, {}), self.root.kind: value._t}
+
     # ---- passes ----
 
     def enter(self, p: Pass) -> None:
@@ -249,7 +262,17 @@ class Vertex:
     __slots__ = ("_place", "_pass")
 
     def __init__(self, place: Place, pass_: Pass | None = None):
-        self._place, self._pass = place, pass_
+        object.__setattr__(self, "_place", place)
+        object.__setattr__(self, "_pass", pass_)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """v.z = ... names a new value, which neighbours then have as n.z: the next step of a program of several."""
+        trace = self._place.trace
+        if self._place.loop is not None:
+            raise TypeError(f"only the vertex of the program can be given values, not its neighbours: v.{name} = ... after the loop")
+        if any(p.loop.center is self._place for p in trace.open):
+            raise TypeError(f"v.{name} cannot be set inside a loop over neighbours: reduce the loop's values first")
+        trace.name_value(name, value)
 
     @property
     def innbs(self) -> Neighbourhood:

@@ -1,0 +1,338 @@
+"""The Graph class: making, checking, derived graphs, the moves and their gradients, on every awkward kind of graph."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from graph_helpers import KINDS, assert_narrow, big_graph, edges, stored_by
+from helpers import gradcheck
+
+from polygrad import Context, Tensor
+from polygrad.graphs import REDUCTIONS, Graph, HeteroGraph
+
+INDEX = np.array([[0, 1, 2, 2], [2, 2, 0, 2]])
+
+
+# ---- making ----
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_every_way_of_giving_edges(dtype):
+    a = INDEX.astype(dtype)
+    strided = np.zeros((2, 8), dtype)[:, ::2]
+    strided[:] = a
+    swapped = a.astype(a.dtype.newbyteorder())
+    made = [Graph(x, 3) for x in (a, a.tolist(), np.asfortranarray(a), strided, swapped, Tensor(a.copy()))]
+    made += [Graph.from_coo(a[0], a[1], 3), Graph.from_coo(a[0].astype(np.int32), a[1].astype(np.int64), 3)]
+    for g in made:
+        assert (g.num_nodes, g.num_edges, g.num_src, g.num_dst) == (3, 4, 3, 3)
+        np.testing.assert_array_equal(g.edge_index.numpy(), a)
+        assert g.src_index.tolist() == [0, 1, 2, 2] and g.dst_index.tolist() == [2, 2, 0, 2]
+
+
+def test_count_of_nodes_is_found():
+    assert Graph([[0, 4], [1, 2]]).num_nodes == 5
+    assert Graph([[0], [7]]).num_nodes == 8
+    assert Graph(np.zeros((2, 0), np.int64)).num_nodes == 0
+
+
+def test_from_csr():
+    g = Graph.from_csr([0, 1, 1, 4], [2, 0, 1, 2])
+    assert g.num_nodes == 3
+    np.testing.assert_array_equal(g.edge_index.numpy(), [[2, 0, 1, 2], [0, 2, 2, 2]])
+    b = Graph.from_csr(np.array([0, 2, 3], np.int32), np.array([4, 0, 1], np.int64), num_src=5)
+    assert b.is_bipartite and (b.num_src, b.num_dst) == (5, 2)
+
+
+def test_from_scipy():
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.csr_matrix(np.array([[0, 1.5, 0], [0, 0, 2], [3, 0, 4]]))
+    g, w = Graph.from_scipy(a, weights=True)
+    dense = np.zeros((3, 3))
+    dense[g.src_index.numpy(), g.dst_index.numpy()] = w.numpy()
+    np.testing.assert_array_equal(dense, a.toarray())
+    assert Graph.from_scipy(sparse.coo_matrix(np.ones((2, 5)))).is_bipartite
+
+
+def test_from_networkx():
+    nx = pytest.importorskip("networkx")
+    g, w = Graph.from_networkx(nx.Graph([("a", "b", {"w": 2.0}), ("b", "c"), ("c", "c")]), weight="w")
+    assert g.num_nodes == 3
+    pairs = sorted(zip(g.src_index.tolist(), g.dst_index.tolist(), w.tolist()))
+    assert pairs == [(0, 1, 2.0), (1, 0, 2.0), (1, 2, 1.0), (2, 1, 1.0), (2, 2, 1.0)]
+    assert Graph.from_networkx(nx.DiGraph([(0, 1), (1, 2)])).num_edges == 2
+
+
+def test_same_tensor_gives_the_same_graph():
+    t = Tensor(INDEX.astype(np.int64))
+    a, b = Graph(t, 3), Graph(t, 3)
+    assert a._p == b._p and a.edge_index is t
+    assert Graph(Tensor(INDEX.astype(np.int64)), 3)._p != a._p
+
+
+def test_a_changed_tensor_gives_another_graph():
+    t = Tensor(INDEX.astype(np.int64)).realize()
+    a = Graph(t, 3)
+    t.assign(Tensor(INDEX[::-1].astype(np.int64).copy())).realize()
+    assert Graph(t, 3).src_index.tolist() == INDEX[1].tolist()
+    assert a.src_index.tolist() == INDEX[0].tolist()
+
+
+def test_a_graph_does_not_follow_the_array():
+    a = INDEX.astype(np.int64).copy()
+    g = Graph(a, 3)
+    a[:] = 0
+    np.testing.assert_array_equal(g.edge_index.numpy(), INDEX)
+
+
+def test_pickle_and_repr():
+    g = pickle.loads(pickle.dumps(Graph(INDEX, 5)))
+    assert g.num_nodes == 5 and g.edge_index.tolist() == INDEX.tolist() and repr(g) == "<Graph of 5 nodes, 4 edges>"
+    b = pickle.loads(pickle.dumps(Graph.bipartite([[3], [0]], 4, 1)))
+    assert b.is_bipartite and repr(b) == "<Graph of 4 to 1 nodes, 1 edges>"
+
+
+def test_bad_graphs_say_what_is_wrong():
+    cases = [
+        (lambda: Graph([[0, 1], [1, 7]], 3), IndexError, r"edge 1.*7.*3"),
+        (lambda: Graph([[0, -2], [1, 1]], 3), IndexError, r"edge 1.*-2"),
+        (lambda: Graph([[0, 1, 2], [1, 1]], 3), ValueError, "length"),
+        (lambda: Graph(np.ones((2, 3), np.float32), 3), TypeError, "int32 or int64, not float32"),
+        (lambda: Graph(np.ones((2, 3), np.uint8), 3), TypeError, "uint8"),
+        (lambda: Graph(np.ones((3, 2), np.int64), 3), ValueError, r"\[2, E\]"),
+        (lambda: Graph(Tensor([[0.0], [1.0]]), 3), TypeError, "int32 or int64"),
+        (lambda: Graph(Tensor([0, 1]), 3), ValueError, r"\[2, E\]|shape"),
+        (lambda: Graph.from_coo([0, 1], [1], 3), ValueError, "2 and 1"),
+        (lambda: Graph.from_coo([[0]], [[1]], 3), ValueError, "one axis"),
+        (lambda: Graph(INDEX, -3), ValueError, "negative"),
+        (lambda: Graph(INDEX, 3, num_src=3), ValueError, "not both"),
+        (lambda: Graph(INDEX, 2**31 + 1), ValueError, "2147483649|too many|2\\^31"),
+        (lambda: Graph.from_csr([0, 3, 2], [0, 1]), ValueError, "rowptr|row"),
+        (lambda: Graph.from_csr([0, 1, 3], [0, 1]), ValueError, "3.*2"),
+        (lambda: Graph.from_csr([], []), ValueError, "rowptr"),
+        (lambda: Graph.bipartite([[0], [4]], 5, 4), IndexError, "4"),
+        (lambda: Graph.bipartite([[0], [1]], 5, 4).num_nodes, ValueError, "num_src"),
+        (lambda: Graph.bipartite([[0], [1]], 5, 4).with_self_loops(), ValueError, ""),
+        (lambda: Graph(INDEX, 3).src(Tensor.ones(4, 2)), ValueError, "4"),
+        (lambda: Graph(INDEX, 3).sum(Tensor.ones(3, 2)), ValueError, "3"),
+        (lambda: Graph(INDEX, 3).sum(Tensor.ones(4, 2), side="up"), ValueError, "side"),
+        (lambda: Graph(INDEX, 3).reduce(Tensor.ones(4, 2), "median"), ValueError, "median"),
+        (lambda: Graph(INDEX, 3).sum(np.ones((4, 2))), TypeError, "ndarray"),
+        (lambda: Graph(INDEX, 3).carry(Tensor.ones(4)), ValueError, "made from another"),
+    ]
+    for k, (make, error, text) in enumerate(cases):
+        with pytest.raises(error, match=text):
+            make()
+            pytest.fail(f"case {k} gave no error")
+
+
+# ---- what is built ----
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_and_degrees(kind):
+    index, nodes = edges(kind)
+    g = Graph(index, nodes)
+    for side, key, far in (("in", index[1], index[0]), ("out", index[0], index[1])):
+        order = np.argsort(key, kind="stable")
+        np.testing.assert_array_equal(g.order(side).numpy(), order)
+        np.testing.assert_array_equal(g.other(side).numpy(), far[order])
+        np.testing.assert_array_equal(g.degree(side).numpy(), np.bincount(key, minlength=nodes))
+        np.testing.assert_array_equal(g.rowptr(side).numpy(), np.concatenate([[0], np.cumsum(np.bincount(key, minlength=nodes))]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_derived_graphs(kind):
+    index, nodes = edges(kind)
+    g = Graph(index, nodes)
+    all_loops = np.tile(np.arange(nodes), (2, 1))
+    has = set(index[0][index[0] == index[1]].tolist())
+    missing = np.array([k for k in range(nodes) if k not in has], np.int64)
+    np.testing.assert_array_equal(g.with_self_loops().edge_index.numpy(), np.concatenate([index, all_loops], 1))
+    np.testing.assert_array_equal(g.with_self_loops(only_missing=True).edge_index.numpy(), np.concatenate([index, np.stack([missing] * 2)], 1))
+    np.testing.assert_array_equal(g.without_self_loops().edge_index.numpy(), index[:, index[0] != index[1]])
+    np.testing.assert_array_equal(g.reversed().edge_index.numpy(), index[::-1])
+    both = {(a, b) for a, b in index.T} | {(b, a) for a, b in index.T}
+    assert {tuple(p) for p in g.undirected().edge_index.numpy().T} == both
+    once = g.coalesced().edge_index.numpy().T
+    assert len(once) == len({tuple(p) for p in index.T}) and {tuple(p) for p in once} == {tuple(p) for p in index.T}
+    for d in (g.with_self_loops(), g.without_self_loops(), g.reversed(), g.undirected(), g.coalesced()):
+        origin = d.origin.numpy()
+        assert origin.shape == (d.num_edges,) and (origin < index.shape[1]).all()
+    assert g.origin is None
+
+
+def test_derived_graphs_are_kept():
+    g = Graph(INDEX, 3)
+    assert g.with_self_loops()._p == g.with_self_loops()._p and g.reversed().reversed()._p == g._p
+
+
+def test_carry():
+    g, w = Graph(INDEX, 3), Tensor([1.0, 2.0, 3.0, 4.0])
+    assert g.with_self_loops().carry(w, 9.0).tolist() == [1.0, 2.0, 3.0, 4.0, 9.0, 9.0, 9.0]
+    assert g.without_self_loops().carry(w).tolist() == [1.0, 2.0, 3.0]
+    assert Graph(np.zeros((2, 0), np.int64), 2).with_self_loops().carry(Tensor.ones(0, 2), 5.0).tolist() == [[5.0, 5.0], [5.0, 5.0]]
+
+
+# ---- the moves ----
+
+
+def reduce_rows(m, key, nodes, op):
+    """numpy's answer; 0 for a node without edges, 1 for prod."""
+    f = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod, "var": np.var, "std": np.std}
+    f["logsumexp"] = lambda x, axis: np.log(np.exp(x).sum(axis))
+    out = np.full((nodes, *m.shape[1:]), 1.0 if op == "prod" else 0.0)
+    for v in range(nodes):
+        if (key == v).any():
+            out[v] = f[op](m[key == v], axis=0)
+    return out
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1, 3)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_moves(kind, shape):
+    """Values of any rank."""
+    index, nodes = edges(kind)
+    g, rng = Graph(index, nodes), np.random.default_rng(1)
+    x, m = rng.standard_normal((nodes, *shape)), rng.standard_normal((index.shape[1], *shape))
+    np.testing.assert_array_equal(g.src(Tensor(x)).numpy(), x[index[0]])
+    np.testing.assert_array_equal(g.dst(Tensor(x)).numpy(), x[index[1]])
+    for side, key in (("in", index[1]), ("out", index[0])):
+        for op in REDUCTIONS:
+            got, want = g.reduce(Tensor(m), op, side).numpy(), reduce_rows(m, key, nodes, op)
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12, err_msg=op)
+            np.testing.assert_array_equal(getattr(g, op)(Tensor(m), side).numpy(), got)
+        a = g.softmax(Tensor(m), side).numpy()
+        want = np.exp(m) / np.maximum(reduce_rows(np.exp(m), key, nodes, "sum"), 1e-300)[key]
+        np.testing.assert_allclose(a, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("op", [*REDUCTIONS, "softmax"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind, op):
+    index, nodes = edges(kind)
+    g, rng = Graph(index, nodes), np.random.default_rng(2)
+    x, w = rng.standard_normal((nodes, 2)), rng.standard_normal((index.shape[1], 1))
+
+    def f(x, w):
+        m = g.src(x) * w + g.dst(x)
+        return g.sum(g.softmax(m) * g.src(x)) if op == "softmax" else g.reduce(m, op) + g.reduce(m, op, "out")
+
+    if op == "std":  # its slope is infinite where all values are equal
+        w = w + np.arange(len(w))[:, None]
+        x = x + np.arange(nodes)[:, None] * 0.3
+        index, nodes = edges("random")
+        keep = [k for k in range(index.shape[1]) if k < 9]
+        if kind != "random" or np.bincount(index[1, keep], minlength=nodes).min() == 1:
+            g2 = g
+            gradcheck(lambda x, w: g2.var(g2.src(x) * w + g2.dst(x)) if g2.num_edges else g2.std(g2.src(x) * w), x, w)
+            return
+    gradcheck(f, x, w)
+
+
+def test_std_and_its_gradient_have_no_nan():
+    """Also where a node has one edge or none, or equal values."""
+    g = Graph([[0, 1, 1, 2], [1, 1, 1, 2]], 4)
+    x = Tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    y = g.std(g.src(x))
+    y.sum().backward()
+    assert np.isfinite(y.numpy()).all() and np.isfinite(x.grad.numpy()).all()
+
+
+def test_bipartite():
+    index = np.array([[0, 3, 3, 1], [1, 1, 0, 1]])
+    g = Graph.bipartite(index, num_src=4, num_dst=3)
+    x, y = np.arange(8.0).reshape(4, 2), np.arange(6.0).reshape(3, 2)
+    assert g.in_degree.tolist() == [1, 3, 0] and g.out_degree.tolist() == [1, 1, 0, 2]
+    np.testing.assert_array_equal(g.sum(g.src(Tensor(x))).numpy(), reduce_rows(x[index[0]], index[1], 3, "sum"))
+    np.testing.assert_array_equal(g.max(g.dst(Tensor(y)), "out").numpy(), reduce_rows(y[index[1]], index[0], 4, "max"))
+    gradcheck(lambda x, y: g.sum(g.src(x) * g.dst(y)), x, y)
+    r = g.reversed()
+    assert (r.num_src, r.num_dst) == (3, 4)
+
+
+def test_softmax_is_stable():
+    g = Graph([[0, 1, 2], [0, 0, 1]], 3)
+    m = Tensor([1e4, 1e4, -1e4])
+    assert g.softmax(m).tolist() == [0.5, 0.5, 1.0]
+    assert np.isfinite(g.logsumexp(m).numpy()).all()
+
+
+def test_empty_neighbourhoods_give_no_nan_gradients():
+    g = Graph([[0, 1], [1, 1]], 3)
+    for op in REDUCTIONS:
+        x = Tensor([0.5, 2.0, 3.0], requires_grad=True)
+        g.reduce(g.src(x) * x.sum(), op).sum().backward()
+        assert np.isfinite(x.grad.numpy()).all(), op
+
+
+def test_same_bits_from_run_to_run_and_for_every_thread_count(cpu):
+    index, g = big_graph(97, 4001)
+    x, w = np.random.default_rng(0).standard_normal((97, 13)).astype(np.float32), np.random.default_rng(1).standard_normal((4001, 1)).astype(np.float32)
+    results = []
+    for threads in (1, 2, 3, 2):
+        with Context(THREADS=threads):
+            t = Tensor(x.copy())
+            y = g.sum(g.softmax(g.src(t) * Tensor(w.copy())) * g.src(t))
+            results.append([y.numpy().tobytes(), y.square().sum().gradient(t)[0].numpy().tobytes()])
+    assert all(r == results[0] for r in results)
+
+
+def test_order_of_edges_changes_only_rounding(device):
+    index, g = big_graph(17, 307)
+    order = np.random.default_rng(3).permutation(307)
+    h = Graph(np.ascontiguousarray(index[:, order]), 17)
+    x, w = np.random.default_rng(0).standard_normal((17, 5)), np.random.default_rng(1).standard_normal((307, 1))
+    for op in REDUCTIONS[:-1]:
+        a = g.reduce(g.src(Tensor(x)) * Tensor(w), op).numpy()
+        b = h.reduce(h.src(Tensor(x)) * Tensor(np.ascontiguousarray(w[order])), op).numpy()
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=op)
+
+
+def test_one_kernel_and_nothing_wide():
+    _, g = big_graph()
+    x, w = Tensor.randn(17, 11).realize(), Tensor.randn(307, 1).realize()
+    for op in ("sum", "mean", "max", "min", "prod"):
+        p = stored_by(lambda op=op: g.reduce(g.src(x) * w, op))
+        assert len(p.kernels) == 1, p
+        assert_narrow(p, 307, 11)
+    for op in REDUCTIONS:
+        assert_narrow(stored_by(lambda op=op: g.reduce(g.src(x) * w, op).square().sum().gradient(x)), 307, 11)
+
+
+def test_a_large_graph_builds():
+    """A million edges, with a hub: rows agree with numpy's."""
+    rng = np.random.default_rng(0)
+    index = rng.integers(0, 50_000, (2, 1_000_000)).astype(np.int32)
+    index[1, ::2] = 7
+    g = Graph(index, 50_000)
+    np.testing.assert_array_equal(g.order("in").numpy(), np.argsort(index[1], kind="stable"))
+    assert int(g.in_degree.max().item()) == int((index[1] == 7).sum())
+
+
+# ---- several types ----
+
+
+def test_hetero_graph():
+    g = HeteroGraph({("a", "likes", "b"): [[0, 1], [1, 0]], ("b", "knows", "b"): Graph([[0], [1]], 2)}, {"a": 3})
+    assert g.num_nodes == {"a": 3, "b": 2} and g.node_types == ["a", "b"] and len(g) == 2
+    assert g["likes"].num_src == 3 and g["b", "knows", "b"].num_nodes == 2
+    assert "HeteroGraph" in repr(g) and list(g) == g.edge_types
+
+
+def test_bad_hetero_graphs():
+    with pytest.raises(TypeError, match="relation"):
+        HeteroGraph({"likes": [[0], [0]]})
+    with pytest.raises(ValueError, match="no count.*'b'"):
+        HeteroGraph({("a", "likes", "b"): [[0], [0]]}, {"a": 1})
+    with pytest.raises(ValueError, match="there are 3"):
+        HeteroGraph({("a", "likes", "a"): Graph([[0], [0]], 2)}, {"a": 3})
+    with pytest.raises(IndexError):
+        HeteroGraph({("a", "likes", "b"): [[0], [5]]}, {"a": 1, "b": 2})
+    g = HeteroGraph({("a", "r", "b"): [[0], [0]], ("b", "r", "a"): [[0], [0]]}, {"a": 1, "b": 1})
+    with pytest.raises(KeyError, match="several"):
+        g["r"]
+    with pytest.raises(KeyError, match="no relation"):
+        g["s"]
