@@ -30,7 +30,7 @@ class BuildWithLibrary(build_py):
             return
         build = os.path.join(os.path.abspath(self.get_finalized_command("build").build_base), "native")
         jobs = str(os.cpu_count() or 1)
-        subprocess.check_call(["make", "-C", ROOT, "-j", jobs, f"BUILD={build}", f"{build}/libpolygrad.so"], stdout=sys.stderr)
+        subprocess.check_call(["make", "-C", ROOT, "-j", jobs, "WARN=", f"BUILD={build}", f"{build}/libpolygrad.so"], stdout=sys.stderr)
         target = os.path.join(self.build_lib, "polygrad")
         os.makedirs(target, exist_ok=True)
         shutil.copy2(os.path.join(build, "libpolygrad.so"), os.path.join(target, "libpolygrad.so"))

@@ -41,7 +41,7 @@ def _indices(x: Any, what: str) -> np.ndarray:
         raise ValueError(f"{what} must be one array of whole numbers: its rows differ in length or hold something else")
     if a.size == 0 and not isinstance(x, np.ndarray):
         a = a.astype(np.int64)  # an empty list has no dtype of its own
-    if a.dtype not in (np.int32, np.int64):
+    if a.dtype.newbyteorder("=") not in (np.int32, np.int64):
         raise TypeError(f"{what} must be int32 or int64, not {a.dtype}")
     return np.ascontiguousarray(a, a.dtype.newbyteorder("="))
 

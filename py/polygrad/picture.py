@@ -18,7 +18,8 @@ _COLOURS = (
     "#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#ffe07a", "#8dd3c7", "#e5c494", "#bebada", "#fccde5", "#80b1d3", "#b3de69", "#ffb07c", "#d9d9d9",
 )  # fmt: skip
 _FONT = "font-family='ui-monospace,Menlo,Consolas,monospace'"
-_CHAR, _LINE, _HIGH, _GAP, _STEP = 6.7, 14, 40, 18, 74  # sizes of a character, a line, a node; between nodes, and from layer to layer
+_CHAR, _LINE, _GAP, _STEP = 6.7, 13, 18, 34  # width of a character, height of a line, space between nodes and between layers
+_MOVES = frozenset(("RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "PAD", "FLIP"))
 _PANEL = 430
 
 
@@ -55,10 +56,12 @@ class _Box:
     up: list[int] = field(default_factory=list)
     down: list[int] = field(default_factory=list)
     cut: bool = False  # stands for nodes that are not drawn
+    y: float = 0  # of the upper edge
+    several: bool = False  # a chain of movement ops, a line each
 
     @property
-    def y(self) -> float:
-        return self.layer * _STEP
+    def high(self) -> float:
+        return len(self.lines) * _LINE + 8 if self.lines else 0
 
 
 class _Picture:
@@ -68,6 +71,7 @@ class _Picture:
         self.slot_of = {s.node: s for s in plan.slots.values() if s.node is not None}
         self.boxes: list[_Box] = []
         self.edges: list[list[int]] = []  # boxes from top to bottom
+        self.tall: list[float] = []  # height of each row
         self.shown = self._nearest(max_nodes)
         self._make_boxes()
         self._layers()
@@ -89,8 +93,13 @@ class _Picture:
 
     def _make_boxes(self) -> None:
         place: dict[int, int] = {}
+        into = self._chains()
         for n in self.table.values():  # sources first
             if n.id not in self.shown or (n.op == "CONST" and n.id != self.root):
+                continue
+            if n.id in into:  # the view of a view: another line in its box
+                at = place[n.id] = place[into[n.id]]
+                self._add_line(self.boxes[at], n)
                 continue
             at = place[n.id] = self._box(n)
             missing = False
@@ -104,6 +113,32 @@ class _Picture:
             if missing:
                 self.boxes.append(_Box(None, ["..."], 30, cut=True))
                 self._edge(len(self.boxes) - 1, at)
+
+    def _chains(self) -> dict[int, int]:
+        """Movement ops that are the only readers of another one and belong to the same kernels: one box shows them all."""
+        readers: dict[int, int] = {}
+        for k in self.shown:
+            for s in set(self.table[k].src):
+                readers[s] = readers.get(s, 0) + 1
+        out = {}
+        for k in self.shown:
+            n = self.table[k]
+            if n.op not in _MOVES or len(n.src) != 1:
+                continue
+            s = self.table[n.src[0]]
+            alone = s.id in self.shown and readers[s.id] == 1 and s.id != self.root
+            if alone and s.op in _MOVES and len(s.src) == 1 and not {s.id, k} & set(self.slot_of) and not (n.stored or s.stored):
+                if self.kernels.get(k) == self.kernels.get(s.id):
+                    out[k] = s.id
+        return out
+
+    def _add_line(self, box: _Box, n: Node) -> None:
+        assert box.node is not None
+        if len(box.lines) == 2 and not box.several:
+            box.lines = [f"{_label(box.node)}  {'×'.join(box.node.shape)}"]
+            box.several = True
+        box.lines.append(f"{_label(n)}  {'×'.join(n.shape)}")
+        box.wide = max(box.wide, len(box.lines[0]) * _CHAR + 14, len(box.lines[-1]) * _CHAR + 14)
 
     def _box(self, n: Node) -> int:
         lines = [_label(n), f"{n.dtype} {'×'.join(n.shape)}".strip() if n.op != "CONST" else n.dtype]
@@ -182,6 +217,14 @@ class _Picture:
         return total
 
     def _places(self) -> None:
+        self.high = 0.0
+        for row in self.rows:
+            tall = max(self.boxes[k].high for k in row)
+            for k in row:
+                box = self.boxes[k]
+                box.y = self.high + (tall - box.high) / 2 if box.lines else self.high
+            self.tall.append(tall)
+            self.high += tall + _STEP
         for row in self.rows:
             x = 0.0
             for k in row:
@@ -220,7 +263,7 @@ class _Picture:
     def draw(self) -> str:
         left, top = 24, 56
         wide = max((b.x + b.wide / 2 for b in self.boxes), default=0)
-        high = len(self.rows) * _STEP
+        high = self.high
         panel, panel_high = self._panel(left + wide + 40, top)
         title = self._title()
         total_wide, total_high = left + max(wide + 40 + _PANEL, len(title) * _CHAR), max(top + high, panel_high) + 24
@@ -240,20 +283,20 @@ class _Picture:
 
     def _title(self) -> str:
         n, shown = len(self.table), len(self.shown)
-        text = f"{n} UOp{'s' if n != 1 else ''}, {len(self.plan.items)} kernel{'s' if len(self.plan.items) != 1 else ''}"
+        calls = len(self.plan.items)
+        text = f"{n} UOp{'s' if n != 1 else ''}" + (f" in {calls} kernel{'s' if calls != 1 else ''}" if calls else ", nothing to compute")
         return text if n == shown else f"{text}: the {shown} nodes nearest to the result are drawn, {n - shown} are not"
 
     def _draw_edge(self, chain: list[int]) -> str:
         points = []
         for k in chain:
             b = self.boxes[k]
-            high = _high(b)
             if k == chain[0]:
-                points.append((b.x, b.y + high))
+                points.append((b.x, b.y + b.high))
             elif k == chain[-1]:
                 points.append((b.x + self._entry(k, chain[-2]), b.y - 1))
             else:
-                points += [(b.x, b.y), (b.x, b.y + _HIGH)]
+                points += [(b.x, b.y), (b.x, b.y + self.tall[b.layer])]
         path = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
         for i, ((x0, y0), (x1, y1)) in enumerate(zip(points, points[1:])):
             if i % 2 and x0 == x1:
@@ -275,23 +318,22 @@ class _Picture:
     def _draw_box(self, b: _Box) -> str:
         x, y = b.x - b.wide / 2, b.y
         if b.node is None:
-            return f"<text x='{b.x:.1f}' y='{y + _HIGH / 2:.1f}' text-anchor='middle' fill='#667'>...</text>"
+            return f"<text x='{b.x:.1f}' y='{y + 13:.1f}' text-anchor='middle' fill='#667'>...</text>"
         of = self.kernels.get(b.node.id, [])
         stored = b.node.id in self.slot_of
         fill = _COLOURS[of[0] % len(_COLOURS)] if of else "#ffffff"
         stroke, width = ("#223", 2.4) if stored else ("#99a", 1.0)
         dash = " stroke-dasharray='4 3'" if not of and not b.node.is_leaf else ""  # computed before
-        high = _high(b)
         where = ", ".join(f"kernel {k + 1}" for k in of)
         tip = f"%{b.node.id} = {b.node.op} {b.node.dtype} [{', '.join(b.node.shape)}] {b.node.arg}" + (f" · {where}" if where else "")
         out = [
-            f"<g><title>{escape(tip)}</title><rect x='{x:.1f}' y='{y:.1f}' width='{b.wide:.1f}' height='{high}' rx='{9 if b.node.is_leaf else 3}' "
+            f"<g><title>{escape(tip)}</title><rect x='{x:.1f}' y='{y:.1f}' width='{b.wide:.1f}' height='{b.high:.0f}' rx='{9 if b.node.is_leaf else 3}' "
             f"fill='{fill}' stroke='{stroke}' stroke-width='{width}'{dash}/>"
         ]
         for i, line in enumerate(b.lines):
-            weight = " font-weight='bold'" if i == 0 else ""
-            colour = "#112" if i != 1 else "#445"
-            out.append(f"<text x='{b.x:.1f}' y='{y + 13 + i * 13:.1f}' text-anchor='middle' fill='{colour}'{weight}>{escape(line)}</text>")
+            weight = " font-weight='bold'" if i == 0 and not b.several else ""
+            colour = "#445" if i == 1 and not b.several else "#112"
+            out.append(f"<text x='{b.x:.1f}' y='{y + 14 + i * _LINE:.1f}' text-anchor='middle' fill='{colour}'{weight}>{escape(line)}</text>")
         for i, k in enumerate(of[1:6]):
             out.append(
                 f"<rect x='{x + b.wide - 9 - 9 * i:.1f}' y='{y - 4:.1f}' width='7' height='7' fill='{_COLOURS[k % len(_COLOURS)]}' stroke='#556' stroke-width='0.7'/>"
@@ -324,13 +366,9 @@ class _Picture:
         if len(self.plan.items) > 60:
             text(f"and {len(self.plan.items) - 60} more")
         y += 6
-        for line in ("thick frame: stored", "rounded: leaf", "small squares: computed again by these kernels"):
+        for line in ("thick frame: stored", "rounded: a leaf", "dashed: a view, or computed before", "small squares: computed again by these kernels"):
             text(line, colour="#778")
         return out, y
-
-
-def _high(b: _Box) -> int:
-    return 54 if len(b.lines) > 2 else _HIGH - 6
 
 
 def _label(n: Node) -> str:

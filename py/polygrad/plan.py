@@ -206,9 +206,12 @@ class Plan:
                 k = table[k].src[0]
             return k if _same(slot, table[k]) and k not in taken else None
         wanted = _wanted_ops(slot, item)
-        fits = [n for n in table.values() if n.id not in taken and not n.stored and _same(slot, n) and (n.op in wanted or not (wanted or n.is_leaf))]
-        for whole in (True, False):
-            found = [n.id for n in fits if reads.match(cut(table, n.id, reads.known), table, whole)]
+        free = [n for n in table.values() if n.id not in taken and not n.stored and (n.op in wanted or not (wanted or n.is_leaf))]
+        exact = [n for n in free if _same(slot, n)]
+        loose = [n for n in free if slot.why.startswith("operand") and n.dtype == slot.dtype and _loosely(slot) == _loosely(n)]
+        reached = cuts(table, reads.known)
+        for fits, whole in ((exact, True), (loose, True), (exact, False)):
+            found = [n.id for n in fits if reads.match(reached[n.id], table, whole)]
             if found:
                 return max(found)
         return None
@@ -259,6 +262,11 @@ def _same(slot: Slot, node: Node) -> bool:
     return all(a == b or not (a.isdigit() and b.isdigit()) for a, b in zip(slot.shape, node.shape))
 
 
+def _loosely(x: Slot | Node) -> list[str]:
+    """The sizes in any order: operands of a matrix product are stored with their axes sorted."""
+    return sorted(n for n in x.shape if n != "1")
+
+
 def _kind(x: Slot | Node) -> tuple[str, tuple[str, ...]]:
     """dtype and shape; symbolic sizes are named differently in nodes and slots, so they count as the same."""
     return x.dtype, tuple(n if n.isdigit() else "?" for n in x.shape)
@@ -271,7 +279,7 @@ class _Reads:
     known: set[int]
     inputs: list[tuple[str, tuple[str, ...]]]
 
-    def match(self, reached: set[int], table: dict[int, Node], whole: bool) -> bool:
+    def match(self, reached: frozenset[int], table: dict[int, Node], whole: bool) -> bool:
         """Are these the nodes that are read, all of them if whole?"""
         kinds = sorted(_kind(table[n]) for n in reached - self.known)
         if whole:
@@ -284,18 +292,10 @@ class _Reads:
         return True
 
 
-def cut(table: dict[int, Node], start: int, stop: set[int]) -> set[int]:
-    """The stored nodes that one reaches from a node, without going past those of `stop`."""
-    out: set[int] = set()
-    seen: set[int] = set()
-    stack = list(table[start].src)
-    while stack:
-        n = stack.pop()
-        if n in seen:
-            continue
-        seen.add(n)
-        if n in stop or table[n].stored:
-            out.add(n)
-        else:
-            stack += table[n].src
+def cuts(table: dict[int, Node], stop: set[int]) -> dict[int, frozenset[int]]:
+    """For each node the stored ones that it is computed from, without going past those of `stop`. O(nodes * what they read)."""
+    out: dict[int, frozenset[int]] = {}
+    for n in table.values():  # sources come first
+        parts = {frozenset((s,)) if s in stop or table[s].stored else out[s] for s in n.src}
+        out[n.id] = next(iter(parts)) if len(parts) == 1 else frozenset().union(*parts)
     return out

@@ -114,7 +114,7 @@ def test_bad_graphs_say_what_is_wrong():
         (lambda: Graph.from_csr([], []), ValueError, "rowptr"),
         (lambda: Graph.bipartite([[0], [4]], 5, 4), IndexError, "4"),
         (lambda: Graph.bipartite([[0], [1]], 5, 4).num_nodes, ValueError, "num_src"),
-        (lambda: Graph.bipartite([[0], [1]], 5, 4).with_self_loops(), ValueError, ""),
+        (lambda: Graph.bipartite([[0], [1]], 5, 4).with_self_loops(), ValueError, "nodes|bipartite"),
         (lambda: Graph(INDEX, 3).src(Tensor.ones(4, 2)), ValueError, "4"),
         (lambda: Graph(INDEX, 3).sum(Tensor.ones(3, 2)), ValueError, "3"),
         (lambda: Graph(INDEX, 3).sum(Tensor.ones(4, 2), side="up"), ValueError, "side"),
@@ -213,6 +213,7 @@ def test_moves(kind, shape):
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients(kind, op):
     index, nodes = edges(kind)
+    index = np.concatenate([index, index], 1)  # no node has one edge alone: std has a kink there
     g, rng = Graph(index, nodes), np.random.default_rng(2)
     x, w = rng.standard_normal((nodes, 2)), rng.standard_normal((index.shape[1], 1))
 
@@ -220,15 +221,6 @@ def test_gradients(kind, op):
         m = g.src(x) * w + g.dst(x)
         return g.sum(g.softmax(m) * g.src(x)) if op == "softmax" else g.reduce(m, op) + g.reduce(m, op, "out")
 
-    if op == "std":  # its slope is infinite where all values are equal
-        w = w + np.arange(len(w))[:, None]
-        x = x + np.arange(nodes)[:, None] * 0.3
-        index, nodes = edges("random")
-        keep = [k for k in range(index.shape[1]) if k < 9]
-        if kind != "random" or np.bincount(index[1, keep], minlength=nodes).min() == 1:
-            g2 = g
-            gradcheck(lambda x, w: g2.var(g2.src(x) * w + g2.dst(x)) if g2.num_edges else g2.std(g2.src(x) * w), x, w)
-            return
     gradcheck(f, x, w)
 
 

@@ -11,6 +11,16 @@
 
 static bool is_row_read(const UOp *u) { return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer; }
 
+bool hoist_reads_ends(const UOp *u, int *budget) {
+  if ((*budget)-- <= 0 || u->buffer) return false;
+  if (is_row_read(u)) return true;
+  bool inside = op_elementwise((Op)u->op) || op_info[u->op].cls == CLASS_MOVE || u->op == OP_CAT ||
+                u->op == OP_DETACH || (u->op == OP_REDUCE && !(u->arg.j & 1));
+  for (int i = 0; inside && i < uop_nvalue(u); i++)
+    if (hoist_reads_ends(u->src[i], budget)) return true;
+  return false;
+}
+
 /* u as a node-sized value whose gather by `end` is u: the gathered tensor itself, or one that is the same for every
  * row. */
 static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {

@@ -10,4 +10,7 @@ UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src);
 UOp *hoist_move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape);
 UOp *hoist_reduce(Op op, UOp *x, uint32_t axes);
 
+/* Is u computed, element by element, from values read at ends of edges? Looks at `budget` nodes at most. */
+bool hoist_reads_ends(const UOp *u, int *budget);
+
 #endif

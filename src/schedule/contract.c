@@ -12,9 +12,10 @@
 #include "schedule/contract.h"
 
 #include "ir/context.h"
+#include "ir/hoist.h"
 #include "ir/index.h"
 
-enum { SMALL_PRODUCT = 4096, KIND_K = 1, KIND_A = 2, KIND_B = 4, KIND_BOTH = 8 };
+enum { SMALL_PRODUCT = 4096, KIND_K = 1, KIND_A = 2, KIND_B = 4, KIND_BOTH = 8, NARROW = 32, LOOK_INTO = 64 };
 
 typedef struct Side {
   UOp *view;             /* the source of MUL */
@@ -200,6 +201,22 @@ static bool worthwhile(const Match *m) {
   return size >= SMALL_PRODUCT && least >= 2;
 }
 
+/* A sum over edges into a small result, of something that is as wide as the edges and computed from their ends: the
+ * weight gradient of a message. Storing that operand for the library would cost more memory than the graph; loops
+ * compute it on the way. */
+static bool sums_over_edges(const Match *m) {
+  double x = 1, y = 1;
+  for (int i = 0; i < m->nx; i++) x *= (double)m->mul->shape[m->x[i]]->vmax;
+  for (int i = 0; i < m->ny; i++) y *= (double)m->mul->shape[m->y[i]]->vmax;
+  if (MIN(x, y) > NARROW) return false;
+  for (int s = 0; s < 2; s++) {
+    int budget = LOOK_INTO;
+    Op op = (Op)m->side[s].base->op;
+    if ((op_elementwise(op) || op == OP_REDUCE) && hoist_reads_ends(m->side[s].base, &budget)) return true;
+  }
+  return false;
+}
+
 /* Neighbouring batch axes that step together in all three tensors become one. */
 static bool fill_batches(const Match *m, MatmulItem *out) {
   UOp *step = int_mul(out->m, out->n);
@@ -243,7 +260,7 @@ bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2]) {
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL) return false;
   if (u->dtype != POLY_FLOAT32 && u->dtype != POLY_FLOAT64) return false;
   Match m;
-  if (!begin_match(&m, u) || !classify(&m) || !worthwhile(&m)) return false;
+  if (!begin_match(&m, u) || !classify(&m) || !worthwhile(&m) || sums_over_edges(&m)) return false;
   Side *a = &m.side[0], *b = &m.side[1];
   if (a->direct) a->direct = find_strides(&m, a);
   if (b->direct) b->direct = find_strides(&m, b);

@@ -13,10 +13,13 @@ enum {
   EXPENSIVE = 64,         /* operations an element that are not worth repeating in a second kernel */
   LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
   SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
+  FEW_SCORES = 8,         /* values an edge that are worth storing */
   SHORT_SUM = 32,         /* products an element that a loop over edges may do itself */
   FEW_PARTS = 4,          /* of a CAT that a reader may choose from at each element */
   COST_LIMIT = 1 << 20
 };
+
+static bool maps_edges(const Sched *s, const UOp *u);
 
 static int op_cost(const UOp *u) {
   switch (u->op) {
@@ -51,6 +54,7 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
     n->cost = MIN(COST_LIMIT, n->cost + below->cost);
   }
   n->cost = MIN(COST_LIMIT, n->cost + op_cost(node));
+  n->maps_edges = maps_edges(s, node);
   if (n->depth >= LONG_CHAIN && op_elementwise((Op)node->op) &&
       !sched_store(s, node, STORE_KERNEL, "end of a long chain"))
     return NULL;
@@ -132,8 +136,33 @@ static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   return r;
 }
 
+static bool edge_sized(const Sched *s, const UOp *u) {
+  for (int i = 0; u->ndim && i < s->edges.n; i++)
+    if (s->edges.at[i] == u->shape[0]) return true;
+  return false;
+}
+
+static bool same_for_all_rows(const UOp *u) {
+  return u->op == OP_CONST || (u->op == OP_EXPAND && u->ndim && uop_is_int(u->src[0]->shape[0], 1));
+}
+
+/* A short sum at each edge that is too wide to store: a linear map of the values of an edge, or any that leaves many
+ * values an edge. Scores, a few an edge, are stored. */
+static bool maps_edges(const Sched *s, const UOp *u) {
+  if (u->op != OP_REDUCE || u->arg.j & 1 || !edge_sized(s, u)) return false;
+  const UOp *x = u->src[0];
+  int64_t k = 1, width = 1;
+  for (int i = 1; i < u->ndim; i++) {
+    int64_t *size = u->arg.j & (1 << i) ? &k : &width;
+    if (__builtin_mul_overflow(*size, x->shape[i]->vmax, size)) return false;
+  }
+  bool linear = x->op == OP_MUL && (same_for_all_rows(x->src[0]) || same_for_all_rows(x->src[1]));
+  return k <= SHORT_SUM && (linear || width > FEW_SCORES);
+}
+
 /* Why a reduction cannot stay inside, or NULL. */
 static const char *reduction_reason(const Lower *l, const NodeInfo *n, const Reading *r) {
+  if (n->maps_edges) return NULL;
   if (r->through_load) return "reduction read through an index";
   if (!r->prefix) return "reduction read out of loop order";
   bool serial = r->free == 0 && l->ncontext > 0;
@@ -156,14 +185,6 @@ static void note_reader(Sched *s, NodeInfo *n, uint64_t at) {
     n->at = at;
     if (n->node->op == OP_REDUCE && uop_numel_max(s->domain) / 2 >= uop_numel_max(n->node->src[0]) / 4) n->wide = true;
   }
-}
-
-/* A product of short rows that a loop over edges reads: cheaper to compute there than to store as wide as the edges. */
-static bool short_at_edge(const UOp *node, const Reading *r) {
-  int64_t k = 1;
-  for (int i = 0; i < node->ndim; i++)
-    if (node->arg.j & (1 << i) && __builtin_mul_overflow(k, node->src[0]->shape[i]->vmax, &k)) return false;
-  return r->edge && k <= SHORT_SUM;
 }
 
 /* What is contiguous in memory already needs no copy. */
@@ -191,10 +212,9 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_REDUCE:
-    why = s->opt->matmul && !short_at_edge(node, &r) && contract_match(node, &n->matmul, n->operand)
-              ? "matrix product"
-              : reduction_reason(l, n, &r);
-    if (!why && n->kernel == s->kernel && n->at != r.hash) why = "reduction read at several places";
+    why = s->opt->matmul && !n->maps_edges && contract_match(node, &n->matmul, n->operand) ? "matrix product"
+                                                                                           : reduction_reason(l, n, &r);
+    if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";
     break;
   case OP_SEGMENT: why = reduction_reason(l, n, &r); break;
   default: why = elementwise_reason(s, n, &r); break;
@@ -213,7 +233,7 @@ bool sched_store_repeated(Sched *s, bool *changed) {
     NodeInfo *n = s->info.at[i];
     if (n->kind != STORE_NOT || n->readers < 2) continue;
     bool reduction = n->node->op == OP_REDUCE || n->node->op == OP_SEGMENT;
-    bool again = reduction ? !n->wide
+    bool again = reduction ? !n->wide && !n->maps_edges
                            : op_elementwise((Op)n->node->op) && !n->edge && n->cost > EXPENSIVE && n->cost < COST_LIMIT;
     if (!again) continue;
     if (!sched_store(s, n->node, STORE_KERNEL, "needed by several kernels")) return false;

@@ -20,7 +20,7 @@ struct Lower {
   LowerPolicy policy;
   void *user;
   int nout;     /* output ranges have the ids 0 .. nout-1 */
-  bool settled;           /* the policy no longer depends on where a value is read */
+  bool settled; /* the policy no longer depends on where a value is read */
   int ncontext; /* loops that are open where the current value is needed, outermost first: range ids */
   int context[MAX_RANGES];
   VEC(int) param;         /* slot of each kernel parameter */

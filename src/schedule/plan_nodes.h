@@ -17,6 +17,7 @@ typedef struct NodeInfo {
   uint64_t at;     /* at which index (a hash), */
   int readers;     /* and how many did */
   bool edge;       /* a loop over edges computes it, edge by edge */
+  bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
   bool wide;       /* a reader's loops were at least as many as its own */
   MatmulItem matmul;
   UOp *operand[2];
@@ -28,7 +29,8 @@ typedef struct Sched {
   const ScheduleOptions *opt;
   Map index; /* node -> place in info */
   VEC(NodeInfo *) info;
-  VEC(int) work; /* places of stored nodes, in the order in which they were found */
+  VEC(int) work;    /* places of stored nodes, in the order in which they were found */
+  VEC(UOp *) edges; /* numbers of edges of the graphs that occur */
   VEC(Slot) slot;
   Map input;    /* input number -> slot */
   int kernel;   /* number of the kernel being lowered */

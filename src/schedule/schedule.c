@@ -464,6 +464,8 @@ static bool store_roots(Sched *s, int nroot, UOp *const *root) {
   Walk walk;
   if (!uop_walk(s->ctx, s->arena, nroot, root, NULL, NULL, &walk)) return false;
   for (int i = 0; i < walk.n; i++)
+    if (walk.at[i]->op == OP_ENDPOINT && !vec_push(ctx_base(s->ctx), &s->edges, walk.at[i]->shape[0])) return false;
+  for (int i = 0; i < walk.n; i++)
     if (!sched_info(s, walk.at[i])) return false;
   for (int i = 0; i < nroot; i++)
     if (root[i]->op != OP_BUFFER && !sched_store(s, sched_memory(root[i]), STORE_KERNEL, "asked for")) return false;
@@ -513,6 +515,7 @@ static void sched_free(Sched *s, Drafts *d) {
   vec_free(b, &s->info);
   vec_free(b, &s->work);
   vec_free(b, &s->slot);
+  vec_free(b, &s->edges);
   map_free(b, &s->index);
   map_free(b, &s->input);
 }
