@@ -166,7 +166,7 @@ static void test_unary_dtypes(void **state) {
   PolyTensor *i = LEAF(f, POLY_INT8, 3), *b = LEAF(f, POLY_BOOL, 3);
   assert_is(f, poly_sqrt(i), POLY_FLOAT32, "(3,)");
   assert_is(f, poly_abs(i), POLY_INT8, "(3,)");
-  assert_is(f, poly_unary(POLY_ROUND, i), POLY_INT8, "(3,)");
+  assert_is(f, poly_unary(POLY_ROUND, i), POLY_FLOAT32, "(3,)");
   assert_is(f, poly_relu(i), POLY_INT8, "(3,)");
   assert_is(f, poly_exp(b), POLY_FLOAT32, "(3,)");
   assert_is(f, poly_neg(b), POLY_BOOL, "(3,)");
