@@ -86,13 +86,24 @@ bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end) {
   return true;
 }
 
+/* Do iterations of the loop differ in length, because a loop inside has bounds that were loaded? Then threads take rows
+ * as they come, a few at a time; every row is computed by one of them, so the result is the same. */
+static bool is_ragged(const Linear *lin, int loop) {
+  for (int i = loop + 1; lin->inst[i].kind != INST_END || lin->inst[i].src[0] != loop; i++) {
+    if (lin->inst[i].kind != INST_LOOP) continue;
+    const Inst *end = &lin->inst[lin->inst[i].src[1]];
+    while (end->kind == INST_ALU && end->op == OP_CAST) end = &lin->inst[end->src[0]];
+    if (end->kind == INST_LOAD) return true;
+  }
+  return false;
+}
+
 /* The pragma of a loop over steps of `step` iterations each. The caller is not yet inside another parallel loop. */
 void parallel_pragma(Emit *e, int loop, const char *begin, const char *end) {
   int64_t cost = MAX(e->lin->inst[loop].cost, 1);
   Txt trips = !strcmp(begin, "0") ? txt("%s", end) : txt("(%s - %s)", end, begin);
-  line(e,
-       "#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && %s * %lldll > PARALLEL_MIN)",
-       trips.s, (long long)cost);
+  line(e, "#pragma omp parallel for schedule(%s) num_threads(threads) if (threads > 1 && %s * %lldll > PARALLEL_MIN)",
+       is_ragged(e->lin, loop) ? "dynamic, 64" : "static", trips.s, (long long)cost);
 }
 
 static void emit_loop(Emit *e, int loop) {
