@@ -462,6 +462,8 @@ POLY_API bool poly_requires_grad(PolyTensor *t);
 /* d(root)/d(targets): n new handles into out. root must have one element unless gradient (same shape) is given. A target that
  * root does not depend on gets zeros. Lazy, differentiable again. O(nodes). */
 POLY_API PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out);
+/* Can a gradient flow from root to target? A realized tensor keeps its history only for live leaves that require a gradient. O(nodes). */
+POLY_API bool poly_depends_on(PolyTensor *root, PolyTensor *target);
 /* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on. */
 POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
 /* The accumulated gradient as a new handle; NULL without error if there is none. */

@@ -231,6 +231,7 @@ FUNCTIONS = {
     "poly_set_requires_grad": ("i", "pb"),
     "poly_requires_grad": ("b", "p"),
     "poly_grad": ("i", "pppip"),
+    "poly_depends_on": ("b", "pp"),
     "poly_backward": ("i", "pp"),
     "poly_get_grad": ("p", "p"),
     "poly_set_grad": ("i", "pp"),

@@ -501,15 +501,18 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
             self._g.fail()
         return self
 
-    def gradient(self, *targets: Tensor, gradient: Tensor | None = None, materialize_grads: bool = True) -> list[Tensor]:
-        """d(self)/d(target) for each target; can be differentiated again.
+    def gradient(self, *targets: Tensor, gradient: Tensor | None = None, materialize_grads: bool = False) -> list[Tensor]:
+        """d(self)/d(target) for each target; can be differentiated again. A target that self does not depend on is an error, or gets
+        zeros with materialize_grads. A tensor whose value was read keeps its history only for targets that require a gradient.
 
         >>> x = Tensor([1.0, 2.0])
         >>> [g.tolist() for g in (x * x * x).sum().gradient(x)]
         [[3.0, 12.0]]
         """
-        for t in targets:
+        for k, t in enumerate(targets):
             same_graph(self, t)
+            if not materialize_grads and not C.poly_depends_on(self._h, t._h):
+                raise RuntimeError(f"target {k} of shape {t.shape} has no influence on this tensor, or its history was dropped when it was realized")
         out = handle_array([None] * len(targets))
         seed = None if gradient is None else operand(self, gradient)
         self._g.check(C.poly_grad(self._h, seed, handles(targets), len(targets), out))

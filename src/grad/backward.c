@@ -213,3 +213,7 @@ PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad) {
   if (own) hold(t, own);
   return status(ctx, own != NULL);
 }
+
+bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
+  return root && target && root->ctx == target->ctx && grad_reaches(root->ctx, root->uop, 1, &target->uop);
+}
