@@ -14,7 +14,7 @@ static const Style styles[] = {
                    .openmp = true,
                    .prelude = "#include <math.h>\n#include <stdint.h>\n\n"
                               "/* operations below which one thread is quicker than several */\n"
-                              "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN 100000\n#endif\n"
+                              "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN 250000\n#endif\n"
                               "#define HELPER static inline __attribute__((always_inline, unused))\n"
                               "#define SELDOM static __attribute__((noinline, cold, unused))\n"},
 };

@@ -67,6 +67,7 @@ static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
   float *c = m->c;
   double work = (double)m->m * (double)m->n * (double)m->k;
   bool apart = m->batch > 1 && (work < 2e6 || m->batch >= 4 * threads) && work * (double)m->batch > 5e4;
+  if (m->batch == 1 && work < 1e6) threads = 1; /* over before a second thread is awake */
   int bad = 0, before = omp_get_max_threads();
   omp_set_num_threads(threads);
   /* small matrices: each on one thread; the library stays on one thread inside a parallel region */

@@ -11,6 +11,7 @@
 enum {
   CHEAP = 8,              /* operations an element that are not worth memory */
   EXPENSIVE = 64,         /* operations an element that are not worth repeating in a second kernel */
+  TOO_DEEP = 512,         /* chains that are cut at any cost */
   LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
   SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
   FEW_SCORES = 8,         /* values an edge that are worth storing */
@@ -37,6 +38,18 @@ static int op_cost(const UOp *u) {
   return op_info[u->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)u->dtype) && u->op != OP_NEG ? 10 : 1;
 }
 
+static UOp *unstretched(UOp *u) {
+  while (op_info[u->op].cls == CLASS_MOVE) u = u->src[0];
+  return u;
+}
+
+/* Is it larger than what it is made of, as the product in front of a contraction is? A bad place to store a value. */
+static bool is_stretched(const UOp *node) {
+  double made_of = 0;
+  for (int i = 0; i < node->nsrc; i++) made_of += (double)uop_numel_max(unstretched(node->src[i]));
+  return (double)uop_numel_max((UOp *)(uintptr_t)node) > made_of;
+}
+
 NodeInfo *sched_info(Sched *s, UOp *node) {
   uint64_t at;
   if (map_get(&s->index, (uint64_t)(uintptr_t)node, &at)) return s->info.at[at];
@@ -55,9 +68,13 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
   }
   n->cost = MIN(COST_LIMIT, n->cost + op_cost(node));
   n->maps_edges = maps_edges(s, node);
-  if (n->depth >= LONG_CHAIN && op_elementwise((Op)node->op) &&
-      !sched_store(s, node, STORE_KERNEL, "end of a long chain"))
-    return NULL;
+  if (node->op == OP_REDUCE && s->opt->matmul && !n->maps_edges)
+    n->contraction = contract_match(node, &n->matmul, n->operand);
+  if (n->contraction) n->depth = 0; /* will be stored */
+  bool elementwise = op_elementwise((Op)node->op);
+  bool cut = n->depth >= LONG_CHAIN && (elementwise ? !is_stretched(node) : node->op == OP_REDUCE);
+  cut |= n->depth >= TOO_DEEP && elementwise;
+  if (cut && !sched_store(s, node, STORE_KERNEL, "end of a long chain")) return NULL;
   return n;
 }
 
@@ -77,7 +94,7 @@ int sched_input(Sched *s, UOp *buffer) {
 bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   NodeInfo *n = sched_info(s, node);
   if (!n || n->kind != STORE_NOT) return n != NULL;
-  if (kind == STORE_KERNEL && s->opt->matmul && contract_match(node, &n->matmul, n->operand)) {
+  if (kind == STORE_KERNEL && n->contraction) {
     kind = STORE_MATMUL;
     why = "matrix product";
   }
@@ -212,8 +229,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_REDUCE:
-    why = s->opt->matmul && !n->maps_edges && contract_match(node, &n->matmul, n->operand) ? "matrix product"
-                                                                                           : reduction_reason(l, n, &r);
+    why = n->contraction ? "matrix product" : reduction_reason(l, n, &r);
     if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";
     break;
   case OP_SEGMENT: why = reduction_reason(l, n, &r); break;
