@@ -1,6 +1,6 @@
 """AGNN, attention by cosine similarity (Thekumparampil et al. 2018).
 
-    alpha_vn = softmax over n of beta cos(h_v, h_n),   h'_v = sum_n alpha_vn h_n      over in-neighbours and v itself
+alpha_vn = softmax over n of beta cos(h_v, h_n),   h'_v = sum_n alpha_vn h_n      over in-neighbours and v itself
 """
 
 from polygrad.vertex import softmax, vertex_program

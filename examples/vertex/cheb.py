@@ -1,6 +1,6 @@
 """ChebConv, Chebyshev polynomials of the scaled Laplacian (Defferrard et al. 2016), largest eigenvalue taken as 2.
 
-    T_0 = h,  T_1 = L h,  T_k = 2 L T_{k-1} - T_{k-2},   (L x)_v = - sum_n x_n / sqrt(d_n d_v),   h' = sum_k T_k W_k
+T_0 = h,  T_1 = L h,  T_k = 2 L T_{k-1} - T_{k-2},   (L x)_v = - sum_n x_n / sqrt(d_n d_v),   h' = sum_k T_k W_k
 """
 
 from polygrad.vertex import vertex_program, where

@@ -1,6 +1,6 @@
 """A gated graph unit (Li et al. 2016): messages drive a GRU at every vertex.
 
-    m_v = sum_n W h_n,   h_v = GRU(m_v, h_v)      for a fixed number of rounds
+m_v = sum_n W h_n,   h_v = GRU(m_v, h_v)      for a fixed number of rounds
 """
 
 from polygrad.vertex import vertex_program

@@ -1,6 +1,6 @@
 """GIN, graph isomorphism network (Xu et al. 2019).
 
-    h'_v = MLP((1 + eps) h_v + sum_n h_n)
+h'_v = MLP((1 + eps) h_v + sum_n h_n)
 """
 
 from polygrad.vertex import vertex_program

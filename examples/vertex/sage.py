@@ -1,6 +1,6 @@
 """GraphSAGE (Hamilton et al. 2017) with the mean and with the largest of each feature.
 
-    h'_v = W_self h_v + W_nbr mean_n h_n          h'_v = W_self h_v + W_nbr max_n relu(W_pool h_n + b)
+h'_v = W_self h_v + W_nbr mean_n h_n          h'_v = W_self h_v + W_nbr max_n relu(W_pool h_n + b)
 """
 
 from polygrad.vertex import mean, vertex_program

@@ -62,6 +62,16 @@ def _count(n: Any, what: str) -> int:
     return n
 
 
+def _counts(num_nodes: Any, num_src: Any, num_dst: Any) -> tuple[tuple[int, int], bool]:
+    """Numbers of sources and destinations (-1: to be found), and whether they are two sets."""
+    if num_src is None and num_dst is None:
+        n = _count(num_nodes, "num_nodes")
+        return (n, n), False
+    if num_nodes is not None:
+        raise ValueError("give num_nodes, or num_src and num_dst of a bipartite graph, not both")
+    return (_count(num_src, "num_src"), _count(num_dst, "num_dst")), True
+
+
 class Graph:
     """The directed edges `edge_index[0][k] -> edge_index[1][k]` between num_nodes nodes.
 
@@ -78,12 +88,8 @@ class Graph:
     __slots__ = ("_p", "_g", "_bipartite", "_edge_index", "_parent", "__weakref__")
 
     def __init__(self, edge_index: Any, num_nodes: int | None = None, *, num_src: int | None = None, num_dst: int | None = None):
-        if num_nodes is not None and (num_src is not None or num_dst is not None):
-            raise ValueError("give num_nodes, or num_src and num_dst of a bipartite graph, not both")
-        bipartite = num_src is not None or num_dst is not None
-        given = (num_src, num_dst) if bipartite else (num_nodes, num_nodes)
-        counts = (_count(given[0], "num_src" if bipartite else "num_nodes"), _count(given[1], "num_dst" if bipartite else "num_nodes"))
         self._p, self._edge_index = 0, None
+        counts, bipartite = _counts(num_nodes, num_src, num_dst)
         if isinstance(edge_index, Tensor):
             g = edge_index._g
             p = C.poly_graph_of(edge_index._h, *counts)
@@ -117,9 +123,7 @@ class Graph:
     # ---- other ways to make one ----
 
     @classmethod
-    def from_coo(
-        cls, src: Any, dst: Any, num_nodes: int | None = None, *, num_src: int | None = None, num_dst: int | None = None
-    ) -> Graph:
+    def from_coo(cls, src: Any, dst: Any, num_nodes: int | None = None, *, num_src: int | None = None, num_dst: int | None = None) -> Graph:
         """From the sources and the destinations of the edges, one vector each.
 
         >>> Graph.from_coo([0, 1], [1, 0]).num_edges
@@ -130,7 +134,8 @@ class Graph:
             raise ValueError(f"src and dst must have the same length, got {s.shape[0]} and {d.shape[0]}")
         if s.dtype != d.dtype:
             s, d = s.astype(np.int64), d.astype(np.int64)
-        return cls(np.stack([s, d]), num_nodes, num_src=num_src, num_dst=num_dst)
+        counts, bipartite = _counts(num_nodes, num_src, num_dst)
+        return cls._make(current(), _from_coo(current(), s, d, counts), bipartite)
 
     @classmethod
     def from_csr(cls, rowptr: Any, col: Any, num_src: int | None = None) -> Graph:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polygrad import Profile
-from polygrad.graphs import Graph
+from polygrad import Graph, Profile
 
 
 def edges(kind, seed=0):

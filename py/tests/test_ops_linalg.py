@@ -35,7 +35,7 @@ def test_matmul_dtypes(d, device):
     batch.check()
 
 
-@pytest.mark.parametrize("ta, tb", itertools.product((False, True), repeat=2))
+@pytest.mark.parametrize("ta, tb", list(itertools.product((False, True), repeat=2)))
 def test_matmul_of_views(ta, tb, device):
     batch = Batch()
     a, b = values((2, 5, 6) if not ta else (2, 6, 5)), values((2, 6, 7) if not tb else (2, 7, 6), seed=1)

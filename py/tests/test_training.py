@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from polygrad import Tensor, nn
+from polygrad import Context, Tensor, nn
 from polygrad.nn import compile_step, get_parameters
 
 TEXT = (
@@ -48,6 +48,7 @@ def step(model, opt, x, y):
     return loss
 
 
+@Context(THREADS=1)  # kernels this small gain nothing from a second thread, and lose much on a busy machine
 def test_transformer_learns_a_paragraph(cpu):
     Tensor.manual_seed(0)
     chars = sorted(set(TEXT))
@@ -80,6 +81,7 @@ class LeNet(nn.Module):
         return self.l2(self.l1(x.flatten(1)).relu().dropout(0.2))
 
 
+@Context(THREADS=1)
 def test_digits(cpu):
     digits = pytest.importorskip("sklearn.datasets").load_digits()
     Tensor.manual_seed(0)

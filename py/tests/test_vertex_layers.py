@@ -10,8 +10,7 @@ import pytest
 from graph_helpers import KINDS, assert_narrow, big_graph, edges, stored_by
 from helpers import gradcheck
 
-from polygrad import Tensor
-from polygrad.graphs import Graph, HeteroGraph
+from polygrad import Graph, HeteroGraph, Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "vertex"))
 
@@ -316,3 +315,10 @@ def test_gat_softmax_and_aggregation_are_one_kernel():
     h, el, er = Tensor.randn(17, 3, 7).realize(), Tensor.randn(17, 3).realize(), Tensor.randn(17, 3).realize()
     p = stored_by(lambda: gat_by_hand(g, h, el, er))
     assert len(p.kernels) == 1 and [s.shape for s in p.stored] == [(17, 3, 7)], p
+
+
+def test_training(cpu):
+    """examples/vertex/train.py learns more than the features alone say."""
+    from train import train
+
+    assert train(steps=40) > 0.8

@@ -330,5 +330,3 @@ class TracedList(list):
 
     def softmax(self) -> TracedList:
         return softmax_groups(_list(self, "softmax"))
-
-

@@ -15,12 +15,14 @@ import numpy as np
 
 from ..tensor import Tensor
 from .originals import all, len, max, sum, zip
-from .value import OPERATORS, Value, meet, result
+from .value import OPERATORS, REFUSED, RULES, Value, meet, result
 
 Rule = Callable[..., Any]
 METHODS: dict[str, Any] = {}  # Tensor's own, as they are when nothing is traced
 for _class in reversed(Tensor.__mro__[:-1]):
-    METHODS.update({name: f.__func__ if isinstance(f, staticmethod) else f for name, f in vars(_class).items() if callable(f) or isinstance(f, staticmethod)})
+    for _key, _f in vars(_class).items():
+        if callable(_f) or isinstance(_f, staticmethod):
+            METHODS[_key] = _f.__func__ if isinstance(_f, staticmethod) else _f
 _SIGNATURES: dict[str, inspect.Signature] = {}
 
 
@@ -313,7 +315,7 @@ def matmul(self: Any, x: Any, reverse: bool = False, dtype: Any = None) -> Any:
     if vb and not va and ranks == (2, 1):
         return result(METHODS["matmul"](lifted[0], a.transpose()), at, pass_)
     if ranks == (1, 1):
-        ta, tb = (lifted if va and vb else (a, lifted[0]))
+        ta, tb = lifted if va and vb else (a, lifted[0])
         if ta.shape[-1] != tb.shape[-1]:
             raise ValueError(f"matmul: vertex values of shape {a.shape} and {b.shape} do not fit")
         return result((ta * tb).sum(-1), at, pass_)
@@ -407,9 +409,10 @@ isclose copysign logaddexp masked_fill __lt__ __le__ __gt__ __ge__ __eq__ __ne__
 _NARY += [f"__{n}__" for n in OPERATORS] + [f"__r{n}__" for n in OPERATORS]
 _BATCHED = "groupnorm batchnorm conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d".split()
 
-RULES: dict[str, Rule] = {name: as_is(name) for name in (*_UNARY, *_BATCHED) if name in METHODS}
+RULES.update({name: as_is(name) for name in (*_UNARY, *_BATCHED) if name in METHODS})
 RULES.update({name: elementwise(name) for name in _NARY if name in METHODS})
-for _name in "sum prod max min mean var std any all logsumexp var_mean std_mean softmax log_softmax softmin cumsum cumprod cummax cummin logcumsumexp layernorm".split():  # noqa: E501
+for _name in """sum prod max min mean var std any all logsumexp var_mean std_mean softmax log_softmax softmin cumsum cumprod cummax cummin
+logcumsumexp layernorm""".split():
     RULES[_name] = along(_name, "axis")
 for _name in "split chunk sort argsort topk unfold unflatten".split():
     RULES[_name] = along(_name, "dim")
@@ -436,8 +439,12 @@ _LATER = "its values are computed for all vertices at once, after zoomOut"
 _LOSS = "a loss is taken over all vertices: use it on what zoomOut gives"
 _PLACE = "values of a vertex program are never changed in place: make a new one"
 _COUNT = "the size of its result depends on values and would differ from vertex to vertex"
-REFUSED: dict[str, str] = {name: _LATER for name in "realize numpy item tolist data source uops explain backward gradient register_hook grad zero_grad is_realized graph requires_grad_ is_param_ is_param allclose".split()}  # noqa: E501
-REFUSED.update({name: _LOSS for name in "cross_entropy sparse_categorical_crossentropy nll_loss binary_crossentropy binary_crossentropy_logits mse_loss l1_loss huber_loss".split()})  # noqa: E501
+_NAMES = """realize numpy item tolist data source uops explain backward gradient register_hook grad zero_grad is_realized graph requires_grad_
+is_param_ is_param allclose"""
+REFUSED.update({name: _LATER for name in _NAMES.split()})
+_NAMES = """cross_entropy sparse_categorical_crossentropy nll_loss binary_crossentropy binary_crossentropy_logits mse_loss l1_loss
+huber_loss"""
+REFUSED.update({name: _LOSS for name in _NAMES.split()})
 REFUSED.update({name: _PLACE for name in "assign replace to_ __setitem__ __delitem__".split()})
 REFUSED.update({name: _COUNT for name in "masked_select nonzero multinomial".split()})
 REFUSED.update(meshgrid="make the grid outside, it is the same for all vertices")

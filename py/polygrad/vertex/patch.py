@@ -1,8 +1,9 @@
-"""What is put in the place of Python's and Tensor's functions while a vertex program is traced, and taken away again.
+"""What stands in for functions of Python, Tensor and nn while a vertex program is traced.
 
 Each stand-in looks first whether the calling thread is tracing and whether a traced value is among its arguments; if not, it calls
-what it stands for. So other threads, and library code that runs inside a program, see no difference. Traces are counted: the first one
-puts the stand-ins in, the last one takes them out, in whatever order threads come and go.
+what it stands for. So other threads, and library code that runs inside a program, see no difference. Python's builtins are replaced while
+a trace runs: the first one puts the stand-ins in, the last one takes them out, in whatever order threads come and go. Methods of
+Tensor and the call of a layer are replaced when a program is first traced, and stay: Python's caches suffer if a class changes often.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 from ..nn.module import Flatten, Module
 from ..tensor import Tensor
 from . import originals as py
-from .collect import PLAIN, Group, degree, grouped, reduce_groups
-from .methods import METHODS, REFUSED, RULES
+from .collect import PLAIN, Group, degree, grouped, mean, reduce_groups
+from .methods import METHODS, RULES
 from .places import STATE, Edge, Neighbourhood, Vertex
 from .value import Value, call, contains_value, meet, result
 
@@ -68,7 +69,8 @@ def _extreme(name: str) -> Any:
             raise TypeError(f"{name} of neighbour values takes no key: the order differs from vertex to vertex")
         if default is not _NOTHING:
             value, count = reduce_groups(groups, name), degree(groups)
-            return (count > 0).reshape((1,) * value.ndim).where(value, default) if isinstance(count, Value) else value
+            some: Any = count > 0
+            return some.reshape((1,) * value.ndim).where(value, default) if isinstance(some, Value) else value
         return reduce_groups(groups, name)
 
     return stand_in
@@ -77,9 +79,10 @@ def _extreme(name: str) -> Any:
 @functools.wraps(py.len)
 def len_(x: Any, /) -> Any:
     if STATE.traces and isinstance(x, (list, tuple, Neighbourhood)):
-        groups = grouped(x, sys._getframe(1)) if isinstance(x, Neighbourhood) or py.any(isinstance(v, (Value, Vertex, Edge)) for v in x) else PLAIN
-        if groups is not PLAIN and py.any(g.loop is not None for g in groups):
-            return degree(groups)
+        if isinstance(x, Neighbourhood) or py.any(isinstance(v, (Value, Vertex, Edge)) for v in x):
+            groups = grouped(x, sys._getframe(1))
+            if py.any(g.loop is not None for g in groups):
+                return degree(groups)
     return py.len(x)
 
 
@@ -111,8 +114,9 @@ def _quantifier(name: str) -> Any:
 
 def _truth(g: Group, wanted: bool) -> Group:
     """1 where an entry is true (or false), as a group."""
-    v = g.value
-    hit = ((v != 0) if wanted else (v == 0)).int() if isinstance(v, (Value, Tensor)) else int(bool(v) == wanted)
+    v: Any = g.value
+    true: Any = v != 0 if wanted else v == 0
+    hit = true.int() if isinstance(v, (Value, Tensor)) else int(bool(v) == wanted)
     return Group(hit, g.loop, g.pass_)
 
 
@@ -183,10 +187,39 @@ class map_(metaclass=_KindOf):
         return (function(*row) for row in _side_by_side(iterables))
 
 
+def _ordered(name: str) -> Any:
+    """sorted, enumerate and reversed: neighbours have no order."""
+    original = getattr(builtins, name)
+
+    def check(iterable: Any) -> None:
+        if not STATE.traces:
+            return
+        entries = [x for x in iterable if isinstance(x, (Value, Vertex, Edge))] if isinstance(iterable, (list, tuple)) else []
+        if isinstance(iterable, Neighbourhood) or py.any(x._pass is not None and not x._pass.is_open for x in entries):
+            raise TypeError(f"{name}: the neighbours of a vertex have no order and no numbers; use zip to go through lists side by side")
+
+    if name == "sorted":
+
+        @functools.wraps(original)
+        def stand_in(iterable: Any, /, **kwargs: Any) -> Any:
+            check(iterable)
+            return original(iterable, **kwargs)
+
+        return stand_in
+
+    def new(cls: type, iterable: Any, *args: Any, **kwargs: Any) -> Any:
+        check(iterable)
+        return original(iterable, *args, **kwargs)
+
+    return _KindOf(f"{name}_", (), {"original": original, "__new__": new})
+
+
 BUILTINS: dict[str, Any] = {
     "sum": sum_, "max": _extreme("max"), "min": _extreme("min"), "len": len_, "any": _quantifier("any"), "all": _quantifier("all"),
-    "zip": zip_, "map": map_,
+    "zip": zip_, "map": map_, "sorted": _ordered("sorted"), "enumerate": _ordered("enumerate"), "reversed": _ordered("reversed"),
+    "mean": mean,  # Python has none: there while a program is traced, so that it reads like sum
 }  # fmt: skip
+_ORIGINALS = {name: getattr(builtins, name, None) for name in BUILTINS}
 
 
 # ---- Tensor and layers ----
@@ -195,7 +228,7 @@ BUILTINS: dict[str, Any] = {
 def _method(name: str, original: Any) -> Any:
     @functools.wraps(original)
     def stand_in(*args: Any, **kwargs: Any) -> Any:
-        if STATE.traces and (contains_value(args) or (kwargs and contains_value(kwargs))):
+        if _users and STATE.traces and (contains_value(args) or (kwargs and contains_value(kwargs))):
             return call(name, args, kwargs)
         return original(*args, **kwargs)
 
@@ -209,7 +242,7 @@ _BATCHED_HOME = "polygrad.nn.layers"
 @functools.wraps(_module_call)
 def _layer(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Layers of the library see the vertices as their batch; modules of a program's own are traced."""
-    if not STATE.traces or not contains_value((args, kwargs)):
+    if not _users or not STATE.traces or not contains_value((args, kwargs)):
         return _module_call(self, *args, **kwargs)
     if type(self).__module__ != _BATCHED_HOME and not isinstance(self, Flatten):
         return _module_call(self, *args, **kwargs)
@@ -249,9 +282,8 @@ def _home(name: str) -> type:
 
 def _tensor_stand_ins() -> list[tuple[type, str, Any, Any]]:
     rows = []
-    plain = [n for n in RULES if not n.startswith("__") or n in ("__matmul__", "__getitem__", "__setitem__")]
-    for name in [*plain, *[n for n in REFUSED if n in METHODS and not n.startswith("__")]]:
-        if name in METHODS and not isinstance(METHODS[name], type):
+    for name in RULES:  # of the operators, Python itself asks the Value for all but these
+        if name in METHODS and (not name.startswith("__") or name in ("__matmul__", "__getitem__")):
             home = _home(name)
             original = vars(home)[name]
             stand_in = _method(name, METHODS[name])
@@ -259,24 +291,23 @@ def _tensor_stand_ins() -> list[tuple[type, str, Any, Any]]:
     return rows
 
 
-# Where, name, what belongs there, what stands in for it.
-_ROWS: list[tuple[Any, str, Any, Any]] = [
-    *[(builtins, name, getattr(py, name), stand_in) for name, stand_in in BUILTINS.items()],
-    *_tensor_stand_ins(),
-    (Module, "__call__", _module_call, _layer),
-]
 _lock = threading.RLock()
-_users = 0
+_users = 0  # traces that run now, of all threads
+_lasting: list[tuple[type, str, Any, Any]] = []  # class, name, what belongs there, what stands in for it
 
 
 def put_in() -> None:
     """One more trace is running."""
     global _users
     with _lock:
+        if not _lasting:
+            _lasting.extend([*_tensor_stand_ins(), (Module, "__call__", _module_call, _layer)])
+            for owner, name, _, stand_in in _lasting:
+                setattr(owner, name, stand_in)
         _users += 1
         if _users == 1:
-            for owner, name, _, stand_in in _ROWS:
-                setattr(owner, name, stand_in)
+            for name, stand_in in BUILTINS.items():
+                setattr(builtins, name, stand_in)
 
 
 def take_out() -> None:
@@ -285,5 +316,8 @@ def take_out() -> None:
     with _lock:
         _users -= 1
         if _users == 0:
-            for owner, name, original, _ in _ROWS:
-                setattr(owner, name, original)
+            for name, original in _ORIGINALS.items():
+                if original is None:
+                    delattr(builtins, name)
+                else:
+                    setattr(builtins, name, original)

@@ -119,7 +119,7 @@ class Trace:
         self.ended: list[Pass] = []
         self.active = False
         self.zipping = 0  # is a zip taking its next entries?
-        self.relations, self.counts = _relations(graph)
+        self.relations, self.counts = _relations(graph, next(iter(nodes.values()), None))
         self.root = Place(self, _centre_kind(self, graph, kind), None)
         self.nodes = {name: self._node_values(name, value) for name, value in nodes.items()}
         self.edges = {name: self._edge_values(name, value, name in nodes) for name, value in edges.items()}
@@ -215,12 +215,14 @@ class Trace:
         del self.ended[:-64]
 
 
-def _relations(graph: Any) -> tuple[dict[Any, Graph], dict[str, int]]:
-    """Every kind of graph as {(source type, name, destination type): Graph} and {type: nodes}."""
+def _relations(graph: Any, value: Any) -> tuple[dict[Any, Graph], dict[str, int]]:
+    """Every kind of graph as {(source type, name, destination type): Graph} and {type: nodes}. A node value says how many nodes a bare
+    edge_index has."""
     if isinstance(graph, HeteroGraph):
         return dict(graph.relations), dict(graph.num_nodes)
     if not isinstance(graph, Graph):
-        graph = Graph(graph)
+        shape = getattr(value, "shape", ())
+        graph = Graph(graph, int(shape[0]) if shape else None)
     if graph.is_bipartite:
         return {("src", None, "dst"): graph}, {"src": graph.num_src, "dst": graph.num_dst}
     return {("node", None, "node"): graph}, {"node": graph.num_nodes}

@@ -4,6 +4,7 @@ without the axis in front."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,10 @@ _CONTROL = (
     "the value differs from vertex to vertex, so Python cannot branch on it: use `condition.where(a, b)` (or polygrad.vertex.where) "
     "instead of `if`, `while`, `and`, `or`, `not` or a comparison chain"
 )
+
+
+RULES: dict[str, Any] = {}  # how each method of Tensor works here, and why the others do not: filled by methods.py
+REFUSED: dict[str, str] = {}
 
 
 class Value:
@@ -70,7 +75,7 @@ class Value:
     def __iter__(self) -> Iterator[Value]:
         if not self.ndim:
             raise TypeError("a value without axes cannot be iterated")
-        return (self[k] for k in range(int(self.shape[0])))
+        return (RULES["__getitem__"](self, k) for k in range(int(self.shape[0])))
 
     # ---- what it cannot do ----
 
@@ -99,18 +104,16 @@ class Value:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        from .methods import REFUSED, RULES
-
+        rule = RULES.get(name)
+        if rule is not None:
+            return functools.partial(rule, self)
         if name in REFUSED:
             raise TypeError(f"Tensor.{name} cannot be used inside a vertex program: {REFUSED[name]}")
-        if name not in RULES:
-            raise AttributeError(f"a value of a vertex program has no attribute {name!r}")
-        return lambda *args, **kwargs: call(name, (self, *args), kwargs)
+        raise AttributeError(f"a value of a vertex program has no attribute {name!r}")
 
 
 def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from .methods import REFUSED, RULES
-
+    """Tensor's method of that name, on arguments with a Value among them."""
     if name in REFUSED:
         raise TypeError(f"Tensor.{name} cannot be used inside a vertex program: {REFUSED[name]}")
     return RULES[name](*args, **kwargs)
@@ -121,7 +124,7 @@ def _operator(name: str) -> Any:
         for x in others:
             if isinstance(x, (list, tuple)) and contains_value(x):
                 return NotImplemented  # [c for ...] / s: a list of neighbour values is no value
-        return call(name, (self, *others), {})
+        return RULES[name](self, *others)
 
     method.__name__ = name
     return method
@@ -160,9 +163,11 @@ def loop_of(at: Place | Loop) -> Loop | None:
 def meet(values: list[Value]) -> tuple[Place | Loop, Pass | None, list[Tensor]]:
     """The place at which all these values can be combined, and their tensors there."""
     first = values[0]
-    if all(v._at is first._at for v in values[1:]):
-        for v in values[1:]:
-            _check_aligned(first, v)
+    for v in values:
+        if v._at is not first._at:
+            break
+        _check_aligned(first, v)
+    else:
         return first._at, first._pass, [v._t for v in values]
     loop = _common_loop(values)
     inside = [v for v in values if v._at is not loop.center]

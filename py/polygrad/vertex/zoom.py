@@ -74,9 +74,7 @@ def _named(features: Any, frame: Any, what: str) -> dict[str, Any]:
         names = [n for n, x in frame.f_locals.items() if x is value] or [n for n, x in frame.f_globals.items() if x is value]
         names = [n for n in names if not n.startswith("_")]
         if not names:
-            raise ValueError(
-                f"{what}[{k}] has no name: the caller has no variable that holds it; give it by keyword, as in zoomIn(graph, h=...)"
-            )
+            raise ValueError(f"{what}[{k}] has no name: the caller has no variable that holds it; give it by keyword, as in zoomIn(graph, h=...)")
         for name in names:  # every name of the same tensor is a name of the value
             found[name] = value
     return found
@@ -169,5 +167,3 @@ class vertex_program:
         with zoom as v:
             results = self._function(v, **own) if self._owner is None else self._function(self._owner, v, **own)
         return _out(results, zoom._trace)
-
-
