@@ -64,7 +64,7 @@ def timed(step, budget=20.0, least=3):
 def ours(model, scale):
     import numpy as np
     from polygrad import Graph, Tensor
-    from polygrad.nn import Adam, Linear, Sequential, ReLU, compile_step, get_parameters
+    from polygrad.nn import Adam, Linear, ReLU, Sequential, compile_step, get_parameters
 
     edge_index, x, y = data(scale)
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -15,12 +15,14 @@ from typing import Any
 from .plan import Node, Plan, nodes
 
 _COLOURS = (
-    "#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#ffe07a", "#8dd3c7", "#e5c494", "#bebada", "#fccde5", "#80b1d3", "#b3de69", "#ffb07c", "#d9d9d9",
+    "#a6cee3", "#b2df8a", "#fdbf6f", "#cab2d6", "#fb9a99", "#ffe07a", "#8dd3c7", "#e5c494", "#bebada", "#fccde5", "#80b1d3", "#b3de69",
+    "#ffb07c", "#d9d9d9",
 )  # fmt: skip
 _FONT = "font-family='ui-monospace,Menlo,Consolas,monospace'"
 _CHAR, _LINE, _GAP, _STEP = 6.7, 13, 18, 34  # width of a character, height of a line, space between nodes and between layers
 _MOVES = frozenset(("RESHAPE", "EXPAND", "PERMUTE", "SHRINK", "PAD", "FLIP"))
 _PANEL = 430
+_LEGEND = ("thick frame: stored", "rounded: a leaf", "dashed: a view, or computed before", "small squares: computed again by these kernels")
 
 
 def viz(tensor: Any, path: str | os.PathLike[str] | None = None, max_nodes: int = 300) -> str:
@@ -118,19 +120,18 @@ class _Picture:
         """Movement ops that are the only readers of another one and belong to the same kernels: one box shows them all."""
         readers: dict[int, int] = {}
         for k in self.shown:
-            for s in set(self.table[k].src):
-                readers[s] = readers.get(s, 0) + 1
-        out = {}
-        for k in self.shown:
-            n = self.table[k]
-            if n.op not in _MOVES or len(n.src) != 1:
-                continue
-            s = self.table[n.src[0]]
-            alone = s.id in self.shown and readers[s.id] == 1 and s.id != self.root
-            if alone and s.op in _MOVES and len(s.src) == 1 and not {s.id, k} & set(self.slot_of) and not (n.stored or s.stored):
-                if self.kernels.get(k) == self.kernels.get(s.id):
-                    out[k] = s.id
-        return out
+            for source in set(self.table[k].src):
+                readers[source] = readers.get(source, 0) + 1
+        return {k: self.table[k].src[0] for k in self.shown if self._continues(self.table[k], readers)}
+
+    def _continues(self, n: Node, readers: dict[int, int]) -> bool:
+        if not self._is_view(n) or n.src[0] not in self.shown:
+            return False
+        s = self.table[n.src[0]]
+        return self._is_view(s) and readers[s.id] == 1 and s.id != self.root and self.kernels.get(n.id) == self.kernels.get(s.id)
+
+    def _is_view(self, n: Node) -> bool:
+        return n.op in _MOVES and len(n.src) == 1 and not n.stored and n.id not in self.slot_of
 
     def _add_line(self, box: _Box, n: Node) -> None:
         assert box.node is not None
@@ -268,8 +269,8 @@ class _Picture:
         title = self._title()
         total_wide, total_high = left + max(wide + 40 + _PANEL, len(title) * _CHAR), max(top + high, panel_high) + 24
         out = [
-            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {total_wide:.0f} {total_high:.0f}' width='{total_wide:.0f}' height='{total_high:.0f}' "
-            f"{_FONT} font-size='11'>",
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {total_wide:.0f} {total_high:.0f}' width='{total_wide:.0f}' "
+            f"height='{total_high:.0f}' {_FONT} font-size='11'>",
             "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
             "<path d='M0,0.5 L8,4 L0,7.5 z' fill='#667'/></marker></defs>",
             f"<rect width='{total_wide:.0f}' height='{total_high:.0f}' fill='#fcfcfa'/>",
@@ -327,17 +328,16 @@ class _Picture:
         where = ", ".join(f"kernel {k + 1}" for k in of)
         tip = f"%{b.node.id} = {b.node.op} {b.node.dtype} [{', '.join(b.node.shape)}] {b.node.arg}" + (f" · {where}" if where else "")
         out = [
-            f"<g><title>{escape(tip)}</title><rect x='{x:.1f}' y='{y:.1f}' width='{b.wide:.1f}' height='{b.high:.0f}' rx='{9 if b.node.is_leaf else 3}' "
-            f"fill='{fill}' stroke='{stroke}' stroke-width='{width}'{dash}/>"
+            f"<g><title>{escape(tip)}</title><rect x='{x:.1f}' y='{y:.1f}' width='{b.wide:.1f}' height='{b.high:.0f}' "
+            f"rx='{9 if b.node.is_leaf else 3}' fill='{fill}' stroke='{stroke}' stroke-width='{width}'{dash}/>"
         ]
         for i, line in enumerate(b.lines):
             weight = " font-weight='bold'" if i == 0 and not b.several else ""
             colour = "#445" if i == 1 and not b.several else "#112"
             out.append(f"<text x='{b.x:.1f}' y='{y + 14 + i * _LINE:.1f}' text-anchor='middle' fill='{colour}'{weight}>{escape(line)}</text>")
         for i, k in enumerate(of[1:6]):
-            out.append(
-                f"<rect x='{x + b.wide - 9 - 9 * i:.1f}' y='{y - 4:.1f}' width='7' height='7' fill='{_COLOURS[k % len(_COLOURS)]}' stroke='#556' stroke-width='0.7'/>"
-            )
+            at = f"x='{x + b.wide - 9 - 9 * i:.1f}' y='{y - 4:.1f}'"
+            out.append(f"<rect {at} width='7' height='7' fill='{_COLOURS[k % len(_COLOURS)]}' stroke='#556' stroke-width='0.7'/>")
         return "".join(out) + "</g>"
 
     def _panel(self, x: float, y: float) -> tuple[list[str], float]:
@@ -366,7 +366,7 @@ class _Picture:
         if len(self.plan.items) > 60:
             text(f"and {len(self.plan.items) - 60} more")
         y += 6
-        for line in ("thick frame: stored", "rounded: a leaf", "dashed: a view, or computed before", "small squares: computed again by these kernels"):
+        for line in _LEGEND:
             text(line, colour="#778")
         return out, y
 

@@ -237,7 +237,7 @@ _LETTER = {"input": "in", "output": "out", "temporary": "t"}
 
 
 def _plurals(text: str) -> str:
-    """"1 kernels" reads badly, and so do things of which there are none."""
+    """ "1 kernels" reads badly, and so do things of which there are none."""
     text = re.sub(r", 0 (matrix products|library calls)", "", text)
     text = re.sub(r" \((\d+) distinct\)", "", text) if re.search(r": (\d+) kernels \(\1 distinct\)", text) else text
     text = re.sub(r" and 0 intermediates \(0 bytes\)", "", text)

@@ -8,7 +8,6 @@ import pytest
 from polygrad import Context, Tensor
 from polygrad.nn import AdamW, Conv2d, CosineAnnealingLR, Embedding, LayerNorm, Linear, compile_step, get_parameters
 
-
 pytestmark = pytest.mark.usefixtures("cpu", "one_thread")
 
 

@@ -52,7 +52,7 @@ SPREAD = {"float16": 6e-3, "bfloat16": 4e-2, "float32": 1e-5, "float64": 1e-12}
 @pytest.mark.parametrize("d", ALL, ids=repr)
 def test_reductions(d, device):
     batch = Batch()
-    a = values(SHAPE, d)
+    a = values(SHAPE if device == "INTERP" else (3, 5, 37), d)
     axes = AXES if device == "INTERP" else [None, 1, (-1, 0)]
     for (name, f, rule), axis, keepdim in itertools.product(REDUCE, axes, (False, True)):
         if device == "CPU" and keepdim and axis is not None:
@@ -86,7 +86,7 @@ def test_var_is_stable(device):
 @pytest.mark.parametrize("d", ALL, ids=repr)
 def test_argmax_argmin(d, device):
     batch = Batch()
-    a = values((5, 6), d)  # few distinct values: the first of equals must win
+    a = values((5, 6) if device == "INTERP" else (5, 69), d)  # few distinct values: the first of equals must win
     for axis in (None, 0, 1, -1):
         batch.add(f"argmax {axis}", lambda x=axis: tensor(a, d).argmax(x), np.argmax(a, axis), dtypes.int32)
         batch.add(f"argmin {axis}", lambda x=axis: tensor(a, d).argmin(x), np.argmin(a, axis), dtypes.int32)
@@ -97,7 +97,7 @@ def test_argmax_argmin(d, device):
 @pytest.mark.parametrize("d", [dtypes.int32, *FLOATS], ids=repr)
 def test_softmax(d, device):
     batch = Batch()
-    a = values((3, 4, 5), d, "wide")
+    a = values((3, 4, 5) if device == "INTERP" else (3, 4, 35), d, "wide")
     x = exact(a).astype(np.float64)
     for axis in (-1, 0, 1):
         log = x - logsumexp(x, axis, True)
@@ -177,7 +177,7 @@ SCANS = [
 @pytest.mark.parametrize("d", ALL, ids=repr)
 def test_scans(d, device):
     batch = Batch()
-    a = values((3, 5), d)
+    a = values((3, 5) if device == "INTERP" else (3, 21), d, "unit" if d.kind == "f" else "real")
     for (name, f, rule), axis in itertools.product(SCANS, (0, 1, -1)):
         out = rule(d)
         tol = SPREAD[out.name] if out.kind == "f" else None

@@ -185,7 +185,10 @@ def test_shared_storage():
 
 
 def test_legacy_views():
-    content = {"a": Op.tensor("torch.FloatStorage", "9", 6, (2,), (1,), 1, ("9v", 2, 4)), "b": Op.tensor("torch.FloatStorage", "9", 6, (6,), (1,), 0, None)}
+    content = {
+        "a": Op.tensor("torch.FloatStorage", "9", 6, (2,), (1,), 1, ("9v", 2, 4)),
+        "b": Op.tensor("torch.FloatStorage", "9", 6, (6,), (1,), 0, None),
+    }
     state = load(legacy(content, {"9": (6, SIX.tobytes())}))
     assert state["a"].tolist() == [3.0, 4.0] and state["b"].tolist() == SIX.tolist()
 
@@ -231,7 +234,9 @@ def refused(raw, reason, **kwargs):
         load(raw, **kwargs)
 
 
-@pytest.mark.parametrize("name", ["os.system", "builtins.eval", "builtins.exec", "builtins.getattr", "subprocess.Popen", "torch.load", "__main__.Net"])
+@pytest.mark.parametrize(
+    "name", ["os.system", "builtins.eval", "builtins.exec", "builtins.getattr", "subprocess.Popen", "torch.load", "__main__.Net"]
+)
 def test_other_functions_are_refused(name, tmp_path):
     target = tmp_path / "touched"
     call = Op.call(name, f"touch {target}")
@@ -260,7 +265,20 @@ def test_instructions_that_state_dicts_do_not_need():
 
 
 def test_malformed_pickles():
-    for body in (b"R.", b"t.", b"h\x05.", b"}K\x01u.", b"}(K\x01u.", b"]K\x01s.", b"K\x01K\x02s.", b"(K\x01.", b"q\x00.", b"", b"K\x01", b"}(}K\x01u."):
+    for body in (
+        b"R.",
+        b"t.",
+        b"h\x05.",
+        b"}K\x01u.",
+        b"}(K\x01u.",
+        b"]K\x01s.",
+        b"K\x01K\x02s.",
+        b"(K\x01.",
+        b"q\x00.",
+        b"",
+        b"K\x01",
+        b"}(}K\x01u.",
+    ):
         refused(archive(b"\x80\x02" + body, {}), "malformed pickle|damaged|as the key")
     deep = b"\x80\x02)" + b"\x85" * 100_000 + b"q\x00}h\x00K\x01s."
     refused(archive(deep, {}), "as the key of a dictionary")

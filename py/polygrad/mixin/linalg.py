@@ -107,7 +107,7 @@ class Linalg:
         [[[[4.0, 4.0], [4.0, 4.0]]]]
         """
         same_graph(self, weight)
-        x, n = (self, weight.ndim - 2) if dtype is None else (self.cast(dtype), weight.ndim - 2)
+        x, n = self if dtype is None else self.cast(dtype), max(self.ndim, weight.ndim) - 2
         pads = _padding(padding, max(0, n))
         h = C.poly_conv(x._h, weight._h, _optional(self, bias), groups, _spatial(stride, n), _spatial(dilation, n), pads)
         return wrap(self._g, h)
@@ -124,7 +124,7 @@ class Linalg:
         [[[[1.0, 1.0], [1.0, 1.0]]]]
         """
         same_graph(self, weight)
-        n = weight.ndim - 2
+        n = max(self.ndim, weight.ndim) - 2
         h = C.poly_conv_transpose(
             self._h, weight._h, _optional(self, bias), groups, _spatial(stride, n), _spatial(dilation, n),
             _padding(padding, n), _spatial(output_padding, n),

@@ -309,7 +309,9 @@ def _global(module: str, name: str) -> Any:
     full = f"{module}.{name}"
     found = _GLOBALS.get(full)
     if found is None:
-        raise _Refused(f"the file wants {_short(full)}, which no state dict needs: only tensors and plain values are read (model.state_dict(), not the model)")
+        raise _Refused(
+            f"the file wants {_short(full)}, which no state dict needs: only tensors and plain values are read (model.state_dict(), not the model)"
+        )
     return found
 
 
@@ -387,7 +389,7 @@ class _Machine:
             if name in _PUSH:
                 push(arg)
             elif name in ("BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE"):
-                memo[len(memo) if name == "MEMOIZE" else arg] = self.top(object)
+                memo[len(memo) if name == "MEMOIZE" or arg is None else arg] = self.top(object)
             elif name in ("BINGET", "LONG_BINGET", "GET"):
                 if arg not in memo:
                     raise _Refused(f"malformed pickle: nothing is remembered under {arg}")
