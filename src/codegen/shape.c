@@ -1,10 +1,11 @@
 /* shape.c: marks loops. Lanes go to the loop along which most memory is contiguous: the innermost one of a chain, or an
- * outer one around a reduction over rows. Threads go to the outermost output loop with enough iterations. */
+ * outer one around a reduction over rows; or to two loops, where some memory is contiguous along an outer one and the
+ * rest along both (heads and features). Threads go to the outermost output loop with enough iterations. */
 #include "codegen/block.h"
 
 #include "ir/context.h"
 
-enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4, LANES = 8 };
+enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4, LANES = 8, MAX_OUTER = 32, MAX_WIDE = 256 };
 
 /* Trips of a loop, at most; of one whose bounds are loaded, a guess. */
 static double loop_trips(Codegen *g, const UOp *r) {
@@ -32,14 +33,27 @@ static UOp *access_index(const UOp *u) { return u->op == OP_STORE ? u->src[2] : 
 
 static bool varies(Codegen *g, UOp *u, const UOp *r) { return u && (block_ranges(g, u) & (1ull << r->arg.i)); }
 
-/* What lanes along r would save in one run of an instruction inside it, in rough operations. What is the same for all
- * lanes is done once for them; what differs is done for all at once, but for memory that is not contiguous. */
-static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r) {
+static int64_t constant_trips(const UOp *r) {
+  bool constant = r->src[0]->op == OP_CONST && r->src[1]->op == OP_CONST;
+  return constant ? r->src[1]->arg.i - r->src[0]->arg.i : 0;
+}
+
+/* How far from lane to lane: along r; if there are outer lanes, along both loops where the index walks them as one. */
+static int64_t lane_step(Codegen *g, UOp *index, const UOp *r, const UOp *outer) {
+  int64_t s = r ? stride_along(g, index, r) : 0, o = outer ? stride_along(g, index, outer) : 0;
+  if (!outer || s == STRIDE_NONE || o == STRIDE_NONE) return outer && s != STRIDE_NONE ? o : s;
+  return s == 0 ? o : o == s * constant_trips(r) ? s : STRIDE_NONE;
+}
+
+/* What lanes along r, with or without outer ones, would save in one run of an instruction inside, in rough operations.
+ * What is the same for all lanes is done once for them; what differs is done for all at once, but for memory that is not
+ * contiguous. */
+static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, const UOp *outer) {
   if (!u) return 0;
   if (inst->kind == INST_LOAD || inst->kind == INST_STORE) {
-    int64_t s = stride_along(g, access_index(u), r);
-    bool gated = u->op == OP_LOAD && u->nsrc > 2 && varies(g, u->src[2], r);
-    if (gated) return -1;
+    int64_t s = lane_step(g, access_index(u), r, outer);
+    UOp *gate = u->op == OP_LOAD && u->nsrc > 2 ? u->src[2] : NULL;
+    if ((r && varies(g, gate, r)) || (outer && varies(g, gate, outer))) return -1;
     return s == 1 ? 2 : s == -1 ? 1.5 : s == 0 ? 1 : -0.5;
   }
   if (inst->kind != INST_ALU) return 0;
@@ -58,24 +72,78 @@ static bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
   return true;
 }
 
-static double gain_below(Codegen *g, const Block *b, const UOp *r) {
+static double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer) {
   double sum = 0;
   for (int i = 0; i < b->line.n; i++) {
     Line l = b->line.at[i];
-    sum += l.child ? gain_below(g, l.child, r) : b->trips * inst_gain(g, &g->inst.at[l.inst], g->origin.at[l.inst], r);
+    if (l.child)
+      sum += gain_below(g, l.child, r, outer);
+    else
+      sum += b->trips * inst_gain(g, &g->inst.at[l.inst], g->origin.at[l.inst], r, outer);
   }
   return sum;
 }
 
+/* ---- lanes of two loops ---- */
+
+static bool power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+/* May the loop of b be the outer one? It must leave a loop around it to the threads. */
+static bool outer_allowed(Codegen *g, const Block *b) {
+  int64_t n = b->range ? constant_trips(b->range) : 0;
+  if (n < 2 || n > MAX_OUTER || !power_of_two(n) || g->inst.at[b->loop].flags & LOOP_REDUCE) return false;
+  bool threads = false;
+  for (const Block *p = b->parent; p && p->range; p = p->parent) threads |= loop_trips(g, p->range) >= FEW_TRIPS;
+  return threads && lanes_allowed(g, b, b->range);
+}
+
+static bool inner_allowed(Codegen *g, const Block *b, const UOp *outer) {
+  int64_t n = constant_trips(b->range), all = n * constant_trips(outer);
+  bool folds = !(g->inst.at[b->loop].flags & LOOP_REDUCE) || power_of_two(n);
+  return n > 1 && n <= MAX_WIDE && all <= MAX_WIDE && all % LANES == 0 && folds && lanes_allowed(g, b, b->range);
+}
+
+/* Gain in b of lanes along `outer`, alone or with the loops inside that are the better for it; those are marked. */
+static double outer_gain(Codegen *g, Block *b, const UOp *outer, bool mark, bool *paired) {
+  double sum = 0;
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (!l.child) {
+      sum += b->trips * inst_gain(g, &g->inst.at[l.inst], g->origin.at[l.inst], NULL, outer);
+      continue;
+    }
+    bool inner = false;
+    double apart = outer_gain(g, l.child, outer, false, &inner);
+    double both = inner_allowed(g, l.child, outer) ? gain_below(g, l.child, l.child->range, outer) : apart;
+    if (both > apart) {
+      inner = true;
+      if (mark) g->inst.at[l.child->loop].flags |= LOOP_VECTOR;
+    } else if (mark) {
+      outer_gain(g, l.child, outer, true, &inner);
+    }
+    *paired |= inner;
+    sum += MAX(both, apart);
+  }
+  return sum;
+}
+
+/* ---- the choice ---- */
+
 /* Best gain at or below b, and marks that reach it. */
 static double choose_lanes(Codegen *g, Block *b, bool mark) {
-  double below = 0, own = 0;
+  double below = 0, own = 0, pair = 0;
+  bool paired = false;
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) below += choose_lanes(g, b->line.at[i].child, false);
   if (b->range && loop_trips(g, b->range) >= MIN_LANES && lanes_allowed(g, b, b->range))
-    own = gain_below(g, b, b->range);
-  if (!mark) return own > below ? own : below;
-  if (own > below && own > 0) {
+    own = gain_below(g, b, b->range, NULL);
+  if (outer_allowed(g, b)) pair = outer_gain(g, b, b->range, false, &paired);
+  if (!paired) pair = 0;
+  if (!mark) return MAX(pair, MAX(own, below));
+  if (pair > own && pair > below) {
+    g->inst.at[b->loop].flags |= LOOP_OUTER;
+    outer_gain(g, b, b->range, true, &paired);
+  } else if (own > below && own > 0) {
     g->inst.at[b->loop].flags |= LOOP_VECTOR;
   } else {
     for (int i = 0; i < b->line.n; i++)
@@ -84,17 +152,19 @@ static double choose_lanes(Codegen *g, Block *b, bool mark) {
   return 0;
 }
 
-static void set_strides(Codegen *g, Block *b, const UOp *lanes) {
+static void set_strides(Codegen *g, Block *b, const UOp *lanes, const UOp *outer) {
   if (b->range && g->inst.at[b->loop].flags & LOOP_VECTOR) lanes = b->range;
+  if (b->range && g->inst.at[b->loop].flags & LOOP_OUTER) outer = b->range;
   for (int i = 0; i < b->line.n; i++) {
     Line l = b->line.at[i];
     if (l.child) {
-      set_strides(g, l.child, lanes);
-    } else if (lanes) {
-      Inst *inst = &g->inst.at[l.inst];
-      bool access = inst->kind == INST_LOAD || inst->kind == INST_STORE;
-      if (access) inst->stride = stride_along(g, access_index(g->origin.at[l.inst]), lanes);
+      set_strides(g, l.child, lanes, outer);
+      continue;
     }
+    Inst *inst = &g->inst.at[l.inst];
+    if (inst->kind != INST_LOAD && inst->kind != INST_STORE) continue;
+    if (lanes) inst->stride = stride_along(g, access_index(g->origin.at[l.inst]), lanes);
+    if (outer) inst->outer = stride_along(g, access_index(g->origin.at[l.inst]), outer);
   }
 }
 
@@ -115,7 +185,7 @@ static void estimate(Codegen *g, Block *b) {
     b->cost += loop_trips(g, l.child->range) * l.child->cost;
   }
   if (!b->range) return;
-  if (g->inst.at[b->loop].flags & LOOP_VECTOR) b->cost /= LANES;
+  if (g->inst.at[b->loop].flags & (LOOP_VECTOR | LOOP_OUTER)) b->cost /= LANES;
   g->inst.at[b->loop].cost = b->cost < 1e15 ? (int64_t)b->cost + 1 : (int64_t)1e15;
 }
 
@@ -133,7 +203,7 @@ bool shape_loops(Codegen *g) {
   estimate(g, g->top);
   if (g->opt->vector) choose_lanes(g, g->top, true);
   estimate(g, g->top);
-  set_strides(g, g->top, NULL);
+  set_strides(g, g->top, NULL, NULL);
   choose_threads(g);
   return ctx_base(g->ctx)->code == POLY_OK;
 }

@@ -43,8 +43,9 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     if (s[2] >= 0) str_fmt(out, " if %%%d", s[2]);
     break;
   case INST_LOOP:
-    str_fmt(out, " %%%d .. %%%d%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
-            in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_REDUCE ? " reduce" : "");
+    str_fmt(out, " %%%d .. %%%d%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
+            in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
+            in->flags & LOOP_REDUCE ? " reduce" : "");
     if (in->cost) str_fmt(out, " cost %lld", (long long)in->cost);
     break;
   case INST_CHECK:
@@ -53,8 +54,9 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     break;
   default: print_sources(out, in);
   }
-  if ((in->kind == INST_LOAD || in->kind == INST_STORE) && in->stride && in->stride != STRIDE_NONE)
-    str_fmt(out, " stride %lld", (long long)in->stride);
+  if (in->kind != INST_LOAD && in->kind != INST_STORE) return;
+  if (in->stride && in->stride != STRIDE_NONE) str_fmt(out, " stride %lld", (long long)in->stride);
+  if (in->outer && in->outer != STRIDE_NONE) str_fmt(out, " outer %lld", (long long)in->outer);
 }
 
 void linear_print(Str *out, const Linear *lin) {
@@ -82,12 +84,14 @@ void linear_print(Str *out, const Linear *lin) {
 
 /* ---- verifying ---- */
 
-/* How a value moves with the vector loop around it. */
+/* How a value moves with a loop of lanes around it. */
 typedef struct Motion {
   bool vary;     /* differs from lane to lane */
   bool known;    /* an integer that grows by slope an iteration */
   int64_t slope; /* 0 where it does not vary */
 } Motion;
+
+enum { VECTOR, OUTER, LEVELS };
 
 typedef struct Verify {
   PolyContext *ctx;
@@ -96,8 +100,8 @@ typedef struct Verify {
   int *home; /* the innermost loop that an instruction is in, -1: none; a loop is in itself */
   int *open; /* loops open now */
   int nopen;
-  int vector;     /* the vector loop that is open, -1: none */
-  Motion *motion; /* about that loop */
+  int lanes[LEVELS];      /* the loops of lanes that are open, -1: none */
+  Motion *motion[LEVELS]; /* about those loops */
 } Verify;
 
 static bool bad(Verify *v, const char *what) {
@@ -205,26 +209,53 @@ static bool check_memory(Verify *v, const Inst *in) {
   if (p->dtype != in->dtype || (write && dtype_at(v, in->src[1]) != p->dtype))
     return bad(v, "the dtype is not the argument's");
   if (write ? !p->written : !p->read) return bad(v, "the argument is not marked as used this way");
-  if (v->vector < 0) return true;
-  const Motion *m = &v->motion[in->src[0]];
-  if (m->known && in->stride != STRIDE_NONE && in->stride != m->slope) return bad(v, "the stride is not the index's");
-  if (write && !m->vary) return bad(v, "all lanes store to one place");
+  for (int l = 0; l < LEVELS; l++) {
+    if (v->lanes[l] < 0) continue;
+    const Motion *m = &v->motion[l][in->src[0]];
+    int64_t stride = l == OUTER ? in->outer : in->stride;
+    if (m->known && stride != STRIDE_NONE && stride != m->slope) return bad(v, "the stride is not the index's");
+    if (write && !m->vary) return bad(v, "all lanes store to one place");
+  }
   return true;
+}
+
+/* Trips of a loop between constants; 0: not constant, or none. */
+static int64_t constant_trips(const Verify *v, const Inst *loop) {
+  const Inst *begin = &v->lin->inst[loop->src[0]], *end = &v->lin->inst[loop->src[1]];
+  bool constant = begin->kind == INST_CONST && end->kind == INST_CONST;
+  return constant && end->arg.i > begin->arg.i ? end->arg.i - begin->arg.i : 0;
+}
+
+static bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+static bool check_outer(Verify *v, const Inst *in) {
+  int64_t trips = constant_trips(v, in);
+  if (in->flags & LOOP_OUTER && !is_power_of_two(trips)) return bad(v, "outer lanes are not a power of two");
+  if (in->flags & LOOP_OUTER && in->flags & (LOOP_VECTOR | LOOP_REDUCE)) return bad(v, "its marks exclude each other");
+  if (v->lanes[OUTER] < 0 || !(in->flags & LOOP_VECTOR)) return true;
+  if (!trips) return bad(v, "a vector loop inside an outer one has no constant size");
+  return !(in->flags & LOOP_REDUCE) || is_power_of_two(trips) || bad(v, "it reduces what is no power of two");
+}
+
+static void enter_lanes(Verify *v, int level) {
+  v->lanes[level] = v->at;
+  memset(v->motion[level], 0, (size_t)v->at * sizeof **v->motion);
+  for (int i = 0; i < v->at; i++) v->motion[level][i].known = true;
 }
 
 static bool check_loop(Verify *v, const Inst *in) {
   if (!source_int(v, 0) || !source_int(v, 1) || !none_from(v, 2)) return false;
   if (in->dtype != POLY_INT64) return bad(v, "a loop variable is an int64");
-  if (v->vector >= 0) {
-    if (in->flags & LOOP_VECTOR) return bad(v, "a vector loop is inside another");
-    if (v->motion[in->src[0]].vary || v->motion[in->src[1]].vary) return bad(v, "bounds differ from lane to lane");
+  for (int l = 0; l < LEVELS; l++) {
+    if (v->lanes[l] < 0) continue;
+    bool nested = in->flags & LOOP_OUTER || (in->flags & LOOP_VECTOR && l == VECTOR);
+    if (nested) return bad(v, "a vector loop is inside another");
+    if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary) return bad(v, "bounds differ from lane to lane");
   }
+  if (!check_outer(v, in)) return false;
   v->open[v->nopen++] = v->at;
-  if (in->flags & LOOP_VECTOR) {
-    v->vector = v->at;
-    memset(v->motion, 0, (size_t)v->at * sizeof *v->motion);
-    for (int i = 0; i < v->at; i++) v->motion[i].known = true;
-  }
+  if (in->flags & LOOP_VECTOR) enter_lanes(v, VECTOR);
+  if (in->flags & LOOP_OUTER) enter_lanes(v, OUTER);
   return true;
 }
 
@@ -242,8 +273,9 @@ static bool check_lanes_private(Verify *v, int loop) {
 static bool check_end(Verify *v, const Inst *in) {
   if (v->nopen == 0 || in->src[0] != v->open[v->nopen - 1]) return bad(v, "it does not end the innermost loop");
   v->nopen--;
-  if (in->src[0] != v->vector) return true;
-  v->vector = -1;
+  if (in->src[0] == v->lanes[OUTER]) v->lanes[OUTER] = -1;
+  if (in->src[0] != v->lanes[VECTOR]) return true;
+  v->lanes[VECTOR] = -1;
   return check_lanes_private(v, in->src[0]);
 }
 
@@ -254,6 +286,7 @@ static bool check_update(Verify *v, const Inst *in) {
   const Inst *acc = &v->lin->inst[in->src[0]];
   if (acc->kind != INST_ACC) return bad(v, "it updates what is no accumulator");
   if (acc->op != in->op) return bad(v, "the accumulator has another op");
+  if (in->src[0] < v->lanes[OUTER]) return bad(v, "the accumulator is from before the outer lanes");
   return dtype_at(v, in->src[1]) == acc->dtype || bad(v, "the accumulator has another dtype");
 }
 
@@ -277,12 +310,12 @@ static bool check_inst(Verify *v, const Inst *in) {
 }
 
 /* Motion of a value from that of its sources. */
-static Motion motion_of(const Verify *v, const Inst *in) {
-  if (v->at == v->vector) return (Motion){true, true, 1};
+static Motion motion_of(const Verify *v, const Inst *in, int level) {
+  if (v->at == v->lanes[level]) return (Motion){true, true, 1};
   if (in->kind == INST_ACC) return (Motion){.vary = true};
   Motion m[3] = {{0}}, out = {.known = true};
   for (int k = 0; k < 3; k++) {
-    m[k] = in->src[k] >= 0 ? v->motion[in->src[k]] : (Motion){.known = true};
+    m[k] = in->src[k] >= 0 ? v->motion[level][in->src[k]] : (Motion){.known = true};
     out.vary |= m[k].vary;
   }
   if (!out.vary) return out;
@@ -306,7 +339,8 @@ static bool verify_all(Verify *v) {
     const Inst *in = &lin->inst[v->at];
     if (!check_inst(v, in)) return false;
     v->home[v->at] = v->nopen ? v->open[v->nopen - 1] : -1;
-    if (v->vector >= 0) v->motion[v->at] = motion_of(v, in);
+    for (int l = 0; l < LEVELS; l++)
+      if (v->lanes[l] >= 0) v->motion[l][v->at] = motion_of(v, in, l);
   }
   v->at = lin->ninst - 1;
   return v->nopen == 0 || bad(v, "a loop has no end");
@@ -315,11 +349,11 @@ static bool verify_all(Verify *v) {
 bool linear_verify(PolyContext *ctx, const Linear *lin) {
   Arena arena = {.b = ctx_base(ctx)};
   size_t n = (size_t)lin->ninst + 1;
-  Verify v = {.ctx = ctx, .lin = lin, .vector = -1};
+  Verify v = {.ctx = ctx, .lin = lin, .lanes = {-1, -1}};
   v.home = arena_new(&arena, n * sizeof *v.home);
   v.open = arena_new(&arena, n * sizeof *v.open);
-  v.motion = arena_new(&arena, n * sizeof *v.motion);
-  bool ok = v.home && v.open && v.motion && verify_all(&v);
+  for (int l = 0; l < LEVELS; l++) v.motion[l] = arena_new(&arena, n * sizeof *v.motion[l]);
+  bool ok = v.home && v.open && v.motion[VECTOR] && v.motion[OUTER] && verify_all(&v);
   arena_free(&arena);
   return ok;
 }

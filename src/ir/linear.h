@@ -11,7 +11,14 @@
  * Vector loops. Codegen promises for a loop marked LOOP_VECTOR: no other vector loop inside or around it; bounds of loops
  * inside it do not depend on it; iterations are independent except for UPDATEs of accumulators that were declared before
  * it (a reduction along the loop, which may be regrouped in lanes in a fixed order). Every LOAD and STORE inside carries
- * `stride`: by how many elements its index grows an iteration (0: the same element for all lanes), or STRIDE_NONE. */
+ * `stride`: by how many elements its index grows an iteration (0: the same element for all lanes), or STRIDE_NONE.
+ *
+ * Lanes of two loops. A loop of H iterations marked LOOP_OUTER makes lanes together with the vector loops inside it, each of
+ * D iterations: a value that varies with the outer loop alone has H lanes, one that varies with the vector loop has H*D,
+ * those of one outer iteration side by side. Codegen promises: H is a constant power of two, D a constant, of a vector loop
+ * that reduces a power of two; no vector loop and no other LOOP_OUTER around it; bounds of loops inside it do not depend on
+ * it; no accumulator from before it is updated inside. Every LOAD and STORE inside carries `outer`, its stride along it. A
+ * renderer that ignores the mark still has plain vector loops. */
 #ifndef POLY_LINEAR_H
 #define POLY_LINEAR_H
 
@@ -30,7 +37,7 @@ typedef enum InstKind {
   INST_CHECK   /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in LOAD */
 } InstKind;
 
-enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4 };
+enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8 };
 #define STRIDE_NONE INT64_MIN
 
 typedef struct Inst {
@@ -42,6 +49,7 @@ typedef struct Inst {
   uint32_t flags; /* LOOP */
   int64_t cost;   /* LOOP: rough operations an iteration, all that is inside counted */
   int64_t stride; /* LOAD, STORE inside a vector loop */
+  int64_t outer;  /* LOAD, STORE inside an outer loop of lanes */
   UArg arg;
 } Inst;
 

@@ -6,6 +6,7 @@
  *   $H         uint16 type with as many lanes          $S $W   suffix of names; number of lanes
  *   $B $b      bits of an element; one less            $X      int64 type with as many lanes
  *   $L $R      0, 1 .. W-1 and W-1 .. 1, 0             $lo $hi the halves of a vector v
+ *   $V $O      the even and the odd ones of 0 .. 2W-1
  *   @name      another helper for the same type        @@name  the same for half as many lanes
  *   @I:name    ... for the signed integers of the size @U:name ... for the unsigned; @D:name for double; @1:name for
  * one lane $D         double type with as many lanes          $h      type of half as many lanes; $join: halves a, b
@@ -169,6 +170,8 @@ static const char *expand_dollar(Helpers *h, Str *out, const char *p, Elem e, in
   case 'B': str_fmt(out, "%d", 8 * size); break;
   case 'b': str_fmt(out, "%d", 8 * size - 1); break;
   case 'L': lane_list(out, 0, 1, lanes); break;
+  case 'V': lane_list(out, 0, 2, lanes); break;
+  case 'O': lane_list(out, 1, 2, lanes); break;
   case 'R': lane_list(out, lanes - 1, -1, lanes); break;
   default: str_addn(out, p, 2); break;
   }

@@ -2,7 +2,8 @@
  * it needs, a function for each kernel, and the table `poly_kernels`. One statement a value, named by its place in the
  * kernel: v12, i3 for a loop variable, acc5 for an accumulator, p0 for a buffer, n1 for an integer argument.
  *
- * This file writes functions, loops and statements; expr.c writes values; vector.c and vecloop.c do vector loops. */
+ * This file writes functions, loops and statements; expr.c writes values; vector.c, vecloop.c and veclanes.c do
+ * vector loops. */
 #include "render/emit.h"
 
 #include <stdio.h>
@@ -136,12 +137,17 @@ void emit_body(Emit *e, int from, int to) {
       continue;
     }
     bool vector = (in->flags & LOOP_VECTOR) && e->style->vectors && e->loop < 0 && vector_lanes(e, i) > 1;
-    if (vector)
+    if (e->at[i].width)
+      emit_outer_loop(e, i);
+    else if (e->outer >= 0 && (in->flags & LOOP_VECTOR))
+      emit_wide_loop(e, i);
+    else if (vector)
       emit_vector_loop(e, i);
     else
       emit_loop(e, i);
     i = e->at[i].end;
   }
+  if (e->outer >= 0) forget_spread(e);
 }
 
 /* ---- kernels ---- */
@@ -212,6 +218,7 @@ bool render_program(PolyContext *ctx, Dialect dialect, int vector_bytes, int n, 
               .help = help,
               .vector_bytes = vector_bytes,
               .loop = -1,
+              .outer = -1,
               .lanes = 1,
               .copies = 1};
     ok = emit_kernel(&e, kernel_name(n, kernel, k).s);

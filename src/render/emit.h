@@ -25,6 +25,10 @@ typedef struct Place {
   bool affine_compare, affine_cast; /* computed from such sources at lane 0, in int32 */
   uint8_t mask;                     /* bool: bytes of a lane of the mask */
   int64_t slope;
+  int outer;  /* the loop of outer lanes around it, -1: none */
+  bool wide;  /* differs along the vector loop inside that */
+  int width;  /* LOOP of outer lanes: lanes of a register; 0: the mark is ignored */
+  int spread; /* how deep in the text its lanes were spread, 0: not yet */
 } Place;
 
 typedef struct Emit {
@@ -39,6 +43,8 @@ typedef struct Emit {
   bool parallel;     /* inside a loop that runs on several threads */
   int loop;          /* the vector loop being written, -1: none */
   int lanes, copies; /* of the body being written; lanes is 1 in scalar code */
+  int outer;         /* the loop of outer lanes being written, -1: none */
+  bool wide;         /* writing what differs along the vector loop inside it */
 } Emit;
 
 /* cstyle.c */
@@ -53,6 +59,7 @@ Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U
 Elem elem_memory(PolyDType d); /* what they are stored in */
 Txt scalar_type(Emit *e, PolyDType d);
 Txt scalar_name(const Emit *e, int i);                /* the value of i as a scalar: a name or a constant */
+Txt lanes_name(const Emit *e, int i, int copy);       /* the variable with the lanes of i, which vary */
 Txt vector_name(Emit *e, int i, int copy);            /* the value of i as a vector, broadcast if it is uniform */
 Txt vector_mask(Emit *e, int i, int copy, int bytes); /* a bool as a mask with lanes of that many bytes */
 Txt identity_text(Op op, PolyDType d);
@@ -64,6 +71,7 @@ Txt store_text(Emit *e, PolyDType d, int lanes, Txt x); /* into it; masks have l
 
 /* vector.c */
 void vector_analyse(Emit *e);
+void outer_level(Emit *e, bool wide); /* sets lanes and copies inside outer lanes */
 int64_t lane_stride(const Emit *e, int i); /* of a LOAD or STORE; STRIDE_NONE: its index is a vector */
 bool outer_acc(const Emit *e, int update); /* does it update an accumulator from outside the vector loop? */
 int vector_lanes(const Emit *e, int loop);
@@ -72,5 +80,13 @@ int vector_copies(const Emit *e, int loop, int lanes);
 /* vecloop.c */
 void emit_vector_loop(Emit *e, int loop);
 void emit_lanes(Emit *e, int i); /* one instruction inside it, for all lanes and copies */
+void open_partials(Emit *e);     /* partial results of the accumulators that the loop reduces to */
+int next_outer(const Emit *e, int from);
+
+/* veclanes.c */
+void emit_outer_loop(Emit *e, int loop);
+void emit_wide_loop(Emit *e, int loop);
+void spread_sources(Emit *e, int i);
+void forget_spread(Emit *e);
 
 #endif

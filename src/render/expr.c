@@ -84,12 +84,16 @@ Txt scalar_name(const Emit *e, int i) {
   }
 }
 
+Txt lanes_name(const Emit *e, int i, int copy) {
+  return txt("%s_%s%d", scalar_name(e, i).s, e->wide && !e->at[i].wide ? "w" : "", copy);
+}
+
 static Txt splat(Emit *e, Elem el, Txt s) { return txt("%s(%s)", helper(e->help, "of", el, e->lanes).s, s.s); }
 
 Txt vector_mask(Emit *e, int i, int copy, int bytes) {
   const Place *at = &e->at[i];
   if (!at->vary) return splat(e, elem_signed(bytes), txt("-%s", scalar_name(e, i).s));
-  Txt name = txt("%s_%d", scalar_name(e, i).s, copy);
+  Txt name = lanes_name(e, i, copy);
   if (at->mask == bytes) return name;
   return txt("__builtin_convertvector(%s, %s)", name.s, type_name(e->help, elem_signed(bytes), e->lanes).s);
 }
@@ -97,7 +101,7 @@ Txt vector_mask(Emit *e, int i, int copy, int bytes) {
 Txt vector_name(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
   if (in->dtype == POLY_BOOL) return vector_mask(e, i, copy, e->at[i].vary ? e->at[i].mask : 1);
-  if (e->at[i].vary) return txt("%s_%d", scalar_name(e, i).s, copy);
+  if (e->at[i].vary) return lanes_name(e, i, copy);
   return splat(e, elem_of((PolyDType)in->dtype), scalar_name(e, i));
 }
 

@@ -90,7 +90,7 @@ static void store_lanes(Emit *e, int i, int copy) {
 static Txt lane_of(Emit *e, int i, int copy) {
   if (i < 0) return no_text();
   if (!e->at[i].vary) return scalar_name(e, i);
-  Txt x = txt("%s_%d[l]", scalar_name(e, i).s, copy);
+  Txt x = txt("%s[l]", lanes_name(e, i, copy).s);
   return e->lin->inst[i].dtype == POLY_BOOL ? txt("(%s != 0)", x.s) : x;
 }
 
@@ -130,7 +130,7 @@ static Txt identity_lanes(Emit *e, int acc) {
 static void update_lanes(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i], *acc = &e->lin->inst[in->src[0]];
   PolyDType d = (PolyDType)acc->dtype;
-  Txt a = txt("acc%d_%d", in->src[0], copy);
+  Txt a = lanes_name(e, in->src[0], copy);
   Txt b = d == POLY_BOOL ? vector_mask(e, in->src[1], copy, 1) : vector_name(e, in->src[1], copy);
   line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, d, e->lanes, a, b).s);
 }
@@ -138,6 +138,8 @@ static void update_lanes(Emit *e, int i, int copy) {
 void emit_lanes(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   const Place *p = &e->at[i];
+  if (e->outer >= 0) outer_level(e, p->wide);
+  if (e->wide) spread_sources(e, i);
   bool update = in->kind == INST_UPDATE;
   bool vector = in->kind == INST_STORE || (update && (outer_acc(e, i) || e->at[in->src[0]].vary)) ||
                 (in->kind == INST_ACC ? p->vary : p->vector);
@@ -165,7 +167,7 @@ void emit_lanes(Emit *e, int i) {
 /* ---- partial results of reductions along the loop ---- */
 
 /* The next accumulator from outside that the loop updates, after `from`; each once. -1: no more. */
-static int next_outer(const Emit *e, int from) {
+int next_outer(const Emit *e, int from) {
   int best = -1;
   for (int i = e->loop + 1; i < e->at[e->loop].end; i++) {
     int acc = e->lin->inst[i].src[0];
@@ -174,10 +176,10 @@ static int next_outer(const Emit *e, int from) {
   return best;
 }
 
-static void open_partials(Emit *e) {
+void open_partials(Emit *e) {
   for (int acc = next_outer(e, -1); acc >= 0; acc = next_outer(e, acc)) {
     for (int k = 0; k < e->copies; k++)
-      line(e, "%s acc%d_%d = %s;", vector_type(e, acc).s, acc, k, identity_lanes(e, acc).s);
+      line(e, "%s %s = %s;", vector_type(e, acc).s, lanes_name(e, acc, k).s, identity_lanes(e, acc).s);
   }
 }
 

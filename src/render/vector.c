@@ -13,9 +13,20 @@ static const Inst *source(const Emit *e, const Inst *in, int k) { return &e->lin
 
 static bool varies(const Emit *e, int i) { return i >= 0 && e->at[i].vary; }
 
+static bool is_wide(const Emit *e, int i) { return i >= 0 && e->at[i].wide; }
+
+static int64_t trips(const Emit *e, int loop) {
+  int64_t begin = 0, end = 0;
+  return loop_trip(e, loop, &begin, &end) ? end - begin : 0;
+}
+
 int64_t lane_stride(const Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
-  return varies(e, in->src[0]) ? in->stride : 0;
+  if (!varies(e, in->src[0])) return 0;
+  if (e->at[i].outer < 0) return in->stride;
+  if (!e->at[i].wide) return in->outer;
+  bool known = in->stride != STRIDE_NONE && in->outer != STRIDE_NONE;
+  return known && in->outer == in->stride * trips(e, e->at[i].inside) ? in->stride : STRIDE_NONE;
 }
 
 bool outer_acc(const Emit *e, int update) {
@@ -35,6 +46,37 @@ static bool find_vary(Emit *e, int i) {
   }
 }
 
+static bool find_wide(const Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  switch ((InstKind)in->kind) {
+  case INST_ALU:
+  case INST_CHECK: return is_wide(e, in->src[0]) || is_wide(e, in->src[1]) || is_wide(e, in->src[2]);
+  case INST_LOAD:
+    return is_wide(e, in->src[1]) || (is_wide(e, in->src[0]) && (in->stride != 0 || in->outer == STRIDE_NONE));
+  case INST_STORE: return e->at[i].inside != e->at[i].outer;
+  case INST_UPDATE: return outer_acc(e, i) || is_wide(e, in->src[0]);
+  default: return false;
+  }
+}
+
+/* Inside outer lanes: what differs along the vector loop as well. An accumulator of the outer lanes alone may be updated
+ * along the vector loop: then it varies, and its partial results are wide. */
+static bool spread_wide(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  Place *p = &e->at[i];
+  bool news = false;
+  if (p->outer < 0) return false;
+  if (in->kind == INST_UPDATE) {
+    Place *acc = &e->at[in->src[0]];
+    bool vary = acc->vary || outer_acc(e, i), wide = acc->wide || (!outer_acc(e, i) && is_wide(e, in->src[1]));
+    news = vary != acc->vary || wide != acc->wide;
+    acc->vary = vary;
+    acc->wide = wide;
+  }
+  if (!p->wide && find_wide(e, i)) p->wide = p->vary = news = true;
+  return news;
+}
+
 /* To a fixed point: an accumulator varies when what goes into it does, and that may depend on it. */
 static void spread_vary(Emit *e, int loop) {
   int end = e->at[loop].end;
@@ -43,6 +85,7 @@ static void spread_vary(Emit *e, int loop) {
     again = false;
     for (int i = loop + 1; i < end; i++) {
       const Inst *in = &e->lin->inst[i];
+      again |= spread_wide(e, i);
       if (in->kind == INST_UPDATE && in->src[0] > loop && varies(e, in->src[1]) && !e->at[in->src[0]].vary) {
         e->at[in->src[0]].vary = again = true;
       } else if (!e->at[i].vary && find_vary(e, i)) {
@@ -164,25 +207,16 @@ static bool need_sources(Emit *e, int i) {
 
 static void analyse_loop(Emit *e, int loop) {
   int end = e->at[loop].end;
-  for (int i = loop + 1; i < end; i++) e->at[i].inside = loop;
+  for (int i = loop + 1; i < end; i++)
+    if (e->at[loop].outer < 0) e->at[i].inside = loop;
   spread_vary(e, loop);
-  find_affine(e, loop);
+  if (e->at[loop].outer < 0) find_affine(e, loop);
   for (bool again = true; again;) {
     again = false;
     for (int i = end - 1; i > loop; i--) again |= need_sources(e, i);
   }
   for (int i = loop + 1; i < end; i++) {
     if (e->lin->inst[i].dtype == POLY_BOOL) e->at[i].mask = (uint8_t)mask_bytes(e, i);
-  }
-}
-
-void vector_analyse(Emit *e) {
-  for (int i = 0; i < e->lin->ninst; i++) e->at[i].inside = -1;
-  for (int i = 0; i < e->lin->ninst && e->style->vectors; i++) {
-    const Inst *in = &e->lin->inst[i];
-    if (in->kind != INST_LOOP || !(in->flags & LOOP_VECTOR)) continue;
-    analyse_loop(e, i);
-    i = e->at[i].end;
   }
 }
 
@@ -238,4 +272,56 @@ int vector_copies(const Emit *e, int loop, int lanes) {
     while (shared && copies > 2 && end - begin < (int64_t)lanes * copies * 8) copies /= 2;
   }
   return copies;
+}
+
+/* ---- lanes of two loops ---- */
+
+enum { MAX_OUTER_COPIES = 16 };
+
+static bool is_vector_loop(const Emit *e, int i) {
+  return e->lin->inst[i].kind == INST_LOOP && (e->lin->inst[i].flags & LOOP_VECTOR);
+}
+
+/* Lanes of a register that suit the outer loop and all vector loops in it; 0: there are none. */
+static int outer_width(const Emit *e, int outer) {
+  int width = vector_lanes(e, outer);
+  int64_t h = trips(e, outer);
+  for (int i = outer + 1; i < e->at[outer].end; i++)
+    while (is_vector_loop(e, i) && width > 1 && h * trips(e, i) % width) width /= 2;
+  for (int i = outer + 1; i < e->at[outer].end && width > 1; i++)
+    if (is_vector_loop(e, i) && h * trips(e, i) / width > MAX_OUTER_COPIES) return 0;
+  return width > 1 && h > 1 ? width : 0;
+}
+
+static bool analyse_outer(Emit *e, int outer) {
+  int end = e->at[outer].end;
+  for (int i = outer; i < end; i++) e->at[i].inside = e->at[i].outer = outer;
+  for (int i = outer + 1; i < end; i++) {
+    if (!is_vector_loop(e, i)) continue;
+    e->at[i].vary = e->at[i].wide = true;
+    for (int k = i + 1; k < e->at[i].end; k++) e->at[k].inside = i;
+  }
+  analyse_loop(e, outer);
+  e->at[outer].width = outer_width(e, outer);
+  for (int i = outer; i < end && !e->at[outer].width; i++) e->at[i] = (Place){.end = e->at[i].end, .inside = -1, .outer = -1};
+  return e->at[outer].width > 0;
+}
+
+void outer_level(Emit *e, bool wide) {
+  int width = e->at[e->outer].width;
+  int64_t h = trips(e, e->outer), all = wide ? h * trips(e, e->loop) : h;
+  e->wide = wide;
+  e->lanes = (int)MIN(all, width);
+  e->copies = (int)(all / e->lanes);
+}
+
+void vector_analyse(Emit *e) {
+  for (int i = 0; i < e->lin->ninst; i++) e->at[i].inside = e->at[i].outer = -1;
+  for (int i = 0; i < e->lin->ninst && e->style->vectors; i++) {
+    const Inst *in = &e->lin->inst[i];
+    bool outer = in->kind == INST_LOOP && (in->flags & LOOP_OUTER) && analyse_outer(e, i);
+    if (!outer && !is_vector_loop(e, i)) continue;
+    if (!outer) analyse_loop(e, i);
+    i = e->at[i].end;
+  }
 }
