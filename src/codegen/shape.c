@@ -46,14 +46,15 @@ static int64_t lane_step(Codegen *g, UOp *index, const UOp *r, const UOp *outer)
 }
 
 /* What lanes along r, with or without outer ones, would save in one run of an instruction inside, in rough operations.
- * What is the same for all lanes is done once for them; what differs is done for all at once, but for memory that is not
- * contiguous. */
+ * What is the same for all lanes is done once for them; what differs is done for all at once, but for memory that is
+ * not contiguous. */
 static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, const UOp *outer) {
   if (!u) return 0;
   if (inst->kind == INST_LOAD || inst->kind == INST_STORE) {
     int64_t s = lane_step(g, access_index(u), r, outer);
     UOp *gate = u->op == OP_LOAD && u->nsrc > 2 ? u->src[2] : NULL;
     if ((r && varies(g, gate, r)) || (outer && varies(g, gate, outer))) return -1;
+    if (s == STRIDE_NONE && outer) return -2; /* addresses of all lanes */
     return s == 1 ? 2 : s == -1 ? 1.5 : s == 0 ? 1 : -0.5;
   }
   if (inst->kind != INST_ALU) return 0;

@@ -250,7 +250,8 @@ static bool check_loop(Verify *v, const Inst *in) {
     if (v->lanes[l] < 0) continue;
     bool nested = in->flags & LOOP_OUTER || (in->flags & LOOP_VECTOR && l == VECTOR);
     if (nested) return bad(v, "a vector loop is inside another");
-    if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary) return bad(v, "bounds differ from lane to lane");
+    if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary)
+      return bad(v, "bounds differ from lane to lane");
   }
   if (!check_outer(v, in)) return false;
   v->open[v->nopen++] = v->at;

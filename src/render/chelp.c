@@ -110,8 +110,8 @@ const HelperText basic_helpers[] = {
      "void @store($E *p, $T v) {\n"
      "  typedef $T any __attribute__((aligned(sizeof($E)), may_alias));\n  *(any *)p = v;\n}"},
     {"reverse", KIND_ANY, "$T @reverse($T v) { return __builtin_shufflevector(v, v, $R); }"},
-    {"even", KIND_ANY, "$T @even($T a, $T b) { return __builtin_shufflevector(a, b, $V); }"},
-    {"odd", KIND_ANY, "$T @odd($T a, $T b) { return __builtin_shufflevector(a, b, $O); }"},
+    {"evens", KIND_ANY, "$T @evens($T a, $T b) { return __builtin_shufflevector(a, b, $V); }"},
+    {"odds", KIND_ANY, "$T @odds($T a, $T b) { return __builtin_shufflevector(a, b, $O); }"},
     {"load_step", KIND_ANY, "$T @load_step(const $E *p, int64_t step) {\n  return ($T){<l|p[# * step]|>};\n}"},
     {"gather", KIND_ANY, "$T @gather(const $E *p, $X i) {\n  return ($T){<l|p[i[#]]|>};\n}"},
     /* lanes whose gate is closed are not read. Mostly all gates of a vector are open, or none */

@@ -71,7 +71,7 @@ Txt store_text(Emit *e, PolyDType d, int lanes, Txt x); /* into it; masks have l
 
 /* vector.c */
 void vector_analyse(Emit *e);
-void outer_level(Emit *e, bool wide); /* sets lanes and copies inside outer lanes */
+void outer_level(Emit *e, bool wide);      /* sets lanes and copies inside outer lanes */
 int64_t lane_stride(const Emit *e, int i); /* of a LOAD or STORE; STRIDE_NONE: its index is a vector */
 bool outer_acc(const Emit *e, int update); /* does it update an accumulator from outside the vector loop? */
 int vector_lanes(const Emit *e, int loop);
@@ -81,7 +81,7 @@ int vector_copies(const Emit *e, int loop, int lanes);
 void emit_vector_loop(Emit *e, int loop);
 void emit_lanes(Emit *e, int i); /* one instruction inside it, for all lanes and copies */
 void open_partials(Emit *e);     /* partial results of the accumulators that the loop reduces to */
-int next_outer(const Emit *e, int from);
+int next_partial(const Emit *e, int from);
 
 /* veclanes.c */
 void emit_outer_loop(Emit *e, int loop);

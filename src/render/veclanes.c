@@ -1,7 +1,7 @@
 /* veclanes.c: writes lanes of two loops, an outer one of H iterations and vector loops of D inside it. In: loops that
  * vector.c has analysed. Out: the body of each once, both loop variables at their first value. A value that varies with
- * the outer loop alone is narrow, H lanes: v12_0; one that varies with the vector loop is wide, H*D lanes: v15_0, v15_1 ..
- * A narrow value that a wide one needs is spread first, each lane D times: v12_w0, v12_w1 ..
+ * the outer loop alone is narrow, H lanes: v12_0; one that varies with the vector loop is wide, H*D lanes: v15_0, v15_1
+ * .. A narrow value that a wide one needs is spread first, each lane D times: v12_w0, v12_w1 ..
  *
  * A reduction along the vector loop has wide partial results; neighbours are combined until there is one for each outer
  * iteration, in a fixed order. */
@@ -73,17 +73,19 @@ static void fold_wide(Emit *e, int acc) {
     if (copies > 1) {
       for (int k = 0; k < copies / 2; k++) {
         Txt a = lanes_name(e, acc, 2 * k), b = lanes_name(e, acc, 2 * k + 1);
-        Txt x = combine_text(e, (Op)in->op, d, lanes, call2(e, "even", el, lanes, a, b), call2(e, "odd", el, lanes, a, b));
+        Txt x = combine_text(e, (Op)in->op, d, lanes, call2(e, "evens", el, lanes, a, b),
+                             call2(e, "odds", el, lanes, a, b));
         line(e, "%s = %s;", lanes_name(e, acc, k).s, x.s);
       }
       copies /= 2;
       continue;
     }
     Txt lo = helper(e->help, "lo", el, lanes), half = txt("acc%d_fold%d", acc, lanes / 2);
-    Txt a = txt("%s(%s)", lo.s, call2(e, "even", el, lanes, one, one).s);
-    Txt b = txt("%s(%s)", lo.s, call2(e, "odd", el, lanes, one, one).s);
+    Txt a = txt("%s(%s)", lo.s, call2(e, "evens", el, lanes, one, one).s);
+    Txt b = txt("%s(%s)", lo.s, call2(e, "odds", el, lanes, one, one).s);
     lanes /= 2;
-    line(e, "const %s %s = %s;", type_name(e->help, el, lanes).s, half.s, combine_text(e, (Op)in->op, d, lanes, a, b).s);
+    line(e, "const %s %s = %s;", type_name(e->help, el, lanes).s, half.s,
+         combine_text(e, (Op)in->op, d, lanes, a, b).s);
     one = half;
   }
   for (int k = 0; k < copies; k++) {
@@ -121,7 +123,7 @@ void emit_wide_loop(Emit *e, int loop) {
   open_partials(e);
   body_once(e, loop);
   outer_level(e, true);
-  for (int acc = next_outer(e, -1); acc >= 0; acc = next_outer(e, acc)) fold_wide(e, acc);
+  for (int acc = next_partial(e, -1); acc >= 0; acc = next_partial(e, acc)) fold_wide(e, acc);
   e->indent--;
   line(e, "}");
   e->loop = before;

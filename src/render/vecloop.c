@@ -167,7 +167,7 @@ void emit_lanes(Emit *e, int i) {
 /* ---- partial results of reductions along the loop ---- */
 
 /* The next accumulator from outside that the loop updates, after `from`; each once. -1: no more. */
-int next_outer(const Emit *e, int from) {
+int next_partial(const Emit *e, int from) {
   int best = -1;
   for (int i = e->loop + 1; i < e->at[e->loop].end; i++) {
     int acc = e->lin->inst[i].src[0];
@@ -177,7 +177,7 @@ int next_outer(const Emit *e, int from) {
 }
 
 void open_partials(Emit *e) {
-  for (int acc = next_outer(e, -1); acc >= 0; acc = next_outer(e, acc)) {
+  for (int acc = next_partial(e, -1); acc >= 0; acc = next_partial(e, acc)) {
     for (int k = 0; k < e->copies; k++)
       line(e, "%s %s = %s;", vector_type(e, acc).s, lanes_name(e, acc, k).s, identity_lanes(e, acc).s);
   }
@@ -192,7 +192,7 @@ static Txt fold_text(Emit *e, int acc) {
 }
 
 static void close_partials(Emit *e) {
-  for (int acc = next_outer(e, -1); acc >= 0; acc = next_outer(e, acc)) {
+  for (int acc = next_partial(e, -1); acc >= 0; acc = next_partial(e, acc)) {
     const Inst *in = &e->lin->inst[acc];
     PolyDType d = (PolyDType)in->dtype;
     for (int s = 1; s < e->copies; s *= 2) {

@@ -59,8 +59,8 @@ static bool find_wide(const Emit *e, int i) {
   }
 }
 
-/* Inside outer lanes: what differs along the vector loop as well. An accumulator of the outer lanes alone may be updated
- * along the vector loop: then it varies, and its partial results are wide. */
+/* Inside outer lanes: what differs along the vector loop as well. An accumulator of the outer lanes alone may be
+ * updated along the vector loop: then it varies, and its partial results are wide. */
 static bool spread_wide(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   Place *p = &e->at[i];
@@ -303,7 +303,8 @@ static bool analyse_outer(Emit *e, int outer) {
   }
   analyse_loop(e, outer);
   e->at[outer].width = outer_width(e, outer);
-  for (int i = outer; i < end && !e->at[outer].width; i++) e->at[i] = (Place){.end = e->at[i].end, .inside = -1, .outer = -1};
+  for (int i = outer; i < end && !e->at[outer].width; i++)
+    e->at[i] = (Place){.end = e->at[i].end, .inside = -1, .outer = -1};
   return e->at[outer].width > 0;
 }
 

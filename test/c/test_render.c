@@ -701,6 +701,7 @@ typedef struct Fuzz {
   Kern *k;
   int pool[64], n; /* values to choose from */
   int in[LEN(fuzz_dtypes)], out[LEN(fuzz_dtypes)], row, col, cols;
+  int outer, h, d; /* lanes of two loops: the outer one, if there is one; how many of each */
 } Fuzz;
 
 static int fuzz_pick(Fuzz *f, PolyDType d) {
@@ -716,9 +717,35 @@ static int fuzz_pick(Fuzz *f, PolyDType d) {
   return d == POLY_BOOL && dtype_is_float(from) ? i : kern_alu(f->k, OP_CAST, d, i, -1, -1);
 }
 
+/* from + row*256 + outer*a + col*b */
+static int fuzz_index(Fuzz *f, int64_t from, int64_t a, int64_t b) {
+  Kern *k = f->k;
+  int at = kern_idx(k, OP_MUL, f->row, kern_int(k, POLY_INT64, 256));
+  at = kern_idx(k, OP_ADD, at, kern_idx(k, OP_MUL, f->outer, kern_int(k, POLY_INT64, a)));
+  if (b) at = kern_idx(k, OP_ADD, at, kern_idx(k, OP_MUL, kern_int(k, POLY_INT64, b), f->col));
+  return kern_idx(k, OP_ADD, at, kern_int(k, POLY_INT64, from));
+}
+
+static int fuzz_load_pair(Fuzz *f, int param, int gate) {
+  Kern *k = f->k;
+  const int64_t step[][3] = {{0, 1, 0}, {255, -1, 0}, {3, 0, 0}, {0, f->d, 1},     {0, f->d, 1}, {255, -f->d, -1},
+                             {0, 0, 1}, {0, 1, f->h}, {7, 1, 1}, {1, 2 * f->d, 2}, {0, 0, 0}};
+  int q = (int)(draw() % (f->col >= 0 ? LEN(step) : 3)), i;
+  bool any = q == LEN(step) - 1;
+  if (step[q][1] * (f->h - 1) + step[q][2] * (f->d - 1) > 250) q = 0;
+  if (any)
+    i = kern_load(k, param, kern_idx(k, OP_MOD, fuzz_pick(f, POLY_INT64), kern_int(k, POLY_INT64, FUZZ_COLS)),
+                  STRIDE_NONE, gate);
+  else
+    i = kern_load(k, param, fuzz_index(f, step[q][0], step[q][1], step[q][2]), step[q][2], gate);
+  k->inst[i].outer = any ? STRIDE_NONE : step[q][1];
+  return i;
+}
+
 static int fuzz_load(Fuzz *f) {
   Kern *k = f->k;
   int which = (int)(draw() % LEN(fuzz_dtypes)), gate = draw() % 3 ? -1 : fuzz_pick(f, POLY_BOOL);
+  if (f->h) return fuzz_load_pair(f, f->in[which], gate);
   int row = kern_idx(k, OP_MUL, f->row, f->cols);
   switch (draw() % 4) {
   case 0: return kern_load(k, f->in[which], row, 0, gate);
@@ -797,8 +824,56 @@ static Kern *fuzz_kernel(uint64_t seed, uint32_t vector, bool constant) {
   return k;
 }
 
+static void fuzz_store_pair(Fuzz *f, int64_t from, int64_t a, int64_t b, int which) {
+  Kern *k = f->k;
+  int gate = draw() % 4 ? -1 : fuzz_pick(f, POLY_BOOL);
+  int at = fuzz_index(f, from, a, b), v = fuzz_pick(f, fuzz_dtypes[which]);
+  kern_store(k, f->out[which], at, v, b, gate);
+  k->inst[k->lin.ninst - 1].outer = a;
+}
+
+/* Rows, in each an outer loop of lanes with narrow values and reductions, in it a vector loop that may reduce. */
+static Kern *fuzz_pair(uint64_t seed, bool lanes) {
+  seed_ = seed;
+  Fuzz f = {.k = kern_new("fuzz"), .col = -1};
+  Kern *k = f.k;
+  f.h = 1 << (1 + draw() % 4);
+  bool reduce = draw() % 2, paired = draw() % 8;
+  f.d = reduce ? 1 << (1 + draw() % 3) : 2 + (int)(draw() % 11);
+  for (int d = 0; d < LEN(fuzz_dtypes); d++) f.in[d] = kern_param(k, fuzz_dtypes[d], false);
+  for (int d = 0; d < LEN(fuzz_dtypes); d++) f.out[d] = kern_param(k, fuzz_dtypes[d], true);
+  int zero = kern_int(k, POLY_INT64, 0), sum = -1;
+  f.row = kern_loop(k, zero, kern_int(k, POLY_INT64, FUZZ_ROWS), LOOP_PARALLEL);
+  f.outer = kern_loop(k, zero, kern_int(k, POLY_INT64, f.h), lanes ? LOOP_OUTER : 0);
+  f.pool[f.n++] = f.row, f.pool[f.n++] = f.outer;
+  f.pool[f.n++] = kern_float(k, POLY_FLOAT32, 1.5), f.pool[f.n++] = kern_int(k, POLY_INT32, 7);
+  for (int q = 0; q < 5; q++) f.pool[f.n++] = fuzz_load(&f);
+  fuzz_values(&f, 4);
+  if (draw() % 2) fuzz_inner(&f);
+  if (reduce) sum = kern_acc(k, draw() % 2 ? OP_ADD : OP_MAX, draw() % 4 ? POLY_INT32 : POLY_BOOL);
+  uint32_t flags = (reduce ? LOOP_REDUCE : 0) | (lanes && paired ? LOOP_VECTOR : 0);
+  int n = f.n;
+  f.col = kern_loop(k, zero, kern_int(k, POLY_INT64, f.d), flags);
+  f.pool[f.n++] = f.col;
+  fuzz_values(&f, 5);
+  if (draw() % 2) fuzz_inner(&f);
+  fuzz_values(&f, 3);
+  bool across = draw() % 4 == 0;
+  for (int d = 0; d < 3; d++) fuzz_store_pair(&f, 0, across ? 1 : f.d, across ? f.h : 1, d);
+  if (sum >= 0) kern_update(k, sum, fuzz_pick(&f, (PolyDType)k->inst[sum].dtype));
+  kern_end(k, f.col);
+  f.n = n, f.col = -1;
+  if (sum >= 0) f.pool[f.n++] = sum;
+  fuzz_values(&f, 2);
+  for (int d = 3; d < 6; d++) fuzz_store_pair(&f, 9, 1, 0, d);
+  kern_end(k, f.outer);
+  kern_end(k, f.row);
+  k->lin.nvar = 1;
+  return k;
+}
+
 static void fuzz_compare(const Built *b, int q, int n) {
-  enum { SIZE = FUZZ_ROWS * 256 };
+  enum { SIZE = FUZZ_ROWS * 256 + 512 };
   static double in[LEN(fuzz_dtypes)][SIZE], out[2][LEN(fuzz_dtypes)][SIZE];
   void *arg[2][2 * LEN(fuzz_dtypes)];
   memset(out, 0x11, sizeof out);
@@ -834,6 +909,26 @@ static void test_random(void **state) {
     for (int q = 0; q < FUZZ; q++) {
       for (int s = 0; s < LEN(ns); s++) fuzz_compare(&b, q, ns[s]);
     }
+    built_free(&b);
+  }
+}
+
+static void test_random_pairs(void **state) {
+  (void)state;
+  uint64_t first = getenv("FUZZ_SEED") ? strtoull(getenv("FUZZ_SEED"), NULL, 10) : 1;
+  for (int w = 0; w < LEN(widths); w++) {
+    Kern *k[2 * FUZZ];
+    for (int q = 0; q < FUZZ; q++) {
+      uint64_t seed = (first * 1000 + (uint64_t)(w * FUZZ + q)) * 0x9e3779b97f4a7c15u | 1;
+      PolyContext ctx = {0};
+      k[2 * q] = fuzz_pair(seed, true);
+      k[2 * q + 1] = fuzz_pair(seed, false);
+      if (!linear_verify(&ctx, &k[2 * q]->lin)) fail_msg("%s", ctx.base.text);
+    }
+    contract_ = "-ffp-contract=off";
+    Built b = build(2 * FUZZ, k, widths[w]);
+    contract_ = "-ffp-contract=fast";
+    for (int q = 0; q < FUZZ; q++) fuzz_compare(&b, q, 0);
     built_free(&b);
   }
 }
@@ -904,6 +999,7 @@ int main(void) {
       cmocka_unit_test(test_half),
       cmocka_unit_test(test_flat_division),
       cmocka_unit_test(test_random),
+      cmocka_unit_test(test_random_pairs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

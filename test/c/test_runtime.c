@@ -267,6 +267,33 @@ static void test_verifier_refuses(void **state) {
   }
 }
 
+/* Lanes of two loops: out[h] = sum over d of x[h*4 + d], with one promise broken at a time. */
+static void test_verifier_refuses_outer(void **state) {
+  World *w = *state;
+  for (int fault = 0; fault < 7; fault++) {
+    Kern *k = kern_new("outer");
+    int out = kern_param(k, POLY_FLOAT32, true), p = kern_param(k, POLY_FLOAT32, false);
+    int zero = kern_int(k, POLY_INT64, 0), four = kern_int(k, POLY_INT64, 4), n = kern_var(k);
+    int h = kern_int(k, POLY_INT64, fault == 1 ? 6 : 8), d = kern_int(k, POLY_INT64, fault == 2 ? 3 : 4);
+    int early = kern_acc(k, OP_ADD, POLY_FLOAT32);
+    int i = kern_loop(k, zero, h, LOOP_OUTER), acc = kern_acc(k, OP_ADD, POLY_FLOAT32);
+    int j = kern_loop(k, zero, fault == 3 ? n : d, LOOP_VECTOR | LOOP_REDUCE);
+    int x = kern_load(k, p, kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, i, four), j), 1, -1);
+    k->inst[x].outer = fault == 4 ? 5 : 4;
+    kern_update(k, fault == 5 ? early : acc, x);
+    kern_end(k, j);
+    if (fault == 6) kern_end(k, kern_loop(k, zero, i, 0));
+    kern_store(k, out, i, acc, 0, -1);
+    k->inst[k->lin.ninst - 1].outer = 1;
+    kern_end(k, i);
+    k->lin.nvar = 1;
+    bool ok = linear_verify(&w->ctx, &k->lin);
+    if (ok != (fault == 0)) fail_msg("fault %d: %s", fault, w->ctx.base.text);
+    base_clear(&w->ctx.base);
+    free(k);
+  }
+}
+
 /* ---- the CPU device and the cache ---- */
 
 static const char twice[] =
@@ -503,6 +530,7 @@ int main(void) {
                                      TEST(test_every_op_as_folded),
                                      TEST(test_float_to_int_is_x86),
                                      TEST(test_verifier_refuses),
+                                     TEST(test_verifier_refuses_outer),
                                      TEST(test_compiles_once),
                                      TEST(test_damaged_entry),
                                      TEST(test_unusable_cache_dirs),
