@@ -2,7 +2,8 @@
 # make demo     trains a small network and shows the result; installs what it needs
 # make test     every test; installs what it needs
 # make asan     the C tests under the address and undefined-behaviour sanitizers
-# make bench    benchmarks beside numpy and PyTorch (installs them into their own environment)
+# make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
+# make bench-graph   graph networks beside PyTorch Geometric
 # make format   clang-format and ruff;  make lint checks both, and that clang is as quiet as gcc
 
 BUILD ?= build
@@ -69,12 +70,16 @@ asan: setup-test
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g $(SAN)" LDFLAGS="$(SAN)" -j2 c-tests
 
 BENCH_VENV := $(BUILD)/bench-venv
+BENCH_RUN = POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(BENCH_VENV)/bin/python
 $(BENCH_VENV)/ready: bench/requirements.txt
 	python3 -m venv $(BENCH_VENV)
 	$(BENCH_VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	touch $@
 bench: setup all $(BENCH_VENV)/ready
-	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(BENCH_VENV)/bin/python bench/core.py
+	$(BENCH_RUN) bench/core.py
+	$(BENCH_RUN) bench/python_overhead.py
+bench-graph: setup all $(BENCH_VENV)/ready
+	$(BENCH_RUN) bench/graph_train.py
 
 FORMAT := $(wildcard src/*/*.c src/*/*.h test/c/*.c test/c/*.h examples/c/*.c)
 format: $(VENV)/ready
@@ -85,7 +90,8 @@ lint: $(VENV)/ready
 	clang-format --dry-run -Werror $(FORMAT)
 	clang $(LIB_FLAGS) -fsyntax-only $(SRC)
 	$(VENV)/bin/ruff check py bench
+	$(VENV)/bin/mypy py/polygrad
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all setup setup-test demo c-tests py-tests test asan bench format lint clean
+.PHONY: all setup setup-test demo c-tests py-tests test asan bench bench-graph format lint clean

@@ -1,6 +1,6 @@
 /* base.h: what every other part stands on: an injected allocator, the status of a context, growable arrays, a string
- * builder and a bump arena. Knows nothing of tensors. Nothing here aborts: a failed allocation sets the status and comes
- * back as NULL or false, and callers pass it on. */
+ * builder and a bump arena. Knows nothing of tensors. Nothing here aborts: a failed allocation sets the status and
+ * comes back as NULL or false, and callers pass it on. */
 #ifndef POLY_BASE_H
 #define POLY_BASE_H
 
@@ -35,7 +35,8 @@ void mem_free(Base *b, void *p, size_t size);
 char *mem_strdup(Base *b, const char *s);
 void mem_strfree(Base *b, char *s);
 
-/* Errors. base_fail keeps the first error until base_clear and always returns false; fail_null is the same as a NULL. */
+/* Errors. base_fail keeps the first error until base_clear and always returns false; fail_null is the same as a NULL.
+ */
 bool base_fail(Base *b, PolyStatus code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool base_vfail(Base *b, PolyStatus code, const char *fmt, va_list ap);
 void base_clear(Base *b);
@@ -48,9 +49,11 @@ void base_clear(Base *b);
     int n, cap;                                                                                                        \
   }
 bool vec_grow_(Base *b, void **at, int *cap, int need, size_t elem);
-#define vec_reserve(b, v, need) ((need) <= (v)->cap || vec_grow_((b), (void **)&(v)->at, &(v)->cap, (need), sizeof(*(v)->at)))
+#define vec_reserve(b, v, need)                                                                                        \
+  ((need) <= (v)->cap || vec_grow_((b), (void **)&(v)->at, &(v)->cap, (need), sizeof(*(v)->at)))
 #define vec_push(b, v, x) (vec_reserve((b), (v), (v)->n + 1) && ((v)->at[(v)->n++] = (x), true))
-#define vec_free(b, v) (mem_free((b), (v)->at, (size_t)(v)->cap * sizeof(*(v)->at)), (v)->at = NULL, (v)->n = (v)->cap = 0)
+#define vec_free(b, v)                                                                                                 \
+  (mem_free((b), (v)->at, (size_t)(v)->cap * sizeof(*(v)->at)), (v)->at = NULL, (v)->n = (v)->cap = 0)
 
 /* String builder. After a failed allocation s.failed is set and further calls do nothing; check it once at the end. */
 typedef struct Str {

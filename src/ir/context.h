@@ -8,9 +8,9 @@
 struct PolyTensor {
   PolyContext *ctx;
   UOp *uop;
-  PolyTensor *grad;           /* accumulated gradient, or NULL */
-  PolyTensor *prev, *next;    /* list of live handles */
-  int scope;                  /* depth of the poly_scope that frees it, 0: the caller does */
+  PolyTensor *grad;        /* accumulated gradient, or NULL */
+  PolyTensor *prev, *next; /* list of live handles */
+  int scope;               /* depth of the poly_scope that frees it, 0: the caller does */
   bool requires_grad;
   bool consumed; /* backward has run through it: its history may go when it is realized */
 };

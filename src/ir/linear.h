@@ -1,40 +1,43 @@
 /* linear.h: a kernel as a list of instructions. Codegen makes it, renderers print it, the interpreter runs it.
  *
- * An instruction's value is named by its place in the list; sources are earlier places (-1: none). Loops are properly nested
- * between LOOP and END. Values are scalars: "for every iteration". What may run as lanes of a vector or on several threads is a
- * mark on the loop, and a renderer is free to ignore it.
+ * An instruction's value is named by its place in the list; sources are earlier places (-1: none). Loops are properly
+ * nested between LOOP and END. Values are scalars: "for every iteration". What may run as lanes of a vector or on
+ * several threads is a mark on the loop, and a renderer is free to ignore it.
  *
  *   a[i] = exp(x[i] - m) for a row sum:      0 VAR n          3 LOOP 2 0 (vector)     6 SUB 5 m        9 END 3
  *                                            1 ACC ADD        4 LOAD x[3]             7 EXP 6         10 STORE s[..] 1
  *                                            2 CONST 0        5 ...                   8 UPDATE 1 7
  *
- * Vector loops. Codegen promises for a loop marked LOOP_VECTOR: no other vector loop inside or around it; bounds of loops
- * inside it do not depend on it; iterations are independent except for UPDATEs of accumulators that were declared before
- * it (a reduction along the loop, which may be regrouped in lanes in a fixed order). Every LOAD and STORE inside carries
- * `stride`: by how many elements its index grows an iteration (0: the same element for all lanes), or STRIDE_NONE.
+ * Vector loops. Codegen promises for a loop marked LOOP_VECTOR: no other vector loop inside or around it; bounds of
+ * loops inside it do not depend on it; iterations are independent except for UPDATEs of accumulators that were declared
+ * before it (a reduction along the loop, which may be regrouped in lanes in a fixed order). Every LOAD and STORE inside
+ * carries `stride`: by how many elements its index grows an iteration (0: the same element for all lanes), or
+ * STRIDE_NONE.
  *
- * Lanes of two loops. A loop of H iterations marked LOOP_OUTER makes lanes together with the vector loops inside it, each of
- * D iterations: a value that varies with the outer loop alone has H lanes, one that varies with the vector loop has H*D,
- * those of one outer iteration side by side. Codegen promises: H is a constant power of two, D a constant, of a vector loop
- * that reduces a power of two; no vector loop and no other LOOP_OUTER around it; bounds of loops inside it do not depend on
- * it; no accumulator from before it is updated inside. Every LOAD and STORE inside carries `outer`, its stride along it. A
- * renderer that ignores the mark still has plain vector loops. */
+ * Lanes of two loops. A loop of H iterations marked LOOP_OUTER makes lanes together with the vector loops inside it,
+ * each of D iterations: a value that varies with the outer loop alone has H lanes, one that varies with the vector loop
+ * has H*D, those of one outer iteration side by side. Codegen promises: H is a constant power of two, D a constant, of
+ * a vector loop that reduces a power of two; no vector loop and no other LOOP_OUTER around it; bounds of loops inside
+ * it do not depend on it; no accumulator from before it is updated inside. Every LOAD and STORE inside carries `outer`,
+ * its stride along it. A renderer that ignores the mark still has plain vector loops. */
 #ifndef POLY_LINEAR_H
 #define POLY_LINEAR_H
 
 #include "ir/uop.h"
 
 typedef enum InstKind {
-  INST_CONST,  /* arg as in a CONST UOp */
-  INST_VAR,    /* integer argument number arg.i of the kernel, int64 */
-  INST_ALU,    /* op (any elementwise Op; CAST converts from the dtype of src 0) of src[0..2] */
-  INST_LOAD,   /* param[src 0]; src 1: gate, a bool; 0 is the value where it is false, and nothing is read */
-  INST_STORE,  /* param[src 0] = src 1; src 2: gate */
-  INST_LOOP,   /* from src 0 up to but not including src 1; value: the loop variable, int64; flags */
-  INST_END,    /* of loop src 0 */
-  INST_ACC,    /* accumulator with the identity of op (ADD MUL MAX MIN) in dtype; its value when read: what it holds then */
+  INST_CONST, /* arg as in a CONST UOp */
+  INST_VAR,   /* integer argument number arg.i of the kernel, int64 */
+  INST_ALU,   /* op (any elementwise Op; CAST converts from the dtype of src 0) of src[0..2] */
+  INST_LOAD,  /* param[src 0]; src 1: gate, a bool; 0 is the value where it is false, and nothing is read */
+  INST_STORE, /* param[src 0] = src 1; src 2: gate */
+  INST_LOOP,  /* from src 0 up to but not including src 1; value: the loop variable, int64; flags */
+  INST_END,   /* of loop src 0 */
+  INST_ACC,   /* accumulator with the identity of op (ADD MUL MAX MIN) in dtype; its value when read: what it holds then
+               */
   INST_UPDATE, /* accumulator src 0 = op(it, src 1) */
-  INST_CHECK   /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in LOAD */
+  INST_CHECK /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in LOAD
+              */
 } InstKind;
 
 enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8 };

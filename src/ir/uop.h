@@ -1,14 +1,15 @@
-/* uop.h: the intermediate representation. A UOp is immutable and interned: two equal nodes of one context are one pointer.
+/* uop.h: the intermediate representation. A UOp is immutable and interned: two equal nodes of one context are one
+ * pointer.
  *
  * Lifetime. Nodes are reference-counted by their users: other nodes, tensor handles, plans. The intern table holds no
- * reference. Builders return a node that the innermost open Scope holds, so that code which composes ops needs no release;
- * whoever wants to keep a node past the scope calls uop_retain. The last release frees iteratively.
+ * reference. Builders return a node that the innermost open Scope holds, so that code which composes ops needs no
+ * release; whoever wants to keep a node past the scope calls uop_retain. The last release frees iteratively.
  *
  * Errors. A builder given NULL returns NULL; a builder that fails returns NULL with code and text in the context. So a
  * chain of builders is written without checks, and its end is checked once.
  *
- * Shapes are arrays of integer UOps (dtype int64, no shape of their own). They are simplified when they are built, so two
- * sizes that are provably equal are one pointer. */
+ * Shapes are arrays of integer UOps (dtype int64, no shape of their own). They are simplified when they are built, so
+ * two sizes that are provably equal are one pointer. */
 #ifndef POLY_UOP_H
 #define POLY_UOP_H
 
@@ -48,9 +49,7 @@ typedef struct OpInfo {
 extern const OpInfo op_info[OP_COUNT];
 
 /* Is it computed element by element from sources of the same shape? */
-static inline bool op_elementwise(Op op) {
-  return op_info[op].cls >= CLASS_UNARY && op_info[op].cls <= CLASS_TERNARY;
-}
+static inline bool op_elementwise(Op op) { return op_info[op].cls >= CLASS_UNARY && op_info[op].cls <= CLASS_TERNARY; }
 
 /* Everything about a node that is neither a source nor a dtype. Unused fields are zero. */
 typedef struct UArg {
@@ -67,8 +66,8 @@ struct UOp {
   uint8_t dtype; /* PolyDType */
   uint8_t ndim;
   int32_t nsrc;
-  uint32_t epoch; /* stamp of the last traversal that met the node, */
-  int32_t slot;   /* and the number which that traversal gave it */
+  uint32_t epoch;     /* stamp of the last traversal that met the node, */
+  int32_t slot;       /* and the number which that traversal gave it */
   int64_t vmin, vmax; /* bounds of an integer scalar; INT64_MIN and INT64_MAX when unknown */
   UArg arg;
   UOp **shape;               /* ndim sizes */
@@ -89,7 +88,8 @@ UOp *uop_retain(UOp *u);  /* NULL is allowed */
 void uop_release(UOp *u); /* NULL is allowed; frees iteratively */
 
 /* Interns a node. shape may be NULL when ndim is 0. Callers outside src/ir use the builders below. */
-UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp *const *src, int ndim, UOp *const *shape);
+UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp *const *src, int ndim,
+              UOp *const *shape);
 
 const char *ctx_name(PolyContext *ctx, const char *name); /* interned string, lives as long as the context */
 int64_t ctx_unique(PolyContext *ctx);                     /* 1, 2, 3 ... */
@@ -100,9 +100,10 @@ void ctx_drop(PolyContext *ctx);
 /* ---- build.c: builders that check and infer. Sources of elementwise ops must have one shape, CONST excepted. ---- */
 
 UOp *uop_buffer(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape); /* no memory yet: set ->buffer */
-UOp *uop_const(PolyContext *ctx, PolyDType dtype, double value);  /* rounded to dtype; integers beyond 2^53: uop_int_const */
+UOp *uop_const(PolyContext *ctx, PolyDType dtype,
+               double value); /* rounded to dtype; integers beyond 2^53: uop_int_const */
 UOp *uop_int_const(PolyContext *ctx, PolyDType dtype, int64_t value); /* wraps to dtype; float dtypes: converted */
-UOp *uop_index(PolyContext *ctx, int64_t value);                  /* int64 constant, for sizes and indices */
+UOp *uop_index(PolyContext *ctx, int64_t value);                      /* int64 constant, for sizes and indices */
 UOp *uop_variable(PolyContext *ctx, const char *name, int64_t vmin, int64_t vmax);
 UOp *uop_bind(UOp *variable, int64_t value);
 UOp *uop_iota(PolyContext *ctx, PolyDType dtype, UOp *size);
@@ -120,15 +121,15 @@ UOp *uop_pad(UOp *x, UOp *const *before, UOp *const *after);
 UOp *uop_shrink(UOp *x, UOp *const *begin, UOp *const *end);
 UOp *uop_flip(UOp *x, uint32_t axes);
 UOp *uop_cat(int n, UOp *const *part, int axis); /* n >= 1 parts of one dtype and of one shape but for the axis */
-UOp *uop_reduce(Op op, UOp *x, uint32_t axes); /* op: OP_ADD OP_MUL OP_MAX OP_MIN; x itself if axes is 0 */
+UOp *uop_reduce(Op op, UOp *x, uint32_t axes);   /* op: OP_ADD OP_MUL OP_MAX OP_MIN; x itself if axes is 0 */
 UOp *uop_gather(UOp *x, UOp *index);
 UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size);
 UOp *uop_endpoint(UOp *index, UOp *order, UOp *other);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
 UOp *uop_assign(UOp *buffer, UOp *value);
-UOp *uop_library(PolyContext *ctx, const char *name, int64_t n, PolyDType dtype, int nvalue, UOp *const *value, int ndim,
-                 UOp *const *shape);
+UOp *uop_library(PolyContext *ctx, const char *name, int64_t n, PolyDType dtype, int nvalue, UOp *const *value,
+                 int ndim, UOp *const *shape);
 
 /* A scalar (usually CONST) spread to a shape: RESHAPE and EXPAND as needed. */
 UOp *uop_spread(UOp *x, int ndim, UOp *const *shape);
@@ -141,9 +142,9 @@ static inline bool uop_is_int(const UOp *u, int64_t v) {
 }
 double const_float(const UOp *u); /* value of a CONST of any dtype */
 int64_t const_int(const UOp *u);
-int uop_nvalue(const UOp *u);      /* how many leading sources are values (the rest are integers) */
-UOp *uop_numel(UOp *u);            /* product of the sizes, simplified */
-int64_t uop_numel_max(UOp *u);     /* its upper bound */
+int uop_nvalue(const UOp *u);  /* how many leading sources are values (the rest are integers) */
+UOp *uop_numel(UOp *u);        /* product of the sizes, simplified */
+int64_t uop_numel_max(UOp *u); /* its upper bound */
 bool shape_equal(const UOp *a, const UOp *b);
 const char *shape_text(const UOp *u, char *buf, size_t n); /* "(3, n, 4)" into buf */
 const char *dim_text(const UOp *d, char *buf, size_t n);
@@ -157,7 +158,7 @@ UOp *int_div(UOp *a, UOp *b); /* floor */
 UOp *int_mod(UOp *a, UOp *b);
 UOp *int_min(UOp *a, UOp *b);
 UOp *int_max(UOp *a, UOp *b);
-UOp *int_lt(UOp *a, UOp *b); /* bool; CONST when the bounds decide */
+UOp *int_lt(UOp *a, UOp *b);  /* bool; CONST when the bounds decide */
 UOp *int_and(UOp *a, UOp *b); /* of bools; NULL is not "true" here: use uop_true */
 UOp *int_addc(UOp *a, int64_t c);
 UOp *int_mulc(UOp *a, int64_t c);
@@ -166,12 +167,12 @@ int int_terms(UOp *u, int max, UOp **term, int64_t *coef, int64_t *constant);
 /* Value under an assignment of VARIABLE and RANGE nodes (through lookup), BIND takes its own value. False: unbound. */
 typedef bool (*IntLookup)(void *user, const UOp *leaf, int64_t *value);
 bool int_eval(const UOp *u, IntLookup lookup, void *user, int64_t *value);
-UOp *int_rebuild(UOp *u, UOp *const *src);     /* the same integer or bool scalar over other sources, simplified */
-UOp *int_where(UOp *cond, UOp *a, UOp *b); /* of int64 scalars */
-UOp *uop_true(PolyContext *ctx);           /* bool CONST */
-bool int_less(UOp *a, UOp *b);             /* is a < b certain? */
+UOp *int_rebuild(UOp *u, UOp *const *src);   /* the same integer or bool scalar over other sources, simplified */
+UOp *int_where(UOp *cond, UOp *a, UOp *b);   /* of int64 scalars */
+UOp *uop_true(PolyContext *ctx);             /* bool CONST */
+bool int_less(UOp *a, UOp *b);               /* is a < b certain? */
 int uop_compare(const UOp *a, const UOp *b); /* total order by structure, the same in every run; 0 only for one node */
-void int_bounds(UOp *u);                   /* sets vmin and vmax of a scalar integer or bool; uop_make calls it (bounds.c) */
+void int_bounds(UOp *u); /* sets vmin and vmax of a scalar integer or bool; uop_make calls it (bounds.c) */
 
 /* ---- dtype.c ---- */
 int dtype_size(PolyDType d);
@@ -181,16 +182,16 @@ bool dtype_is_int(PolyDType d); /* not bool */
 bool dtype_is_unsigned(PolyDType d);
 PolyDType dtype_promote(PolyDType a, PolyDType b); /* least upper bound in tinygrad's lattice */
 PolyDType dtype_sum(PolyDType d);                  /* what a sum accumulates in */
-int64_t dtype_wrap(PolyDType d, uint64_t v);       /* an integer's bits, cut to the dtype and extended by its sign rule */
-double dtype_round(PolyDType d, double v);          /* to nearest even in a floating-point dtype, rounding once */
+int64_t dtype_wrap(PolyDType d, uint64_t v); /* an integer's bits, cut to the dtype and extended by its sign rule */
+double dtype_round(PolyDType d, double v);   /* to nearest even in a floating-point dtype, rounding once */
 float half_to_float(uint16_t h);
 uint16_t float_to_half(float f);
 float bfloat_to_float(uint16_t h);
 uint16_t float_to_bfloat(float f);
 
 /* ---- walk.c: traversals and rewriting, iterative ---- */
-/* All nodes that the roots reach, sources before users. stop(u) true: u's sources are not entered. The list lives in the
- * arena; u->slot is the node's place in it as long as u->epoch is the returned epoch. NULL: out of memory. */
+/* All nodes that the roots reach, sources before users. stop(u) true: u's sources are not entered. The list lives in
+ * the arena; u->slot is the node's place in it as long as u->epoch is the returned epoch. NULL: out of memory. */
 typedef struct Walk {
   UOp **at;
   int n;

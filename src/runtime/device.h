@@ -24,10 +24,10 @@ typedef struct LibraryTensor {
   void *data; /* row-major */
 } LibraryTensor;
 
-/* A named routine. "argsort": n=1 descending, along the last axis, int32 places, stable, NaN last when ascending and first when
- * descending. "scan": n is OP_ADD OP_MUL OP_MAX OP_MIN, running reduction along the last axis. "segment_order": index [E] of any
- * integer dtype -> int32 [V+1+E], row pointers and then the stable order of the entries; an index outside [0, V) is an error.
- * "nonzero": bool [N] -> flat places of the true ones. */
+/* A named routine. "argsort": n=1 descending, along the last axis, int32 places, stable, NaN last when ascending and
+ * first when descending. "scan": n is OP_ADD OP_MUL OP_MAX OP_MIN, running reduction along the last axis.
+ * "segment_order": index [E] of any integer dtype -> int32 [V+1+E], row pointers and then the stable order of the
+ * entries; an index outside [0, V) is an error. "nonzero": bool [N] -> flat places of the true ones. */
 typedef struct LibraryCall {
   const char *name;
   int64_t n;
@@ -39,8 +39,8 @@ typedef struct LibraryCall {
 
 /* What codegen needs to know to shape loops for a device. */
 typedef struct Target {
-  bool vector;  /* can run LOOP_VECTOR as lanes */
-  bool matmul;  /* has a matrix product of its own for float32 */
+  bool vector; /* can run LOOP_VECTOR as lanes */
+  bool matmul; /* has a matrix product of its own for float32 */
   int threads;
 } Target;
 
@@ -48,7 +48,7 @@ struct Device {
   const char *name;
   PolyContext *ctx;
   Target target;
-  bool needs_source; /* compile takes rendered text */
+  bool needs_source;                       /* compile takes rendered text */
   void *(*alloc)(Device *d, size_t bytes); /* 64-byte aligned, not cleared; NULL and an error text with the bytes */
   void (*free)(Device *d, void *p, size_t bytes);
   bool (*copy_in)(Device *d, void *dst, const void *host, size_t bytes);
@@ -56,7 +56,8 @@ struct Device {
   /* All kernels of a plan at once. source is NULL unless needs_source. The linear kernels may be freed afterwards. */
   Program *(*compile)(Device *d, const char *source, int n, const Linear *const *kernel);
   void (*program_free)(Program *p);
-  /* Runs kernel k. args: one pointer a parameter; vars: its integer arguments. False and an error text on an index error. */
+  /* Runs kernel k. args: one pointer a parameter; vars: its integer arguments. False and an error text on an index
+   * error. */
   bool (*launch)(Program *p, int k, void *const *args, const int64_t *vars, int threads);
   bool (*matmul)(Device *d, const MatmulCall *m, int threads);
   bool (*library)(Device *d, const LibraryCall *call);
@@ -75,7 +76,7 @@ typedef struct PolyBuffer {
   void *data;
   size_t bytes;
   int refs;
-  bool stale; /* overwritten by an assignment: reading it as the old value is an error */
+  bool stale;                  /* overwritten by an assignment: reading it as the old value is an error */
   void (*release)(void *user); /* borrowed memory: called instead of free */
   void *user;
   bool borrowed;
@@ -85,7 +86,8 @@ PolyBuffer *buffer_borrow(Device *d, void *data, size_t bytes, void (*release)(v
 PolyBuffer *buffer_retain(PolyBuffer *b);
 void buffer_release(PolyBuffer *b);
 
-/* The devices of a context. runtime_new reads POLY_DEVICE and POLY_THREADS and registers what can be opened on demand. */
+/* The devices of a context. runtime_new reads POLY_DEVICE and POLY_THREADS and registers what can be opened on demand.
+ */
 typedef struct Runtime {
   PolyContext *ctx;
   Device *device[8]; /* opened so far */

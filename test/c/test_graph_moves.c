@@ -305,8 +305,7 @@ static void gradients_store_nothing_wide(void **state) {
   PolyContext *ctx = *state;
   Scene s = scene_of(ctx);
   PolyTensor *from = poly_graph_src(s.g, s.x), *to = poly_graph_dst(s.g, s.x);
-  for (int k = 0; k < OPS; k++)
-    expect_narrow(ctx, &s, ops[k], poly_graph_reduce(s.g, from, ops[k], 'i'), 1, &s.x);
+  for (int k = 0; k < OPS; k++) expect_narrow(ctx, &s, ops[k], poly_graph_reduce(s.g, from, ops[k], 'i'), 1, &s.x);
   PolyTensor *weighted = poly_graph_reduce(s.g, poly_mul(poly_unsqueeze(s.w, 1), from), "sum", 'i');
   expect_narrow(ctx, &s, "weighted sum", weighted, 2, (PolyTensor *[]){s.x, s.w});
   PolyTensor *gated = poly_graph_reduce(s.g, poly_mul(poly_sigmoid(poly_add(from, to)), from), "sum", 'i');
