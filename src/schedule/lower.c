@@ -8,9 +8,9 @@
 #include "schedule/lower.h"
 
 #include "ir/context.h"
+#include "ir/eval.h"
 #include "ir/index.h"
 
-#include <math.h>
 #include <string.h>
 
 void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user, bool settled) {
@@ -89,21 +89,8 @@ static void memo_add(Lower *l, uint64_t key, UOp *node, UOp *const *idx, UOp *ga
 
 /* ---- pieces ---- */
 
-UOp *lower_identity(PolyContext *ctx, Op op, PolyDType dtype) {
-  static const int64_t low[] = {[POLY_BOOL] = 0,          [POLY_INT8] = INT8_MIN,   [POLY_INT16] = INT16_MIN,
-                                [POLY_INT32] = INT32_MIN, [POLY_INT64] = INT64_MIN, [POLY_UINT64] = 0};
-  static const int64_t high[] = {[POLY_BOOL] = 1,
-                                 [POLY_INT8] = INT8_MAX,
-                                 [POLY_UINT8] = UINT8_MAX,
-                                 [POLY_INT16] = INT16_MAX,
-                                 [POLY_UINT16] = UINT16_MAX,
-                                 [POLY_INT32] = INT32_MAX,
-                                 [POLY_UINT32] = UINT32_MAX,
-                                 [POLY_INT64] = INT64_MAX,
-                                 [POLY_UINT64] = -1};
-  if (op == OP_ADD || op == OP_MUL) return uop_const(ctx, dtype, op == OP_MUL);
-  if (dtype_is_float(dtype)) return uop_const(ctx, dtype, op == OP_MAX ? -INFINITY : INFINITY);
-  return uop_int_const(ctx, dtype, op == OP_MAX ? low[dtype] : high[dtype]);
+static UOp *lower_identity(PolyContext *ctx, Op op, PolyDType dtype) {
+  return value_to_const(ctx, dtype, value_identity(op, dtype));
 }
 
 static UOp *param_of(Lower *l, int slot, PolyDType dtype) {

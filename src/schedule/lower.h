@@ -42,6 +42,5 @@ bool lower_has_load(Lower *l, UOp *scalar);
 bool lower_is_edge(const Lower *l, const UOp *scalar);
 /* Is the set of ranges an initial piece of the open loops? */
 bool lower_is_prefix(const Lower *l, uint64_t ranges);
-UOp *lower_identity(PolyContext *ctx, Op op, PolyDType dtype);
 
 #endif
