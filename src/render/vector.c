@@ -276,8 +276,6 @@ int vector_copies(const Emit *e, int loop, int lanes) {
 
 /* ---- lanes of two loops ---- */
 
-enum { MAX_OUTER_COPIES = 16 };
-
 static bool is_vector_loop(const Emit *e, int i) {
   return e->lin->inst[i].kind == INST_LOOP && (e->lin->inst[i].flags & LOOP_VECTOR);
 }
@@ -285,11 +283,11 @@ static bool is_vector_loop(const Emit *e, int i) {
 /* Lanes of a register that suit the outer loop and all vector loops in it; 0: there are none. */
 static int outer_width(const Emit *e, int outer) {
   int width = vector_lanes(e, outer);
-  int64_t h = trips(e, outer);
+  int64_t h = trips(e, outer), most = e->vector_bytes >= 64 ? 16 : 8; /* half of the registers */
   for (int i = outer + 1; i < e->at[outer].end; i++)
     while (is_vector_loop(e, i) && width > 1 && h * trips(e, i) % width) width /= 2;
   for (int i = outer + 1; i < e->at[outer].end && width > 1; i++)
-    if (is_vector_loop(e, i) && h * trips(e, i) / width > MAX_OUTER_COPIES) return 0;
+    if (is_vector_loop(e, i) && h * trips(e, i) / width > most) return 0;
   return width > 1 && h > 1 ? width : 0;
 }
 
