@@ -5,6 +5,7 @@ A Tensor is a handle `_h` (an address) and its graph `_g`. Every method is a cal
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,9 @@ _borrowed: dict[int, Any] = {}  # numpy arrays whose memory tensors use, by a nu
 def _release(key: Any, pop: Any = _borrowed.pop) -> None:
     pop(key, None)
 
+
+# Never freed: tensors that outlive this module, at the end of the interpreter, still call it.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
 
 _key = 0
 

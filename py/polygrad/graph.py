@@ -6,16 +6,26 @@ which they were made, and keep it alive.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from ._ffi import ERRORS, C
 
 _local = threading.local()
+_alive: weakref.WeakSet[AutogradGraph] = weakref.WeakSet()
 default_device: str | None = None  # what Device.DEFAULT was set to
+
+
+@atexit.register
+def _abandon() -> None:
+    """While the interpreter takes itself down, freeing would call back into what is gone. The process ends: nothing is freed."""
+    for graph in list(_alive):
+        graph.ptr = 0
 
 
 class AutogradGraph:
@@ -35,6 +45,7 @@ class AutogradGraph:
         self.ptr: int = C.poly_context_new()
         if not self.ptr:
             raise MemoryError("no memory for a context")
+        _alive.add(self)
         self.hooks: dict[int, Any] = {}  # of gradients: see Tensor.register_hook
         self.tracing: list[Any] = []  # compiled steps being traced, innermost last
         if default_device is not None:

@@ -33,7 +33,11 @@ MOVES = [
     ("shrink", lambda t: t.shrink(((0, 1), None, (1, 3))), lambda a: a[0:1, :, 1:3]),
     ("shrink empty", lambda t: t.shrink(((0, 2), (1, 1), (0, 4))), lambda a: a[:, 1:1]),
     ("pad", lambda t: t.pad(((1, 0), None, (0, 2))), lambda a: np.pad(a, ((1, 0), (0, 0), (0, 2)))),
-    ("pad value", lambda t: t.pad(((1, 0), None, (0, 2)), value=True if t.dtype.kind == "b" else 1), lambda a: np.pad(a, ((1, 0), (0, 0), (0, 2)), constant_values=1)),
+    (
+        "pad value",
+        lambda t: t.pad(((1, 0), None, (0, 2)), value=True if t.dtype.kind == "b" else 1),
+        lambda a: np.pad(a, ((1, 0), (0, 0), (0, 2)), constant_values=1),
+    ),
     ("pad flat", lambda t: t.pad((1, 2, 0, 1)), lambda a: np.pad(a, ((0, 0), (0, 1), (1, 2)))),
     ("pad negative", lambda t: t.pad((None, (-1, 1), (1, -2))), lambda a: np.pad(a[:, 1:, :-2], ((0, 0), (0, 1), (1, 0)))),
     ("pad reflect", lambda t: t.pad((None, (1, 2), (3, 0)), mode="reflect"), lambda a: np.pad(a, ((0, 0), (1, 2), (3, 0)), "reflect")),

@@ -76,7 +76,7 @@ UNARY = [
     ("elu", lambda x: elu(x, 1.0), "real", "float"),
     ("celu", lambda x: elu(x, 1.0), "real", "float"),
     ("softplus", softplus, "wide", "float"),
-    ("hardtanh", lambda x: np.clip(x, -1, 1), "real", "number"),
+    ("hardtanh", lambda x: np.minimum(x, 1) if x.dtype.kind == "u" else np.clip(x, -1, 1), "real", "number"),
 ]
 WITH_PARAMETER = [
     ("leaky_relu", (0.3,), lambda x: np.where(x > 0, x, 0.3 * x)),

@@ -240,3 +240,12 @@ def test_every_method_has_an_example():
         if not name.startswith("_") and name not in ("no_grad", "training", "is_param", "mro") and ">>>" not in (getattr(Tensor, name).__doc__ or "")
     ]
     assert not missing, missing
+
+
+def test_tensors_may_outlive_the_package():
+    """At the end of the interpreter modules are cleared in any order: freeing borrowed memory must not call into nothing."""
+    code = (
+        "import numpy as np\nfrom polygrad import Tensor\nimport polygrad._core as core\n"
+        "t = [Tensor(np.arange(5.0) + k) for k in range(50)]\ndel core._release\nt.clear()\nprint('survived')"
+    )
+    assert run(code).stdout == "survived\n"
