@@ -29,18 +29,24 @@ def row(name, bar):
     return register
 
 
-def median_ms(functions, budget=2.0, least=5):
-    """Medians of the functions, run in turn so that noise falls on all alike."""
+def median_ms(functions, rounds=5, block=0.25):
+    """Medians of the functions. They take turns in blocks, so that noise falls on all alike, but not run by run: for a moment after
+    each parallel region the threads of one library wait actively, and the other's would be timed with a core less."""
     times = {k: [] for k in functions}
     for f in functions.values():
         f()
-        f()
-    start = time.perf_counter()
-    while time.perf_counter() - start < budget * len(functions) or min(map(len, times.values())) < least:
+    for _ in range(rounds):
         for k, f in functions.items():
-            t = time.perf_counter()
+            time.sleep(0.02)
             f()
-            times[k].append((time.perf_counter() - t) * 1e3)
+            start = time.perf_counter()
+            while True:
+                t = time.perf_counter()
+                f()
+                now = time.perf_counter()
+                times[k].append((now - t) * 1e3)
+                if now - start > block and len(times[k]) >= 5:
+                    break
     return {k: statistics.median(v) for k, v in times.items()}
 
 

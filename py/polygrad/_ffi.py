@@ -46,11 +46,24 @@ def _candidates() -> list[str]:
     return [os.path.join(here, name), os.path.join(here, "..", "..", "build", name)]
 
 
+def _open(path: str) -> ctypes.CDLL:
+    """Loads the library. Between parallel regions GNU OpenMP's threads wait actively for milliseconds, which slows down what runs on
+    one thread meanwhile; it reads how long when it is loaded. Unless the user has chosen, that is made short, for this library alone."""
+    chosen = "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ
+    if chosen:
+        return ctypes.CDLL(path)
+    os.environ["GOMP_SPINCOUNT"] = "3000"
+    try:
+        return ctypes.CDLL(path)
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
 def _load() -> tuple[ctypes.CDLL, str]:
     paths = _candidates()
     for path in paths:
         if os.path.exists(path):
-            return ctypes.CDLL(path), os.path.abspath(path)
+            return _open(path), os.path.abspath(path)
     raise ImportError("libpolygrad was not found in " + " or ".join(paths) + ": build it with `make`, or set POLYGRAD_LIB to its path")
 
 
