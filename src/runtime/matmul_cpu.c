@@ -70,11 +70,18 @@ static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
   if (m->batch == 1 && work < 1e6) threads = 1; /* over before a second thread is awake */
   int bad = 0, before = omp_get_max_threads();
   omp_set_num_threads(threads);
-  /* small matrices: each on one thread; the library stays on one thread inside a parallel region */
-#pragma omp parallel for num_threads(threads) if (apart && threads > 1) schedule(static) reduction(| : bad)
-  for (int64_t i = 0; i < m->batch; i++)
-    bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
-                 c + i * m->c_batch, ldc);
+  if (!apart ||
+      threads ==
+          1) { /* not even a serialised region around it: inside one, the library's threads would be new each time */
+    for (int64_t i = 0; i < m->batch; i++)
+      bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
+                   c + i * m->c_batch, ldc);
+  } else { /* small matrices: each on one thread; the library stays on one thread inside a parallel region */
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
+    for (int64_t i = 0; i < m->batch; i++)
+      bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
+                   c + i * m->c_batch, ldc);
+  }
   omp_set_num_threads(before);
   return !bad;
 }
