@@ -57,6 +57,24 @@ static MatmulCall merge_batch(const MatmulCall *m) {
   return c;
 }
 
+enum { PIECE_ROWS = 64 };
+
+/* One product, its rows dealt out to the threads: each row is computed as on one thread, and the library, on one thread
+ * inside a parallel region, is quicker than its own way of sharing. */
+static int run_rows(SgemmFn sgemm, const MatmulCall *m, char ta, int64_t lda, char tb, int64_t ldb, int64_t ldc,
+                    int threads) {
+  int64_t each = ((m->m + threads - 1) / threads + 15) / 16 * 16;
+  int bad = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
+  for (int p = 0; p < threads; p++) {
+    int64_t first = p * each, rows = MIN(each, m->m - first);
+    if (rows <= 0) continue;
+    bad |= sgemm(ta, tb, rows, m->n, m->k, 1.0f, (const float *)m->a + first * m->a_row, lda, m->b, ldb, 0.0f,
+                 (float *)m->c + first * m->c_row, ldc);
+  }
+  return bad;
+}
+
 static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
   char ta, tb;
   int64_t lda, ldb, ldc = m->m == 1 ? m->n : m->c_row;
@@ -70,14 +88,16 @@ static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
   if (m->batch == 1 && work < 1e6) threads = 1; /* over before a second thread is awake */
   int bad = 0, before = omp_get_max_threads();
   omp_set_num_threads(threads);
-  if (!apart ||
-      threads ==
-          1) { /* not even a serialised region around it: inside one, the library's threads would be new each time */
+  if (m->batch == 1 && threads > 1 && m->m >= PIECE_ROWS * threads) {
+    bad = run_rows(sgemm, m, ta, lda, tb, ldb, ldc, threads);
+  } else if (apart && threads > 1) {
+    /* small matrices: each on one thread; the library stays on one thread inside a parallel region */
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
     for (int64_t i = 0; i < m->batch; i++)
       bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
                    c + i * m->c_batch, ldc);
-  } else { /* small matrices: each on one thread; the library stays on one thread inside a parallel region */
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
+  } else {
+    /* in no parallel construct, not even a serialised one: there the library's threads would be new each time */
     for (int64_t i = 0; i < m->batch; i++)
       bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
                    c + i * m->c_batch, ldc);
