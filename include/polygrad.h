@@ -284,7 +284,7 @@ POLY_API PolyTensor *poly_argmax(PolyTensor *x, int axis, bool keepdim);
 POLY_API PolyTensor *poly_argmin(PolyTensor *x, int axis, bool keepdim);
 POLY_API PolyTensor *poly_softmax(PolyTensor *x, int axis);
 POLY_API PolyTensor *poly_log_softmax(PolyTensor *x, int axis);
-/* Running sum, product, maximum, log-sum-exp along axis. O(n). */
+/* Running sum, product, maximum, minimum along axis, O(n); log-sum-exp, O(n log n). */
 POLY_API PolyTensor *poly_cumsum(PolyTensor *x, int axis);
 POLY_API PolyTensor *poly_cumprod(PolyTensor *x, int axis);
 POLY_API PolyTensor *poly_cummax(PolyTensor *x, int axis);
@@ -472,6 +472,7 @@ POLY_API PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad); /* NULL clea
 
 /* ---- optimizers ---- */
 
+/* The parameters must outlive their optimizer. The learning rate and the step count live on the device, so a compiled step sees them. */
 typedef struct PolyOptim PolyOptim;
 POLY_API PolyOptim *poly_sgd(PolyTensor *const *params, int n, double lr, double momentum, double weight_decay, bool nesterov);
 POLY_API PolyOptim *poly_adam(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
