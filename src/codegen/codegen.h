@@ -7,7 +7,6 @@
 
 typedef struct CodegenOptions {
   bool vector;
-  int threads;
 } CodegenOptions;
 
 /* The result lives in the arena; its nodes in the caller's scope. */

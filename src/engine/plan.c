@@ -39,7 +39,7 @@ static bool add_kernel(PolyContext *ctx, Map *seen, Lowered *l, const Linear *li
 
 static bool lower_items(PolyContext *ctx, Arena *arena, Lowered *l) {
   const Device *d = ctx->runtime->current;
-  CodegenOptions opt = {.vector = d->target.vector, .threads = d->target.threads};
+  CodegenOptions opt = {.vector = d->target.vector};
   size_t n = (size_t)l->schedule.nitem + 1;
   l->kernel = arena_new(arena, n * sizeof *l->kernel);
   l->which = arena_new(arena, n * sizeof *l->which);

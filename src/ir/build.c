@@ -447,8 +447,7 @@ UOp *uop_contiguous(UOp *x, int64_t unique) {
 
 UOp *uop_detach(UOp *x) {
   if (!x || x->op == OP_DETACH || x->op == OP_CONST) return x;
-  if (x->op == OP_GATHER && x->src[1]->op == OP_ENDPOINT && !x->buffer)
-    return uop_gather(uop_detach(x->src[0]), x->src[1]);
+  if (hoist_is_row_read(x)) return uop_gather(uop_detach(x->src[0]), x->src[1]);
   return uop_make(x->ctx, OP_DETACH, (PolyDType)x->dtype, (UArg){0}, 1, &x, x->ndim, x->shape);
 }
 

@@ -116,19 +116,6 @@ uint16_t float_to_bfloat(float f) {
   return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-int64_t dtype_wrap(PolyDType dtype, uint64_t v) {
-  switch (dtype) {
-  case POLY_BOOL: return v != 0;
-  case POLY_INT8: return (int8_t)v;
-  case POLY_UINT8: return (uint8_t)v;
-  case POLY_INT16: return (int16_t)v;
-  case POLY_UINT16: return (uint16_t)v;
-  case POLY_INT32: return (int32_t)v;
-  case POLY_UINT32: return (uint32_t)v;
-  default: return (int64_t)v;
-  }
-}
-
 /* To a float that, rounded again to fewer bits, gives what one rounding would have: cut, and the last bit set if
  * inexact. */
 static float round_to_odd(double d) {

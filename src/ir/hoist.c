@@ -9,11 +9,9 @@
 
 #include "ir/context.h"
 
-static bool is_row_read(const UOp *u) { return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer; }
-
 bool hoist_reads_ends(const UOp *u, int *budget) {
   if ((*budget)-- <= 0 || u->buffer) return false;
-  if (is_row_read(u)) return true;
+  if (hoist_is_row_read(u)) return true;
   bool inside = op_elementwise((Op)u->op) || op_info[u->op].cls == CLASS_MOVE || u->op == OP_CAT ||
                 u->op == OP_DETACH || (u->op == OP_REDUCE && !(u->arg.j & 1));
   for (int i = 0; inside && i < uop_nvalue(u); i++)
@@ -25,7 +23,7 @@ bool hoist_reads_ends(const UOp *u, int *budget) {
  * row. */
 static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
   if (u->op == OP_CONST) return u;
-  if (is_row_read(u) && u->src[1] == end) return u->src[0];
+  if (hoist_is_row_read(u) && u->src[1] == end) return u->src[0];
   if (u->op != OP_EXPAND || u->buffer || u->ndim < 1 || !uop_is_int(u->src[0]->shape[0], 1)) return NULL;
   UOp *shape[MAX_DIMS] = {nodes};
   for (int i = 1; i < u->ndim; i++) shape[i] = u->shape[i];
@@ -35,7 +33,7 @@ static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
 UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
   UOp *read = NULL, *part[3];
   for (int i = 0; i < n && !read; i++)
-    if (is_row_read(src[i])) read = src[i];
+    if (hoist_is_row_read(src[i])) read = src[i];
   if (!read) return NULL;
   for (int i = 0; i < n; i++)
     if (!(part[i] = node_part(src[i], read->src[1], read->src[0]->shape[0]))) return NULL;
@@ -62,7 +60,7 @@ static bool keeps_rows(Op op, const UOp *x, UArg arg, UOp *const *ints, int ndim
 }
 
 UOp *hoist_move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape) {
-  if (!is_row_read(x) || !keeps_rows(op, x, arg, ints, ndim, shape)) return NULL;
+  if (!hoist_is_row_read(x) || !keeps_rows(op, x, arg, ints, ndim, shape)) return NULL;
   UOp *node = x->src[0], *nodes = node->shape[0], *begin[MAX_DIMS], *end[MAX_DIMS], *sizes[MAX_DIMS] = {nodes};
   int perm[MAX_DIMS];
   for (int i = 1; i < ndim; i++) sizes[i] = shape[i];
@@ -88,6 +86,6 @@ UOp *hoist_move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, U
 }
 
 UOp *hoist_reduce(Op op, UOp *x, uint32_t axes) {
-  if (!is_row_read(x) || axes & 1) return NULL;
+  if (!hoist_is_row_read(x) || axes & 1) return NULL;
   return uop_gather(uop_reduce(op, x->src[0], axes), x->src[1]);
 }

@@ -4,6 +4,10 @@
 
 #include "ir/uop.h"
 
+/* Is u a read of node values at one end of the edges, not yet stored? */
+static inline bool hoist_is_row_read(const UOp *u) {
+  return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer;
+}
 /* f(GATHER(x, e)) -> GATHER(f(x), e) for an ENDPOINT e, where f works on each row alone. The builders of build.c ask
  * before they make a node; NULL without an error: not this case. ints: the operands of a move. */
 UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src);

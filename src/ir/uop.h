@@ -182,8 +182,20 @@ bool dtype_is_int(PolyDType d); /* not bool */
 bool dtype_is_unsigned(PolyDType d);
 PolyDType dtype_promote(PolyDType a, PolyDType b); /* least upper bound in tinygrad's lattice */
 PolyDType dtype_sum(PolyDType d);                  /* what a sum accumulates in */
-int64_t dtype_wrap(PolyDType d, uint64_t v); /* an integer's bits, cut to the dtype and extended by its sign rule */
-double dtype_round(PolyDType d, double v);   /* to nearest even in a floating-point dtype, rounding once */
+/* An integer's bits, cut to the dtype and extended by its sign rule. */
+static inline int64_t dtype_wrap(PolyDType d, uint64_t v) {
+  switch (d) {
+  case POLY_BOOL: return v != 0;
+  case POLY_INT8: return (int8_t)v;
+  case POLY_UINT8: return (uint8_t)v;
+  case POLY_INT16: return (int16_t)v;
+  case POLY_UINT16: return (uint16_t)v;
+  case POLY_INT32: return (int32_t)v;
+  case POLY_UINT32: return (uint32_t)v;
+  default: return (int64_t)v;
+  }
+}
+double dtype_round(PolyDType d, double v); /* to nearest even in a floating-point dtype, rounding once */
 float half_to_float(uint16_t h);
 uint16_t float_to_half(float f);
 float bfloat_to_float(uint16_t h);

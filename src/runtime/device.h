@@ -41,7 +41,6 @@ typedef struct LibraryCall {
 typedef struct Target {
   bool vector; /* can run LOOP_VECTOR as lanes */
   bool matmul; /* has a matrix product of its own for float32 */
-  int threads;
 } Target;
 
 struct Device {

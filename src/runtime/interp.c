@@ -94,18 +94,7 @@ static const uint8_t width_of[POLY_DTYPE_COUNT] = {
 
 /* ---- scalars ---- */
 
-static inline int64_t wrap(int dtype, int64_t v) {
-  switch (dtype) {
-  case POLY_BOOL: return v != 0;
-  case POLY_INT8: return (int8_t)v;
-  case POLY_UINT8: return (uint8_t)v;
-  case POLY_INT16: return (int16_t)v;
-  case POLY_UINT16: return (uint16_t)v;
-  case POLY_INT32: return (int32_t)v;
-  case POLY_UINT32: return (uint32_t)v;
-  default: return v;
-  }
-}
+static inline int64_t wrap(int dtype, int64_t v) { return dtype_wrap((PolyDType)dtype, (uint64_t)v); }
 
 /* Rounding a sum, product, quotient or root first to float and then to 16 bits gives what one rounding would. */
 static inline float narrow(int dtype, float v) {
@@ -537,7 +526,6 @@ Device *interp_open(Runtime *r) {
   host_init(h, r, "INTERP");
   Device *d = &h->device;
   d->target.matmul = true;
-  d->target.threads = 1;
   d->compile = interp_compile;
   d->program_free = interp_program_free;
   d->launch = interp_launch;

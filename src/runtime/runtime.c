@@ -32,7 +32,6 @@ void host_init(Host *h, Runtime *r, const char *name) {
   Device *d = &h->device;
   d->name = name;
   d->ctx = r->ctx;
-  d->target.threads = r->threads;
   d->alloc = host_alloc;
   d->free = host_free;
   d->copy_in = d->copy_out = host_copy;

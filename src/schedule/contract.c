@@ -15,7 +15,7 @@
 #include "ir/hoist.h"
 #include "ir/index.h"
 
-enum { SMALL_PRODUCT = 4096, KIND_K = 1, KIND_A = 2, KIND_B = 4, KIND_BOTH = 8, NARROW = 32, LOOK_INTO = 64 };
+enum { SMALL_PRODUCT = 4096, KIND_A = 1, KIND_B = 2, KIND_BOTH = KIND_A | KIND_B, NARROW = 32, LOOK_INTO = 64 };
 
 typedef struct Side {
   UOp *view;             /* the source of MUL */

@@ -89,10 +89,14 @@ static Draft *new_draft(Sched *s, Drafts *d, NodeInfo *n) {
   return x;
 }
 
-static bool add_read(Sched *s, Draft *x, int slot) {
+static bool reads_slot(const Draft *x, int slot) {
   for (int i = 0; i < x->reads.n; i++)
     if (x->reads.at[i] == slot) return true;
-  return vec_push(ctx_base(s->ctx), &x->reads, slot);
+  return false;
+}
+
+static bool add_read(Sched *s, Draft *x, int slot) {
+  return reads_slot(x, slot) || vec_push(ctx_base(s->ctx), &x->reads, slot);
 }
 
 /* Does the kernel read the buffer that it is to overwrite anywhere but at the place it writes? */
@@ -124,22 +128,25 @@ static bool find_reads(Sched *s, Draft *x) {
   return ok;
 }
 
-/* A root ASSIGN is stored under a temporary first; here it is pointed at its buffer if that is safe. */
-static bool in_place(Sched *s, NodeInfo *n) {
+/* Would n's kernel, if the buffer in `slot` were written as n is, read it anywhere but at the place it writes? Yes,
+ * too, if that cannot be found out. */
+static bool reads_out_of_place(Sched *s, NodeInfo *n, int slot) {
   Base *b = ctx_base(s->ctx);
-  int buffer = sched_input(s, n->node->src[0]);
   Lower l;
   UOp *store;
-  bool safe = lower_one(s, &l, n, &store);
-  for (int i = 0; safe && i < l.param.n; i++)
-    if (l.param.at[i] == buffer) {
+  bool elsewhere = !lower_one(s, &l, n, &store);
+  for (int i = 0; !elsewhere && i < l.param.n; i++)
+    if (l.param.at[i] == slot) {
       Map seen = {0};
-      safe = !reads_elsewhere(store, i, store->src[1], &seen, b);
+      elsewhere = reads_elsewhere(store, i, store->src[1], &seen, b);
       map_free(b, &seen);
     }
   lower_end(&l);
-  return safe;
+  return elsewhere;
 }
+
+/* A root ASSIGN is stored under a temporary first; here it is pointed at its buffer if that is safe. */
+static bool in_place(Sched *s, NodeInfo *n) { return !reads_out_of_place(s, n, sched_input(s, n->node->src[0])); }
 
 /* A kernel for each part of a CAT; the first is the slot's writer, the others hang on it. */
 static bool make_parts(Sched *s, Drafts *d, NodeInfo *n) {
@@ -294,8 +301,7 @@ static bool same_loops(const Draft *a, const Draft *b) {
 
 static bool share_input(const Draft *a, const Draft *b) {
   for (int i = 0; i < a->reads.n; i++)
-    for (int j = 0; j < b->reads.n; j++)
-      if (a->reads.at[i] == b->reads.at[j]) return true;
+    if (reads_slot(b, a->reads.at[i])) return true;
   return false;
 }
 
@@ -340,23 +346,9 @@ static bool join(Sched *s, Drafts *d, int a, int b) {
  * that shape too. */
 static bool write_conflict(Sched *s, const Draft *a, const Draft *b) {
   for (int o = 0; o < a->nout; o++) {
-    if (s->slot.at[a->target[o]].kind != SLOT_INPUT) continue;
-    for (int r = 0; r < b->reads.n; r++)
-      if (b->reads.at[r] == a->target[o]) {
-        for (int p = 0; p < b->nout; p++) {
-          Lower l;
-          UOp *store;
-          bool ok = lower_one(s, &l, b->out[p], &store), elsewhere = !ok;
-          for (int i = 0; ok && i < l.param.n; i++)
-            if (l.param.at[i] == a->target[o]) {
-              Map seen = {0};
-              elsewhere |= reads_elsewhere(store, i, store->src[1], &seen, ctx_base(s->ctx));
-              map_free(ctx_base(s->ctx), &seen);
-            }
-          lower_end(&l);
-          if (elsewhere) return true;
-        }
-      }
+    if (s->slot.at[a->target[o]].kind != SLOT_INPUT || !reads_slot(b, a->target[o])) continue;
+    for (int p = 0; p < b->nout; p++)
+      if (reads_out_of_place(s, b->out[p], a->target[o])) return true;
   }
   return false;
 }

@@ -58,9 +58,8 @@ bool split_reductions(PolyContext *ctx, Arena *arena, int nroot, UOp *const *roo
   for (int i = 0; i < nroot; i++) out[i] = root[i];
   if (!any) return true;
   UOp **now = arena_new(arena, (size_t)walk.n * sizeof(UOp *));
-  int *at = arena_new(arena, (size_t)walk.n * sizeof(int));
   Map place = {0};
-  bool ok = now && at;
+  bool ok = now != NULL;
   for (int i = 0; ok && i < walk.n; i++) {
     UOp *u = walk.at[i];
     UOp **src = arena_new(arena, (size_t)MAX(u->nsrc, 1) * sizeof(UOp *));

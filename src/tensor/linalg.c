@@ -6,6 +6,8 @@
  */
 #include "tensor/shape_ops.h"
 
+#include "ir/hoist.h"
+
 #include <string.h>
 
 /* What products of dtype d are summed in. */
@@ -31,12 +33,10 @@ static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out);
  *
  *   (src(x) - dst(y)) @ w      ->   src(x @ w) - dst(y @ w)
  *   [src(x) | e | dst(y)] @ w  ->   src(x @ w1) + e @ w2 + dst(y @ w3) */
-static bool is_row_read(const UOp *u) { return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer; }
-
 enum { DEEP_SUM = 8 }; /* sums of sums are looked into only so far */
 
 static bool reads_ends(const UOp *a, int depth) {
-  if (is_row_read(a)) return true;
+  if (hoist_is_row_read(a)) return true;
   bool sum = a->op == OP_ADD || a->op == OP_SUB || a->op == OP_CAT;
   for (int k = 0; sum && depth && !a->buffer && k < a->nsrc; k++)
     if (reads_ends(a->src[k], depth - 1)) return true;
@@ -57,7 +57,7 @@ static UOp *matmul_joined(UOp *a, UOp *b, PolyDType out) {
 
 /* The map of each part, if a is a sum or a join of parts of which some were read from an end; NULL: it is not. */
 static UOp *matmul_parts(UOp *a, UOp *b, PolyDType out) {
-  if (b->ndim != 2 || !reads_ends(a, DEEP_SUM) || is_row_read(a)) return NULL;
+  if (b->ndim != 2 || !reads_ends(a, DEEP_SUM) || hoist_is_row_read(a)) return NULL;
   if (a->op == OP_CAT) return a->arg.i == a->ndim - 1 ? matmul_joined(a, b, out) : NULL;
   if (a->src[0]->op == OP_CONST || a->src[1]->op == OP_CONST) return NULL;
   UOp *p = matmul_rows(a->src[0], b, out), *q = matmul_rows(a->src[1], b, out);
