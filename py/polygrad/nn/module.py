@@ -35,6 +35,10 @@ class Module:
     def named_parameters(self) -> list[tuple[str, Tensor]]:
         return [(n, t) for n, t in get_state_dict(self).items() if t.requires_grad]
 
+    def _state_items(self) -> dict[str, Any]:
+        """What the state dict walks over; attributes whose names begin with an underscore are the module's own business."""
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
     def state_dict(self) -> dict[str, Tensor]:
         return get_state_dict(self)
 
