@@ -64,10 +64,12 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_rows", "_count", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
+    _rows: tuple[Any, str]  # set on an index vector: the Graph whose edges it numbers, and the side
+    _count: int  # set on an index vector: how many values it may have
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
