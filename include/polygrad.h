@@ -146,6 +146,9 @@ POLY_API int64_t poly_dim_max(PolyContext *ctx, int64_t dim);
 POLY_API int64_t poly_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b);
 /* Text of a size such as "n*4+1" into buf; returns buf. */
 POLY_API const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
+/* The memory of t (realized first) under other sizes of the same value, plain or symbolic: programs over tensors whose sizes are bound
+ * variables are compiled once for all values. No copy; fails where a size is not the one that t has today. */
+POLY_API PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape);
 
 /* ---- values in and out ---- */
 
@@ -421,13 +424,15 @@ POLY_API PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, co
 POLY_API PolyGraph *poly_graph_of(PolyTensor *edge_index, int64_t num_src, int64_t num_dst);
 POLY_API PolyGraph *poly_graph_retain(PolyGraph *g);
 POLY_API void poly_graph_free(PolyGraph *g); /* drops one reference; NULL is allowed */
+/* Sizes as poly_dim gives them: numbers, or codes where the graph was made with symbolic sizes. */
 POLY_API int64_t poly_graph_num_edges(const PolyGraph *g);
 POLY_API int64_t poly_graph_num_src(const PolyGraph *g);
 POLY_API int64_t poly_graph_num_dst(const PolyGraph *g);
 /* Derived graphs, new references, cached as long as g lives. O(V + E). Edges of g keep their places at the front; added ones follow,
- * and where edges are left out the others close up. All but reversed and coalesced need one set of nodes.
+ * and where edges are left out the others close up. undirected needs one set of nodes.
  * reversed: the same edges the other way round, on the same memory; reversed again it is g. with_self_loops: a loop at every node, or
- * at those that have none. undirected: for each edge whose way back is missing that way, once. coalesced: the first of equal edges. */
+ * at those that have none; between two sets of nodes, an edge from k to k for each k that both have. undirected: for each edge whose
+ * way back is missing that way, once. coalesced: the first of equal edges. */
 POLY_API PolyGraph *poly_graph_reversed(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_with_self_loops(PolyGraph *g, bool only_missing);
 POLY_API PolyGraph *poly_graph_without_self_loops(PolyGraph *g);

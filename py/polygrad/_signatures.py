@@ -49,6 +49,7 @@ FUNCTIONS = {
     "poly_dim_max": ("l", "pl"),
     "poly_dim_op": ("l", "pcll"),
     "poly_dim_text": ("s", "plpz"),
+    "poly_sized": ("p", "pip"),
     "poly_from_data": ("p", "ppiip"),
     "poly_from_borrowed": ("p", "ppiippp"),
     "poly_realize": ("i", "p"),

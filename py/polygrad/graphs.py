@@ -14,6 +14,7 @@ import numpy as np
 
 from ._core import C, current, same_graph, wrap
 from .dtypes import to_dtype
+from .symbolic import dim, dim_code
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _vector(x: Any, what: str) -> np.ndarray:
 def _count(n: Any, what: str) -> int:
     if n is None:
         return -1
-    n = int(n)
+    n = n if isinstance(n, int) else int(n)
     if n < 0:
         raise ValueError(f"{what} must not be negative, got {n}")
     return n
@@ -92,7 +93,7 @@ class Graph:
         counts, bipartite = _counts(num_nodes, num_src, num_dst)
         if isinstance(edge_index, Tensor):
             g = edge_index._g
-            p = C.poly_graph_of(edge_index._h, *counts)
+            p = C.poly_graph_of(edge_index._h, *_codes(g, counts))
             self._edge_index = edge_index
         else:
             g = current()
@@ -155,7 +156,7 @@ class Graph:
             r, c = r.astype(np.int64), c.astype(np.int64)
         g, rows = current(), r.size - 1
         sources = rows if num_src is None else _count(num_src, "num_src")
-        p = C.poly_graph_from_csr(g.ptr, r.ctypes.data, c.ctypes.data, to_dtype(c.dtype).code, rows, sources)
+        p = C.poly_graph_from_csr(g.ptr, r.ctypes.data, c.ctypes.data, to_dtype(c.dtype).code, rows, dim_code(sources, g))
         return cls._make(g, p, num_src is not None)
 
     @classmethod
@@ -197,15 +198,16 @@ class Graph:
 
     @property
     def num_edges(self) -> int:
-        return C.poly_graph_num_edges(self._p)
+        """Number of edges; symbolic where it was so when the graph was made, as are the numbers of nodes."""
+        return dim(self._g, C.poly_graph_num_edges(self._p))
 
     @property
     def num_src(self) -> int:
-        return C.poly_graph_num_src(self._p)
+        return dim(self._g, C.poly_graph_num_src(self._p))
 
     @property
     def num_dst(self) -> int:
-        return C.poly_graph_num_dst(self._p)
+        return dim(self._g, C.poly_graph_num_dst(self._p))
 
     @property
     def num_nodes(self) -> int:
@@ -406,7 +408,11 @@ class Graph:
 
 
 def _from_coo(g: AutogradGraph, src: np.ndarray, dst: np.ndarray, counts: tuple[int, int]) -> int | None:
-    return C.poly_graph_from_coo(g.ptr, src.ctypes.data, dst.ctypes.data, to_dtype(src.dtype).code, src.size, *counts)
+    return C.poly_graph_from_coo(g.ptr, src.ctypes.data, dst.ctypes.data, to_dtype(src.dtype).code, src.size, *_codes(g, counts))
+
+
+def _codes(g: AutogradGraph, counts: tuple[int, int]) -> tuple[int, int]:
+    return dim_code(counts[0], g), dim_code(counts[1], g)
 
 
 def _rebuild(index: np.ndarray, counts: dict[str, int]) -> Graph:

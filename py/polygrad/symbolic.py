@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from typing import Any, Union
+from typing import Any
 
 from ._ffi import C
 from .graph import AutogradGraph, current
@@ -18,25 +18,29 @@ from .graph import AutogradGraph, current
 DIM_LIMIT = -(1 << 40)  # codes of symbolic sizes are below
 
 
-class Dim:
-    """A symbolic size: today's value and its bounds. Arithmetic with numbers and other sizes gives sizes.
+class Dim(int):
+    """A symbolic size: a whole number, today's value, that knows what it depends on. Arithmetic with numbers and other sizes gives
+    sizes; compared or printed, it is today's value.
 
     >>> from polygrad import Variable
     >>> n = Variable("n", 1, 10).bind(3)
     >>> m = n * 4 + 1
-    >>> m.val, m.min, m.max, str(m)
-    (13, 5, 41, 'n*4+1')
+    >>> m.val, m.min, m.max, m, m == 13
+    (13, 5, 41, n*4+1, True)
     """
 
-    __slots__ = ("graph", "code")
+    graph: AutogradGraph
+    code: int
 
-    def __init__(self, graph: AutogradGraph, code: int):
+    def __new__(cls, graph: AutogradGraph, code: int) -> Dim:
+        self = int.__new__(cls, C.poly_dim_value(graph.ptr, code))
         self.graph, self.code = graph, code
+        return self
 
     @property
     def val(self) -> int:
         """Today's value."""
-        return C.poly_dim_value(self.graph.ptr, self.code)
+        return int(self)
 
     @property
     def min(self) -> int:
@@ -48,26 +52,19 @@ class Dim:
 
     vmin, vmax = min, max
 
-    def __int__(self) -> int:
-        return self.val
-
-    __index__ = __int__
-
     def __repr__(self) -> str:
         buf = ctypes.create_string_buffer(256)
         text = C.poly_dim_text(self.graph.ptr, self.code, buf, 256).decode()
         return re.sub(r"=-?\d+", "", text)  # the core adds today's values
 
-    def __hash__(self) -> int:
-        return hash(self.code)
+    def __str__(self) -> str:
+        return str(int(self))
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Dim):
-            return self.graph is other.graph and self.code == other.code
-        return isinstance(other, int) and self.min == self.max == other
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
 
     def _op(self, op: bytes, a: Any, b: Any) -> Any:
-        if not isinstance(a, (int, Dim)) or not isinstance(b, (int, Dim)):
+        if not isinstance(a, int) or not isinstance(b, int):
             return NotImplemented
         code = C.poly_dim_op(self.graph.ptr, op, dim_code(a, self.graph), dim_code(b, self.graph))
         if C.poly_error_code(self.graph.ptr):
@@ -141,7 +138,7 @@ class Variable:
         return f"Variable({self.name!r}, {self.vmin}, {self.vmax})"
 
 
-Size = Union[int, Dim]
+Size = int  # a Dim is one
 
 
 def dim(graph: AutogradGraph, code: int) -> Any:

@@ -114,7 +114,7 @@ def test_bad_graphs_say_what_is_wrong():
         (lambda: Graph.from_csr([], []), ValueError, "rowptr"),
         (lambda: Graph.bipartite([[0], [4]], 5, 4), IndexError, "4"),
         (lambda: Graph.bipartite([[0], [1]], 5, 4).num_nodes, ValueError, "num_src"),
-        (lambda: Graph.bipartite([[0], [1]], 5, 4).with_self_loops(), ValueError, "nodes|bipartite"),
+        (lambda: Graph.bipartite([[0], [1]], 5, 4).undirected(), ValueError, "nodes|bipartite"),
         (lambda: Graph(INDEX, 3).src(Tensor.ones(4, 2)), ValueError, "4"),
         (lambda: Graph(INDEX, 3).sum(Tensor.ones(3, 2)), ValueError, "3"),
         (lambda: Graph(INDEX, 3).sum(Tensor.ones(4, 2), side="up"), ValueError, "side"),

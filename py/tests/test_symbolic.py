@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygrad import Tensor, Variable, with_autograd_graph
+from polygrad import Graph, Tensor, Variable, with_autograd_graph
 
 
 def rows(n, width=4, seed=0):
@@ -83,7 +83,7 @@ def test_dims():
     assert (m.val, m.min, m.max) == (13, 5, 41)
     assert int(n) == 3 and (n - n) == 0 and (n * 2 // 2) == n and int(n % 2) == 1
     t = Tensor.ones(n, 4)
-    assert str(t.shape[0]) == "n" and t.shape[1] == 4 and t.numel() == 12
+    assert repr(t.shape[0]) == "n" and str(t.shape[0]) == "3" and t.shape[1] == 4 and t.numel() == 12
     assert t.shape[0] == n and Tensor.ones(n + 1).numel() == 4
     assert Tensor.arange(n).tolist() == [0, 1, 2]
     with pytest.raises(ValueError):
@@ -108,3 +108,55 @@ def test_unbound_variable():
     assert "bind" in str(e.value)
     x = Tensor.randn(10, 10)
     assert x.reshape(Variable("BS", 1, 100), -1).shape == (10, 10)
+
+
+def graph_batch(nodes, edges, symbolic_sizes=True):
+    """Features, edge_index and labels of a random graph."""
+    rng = np.random.default_rng(nodes * 100 + edges)
+    x, index, y = rows(nodes), rng.integers(0, nodes, (2, edges)), rng.integers(0, 3, nodes)
+    if not symbolic_sizes:
+        return Tensor(x), Tensor(index), Tensor(y)
+    n, e = Variable("nodes", 0, 1 << 30).bind(nodes), Variable("edges", 0, 1 << 30).bind(edges)
+    return Tensor(x).sized(n, 4), Tensor(index).sized(2, e), Tensor(y).sized(n)
+
+
+def graph_loss(w, x, index, y):
+    """A step that uses derived graphs, a softmax over neighbours, a maximum, and the first rows of the result."""
+    g = Graph(index, x.shape[0]).with_self_loops(only_missing=True)
+    h = x @ w
+    alpha = g.softmax((g.src(h) * g.dst(h)).sum(-1))
+    out = g.sum(alpha.unsqueeze(-1) * g.src(h)) + g.max(g.src(h)) + g.reversed().mean(g.dst(h))
+    return out.cross_entropy(y) + out[:3].square().mean() + Graph(index, x.shape[0]).in_degree.cast("float32").mean()
+
+
+def test_graphs_of_any_size_share_a_plan(cpu):
+    with with_autograd_graph() as g:
+        w = Tensor(rows(4, 3), requires_grad=True)
+        before = None
+        for nodes, edges in ((5, 9), (11, 40), (40, 11), (3, 0), (7, 7), (4, 300)):
+            loss = graph_loss(w, *graph_batch(nodes, edges))
+            w.grad = None
+            loss.backward()
+            got = loss.item(), w.grad.numpy()
+            if before is None:
+                before = g.compilations
+            assert g.compilations == before
+            w.grad = None
+            plain = graph_loss(w, *graph_batch(nodes, edges, symbolic_sizes=False))
+            plain.backward()
+            assert got[0] == pytest.approx(plain.item(), rel=1e-5)
+            np.testing.assert_allclose(got[1], w.grad.numpy(), rtol=1e-4, atol=1e-5)
+            before = g.compilations
+
+
+def test_batches_of_two_sizes_meet():
+    parts = [symbolic(rows(n)) + 1 for n in (3, 5)]
+    got = Tensor.cat(*parts).numpy()
+    np.testing.assert_allclose(got, np.concatenate([rows(3), rows(5)]) + 1, rtol=1e-6)
+
+
+def test_sized_needs_the_sizes_of_today():
+    with pytest.raises(ValueError, match="sized"):
+        Tensor.ones(3).sized(Variable("n", 0, 9).bind(4))
+    with pytest.raises(ValueError, match="sized"):
+        Tensor.ones(3).sized(3, 1)

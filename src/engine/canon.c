@@ -7,7 +7,6 @@
  * its plan. */
 #include "engine/engine.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,21 +103,14 @@ static void mark_needed(Work *w) {
 static UOp *variable(Work *w, UOp *bind) {
   Canon *c = w->out;
   UOp *own = bind->src[0];
-  int64_t value = const_int(bind->src[1]);
-  UOp *key = canon_is_rng(own) ? bind : own;
-  for (int k = 0; k < c->nvar; k++) {
-    if (c->bound[k] != key) continue;
-    if (c->value[k] == value) return c->var[k];
-    return fail_null(&w->ctx->base, POLY_ERROR_VALUE,
-                     "variable %s has two values in one computation: %" PRId64 " and %" PRId64, own->arg.name,
-                     c->value[k], value);
-  }
+  for (int k = 0; k < c->nvar; k++)
+    if (c->bound[k] == bind) return c->var[k];
   char name[16];
   snprintf(name, sizeof name, "v%d", c->nvar);
   UOp *v = uop_variable(w->ctx, name, own->arg.i, own->arg.j);
   if (!v) return NULL;
-  c->bound[c->nvar] = key;
-  c->value[c->nvar] = value;
+  c->bound[c->nvar] = bind;
+  c->value[c->nvar] = const_int(bind->src[1]);
   return c->var[c->nvar++] = v;
 }
 

@@ -24,7 +24,7 @@ typedef struct Canon {
   UOp **input; /* the caller's nodes, which hold the memory, */
   UOp **place; /* and their placeholders */
   UOp **var;   /* canonical VARIABLEs, */
-  UOp **bound; /* the caller's VARIABLEs (BINDs, for random counters) */
+  UOp **bound; /* the caller's BINDs: one variable with two values is two variables here */
   int64_t *value;
 } Canon;
 bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out);

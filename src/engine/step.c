@@ -263,7 +263,7 @@ static uint32_t seed_part(const PolyContext *ctx, int half) { return (uint32_t)(
 static bool take_variables(PolyStep *s, const Canon *c) {
   const PolyContext *ctx = s->ctx;
   for (int k = 0; k < c->nvar; k++) {
-    UOp *name = c->bound[k]->op == OP_BIND ? c->bound[k]->src[0] : c->bound[k];
+    UOp *name = c->bound[k]->src[0];
     int half = seed_half(name->arg.name);
     s->value[k] = s->traced[k] = c->value[k];
     s->name[k] = name;

@@ -78,6 +78,35 @@ PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, in
   return NULL;
 }
 
+/* Each size must be today's size of that axis. */
+static bool sizes_agree(const UOp *u, int ndim, UOp *const *shape) {
+  bool same = ndim == u->ndim;
+  for (int d = 0; same && d < ndim; d++) {
+    int64_t have, want;
+    if (!int_eval_vars(u->shape[d], 0, NULL, NULL, &have) || !int_eval_vars(shape[d], 0, NULL, NULL, &want))
+      return false;
+    same = have == want;
+  }
+  char text[256];
+  return same ||
+         base_fail(ctx_base(u->ctx), POLY_ERROR_VALUE, "sized: the sizes given are not those of a tensor of shape %s",
+                   shape_text(u, text, sizeof text));
+}
+
+PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *dims) {
+  if (!t || !realize_handles(t->ctx, 1, &t)) return NULL;
+  PolyContext *ctx = t->ctx;
+  UOp *shape[MAX_DIMS], *u = NULL;
+  Scope s;
+  scope_enter(ctx, &s);
+  if (shape_of_api(ctx, ndim, dims, shape) && sizes_agree(t->uop, ndim, shape))
+    u = uop_buffer(ctx, (PolyDType)t->uop->dtype, ndim, shape);
+  if (u) node_set_buffer(u, buffer_retain(t->uop->buffer));
+  PolyTensor *r = tensor_wrap(ctx, u);
+  scope_leave(ctx, &s);
+  return r;
+}
+
 /* ---- realize, out ---- */
 
 PolyStatus poly_realize_many(PolyTensor *const *t, int n) {

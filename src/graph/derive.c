@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <omp.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PARTS = 64 };
@@ -56,8 +57,17 @@ static bool arrays_of(PolyGraph *g, Arrays *a) {
   return a->end[SRC] && a->end[DST];
 }
 
-static PolyGraph *derived_new(PolyGraph *g, int64_t num_edges, Arrays *from, Arrays *to) {
-  PolyGraph *h = graph_alloc(g->ctx, num_edges, g->num_nodes[SRC], g->num_nodes[DST]);
+/* How many edges a derived graph has. Where the edges of g are a symbolic size, what is counted becomes one too, with a
+ * name of its own: programs over the derived graphs of two such graphs are the same program. */
+static UOp *counted_size(PolyGraph *g, const char *kind, int64_t count) {
+  if (g->edges->op == OP_CONST) return uop_index(g->ctx, count);
+  char of[96], name[128];
+  snprintf(name, sizeof name, "%s of %s", kind, dim_text(g->edges, of, sizeof of));
+  return uop_bind(uop_variable(g->ctx, name, 0, INT32_MAX), count);
+}
+
+static PolyGraph *derived_new(PolyGraph *g, UOp *edges, Arrays *from, Arrays *to) {
+  PolyGraph *h = graph_alloc(g->ctx, edges, g->nodes[SRC], g->nodes[DST]);
   if (!h) return NULL;
   h->origin = graph_array(g->ctx, h->edges);
   if (h->origin && arrays_of(g, from) && arrays_of(h, to) && (to->origin = graph_data(h->origin))) return h;
@@ -96,6 +106,9 @@ static void add_loops(const Marks *marks, const int64_t *before, int64_t nodes, 
 }
 
 /* ---- marking ---- */
+
+/* Nodes that can have a loop: those with a number on both sides. */
+static int64_t num_loops(const PolyGraph *g) { return MIN(g->num_nodes[SRC], g->num_nodes[DST]); }
 
 static bool mark_not_loops(PolyGraph *g, Marks *m) {
   Arrays a;
@@ -173,19 +186,21 @@ static bool mark_by_rows(PolyGraph *g, bool both_ways, Marks *m) {
 
 /* ---- one function a kind ---- */
 
-static PolyGraph *derive_marked(PolyGraph *g, const Marks *m) {
+static PolyGraph *derive_marked(PolyGraph *g, const Marks *m, const char *kind) {
   int64_t before[PARTS];
   int threads = graph_threads(g, g->num_edges);
   Arrays from, to;
-  PolyGraph *h = derived_new(g, count_marks(m, threads, before), &from, &to);
+  PolyGraph *h = derived_new(g, counted_size(g, kind, count_marks(m, threads, before)), &from, &to);
   if (h) copy_edges(&from, g->num_edges, m, before, false, &to, 0, threads);
   return h;
 }
 
-static PolyGraph *derive_no_loops(PolyGraph *g, Marks *m) { return mark_not_loops(g, m) ? derive_marked(g, m) : NULL; }
+static PolyGraph *derive_no_loops(PolyGraph *g, Marks *m) {
+  return mark_not_loops(g, m) ? derive_marked(g, m, "no loops") : NULL;
+}
 
 static PolyGraph *derive_coalesced(PolyGraph *g, Marks *m) {
-  return mark_by_rows(g, false, m) ? derive_marked(g, m) : NULL;
+  return mark_by_rows(g, false, m) ? derive_marked(g, m, "distinct") : NULL;
 }
 
 static PolyGraph *derive_undirected(PolyGraph *g, Marks *m) {
@@ -193,7 +208,8 @@ static PolyGraph *derive_undirected(PolyGraph *g, Marks *m) {
   int threads = graph_threads(g, g->num_edges);
   Arrays from, to;
   if (!mark_by_rows(g, true, m)) return NULL;
-  PolyGraph *h = derived_new(g, g->num_edges + count_marks(m, threads, before), &from, &to);
+  int64_t count = g->num_edges + count_marks(m, threads, before);
+  PolyGraph *h = derived_new(g, counted_size(g, "both ways", count), &from, &to);
   if (!h) return NULL;
   copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
   copy_edges(&from, g->num_edges, m, before, true, &to, g->num_edges, threads);
@@ -202,24 +218,27 @@ static PolyGraph *derive_undirected(PolyGraph *g, Marks *m) {
 
 static PolyGraph *derive_missing_loops(PolyGraph *g, Marks *m) {
   int64_t before[PARTS];
-  int threads = graph_threads(g, g->num_edges + g->num_nodes[SRC]);
+  int threads = graph_threads(g, g->num_edges + num_loops(g));
   Arrays from, to;
   if (!mark_bare_nodes(g, m)) return NULL;
-  PolyGraph *h = derived_new(g, g->num_edges + count_marks(m, threads, before), &from, &to);
+  int64_t count = g->num_edges + count_marks(m, threads, before);
+  PolyGraph *h = derived_new(g, counted_size(g, "loops", count), &from, &to);
   if (!h) return NULL;
   copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
-  add_loops(m, before, g->num_nodes[SRC], &to, g->num_edges, threads);
+  add_loops(m, before, num_loops(g), &to, g->num_edges, threads);
   return h;
 }
 
 static PolyGraph *derive_loops(PolyGraph *g, Marks *m) {
   (void)m;
-  int threads = graph_threads(g, g->num_edges + g->num_nodes[SRC]);
+  int threads = graph_threads(g, g->num_edges + num_loops(g));
   Arrays from, to;
-  PolyGraph *h = derived_new(g, g->num_edges + g->num_nodes[SRC], &from, &to);
+  bool one_set = g->nodes[SRC] == g->nodes[DST];
+  UOp *size = one_set ? int_add(g->edges, g->nodes[SRC]) : counted_size(g, "all loops", g->num_edges + num_loops(g));
+  PolyGraph *h = derived_new(g, size, &from, &to);
   if (!h) return NULL;
   copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
-  add_loops(NULL, NULL, g->num_nodes[SRC], &to, g->num_edges, threads);
+  add_loops(NULL, NULL, num_loops(g), &to, g->num_edges, threads);
   return h;
 }
 
@@ -228,9 +247,9 @@ static const struct {
   PolyGraph *(*make)(PolyGraph *g, Marks *m);
   bool one_set; /* of nodes: only where sources and destinations are the same */
   bool by_node; /* marks are for nodes, not for edges */
-} kinds[] = {[DERIVED_LOOPS] = {"self loops", derive_loops, true, true},
-             [DERIVED_MISSING_LOOPS] = {"self loops", derive_missing_loops, true, true},
-             [DERIVED_NO_LOOPS] = {"self loops", derive_no_loops, true, false},
+} kinds[] = {[DERIVED_LOOPS] = {"self loops", derive_loops, false, true},
+             [DERIVED_MISSING_LOOPS] = {"self loops", derive_missing_loops, false, true},
+             [DERIVED_NO_LOOPS] = {"self loops", derive_no_loops, false, false},
              [DERIVED_UNDIRECTED] = {"edges in both directions", derive_undirected, true, false},
              [DERIVED_COALESCED] = {"distinct edges", derive_coalesced, false, false}};
 
@@ -243,8 +262,11 @@ static PolyGraph *derive(PolyGraph *g, Derived kind) {
                      "%s need one set of nodes; this graph has %" PRId64 " source and %" PRId64 " destination nodes",
                      kinds[kind].name, g->num_nodes[SRC], g->num_nodes[DST]);
   Marks m;
-  if (!marks_new(b, &m, kinds[kind].by_node ? g->num_nodes[SRC] : g->num_edges)) return NULL;
+  if (!marks_new(b, &m, kinds[kind].by_node ? num_loops(g) : g->num_edges)) return NULL;
+  Scope s;
+  scope_enter(g->ctx, &s);
   PolyGraph *h = kinds[kind].make(g, &m);
+  scope_leave(g->ctx, &s);
   marks_free(b, &m);
   if (h && !graph_note_sorted(h)) {
     poly_graph_free(h);

@@ -161,28 +161,20 @@ int32_t *graph_data(UOp *array) {
   return here->data;
 }
 
-static bool fill_arrays(PolyGraph *g) {
-  PolyContext *ctx = g->ctx;
-  Scope s;
-  scope_enter(ctx, &s);
-  g->edges = uop_retain(uop_index(ctx, g->num_edges));
-  for (int k = 0; k < 2; k++) {
-    g->nodes[k] = uop_retain(uop_index(ctx, g->num_nodes[k]));
-    g->index[k] = graph_array(ctx, g->edges);
-  }
-  scope_leave(ctx, &s);
-  return g->edges && g->nodes[SRC] && g->nodes[DST] && g->index[SRC] && g->index[DST];
-}
+static int64_t today(UOp *size) { return poly_dim_value(size->ctx, dim_to_api(size)); }
 
 static bool check_count(PolyContext *ctx, int64_t n, const char *what) {
   return n <= INT32_MAX ||
          base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "%" PRId64 " %s: a graph has at most %d", n, what, INT32_MAX);
 }
 
-static PolyGraph *graph_new(PolyContext *ctx, int64_t num_edges, int64_t num_src, int64_t num_dst) {
+static PolyGraph *graph_new(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
   PolyGraph *g = graphs_open(ctx) ? mem_new(ctx_base(ctx), sizeof *g) : NULL;
   if (!g) return NULL;
-  *g = (PolyGraph){.ctx = ctx, .refs = 1, .num_edges = num_edges, .num_nodes = {num_src, num_dst}};
+  *g = (PolyGraph){.ctx = ctx, .refs = 1, .num_edges = today(edges), .num_nodes = {today(src), today(dst)}};
+  g->edges = uop_retain(edges);
+  g->nodes[SRC] = uop_retain(src);
+  g->nodes[DST] = uop_retain(dst);
   forget_gone(ctx->graphs);
   g->next = ctx->graphs->first;
   if (g->next) g->next->prev = g;
@@ -190,22 +182,22 @@ static PolyGraph *graph_new(PolyContext *ctx, int64_t num_edges, int64_t num_src
   return g;
 }
 
-PolyGraph *graph_alloc(PolyContext *ctx, int64_t num_edges, int64_t num_src, int64_t num_dst) {
-  if (!check_count(ctx, num_edges, "edges") || !check_count(ctx, num_src, "source nodes") ||
-      !check_count(ctx, num_dst, "destination nodes"))
+PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
+  if (!edges || !src || !dst || !check_count(ctx, today(edges), "edges") ||
+      !check_count(ctx, today(src), "source nodes") || !check_count(ctx, today(dst), "destination nodes"))
     return NULL;
-  PolyGraph *g = graph_new(ctx, num_edges, num_src, num_dst);
-  if (!g || fill_arrays(g)) return g;
+  PolyGraph *g = graph_new(ctx, edges, src, dst);
+  if (!g) return NULL;
+  for (int k = 0; k < 2; k++) g->index[k] = graph_array(ctx, edges);
+  if (g->index[SRC] && g->index[DST]) return g;
   release_graph(g);
   return NULL;
 }
 
 PolyGraph *graph_view(PolyGraph *g) {
-  PolyGraph *h = graph_new(g->ctx, g->num_edges, g->num_nodes[DST], g->num_nodes[SRC]);
+  PolyGraph *h = graph_new(g->ctx, g->edges, g->nodes[DST], g->nodes[SRC]);
   if (!h) return NULL;
-  h->edges = uop_retain(g->edges);
   for (int k = 0; k < 2; k++) {
-    h->nodes[k] = uop_retain(g->nodes[!k]);
     h->index[k] = uop_retain(g->index[!k]);
     h->sorted[k] = g->sorted[!k];
   }
@@ -316,6 +308,7 @@ static bool settle_nodes(PolyGraph *g, const Pairs *p, const Bounds *bounds) {
   scope_enter(ctx, &s);
   bool ok = true;
   for (int k = 0; ok && k < 2; k++) {
+    if (g->num_nodes[k] >= 0) continue;
     UOp *size = check_count(ctx, nodes[k], "nodes") ? uop_index(ctx, nodes[k]) : NULL;
     ok = size != NULL;
     if (!ok) break;
@@ -344,12 +337,23 @@ static bool check_dtype(PolyContext *ctx, PolyDType dtype) {
 }
 
 static bool check_nodes(PolyContext *ctx, int64_t n, const char *what) {
-  return n >= -1 || base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " %s nodes", n, what);
+  return n >= -1 || poly_dim_is_symbolic(n) ||
+         base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " %s nodes", n, what);
 }
 
-static PolyGraph *from_pairs(PolyContext *ctx, const Pairs *p, int64_t num_src, int64_t num_dst) {
+/* A graph whose arrays are not filled, from numbers as the API gives them. */
+static PolyGraph *alloc_api(PolyContext *ctx, int64_t edges, int64_t num_src, int64_t num_dst) {
   if (!check_nodes(ctx, num_src, "source") || !check_nodes(ctx, num_dst, "destination")) return NULL;
-  PolyGraph *g = graph_alloc(ctx, p->n, num_src, num_dst);
+  Scope s;
+  scope_enter(ctx, &s);
+  PolyGraph *g = graph_alloc(ctx, dim_from_api(ctx, edges), dim_from_api(ctx, num_src), dim_from_api(ctx, num_dst));
+  scope_leave(ctx, &s);
+  return g;
+}
+
+/* edges: p->n as a size. */
+static PolyGraph *from_pairs(PolyContext *ctx, const Pairs *p, int64_t edges, int64_t num_src, int64_t num_dst) {
+  PolyGraph *g = alloc_api(ctx, edges, num_src, num_dst);
   if (!g || fill_pairs(g, p)) return g;
   release_graph(g);
   return NULL;
@@ -358,10 +362,11 @@ static PolyGraph *from_pairs(PolyContext *ctx, const Pairs *p, int64_t num_src, 
 PolyGraph *poly_graph_from_coo(PolyContext *ctx, const void *src, const void *dst, PolyDType dtype, int64_t num_edges,
                                int64_t num_src, int64_t num_dst) {
   if (!ctx || !check_dtype(ctx, dtype)) return NULL;
-  if (num_edges < 0 || (num_edges > 0 && (!src || !dst)))
-    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " edges%s", num_edges,
-                     num_edges < 0 ? "" : " without their indices");
-  return from_pairs(ctx, &(Pairs){{src, dst}, dtype, num_edges}, num_src, num_dst);
+  int64_t count = poly_dim_value(ctx, num_edges);
+  if (count < 0 || (count > 0 && (!src || !dst)))
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " edges%s", count,
+                     count < 0 ? "" : " without their indices");
+  return from_pairs(ctx, &(Pairs){{src, dst}, dtype, count}, num_edges, num_src, num_dst);
 }
 
 /* ---- rows by destination ---- */
@@ -392,16 +397,17 @@ static bool fill_rows(PolyGraph *g, const Pairs *rowptr, const Pairs *col) {
 
 PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void *col, PolyDType dtype, int64_t num_dst,
                                int64_t num_src) {
-  if (!ctx || !check_dtype(ctx, dtype) || !check_nodes(ctx, num_src, "source")) return NULL;
-  if (num_dst < 0 || !rowptr)
-    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " rows%s", num_dst,
-                     num_dst < 0 ? "" : " without row pointers");
-  Pairs rows = {{rowptr, NULL}, dtype, num_dst + 1};
-  if (!check_rowptr(ctx, &rows, num_dst)) return NULL;
-  int64_t edges = pair_at(&rows, SRC, num_dst);
+  if (!ctx || !check_dtype(ctx, dtype)) return NULL;
+  int64_t count = poly_dim_value(ctx, num_dst);
+  if (count < 0 || !rowptr)
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " rows%s", count,
+                     count < 0 ? "" : " without row pointers");
+  Pairs rows = {{rowptr, NULL}, dtype, count + 1};
+  if (!check_rowptr(ctx, &rows, count)) return NULL;
+  int64_t edges = pair_at(&rows, SRC, count);
   if (edges > 0 && !col)
     return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " edges without their indices", edges);
-  PolyGraph *g = graph_alloc(ctx, edges, num_src, num_dst);
+  PolyGraph *g = alloc_api(ctx, edges, num_src, num_dst);
   if (!g || fill_rows(g, &rows, &(Pairs){{col, NULL}, dtype, edges})) return g;
   release_graph(g);
   return NULL;
@@ -461,7 +467,7 @@ static PolyGraph *graph_of(PolyTensor *t, const Pairs *p, int64_t num_src, int64
     k = NULL;
   }
   if (!k) {
-    PolyGraph *g = from_pairs(ctx, p, num_src, num_dst);
+    PolyGraph *g = from_pairs(ctx, p, poly_dim(t, 1), num_src, num_dst);
     if (!g) return NULL;
     k = free_known(all);
     *k = (Known){.node = uop_retain(node), .asked = {num_src, num_dst}, .graph = g};
@@ -494,9 +500,9 @@ PolyGraph *poly_graph_of(PolyTensor *edge_index, int64_t num_src, int64_t num_ds
 
 /* ---- reading ---- */
 
-int64_t poly_graph_num_edges(const PolyGraph *g) { return g ? g->num_edges : 0; }
-int64_t poly_graph_num_src(const PolyGraph *g) { return g ? g->num_nodes[SRC] : 0; }
-int64_t poly_graph_num_dst(const PolyGraph *g) { return g ? g->num_nodes[DST] : 0; }
+int64_t poly_graph_num_edges(const PolyGraph *g) { return g ? dim_to_api(g->edges) : 0; }
+int64_t poly_graph_num_src(const PolyGraph *g) { return g ? dim_to_api(g->nodes[SRC]) : 0; }
+int64_t poly_graph_num_dst(const PolyGraph *g) { return g ? dim_to_api(g->nodes[DST]) : 0; }
 
 /* A handle on an array: a node of its own on the same memory. */
 static PolyTensor *array_handle(PolyGraph *g, UOp *array) {

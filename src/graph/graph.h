@@ -33,7 +33,7 @@ struct PolyGraph {
   PolyGraph *prev, *next; /* the graphs of the context */
   int refs;
   int64_t num_edges, num_nodes[2];
-  UOp *edges, *nodes[2]; /* the same as sizes */
+  UOp *edges, *nodes[2]; /* the same as sizes, which may be symbolic */
   UOp *index[2];         /* [E]: one end of each edge */
   bool sorted[2];        /* does that end never go down from edge to edge? */
   UOp *order[2];         /* [V + 1 + 2E], or NULL: not built yet; see rows_build */
@@ -46,7 +46,7 @@ struct PolyGraph {
 /* ---- graph.c ---- */
 
 /* A graph whose index arrays are still to be filled; in the context's list, with one reference. */
-PolyGraph *graph_alloc(PolyContext *ctx, int64_t num_edges, int64_t num_src, int64_t num_dst);
+PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst);
 /* The same edges the other way round, on the same arrays. */
 PolyGraph *graph_view(PolyGraph *g);
 /* A new array of size int32s; the caller holds it. */

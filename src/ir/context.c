@@ -29,6 +29,7 @@ static size_t uop_size(int nsrc, int ndim) { return sizeof(UOp) + (size_t)(nsrc 
 void ctx_drop(PolyContext *ctx) {
   for (int i = 0; i < ctx->dims.n; i++) uop_release(ctx->dims.at[i]);
   vec_free(&ctx->base, &ctx->dims);
+  map_free(&ctx->base, &ctx->dim_index);
   for (int i = 0; i < ctx->nbucket; i++)
     for (UOp *u = ctx->bucket[i], *next; u; u = next) {
       next = u->next;

@@ -27,6 +27,7 @@ struct PolyContext {
   Map name_index;
   /* symbolic sizes handed out through the API as numbers below zero: dims.at[k] */
   VEC(UOp *) dims;
+  Map dim_index; /* node: k */
   /* live tensor handles */
   PolyTensor *tensors;
   int ntensor;

@@ -170,10 +170,11 @@ int64_t dim_to_api(UOp *u) {
   if (!u) return 0;
   if (u->op == OP_CONST) return const_int(u);
   PolyContext *ctx = u->ctx;
-  for (int k = ctx->dims.n; k-- > 0;)
-    if (ctx->dims.at[k] == u) return POLY_DIM_LIMIT - 1 - k;
+  uint64_t k;
+  if (map_get(&ctx->dim_index, (uintptr_t)u, &k)) return POLY_DIM_LIMIT - 1 - (int64_t)k;
   if (!vec_push(ctx_base(ctx), &ctx->dims, u)) return 0;
   uop_retain(u);
+  if (!map_put(ctx_base(ctx), &ctx->dim_index, (uintptr_t)u, (uint64_t)ctx->dims.n - 1)) return 0;
   return POLY_DIM_LIMIT - ctx->dims.n;
 }
 

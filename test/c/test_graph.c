@@ -160,8 +160,7 @@ static void bad_moves_are_named(void **state) {
   expect_error(ctx, poly_graph_reduce(g, m, NULL, 'i'), POLY_ERROR_VALUE, "sum, mean");
   expect_error(ctx, poly_graph_softmax(g, m, 'x'), POLY_ERROR_VALUE, "'x'");
   expect_error(ctx, poly_graph_degree(g, 'd'), POLY_ERROR_VALUE, "'d'");
-  expect_error(ctx, poly_graph_with_self_loops(g, true), POLY_ERROR_VALUE, "4 source and 2 destination");
-  expect_error(ctx, poly_graph_undirected(g), POLY_ERROR_VALUE, "one set of nodes");
+  expect_error(ctx, poly_graph_undirected(g), POLY_ERROR_VALUE, "one set of nodes; this graph has 4 source and 2 destination");
   PolyContext *other = poly_context_new();
   PolyTensor *far = poly_ones(other, POLY_FLOAT32, SHAPE(4));
   expect_error(ctx, poly_graph_src(g, far), POLY_ERROR_VALUE, "two contexts");
@@ -201,6 +200,23 @@ static void derived_graphs(void **state) {
   h = poly_graph_reversed(g);
   check_order(h, 6, 4, 4, (int32_t[]){1, 0, 2, 1, 2, 2}, (int32_t[]){0, 1, 2, 0, 2, 1});
   EXPECT_INTS(poly_graph_origin(h), 0, 1, 2, 3, 4, 5);
+  poly_graph_free(h);
+  poly_graph_free(g);
+}
+
+/* Between two sets of nodes a loop joins nodes of the same number. */
+static void loops_between_two_sets(void **state) {
+  PolyContext *ctx = *state;
+  PolyGraph *g = wide(ctx, 4, (int64_t[]){0, 1, 2, 3}, (int64_t[]){0, 0, 1, 1}, 4, 2), *h;
+  h = poly_graph_with_self_loops(g, false);
+  check_order(h, 6, 4, 2, (int32_t[]){0, 1, 2, 3, 0, 1}, (int32_t[]){0, 0, 1, 1, 0, 1});
+  poly_graph_free(h);
+  h = poly_graph_with_self_loops(g, true);
+  check_order(h, 5, 4, 2, (int32_t[]){0, 1, 2, 3, 1}, (int32_t[]){0, 0, 1, 1, 1});
+  EXPECT_INTS(poly_graph_origin(h), 0, 1, 2, 3, -1);
+  poly_graph_free(h);
+  h = poly_graph_without_self_loops(g);
+  check_order(h, 3, 4, 2, (int32_t[]){1, 2, 3}, (int32_t[]){0, 1, 1});
   poly_graph_free(h);
   poly_graph_free(g);
 }
@@ -440,6 +456,7 @@ int main(void) {
       TEST(bad_graphs_are_named),
       TEST(bad_moves_are_named),
       TEST(derived_graphs),
+      TEST(loops_between_two_sets),
       TEST(derived_from_samples),
       TEST(derived_graphs_do_not_depend_on_threads),
       TEST(derived_graphs_are_kept),

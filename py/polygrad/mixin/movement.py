@@ -44,6 +44,16 @@ class Movement:
 
     view = reshape
 
+    def sized(self: Any, *shape: Any) -> Tensor:
+        """The same memory under symbolic sizes that have today's values: programs over it are compiled once for all of them.
+
+        >>> from polygrad import Variable
+        >>> Tensor([1.0, 2.0, 3.0]).sized(Variable("n", 0, 100).bind(3)).sum().item()
+        6.0
+        """
+        new = argfix(shape)
+        return wrap(self._g, C.poly_sized(self._h, len(new), sizes(self._g, new)))
+
     def permute(self: Any, order: Any, *args: Any) -> Tensor:
         """Axes in another order.
 
