@@ -30,18 +30,31 @@ def _collect(obj: Any, prefix: str, out: dict[str, Tensor], path: set[int]) -> N
     if id(obj) in path:
         return
     path = path | {id(obj)}
-    if isinstance(obj, (list, tuple)):
-        fields = obj._asdict() if hasattr(obj, "_asdict") else {str(k): v for k, v in enumerate(obj)}
-    elif isinstance(obj, dict):
-        fields = {str(k): v for k, v in obj.items()}
-    elif hasattr(obj, "_state_items"):
-        fields = obj._state_items()
-    elif hasattr(obj, "__dict__") and not isinstance(obj, type) and not callable(getattr(obj, "__code__", None)):
-        fields = obj.__dict__
-    else:
-        return
-    for name, value in fields.items():
+    for name, value in _fields(obj).items():
         _collect(value, f"{prefix}{name}.", out, path)
+
+
+def _fields(obj: Any) -> dict[str, Any]:
+    """What an object holds, by name."""
+    if isinstance(obj, (list, tuple)):
+        return obj._asdict() if hasattr(obj, "_asdict") else {str(k): v for k, v in enumerate(obj)}
+    if isinstance(obj, dict):
+        return {str(k): v for k, v in obj.items()}
+    if hasattr(obj, "_state_items"):
+        return obj._state_items()
+    if hasattr(obj, "__dict__") and not isinstance(obj, type) and not callable(getattr(obj, "__code__", None)):
+        return obj.__dict__
+    return {}
+
+
+def _prepare(obj: Any, prefix: str, state_dict: dict[str, Tensor], path: set[int]) -> None:
+    """Lets modules that make their parameters when they first see an input make them for what is about to be loaded."""
+    if isinstance(obj, Tensor) or id(obj) in path:
+        return
+    if hasattr(obj, "_before_load"):
+        obj._before_load(state_dict, prefix)
+    for name, value in _fields(obj).items():
+        _prepare(value, f"{prefix}{name}.", state_dict, path | {id(obj)})
 
 
 def get_parameters(obj: Any) -> list[Tensor]:
@@ -67,6 +80,9 @@ def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = Tr
     True
     """
     own = get_state_dict(model)
+    if not own.keys() >= state_dict.keys():
+        _prepare(model, "", state_dict, set())
+        own = get_state_dict(model)
     missing = [n for n in own if n not in state_dict]
     unexpected = [n for n in state_dict if n not in own]
     if strict and (missing or unexpected):

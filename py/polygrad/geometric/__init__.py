@@ -1,0 +1,15 @@
+"""Learning on graphs: the data, layers, datasets and loaders of PyTorch Geometric, under the same names.
+
+>>> from polygrad import Tensor
+>>> from polygrad.geometric.nn import GCNConv
+>>> GCNConv(2, 3)(Tensor.ones(4, 2), Tensor([[0, 1], [1, 2]])).shape
+(4, 3)
+"""
+
+from ._lazy import lazy
+
+_TABLE = {
+    "data": [], "datasets": [], "loader": [], "nn": [], "sampler": [], "transforms": [], "typing": [], "utils": [], "seed": ["seed_everything"],
+}  # fmt: skip
+
+__getattr__, __dir__, __all__ = lazy(__name__, _TABLE)  # type: ignore[arg-type]

@@ -1,0 +1,86 @@
+"""The base of all aggregations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .... import dtypes
+from ....nn.module import Module
+from ....tensor import Tensor
+from ..._rows import Rows, axis_of, count_of, rows_of
+
+
+class Aggregation(Module):
+    """Gathers items in rows: `aggr(x, index)` with the row of every item, or `aggr(x, ptr=ptr)` with the boundaries of the rows.
+
+    A subclass has `forward(self, x, index=None, ptr=None, dim_size=None, dim=-2)`; with neither index nor ptr, everything is one row.
+    dim_size: the number of rows, if it is not to be found from the index. dim: the axis of the items.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SumAggregation
+    >>> SumAggregation()(Tensor([[1.0], [2.0], [4.0]]), Tensor([0, 1, 1])).tolist()
+    [[1.0], [6.0]]
+    """
+
+    def __call__(  # type: ignore[override]
+        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2, **kwargs: Any
+    ) -> Tensor:
+        if not -x.ndim <= dim < x.ndim:
+            raise ValueError(f"dimension {dim} is out of range for a source tensor of shape {x.shape}")
+        if index is None and ptr is None:
+            index = Tensor.zeros(x.shape[dim], dtype=dtypes.int32)
+            index._count = 1 if x.shape[dim] else 0
+        if ptr is not None:
+            rows = ptr.shape[-1] - 1
+            if dim_size is not None and dim_size != rows:
+                raise ValueError(f"invalid 'dim_size' {dim_size}: ptr has {rows} rows")
+            dim_size = rows
+        if index is not None and dim_size is None:
+            dim_size = count_of(index)
+        return self.forward(x, index=index, ptr=ptr, dim_size=dim_size, dim=dim, **kwargs)
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    # ---- what aggregations need ----
+
+    def assert_index_present(self, index: Tensor | None) -> None:
+        """An error if there are only row pointers."""
+        if index is None:
+            raise NotImplementedError(f"{type(self).__name__} needs 'index'")
+
+    def assert_sorted_index(self, index: Tensor | None) -> None:
+        """Nothing: items are put in order here."""
+
+    def assert_two_dimensional_input(self, x: Tensor, dim: int) -> None:
+        """An error unless x is [items, features]."""
+        if x.ndim != 2:
+            raise ValueError(f"{type(self).__name__} needs an input with two axes, not the shape {x.shape}")
+        if dim not in (-2, 0):
+            raise ValueError(f"{type(self).__name__} needs the items along the first axis, not along {dim}")
+
+    def rows(self, x: Tensor, index: Tensor | None, ptr: Tensor | None, dim_size: int | None, dim: int) -> Rows:
+        """The rows of x along dim."""
+        return rows_of(index, dim_size, ptr, x.shape[axis_of(x, dim)])
+
+    def reduce(
+        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2, reduce: str = "sum"
+    ) -> Tensor:
+        """A plain reduction ('sum', 'mean', 'max', 'min', 'mul', ...) of each row."""
+        return self.rows(x, index, ptr, dim_size, dim).reduce(x, reduce, dim)
+
+    def to_dense_batch(
+        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2,
+        fill_value: float = 0.0, max_num_elements: int | None = None,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """The rows as [rows, longest, features], filled up with fill_value, and the mask of what is not filling."""
+        from .dense import dense_rows
+
+        self.assert_two_dimensional_input(x, dim)
+        return dense_rows(x, self.rows(x, index, ptr, dim_size, dim), fill_value, max_num_elements)
+
+
+__all__ = ["Aggregation"]

@@ -1,0 +1,178 @@
+"""Linear layers that can wait for their first input to know its size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....nn.module import Module
+from ....tensor import Tensor
+from .. import inits
+
+
+def reset_weight_(weight: Tensor | None, in_channels: int, initializer: str | None = None) -> Tensor | None:
+    """First values of a weight: 'glorot', 'uniform', 'kaiming_uniform', or as torch.nn.Linear has them."""
+    if weight is None or in_channels <= 0:
+        return weight
+    if initializer == "glorot":
+        inits.glorot(weight)
+    elif initializer == "uniform":
+        inits.uniform(in_channels, weight)
+    elif initializer in ("kaiming_uniform", None):
+        inits.kaiming_uniform(weight, fan=in_channels, a=math.sqrt(5))
+    else:
+        raise RuntimeError(f"weight initializer {initializer!r} is not 'glorot', 'uniform', 'kaiming_uniform' or None")
+    return weight
+
+
+def reset_bias_(bias: Tensor | None, in_channels: int, initializer: str | None = None) -> Tensor | None:
+    """First values of a bias: 'zeros', or as torch.nn.Linear has them."""
+    if bias is None or in_channels <= 0:
+        return bias
+    if initializer == "zeros":
+        inits.zeros(bias)
+    elif initializer is None:
+        inits.uniform(in_channels, bias)
+    else:
+        raise RuntimeError(f"bias initializer {initializer!r} is not 'zeros' or None")
+    return bias
+
+
+class Linear(Module):
+    """x' = x W^T + b, weight [out_channels, in_channels].
+
+    in_channels: -1: found from the first input (or from a state dict). weight_initializer: 'glorot', 'uniform', 'kaiming_uniform' or None
+    (as torch.nn.Linear). bias_initializer: 'zeros' or None.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import Linear
+    >>> Linear(-1, 3)(Tensor.ones(2, 5)).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, bias: bool = True, weight_initializer: str | None = None, bias_initializer: str | None = None
+    ):
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.weight_initializer, self.bias_initializer = weight_initializer, bias_initializer
+        self.weight = Tensor.zeros(out_channels, in_channels, requires_grad=True) if in_channels > 0 else None
+        self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        reset_weight_(self.weight, self.in_channels, self.weight_initializer)
+        reset_bias_(self.bias, self.in_channels, self.bias_initializer)
+
+    def initialize_parameters(self, in_channels: int) -> None:
+        """Makes the weight, now that the size of the input is known."""
+        self.in_channels = int(in_channels)
+        self.weight = Tensor.zeros(self.out_channels, self.in_channels, requires_grad=True)
+        self.reset_parameters()
+
+    def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
+        if self.weight is None and f"{prefix}weight" in state_dict:
+            self.initialize_parameters(state_dict[f"{prefix}weight"].shape[-1])
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.weight is None:
+            self.initialize_parameters(x.shape[-1])
+        assert self.weight is not None
+        return x.linear(self.weight, self.bias)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, bias={self.bias is not None})"
+
+
+class HeteroLinear(Module):
+    """x'_n = x_n W_t + b_t, t being the type of row n; weight [num_types, in_channels, out_channels].
+
+    in_channels: -1: found from the first input. is_sorted: the types come in order (nothing depends on it here). kwargs: those of Linear.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import HeteroLinear
+    >>> HeteroLinear(5, 3, num_types=2)(Tensor.ones(4, 5), Tensor([0, 1, 0, 1])).shape
+    (4, 3)
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, num_types: int, is_sorted: bool = False, **kwargs: Any):
+        self.in_channels, self.out_channels, self.num_types, self.is_sorted, self.kwargs = in_channels, out_channels, num_types, is_sorted, kwargs
+        self.weight = Tensor.zeros(num_types, in_channels, out_channels, requires_grad=True) if in_channels > 0 else None
+        self.bias = Tensor.zeros(num_types, out_channels, requires_grad=True) if kwargs.get("bias", True) else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        reset_weight_(self.weight, self.in_channels, self.kwargs.get("weight_initializer"))
+        reset_bias_(self.bias, self.in_channels, self.kwargs.get("bias_initializer"))
+
+    def initialize_parameters(self, in_channels: int) -> None:
+        """Makes the weight, now that the size of the input is known."""
+        self.in_channels = int(in_channels)
+        self.weight = Tensor.zeros(self.num_types, self.in_channels, self.out_channels, requires_grad=True)
+        self.reset_parameters()
+
+    def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
+        if self.weight is None and f"{prefix}weight" in state_dict:
+            self.initialize_parameters(state_dict[f"{prefix}weight"].shape[1])
+
+    def forward(self, x: Tensor, type_vec: Tensor) -> Tensor:
+        if self.weight is None:
+            self.initialize_parameters(x.shape[-1])
+        assert self.weight is not None
+        # Rows are not sorted by type: each reads its own matrix, inside the loop of the product.
+        out = (x.unsqueeze(-1) * self.weight.index_select(0, type_vec)).sum(-2)
+        return out if self.bias is None else out + self.bias.index_select(0, type_vec)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, num_types={self.num_types}, bias={self.kwargs.get('bias', True)})"
+        )
+
+
+class HeteroDictLinear(Module):
+    """A Linear for each key of a dict of inputs.
+
+    in_channels: {key: size}, or one size for all `types`; -1: found from the first input. kwargs: those of Linear.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import HeteroDictLinear
+    >>> {k: v.shape for k, v in HeteroDictLinear({"a": 2, "b": 3}, 4)({"a": Tensor.ones(5, 2), "b": Tensor.ones(6, 3)}).items()}
+    {'a': (5, 4), 'b': (6, 4)}
+    """
+
+    def __init__(self, in_channels: Any, out_channels: int, types: Any = None, **kwargs: Any):
+        if isinstance(in_channels, dict):
+            if types is not None and set(in_channels) != set(types):
+                raise ValueError(f"the types {list(types)} are not the keys of in_channels, {list(in_channels)}")
+        elif types is None:
+            raise ValueError("'types' are needed where 'in_channels' is one number")
+        else:
+            in_channels = dict.fromkeys(types, in_channels)
+        self._types = list(in_channels)
+        self._sizes, self.out_channels, self.kwargs = dict(in_channels), out_channels, kwargs
+        self.lins = {key: Linear(size, out_channels, **kwargs) for key, size in in_channels.items()}
+
+    @property
+    def types(self) -> list[Any]:
+        """The keys."""
+        return self._types
+
+    @property
+    def in_channels(self) -> dict[Any, int]:
+        """Size of the input of each key."""
+        return {key: lin.in_channels for key, lin in self.lins.items()}
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        for lin in self.lins.values():
+            lin.reset_parameters()
+
+    def forward(self, x_dict: dict[Any, Tensor]) -> dict[Any, Tensor]:
+        return {key: lin(x_dict[key]) for key, lin in self.lins.items() if key in x_dict}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, bias={self.kwargs.get('bias', True)})"
+
+
+__all__ = ["HeteroDictLinear", "HeteroLinear", "Linear", "reset_bias_", "reset_weight_"]

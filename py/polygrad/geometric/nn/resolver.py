@@ -1,0 +1,98 @@
+"""Activations, aggregations and normalisations by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import nn
+from ...tensor import Tensor
+
+
+def normalize_string(s: str) -> str:
+    """Lower case, without dashes, underscores and spaces."""
+    return s.lower().replace("-", "").replace("_", "").replace(" ", "")
+
+
+def _resolve(query: str, names: Any, suffix: str) -> str | None:
+    """The one of names that query means, with or without the suffix."""
+    wanted, suffix = normalize_string(query), normalize_string(suffix)
+    for name in names:
+        plain = normalize_string(name)
+        if wanted in (plain, plain.replace(suffix, "")):
+            return name
+    return None
+
+
+def _unknown(query: str, names: Any) -> ValueError:
+    return ValueError(f"{query!r} is none of {', '.join(sorted(names))}")
+
+
+def swish(x: Tensor) -> Tensor:
+    """x * sigmoid(x)."""
+    return x * x.sigmoid()
+
+
+_ACTIVATIONS = (
+    "ReLU", "ReLU6", "LeakyReLU", "ELU", "CELU", "SELU", "GELU", "SiLU", "Mish", "Sigmoid", "LogSigmoid", "Hardsigmoid", "Hardswish", "Hardtanh",
+    "Softplus", "Softsign", "Tanh", "Softmax", "LogSoftmax",
+)  # fmt: skip
+
+
+def activation_resolver(query: Any = "relu", *args: Any, **kwargs: Any) -> Any:
+    """An activation by name ('relu', 'leaky_relu', 'LeakyReLU', ...); anything but a string is given back.
+
+    >>> from polygrad.geometric.nn.resolver import activation_resolver
+    >>> type(activation_resolver("leaky_relu", 0.1)).__name__
+    'LeakyReLU'
+    """
+    if not isinstance(query, str):
+        return query
+    if normalize_string(query) == "swish":
+        return swish
+    if normalize_string(query) == "prelu":
+        from .act import PReLU
+
+        return PReLU(*args, **kwargs)
+    name = _resolve(query, _ACTIVATIONS, "Act")
+    if name is None:
+        raise _unknown(query, [*_ACTIVATIONS, "PReLU", "swish"])
+    return getattr(nn, name)(*args, **kwargs)
+
+
+def aggregation_resolver(query: Any, *args: Any, **kwargs: Any) -> Any:
+    """An aggregation by name ('mean', 'MeanAggregation', ...), or several by a list; anything else is given back.
+
+    >>> from polygrad.geometric.nn.resolver import aggregation_resolver
+    >>> aggregation_resolver("mean")
+    MeanAggregation()
+    """
+    from . import aggr
+
+    if isinstance(query, (list, tuple)):
+        return aggr.MultiAggregation(query, *args, **kwargs)
+    if not isinstance(query, str):
+        return query
+    name = "SumAggregation" if normalize_string(query) == "add" else _resolve(query, aggr.__all__, "Aggregation")
+    if name is None:
+        raise _unknown(query, aggr.__all__)
+    return getattr(aggr, name)(*args, **kwargs)
+
+
+def normalization_resolver(query: Any, *args: Any, **kwargs: Any) -> Any:
+    """A normalisation by name ('batch_norm', 'BatchNorm', ...); anything but a string is given back.
+
+    >>> from polygrad.geometric.nn.resolver import normalization_resolver
+    >>> type(normalization_resolver("layer_norm", 8)).__name__
+    'LayerNorm'
+    """
+    if not isinstance(query, str):
+        return query
+    from . import norm
+
+    name = _resolve(query, norm.__all__, "Norm")
+    if name is None:
+        raise _unknown(query, norm.__all__)
+    return getattr(norm, name)(*args, **kwargs)
+
+
+__all__ = ["activation_resolver", "aggregation_resolver", "normalization_resolver", "swish"]
