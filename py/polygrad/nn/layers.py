@@ -307,42 +307,60 @@ class GRUCell(_Cell):
 
 
 class _Recurrent(Module):
-    """Layers of cells over a sequence [time, batch, features], or [batch, time, features] if batch_first."""
+    """Layers of cells over a sequence [time, batch, features], or [batch, time, features] if batch_first; in both directions, if
+    bidirectional, with the outputs beside each other."""
 
     gates = 1
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0):
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+        bidirectional: bool = False,
+    ):  # fmt: skip
         self.hidden_size, self.num_layers, self.has_bias, self.batch_first, self.dropout = hidden_size, num_layers, bias, batch_first, dropout
+        self.bidirectional = bidirectional
+        self._ways = ("", "_reverse") if bidirectional else ("",)
         bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
         for k in range(num_layers):
-            setattr(self, f"weight_ih_l{k}", _uniform(bound, rows, input_size if k == 0 else hidden_size))
-            setattr(self, f"weight_hh_l{k}", _uniform(bound, rows, hidden_size))
-            if bias:
-                setattr(self, f"bias_ih_l{k}", _uniform(bound, rows))
-                setattr(self, f"bias_hh_l{k}", _uniform(bound, rows))
+            for way in self._ways:
+                setattr(self, f"weight_ih_l{k}{way}", _uniform(bound, rows, input_size if k == 0 else hidden_size * len(self._ways)))
+                setattr(self, f"weight_hh_l{k}{way}", _uniform(bound, rows, hidden_size))
+                if bias:
+                    setattr(self, f"bias_ih_l{k}{way}", _uniform(bound, rows))
+                    setattr(self, f"bias_hh_l{k}{way}", _uniform(bound, rows))
 
-    def _weights(self, k: int) -> tuple[Any, Any, Any, Any]:
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for t in self.parameters():
+            t.assign(Tensor.uniform(*t.shape, low=-bound, high=bound, dtype=t.dtype))
+
+    def _weights(self, k: int, way: str) -> tuple[Any, Any, Any, Any]:
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        return tuple(getattr(self, f"{n}_l{k}", None) for n in names)  # type: ignore[return-value]
+        return tuple(getattr(self, f"{n}_l{k}{way}", None) for n in names)  # type: ignore[return-value]
 
     def _layers(self, x: Tensor, step: Any, first: list[Any]) -> tuple[Tensor, list[Any]]:
         """Runs all layers; step(gates of x, state, weights) gives the next state, whose first entry is the output."""
         x = x.transpose(0, 1) if self.batch_first else x
-        last = []
+        last: list[Any] = []
         for k in range(self.num_layers):
-            w_ih, w_hh, b_ih, b_hh = self._weights(k)
-            gates, state, out = x.linear(w_ih, b_ih), first[k], []
-            for t in range(int(x.shape[0])):
-                state = step(gates[t], state, w_hh, b_hh)
-                out.append(state[0])
-            x = Tensor.stack(*out)
+            ways = []
+            for way in self._ways:
+                w_ih, w_hh, b_ih, b_hh = self._weights(k, way)
+                gates, state, out = x.linear(w_ih, b_ih), first[len(last)], []
+                times = range(int(x.shape[0]))
+                for t in reversed(times) if way else times:
+                    state = step(gates[t], state, w_hh, b_hh)
+                    out.append(state[0])
+                ways.append(Tensor.stack(*(out[::-1] if way else out)))
+                last.append(state)
+            x = Tensor.cat(*ways, dim=-1) if len(ways) > 1 else ways[0]
             if self.dropout and k + 1 < self.num_layers:
                 x = x.dropout(self.dropout)
-            last.append(state)
         return (x.transpose(0, 1) if self.batch_first else x), last
 
     def _zeros(self, x: Tensor) -> Tensor:
-        return Tensor.zeros(self.num_layers, x.shape[0 if self.batch_first else 1], self.hidden_size, dtype=x.dtype)
+        layers = self.num_layers * len(self._ways)
+        return Tensor.zeros(layers, x.shape[0 if self.batch_first else 1], self.hidden_size, dtype=x.dtype)
 
 
 class LSTM(_Recurrent):
@@ -362,7 +380,7 @@ class LSTM(_Recurrent):
         def step(gates: Tensor, state: Any, w: Tensor, b: Tensor | None) -> Any:
             return _lstm_step(gates + state[0].linear(w, b), state[1])
 
-        y, last = self._layers(x, step, [(h[k], c[k]) for k in range(self.num_layers)])
+        y, last = self._layers(x, step, [(h[k], c[k]) for k in range(int(h.shape[0]))])
         return y, (Tensor.stack(*[s[0] for s in last]), Tensor.stack(*[s[1] for s in last]))
 
 
@@ -383,7 +401,7 @@ class GRU(_Recurrent):
         def step(gates: Tensor, state: Any, w: Tensor, b: Tensor | None) -> Any:
             return (_gru_step(gates, state[0].linear(w, b), state[0]),)
 
-        y, last = self._layers(x, step, [(h[k],) for k in range(self.num_layers)])
+        y, last = self._layers(x, step, [(h[k],) for k in range(int(h.shape[0]))])
         return y, Tensor.stack(*[s[0] for s in last])
 
 
