@@ -94,6 +94,8 @@ POLY_API int poly_threads(const PolyContext *ctx);
 POLY_API void poly_set_debug(PolyContext *ctx, int level);
 /* Seed of the counter-based random numbers; the same seed gives the same numbers on every device. */
 POLY_API void poly_manual_seed(PolyContext *ctx, uint64_t seed);
+/* A seed for random numbers of the caller's own: the next draw of the context's. */
+POLY_API uint64_t poly_draw_seed(PolyContext *ctx);
 /* Training switch, followed by poly_dropout and batch norm callers. */
 POLY_API void poly_set_training(PolyContext *ctx, bool on);
 POLY_API bool poly_training(const PolyContext *ctx);
@@ -457,6 +459,84 @@ POLY_API PolyTensor *poly_graph_src(PolyGraph *g, PolyTensor *x);
 POLY_API PolyTensor *poly_graph_dst(PolyGraph *g, PolyTensor *x);
 POLY_API PolyTensor *poly_graph_reduce(PolyGraph *g, PolyTensor *m, const char *op, char side);
 POLY_API PolyTensor *poly_graph_softmax(PolyGraph *g, PolyTensor *m, char side);
+/* Personalised PageRank of num_targets nodes (targets NULL: of all), approximated by pushing along out-edges until no node holds more
+ * than alpha * eps * degree of rank that has not settled. out, 3 new handles: int64 [targets + 1] where each target's entries begin;
+ * int64 the nodes with a share in its rank, itself first; float32 the shares. O(1 / (alpha * eps)) a target, and 37 bytes a node and
+ * thread. */
+POLY_API PolyStatus poly_graph_ppr(PolyGraph *g, const int64_t *targets, int64_t num_targets, double alpha, double eps, PolyTensor **out);
+
+/* Sampling from large graphs. A sampler holds the relations that neighbours are drawn from (one for an ordinary graph): the edges into
+ * each node of a type from the nodes of another, or the same. It belongs to no context, and neither do samples: several threads may draw
+ * from one sampler, each with a sample of its own, while a context computes. Errors are kept by the sampler or sample they belong to. */
+typedef struct PolySampler PolySampler;
+typedef struct PolySample PolySample;
+typedef struct PolyRelation {
+  int src_type;
+  int dst_type;
+  PolyDType dtype; /* of src and dst: int32 or int64 */
+  int64_t num_edges;
+  const void *src;
+  const void *dst;
+  const int64_t *id;        /* [E] the numbers that edges go by; NULL: their places */
+  const int64_t *edge_time; /* [E], or NULL. The edges into a node must be in the order of their times */
+  const int64_t *src_time;  /* the same for times of source nodes, [V] */
+  const double *weight;     /* [E] at least 0: how likely an edge is to be drawn; NULL: all alike */
+} PolyRelation;
+/* Nodes of one type to draw from. Without time: all edges; with time: those that are not later. */
+typedef struct PolySeeds {
+  int type;
+  int64_t count;
+  const int64_t *node;
+  const int64_t *time;
+} PolySeeds;
+typedef struct PolySampleSpec {
+  int hops;
+  const int64_t *counts; /* [relations][hops]: edges drawn for each node, -1 for all of them */
+  bool replace;          /* may an edge be drawn twice? */
+  bool disjoint;         /* every seed has nodes of its own; always so with times */
+  bool induced;          /* afterwards take all edges between the nodes, not those drawn */
+  bool last;             /* with times: the latest edges, not any */
+  uint64_t seed;         /* the result is a function of seed, batch and what is above, not of threads */
+  uint64_t batch;
+  int threads;
+} PolySampleSpec;
+/* allocator NULL: malloc. NULL: out of memory, or no types. */
+POLY_API PolySampler *poly_sampler_new(const PolyAllocator *allocator, int node_types, const int64_t *num_nodes);
+POLY_API void poly_sampler_free(PolySampler *s); /* after its samples; NULL is allowed */
+/* Adds a relation; copies what it needs. All relations come before the first sample. O(V + E). */
+POLY_API PolyStatus poly_sampler_add(PolySampler *s, const PolyRelation *relation, int threads);
+POLY_API int64_t poly_sampler_num_edges(const PolySampler *s, int relation);
+POLY_API PolyStatus poly_sampler_error(const PolySampler *s);
+POLY_API const char *poly_sampler_error_text(const PolySampler *s);
+/* A sample holds the result of its last run, and memory for the next: 4 bytes for each node of the graph. */
+POLY_API PolySample *poly_sample_new(const PolySampler *sampler);
+POLY_API void poly_sample_free(PolySample *s); /* NULL is allowed */
+/* Draws. Seeds are the first nodes, in their order, repeated ones included; others follow as they are met, hop after hop. Edges are in
+ * the order of hops, and within a hop of their destinations. O(nodes + edges of the sample). */
+POLY_API PolyStatus poly_sample_run(PolySample *s, const PolySampleSpec *spec, int num_seeds, const PolySeeds *seeds);
+/* As HGT samples (Hu et al., 2020): at each hop counts[types][hops] nodes of each type, by the square of what their edges to nodes drawn
+ * before add up to, an edge counting 1 / in-degree; then all edges between the nodes. Of spec: hops, counts, seed, batch, threads. */
+POLY_API PolyStatus poly_sample_run_hgt(PolySample *s, const PolySampleSpec *spec, int num_seeds, const PolySeeds *seeds);
+POLY_API int64_t poly_sample_num_nodes(const PolySample *s, int type);
+POLY_API int64_t poly_sample_num_edges(const PolySample *s, int relation);
+/* Nodes met first at a hop (0: the seeds), edges drawn at a hop (from 0). */
+POLY_API int64_t poly_sample_hop_nodes(const PolySample *s, int type, int hop);
+POLY_API int64_t poly_sample_hop_edges(const PolySample *s, int relation, int hop);
+/* what: 'n' the nodes of a type, 'b' the seed that each belongs to (disjoint samples); 's' and 'd' the ends of a relation's edges by their
+ * places in 'n', 'e' their numbers. */
+POLY_API PolyStatus poly_sample_read(PolySample *s, char what, int of, int64_t *out);
+POLY_API PolyStatus poly_sample_error(const PolySample *s);
+POLY_API const char *poly_sample_error_text(const PolySample *s);
+/* Random walks against the edges of a relation between nodes of one type (give it the edges the other way round to walk along them).
+ * nodes: [n][length + 1], begins with start; edges: [n][length], -1 where a node has none and the walk stays; may be NULL. p, q: steps
+ * back are 1 / p, steps away 1 / q times as likely as others (node2vec); 1 for both is uniform. O(n x length), times the degree with p or
+ * q unless each row's sources go up. Returns -1, or the place of the first start out of range. */
+POLY_API int64_t poly_sampler_walk(const PolySampler *s, int relation, const int64_t *start, int64_t n, int64_t length, double p, double q, uint64_t seed, int threads, int64_t *nodes, int64_t *edges);
+/* out[k] = row index[k] of `from`, which has `rows` rows of row_bytes. Returns -1, or the place of the first index out of range. */
+POLY_API int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n, void *out, int threads);
+/* Splits the nodes into parts of about the same size with few edges between them, by METIS (k-way, or recursive bisection), which is
+ * loaded from the system when first used. Directions, loops and repeated edges do not matter. out: [V], the part of each node. */
+POLY_API PolyStatus poly_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int64_t *out);
 
 /* ---- gradients ---- */
 

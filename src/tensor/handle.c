@@ -144,6 +144,12 @@ void poly_manual_seed(PolyContext *ctx, uint64_t seed) {
   ctx->drawn = 0;
 }
 
+uint64_t poly_draw_seed(PolyContext *ctx) {
+  if (!ctx) return 0;
+  uint64_t key[2] = {ctx->seed, ctx->drawn++};
+  return hash_bytes(key, sizeof key, 1);
+}
+
 void poly_set_training(PolyContext *ctx, bool on) {
   if (ctx) ctx->training = on;
 }
