@@ -538,6 +538,26 @@ POLY_API int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_byt
  * loaded from the system when first used. Directions, loops and repeated edges do not matter. out: [V], the part of each node. */
 POLY_API PolyStatus poly_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int64_t *out);
 
+/* Points and clusters. Points are [N, F], float32 or float64, in `groups` groups that lie one after the other: ptr[groups + 1] says where
+ * each begins; NULL: one group. Neighbours are looked for in the same group.
+ * knn: for each y the k nearest x, nearest first; by cosine: by 1 - x y / (|x| |y|). radius: the x nearer than r, in their order; of more
+ * than `most` (-1: all) the nearest. skip_same: x and y are the same points, and none is its own neighbour. Both give int64 [2, pairs]:
+ * index of y, index of x. Equal distances: the smaller index first. O(N log N) with up to 8 features, else O(N^2 F). */
+POLY_API PolyTensor *poly_knn(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, int64_t k, bool cosine, bool skip_same);
+POLY_API PolyTensor *poly_radius(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, double r, int64_t most, bool skip_same);
+/* ceil(ratio * N) points of each group, each the farthest from those before it; int64. start[groups]: the first of each group, counted
+ * from its beginning; NULL: 0. O(ratio N^2 F). */
+POLY_API PolyTensor *poly_fps(PolyTensor *x, const int64_t *ptr, int64_t groups, double ratio, const int64_t *start);
+/* Pairs of neighbours along out-edges, node by node in an order drawn from seed: the free neighbour of largest weight, or (weight NULL) any.
+ * int64 [V]: the smaller node of each pair, or the node itself. O(V + E). */
+POLY_API PolyTensor *poly_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t seed);
+/* Takes the edges by falling score, each unless one of its ends is taken. int64 [V]: the clusters, those of edges first in the order in
+ * which they were taken, then nodes that are left. chosen: int64, the edges taken. O(E log E). */
+POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen);
+/* The graph with an edge i -> k where a has i -> j and b has j -> k, once, sorted by i and k: the pattern of a sparse matrix product. paths:
+ * int32 [3, P]: for each such pair the edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
+POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
+
 /* ---- gradients ---- */
 
 /* Marks t as a leaf whose gradient poly_backward accumulates. Floating point only. */

@@ -1,0 +1,323 @@
+/* match.c: nodes of a graph put together, and paths of two edges.
+ *
+ *   match     pairs of neighbours, node by node in a random order (the coarsening step of Graclus)
+ *   contract  edges by falling score, each unless one of its ends is taken already
+ *   product   for each path i -> j -> k over an edge of one graph and one of another, an edge i -> k
+ *
+ * In: a graph and values of its edges. Out: indices; what values do with them is the caller's business. The first two
+ * go one step at a time, because each choice rules out others; the third takes the rows of the first graph in parallel.
+ */
+#include "graph/graph.h"
+#include "graph/sampler.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct RowView {
+  const int32_t *rowptr, *edge, *other;
+} RowView;
+
+static bool out_rows(PolyGraph *g, RowView *r) {
+  if (!graph_build_order(g, SRC)) return false;
+  r->rowptr = graph_data(g->order[SRC]);
+  if (!r->rowptr) return false;
+  r->edge = r->rowptr + g->num_nodes[SRC] + 1;
+  r->other = r->edge + g->num_edges;
+  return true;
+}
+
+/* Values of the edges as doubles, or NULL: an error was set. */
+static double *edge_values(PolyGraph *g, PolyTensor *t, const char *what) {
+  Base *b = ctx_base(g->ctx);
+  if (t->ctx != g->ctx) return fail_null(b, POLY_ERROR_VALUE, "%s: values of another context", what);
+  if (poly_numel(t) != g->num_edges)
+    return fail_null(b, POLY_ERROR_VALUE, "%s: %" PRId64 " values for %" PRId64 " edges", what, poly_numel(t),
+                     g->num_edges);
+  PolyDType d = poly_dtype(t);
+  if (d != POLY_FLOAT32 && d != POLY_FLOAT64)
+    return fail_null(b, POLY_ERROR_TYPE, "%s: values are float32 or float64, not %s", what, poly_dtype_name(d));
+  size_t n = (size_t)g->num_edges;
+  double *v = mem_new(b, MAX(n, 1) * sizeof *v);
+  if (!v || !n) return v;
+  size_t bytes = n * (d == POLY_FLOAT32 ? sizeof(float) : sizeof(double));
+  char *from = (char *)v + (n * sizeof(double) - bytes); /* spread out from the front; never ahead of what is read */
+  if (poly_read(t, from, bytes) != POLY_OK) {
+    mem_free(b, v, n * sizeof *v);
+    return NULL;
+  }
+  for (size_t i = 0; d == POLY_FLOAT32 && i < n; i++) {
+    float x;
+    memcpy(&x, from + i * sizeof x, sizeof x);
+    v[i] = x;
+  }
+  return v;
+}
+
+static void free_values(PolyGraph *g, double *v) {
+  mem_free(ctx_base(g->ctx), v, (size_t)MAX(g->num_edges, 1) * sizeof *v);
+}
+
+static bool check_one_set(PolyGraph *g, const char *what) {
+  return g->num_nodes[SRC] == g->num_nodes[DST] ||
+         base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE,
+                   "%s needs one set of nodes, not %" PRId64 " sources and %" PRId64 " destinations", what,
+                   g->num_nodes[SRC], g->num_nodes[DST]);
+}
+
+/* ---- match ---- */
+
+/* The partner of u: the free neighbour with the largest weight, which must not be negative, the last of equals; without
+ * weights one of the free neighbours at random. u itself if there is none. */
+static int64_t partner(const RowView *r, int64_t u, const double *weight, const int64_t *cluster, Random *random) {
+  int64_t best = u, seen = 0;
+  double most = 0;
+  for (int64_t i = r->rowptr[u]; i < r->rowptr[u + 1]; i++) {
+    int64_t v = r->other[i];
+    if (v == u || cluster[v] >= 0) continue;
+    if (weight) {
+      if (weight[r->edge[i]] >= most) best = v, most = weight[r->edge[i]];
+    } else if (random_below(random, ++seen) == 0)
+      best = v;
+  }
+  return best;
+}
+
+static void match_nodes(const RowView *r, int64_t nodes, const double *weight, int64_t *order, int64_t *cluster,
+                        Random random) {
+  for (int64_t v = 0; v < nodes; v++) order[v] = v, cluster[v] = -1;
+  for (int64_t i = nodes - 1; i > 0; i--) {
+    int64_t j = random_below(&random, i + 1), v = order[i];
+    order[i] = order[j], order[j] = v;
+  }
+  for (int64_t i = 0; i < nodes; i++) {
+    int64_t u = order[i];
+    if (cluster[u] >= 0) continue;
+    int64_t v = partner(r, u, weight, cluster, &random);
+    cluster[u] = cluster[v] = MIN(u, v);
+  }
+}
+
+PolyTensor *poly_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t seed) {
+  if (!g) return NULL;
+  Base *b = ctx_base(g->ctx);
+  RowView rows;
+  if (!check_one_set(g, "match") || !out_rows(g, &rows)) return NULL;
+  double *values = NULL;
+  if (weight && !(values = edge_values(g, weight, "match"))) return NULL;
+  int64_t nodes = g->num_nodes[SRC];
+  size_t bytes = 2 * (size_t)MAX(nodes, 1) * sizeof(int64_t);
+  int64_t *memory = mem_new(b, bytes);
+  PolyTensor *t = NULL;
+  if (memory) {
+    match_nodes(&rows, nodes, values, memory, memory + nodes, (Random){random_mix(seed)});
+    t = poly_from_data(g->ctx, memory + nodes, POLY_INT64, 1, &nodes);
+  }
+  mem_free(b, memory, bytes);
+  if (values) free_values(g, values);
+  return t;
+}
+
+/* ---- contract ---- */
+
+typedef struct Scored {
+  double score;
+  int32_t edge;
+} Scored;
+
+/* Falling scores; NaN last; equal ones in their order. */
+static int by_score(const void *a, const void *b) {
+  const Scored *x = a, *y = b;
+  if (x->score != y->score && !(isnan(x->score) && isnan(y->score)))
+    return x->score > y->score || isnan(y->score) ? -1 : 1;
+  return (x->edge > y->edge) - (x->edge < y->edge);
+}
+
+/* Returns how many edges were chosen; they come first in `chosen`, and make the clusters 0, 1, 2 ... in that order. */
+static int64_t contract_edges(PolyGraph *g, const Scored *order, const int32_t *src, const int32_t *dst,
+                              int64_t *cluster, int64_t *chosen) {
+  int64_t count = 0, nodes = g->num_nodes[SRC];
+  for (int64_t v = 0; v < nodes; v++) cluster[v] = -1;
+  for (int64_t i = 0; i < g->num_edges; i++) {
+    int32_t e = order[i].edge;
+    if (cluster[src[e]] >= 0 || cluster[dst[e]] >= 0) continue;
+    cluster[src[e]] = cluster[dst[e]] = count;
+    chosen[count++] = e;
+  }
+  for (int64_t v = 0, next = count; v < nodes; v++)
+    if (cluster[v] < 0) cluster[v] = next++;
+  return count;
+}
+
+PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen) {
+  if (chosen) *chosen = NULL;
+  if (!g || !score || !chosen || !check_one_set(g, "contract")) return NULL;
+  Base *b = ctx_base(g->ctx);
+  const int32_t *src = graph_data(g->index[SRC]), *dst = graph_data(g->index[DST]);
+  double *values = src && dst ? edge_values(g, score, "contract") : NULL;
+  if (!values) return NULL;
+  int64_t nodes = g->num_nodes[SRC], edges = g->num_edges;
+  size_t order_bytes = (size_t)MAX(edges, 1) * sizeof(Scored);
+  size_t bytes = (size_t)MAX(nodes + MIN(nodes, edges), 1) * sizeof(int64_t);
+  Scored *order = mem_new(b, order_bytes);
+  int64_t *memory = mem_new(b, bytes);
+  PolyTensor *t = NULL;
+  if (order && memory) {
+    for (int64_t e = 0; e < edges; e++) order[e] = (Scored){values[e], (int32_t)e};
+    qsort(order, (size_t)edges, sizeof *order, by_score);
+    int64_t count = contract_edges(g, order, src, dst, memory, memory + nodes);
+    *chosen = poly_from_data(g->ctx, memory + nodes, POLY_INT64, 1, &count);
+    t = *chosen ? poly_from_data(g->ctx, memory, POLY_INT64, 1, &nodes) : NULL;
+    if (!t) poly_free(*chosen), *chosen = NULL;
+  }
+  mem_free(b, memory, bytes);
+  mem_free(b, order, order_bytes);
+  free_values(g, values);
+  return t;
+}
+
+/* ---- product ---- */
+
+/* What one thread knows of the row that it is at: by node, in which row it was met last (plus 1), and its place among
+ * the row's edges. */
+typedef struct Seen {
+  int32_t *row, *place;
+} Seen;
+
+typedef struct Product {
+  RowView a, b;
+  int64_t rows, columns;
+  int64_t *paths, *edges; /* [rows + 1]: where the paths and the edges of each row begin */
+  int32_t *seen;          /* [threads][2][columns] */
+  int32_t *src, *dst;     /* of the new edges */
+  int32_t *from_a, *from_b, *to;
+} Product;
+
+static Seen seen_of(const Product *p) {
+  int32_t *at = p->seen + 2 * (size_t)p->columns * (size_t)omp_get_thread_num();
+  return (Seen){at, at + p->columns};
+}
+
+static void count_row(const Product *p, int64_t i, Seen seen) {
+  int64_t paths = 0, edges = 0;
+  for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {
+    int32_t j = p->a.other[x];
+    paths += p->b.rowptr[j + 1] - p->b.rowptr[j];
+    for (int64_t y = p->b.rowptr[j]; y < p->b.rowptr[j + 1]; y++) {
+      int32_t k = p->b.other[y];
+      edges += seen.row[k] != (int32_t)i + 1;
+      seen.row[k] = (int32_t)i + 1;
+    }
+  }
+  p->paths[i + 1] = paths;
+  p->edges[i + 1] = edges;
+}
+
+static int by_number(const void *a, const void *b) {
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The destinations of the row in order; then each path to the place of its edge. Paths of one edge keep the order of
+ * the edges of a, then of b. next: for each edge of the row, where its next path goes. */
+static void fill_row(const Product *p, int64_t i, Seen seen, int64_t *next) {
+  int64_t first = p->edges[i], n = 0;
+  for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {
+    int32_t j = p->a.other[x];
+    for (int64_t y = p->b.rowptr[j]; y < p->b.rowptr[j + 1]; y++) {
+      int32_t k = p->b.other[y];
+      if (seen.row[k] == (int32_t)i + 1) continue;
+      seen.row[k] = (int32_t)i + 1;
+      p->dst[first + n++] = k;
+    }
+  }
+  qsort(p->dst + first, (size_t)n, sizeof *p->dst, by_number);
+  for (int64_t e = 0; e < n; e++) {
+    p->src[first + e] = (int32_t)i;
+    seen.place[p->dst[first + e]] = (int32_t)e;
+    next[first + e] = 0;
+  }
+  for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {
+    int32_t j = p->a.other[x];
+    for (int64_t y = p->b.rowptr[j]; y < p->b.rowptr[j + 1]; y++) next[first + seen.place[p->b.other[y]]]++;
+  }
+  for (int64_t e = 0, at = p->paths[i]; e < n; e++) {
+    int64_t count = next[first + e];
+    next[first + e] = at;
+    at += count;
+  }
+  for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {
+    int32_t j = p->a.other[x];
+    for (int64_t y = p->b.rowptr[j]; y < p->b.rowptr[j + 1]; y++) {
+      int32_t e = seen.place[p->b.other[y]];
+      int64_t at = next[first + e]++;
+      p->from_a[at] = p->a.edge[x];
+      p->from_b[at] = p->b.edge[y];
+      p->to[at] = (int32_t)(first + e);
+    }
+  }
+}
+
+static void sum_up(int64_t *v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) v[i + 1] += v[i];
+}
+
+/* Second half: rows are known to fit. */
+static PolyGraph *product_fill(PolyGraph *a, PolyGraph *b, Product *p, PolyTensor **paths, int threads) {
+  PolyContext *ctx = a->ctx;
+  Base *base = ctx_base(ctx);
+  int64_t edges = p->edges[p->rows], total = p->paths[p->rows], shape[2] = {3, total};
+  Scope s;
+  scope_enter(ctx, &s);
+  PolyGraph *g = graph_alloc(ctx, uop_index(ctx, edges), a->nodes[SRC], b->nodes[DST]);
+  scope_leave(ctx, &s);
+  size_t from_bytes = 3 * (size_t)MAX(total, 1) * sizeof(int32_t), next_bytes = (size_t)MAX(edges, 1) * sizeof(int64_t);
+  int32_t *from = g ? mem_new(base, from_bytes) : NULL;
+  int64_t *next = from ? mem_new(base, next_bytes) : NULL;
+  if (next && (p->src = graph_data(g->index[SRC])) && (p->dst = graph_data(g->index[DST]))) {
+    p->from_a = from, p->from_b = from + total, p->to = from + 2 * total;
+    memset(p->seen, 0, 2 * (size_t)threads * (size_t)p->columns * sizeof *p->seen);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
+    for (int64_t i = 0; i < p->rows; i++) fill_row(p, i, seen_of(p), next);
+    if (graph_note_sorted(g)) *paths = poly_from_data(ctx, from, POLY_INT32, 2, shape);
+  }
+  if (next) mem_free(base, next, next_bytes);
+  if (from) mem_free(base, from, from_bytes);
+  if (*paths) return g;
+  poly_graph_free(g);
+  return NULL;
+}
+
+PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths) {
+  if (paths) *paths = NULL;
+  if (!a || !b || !paths) return NULL;
+  Base *base = ctx_base(a->ctx);
+  if (a->ctx != b->ctx || a->num_nodes[DST] != b->num_nodes[SRC])
+    return fail_null(base, POLY_ERROR_VALUE,
+                     "product: the first graph leads to %" PRId64 " nodes, the second comes from %" PRId64,
+                     a->num_nodes[DST], b->num_nodes[SRC]);
+  Product p = {.rows = a->num_nodes[SRC], .columns = b->num_nodes[DST]};
+  if (!out_rows(a, &p.a) || !out_rows(b, &p.b)) return NULL;
+  int threads = graph_threads(a, a->num_edges + b->num_edges);
+  size_t count_bytes = 2 * (size_t)(p.rows + 1) * sizeof(int64_t);
+  size_t seen_bytes = 2 * (size_t)threads * (size_t)MAX(p.columns, 1) * sizeof(int32_t);
+  PolyGraph *g = NULL;
+  p.paths = mem_new(base, count_bytes);
+  p.seen = p.paths ? mem_new(base, seen_bytes) : NULL;
+  if (p.seen) {
+    p.edges = p.paths + p.rows + 1;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
+    for (int64_t i = 0; i < p.rows; i++) count_row(&p, i, seen_of(&p));
+    sum_up(p.paths, p.rows);
+    sum_up(p.edges, p.rows);
+    if (p.paths[p.rows] > INT32_MAX)
+      base_fail(base, POLY_ERROR_VALUE, "product: %" PRId64 " paths of two edges are too many", p.paths[p.rows]);
+    else
+      g = product_fill(a, b, &p, paths, threads);
+  }
+  mem_free(base, p.seen, p.seen ? seen_bytes : 0);
+  mem_free(base, p.paths, p.paths ? count_bytes : 0);
+  return g;
+}
