@@ -1,0 +1,154 @@
+"""Self loops and symmetric scaling, which many convolutions begin with. The graphs are derived once and kept by the library; values of
+edges follow them lazily."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ....dtypes import DType
+from ....graphs import Graph
+from ....tensor import Tensor
+from ..._rows import OPS
+
+Fill = Any  # a number, a Tensor, or the name of a reduction over the edges into the node
+
+
+def graph_of(edge_index: Any, num_src: Any, num_dst: Any = None) -> Graph:
+    """edge_index as a graph between num_src and num_dst nodes (None: the same nodes)."""
+    if isinstance(edge_index, Graph):
+        return edge_index
+    if num_dst is None or num_dst == num_src:
+        return Graph(edge_index, num_src)
+    return Graph(edge_index, num_src=num_src, num_dst=num_dst)
+
+
+def _carry(derived: Graph, parent: Graph, values: Tensor, fill: float = 1.0) -> Tensor:
+    return values if derived.num_edges == parent.num_edges else derived.carry(values, fill)
+
+
+def with_loops(graph: Graph, edge_attr: Tensor | None = None, fill_value: Fill = None) -> tuple[Graph, Tensor | None]:
+    """Every self loop is dropped, and each node gets one; it is the last of the edges. fill_value: what the loops carry (1 if None)."""
+    bare = graph.without_self_loops()
+    looped = bare.with_self_loops()
+    if edge_attr is None:
+        return looped, None
+    kept = _carry(bare, graph, edge_attr)
+    if fill_value is None or isinstance(fill_value, (int, float)):
+        return looped, looped.carry(kept, 1.0 if fill_value is None else fill_value)
+    if isinstance(fill_value, str):
+        if fill_value not in OPS:
+            raise ValueError(f"fill_value must be a number, a Tensor or one of {', '.join(OPS)}, not {fill_value!r}")
+        at_loops: Any = looped.dst(bare.reduce(kept, OPS[fill_value]))
+    elif isinstance(fill_value, Tensor):
+        at_loops = fill_value.cast(edge_attr.dtype)
+        at_loops = at_loops.unsqueeze(0) if at_loops.ndim != edge_attr.ndim else at_loops
+        at_loops = at_loops.expand(looped.num_edges, *edge_attr.shape[1:])
+    else:
+        raise TypeError(f"fill_value must be a number, a Tensor or the name of a reduction, not {type(fill_value).__name__}")
+    added = (looped.origin < 0).reshape(-1, *[1] * (edge_attr.ndim - 1))  # type: ignore[operator]
+    return looped, added.where(at_loops, looped.carry(kept, 0.0))
+
+
+def with_remaining_loops(graph: Graph, edge_weight: Tensor | None, fill_value: float) -> tuple[Graph, Tensor | None]:
+    """As with_loops, but a loop that was there keeps its weight: of several at one node, the last."""
+    looped, weight = with_loops(graph, edge_weight, fill_value)
+    bare = graph.without_self_loops()
+    if edge_weight is None or bare.num_edges == graph.num_edges:
+        return looped, weight
+    loop = graph.src_index == graph.dst_index
+    last = graph.max(loop.where(Tensor.arange(1, graph.num_edges + 1), 0))  # 1 + the last loop of each node
+    own = edge_weight.detach()[(last - 1).maximum(0)]
+    every = graph.sum(loop.where(edge_weight, 0.0))  # the gradient goes to all loops of a node, as it does where this is an assignment
+    own = (last > 0).where(every + (own - every).detach(), fill_value)
+    return looped, (looped.origin < 0).where(looped.dst(own), weight)  # type: ignore[operator]
+
+
+def inverse_sqrt(degree: Tensor) -> Tensor:
+    """degree ** -1/2, and 0 where there is none."""
+    some = degree > 0
+    return some.where(some.where(degree, 1.0).rsqrt(), 0.0)
+
+
+class Scaled(NamedTuple):
+    """A graph, what node values are multiplied with before and after a sum over neighbours ([V, 1], or None), and weights of edges."""
+
+    graph: Graph
+    scale: Tensor | None
+    weight: Tensor | None
+
+
+def scaled(graph: Graph, edge_weight: Tensor | None, improved: bool, add_self_loops: bool, flow: str, dtype: DType) -> Scaled:
+    """D^-1/2 A D^-1/2, with self loops if asked for, as factors of nodes around the sum: nothing is computed for edges."""
+    if flow not in ("source_to_target", "target_to_source"):
+        raise ValueError(f"flow must be 'source_to_target' or 'target_to_source', not {flow!r}")
+    side = "in" if flow == "source_to_target" else "out"
+    if add_self_loops:
+        graph, edge_weight = with_remaining_loops(graph, edge_weight, 2.0 if improved else 1.0)
+    degree = graph.degree(side).cast(dtype) if edge_weight is None else graph.sum(edge_weight, side)
+    scale = degree.rsqrt() if edge_weight is None and add_self_loops else inverse_sqrt(degree)
+    return Scaled(graph, scale.unsqueeze(-1), edge_weight)
+
+
+def edge_weights(s: Scaled, dtype: DType) -> Tensor:
+    """The entries of D^-1/2 A D^-1/2, [E]."""
+    if s.scale is None:
+        return s.weight if s.weight is not None else Tensor.ones(s.graph.num_edges, dtype=dtype)
+    scale = s.scale.squeeze(-1)
+    both = s.graph.src(scale) * s.graph.dst(scale)
+    return both if s.weight is None else both * s.weight
+
+
+def kept(t: Tensor | None) -> Tensor | None:
+    """t, computed now and cut off from what it came from, also while a step is traced: for layers that keep it from call to call."""
+    if t is None:
+        return None
+    tracing = t._g.tracing
+    held = tracing[:]
+    tracing.clear()
+    try:
+        return t.detach().realize()
+    finally:
+        tracing[:] = held
+
+
+def is_linear(conv: Any) -> bool:
+    """Is propagate linear in x, so that factors of nodes and linear maps may change places with it? Not if a subclass changed something."""
+    own = (getattr(type(conv), name).__module__.startswith(__package__ + ".") for name in ("message", "aggregate", "update"))
+    return conv.aggr in ("add", "sum", "mean") and all(own)
+
+
+def weight_of(lin: Any, x: Tensor) -> Tensor:
+    """The weight of a linear map that will meet x: one of unknown width takes it from there."""
+    if lin.weight is None:
+        lin.initialize_parameters(x.shape[-1])
+    return lin.weight
+
+
+def unit(x: Tensor) -> Tensor:
+    """Rows divided by their length; a row of zeros stays one, and so does its gradient stay finite."""
+    return x * x.square().sum(-1, keepdim=True).maximum(1e-24).rsqrt()
+
+
+class Smoother:
+    """What convolutions with D^-1/2 A D^-1/2 share; mixed into a MessagePassing whose message is edge_weight * x_j."""
+
+    _cached: Scaled | None = None
+
+    def _scaled(
+        self, x: Tensor, edge_index: Any, edge_weight: Tensor | None, improved: bool = False, loops: bool = True, cached: bool = False
+    ) -> Scaled:
+        if cached and self._cached is not None:
+            return self._cached
+        graph = graph_of(edge_index, x.shape[self.node_dim])  # type: ignore[attr-defined]
+        s = scaled(graph, edge_weight, improved, loops, self.flow, x.dtype)  # type: ignore[attr-defined]
+        if not is_linear(self):
+            s = Scaled(s.graph, None, edge_weights(s, x.dtype))
+        if cached:
+            s = self._cached = Scaled(s.graph, kept(s.scale), kept(s.weight))
+        return s
+
+    def _smooth(self, s: Scaled, x: Tensor) -> Tensor:
+        """One step: what the neighbours bring to each node."""
+        if s.scale is None:
+            return self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
+        return self.propagate(s.graph, x=x * s.scale, edge_weight=s.weight) * s.scale  # type: ignore[attr-defined]

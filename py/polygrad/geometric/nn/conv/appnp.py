@@ -1,0 +1,55 @@
+"""Personalised propagation (Gasteiger et al., "Predict then propagate: graph neural networks meet personalized PageRank", ICLR 2019)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....tensor import Tensor
+from ._loops import Scaled, Smoother, edge_weights, graph_of
+from .message_passing import MessagePassing
+
+
+class APPNP(Smoother, MessagePassing):
+    r"""X_0 = X, X_k = (1 - alpha) D^-1/2 (A + I) D^-1/2 X_(k-1) + alpha X; the result is X_K.
+
+    alpha: the share that stays at the node. dropout: of the edges, in every step, while training. cached: keep the normalised graph of
+    the first call. normalize: False takes A as it is, with the given weights.
+
+    Shapes: x [V, F], edge_index [2, E], edge_weight [E]; out [V, F].
+    """
+
+    def __init__(
+        self, K: int, alpha: float, dropout: float = 0.0, cached: bool = False, add_self_loops: bool = True, normalize: bool = True, **kwargs: Any
+    ):
+        kwargs.setdefault("aggr", "add")
+        super().__init__(**kwargs)
+        self.K, self.alpha, self.dropout = K, alpha, dropout
+        self.cached, self.add_self_loops, self.normalize = cached, add_self_loops, normalize
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        self._cached = None
+
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
+        if self.normalize:
+            s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops, cached=self.cached)
+        else:
+            s = Scaled(graph_of(edge_index, x.shape[self.node_dim]), None, edge_weight)
+        drop = self.dropout > 0 and Tensor.training
+        if drop:
+            s = Scaled(s.graph, None, edge_weights(s, x.dtype))
+        h = x
+        for _ in range(self.K):
+            if drop and s.weight is not None:
+                s = Scaled(s.graph, None, s.weight.dropout(self.dropout))
+            x = self._smooth(s, x) * (1 - self.alpha) + self.alpha * h
+        return x
+
+    def message(self, x_j: Tensor, edge_weight: Tensor | None) -> Tensor:
+        return x_j if edge_weight is None else edge_weight.reshape(-1, 1) * x_j
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(K={self.K}, alpha={self.alpha})"
+
+
+__all__ = ["APPNP"]
