@@ -1,0 +1,20 @@
+"""Graphs as objects: Data, HeteroData, Batch, TemporalData, and datasets of them."""
+
+from .._lazy import lazy
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "data": ["BaseData", "Data", "Join", "NODE_INDEX", "by_groups", "by_nodes"],
+        "hetero_data": ["HeteroData"],
+        "batch": ["Batch"],
+        "temporal": ["TemporalData"],
+        "dataset": ["Dataset"],
+        "in_memory_dataset": ["InMemoryDataset"],
+        "download": ["download_url"],
+        "extract": ["extract_gz", "extract_tar", "extract_zip"],
+        "convert": ["from_pyg", "to_pyg"],
+        "files": [],
+        "storage": [],
+    },
+)

@@ -1,0 +1,392 @@
+"""Many graphs as one: the attributes of a list of graphs, joined into one array each, with the places where each graph begins.
+
+A Pile is made once from a list (or for a dataset when it is read). Any choice of its graphs is then a few gathers (`take`), without a Python
+loop over graphs, in any thread: nothing here makes tensors but `batch` and `get`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from ._sizes import size, sized
+from ._values import to_array
+from .storage import NodeStorage
+
+
+def pointers(sizes: Any) -> np.ndarray:
+    """0, and the sums of the first 1, 2 ... sizes."""
+    out = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=out[1:])
+    return out
+
+
+def gather(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Positions of the runs starts[k], starts[k] + 1 ... of sizes[k] entries, one after the other."""
+    ends = np.cumsum(sizes)
+    out = np.arange(ends[-1] if ends.size else 0)
+    out += np.repeat(starts - (ends - sizes), sizes)
+    return out
+
+
+class Column:
+    """An attribute of many graphs.
+
+    values: an array or tensor joined along the axis `dim`, a list with an entry a graph, or a list or dict of columns. ptr: where each
+    graph begins along that axis. incs: by how much each graph raises the values of the next ones, or None. new: the axis was added.
+    """
+
+    __slots__ = ("values", "ptr", "dim", "incs", "new")
+
+    def __init__(self, values: Any, ptr: np.ndarray | None = None, dim: int = 0, incs: np.ndarray | None = None, new: bool = False):
+        self.values, self.ptr, self.dim, self.incs, self.new = values, ptr, dim, incs, new
+
+    def take(self, index: np.ndarray) -> Column:
+        values, ptr = self.values, self.ptr
+        if ptr is None:
+            if isinstance(values, dict):
+                return Column({k: c.take(index) for k, c in values.items()})
+            if values and isinstance(values[0], Column):
+                return Column([c.take(index) for c in values])
+            return Column([values[k] for k in index])
+        incs = None if self.incs is None else self.incs[index]
+        if isinstance(values, Tensor):
+            values = to_array(values)
+        sizes = ptr[index + 1] - ptr[index]
+        if ptr[-1] == ptr.size - 1 and (sizes == 1).all():
+            rows = index
+        else:
+            rows = gather(ptr[index], sizes)
+        return Column(values.take(rows, axis=self.dim), pointers(sizes), self.dim, incs, self.new)
+
+    def raised(self) -> Any:
+        """The joined values, indices raised by what comes before them."""
+        if self.incs is None or self.ptr is None:
+            return self.values
+        before = np.cumsum(self.incs, axis=0) - self.incs  # of the graphs before each one
+        sizes = np.diff(self.ptr)
+        if before.ndim == 1:
+            shift = np.repeat(before, sizes)
+            shape = [1] * self.values.ndim
+            shape[self.dim] = -1
+            shift = shift.reshape(shape)
+        else:  # an increment for every entry of the other axes, as [2, 1] for pairs
+            shift = np.repeat(np.moveaxis(before, 0, self.dim if self.dim >= 0 else -1).reshape(_beside(before, self)), sizes, axis=self.dim)
+        if isinstance(self.values, Tensor):
+            return self.values + Tensor(np.ascontiguousarray(shift)).cast(self.values.dtype)
+        return self.values + shift.astype(self.values.dtype, copy=False)
+
+    def befores(self) -> Any:
+        """What to take away from each graph's values again: nested as the values are."""
+        if self.ptr is None:
+            if isinstance(self.values, dict):
+                return {k: c.befores() for k, c in self.values.items()}
+            return [c.befores() for c in self.values] if self.values and isinstance(self.values[0], Column) else None
+        return None if self.incs is None else np.cumsum(self.incs, axis=0) - self.incs
+
+    def slices(self) -> Any:
+        if self.ptr is None:
+            if isinstance(self.values, dict):
+                return {k: c.slices() for k, c in self.values.items()}
+            nested = self.values and isinstance(self.values[0], Column)
+            return [c.slices() for c in self.values] if nested else np.arange(len(self.values) + 1)
+        return self.ptr
+
+
+def _beside(before: np.ndarray, column: Column) -> tuple[int, ...]:
+    """[n, 2, 1] increments of values [2, E] joined along the last axis become [2, n]."""
+    shape = [1] * column.values.ndim
+    for axis, s in enumerate(before.shape[1:]):
+        shape[axis] = s
+    shape[column.dim] = before.shape[0]
+    return tuple(shape)
+
+
+def column(key: str, values: list[Any], graphs: list[Any], stores: list[Any], increment: bool) -> Column:
+    """One attribute of all graphs, joined as the class of the graphs says."""
+    first = values[0]
+    if isinstance(first, (Tensor, np.ndarray)):
+        if any(type(v) is not type(first) for v in values):
+            raise TypeError(f"{key!r} is a {type(first).__name__} in the first graph and something else in others")
+        return _joined(key, values, graphs, stores, increment)
+    if isinstance(first, (bool, int, float)) and all(isinstance(v, (bool, int, float)) for v in values):
+        array = np.array(values)
+        if array.dtype == np.float64:
+            array = array.astype(np.float32)
+        incs = _increments(key, values, graphs, stores) if increment else None
+        return Column(array, np.arange(len(values) + 1), 0, incs)
+    if isinstance(first, Mapping):
+        for v in values:
+            if set(v) != set(first):
+                raise KeyError(f"{key!r} has the entries {sorted(map(str, first))} in one graph and {sorted(map(str, v))} in another")
+        return Column({k: column(str(k), [v[k] for v in values], graphs, stores, increment) for k in first})
+    if isinstance(first, Sequence) and not isinstance(first, str) and first and isinstance(first[0], Tensor):
+        if all(len(v) == len(first) for v in values):
+            return Column([column(key, [v[k] for v in values], graphs, stores, increment) for k in range(len(first))])
+    return Column(list(values))
+
+
+def _joined(key: str, values: list[Any], graphs: list[Any], stores: list[Any], increment: bool) -> Column:
+    first = values[0]
+    dim = graphs[0].__cat_dim__(key, first, stores[0])
+    if isinstance(dim, (tuple, list)):
+        raise NotImplementedError(f"{key!r} is to be joined along several axes {dim}: sparse matrices are not batched, use an edge_index")
+    new = dim is None or first.ndim == 0
+    axis = 0 if new else dim % first.ndim
+    incs = _increments(key, values, graphs, stores) if increment else None
+    if any(v.ndim != first.ndim for v in values):
+        raise ValueError(f"{key!r} has {first.ndim} axes in the first graph and {next(v.ndim for v in values if v.ndim != first.ndim)} in another")
+    sizes = [1] * len(values) if new else [int(v.shape[axis]) for v in values]
+    others = [tuple(int(s) for k, s in enumerate(v.shape) if new or k != axis) for v in values]
+    if len(set(others)) > 1:
+        a, b = list(dict.fromkeys(others))[:2]
+        raise ValueError(
+            f"{key!r} cannot be joined along axis {axis}: apart from it the graphs have the sizes {list(a)} and {list(b)}."
+            " Say in the class along which axis it is joined (joins, or __cat_dim__)"
+        )
+    if isinstance(first, Tensor) and any(v.requires_grad or not v.is_realized for v in values):
+        joined: Any = Tensor.stack(*values) if new else Tensor.cat(*values, dim=axis)
+    else:
+        arrays = [to_array(v) for v in values]
+        joined = np.stack(arrays) if new else np.concatenate(arrays, axis=axis)
+    return Column(joined, pointers(sizes), axis, incs, dim is None)
+
+
+def _increments(key: str, values: list[Any], graphs: list[Any], stores: list[Any]) -> np.ndarray | None:
+    incs = [data.__inc__(key, value, store) for value, data, store in zip(values, graphs, stores)]
+    array = np.array([to_array(i) if isinstance(i, Tensor) else i for i in incs])
+    return array if array.any() else None
+
+
+class Part:
+    """The columns of one storage of all graphs."""
+
+    __slots__ = ("key", "columns", "counts", "given")
+
+    def __init__(self, key: Any, columns: dict[str, Column], counts: np.ndarray | None, given: bool):
+        self.key, self.columns, self.counts, self.given = key, columns, counts, given  # counts: nodes of each graph, set as num_nodes if given
+
+    def take(self, index: np.ndarray) -> Part:
+        columns = {k: c.take(index) for k, c in self.columns.items()}
+        return Part(self.key, columns, None if self.counts is None else self.counts[index], self.given)
+
+
+class Pile:
+    """Many graphs of one class, joined."""
+
+    __slots__ = ("cls", "count", "parts", "arrays")
+
+    def __init__(self, cls: type, count: int, parts: list[Part], arrays: frozenset[Any] = frozenset()):
+        self.cls, self.count, self.parts, self.arrays = cls, count, parts, arrays  # arrays: (storage, attribute) that are arrays, not tensors
+
+    @staticmethod
+    def of(graphs: Sequence[Any], increment: bool = True, exclude: Sequence[str] | None = None) -> Pile:
+        """Joins a list of graphs."""
+        graphs = list(graphs)
+        if not graphs:
+            raise ValueError("a batch needs at least one graph")
+        kinds = {type(g) for g in graphs}
+        if len(kinds) > 1:
+            raise TypeError(f"graphs of several classes cannot be joined: {', '.join(sorted(k.__name__ for k in kinds))}")
+        by_key: dict[Any, list[Any]] = {}
+        for g in graphs:
+            for store in g.stores:
+                by_key.setdefault(store._key, []).append(store)
+        parts, arrays = [], set()
+        for first in graphs[0].stores:
+            stores = by_key[first._key]
+            if len(stores) != len(graphs):
+                raise ValueError(f"{first._key} is in {len(stores)} of {len(graphs)} graphs only")
+            given = "num_nodes" in first
+            columns = {}
+            for key in first.keys():
+                if key in (exclude or ()) or key in ("num_nodes", "ptr"):
+                    continue
+                missing = next((k for k, s in enumerate(stores) if key not in s), None)
+                if missing is not None:
+                    raise KeyError(f"graph {missing} has no attribute {key!r}, which the first one has")
+                columns[key] = column(key, [s[key] for s in stores], graphs, stores, increment)
+                if isinstance(first[key], np.ndarray):
+                    arrays.add((first._key, key))
+            counts = None
+            if given or (isinstance(first, NodeStorage) and first.can_infer_num_nodes):
+                counts = np.array([s.num_nodes or 0 for s in stores], np.int64)
+            parts.append(Part(first._key, columns, counts, given))
+        return Pile(type(graphs[0]), len(graphs), parts, frozenset(arrays))
+
+    def take(self, index: np.ndarray) -> Pile:
+        """The graphs at some positions, joined. Cost: one pass over their values."""
+        return Pile(self.cls, len(index), [p.take(index) for p in self.parts], self.arrays)
+
+    def get(self, k: int) -> Any:
+        """One graph, as an object of its own."""
+        out = self.cls()
+        for part in self.parts:
+            store = store_of(out, part.key)
+            for key, col in part.columns.items():
+                store[key] = _one(col, k, (part.key, key) not in self.arrays)
+            if part.given and part.counts is not None:
+                store["num_nodes"] = int(part.counts[k])
+        return out
+
+    def batch(
+        self,
+        cls: type,
+        follow: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        add_batch: bool = True,
+        symbolic: bool = False,
+        increment: bool = True,
+    ) -> tuple[Any, dict[Any, Any], dict[Any, Any]]:
+        """One object of class `cls` with all graphs, and the slices and increments by which they are taken apart again.
+
+        Here, and only here, the tensors of a batch and their sizes are made. symbolic: sizes are variables, one for each kind of rows
+        (nodes, edges, graphs of a storage, or an attribute of its own length).
+        """
+        out = cls()
+        slices: dict[Any, Any] = {}
+        befores: dict[Any, Any] = {}
+        graphs = size("graphs", self.count) if symbolic else self.count
+        for part in self.parts:
+            store = store_of(out, part.key)
+            rows = _Rows(part, self.count, graphs, symbolic)
+            my_slices: dict[str, Any] = {}
+            my_befores: dict[str, Any] = {}
+            for key, col in part.columns.items():
+                if key in exclude:
+                    continue
+                store[key] = rows.values(key, col, increment, (part.key, key) not in self.arrays)
+                my_slices[key], my_befores[key] = col.slices(), col.befores() if increment else None
+                if key in follow:
+                    store[f"{key}_batch"], store[f"{key}_ptr"] = rows.batch_of(key, my_slices[key])
+            if part.given and part.counts is not None:
+                store._num_nodes = part.counts.tolist()
+                store["num_nodes"] = rows.nodes()
+            if part.counts is not None and add_batch:
+                store["batch"], store["ptr"] = rows.batch_of("", pointers(part.counts))
+            if part.key is None:
+                slices.update(my_slices)
+                befores.update(my_befores)
+            else:
+                slices[part.key], befores[part.key] = my_slices, my_befores
+        return out, slices, befores
+
+
+class _Rows:
+    """Sizes of the tensors of one storage of a batch, and the tensors."""
+
+    def __init__(self, part: Part, count: int, graphs: Any, symbolic: bool):
+        self.part, self.count, self.graphs, self.symbolic = part, count, graphs, symbolic
+        self.prefix = "" if part.key is None else "_".join(part.key) + "_" if isinstance(part.key, tuple) else f"{part.key}_"
+        self.known: list[tuple[np.ndarray, Any]] = [(np.arange(count + 1), graphs)]
+        if part.counts is not None:
+            self.node_ptr = pointers(part.counts)
+            self._nodes = self.variable("nodes", int(self.node_ptr[-1]))
+            self.known.append((self.node_ptr, self._nodes))
+
+    def variable(self, name: str, n: int) -> Any:
+        return size(self.prefix + name, n) if self.symbolic else n
+
+    def nodes(self) -> Any:
+        return self._nodes
+
+    def rows(self, key: str, ptr: np.ndarray) -> Any:
+        """The size of an axis that is divided among the graphs as ptr says: that of the nodes or edges, if they are so divided."""
+        if not self.symbolic:
+            return int(ptr[-1])
+        for other, found in self.known:
+            if np.array_equal(other, ptr):
+                return found
+        new = self.variable("edges" if key == "edge_index" else f"{key}_rows", int(ptr[-1]))
+        self.known.append((ptr, new))
+        return new
+
+    def values(self, key: str, col: Column, increment: bool, tensors: bool) -> Any:
+        if col.ptr is None:
+            if isinstance(col.values, dict):
+                return {k: self.values(str(k), c, increment, tensors) for k, c in col.values.items()}
+            if col.values and isinstance(col.values[0], Column):
+                return [self.values(key, c, increment, tensors) for c in col.values]
+            return list(col.values)
+        joined = col.raised() if increment else col.values
+        if isinstance(joined, Tensor) or not tensors:
+            return joined
+        return sized(joined, col.dim, self.rows(key, col.ptr))
+
+    def batch_of(self, key: str, ptr: Any) -> tuple[Any, Any]:
+        """For each row the graph that it belongs to, and where each graph begins."""
+        if isinstance(ptr, dict):
+            pairs = {k: self.batch_of(f"{key}_{k}", p) for k, p in ptr.items()}
+            return {k: a for k, (a, _) in pairs.items()}, {k: b for k, (_, b) in pairs.items()}
+        if isinstance(ptr, list):
+            both = [self.batch_of(f"{key}_{k}", p) for k, p in enumerate(ptr)]
+            return [a for a, _ in both], [b for _, b in both]
+        batch = sized(np.repeat(np.arange(self.count), np.diff(ptr)), 0, self.rows(key, ptr))
+        batch._count = self.graphs
+        return batch, Tensor(np.array(ptr)) if not self.symbolic else sized(np.array(ptr), 0, self.graphs + 1)
+
+
+def store_of(data: Any, key: Any) -> Any:
+    """The storage of a graph with that key; None is the one of the graph itself."""
+    return data.stores[0] if key is None else data[key]
+
+
+def _one(col: Column, k: int, tensors: bool) -> Any:
+    values, ptr = col.values, col.ptr
+    if ptr is None:
+        if isinstance(values, dict):
+            return {key: _one(c, k, tensors) for key, c in values.items()}
+        if values and isinstance(values[0], Column):
+            return [_one(c, k, tensors) for c in values]
+        return values[k]
+    return cut(values, int(ptr[k]), int(ptr[k + 1]), col.dim, col.new, None, tensors)
+
+
+def cut(values: Any, start: int, stop: int, dim: int, new: bool, minus: Any = None, tensors: bool = True) -> Any:
+    """values[start:stop] along an axis; without the axis if it is `new`, and less an increment."""
+    at = (*[slice(None)] * dim, start if new else slice(start, stop))
+    if isinstance(values, Tensor):
+        if values.requires_grad or not values.is_realized:
+            out: Any = values[at]
+            return out if minus is None else out - Tensor(np.array(minus)).cast(values.dtype)
+        values = values.numpy() if values.ndim == 0 else values._data
+    array = np.array(values[at])
+    if minus is not None:
+        array = array - np.asarray(minus).astype(array.dtype)
+    return Tensor(np.ascontiguousarray(array)) if tensors else array
+
+
+def separate(data: Any, k: int, slices: Mapping[Any, Any], befores: Mapping[Any, Any], cls: type) -> Any:
+    """Graph k of a batch, from the values that the batch has now."""
+    out = cls()
+    if hasattr(out, "stores_as"):
+        out.stores_as(data)
+    for store in data.stores:
+        key = store._key
+        table = slices if key is None else slices.get(key, {})
+        minus = befores if key is None else befores.get(key, {})
+        mine = store_of(out, key)
+        for name in table:
+            if name in store and (key is not None or not isinstance(name, tuple)):
+                mine[name] = _separate(name, store[name], k, table[name], minus.get(name), data, store)
+        if "_num_nodes" in store.__dict__:
+            mine["num_nodes"] = store._num_nodes[k]
+    return out
+
+
+def _separate(key: str, values: Any, k: int, ptr: Any, minus: Any, data: Any, store: Any) -> Any:
+    if isinstance(values, (Tensor, np.ndarray)) and isinstance(ptr, np.ndarray):
+        dim = data.__cat_dim__(key, values, store)
+        axis = 0 if dim is None else dim % values.ndim
+        return cut(values, int(ptr[k]), int(ptr[k + 1]), axis, dim is None, None if minus is None else minus[k], isinstance(values, Tensor))
+    if isinstance(values, Mapping):
+        return {n: _separate(n, v, k, ptr[n], None if minus is None else minus[n], data, store) for n, v in values.items()}
+    if isinstance(ptr, list):
+        return [_separate(key, v, k, p, None if minus is None else minus[i], data, store) for i, (v, p) in enumerate(zip(values, ptr))]
+    return values[k]
+
+
+__all__ = ["Column", "Part", "Pile", "pointers", "separate"]

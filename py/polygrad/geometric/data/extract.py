@@ -1,0 +1,100 @@
+"""Archives: unpacked without leaving their folder, and without swelling beyond measure."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tarfile
+import zipfile
+import zlib
+from typing import Any
+
+CHUNK = 1 << 20
+
+
+def allowed(packed: int) -> int:
+    """How large the content of a packed file of that many bytes may be: text shrinks to a tenth, zeros to a thousandth."""
+    return (64 << 20) + 200 * packed
+
+
+def _target(folder: str, name: str, archive: str) -> str:
+    """Where an entry goes; an error if that is outside the folder."""
+    top = os.path.realpath(folder)
+    path = os.path.realpath(os.path.join(top, name))
+    if os.path.isabs(name) or "\\" in name or not (path == top or path.startswith(top + os.sep)):
+        raise ValueError(f"{archive}: the entry {name!r} would be written outside of the folder")
+    return path
+
+
+def _copy(source: Any, path: str, left: int, archive: str) -> int:
+    """Copies a stream to a file and returns how many bytes may still come."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as out:
+        while chunk := source.read(CHUNK):
+            left -= len(chunk)
+            if left < 0:
+                raise ValueError(f"{archive}: its content is much larger than such a file should hold")
+            out.write(chunk)
+    return left
+
+
+def extract_zip(path: str, folder: str, log: bool = True) -> None:
+    """Unpacks a zip archive into a folder."""
+    left = allowed(os.path.getsize(path))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                target = _target(folder, entry.filename, path)
+                if entry.is_dir():
+                    os.makedirs(target, exist_ok=True)
+                    continue
+                with archive.open(entry) as source:
+                    left = _copy(source, target, left, path)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as e:
+        raise ValueError(f"{path}: not a zip archive that can be read: {e}") from None
+
+
+def extract_tar(path: str, folder: str, mode: str = "r:gz", log: bool = True) -> None:
+    """Unpacks the plain files of a tar archive into a folder."""
+    left = allowed(os.path.getsize(path))
+    try:
+        with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+            for entry in archive:
+                target = _target(folder, entry.name, path)
+                if entry.isdir():
+                    os.makedirs(target, exist_ok=True)
+                elif entry.isfile():
+                    source = archive.extractfile(entry)
+                    left = _copy(source, target, left, path)
+                else:
+                    raise ValueError(f"{path}: the entry {entry.name!r} is neither a file nor a folder")
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as e:
+        raise ValueError(f"{path}: not a tar archive that can be read: {e}") from None
+
+
+def read_gz(path: str) -> bytes:
+    """The content of a gzip file."""
+    left = allowed(os.path.getsize(path))
+    parts = []
+    try:
+        with gzip.open(path, "rb") as f:
+            while chunk := f.read(CHUNK):
+                left -= len(chunk)
+                if left < 0:
+                    raise ValueError(f"{path}: its content is much larger than such a file should hold")
+                parts.append(chunk)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as e:
+        raise ValueError(f"{path}: not a gzip file that can be read, or cut off: {e}") from None
+    return b"".join(parts)
+
+
+def extract_gz(path: str, folder: str, log: bool = True) -> None:
+    """Unpacks a gzip file into a folder, without its ending."""
+    name = os.path.basename(path)
+    target = _target(folder, name[:-3] if name.endswith(".gz") else f"{name}.out", path)
+    os.makedirs(folder, exist_ok=True)
+    with open(target, "wb") as f:
+        f.write(read_gz(path))
+
+
+__all__ = ["allowed", "extract_gz", "extract_tar", "extract_zip", "read_gz"]

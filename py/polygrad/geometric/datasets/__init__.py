@@ -1,0 +1,25 @@
+"""Datasets: the usual benchmarks, small embedded graphs, and generators.
+
+Files are looked for in `root`, in the folder of the environment variable POLYGRAD_DATA, in `../shared/data` beside the project, and
+then downloaded.
+"""
+
+from .._lazy import lazy
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "planetoid": ["Planetoid"],
+        "amazon": ["Amazon"],
+        "coauthor": ["Coauthor"],
+        "citation_full": ["CitationFull", "CoraFull"],
+        "tu_dataset": ["TUDataset"],
+        "entities": ["Entities"],
+        "karate": ["KarateClub"],
+        "fake": ["FakeDataset", "FakeHeteroDataset"],
+        "sbm_dataset": ["RandomPartitionGraphDataset", "StochasticBlockModelDataset"],
+        "ba_shapes": ["BAShapes"],
+        "rmat": ["RMAT"],
+        "ogb": ["OGBNodeDataset", "PygNodePropPredDataset"],
+    },
+)

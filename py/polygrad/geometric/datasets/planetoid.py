@@ -1,0 +1,160 @@
+"""Cora, CiteSeer and PubMed in the files of the Planetoid paper."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, ClassVar
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..data.data import Data
+from ._edges import check_pairs, once, without_loops
+from ._files import FileDataset, one
+from ._pickles import load_npz, load_pickle
+from ._tables import read_table
+
+PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
+URL = "https://github.com/kimiyoung/planetoid/raw/master/data"
+SPLITS_URL = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master/splits"
+
+
+class Planetoid(FileDataset):
+    """Citation networks ("Revisiting Semi-Supervised Learning with Graph Embeddings", 2016): papers with words, cited papers, subjects.
+
+    name: "Cora", "CiteSeer" or "PubMed". split: "public", the fixed split of the paper; "full", all other nodes are for training; "geom-gcn", ten
+    splits (masks [V, 10]); "random", num_train_per_class nodes a class for training, num_val and num_test others.
+
+    | | nodes | edges | features | classes |
+    |---|---|---|---|---|
+    | Cora | 2,708 | 10,556 | 1,433 | 7 |
+    | CiteSeer | 3,327 | 9,104 | 3,703 | 6 |
+    | PubMed | 19,717 | 88,648 | 500 | 3 |
+    """
+
+    group: ClassVar[str] = "planetoid"
+
+    def __init__(
+        self,
+        root: str | None = None,
+        name: str = "Cora",
+        split: str = "public",
+        num_train_per_class: int = 20,
+        num_val: int = 500,
+        num_test: int = 1000,
+        transform: Callable[..., Any] | None = None,
+        pre_transform: Callable[..., Any] | None = None,
+        force_reload: bool = False,
+    ):
+        if name.lower() not in ("cora", "citeseer", "pubmed"):
+            raise ValueError(f"name must be 'Cora', 'CiteSeer' or 'PubMed', not {name!r}")
+        if split.lower() not in ("public", "full", "geom-gcn", "random"):
+            raise ValueError(f"split must be 'public', 'full', 'geom-gcn' or 'random', not {split!r}")
+        self.name, self.split = name, split.lower()
+        super().__init__(root, transform, pre_transform, force_reload=force_reload)
+        if self.split in ("full", "random"):
+            data = self.get(0)
+            masks = full_split(data) if self.split == "full" else random_split(data, num_train_per_class, num_val, num_test)
+            for key, mask in zip(("train_mask", "val_mask", "test_mask"), masks):
+                data[key] = Tensor(mask)
+            self._set(data, None)
+
+    @property
+    def raw_file_names(self) -> list[str]:
+        names = [f"ind.{self.name.lower()}.{part}" for part in PARTS]
+        return names + [self._split_name(k) for k in range(10)] if self.split == "geom-gcn" else names
+
+    def _split_name(self, k: int) -> str:
+        return f"{self.name.lower()}_split_0.6_0.2_{k}.npz"
+
+    def urls(self) -> list[str]:
+        return [f"{SPLITS_URL if n.endswith('.npz') else URL}/{n}" for n in self.raw_file_names]
+
+    @property
+    def processed_file_names(self) -> str:
+        return "geom-gcn.safetensors" if self.split == "geom-gcn" else "data.safetensors"
+
+    def read(self) -> tuple[Any, Any, dict[str, Any]]:
+        data = read_planetoid(self.raw_dir, self.name)
+        if self.split == "geom-gcn":
+            keys = ["train_mask", "val_mask", "test_mask"]
+            splits = [load_npz(os.path.join(self.raw_dir, self._split_name(k)), keys) for k in range(10)]
+            for key in keys:
+                masks = [s[key] for s in splits]
+                if any(m.shape != (data.num_nodes,) for m in masks):
+                    raise ValueError(f"{self._split_name(0)}: {key} must have {data.num_nodes} entries")
+                data[key] = Tensor(np.stack(masks, axis=1).astype(bool))
+        return one(data)
+
+    def __repr__(self) -> str:
+        return f"{self.name}()"
+
+
+def full_split(data: Any) -> list[np.ndarray]:
+    val, test = data.val_mask.numpy(), data.test_mask.numpy()
+    return [~(val | test), val, test]
+
+
+def random_split(data: Any, per_class: int, num_val: int, num_test: int) -> list[np.ndarray]:
+    """Masks of a random split; follows Tensor.manual_seed."""
+    y = data.y.numpy()
+    order = Tensor.randperm(y.size).numpy()
+    train = np.zeros(y.size, bool)
+    for c in range(int(y.max()) + 1):
+        train[order[y[order] == c][:per_class]] = True
+    rest = order[~train[order]]
+    val, test = np.zeros(y.size, bool), np.zeros(y.size, bool)
+    val[rest[:num_val]] = True
+    test[rest[num_val : num_val + num_test]] = True
+    return [train, val, test]
+
+
+def _part(folder: str, name: str, part: str, ndim: int = 2) -> np.ndarray:
+    path = os.path.join(folder, f"ind.{name.lower()}.{part}")
+    a = load_pickle(path)
+    if not isinstance(a, np.ndarray) or a.ndim != ndim:
+        raise ValueError(f"{path}: a matrix is needed")
+    return a.astype(np.float32, copy=False)
+
+
+def read_planetoid(folder: str, name: str) -> Data:
+    """The graph of the `ind.<name>.*` files in a folder."""
+    tx, allx, ty, ally = (_part(folder, name, p) for p in ("tx", "allx", "ty", "ally"))
+    train = _part(folder, name, "y").shape[0]
+    graph_path = os.path.join(folder, f"ind.{name.lower()}.graph")
+    graph = load_pickle(graph_path)
+    if not isinstance(graph, dict):
+        raise ValueError(f"{graph_path}: a dict of lists of nodes is needed")
+    index_path = os.path.join(folder, f"ind.{name.lower()}.test.index")
+    test = read_table(index_path, np.int64).reshape(-1)
+    first = allx.shape[0]
+    if not (
+        tx.shape[0] == ty.shape[0] == test.size and allx.shape[0] == ally.shape[0] and tx.shape[1] == allx.shape[1] and ty.shape[1] == ally.shape[1]
+    ):
+        raise ValueError(f"{folder}: the sizes of the files of {name} do not fit: tx {tx.shape}, ty {ty.shape}, allx {allx.shape}, ally {ally.shape}")
+    # Some nodes of CiteSeer are in no file: they lie among the test nodes, without features and without a label.
+    low, high = (int(test.min()), int(test.max())) if test.size else (first, first - 1)
+    if low < first or high >= first + 10 * max(test.size, 1) or np.unique(test).size != test.size:
+        raise ValueError(f"{index_path}: test nodes must be different, and begin at {first}, the number of the others; they go from {low} to {high}")
+    n = max(first + test.size, high + 1)
+    x, y = np.zeros((n, allx.shape[1]), np.float32), np.zeros((n, ally.shape[1]), np.float32)
+    x[:first], y[:first] = allx, ally
+    x[test], y[test] = tx, ty
+    if train + 500 > n:
+        raise ValueError(f"{folder}: {train} training nodes and 500 for validation are more than {n}")
+    sources = np.repeat(np.fromiter(graph, np.int64, len(graph)), [len(v) for v in graph.values()])
+    targets = np.fromiter((t for v in graph.values() for t in v), np.int64, sources.size)
+    pairs = check_pairs(np.stack([sources, targets]), n, graph_path)
+    masks = np.zeros((3, n), bool)
+    masks[0, :train], masks[1, train : train + 500], masks[2, test] = True, True, True
+    return Data(
+        x=Tensor(x),
+        edge_index=Tensor(once(without_loops(pairs), by_row=False)),
+        y=Tensor(y.argmax(axis=1)),
+        train_mask=Tensor(masks[0].copy()),
+        val_mask=Tensor(masks[1].copy()),
+        test_mask=Tensor(masks[2].copy()),
+    )
+
+
+__all__ = ["Planetoid", "read_planetoid"]
