@@ -1,0 +1,73 @@
+"""Edges that occur several times, once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from . import _host
+from ._host import MISSING
+from ._sort_edge_index import take
+from .num_nodes import maybe_num_nodes
+
+_UFUNCS: dict[str, Any] = {"sum": np.add, "add": np.add, "min": np.minimum, "max": np.maximum, "mul": np.multiply}
+
+
+def coalesce(
+    edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int | None = None, reduce: str = "sum", is_sorted: bool = False, sort_by_row: bool = True
+) -> Any:
+    """Sorts the edges, and merges those that occur several times: their edge_attr are combined by `reduce`.
+
+    edge_attr: a tensor, a list of them, or None; if it was passed, the result is (edge_index, edge_attr). reduce: 'sum' ('add'), 'mean',
+    'min', 'max', 'mul' or 'any'. is_sorted: the edges are in order. sort_by_row=False sorts by destination. O(E log E).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import coalesce
+    >>> e, w = coalesce(Tensor([[1, 1, 0], [0, 0, 1]]), Tensor([1.0, 2.0, 3.0]))
+    >>> e.tolist(), w.tolist()
+    ([[0, 1], [1, 0]], [3.0, 3.0])
+    """
+    e = _host.edges(edge_index)
+    n = int(maybe_num_nodes(edge_index, num_nodes))
+    first, second = (e[0], e[1]) if sort_by_row else (e[1], e[0])
+    order = None if is_sorted else _host.sort_order(first, second, n)
+    if order is not None:
+        e, first, second = e[:, order], first[order], second[order]
+        edge_attr = take(edge_attr, order)
+    new = np.ones(e.shape[1], np.bool_)
+    if e.shape[1] > 1:
+        new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    if not new.all():
+        edge_attr = _merge(edge_attr, new, reduce)
+        out = _host.tensor(e[:, new])
+    else:
+        out = edge_index if order is None and isinstance(edge_index, Tensor) else _host.tensor(e)
+    return out if isinstance(edge_attr, str) else (out, edge_attr)
+
+
+def _merge(edge_attr: Any, new: np.ndarray, reduce: str) -> Any:
+    """Rows of sorted values, joined where a row is not new."""
+    if isinstance(edge_attr, (list, tuple)):
+        return [_merge(a, new, reduce) for a in edge_attr]
+    if not isinstance(edge_attr, Tensor):
+        return edge_attr
+    begin = np.flatnonzero(new)
+    if reduce == "any":
+        return _host.rows(edge_attr, np.append(begin[1:], new.size) - 1)
+    if edge_attr.requires_grad or edge_attr.dtype.np is None or edge_attr.dtype.kind == "b" or edge_attr._g.tracing:
+        from ._scatter import scatter
+
+        return scatter(edge_attr, _host.tensor(np.cumsum(new) - 1), 0, int(begin.size), reduce)
+    a = edge_attr.numpy()
+    if reduce == "mean":
+        counts = np.diff(np.append(begin, new.size)).reshape(-1, *[1] * (a.ndim - 1))
+        means = np.add.reduceat(a, begin, axis=0) / counts
+        return _host.tensor(means.astype(a.dtype if a.dtype.kind == "f" else np.float32))
+    if reduce not in _UFUNCS:
+        raise ValueError(f"reduce must be one of {', '.join([*_UFUNCS, 'mean', 'any'])}, not {reduce!r}")
+    return _host.tensor(_UFUNCS[reduce].reduceat(a, begin, axis=0).astype(a.dtype))
+
+
+__all__ = ["coalesce"]

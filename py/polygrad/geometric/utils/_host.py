@@ -1,0 +1,131 @@
+"""What the functions of this package share where a result's size depends on values: index arithmetic on numpy arrays.
+
+Edge lists come in as tensors, arrays, nested lists or a Graph, and leave as tensors of the same dtype. Rows of values are taken on
+the host too, unless a gradient has to flow through them: then they are an ordinary lazy gather.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import dtypes, to_dtype
+from ...graphs import Graph
+from ...tensor import Tensor
+
+MISSING = "???"  # "no edge_attr was given", which is not the same as edge_attr=None: it changes what is returned
+
+
+def library(name: str, purpose: str) -> Any:
+    """A library that this one does not need otherwise."""
+    try:
+        return import_module(name)
+    except ImportError as e:
+        raise ImportError(f"{purpose} needs {name.partition('.')[0]}, which is not installed") from e
+
+
+def known(t: Tensor) -> bool:
+    """Whether t's values can be read without computing anything."""
+    return t.is_realized and not t._g.tracing
+
+
+def vector(x: Any, what: str = "index") -> np.ndarray:
+    """x as an array of whole numbers with one axis."""
+    a = x.numpy() if isinstance(x, Tensor) else np.asarray(x)
+    if a.size == 0 and a.dtype.kind == "f":
+        a = a.astype(np.int64)
+    if a.ndim == 0:
+        a = a.reshape(1)
+    if a.ndim != 1 or a.dtype.kind not in "iu":
+        raise ValueError(f"{what} must be whole numbers with one axis, not {a.dtype} of shape {list(a.shape)}")
+    return a
+
+
+def edges(edge_index: Any) -> np.ndarray:
+    """edge_index as an array [2, E]."""
+    if isinstance(edge_index, Graph):
+        edge_index = edge_index.edge_index
+    if isinstance(edge_index, (tuple, list)) and len(edge_index) == 2 and any(isinstance(x, Tensor) for x in edge_index):
+        edge_index = np.stack([vector(x) for x in edge_index])
+    a = edge_index.numpy() if isinstance(edge_index, Tensor) else np.asarray(edge_index)
+    if a.ndim != 2 or a.shape[0] != 2:
+        raise ValueError(f"edge_index must have the shape [2, E], not {list(a.shape)}")
+    if a.dtype.kind not in "iu":
+        if a.size:
+            raise TypeError(f"edge_index must hold whole numbers, not {a.dtype}")
+        a = a.astype(np.int64)
+    return a
+
+
+def tensor(a: np.ndarray) -> Tensor:
+    """A tensor on the array's own memory."""
+    return Tensor(np.ascontiguousarray(a))
+
+
+def as_tensor(x: Any) -> Tensor:
+    """x if it is a tensor, else a tensor of its values; plain whole numbers become int64."""
+    if isinstance(x, Tensor):
+        return x
+    a = np.asarray(x)
+    return tensor(a.astype(np.float32) if a.dtype == np.float64 and not isinstance(x, np.ndarray) else a)
+
+
+def rows(values: Tensor, which: np.ndarray, dim: int = 0) -> Tensor:
+    """The rows of values that a mask or a vector of indices names."""
+    if values.requires_grad or values.dtype.np is None or values._g.tracing:
+        index = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        if not index.size:
+            return values.shrink(tuple((0, 0) if k == dim else None for k in range(values.ndim)))
+        return values.index_select(dim, tensor(index))
+    a = values.numpy()
+    if which.dtype == np.bool_:
+        return tensor(np.compress(which, a, axis=dim))
+    return tensor(np.take(a, which, axis=dim))
+
+
+def maybe_rows(values: Tensor | None, which: np.ndarray) -> Tensor | None:
+    return None if values is None else rows(values, which)
+
+
+def ones(n: Any, dtype: Any = None) -> Tensor:
+    """Ones, without a kernel to make them."""
+    d = dtypes.float32 if dtype is None else to_dtype(dtype)
+    return Tensor(np.ones(int(n), d.np)) if d.np is not None else Tensor.ones(n, dtype=d)
+
+
+def join(a: Tensor, b: Tensor, dim: int = 0) -> Tensor:
+    """a, then b. On the host where both are there and no gradient is asked for."""
+    if not a.requires_grad and not b.requires_grad and a.dtype == b.dtype and a.dtype.np is not None and known(a) and known(b):
+        return tensor(np.concatenate([a.numpy(), b.numpy()], axis=dim))
+    if not a.shape[dim]:
+        return b
+    return a if not b.shape[dim] else Tensor.cat(a, b, dim=dim)
+
+
+def generator() -> np.random.Generator:
+    """numpy's generator, seeded from the library's: what it gives depends on Tensor.manual_seed and on nothing else."""
+    return np.random.default_rng(Tensor.randint(4, low=0, high=2**31 - 1).numpy())
+
+
+def count(index: Any, size: int | None = None) -> np.ndarray:
+    """How often each of 0 .. size - 1 occurs."""
+    a = vector(index)
+    n = 0 if size is None else int(size)
+    if a.size and size is not None and (a.min() < 0 or a.max() >= n):
+        raise IndexError(f"index {int(a.max() if a.max() >= n else a.min())} is out of range for size {n}")
+    return np.bincount(a, minlength=n)
+
+
+def starts(counts: np.ndarray) -> np.ndarray:
+    """0 and the running sums."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def sort_order(first: np.ndarray, second: np.ndarray, size: int) -> np.ndarray | None:
+    """The stable order that sorts pairs by first, then by second; None if they are sorted."""
+    if size and size <= 3037000499:  # the square fits an int64
+        key = first.astype(np.int64) * size + second
+        return None if key.size < 2 or bool(np.all(key[1:] >= key[:-1])) else np.argsort(key, kind="stable")
+    return np.lexsort((second, first))

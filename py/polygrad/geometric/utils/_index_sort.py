@@ -1,0 +1,28 @@
+"""Sorting whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...dtypes import dtypes
+from ...tensor import Tensor
+from . import _host
+
+
+def index_sort(inputs: Tensor, max_value: int | None = None, stable: bool = False) -> tuple[Tensor, Tensor]:
+    """A vector of indices in ascending order, and where each came from. Equal ones keep their order, whatever `stable` says.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import index_sort
+    >>> [t.tolist() for t in index_sort(Tensor([3, 1, 2, 1]))]
+    [[1, 1, 2, 3], [1, 3, 2, 0]]
+    """
+    if _host.known(inputs):
+        a = inputs.numpy()
+        order = np.argsort(a, axis=-1, kind="stable")
+        return _host.tensor(np.take_along_axis(a, order, -1)), _host.tensor(order)
+    values, order_ = inputs.sort()
+    return values, order_.cast(dtypes.int64)
+
+
+__all__ = ["index_sort"]

@@ -1,0 +1,45 @@
+"""Edges in lexicographic order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tensor import Tensor
+from . import _host
+from ._host import MISSING
+from .num_nodes import maybe_num_nodes
+
+
+def sort_edge_index(edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int | None = None, sort_by_row: bool = True) -> Any:
+    """edge_index sorted by source and then destination, or the other way with sort_by_row=False.
+
+    Gives edge_index, or (edge_index, edge_attr) when edge_attr (a tensor, a list of them, or None) was passed. O(E log E).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import sort_edge_index
+    >>> e, w = sort_edge_index(Tensor([[2, 1, 1, 0], [1, 2, 0, 1]]), Tensor([1, 2, 3, 4]))
+    >>> e.tolist(), w.tolist()
+    ([[0, 1, 1, 2], [1, 0, 2, 1]], [4, 3, 2, 1])
+    """
+    e = _host.edges(edge_index)
+    first, second = (e[0], e[1]) if sort_by_row else (e[1], e[0])
+    order = _host.sort_order(first, second, int(maybe_num_nodes(edge_index, num_nodes)))
+    if order is not None:
+        edge_index, edge_attr = _host.tensor(e[:, order]), take(edge_attr, order)
+    elif not isinstance(edge_index, Tensor):
+        edge_index = _host.tensor(e)
+    if isinstance(edge_attr, str):
+        return edge_index
+    return edge_index, list(edge_attr) if isinstance(edge_attr, tuple) else edge_attr
+
+
+def take(edge_attr: Any, which: Any) -> Any:
+    """Rows of a tensor, of each tensor of a list, or nothing."""
+    if isinstance(edge_attr, Tensor):
+        return _host.rows(edge_attr, which)
+    if isinstance(edge_attr, (list, tuple)):
+        return [_host.rows(a, which) for a in edge_attr]
+    return edge_attr
+
+
+__all__ = ["sort_edge_index"]

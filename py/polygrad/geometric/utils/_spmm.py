@@ -1,0 +1,47 @@
+"""Sparse matrix times dense matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...graphs import Graph
+from ...tensor import Tensor
+from .sparse import is_scipy_sparse
+
+
+def spmm(src: Any, other: Tensor, reduce: str = "sum") -> Tensor:
+    r"""The product of a sparse matrix and a dense one, :math:`\bigoplus_j A_{ij} x_j`, with 'sum', 'mean', 'min' or 'max' for
+    :math:`\bigoplus`. Rows without entries give 0.
+
+    src: a Graph, whose matrix has a row for each destination and a column for each source; a pair of a Graph and edge weights [E]; a scipy
+    sparse matrix; or a dense Tensor (sum only). Gradients flow to other, and to the weights.
+
+    >>> from polygrad import Graph, Tensor
+    >>> from polygrad.geometric.utils import spmm
+    >>> spmm(Graph([[0, 1], [1, 1]]), Tensor([[1.0], [2.0]])).tolist()
+    [[0.0], [3.0]]
+    """
+    reduce = "sum" if reduce == "add" else reduce
+    if reduce not in ("sum", "mean", "min", "max"):
+        raise ValueError(f"reduce must be 'sum', 'mean', 'min' or 'max', not {reduce!r}")
+    if isinstance(src, Tensor):
+        if reduce != "sum":
+            raise ValueError(f"a dense matrix can be multiplied with reduce='sum' only, not {reduce!r}")
+        return src @ other
+    weight = None
+    if isinstance(src, (tuple, list)) and len(src) == 2 and isinstance(src[0], Graph):
+        graph, weight = src
+    elif isinstance(src, Graph):
+        graph = src
+    elif is_scipy_sparse(src):
+        graph, weight = Graph.from_scipy(src.T.tocsc(), weights=True)
+        weight = weight.cast(other.dtype)
+    else:
+        raise ValueError(f"spmm takes a Graph, a pair of a Graph and weights, or a scipy sparse matrix, not {type(src).__name__}")
+    message = graph.src(other)
+    if weight is not None:
+        message = weight.reshape(-1, *[1] * (other.ndim - 1)) * message
+    return graph.reduce(message, reduce)
+
+
+__all__ = ["spmm"]

@@ -1,0 +1,101 @@
+"""What the layers of a model give."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Callable
+
+from ...tensor import Tensor
+
+
+def modules_of(model: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """model and the modules in it, each once, in the order of their attributes."""
+    from ...nn import Module
+
+    seen = set() if seen is None else seen
+    if id(model) in seen:
+        return
+    seen.add(id(model))
+    if isinstance(model, Module):
+        yield model
+    if isinstance(model, (list, tuple)):
+        parts: Any = model
+    elif isinstance(model, dict):
+        parts = model.values()
+    elif isinstance(model, Tensor) or not hasattr(model, "__dict__") or isinstance(model, type) or callable(getattr(model, "__code__", None)):
+        return
+    else:
+        parts = list(vars(model).values())
+    for part in parts:
+        if isinstance(part, (Module, list, tuple, dict)):
+            yield from modules_of(part, seen)
+
+
+@contextmanager
+def _watched(layers: list[Any], hook: Callable[[Any, Any], None]) -> Iterator[None]:
+    """While open, hook(layer, output) is called after each layer's forward."""
+
+    def watch(layer: Any) -> Callable[..., Any]:
+        forward = layer.forward
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            out = forward(*args, **kwargs)
+            hook(layer, out)
+            return out
+
+        return watched
+
+    for layer in layers:
+        layer.__dict__["forward"] = watch(layer)
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.__dict__.pop("forward", None)
+
+
+def _run(model: Any, args: Any, kwargs: Any) -> None:
+    training = Tensor.training
+    Tensor.training = False
+    try:
+        with Tensor.no_grad():
+            model(*args, **kwargs)
+    finally:
+        Tensor.training = training
+
+
+def get_embeddings(model: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
+    """Calls model(*args, **kwargs) in evaluation mode and gives the output of every message passing layer, in order."""
+    from ..nn.conv.message_passing import MessagePassing
+
+    found: list[Tensor] = []
+    layers = [m for m in modules_of(model) if isinstance(m, MessagePassing)]
+    if not layers:
+        warnings.warn("the model does not have any message passing layers", stacklevel=2)
+    with _watched(layers, lambda layer, out: found.append(out[0] if isinstance(out, tuple) else out)):
+        _run(model, args, kwargs)
+    return found
+
+
+def get_embeddings_hetero(model: Any, supported_models: Any = None, *args: Any, **kwargs: Any) -> dict[str, list[Tensor]]:
+    """As get_embeddings, for layers that give a dict by node type (HGTConv, HANConv, HeteroConv, or those in supported_models)."""
+    from ..nn import HANConv, HeteroConv, HGTConv
+
+    kinds = tuple(supported_models or (HGTConv, HANConv, HeteroConv))
+    found: dict[str, list[Tensor]] = {}
+
+    def hook(layer: Any, out: Any) -> None:
+        for kind, value in out.items() if isinstance(out, dict) else ():
+            found.setdefault(kind, []).append(value)
+
+    layers = [m for m in modules_of(model) if isinstance(m, kinds)]
+    if not layers:
+        warnings.warn("the model does not have any heterogeneous message passing layers", stacklevel=2)
+    with _watched(layers, hook):
+        _run(model, args, kwargs)
+    return found
+
+
+__all__ = ["get_embeddings", "get_embeddings_hetero", "modules_of"]

@@ -1,0 +1,161 @@
+"""Self loops: edges from a node to itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from . import _host
+from .num_nodes import maybe_num_nodes
+
+
+def contains_self_loops(edge_index: Tensor) -> bool:
+    """Whether a node has an edge to itself.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import contains_self_loops
+    >>> contains_self_loops(Tensor([[0, 1], [1, 1]])), contains_self_loops(Tensor([[0, 1], [1, 0]]))
+    (True, False)
+    """
+    e = _host.edges(edge_index)
+    return bool((e[0] == e[1]).any())
+
+
+def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    """Without the self loops; the other edges keep their order.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import remove_self_loops
+    >>> remove_self_loops(Tensor([[0, 1, 0], [1, 1, 2]]))[0].tolist()
+    [[0, 0], [1, 2]]
+    """
+    e = _host.edges(edge_index)
+    keep = e[0] != e[1]
+    if keep.all() and isinstance(edge_index, Tensor):
+        return edge_index, edge_attr
+    return _host.tensor(e[:, keep]), _host.maybe_rows(edge_attr, keep)
+
+
+def segregate_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:
+    """The edges that are no self loops with their edge_attr, and the self loops with theirs.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import segregate_self_loops
+    >>> e, _, loops, _ = segregate_self_loops(Tensor([[0, 0, 1], [0, 1, 0]]))
+    >>> e.tolist(), loops.tolist()
+    ([[0, 1], [1, 0]], [[0], [0]])
+    """
+    e = _host.edges(edge_index)
+    keep = e[0] != e[1]
+    return (
+        _host.tensor(e[:, keep]),
+        _host.maybe_rows(edge_attr, keep),
+        _host.tensor(e[:, ~keep]),
+        _host.maybe_rows(edge_attr, ~keep),
+    )
+
+
+def _loop_attr(edge_index: Tensor, edge_attr: Tensor, n: Any, fill_value: Any) -> Tensor:
+    shape = (n, *edge_attr.shape[1:])
+    if fill_value is None or isinstance(fill_value, (int, float)):
+        value = 1 if fill_value is None else fill_value
+        if edge_attr.dtype.np is not None and all(type(s) is int for s in shape):
+            return Tensor(np.full(shape, value, edge_attr.dtype.np))
+        return Tensor.full(shape, value, dtype=edge_attr.dtype)
+    if isinstance(fill_value, Tensor):
+        fill = fill_value.cast(edge_attr.dtype)
+        return (fill if fill.ndim == edge_attr.ndim else fill.unsqueeze(0)).expand(shape)
+    if isinstance(fill_value, str):
+        from ._scatter import scatter
+
+        return scatter(edge_attr, edge_index[1], 0, n, fill_value)
+    raise AttributeError(f"fill_value must be a number, a tensor or the name of a reduction, not {type(fill_value).__name__}")
+
+
+def _loops(n: Any, dtype: Any) -> np.ndarray:
+    return np.broadcast_to(np.arange(int(n), dtype=dtype), (2, int(n)))
+
+
+def add_self_loops(
+    edge_index: Tensor, edge_attr: Tensor | None = None, fill_value: Any = None, num_nodes: int | tuple[int, int] | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """With an edge from each node to itself after the others.
+
+    fill_value: what the new edges have in edge_attr: a number (1 if it is not given), a tensor, or a reduction ('add', 'mean', 'min',
+    'max', 'mul') over the edges into the node. num_nodes: a pair for a bipartite graph, which gets the smaller number of loops.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import add_self_loops
+    >>> e, w = add_self_loops(Tensor([[0, 1], [1, 0]]), Tensor([5.0, 6.0]), fill_value=2.0)
+    >>> e.tolist(), w.tolist()
+    ([[0, 1, 0, 1], [1, 0, 0, 1]], [5.0, 6.0, 2.0, 2.0])
+    """
+    n = min(num_nodes) if isinstance(num_nodes, (tuple, list)) else maybe_num_nodes(edge_index, num_nodes)
+    e = _host.edges(edge_index)
+    if edge_attr is not None:
+        edge_attr = _host.join(edge_attr, _loop_attr(edge_index, edge_attr, n, fill_value))
+    return _host.tensor(np.concatenate([e, _loops(n, e.dtype)], axis=1)), edge_attr
+
+
+def add_remaining_self_loops(
+    edge_index: Tensor, edge_attr: Tensor | None = None, fill_value: Any = None, num_nodes: int | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """Every node has exactly one self loop, after the other edges. One that was there keeps its edge_attr; see add_self_loops.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import add_remaining_self_loops
+    >>> e, w = add_remaining_self_loops(Tensor([[0, 0, 1], [0, 1, 0]]), Tensor([5.0, 6.0, 7.0]))
+    >>> e.tolist(), w.tolist()
+    ([[0, 1, 0, 1], [1, 0, 0, 1]], [6.0, 7.0, 5.0, 1.0])
+    """
+    n = maybe_num_nodes(edge_index, num_nodes)
+    e = _host.edges(edge_index)
+    keep = e[0] != e[1]
+    if edge_attr is not None:
+        loops = _place(_loop_attr(edge_index, edge_attr, n, fill_value), e[0][~keep], _host.rows(edge_attr, ~keep))
+        edge_attr = _host.join(_host.rows(edge_attr, keep), loops)
+    return _host.tensor(np.concatenate([e[:, keep], _loops(n, e.dtype)], axis=1)), edge_attr
+
+
+def _place(values: Tensor, where: np.ndarray, new: Tensor) -> Tensor:
+    """values with rows of new at `where`; of several for one place the last counts."""
+    if not where.size:
+        return values
+    n = int(values.shape[0])
+    source = np.full(n, -1, np.int64)
+    source[where] = np.arange(where.size)
+    if not values.requires_grad and not new.requires_grad and _host.known(values) and _host.known(new) and values.dtype.np is not None:
+        a = values.numpy()
+        a[source >= 0] = new.numpy()[source[source >= 0]]
+        return _host.tensor(a)
+    found = _host.tensor(source >= 0).reshape(-1, *[1] * (values.ndim - 1))
+    return found.where(new[_host.tensor(np.maximum(source, 0))], values)
+
+
+def get_self_loop_attr(edge_index: Tensor, edge_attr: Tensor | None = None, num_nodes: int | None = None) -> Tensor:
+    """The edge_attr of each node's self loop (1 without edge_attr), 0 for nodes that have none.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import get_self_loop_attr
+    >>> get_self_loop_attr(Tensor([[0, 0, 1], [0, 1, 0]]), Tensor([0.2, 0.3, 0.5])).tolist()[1]
+    0.0
+    """
+    n = int(maybe_num_nodes(edge_index, num_nodes))
+    e = _host.edges(edge_index)
+    loops = e[0] == e[1]
+    attr = _host.ones(int(loops.sum())) if edge_attr is None else _host.rows(edge_attr, loops)
+    if attr.dtype.np is None:
+        return _place(Tensor.zeros(n, *attr.shape[1:], dtype=attr.dtype), e[0][loops], attr)
+    return _place(Tensor(np.zeros((n, *attr.shape[1:]), attr.dtype.np)), e[0][loops], attr)
+
+
+__all__ = [
+    "add_remaining_self_loops",
+    "add_self_loops",
+    "contains_self_loops",
+    "get_self_loop_attr",
+    "remove_self_loops",
+    "segregate_self_loops",
+]
