@@ -48,6 +48,7 @@ typedef struct Read {
 static Read got, before;
 
 static Read *read_sample(PolySample *p, bool disjoint) {
+  memset(&got, 0, sizeof got);
   got.nodes = (int)poly_sample_num_nodes(p, 0);
   got.edges = (int)poly_sample_num_edges(p, 0);
   assert_in_range(got.nodes, 0, 4096);
