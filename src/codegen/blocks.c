@@ -201,6 +201,12 @@ static bool list_loops(Codegen *g, int nstore, UOp *const *store) {
   return true;
 }
 
+/* The block of a store whose ranges are the outermost of the first one's. */
+static Block *store_block(Block *inner, const UOp *first, const UOp *store) {
+  for (int n = first->nsrc - store->nsrc; n > 0; n--) inner = inner->parent;
+  return inner;
+}
+
 bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
   g->top = new_block(g, NULL, NULL, -1);
   if (!g->top || !list_loops(g, nstore, store)) return false;
@@ -210,14 +216,15 @@ bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
   g->inner = inner;
   int value[16], index[16];
   for (int i = 0; i < nstore; i++) { /* all values before any store: an output may be an input too */
-    value[i] = emit_value(g, inner, store[i]->src[1]);
-    index[i] = emit_value(g, inner, store[i]->src[2]);
+    Block *b = store_block(inner, store[0], store[i]);
+    value[i] = emit_value(g, b, store[i]->src[1]);
+    index[i] = emit_value(g, b, store[i]->src[2]);
     if (value[i] < 0 || index[i] < 0) return false;
   }
   for (int i = 0; i < nstore; i++) {
     Inst inst = {.kind = INST_STORE, .dtype = store[i]->dtype, .src = {index[i], value[i], -1}, .stride = STRIDE_NONE};
     inst.param = (int32_t)store[i]->src[0]->arg.i;
-    if (add_inst(g, inner, inst, store[i]) < 0) return false;
+    if (add_inst(g, store_block(inner, store[0], store[i]), inst, store[i]) < 0) return false;
   }
   for (; inner != g->top; inner = inner->parent)
     if (!close_loop(g, inner)) return false;

@@ -150,9 +150,21 @@ GRAD_RULE(POW) {
   if (need & 2) out[1] = pow_exponent(u, u->src[0], u->src[1], g);
 }
 
+static bool const_zero(const UOp *u) {
+  return u->op == OP_CONST && dtype_is_float((PolyDType)u->dtype) && const_float(u) == 0;
+}
+
+/* 0 where x <= 0, else x (relu): its own value says where that is, so that x need not be kept for the gradient. */
+static UOp *where_condition(UOp *u) {
+  UOp *c = u->src[0];
+  bool relu = c->op == OP_CMPLE && c->src[0] == u->src[2] && const_zero(c->src[1]) && const_zero(u->src[1]);
+  return relu ? uop_binary(OP_CMPLE, u, c->src[1]) : c;
+}
+
 GRAD_RULE(WHERE) {
-  if (need & 2) out[1] = keep_if(u->src[0], g);
-  if (need & 4) out[2] = keep_unless(u->src[0], g);
+  UOp *c = where_condition(u);
+  if (need & 2) out[1] = keep_if(c, g);
+  if (need & 4) out[2] = keep_unless(c, g);
 }
 
 /* What the memory held before is gone: only the value counts. */

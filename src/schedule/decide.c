@@ -3,7 +3,7 @@
  * A reduction may stay inside its reader's kernel if the loops that its index depends on are the outermost of the
  * reader's: then it is computed once, as a loop beside the next inner one (row softmax, layer norm). Otherwise it would
  * be computed again and again: it is stored. The same holds for elementwise work that costs more than a load. */
-#include "schedule/plan_nodes.h"
+#include "schedule/drafts.h"
 
 #include "ir/context.h"
 #include "schedule/contract.h"
@@ -17,7 +17,7 @@ enum {
   FEW_SCORES = 8,         /* values an edge that are worth storing */
   SHORT_SUM = 32,         /* products an element that a loop over edges may do itself */
   FEW_PARTS = 4,          /* of a CAT that a reader may choose from at each element */
-  COST_LIMIT = 1 << 20
+  MUCH_WIDER = 8          /* times: what is spread so far is worth storing before it is spread */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
@@ -43,6 +43,13 @@ static UOp *unstretched(UOp *u) {
   return u;
 }
 
+/* Spread to many places, a value costs a load there: it is stored before, or waits in a register. */
+static bool spreads(const UOp *u) {
+  if (u->op != OP_EXPAND) return false;
+  double from = (double)uop_numel_max(u->src[0]), to = (double)uop_numel_max((UOp *)(uintptr_t)u);
+  return to >= MUCH_WIDER * from;
+}
+
 /* Is it larger than what it is made of, as the product in front of a contraction is? A bad place to store a value. */
 static bool is_stretched(const UOp *node) {
   double made_of = 0;
@@ -64,8 +71,9 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
     const NodeInfo *below = s->info.at[at];
     if (below->kind != STORE_NOT) continue;
     n->depth = MAX(n->depth, below->depth + 1);
-    n->cost = MIN(COST_LIMIT, n->cost + below->cost);
+    if (!below->contraction) n->cost = MIN(COST_LIMIT, n->cost + below->cost);
   }
+  if (spreads(node)) n->cost = MIN(n->cost, 1);
   n->cost = MIN(COST_LIMIT, n->cost + op_cost(node));
   n->maps_edges = maps_edges(s, node);
   if (node->op == OP_REDUCE && s->opt->matmul && !n->maps_edges)
@@ -219,7 +227,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   NodeInfo *n = sched_info(s, node);
   if (!n) return -1;
   if (node->op == OP_ASSIGN) return s->copying ? n->slot : -1; /* to readers it is its value */
-  if (n->slot >= 0) return n->slot;
+  if (n->slot >= 0) return s->draft && draft_makes(s->draft, n) ? -1 : n->slot;
   if (s->settled || op_info[node->op].cls == CLASS_MOVE) return -1;
   const char *why = NULL;
   Reading r = reading(l, node, idx, gate);
@@ -239,6 +247,15 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   n->edge |= r.edge;
   note_reader(s, n, r.hash);
   return -1;
+}
+
+void sched_forget_readers(Sched *s) {
+  for (int i = 0; i < s->info.n; i++) {
+    NodeInfo *n = s->info.at[i];
+    n->kernel = -1;
+    n->readers = 0;
+    n->edge = n->wide = false;
+  }
 }
 
 /* After all kernels were tried: work that several of them repeat is stored after all, unless their loops go over as

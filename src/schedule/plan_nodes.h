@@ -6,6 +6,8 @@
 
 typedef VEC(int) IntVec;
 
+enum { COST_LIMIT = 1 << 20 }; /* of a node: it is or holds a reduction */
+
 typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY } StoreKind;
 
 typedef struct NodeInfo {
@@ -33,11 +35,12 @@ typedef struct Sched {
   VEC(int) work;    /* places of stored nodes, in the order in which they were found */
   VEC(UOp *) edges; /* numbers of edges of the graphs that occur */
   VEC(Slot) slot;
-  Map input;    /* input number -> slot */
-  int kernel;   /* number of the kernel being lowered */
-  bool settled; /* no more decisions: what is stored is stored */
-  bool copying; /* lowering the copy of an assigned value out of its temporary */
-  UOp *domain;  /* node that the current kernel stores */
+  Map input;                 /* input number -> slot */
+  int kernel;                /* number of the kernel being lowered */
+  bool settled;              /* no more decisions: what is stored is stored */
+  bool copying;              /* lowering the copy of an assigned value out of its temporary */
+  UOp *domain;               /* node that the current kernel stores */
+  const struct Draft *draft; /* whose outputs are computed side by side and not loaded; NULL: none */
 } Sched;
 
 NodeInfo *sched_info(Sched *s, UOp *node); /* made on first use; NULL: out of memory */
@@ -45,6 +48,8 @@ bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why);
 int sched_input(Sched *s, UOp *buffer);
 /* The lowering policy: decides what is stored. user is the Sched. */
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
+/* What several kernels compute is stored, once it is known who computes what: forget, lower them all, then ask. */
+void sched_forget_readers(Sched *s);
 bool sched_store_repeated(Sched *s, bool *changed);
 /* The computed node whose memory holds u too, because only reshapes lie between; u itself if there is none. */
 UOp *sched_memory(UOp *u);

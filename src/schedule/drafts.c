@@ -1,0 +1,113 @@
+/* drafts.c: a draft for each stored node: which slots its kernel, product or routine reads and writes. */
+#include "schedule/drafts.h"
+
+#include "ir/context.h"
+
+bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store) {
+  lower_begin(l, s->ctx, s->arena, sched_policy, s, s->settled);
+  s->domain = part < 0 ? n->node : n->node->src[part];
+  s->kernel++;
+  *store = part < 0 ? lower_store(l, n->node, n->slot) : lower_store_part(l, n->node, part, n->slot);
+  return *store != NULL;
+}
+
+Draft *new_draft(Sched *s, Drafts *d, NodeInfo *n) {
+  Draft *x = arena_new(s->arena, sizeof *x);
+  if (!x || !vec_push(ctx_base(s->ctx), &d->at, x)) return NULL;
+  *x = (Draft){.kind = n->kind, .nout = 1, .part = -1, .next_part = -1};
+  x->out[0] = n;
+  x->target[0] = n->slot;
+  return x;
+}
+
+bool reads_slot(const Draft *x, int slot) {
+  for (int i = 0; i < x->reads.n; i++)
+    if (x->reads.at[i] == slot) return true;
+  return false;
+}
+
+bool add_read(Sched *s, Draft *x, int slot) {
+  return reads_slot(x, slot) || vec_push(ctx_base(s->ctx), &x->reads, slot);
+}
+
+bool reads_elsewhere(UOp *u, int64_t param, const UOp *at, Map *seen, Base *b) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return false;
+  if (!map_put(b, seen, (uint64_t)(uintptr_t)u, 1)) return true;
+  if (u->op == OP_LOAD && u->src[0]->arg.i == param && u->src[1] != at) return true;
+  for (int i = 0; i < u->nsrc; i++)
+    if (reads_elsewhere(u->src[i], param, at, seen, b)) return true;
+  return false;
+}
+
+/* Lowers the draft's kernel only to see its parameters; an ASSIGN that reads its buffer out of place gets a temporary.
+ */
+static bool find_reads(Sched *s, Draft *x) {
+  NodeInfo *n = x->out[0];
+  if (x->kind == STORE_MATMUL)
+    return add_read(s, x, sched_slot_of(s, n->operand[0])) && add_read(s, x, sched_slot_of(s, n->operand[1]));
+  if (x->kind == STORE_LIBRARY) {
+    for (int i = 0; i < uop_nvalue(n->node); i++)
+      if (!add_read(s, x, sched_slot_of(s, n->node->src[i]))) return false;
+    return true;
+  }
+  Lower l;
+  UOp *store;
+  bool ok = lower_part(s, &l, n, x->part, &store);
+  for (int i = 1; ok && i < l.param.n; i++) ok = add_read(s, x, l.param.at[i]);
+  lower_end(&l);
+  return ok;
+}
+
+bool reads_out_of_place(Sched *s, NodeInfo *n, int slot) {
+  Base *b = ctx_base(s->ctx);
+  Lower l;
+  UOp *store;
+  bool elsewhere = !lower_part(s, &l, n, -1, &store);
+  for (int i = 0; !elsewhere && i < l.param.n; i++)
+    if (l.param.at[i] == slot) {
+      Map seen = {0};
+      elsewhere = reads_elsewhere(store->src[1], i, store->src[2], &seen, b);
+      map_free(b, &seen);
+    }
+  lower_end(&l);
+  return elsewhere;
+}
+
+/* A root ASSIGN is stored under a temporary first; here it is pointed at its buffer if that is safe. */
+static bool in_place(Sched *s, NodeInfo *n) { return !reads_out_of_place(s, n, sched_input(s, n->node->src[0])); }
+
+/* A kernel for each part of a CAT; the first is the slot's writer, the others hang on it. */
+static bool make_parts(Sched *s, Drafts *d, NodeInfo *n) {
+  Draft *before = NULL;
+  for (int k = 0; k < n->node->nsrc; k++) {
+    if (uop_numel_max(n->node->src[k]) == 0) continue;
+    Draft *x = new_draft(s, d, n);
+    if (!x) return false;
+    x->part = k;
+    if (before)
+      before->next_part = d->at.n - 1;
+    else if (!map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)d->at.n - 1))
+      return false;
+    before = x;
+    if (!find_reads(s, x)) return false;
+  }
+  return true;
+}
+
+bool make_drafts(Sched *s, Drafts *d) {
+  for (int i = 0; i < s->work.n; i++) {
+    NodeInfo *n = s->info.at[s->work.at[i]];
+    if (n->node->shape && uop_numel_max(n->node) == 0) continue; /* nothing to compute */
+    if (n->node->op == OP_CAT) {
+      if (!make_parts(s, d, n)) return false;
+      continue;
+    }
+    Draft *x = new_draft(s, d, n);
+    if (!x || !find_reads(s, x)) return false;
+    if (n->node->op == OP_ASSIGN && in_place(s, n)) x->target[0] = sched_input(s, n->node->src[0]);
+    if (ctx_base(s->ctx)->code != POLY_OK || x->target[0] < 0) return false;
+    if (x->target[0] == n->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)d->at.n - 1))
+      return false;
+  }
+  return true;
+}

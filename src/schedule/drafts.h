@@ -1,0 +1,67 @@
+/* drafts.h: items in the making: who reads and writes what, in which order they run, which of them become one kernel.
+ * Internal to the schedule.
+ *
+ *   schedule.c  the driver: what is stored, and the finished items     drafts.c  a draft for each stored node
+ *   order.c     what must come first, and what comes first             join.c    drafts that share a kernel */
+#ifndef POLY_DRAFTS_H
+#define POLY_DRAFTS_H
+
+#include "schedule/plan_nodes.h"
+
+enum { MAX_OUTPUTS = 8 };
+
+/* An item in the making. */
+typedef struct Draft {
+  StoreKind kind;
+  int nout;
+  NodeInfo *out[MAX_OUTPUTS];
+  int target[MAX_OUTPUTS]; /* slot that it writes */
+  bool absorbed;           /* out[1..] may be read by the others at their own place: see join.c */
+  VEC(int) reads;          /* slots */
+  VEC(int) after;          /* drafts that must come first: the first `ndata` make what it reads, */
+  int ndata;               /* the others still read what it overwrites */
+  int part;                /* of a CAT, each of which is a kernel; -1: all of it */
+  int next_part;           /* draft of the next part, -1: none */
+  bool copy;               /* copies the value of a root ASSIGN out of a temporary */
+  bool dead;
+} Draft;
+
+typedef struct Drafts {
+  VEC(Draft *) at;
+  Map writer; /* slot of a temporary -> draft */
+} Drafts;
+
+/* ---- drafts.c ---- */
+
+bool make_drafts(Sched *s, Drafts *d);
+Draft *new_draft(Sched *s, Drafts *d, NodeInfo *n);
+bool reads_slot(const Draft *x, int slot);
+bool add_read(Sched *s, Draft *x, int slot);
+/* Lowers the kernel of n (of one part of a CAT) as things stand. The caller ends the lowering. */
+bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store);
+/* Does a kernel load parameter `param` below u anywhere but at the index `at`? Yes, too, where memory runs out. */
+bool reads_elsewhere(UOp *u, int64_t param, const UOp *at, Map *seen, Base *b);
+/* Would n's kernel, if the buffer in `slot` were written as n is, read it anywhere but at the place it writes? Yes,
+ * too, if that cannot be found out. */
+bool reads_out_of_place(Sched *s, NodeInfo *n, int slot);
+
+/* ---- order.c ---- */
+
+/* Fills `after` of every draft. */
+bool find_order(Sched *s, Drafts *d);
+/* Depth-first from the first draft on; order gets indices. Returns a draft on a cycle, or -1. -2: out of memory. */
+int sort_drafts(Sched *s, Drafts *d, int *order, int *norder);
+/* Another order that the dependences allow, with as little memory in use at a time as a look one step ahead gives. */
+bool order_for_memory(Sched *s, Drafts *d, int *order, int norder);
+/* Must `to` be over before `from` begins? Positions in the order bound the search. That `from` overwrites what `to`
+ * reads is no obstacle by itself: in one kernel, loads come before stores. direct: the step from `from` to `to` itself
+ * counts. */
+bool depends(Sched *s, const Drafts *d, const int *place, int from, int to, bool direct);
+
+/* ---- join.c ---- */
+
+/* Is n one of the draft's outputs? */
+bool draft_makes(const Draft *x, const NodeInfo *n);
+bool join_kernels(Sched *s, Drafts *d, int *order, int *norder);
+
+#endif

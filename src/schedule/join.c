@@ -1,0 +1,176 @@
+/* join.c: drafts that become one kernel.
+ *
+ * Absorbing. A value for each outer iteration of a kernel, such as the largest score of each row for the softmax that
+ * is made of it, may be stored only because others read it as well. Then the kernel that reads it at its own place
+ * computes it, beside its inner loops, and stores it there:
+ *
+ *   for v: m = max ..; store m[v]                   for v: m = max ..; store m[v]
+ *   for v: for f: store out[v, f] = .. m[v] ..  ->         for f: store out[v, f] = .. m ..
+ *
+ * Joining. Kernels of equal loops that share inputs, and of which neither needs the other, run in one. */
+#include "schedule/drafts.h"
+
+#include "ir/context.h"
+#include "ir/index.h"
+
+enum { JOIN_WINDOW = 64 };
+
+static bool same_loops(const Draft *a, const Draft *b) {
+  if (a->part >= 0 || b->part >= 0) return false;
+  return a->kind == STORE_KERNEL && b->kind == STORE_KERNEL && shape_equal(a->out[0]->node, b->out[0]->node);
+}
+
+static bool share_input(const Draft *a, const Draft *b) {
+  for (int i = 0; i < a->reads.n; i++)
+    if (reads_slot(b, a->reads.at[i])) return true;
+  return false;
+}
+
+/* Reads and outputs of b move into a. In-place writes are safe: joined kernels load before they store, at one index. */
+static bool join(Sched *s, Drafts *d, int a, int b) {
+  Draft *x = d->at.at[a], *y = d->at.at[b];
+  for (int i = 0; i < y->reads.n; i++)
+    if (!add_read(s, x, y->reads.at[i])) return false;
+  for (int o = 0; o < y->nout; o++) {
+    x->out[x->nout] = y->out[o];
+    x->target[x->nout++] = y->target[o];
+    if (y->target[o] == y->out[o]->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)y->target[o], (uint64_t)a))
+      return false;
+  }
+  x->absorbed |= y->absorbed;
+  y->dead = true;
+  return true;
+}
+
+/* An in-place write of one and an out-of-place read of the other may not meet in one kernel: only reads at the written
+ * index are known to be safe, so a draft that reads what the other overwrites joins only if it overwrites something of
+ * that shape too. */
+static bool write_conflict(Sched *s, const Draft *a, const Draft *b) {
+  for (int o = 0; o < a->nout; o++) {
+    if (s->slot.at[a->target[o]].kind != SLOT_INPUT || !reads_slot(b, a->target[o])) continue;
+    for (int p = 0; p < b->nout; p++)
+      if (reads_out_of_place(s, b->out[p], a->target[o])) return true;
+  }
+  return false;
+}
+
+/* ---- absorbing ---- */
+
+bool draft_makes(const Draft *x, const NodeInfo *n) {
+  for (int o = 0; o < x->nout; o++)
+    if (x->out[o] == n) return true;
+  return false;
+}
+
+/* The index of node at the outer loops of a kernel: one of its outermost ranges for each axis longer than 1. */
+static UOp *outer_index(const UOp *store, UOp *node) {
+  UOp *idx[MAX_DIMS], *zero = uop_index(node->ctx, 0);
+  int k = 3;
+  for (int d = 0; d < node->ndim; d++) {
+    idx[d] = zero;
+    if (uop_is_int(node->shape[d], 1)) continue;
+    if (k == store->nsrc || store->src[k]->src[1] != node->shape[d]) return NULL;
+    idx[d] = store->src[k++];
+  }
+  return k > 3 ? index_flat(node, idx) : NULL;
+}
+
+/* Does the kernel of n read what is in `slot` nowhere but at its own outer loops? */
+static bool reads_in_place(Sched *s, NodeInfo *n, UOp *node, int slot) {
+  Base *b = ctx_base(s->ctx);
+  Lower l;
+  UOp *store;
+  bool fits = lower_part(s, &l, n, -1, &store);
+  UOp *at = fits ? outer_index(store, node) : NULL;
+  fits = at != NULL;
+  for (int i = 1; fits && i < l.param.n; i++) {
+    Map seen = {0};
+    if (l.param.at[i] == slot) fits = !reads_elsewhere(store->src[1], i, at, &seen, b);
+    map_free(b, &seen);
+  }
+  lower_end(&l);
+  return fits;
+}
+
+/* May x compute what p stores? */
+static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
+  if (x->dead || p->dead || x->kind != STORE_KERNEL || p->kind != STORE_KERNEL || x->part >= 0 || p->part >= 0)
+    return false;
+  if (x->copy || p->copy || x->nout + p->nout > MAX_OUTPUTS || x->out[0]->node->op == OP_ASSIGN) return false;
+  for (int o = 0; o < p->nout; o++) {
+    NodeInfo *n = p->out[o];
+    if (n->node->op == OP_ASSIGN || p->target[o] != n->slot || n->cost < COST_LIMIT) return false;
+    for (int k = 0; k < x->nout; k++)
+      if (!reads_in_place(s, x->out[k], n->node, n->slot)) return false;
+  }
+  return true;
+}
+
+/* The first reader of p that may take it in. -1: there is none. */
+static int find_absorber(Sched *s, const Drafts *d, const int *order, const int *place, int norder, int p) {
+  const Draft *y = d->at.at[p];
+  for (int i = place[p] + 1; i < norder; i++) {
+    const Draft *x = d->at.at[order[i]];
+    bool reader = false;
+    for (int o = 0; o < y->nout && !reader; o++) reader = reads_slot(x, y->target[o]);
+    if (reader && can_absorb(s, x, y) && !depends(s, d, place, order[i], p, false)) return order[i];
+  }
+  return -1;
+}
+
+/* Without the slots that the draft itself writes. */
+static void drop_own_reads(Draft *x) {
+  int n = 0;
+  for (int i = 0; i < x->reads.n; i++) {
+    bool own = false;
+    for (int o = 0; o < x->nout; o++) own |= x->reads.at[i] == x->target[o];
+    if (!own) x->reads.at[n++] = x->reads.at[i];
+  }
+  x->reads.n = n;
+}
+
+static bool sort_again(Sched *s, Drafts *d, int *order, int *norder, int *place) {
+  if (!find_order(s, d)) return false;
+  int bad = sort_drafts(s, d, order, norder);
+  for (int k = 0; k < *norder; k++) place[order[k]] = k;
+  return bad == -1 ||
+         (bad >= 0 && base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: joined kernels wait for each other"));
+}
+
+/* Latest first, so that what a value is made of can follow it. */
+static bool absorb_kernels(Sched *s, Drafts *d, int *order, int *norder, int *place) {
+  for (int i = *norder; i-- > 0;) {
+    int p = order[i], x = find_absorber(s, d, order, place, *norder, p);
+    if (ctx_base(s->ctx)->code != POLY_OK) return false;
+    if (x < 0) continue;
+    if (!join(s, d, x, p)) return false;
+    d->at.at[x]->absorbed = true;
+    drop_own_reads(d->at.at[x]);
+    if (!sort_again(s, d, order, norder, place)) return false;
+    i = *norder;
+  }
+  return true;
+}
+
+/* ---- both ---- */
+
+bool join_kernels(Sched *s, Drafts *d, int *order, int *norder) {
+  int n = d->at.n;
+  int *place = arena_new(s->arena, (size_t)MAX(n, 1) * sizeof *place);
+  if (!place) return false;
+  for (int i = 0; i < *norder; i++) place[order[i]] = i;
+  if (!absorb_kernels(s, d, order, norder, place)) return false;
+  for (int i = 0; i < *norder; i++) {
+    int b = order[i];
+    for (int j = i - 1, tried = 0; j >= 0 && tried < JOIN_WINDOW; j--, tried++) {
+      int a = order[j];
+      Draft *x = d->at.at[a], *y = d->at.at[b];
+      if (x->dead || y->dead || x->nout + y->nout > MAX_OUTPUTS || !same_loops(x, y) || !share_input(x, y)) continue;
+      if (depends(s, d, place, b, a, true) || write_conflict(s, x, y) || write_conflict(s, y, x)) continue;
+      if (!join(s, d, a, b) || !sort_again(s, d, order, norder, place)) return false;
+      i = MAX(j - 1, -1); /* places changed: look again from here */
+      break;
+    }
+  }
+  return true;
+}
