@@ -558,6 +558,58 @@ POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTe
  * int32 [3, P]: for each such pair the edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
 POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 
+/* ---- vertex programs: what happens at one vertex, compiled for all ---- */
+
+/* Between poly_zoom_in and poly_zoom_out a program is written for one vertex v and its neighbours n, with values that know whose they are:
+ *
+ *   PolyVertex *v = poly_zoom_in(g);
+ *   PolyNbs *n = poly_innbs(v);
+ *   PolyTensor *score = poly_leaky_relu(poly_add(poly_nb(n, el), poly_self(v, er)), 0.2);
+ *   PolyTensor *alpha = poly_nb_softmax(n, score);
+ *   PolyTensor *rst = poly_nb_sum(n, poly_mul(poly_unsqueeze(alpha, -1), poly_nb(n, h)));
+ *   PolyTensor *out = poly_zoom_out(v, rst);
+ *
+ * Values are lazy tensors, and every function above takes them. Their first axis is that of all vertices or all edges; its size is symbolic
+ * and has the place's name, so values of two places do not fit together by accident. Elementwise functions of several tensors, poly_matmul,
+ * poly_cat and poly_stack bring them together: a value of the vertex is seen from each of its edges. Elementwise functions broadcast values
+ * as if the first axis were not there: [edges] and [edges, F] give [edges, F], and a plain tensor is the same for all. Values of two
+ * neighbourhoods do not meet before they are reduced. Nothing of edges x features is stored. O(1) a call, where a value is reduced or seen
+ * from another place O(nodes of the program).
+ *
+ * A program opens a poly_scope: its handles, v and n end with poly_zoom_out. Values can be read inside (to look at them); gradients are
+ * taken of what poly_zoom_out gives. Programs may be nested, but their values do not meet. */
+typedef struct PolyVertex PolyVertex;
+typedef struct PolyNbs PolyNbs;
+/* A program about the vertices at which g's edges end: all nodes, or the destinations between two sets. */
+POLY_API PolyVertex *poly_zoom_in(PolyGraph *g);
+/* Ends the program. Gives the result for all vertices, [V, ...], as a handle of the caller's; x NULL: gives NULL, and still ends it.
+ * Tensors that are no values of the program come back as they are. */
+POLY_API PolyTensor *poly_zoom_out(PolyVertex *v, PolyTensor *x);
+/* The same with n results; all of them or none. */
+POLY_API PolyStatus poly_zoom_out_many(PolyVertex *v, PolyTensor *const *x, int n, PolyTensor **out);
+/* The neighbourhoods of v: over in-edges and over out-edges; and those of another graph with the same vertices, an edge type of its own.
+ * side 'i': v is where its edges end; 'o': where they begin. Asked for again, it is the same one. Owned by the program. */
+POLY_API PolyNbs *poly_innbs(PolyVertex *v);
+POLY_API PolyNbs *poly_outnbs(PolyVertex *v);
+POLY_API PolyNbs *poly_nbs(PolyVertex *v, PolyGraph *relation, char side);
+/* Whose value is x? Of the vertex and of each neighbour: a tensor [nodes, ...], or a value of the vertex. Of each edge: a tensor [E, ...]
+ * in the user's edge order, or a value of the vertex, seen from its edges. */
+POLY_API PolyTensor *poly_self(PolyVertex *v, PolyTensor *x);
+POLY_API PolyTensor *poly_nb(PolyNbs *n, PolyTensor *x);
+POLY_API PolyTensor *poly_edge(PolyNbs *n, PolyTensor *x);
+/* Over the neighbourhood, to a value of the vertex; op as in poly_graph_reduce. O(E x features). */
+POLY_API PolyTensor *poly_nb_reduce(PolyNbs *n, PolyTensor *x, const char *op);
+POLY_API PolyTensor *poly_nb_sum(PolyNbs *n, PolyTensor *x);
+POLY_API PolyTensor *poly_nb_mean(PolyNbs *n, PolyTensor *x);
+POLY_API PolyTensor *poly_nb_max(PolyNbs *n, PolyTensor *x);
+POLY_API PolyTensor *poly_nb_min(PolyNbs *n, PolyTensor *x);
+/* Weights that add up to 1 over the neighbourhood: a value of each neighbour. */
+POLY_API PolyTensor *poly_nb_softmax(PolyNbs *n, PolyTensor *x);
+/* How many neighbours, int32. */
+POLY_API PolyTensor *poly_nb_count(PolyNbs *n);
+/* The values of all edges, [E, ...] in the user's edge order: to look at weights, or for another neighbourhood's poly_edge. */
+POLY_API PolyTensor *poly_nb_edges(PolyNbs *n, PolyTensor *x);
+
 /* ---- gradients ---- */
 
 /* Marks t as a leaf whose gradient poly_backward accumulates. Floating point only. */

@@ -91,6 +91,7 @@ static void forget_gone(struct Graphs *all) {
 
 /* With the context go all its graphs, whoever still holds them. */
 static void graphs_free(PolyContext *ctx) {
+  vertex_free_all(ctx);
   struct Graphs *all = ctx->graphs;
   for (int i = 0; i < KNOWN; i++) forget(&all->known[i]);
   while (all->first) {

@@ -4,6 +4,7 @@
  *   graph.c   making, checking, reference counts, the graph of an edge_index tensor
  *   rows.c    edges sorted by one end             derive.c  graphs out of graphs
  *   moves.c   node values seen from edges, edge values reduced over rows
+ *   vertex.c  programs for one vertex, out of the moves
  *
  * Arrays are BUFFER nodes of int32 that are never handed out: a handle gets a node of its own on the same memory, so
  * that whoever assigns to it writes a copy. Their sizes are integer UOps; nothing but array sizes and the loops that
@@ -58,6 +59,21 @@ bool graph_build_order(PolyGraph *g, End end);
 int graph_threads(const PolyGraph *g, int64_t work);
 /* Sets g->sorted. */
 bool graph_note_sorted(PolyGraph *g);
+
+/* ---- moves.c ---- */
+
+/* Nodes of a tensor [V, ...] seen from the edges at one end; edge values [E, ...] reduced over the rows of one end, and
+ * the softmax over each row; op: "sum" ... "logsumexp". No checks. */
+UOp *graph_spread(PolyGraph *g, UOp *x, End end);
+UOp *graph_reduce(PolyGraph *g, UOp *m, const char *op, End end);
+UOp *graph_softmax(PolyGraph *g, UOp *m, End end);
+UOp *graph_degree(PolyGraph *g, End end); /* int32 [V] */
+/* Is there a row of x for each of size nodes or edges? */
+bool graph_check_rows(PolyGraph *g, const UOp *x, UOp *size, const char *what, const char *of);
+
+/* ---- vertex.c ---- */
+
+void vertex_free_all(PolyContext *ctx); /* programs that are still open when their context ends */
 
 /* ---- rows.c ---- */
 

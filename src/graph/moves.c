@@ -56,13 +56,13 @@ static UOp *degree(PolyGraph *g, End end) {
 
 /* ---- checks ---- */
 
-static bool check_rows(PolyGraph *g, const PolyTensor *t, UOp *size, const char *what, const char *of) {
+bool graph_check_rows(PolyGraph *g, const UOp *x, UOp *size, const char *what, const char *of) {
   char shape[256], count[64];
-  if (t->ctx != g->ctx)
+  if (x->ctx != g->ctx)
     return base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE, "%s: graph and tensor belong to two contexts", what);
-  if (t->uop->ndim && t_same_size(t->uop->shape[0], size)) return true;
+  if (x->ndim && t_same_size(x->shape[0], size)) return true;
   return base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE, "%s: a tensor of shape %s does not have a row for each of %s %s",
-                   what, shape_text(t->uop, shape, sizeof shape), dim_text(size, count, sizeof count), of);
+                   what, shape_text(x, shape, sizeof shape), dim_text(size, count, sizeof count), of);
 }
 
 static bool check_side(PolyGraph *g, char side, End *end) {
@@ -178,36 +178,44 @@ static const struct {
 } reductions[] = {{"sum", sum},   {"mean", mean}, {"max", largest}, {"min", smallest},
                   {"prod", prod}, {"var", var},   {"std", std},     {"logsumexp", logsumexp}};
 
-static UOp *reduce(PolyGraph *g, UOp *m, End end, UOp *(*make)(const Rowwise *r, UOp *m)) {
+static UOp *over(PolyGraph *g, UOp *m, End end, UOp *(*make)(const Rowwise *r, UOp *m)) {
   Rowwise r = {g, end_of(g, end), g->nodes[end], degree(g, end)};
-  return r.end && r.degree ? make(&r, m) : NULL;
+  return m && r.end && r.degree ? make(&r, m) : NULL;
 }
 
-/* ---- the API ---- */
-
-PolyTensor *poly_graph_src(PolyGraph *g, PolyTensor *x) {
-  if (!g || !x || !check_rows(g, x, g->nodes[SRC], "src", "source nodes")) return NULL;
-  TENSOR_RETURN(g->ctx, uop_gather(x->uop, end_of(g, SRC)));
-}
-
-PolyTensor *poly_graph_dst(PolyGraph *g, PolyTensor *x) {
-  if (!g || !x || !check_rows(g, x, g->nodes[DST], "dst", "destination nodes")) return NULL;
-  TENSOR_RETURN(g->ctx, uop_gather(x->uop, end_of(g, DST)));
-}
-
-PolyTensor *poly_graph_reduce(PolyGraph *g, PolyTensor *m, const char *op, char side) {
-  End end;
-  if (!g || !m || !check_side(g, side, &end) || !check_rows(g, m, g->edges, "reduce", "edges")) return NULL;
+UOp *graph_reduce(PolyGraph *g, UOp *m, const char *op, End end) {
   for (int k = 0; k < LEN(reductions); k++)
-    if (op && strcmp(op, reductions[k].name) == 0) TENSOR_RETURN(g->ctx, reduce(g, m->uop, end, reductions[k].make));
+    if (op && strcmp(op, reductions[k].name) == 0) return over(g, m, end, reductions[k].make);
   return fail_null(ctx_base(g->ctx), POLY_ERROR_VALUE,
                    "reduce: \"%s\" is not sum, mean, max, min, prod, var, std or logsumexp", op ? op : "");
 }
 
+UOp *graph_softmax(PolyGraph *g, UOp *m, End end) { return over(g, m, end, softmax); }
+UOp *graph_spread(PolyGraph *g, UOp *x, End end) { return x ? uop_gather(x, end_of(g, end)) : NULL; }
+UOp *graph_degree(PolyGraph *g, End end) { return degree(g, end); }
+
+/* ---- the API ---- */
+
+PolyTensor *poly_graph_src(PolyGraph *g, PolyTensor *x) {
+  if (!g || !x || !graph_check_rows(g, x->uop, g->nodes[SRC], "src", "source nodes")) return NULL;
+  TENSOR_RETURN(g->ctx, graph_spread(g, x->uop, SRC));
+}
+
+PolyTensor *poly_graph_dst(PolyGraph *g, PolyTensor *x) {
+  if (!g || !x || !graph_check_rows(g, x->uop, g->nodes[DST], "dst", "destination nodes")) return NULL;
+  TENSOR_RETURN(g->ctx, graph_spread(g, x->uop, DST));
+}
+
+PolyTensor *poly_graph_reduce(PolyGraph *g, PolyTensor *m, const char *op, char side) {
+  End end;
+  if (!g || !m || !check_side(g, side, &end) || !graph_check_rows(g, m->uop, g->edges, "reduce", "edges")) return NULL;
+  TENSOR_RETURN(g->ctx, graph_reduce(g, m->uop, op, end));
+}
+
 PolyTensor *poly_graph_softmax(PolyGraph *g, PolyTensor *m, char side) {
   End end;
-  if (!g || !m || !check_side(g, side, &end) || !check_rows(g, m, g->edges, "softmax", "edges")) return NULL;
-  TENSOR_RETURN(g->ctx, reduce(g, m->uop, end, softmax));
+  if (!g || !m || !check_side(g, side, &end) || !graph_check_rows(g, m->uop, g->edges, "softmax", "edges")) return NULL;
+  TENSOR_RETURN(g->ctx, graph_softmax(g, m->uop, end));
 }
 
 #define ROW_ARRAY(name, f)                                                                                             \

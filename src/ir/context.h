@@ -42,6 +42,12 @@ struct PolyContext {
   struct Engine *engine;
   struct Graphs *graphs;
   void (*graphs_free)(PolyContext *ctx); /* set with graphs */
+  /* Vertex programs that are open, innermost first; set while there are some (graph/vertex.c):
+   * meet brings the operands of a function to one place. aligned: they are to be broadcast as the values of one vertex.
+   * False: an error was set. settle gives a value under its true sizes, and in size that of its place (else NULL). */
+  PolyVertex *zoomed;
+  bool (*meet)(PolyContext *ctx, int n, UOp **x, bool aligned);
+  UOp *(*settle)(PolyContext *ctx, UOp *x, UOp **size);
 };
 
 /* Handles. tensor_wrap takes a scope-held node and returns a new handle that retains it. NULL in, NULL out. */

@@ -73,7 +73,7 @@ static UOp *join(PolyContext *ctx, PolyTensor *const *t, int n, int axis, bool s
   UOp **x = mem_new(b, (size_t)n * sizeof(*x));
   if (!x) return NULL;
   for (int k = 0; k < n; k++) x[k] = t[k]->uop;
-  UOp *out = stack ? t_stack(ctx, n, x, at) : t_cat(ctx, n, x, at);
+  UOp *out = !t_meet(ctx, n, x, false) ? NULL : stack ? t_stack(ctx, n, x, at) : t_cat(ctx, n, x, at);
   mem_free(b, x, (size_t)n * sizeof(*x));
   return out;
 }

@@ -456,7 +456,8 @@ UOp *t_unary(PolyUnaryOp op, UOp *x) {
 
 PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b) {
   if (!a || !b) return NULL;
-  TENSOR_RETURN(a->ctx, t_binary_op(op, a->uop, b->uop));
+  UOp *x[] = {a->uop, b->uop};
+  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, true) ? t_binary_op(op, x[0], x[1]) : NULL);
 }
 
 PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed) {
@@ -505,7 +506,8 @@ PolyTensor *poly_mul_scalar(PolyTensor *a, double value) {
 
 PolyTensor *poly_where(PolyTensor *cond, PolyTensor *a, PolyTensor *b) {
   if (!cond || !a || !b) return NULL;
-  TENSOR_RETURN(cond->ctx, t_where(cond->uop, a->uop, b->uop));
+  UOp *x[] = {cond->uop, a->uop, b->uop};
+  TENSOR_RETURN(cond->ctx, t_meet(cond->ctx, 3, x, true) ? t_where(x[0], x[1], x[2]) : NULL);
 }
 
 PolyTensor *poly_clamp(PolyTensor *x, double low, double high) {
@@ -515,12 +517,14 @@ PolyTensor *poly_clamp(PolyTensor *x, double low, double high) {
 
 PolyTensor *poly_lerp(PolyTensor *a, PolyTensor *b, PolyTensor *weight) {
   if (!a || !b || !weight) return NULL;
-  TENSOR_RETURN(a->ctx, lerp(a->uop, b->uop, weight->uop));
+  UOp *x[] = {a->uop, b->uop, weight->uop};
+  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 3, x, true) ? lerp(x[0], x[1], x[2]) : NULL);
 }
 
 PolyTensor *poly_isclose(PolyTensor *a, PolyTensor *b, double rtol, double atol, bool equal_nan) {
   if (!a || !b) return NULL;
-  TENSOR_RETURN(a->ctx, isclose(a->uop, b->uop, rtol, atol, equal_nan));
+  UOp *x[] = {a->uop, b->uop};
+  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, true) ? isclose(x[0], x[1], rtol, atol, equal_nan) : NULL);
 }
 
 PolyTensor *poly_cast(PolyTensor *x, PolyDType dtype) {

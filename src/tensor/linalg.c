@@ -120,14 +120,33 @@ UOp *t_linear(UOp *x, UOp *weight, UOp *bias) {
   return bias ? t_add(y, bias) : y;
 }
 
+/* f of a value in a vertex program is computed under true sizes: what is read from the ends of edges is seen there. */
+static UOp *settled(UOp *x, UOp **size) {
+  *size = NULL;
+  return x->ctx->settle ? x->ctx->settle(x->ctx, x, size) : x;
+}
+
+static UOp *placed(UOp *y, UOp *size) { return y && size ? t_slice(y, 0, uop_index(y->ctx, 0), size) : y; }
+
+static UOp *linear_there(UOp *x, UOp *weight, UOp *bias) {
+  UOp *size, *t = settled(x, &size);
+  return placed(t_linear(t, weight, bias), size);
+}
+
+static UOp *matmul_there(UOp *a, UOp *b) {
+  UOp *size = NULL, *t = b->ndim == 2 && a->ndim > 1 ? settled(a, &size) : a;
+  return placed(t_matmul(t, b), size);
+}
+
 PolyTensor *poly_matmul(PolyTensor *a, PolyTensor *b) {
   if (!a || !b) return NULL;
-  TENSOR_RETURN(a->ctx, t_matmul(a->uop, b->uop));
+  UOp *x[] = {a->uop, b->uop};
+  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, false) ? matmul_there(x[0], x[1]) : NULL);
 }
 
 PolyTensor *poly_linear(PolyTensor *x, PolyTensor *weight, PolyTensor *bias) {
   if (!x || !weight) return NULL;
-  TENSOR_RETURN(x->ctx, t_linear(x->uop, weight->uop, t_uop(bias)));
+  TENSOR_RETURN(x->ctx, linear_there(x->uop, weight->uop, t_uop(bias)));
 }
 
 /* ---- einsum ---- */

@@ -37,6 +37,11 @@ static inline PolyTensor *t_result(PolyContext *ctx, PolyStatus before, UOp *u) 
 /* The node of a handle that may be NULL. */
 static inline UOp *t_uop(const PolyTensor *t) { return t ? t->uop : NULL; }
 
+/* Inside a vertex program operands may be values of a vertex and of its neighbours: they are brought to one place. */
+static inline bool t_meet(PolyContext *ctx, int n, UOp **x, bool aligned) {
+  return !ctx->meet || ctx->meet(ctx, n, x, aligned);
+}
+
 /* ---- shape.c: broadcasting, axes, small movements ---- */
 
 /* Common shape of n tensors (numpy's rule); shape has room for MAX_DIMS. Error: "shapes (3, 4) and (5,) cannot be
