@@ -1,0 +1,100 @@
+"""Blocks of the set transformer."""
+
+from __future__ import annotations
+
+from ....nn.layers import LayerNorm, Linear, MultiheadAttention
+from ....nn.module import Module
+from ....tensor import Tensor
+from ..inits import glorot, reset, zeros
+
+
+def reset_attention(attn: MultiheadAttention) -> None:
+    """Draws the parameters of an attention layer anew."""
+    glorot(attn.in_proj_weight)
+    zeros(attn.in_proj_bias)
+    reset(attn.out_proj)
+    zeros(attn.out_proj.bias)
+
+
+class MultiheadAttentionBlock(Module):
+    """h = norm(x + attention(x, y, y)); norm(h + relu(W h)). Masks are True where there is an item."""
+
+    def __init__(self, channels: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+        self.channels, self.heads, self.dropout = channels, heads, dropout
+        self.attn = MultiheadAttention(channels, heads, batch_first=True, dropout=dropout)
+        self.lin = Linear(channels, channels)
+        self.layer_norm1 = LayerNorm(channels) if layer_norm else None
+        self.layer_norm2 = LayerNorm(channels) if layer_norm else None
+
+    def reset_parameters(self) -> None:
+        reset_attention(self.attn)
+        for module in (self.lin, self.layer_norm1, self.layer_norm2):
+            reset(module)
+
+    def forward(self, x: Tensor, y: Tensor, x_mask: Tensor | None = None, y_mask: Tensor | None = None) -> Tensor:
+        mask = None if y_mask is None else y_mask.unsqueeze(1).unsqueeze(1)
+        out, _ = self.attn(x, y, y, mask)
+        if x_mask is not None:
+            out = x_mask.unsqueeze(-1).where(out, 0.0)
+        out = out + x
+        out = out if self.layer_norm1 is None else self.layer_norm1(out)
+        out = out + self.lin(out).relu()
+        return out if self.layer_norm2 is None else self.layer_norm2(out)
+
+    def __repr__(self) -> str:
+        norm = self.layer_norm1 is not None
+        return f"{type(self).__name__}({self.channels}, heads={self.heads}, layer_norm={norm}, dropout={self.dropout})"
+
+
+class SetAttentionBlock(Module):
+    """A block of a set with itself."""
+
+    def __init__(self, channels: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+        self.mab = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
+
+    def reset_parameters(self) -> None:
+        self.mab.reset_parameters()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.mab(x, x, mask, mask)
+
+
+class InducedSetAttentionBlock(Module):
+    """A block of a set with what num_induced_points learned points see of it."""
+
+    def __init__(self, channels: int, num_induced_points: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+        self.ind = Tensor.zeros(1, num_induced_points, channels, requires_grad=True)
+        self.mab1 = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
+        self.mab2 = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
+        glorot(self.ind)
+
+    def reset_parameters(self) -> None:
+        glorot(self.ind)
+        self.mab1.reset_parameters()
+        self.mab2.reset_parameters()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        h = self.mab1(self.ind.expand(x.shape[0], -1, -1), x, y_mask=mask)
+        return self.mab2(x, h, x_mask=mask)
+
+
+class PoolingByMultiheadAttention(Module):
+    """What num_seed_points learned points see of a set."""
+
+    def __init__(self, channels: int, num_seed_points: int = 1, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+        self.lin = Linear(channels, channels)
+        self.seed = Tensor.zeros(1, num_seed_points, channels, requires_grad=True)
+        self.mab = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
+        glorot(self.seed)
+
+    def reset_parameters(self) -> None:
+        reset(self.lin)
+        glorot(self.seed)
+        self.mab.reset_parameters()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.lin(x).relu()
+        return self.mab(self.seed.expand(x.shape[0], -1, -1), x, y_mask=mask)
+
+
+__all__ = ["InducedSetAttentionBlock", "MultiheadAttentionBlock", "PoolingByMultiheadAttention", "SetAttentionBlock"]
