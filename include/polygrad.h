@@ -537,6 +537,9 @@ POLY_API int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_byt
 /* Splits the nodes into parts of about the same size with few edges between them, by METIS (k-way, or recursive bisection), which is
  * loaded from the system when first used. Directions, loops and repeated edges do not matter. out: [V], the part of each node. */
 POLY_API PolyStatus poly_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int64_t *out);
+/* An R-MAT graph: edge_index [2, E] with the chances a, b, c (and what is left of 1) of the quarters of the adjacency matrix. shuffle: nodes
+ * are named at random, else small numbers have most edges. A function of seed, not of threads. O(E log V). */
+POLY_API PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle, int threads, int64_t *edge_index);
 
 /* Points and clusters. Points are [N, F], float32 or float64, in `groups` groups that lie one after the other: ptr[groups + 1] says where
  * each begins; NULL: one group. Neighbours are looked for in the same group.

@@ -251,6 +251,7 @@ FUNCTIONS = {
     "poly_sampler_walk": ("l", "pipllddLipp"),
     "poly_gather_rows": ("l", "plzplpi"),
     "poly_graph_partition": ("i", "plbp"),
+    "poly_rmat": ("i", "lldddLbip"),
     "poly_knn": ("p", "ppppllbb"),
     "poly_radius": ("p", "ppppldlb"),
     "poly_fps": ("p", "ppldp"),

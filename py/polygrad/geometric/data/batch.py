@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,7 @@ class Batch:
         return _rebuild, (base_class(type(self)), self.__dict__)
 
 
-@lru_cache(maxsize=None)
+@cache
 def batch_class(base: type) -> type:
     """The class of batches of graphs of class `base`."""
     if issubclass(base, Batch):

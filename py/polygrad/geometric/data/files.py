@@ -39,9 +39,7 @@ class _Writer:
             return {kind: [self.value(f"{name}.{k}", v) for k, v in enumerate(value)]}
         if isinstance(value, dict):
             return {"dict": [[self.value("", k), self.value(f"{name}.{k}", v)] for k, v in value.items()]}
-        raise TypeError(
-            f"{name!r} is a {type(value).__name__}, which cannot be saved: tensors, arrays, numbers, texts and lists or dicts of them can"
-        )
+        raise TypeError(f"{name!r} is a {type(value).__name__}, which cannot be saved: only tensors, arrays, plain values, lists and dicts can")
 
     def add(self, name: str, t: Tensor) -> str:
         if name == DESCRIPTION or name in self.tensors:

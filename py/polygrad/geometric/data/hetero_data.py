@@ -186,11 +186,9 @@ class HeteroData(BaseData):
         """The storage of a node type, which is made if there is none."""
         if not isinstance(key, str):
             raise TypeError(f"a node type is a text, an edge type a tuple of three: got {key!r}")
-        return (
-            self._node_store_dict.setdefault(key, NodeStorage(_parent=self, _key=key))
-            if key not in self._node_store_dict
-            else self._node_store_dict[key]
-        )
+        if key not in self._node_store_dict:
+            self._node_store_dict[key] = NodeStorage(_parent=self, _key=key)
+        return self._node_store_dict[key]
 
     def get_edge_store(self, *key: str) -> EdgeStorage:
         """The storage of an edge type (source type, name, destination type), which is made if there is none."""
@@ -292,7 +290,6 @@ class HeteroData(BaseData):
 
     def has_isolated_nodes(self) -> bool:
         """Is there a node that no edge of any type touches?"""
-        label = np.zeros(0, bool)
         start = self._starts()
         label = np.zeros(start[None], bool)
         for (src, _, dst), store in self.edge_items():

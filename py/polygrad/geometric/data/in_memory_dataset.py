@@ -165,13 +165,9 @@ def check_slices(data: Any, slices: Any, path: Any) -> None:
     """An error if the slices of a file do not fit what it holds."""
     if slices is None:
         return
-    lengths = {len(s) for s in _leaves(slices) if isinstance(s, np.ndarray) and s.ndim == 1}
-    if (
-        not isinstance(slices, dict)
-        or len(lengths) != 1
-        or 0 in lengths
-        or not all(isinstance(s, np.ndarray) and s.ndim == 1 for s in _leaves(slices))
-    ):
+    leaves = list(_leaves(slices)) if isinstance(slices, dict) else []
+    whole = all(isinstance(s, np.ndarray) and s.ndim == 1 and s.size for s in leaves)
+    if not whole or len({len(s) for s in leaves}) != 1:
         raise ValueError(f"{path}: the slices of its graphs are damaged")
     for store in data.stores:
         for key, ptr in _table(data, slices, store._key).items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import struct
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,12 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError("it refers to something outside")
 
 
+_DAMAGE = (
+    pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, IndexError, KeyError, MemoryError, OverflowError, RecursionError,
+    ImportError, struct.error,
+)  # fmt: skip
+
+
 def load_pickle(path: str) -> Any:
     """An array (sparse matrices are made dense) or a dict of lists of numbers. Anything else is an error that names the file."""
     with open(path, "rb") as f:
@@ -147,18 +154,7 @@ def load_pickle(path: str) -> Any:
         if isinstance(value, dict):
             return _lists(value)
         raise pickle.UnpicklingError(f"it holds a {type(value).__name__.strip('_')}")
-    except (
-        pickle.UnpicklingError,
-        EOFError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        KeyError,
-        MemoryError,
-        OverflowError,
-        RecursionError,
-    ) as e:
+    except _DAMAGE as e:
         raise ValueError(f"{path}: not a file that can be read: {e or type(e).__name__}") from None
 
 

@@ -128,9 +128,8 @@ def read_planetoid(folder: str, name: str) -> Data:
     index_path = os.path.join(folder, f"ind.{name.lower()}.test.index")
     test = read_table(index_path, np.int64).reshape(-1)
     first = allx.shape[0]
-    if not (
-        tx.shape[0] == ty.shape[0] == test.size and allx.shape[0] == ally.shape[0] and tx.shape[1] == allx.shape[1] and ty.shape[1] == ally.shape[1]
-    ):
+    fit = tx.shape[0] == ty.shape[0] == test.size and allx.shape[0] == ally.shape[0]
+    if not fit or tx.shape[1] != allx.shape[1] or ty.shape[1] != ally.shape[1]:
         raise ValueError(f"{folder}: the sizes of the files of {name} do not fit: tx {tx.shape}, ty {ty.shape}, allx {allx.shape}, ally {ally.shape}")
     # Some nodes of CiteSeer are in no file: they lie among the test nodes, without features and without a label.
     low, high = (int(test.min()), int(test.max())) if test.size else (first, first - 1)
