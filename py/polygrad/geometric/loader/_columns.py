@@ -1,0 +1,169 @@
+"""Attributes of nodes and edges, and their rows that belong to a sample: collected as arrays on any thread, made tensors in one place."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..data import HeteroData
+from ..data._sizes import size, sized
+from ..sampler._rows import gather
+from ..sampler.neighbor_sampler import host
+
+
+class Column(NamedTuple):
+    """One attribute. values: an array on the host; a list; or a tensor whose rows are taken lazily, because it has a gradient."""
+
+    key: str
+    values: Any
+    dim: int
+
+
+class Columns(NamedTuple):
+    """The attributes of one storage by what they belong to."""
+
+    node: list[Column]
+    edge: list[Column]
+
+
+def _column(store: Any, key: str, value: Any) -> Column:
+    if isinstance(value, (list, tuple)):
+        return Column(key, value, 0)
+    dim = store._cat_dim(key, value) % value.ndim
+    if isinstance(value, Tensor):
+        value = value if value.requires_grad or value.dtype.np is None else host(value)
+    return Column(key, value, dim)
+
+
+def columns_of(store: Any) -> Columns:
+    """To be called in the thread that the tensors belong to."""
+    node, edge = [], []
+    for key, value in store.items():
+        if key in ("edge_index", "num_nodes", "num_edges"):
+            continue
+        if store.is_node_attr(key):
+            node.append(_column(store, key, value))
+        elif store.is_edge_attr(key):
+            edge.append(_column(store, key, value))
+    return Columns(node, edge)
+
+
+def all_columns(data: Any) -> dict[Any, Columns]:
+    """By type; None for an ordinary graph."""
+    if not isinstance(data, HeteroData):
+        return {None: columns_of(data._store)}
+    return {key: columns_of(store) for key, store in [*data.node_items(), *data.edge_items()]}
+
+
+def collect(columns: list[Column], index: np.ndarray | None, threads: int) -> dict[str, Any]:
+    """The rows `index` of every column. Without an index the attributes are not there."""
+    out: dict[str, Any] = {}
+    for key, values, dim in columns:
+        if index is None:
+            out[key] = None
+        elif isinstance(values, np.ndarray):
+            out[key] = gather(values, index, threads) if dim == 0 else np.take(values, index, axis=dim)
+        elif isinstance(values, (list, tuple)):
+            out[key] = type(values)(values[k] for k in index)
+        else:
+            out[key] = values  # a tensor: see place
+    return out
+
+
+def place(store: Any, columns: list[Column], found: dict[str, Any], index: np.ndarray | None, rows: Any) -> None:
+    """Puts the collected rows into a storage. rows: how many there are, a number or a variable."""
+    for key, _, dim in columns:
+        value = found[key]
+        if isinstance(value, np.ndarray):
+            value = sized(value, dim, rows)
+        elif isinstance(value, Tensor):
+            value = value[(*[slice(None)] * dim, sized(index, 0, rows))]  # type: ignore[arg-type]
+        store[key] = value
+
+
+class Sizes:
+    """Numbers of nodes, edges and seeds of a batch: variables, or plain numbers if static. Names of variables say the type."""
+
+    def __init__(self, static: bool):
+        self.static = static
+
+    def __call__(self, name: str, n: int, key: Any = None) -> Any:
+        if self.static:
+            return n
+        prefix = "" if key is None else f"{key}_" if isinstance(key, str) else "_".join(key) + "_"
+        return size(prefix + name, n)
+
+    def hops(self, name: str, counts: list[int] | None, key: Any = None) -> Any:
+        return None if counts is None else [self(f"{name}_{k}", n, key) for k, n in enumerate(counts)]
+
+
+def pairs_of(row: np.ndarray, col: np.ndarray) -> np.ndarray:
+    """[2, E]; the memory that both are rows of, where there is such."""
+    whole = row.base
+    if whole is not None and whole is col.base and isinstance(whole, np.ndarray) and whole.shape == (2, row.size):
+        first, second = whole.ctypes.data, whole.ctypes.data + 8 * row.size
+        if row.ctypes.data == first and col.ctypes.data == second and whole.flags.c_contiguous:
+            return whole
+    return np.stack([row, col])
+
+
+def place_sample(data: Any, columns: dict[Any, Columns], out: Any, found: dict[Any, Any], sizes: Sizes) -> Any:
+    """A copy of data with the nodes and edges of a sample: SamplerOutput or HeteroSamplerOutput of arrays."""
+    made = copy.copy(data)
+    if not isinstance(data, HeteroData):
+        nodes, edges = sizes("nodes", out.node.size), sizes("edges", out.row.size)
+        place_nodes(made._store, columns[None].node, found[None], out.node, nodes)
+        place_edges(made._store, columns[None].edge, found[None], pairs_of(out.row, out.col), out.edge, edges)
+        place_extra(made._store, "batch", out.batch, nodes)
+        made._store["num_sampled_nodes"] = sizes.hops("nodes", out.num_sampled_nodes)
+        made._store["num_sampled_edges"] = sizes.hops("edges", out.num_sampled_edges)
+        return made
+    none = np.zeros(0, np.int64)
+    for kind, store in made.node_items():
+        node = out.node.get(kind, none)
+        nodes = sizes("nodes", node.size, kind)
+        place_nodes(store, columns[kind].node, found[kind], node, nodes)
+        place_extra(store, "batch", (out.batch or {}).get(kind), nodes)
+        store["num_sampled_nodes"] = sizes.hops("nodes", (out.num_sampled_nodes or {}).get(kind), kind)
+    for kind, store in made.edge_items():
+        row, col = out.row.get(kind, none), out.col.get(kind, none)
+        edge = (out.edge or {}).get(kind, none)
+        place_edges(store, columns[kind].edge, found[kind], pairs_of(row, col), edge, sizes("edges", row.size, kind))
+        store["num_sampled_edges"] = sizes.hops("edges", (out.num_sampled_edges or {}).get(kind), kind)
+    return made
+
+
+def place_nodes(store: Any, columns: list[Column], found: dict[str, Any], node: np.ndarray, nodes: Any) -> None:
+    place(store, columns, found, node, nodes)
+    if "num_nodes" in store:
+        store["num_nodes"] = nodes
+    if "n_id" not in store:
+        store["n_id"] = sized(node, 0, nodes)
+
+
+def place_edges(store: Any, columns: list[Column], found: dict[str, Any], pairs: np.ndarray, edge: Any, edges: Any) -> None:
+    place(store, columns, found, edge, edges)
+    store["edge_index"] = sized(pairs, 1, edges)
+    if edge is not None and "e_id" not in store:
+        store["e_id"] = sized(edge, 0, edges)
+
+
+def place_extra(store: Any, key: str, values: Any, rows: Any) -> None:
+    store[key] = None if values is None else sized(values, 0, rows)
+
+
+def collect_sample(data: Any, columns: dict[Any, Columns], out: Any, threads: int) -> dict[Any, Any]:
+    """The rows of all attributes for a sample, by type."""
+    if not isinstance(data, HeteroData):
+        part = columns[None]
+        return {None: {**collect(part.node, out.node, threads), **collect(part.edge, out.edge, threads)}}
+    none = np.zeros(0, np.int64)
+    found = {kind: collect(columns[kind].node, out.node.get(kind, none), threads) for kind in data.node_types}
+    edge = out.edge or {}
+    return found | {kind: collect(columns[kind].edge, edge.get(kind, none), threads) for kind in data.edge_types}
+
+
+__all__ = ["Columns", "Sizes", "all_columns", "collect_sample", "columns_of", "place_sample"]
