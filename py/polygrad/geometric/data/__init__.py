@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = lazy(
         "in_memory_dataset": ["InMemoryDataset"],
         "download": ["download_url"],
         "extract": ["extract_gz", "extract_tar", "extract_zip"],
-        "convert": ["from_pyg", "to_pyg"],
+        "convert": ["from_numpy", "from_pyg", "from_scipy", "to_numpy", "to_pyg", "to_scipy"],
         "files": [],
         "storage": [],
     },

@@ -111,7 +111,7 @@ class Batch:
         return self.num_graphs
 
     def __reduce__(self) -> Any:
-        return _rebuild, (base_class(type(self)), self.__dict__)
+        return _rebuild, (base_class(type(self)),), self.__dict__
 
 
 @cache
@@ -120,30 +120,20 @@ def batch_class(base: type) -> type:
     if issubclass(base, Batch):
         return base
     made = type(f"{base.__name__}Batch", (Batch, base), {"__doc__": f"A batch of {base.__name__}.", "__module__": __name__})
-    made.__init__ = base_init(base)  # type: ignore[misc]
+    made.__init__ = _maker(base)  # type: ignore[misc]
     _PLAIN[made] = base
     return made
 
 
-def base_init(base: type) -> Any:
-    """Batches are made empty, even if the class of the graphs wants arguments."""
+def _maker(base: Any) -> Any:
+    """The constructor of batches of `base`: without arguments they are made empty, even if graphs of that class want some."""
+    here = __name__.rpartition(".")[0] + "."
+    plain: Any = next((known for known in base.__mro__ if known.__module__.startswith(here)), base)
 
     def init(self: Any, *args: Any, _base_cls: type | None = None, **kwargs: Any) -> None:
-        if args or kwargs or base.__init__ in (Data.__init__,):
-            base.__init__(self, *args, **kwargs)
-            return
-        empty_init(self, base)
+        (base if args or kwargs else plain).__init__(self, *args, **kwargs)
 
     return init
-
-
-def empty_init(self: Any, base: type) -> None:
-    """Storages without attributes, whatever the class's own constructor asks for."""
-    for known in base.__mro__:
-        if known.__module__.startswith(__name__.rpartition(".")[0]):
-            known.__init__(self)  # type: ignore[misc]
-            return
-    base.__init__(self)
 
 
 def base_class(cls: type) -> type:
@@ -151,10 +141,8 @@ def base_class(cls: type) -> type:
     return _PLAIN.get(cls, Data)
 
 
-def _rebuild(base: type, state: dict[str, Any]) -> Any:
-    out = object.__new__(batch_class(base))
-    out.__dict__.update(state)
-    return out
+def _rebuild(base: type) -> Any:
+    return object.__new__(batch_class(base))
 
 
 __all__ = ["Batch", "batch_class"]

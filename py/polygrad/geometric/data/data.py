@@ -274,10 +274,29 @@ class BaseData:
 
     @staticmethod
     def from_pyg(data: Any) -> Any:
-        """Data or HeteroData out of an object of PyTorch Geometric."""
+        """Data, HeteroData, TemporalData or a Batch out of an object of PyTorch Geometric."""
         from .convert import from_pyg
 
         return from_pyg(data)
+
+    def to_numpy(self) -> dict[Any, Any]:
+        """All attributes in a dictionary, tensors as arrays; of a HeteroData by type and name."""
+        from .convert import to_numpy
+
+        return to_numpy(self)
+
+    @staticmethod
+    def from_numpy(mapping: Mapping[Any, Any]) -> Any:
+        """Data, or HeteroData if the entries are dictionaries, out of arrays.
+
+        >>> import numpy as np
+        >>> from polygrad.geometric.data import Data
+        >>> Data.from_numpy({"x": np.ones((2, 3)), "edge_index": np.array([[0], [1]])})
+        Data(x=[2, 3], edge_index=[2, 1])
+        """
+        from .convert import from_numpy
+
+        return from_numpy(mapping)
 
 
 def _attribute(name: str, doc: str) -> Any:
@@ -483,6 +502,34 @@ class Data(BaseData):
         for key, value in data.items():
             self[key] = value
         return self
+
+    # ---- other libraries ----
+
+    def to_networkx(self, *args: Any, **kwargs: Any) -> Any:
+        """The graph as one of networkx: polygrad.geometric.utils.to_networkx."""
+        from ..utils import to_networkx
+
+        return to_networkx(self, *args, **kwargs)
+
+    @staticmethod
+    def from_networkx(graph: Any, *args: Any, **kwargs: Any) -> Any:
+        """A graph of networkx: polygrad.geometric.utils.from_networkx."""
+        from ..utils import from_networkx
+
+        return from_networkx(graph, *args, **kwargs)
+
+    def to_scipy(self, weight: str | None = None) -> Any:
+        """The adjacency matrix as scipy's csr_matrix; an edge from i to j is the entry (i, j), 1 or the value of an edge attribute."""
+        from .convert import to_scipy
+
+        return to_scipy(self, weight)
+
+    @staticmethod
+    def from_scipy(matrix: Any, weight: str | None = "edge_weight") -> Any:
+        """A graph with an edge for each entry of a square sparse matrix, the entries as an edge attribute."""
+        from .convert import from_scipy
+
+        return from_scipy(matrix, weight)
 
     # ---- checks ----
 

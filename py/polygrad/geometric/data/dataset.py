@@ -148,8 +148,8 @@ class Dataset:
         """A part of the dataset."""
         numbers = self.indices()
         if isinstance(idx, slice):
-            parts = (round(p * len(self)) if isinstance(p, float) else p for p in (idx.start, idx.stop))
-            chosen: Sequence[int] = numbers[slice(*parts, idx.step)]
+            start, stop = (round(p * len(self)) if isinstance(p, float) else p for p in (idx.start, idx.stop))
+            chosen: Sequence[int] = numbers[start : stop : idx.step]
         elif isinstance(idx, str):
             raise IndexError(f"a dataset is indexed by numbers, slices and masks, not by {idx!r}")
         else:

@@ -100,7 +100,7 @@ def _describe(writer: _Writer, data: Any) -> dict[str, Any]:
 def kind_of(cls: type) -> str:
     """The class of this package that a class of graphs is or derives from."""
     for base in cls.__mro__:
-        if base.__name__ in ("Data", "HeteroData", "TemporalData") and base.__module__.startswith(__name__.rpartition(".")[0]):
+        if base.__name__ in ("Data", "HeteroData", "TemporalData") and base.__module__.startswith(__name__.rpartition(".")[0] + "."):
             return base.__name__
     raise TypeError(f"{cls.__name__} is not a class of graphs")
 

@@ -314,9 +314,9 @@ class HeteroData(BaseData):
         for kind, store in self.node_items():
             if store.num_nodes is None:
                 yield f"nodes of type {kind!r} have no 'num_nodes', and nothing tells it"
-        for kind, store in self.edge_items():
-            size = [self._node_store_dict[end].num_nodes if end in self._node_store_dict else None for end in (kind[0], kind[2])]
-            yield from index_problems(store.get("edge_index"), f"edge_index of {kind}", (size[0], size[1]))
+        for relation, edges in self.edge_items():
+            size = [self._node_store_dict[end].num_nodes if end in self._node_store_dict else None for end in (relation[0], relation[2])]
+            yield from index_problems(edges.get("edge_index"), f"edge_index of {relation}", (size[0], size[1]))
 
     # ---- parts ----
 
@@ -335,15 +335,15 @@ class HeteroData(BaseData):
             mine._choose([key for key in store.keys() if store.is_node_attr(key)], kept[kind])
             if "num_nodes" in store:
                 mine["num_nodes"] = int(kept[kind].size)
-        for kind, store in self.edge_items():
-            if "edge_index" not in store:
+        for relation, links in self.edge_items():
+            if "edge_index" not in links:
                 continue
-            row, col = store._pairs()
-            pairs = np.stack([number[kind[0]][row], number[kind[2]][col]])
+            row, col = links._pairs()
+            pairs = np.stack([number[relation[0]][row], number[relation[2]][col]])
             edges = np.flatnonzero((pairs >= 0).all(axis=0))
-            mine = out._edge_store_dict[kind]
-            mine._choose([key for key in store.keys() if key != "edge_index" and store.is_edge_attr(key)], edges)
-            mine["edge_index"] = _as_index(pairs[:, edges], store["edge_index"])
+            mine = out._edge_store_dict[relation]
+            mine._choose([key for key in links.keys() if key != "edge_index" and links.is_edge_attr(key)], edges)
+            mine["edge_index"] = _as_index(pairs[:, edges], links["edge_index"])
         return out
 
     def edge_subgraph(self, subset_dict: Mapping[Any, Any]) -> Any:
@@ -499,7 +499,7 @@ def from_types(data: Data, node_type: Any, edge_type: Any, node_names: list[str]
             if key not in skip and is_array(value) and data.is_node_attr(key):
                 store[key] = select(value, nodes, data.__cat_dim__(key, value))
         if not len(store):
-            store.num_nodes = int(nodes.size)
+            store["num_nodes"] = int(nodes.size)
     for k, kind in enumerate(edge_names):
         edges = np.flatnonzero(relations == k)
         edge_store = out.get_edge_store(*kind)

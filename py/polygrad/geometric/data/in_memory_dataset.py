@@ -244,10 +244,10 @@ def _simple_increments(data: Any, parts: list[Part]) -> bool:
             elif rule.inc is by_sizes:
                 if not isinstance(store, EdgeStorage):
                     continue
-                ends = [counts.get(part.key[0]), counts.get(part.key[2])]
-                if ends[0] is None or ends[1] is None:
+                sources, targets = counts.get(part.key[0]), counts.get(part.key[2])
+                if sources is None or targets is None:
                     return False
-                col.incs = np.stack(ends, axis=1)[:, :, None]
+                col.incs = np.stack([sources, targets], axis=1)[:, :, None]
             else:
                 return False
     return True

@@ -26,10 +26,11 @@ class _DType:
         if isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">", "|", "="):
             self.order = state[1]
 
-    def numpy(self) -> np.dtype:
+    def numpy(self) -> Any:
         if len(self.code) < 2 or self.code[0] not in "biuf" or not self.code[1:].isdigit() or int(self.code[1:]) not in (1, 2, 4, 8):
             raise pickle.UnpicklingError(f"arrays of the type {self.code!r} are not read")
-        return np.dtype(self.code).newbyteorder(self.order)
+        order: Any = self.order
+        return np.dtype(self.code).newbyteorder(order)
 
 
 class _Array:
@@ -66,10 +67,10 @@ class _Matrix:
 
     def dense(self) -> np.ndarray:
         shape = self.parts.get("_shape", self.parts.get("shape"))
-        parts = [self.parts.get(name) for name in ("data", "indices", "indptr")]
-        if not all(isinstance(p, _Array) and p.array is not None for p in parts):
+        data, indices, indptr = (getattr(self.parts.get(name), "array", None) for name in ("data", "indices", "indptr"))
+        if data is None or indices is None or indptr is None:
             raise pickle.UnpicklingError("a sparse matrix without data, indices or indptr")
-        return dense_rows(*(p.array for p in parts), shape)  # type: ignore[union-attr]
+        return dense_rows(data, indices, indptr, shape)
 
 
 def dense_rows(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any) -> np.ndarray:

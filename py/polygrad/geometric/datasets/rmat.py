@@ -46,7 +46,7 @@ class RMAT(InMemoryDataset):
     """One R-MAT graph (Chakrabarti et al., 2004) with random features and labels, of any size.
 
     num_edges: edges that are drawn. is_undirected: adds the opposite of every edge. coalesce: sorts them and leaves out loops and repeated ones,
-    so that fewer remain. num_channels: width of the features `x`, 0 for none. num_classes: of the labels `y`, 0 for none. seed: of all that is random.
+    so that fewer remain. num_channels: width of the features `x`, 0 for none. num_classes: of the labels `y`, 0 for none.
 
     >>> from polygrad.geometric.datasets import RMAT
     >>> RMAT(num_nodes=1000, num_edges=5000, num_channels=8)[0]

@@ -198,8 +198,8 @@ def _targets(folder: str, prefix: str) -> np.ndarray | None:
     if not os.path.isfile(path):
         return None
     labels = read_table(path, np.int64)
-    classes = np.unique(labels, return_inverse=True)[1].reshape(labels.shape)
-    return np.ascontiguousarray(classes[:, 0] if classes.shape[1] == 1 else classes)
+    classes = np.unique(labels, return_inverse=True)[1]
+    return classes.reshape(-1) if labels.shape[1] == 1 else classes.reshape(labels.shape)
 
 
 __all__ = ["TUDataset", "read_tu"]
