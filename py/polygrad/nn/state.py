@@ -27,7 +27,7 @@ def _collect(obj: Any, prefix: str, out: dict[str, Tensor], path: set[int]) -> N
     if isinstance(obj, Tensor):
         out[prefix.strip(".")] = obj
         return
-    if id(obj) in path:
+    if id(obj) in path or isinstance(obj, type):
         return
     path = path | {id(obj)}
     for name, value in _fields(obj).items():
