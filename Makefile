@@ -3,7 +3,7 @@
 # make test     every test; installs what it needs
 # make asan     the C tests under the address and undefined-behaviour sanitizers
 # make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
-# make bench-graph   graph networks beside PyTorch Geometric
+# make bench-graph   graph networks beside PyTorch Geometric, kernels beside ones written by hand, a graph of 115M edges
 # make format   clang-format and ruff;  make lint checks both, and that clang is as quiet as gcc
 
 BUILD ?= build
@@ -79,9 +79,11 @@ bench: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/core.py
 	$(BENCH_RUN) bench/python_overhead.py
 bench-graph: setup all $(BENCH_VENV)/ready
-	$(BENCH_RUN) bench/graph_train.py
+	$(BENCH_RUN) bench/graph_train.py --json bench/results/graph_train.json
+	$(BENCH_RUN) bench/graph_kernels.py --json bench/results/graph_kernels.json
+	$(BENCH_RUN) bench/graph_reddit.py --json bench/results/graph_reddit.json
 
-FORMAT := $(wildcard src/*/*.c src/*/*.h test/c/*.c test/c/*.h examples/c/*.c)
+FORMAT := $(wildcard src/*/*.c src/*/*.h test/c/*.c test/c/*.h examples/c/*.c bench/hand/*.c bench/hand/*.h)
 format: $(VENV)/ready
 	clang-format -i $(FORMAT)
 	$(VENV)/bin/ruff format py bench
