@@ -70,7 +70,7 @@ class ClusterData:
         self._count = count_of(data, "nodes")
         self._pairs = np.array(edges_of(data._store), np.int64)
         self._arrays = self._partition(self._parts(save_dir, filename, log))
-        self.partition = Partition(*(Tensor(a) for a in self._arrays[:5]), sparse_format)  # type: ignore[arg-type]
+        self.partition = Partition._make([*(Tensor(a) for a in self._arrays[:5]), sparse_format])
         self.data = self._permuted(data)
 
     def _parts(self, save_dir: str | None, filename: str | None, log: bool) -> np.ndarray:
