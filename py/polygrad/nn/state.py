@@ -58,13 +58,13 @@ def _prepare(obj: Any, prefix: str, state_dict: dict[str, Tensor], path: set[int
 
 
 def get_parameters(obj: Any) -> list[Tensor]:
-    """All tensors of an object, each once.
+    """All tensors of an object that can have a gradient, those of floating point, each once.
 
     >>> from polygrad.nn import Linear, get_parameters
     >>> len(get_parameters(Linear(2, 3)))
     2
     """
-    return list({id(t): t for t in get_state_dict(obj).values()}.values())
+    return list({id(t): t for t in get_state_dict(obj).values() if t.is_floating_point()}.values())
 
 
 def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = True, verbose: bool = False) -> list[str]:

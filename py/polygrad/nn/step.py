@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 from ..jit import Replay, trace
 from ..tensor import Tensor
-from .state import get_parameters
+from .state import get_state_dict
 
 
 class CompiledTrainingStep:
@@ -63,7 +63,7 @@ def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: 
     >>> step.run(); step.loss_value() < a
     True
     """
-    state = get_parameters(model)
+    state = list({id(t): t for t in get_state_dict(model).values()}.values())
     waiting = [t for t in (*state, *inputs) if not t.is_realized]
     if waiting:
         waiting[0].realize(*waiting[1:])
