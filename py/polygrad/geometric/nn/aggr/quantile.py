@@ -63,7 +63,7 @@ class QuantileAggregation(Aggregation):
         order = order.gather(0, at.gather(0, order).argsort(0))
         count = rows.count
         start = (count.cumsum(0) - count).minimum(n - 1)
-        q = self.q.detach().cast(dtypes.float32 if n < _EXACT else dtypes.float64)
+        q = self.q.detach() if n < _EXACT else self.q.detach().cast(dtypes.float64)
         point = (q * (count - 1).cast(q.dtype) + start.cast(q.dtype)).transpose(0, 1).reshape(-1)
 
         def item(place: Tensor) -> Tensor:
