@@ -21,7 +21,13 @@ class IndexLoader:
     """
 
     def __init__(
-        self, num_items: int, collate_fn: Callable[[np.ndarray], Any], batch_size: int = 1, shuffle: bool = False, drop_last: bool = False, **kwargs: Any
+        self,
+        num_items: int,
+        collate_fn: Callable[[np.ndarray], Any],
+        batch_size: int = 1,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        **kwargs: Any,
     ):
         if batch_size < 1:
             raise ValueError(f"batch_size must be positive, not {batch_size}")

@@ -4,5 +4,12 @@ from ..._lazy import lazy
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
-    {"base": ["KGEModel"], "transe": ["TransE"], "complex": ["ComplEx"], "distmult": ["DistMult"], "rotate": ["RotatE"], "loader": ["KGTripletLoader"]},
+    {
+        "base": ["KGEModel"],
+        "transe": ["TransE"],
+        "complex": ["ComplEx"],
+        "distmult": ["DistMult"],
+        "rotate": ["RotatE"],
+        "loader": ["KGTripletLoader"],
+    },
 )

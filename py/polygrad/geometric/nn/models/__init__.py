@@ -1,0 +1,23 @@
+"""Whole models."""
+
+from ..._lazy import lazy
+
+TABLE = {
+    "autoencoder": ["ARGA", "ARGVA", "GAE", "InnerProductDecoder", "VGAE"],
+    "basic_gnn": ["GAT", "GCN", "GIN", "PNA", "BasicGNN", "EdgeCNN", "GraphSAGE"],
+    "correct_and_smooth": ["CorrectAndSmooth"],
+    "deep_graph_infomax": ["DeepGraphInfomax"],
+    "deepgcn": ["DeepGCNLayer"],
+    "graph_unet": ["GraphUNet"],
+    "jumping_knowledge": ["HeteroJumpingKnowledge", "JumpingKnowledge"],
+    "label_prop": ["LabelPropagation"],
+    "lightgcn": ["LightGCN"],
+    "linkx": ["LINKX"],
+    "meta": ["MetaLayer"],
+    "metapath2vec": ["MetaPath2Vec"],
+    "mlp": ["MLP"],
+    "node2vec": ["Node2Vec"],
+    "schnet": ["SchNet"],
+}
+
+__getattr__, __dir__, __all__ = lazy(__name__, TABLE)

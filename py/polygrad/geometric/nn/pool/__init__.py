@@ -1,0 +1,22 @@
+"""Pooling: whole graphs to vectors, graphs to smaller ones, and neighbours among points."""
+
+from ..._lazy import lazy
+
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "asap": ["ASAPooling"],
+        "avg_pool": ["avg_pool", "avg_pool_neighbor_x", "avg_pool_x"],
+        "cluster_pool": ["ClusterPooling"],
+        "edge_pool": ["EdgePooling"],
+        "glob": ["global_add_pool", "global_max_pool", "global_mean_pool"],
+        "graclus": ["graclus"],
+        "max_pool": ["max_pool", "max_pool_neighbor_x", "max_pool_x"],
+        "mem_pool": ["MemPooling"],
+        "pan_pool": ["PANPooling"],
+        "points": ["fps", "knn", "knn_graph", "nearest", "radius", "radius_graph"],
+        "sag_pool": ["SAGPooling"],
+        "topk_pool": ["TopKPooling"],
+        "voxel_grid": ["voxel_grid"],
+    },
+)

@@ -1,0 +1,37 @@
+"""The edges between nodes that stay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .....tensor import Tensor
+from ....utils import _host
+from ....utils.num_nodes import maybe_num_nodes
+from ..select.base import SelectOutput
+from .base import Connect, ConnectOutput
+
+
+def filter_adj(
+    edge_index: Tensor, edge_attr: Tensor | None, node_index: Tensor, cluster_index: Tensor | None = None, num_nodes: int | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """The edges between the nodes of node_index, by their places there (or by cluster_index), and their attributes."""
+    nodes = _host.vector(node_index, "node_index")
+    place = np.full(int(maybe_num_nodes(edge_index, num_nodes)), -1, np.int64)
+    place[nodes] = np.arange(nodes.size) if cluster_index is None else _host.vector(cluster_index, "cluster_index")
+    new = place[_host.edges(edge_index)]
+    keep = (new >= 0).all(0)
+    return _host.tensor(new[:, keep]), _host.maybe_rows(edge_attr, keep)
+
+
+class FilterEdges(Connect):
+    """Keeps the edges whose two ends stay; each cluster is one node."""
+
+    def forward(self, select_output: SelectOutput, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None) -> ConnectOutput:
+        s = select_output
+        if s.num_clusters != s.cluster_index.shape[0]:
+            raise ValueError("'FilterEdges' requires each cluster to contain only one node")
+        edges, attr = filter_adj(edge_index, edge_attr, s.node_index, s.cluster_index, s.num_nodes)
+        return ConnectOutput(edges, attr, self.get_pooled_batch(s, batch))
+
+
+__all__ = ["FilterEdges", "filter_adj"]

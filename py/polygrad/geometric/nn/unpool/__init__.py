@@ -1,0 +1,5 @@
+"""Values for more points out of values for fewer."""
+
+from ..._lazy import lazy
+
+__getattr__, __dir__, __all__ = lazy(__name__, {"knn_interpolate": ["knn_interpolate"]})
