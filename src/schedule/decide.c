@@ -8,6 +8,8 @@
 #include "ir/context.h"
 #include "schedule/contract.h"
 
+#include <string.h>
+
 enum {
   CHEAP = 8,              /* operations an element that are not worth memory */
   EXPENSIVE = 64,         /* operations an element that are not worth repeating in a second kernel */
@@ -99,6 +101,52 @@ int sched_input(Sched *s, UOp *buffer) {
   return slot >= 0 && map_put(ctx_base(s->ctx), &s->input, (uint64_t)number, (uint64_t)slot) ? slot : -1;
 }
 
+/* ---- loops of a stored node ---- */
+
+/* The axes of y as axes of u, which has as many elements: equal, or two of them for one. False: some other way. */
+static bool find_pairs(const UOp *u, const UOp *y, int64_t *split) {
+  int k = 0;
+  for (int i = 0; i < u->ndim; i++) {
+    if (uop_is_int(u->shape[i], 1)) continue;
+    while (k < y->ndim && uop_is_int(y->shape[k], 1)) k++;
+    if (k == y->ndim) return false;
+    if (y->shape[k] == u->shape[i]) {
+      k++;
+      continue;
+    }
+    int next = k + 1;
+    while (next < y->ndim && uop_is_int(y->shape[next], 1)) next++;
+    if (next >= y->ndim || u->shape[i]->op != OP_CONST) return false;
+    if (y->shape[k]->op != OP_CONST || y->shape[next]->op != OP_CONST) return false;
+    if (const_int(y->shape[k]) * const_int(y->shape[next]) != const_int(u->shape[i])) return false;
+    split[i] = const_int(y->shape[next]);
+    k = next + 1;
+  }
+  return true;
+}
+
+/* A reduction below elementwise work whose axes were joined (heads and features of an attention layer, before its bias)
+ * is walked as it was: each of the two loops has work that the other one has not. */
+static void find_split(Sched *s, NodeInfo *n) {
+  enum { LOOK = 64 };
+  UOp *todo[LOOK];
+  int ntodo = 0;
+  todo[ntodo++] = n->node;
+  for (int i = 0; i < ntodo; i++) {
+    UOp *u = todo[i];
+    const NodeInfo *below = u->op == OP_RESHAPE ? sched_info(s, u->src[0]) : NULL;
+    if (below && below->kind == STORE_NOT && !below->contraction && below->cost >= COST_LIMIT) {
+      int64_t split[MAX_DIMS] = {0};
+      if (!find_pairs(n->node, u->src[0], split)) continue;
+      memcpy(n->split, split, sizeof split);
+      return;
+    }
+    if (!op_elementwise((Op)u->op)) continue;
+    for (int k = 0; k < u->nsrc && ntodo < LOOK; k++)
+      if (u->src[k]->ndim == n->node->ndim) todo[ntodo++] = u->src[k];
+  }
+}
+
 bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   NodeInfo *n = sched_info(s, node);
   if (!n || n->kind != STORE_NOT) return n != NULL;
@@ -111,6 +159,7 @@ bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
     why = "library routine";
   }
   n->kind = kind;
+  if (kind == STORE_KERNEL) find_split(s, n);
   n->slot = add_slot(s, SLOT_TEMP, -1, node, why);
   uint64_t at = 0;
   map_get(&s->index, (uint64_t)(uintptr_t)node, &at);

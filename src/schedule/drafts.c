@@ -7,7 +7,7 @@ bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store) {
   lower_begin(l, s->ctx, s->arena, sched_policy, s, s->settled);
   s->domain = part < 0 ? n->node : n->node->src[part];
   s->kernel++;
-  *store = part < 0 ? lower_store(l, n->node, n->slot) : lower_store_part(l, n->node, part, n->slot);
+  *store = part < 0 ? lower_store(l, n->node, n->slot, n->split) : lower_store_part(l, n->node, part, n->slot);
   return *store != NULL;
 }
 

@@ -13,11 +13,30 @@
 #include "ir/context.h"
 #include "ir/index.h"
 
+#include <string.h>
+
 enum { JOIN_WINDOW = 64 };
+
+static bool is_split(const NodeInfo *n) {
+  for (int i = 0; i < n->node->ndim; i++)
+    if (n->split[i]) return true;
+  return false;
+}
 
 static bool same_loops(const Draft *a, const Draft *b) {
   if (a->part >= 0 || b->part >= 0) return false;
-  return a->kind == STORE_KERNEL && b->kind == STORE_KERNEL && shape_equal(a->out[0]->node, b->out[0]->node);
+  const NodeInfo *x = a->out[0], *y = b->out[0];
+  if (a->kind != STORE_KERNEL || b->kind != STORE_KERNEL || !shape_equal(x->node, y->node)) return false;
+  return !is_split(x) || !is_split(y) || memcmp(x->split, y->split, sizeof x->split) == 0;
+}
+
+/* Outputs of equal loops walk their axes in the same way. */
+static void share_split(NodeInfo *a, NodeInfo *b) {
+  if (!shape_equal(a->node, b->node)) return;
+  if (is_split(a))
+    memcpy(b->split, a->split, sizeof b->split);
+  else
+    memcpy(a->split, b->split, sizeof a->split);
 }
 
 static bool share_input(const Draft *a, const Draft *b) {
@@ -31,6 +50,8 @@ static bool join(Sched *s, Drafts *d, int a, int b) {
   Draft *x = d->at.at[a], *y = d->at.at[b];
   for (int i = 0; i < y->reads.n; i++)
     if (!add_read(s, x, y->reads.at[i])) return false;
+  for (int o = 0; o < y->nout; o++) share_split(x->out[0], y->out[o]);
+  for (int o = 0; o < x->nout; o++) share_split(x->out[0], x->out[o]);
   for (int o = 0; o < y->nout; o++) {
     x->out[x->nout] = y->out[o];
     x->target[x->nout++] = y->target[o];

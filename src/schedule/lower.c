@@ -350,16 +350,29 @@ static UOp *value_at(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   return v;
 }
 
-/* One RANGE for each axis of `shape` that is longer than 1, all of them open. Returns how many, -1 on failure. */
-static int open_domain(Lower *l, const UOp *shape, UOp **idx, UOp **ranges) {
+enum { MAX_OUTER = 2 * MAX_DIMS }; /* ranges of an output */
+
+static UOp *open_range(Lower *l, UOp *size, UOp **ranges, int *n) {
   UOp *zero = uop_index(l->ctx, 0);
+  if (!size || uop_is_int(size, 1)) return size ? zero : NULL;
+  UOp *r = range(l, *n, zero, size);
+  l->context[*n] = *n;
+  return r ? ranges[(*n)++] = r : NULL;
+}
+
+/* RANGEs for each axis of `shape` that is longer than 1, all of them open. Returns how many, -1 on failure. */
+static int open_domain(Lower *l, const UOp *shape, const int64_t *split, UOp **idx, UOp **ranges) {
   int n = 0;
   for (int i = 0; i < shape->ndim; i++) {
-    idx[i] = uop_is_int(shape->shape[i], 1) ? zero : range(l, n, zero, shape->shape[i]);
+    UOp *size = shape->shape[i];
+    if (split && split[i]) {
+      UOp *outer = open_range(l, uop_index(l->ctx, const_int(size) / split[i]), ranges, &n);
+      UOp *inner = open_range(l, uop_index(l->ctx, split[i]), ranges, &n);
+      idx[i] = outer && inner ? int_add(int_mulc(outer, split[i]), inner) : NULL;
+    } else {
+      idx[i] = open_range(l, size, ranges, &n);
+    }
     if (!idx[i]) return -1;
-    if (idx[i] == zero) continue;
-    l->context[n] = n;
-    ranges[n++] = idx[i];
   }
   l->nout = MAX(l->nout, n);
   l->ncontext = n;
@@ -367,7 +380,7 @@ static int open_domain(Lower *l, const UOp *shape, UOp **idx, UOp **ranges) {
 }
 
 static UOp *make_store(Lower *l, UOp *node, int slot, UOp *value, UOp *const *idx, int n, UOp *const *ranges) {
-  UOp *src[3 + MAX_DIMS] = {param_of(l, slot, (PolyDType)node->dtype), value, index_flat(node, idx)};
+  UOp *src[3 + MAX_OUTER] = {param_of(l, slot, (PolyDType)node->dtype), value, index_flat(node, idx)};
   for (int i = 0; i < n; i++) src[3 + i] = ranges[i];
   return uop_make(l->ctx, OP_STORE, (PolyDType)node->dtype, (UArg){0}, 3 + n, src, 0, NULL);
 }
@@ -382,20 +395,20 @@ static UOp *moved_value(Lower *l, UOp *node, UOp *const *idx) {
   return uop_where(gate, value_at(l, node->src[0], inner, gate), zero);
 }
 
-UOp *lower_store(Lower *l, UOp *node, int slot) {
-  UOp *idx[MAX_DIMS], *ranges[MAX_DIMS];
+UOp *lower_store(Lower *l, UOp *node, int slot, const int64_t *split) {
+  UOp *idx[MAX_DIMS], *ranges[MAX_OUTER];
   if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
-  int n = open_domain(l, node, idx, ranges);
+  int n = open_domain(l, node, split, idx, ranges);
   if (n < 0) return NULL;
   UOp *value = op_info[node->op].cls == CLASS_MOVE ? moved_value(l, node, idx) : compute(l, node, idx, NULL);
   return make_store(l, node, slot, value, idx, n, ranges);
 }
 
 UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot) {
-  UOp *idx[MAX_DIMS], *ranges[MAX_DIMS], *x = cat->src[part];
+  UOp *idx[MAX_DIMS], *ranges[MAX_OUTER], *x = cat->src[part];
   int axis = (int)cat->arg.i;
   if (!param_of(l, slot, (PolyDType)cat->dtype)) return NULL;
-  int n = open_domain(l, x, idx, ranges);
+  int n = open_domain(l, x, NULL, idx, ranges);
   UOp *value = n < 0 ? NULL : value_at(l, x, idx, NULL);
   for (int k = 0; k < part; k++) idx[axis] = int_add(idx[axis], cat->src[k]->shape[axis]);
   return value ? make_store(l, cat, slot, value, idx, n, ranges) : NULL;

@@ -31,8 +31,9 @@ struct Lower {
 
 void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user, bool settled);
 void lower_end(Lower *l);
-/* STORE of node into slot, with one RANGE an axis. Stored is node->src[0] or what defines it: see lower.c. */
-UOp *lower_store(Lower *l, UOp *node, int slot);
+/* STORE of node into slot, with one RANGE an axis, or two: split[k], if it is not 0, is the size of the inner one of
+ * axis k. Stored is node->src[0] or what defines it: see lower.c. */
+UOp *lower_store(Lower *l, UOp *node, int slot, const int64_t *split);
 /* STORE of one part of a CAT into its stretch of the slot. */
 UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot);
 /* Bit k: the scalar depends on the RANGE with id k. */

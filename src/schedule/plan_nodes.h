@@ -13,15 +13,16 @@ typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY } 
 typedef struct NodeInfo {
   UOp *node;
   StoreKind kind;
-  int slot;         /* where it is stored; -1: nowhere */
-  int depth, cost;  /* ops below it that would be inlined with it: longest chain; operations an element, saturating */
-  int kernel;       /* the last kernel that computed it in place, */
-  uint64_t at;      /* at which index (a hash), */
-  int readers;      /* and how many did */
-  bool edge;        /* a loop over edges computes it, edge by edge */
-  bool maps_edges;  /* a linear map of edge values: too wide to store, short enough to repeat */
-  bool wide;        /* a reader's loops were at least as many as its own */
-  bool contraction; /* a matrix product, with what follows filled in */
+  int slot;        /* where it is stored; -1: nowhere */
+  int depth, cost; /* ops below it that would be inlined with it: longest chain; operations an element, saturating */
+  int kernel;      /* the last kernel that computed it in place, */
+  uint64_t at;     /* at which index (a hash), */
+  int readers;     /* and how many did */
+  bool edge;       /* a loop over edges computes it, edge by edge */
+  bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
+  bool wide;       /* a reader's loops were at least as many as its own */
+  int64_t split[MAX_DIMS]; /* of a stored node: inner size of an axis that its kernel walks as two, 0: as one */
+  bool contraction;        /* a matrix product, with what follows filled in */
   MatmulItem matmul;
   UOp *operand[2];
 } NodeInfo;

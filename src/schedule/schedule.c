@@ -95,7 +95,7 @@ static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
     UOp *node = x->copy ? uop_contiguous(x->out[o]->node, 0) : x->out[o]->node;
     item->store[o] = !node          ? NULL
                      : x->part >= 0 ? lower_store_part(&l, node, x->part, x->target[o])
-                                    : lower_store(&l, node, x->target[o]);
+                                    : lower_store(&l, node, x->target[o], x->copy ? NULL : x->out[o]->split);
     ok = item->store[o] != NULL;
   }
   item->narg = l.param.n;
