@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core import C, current
 from ...dtypes import dtypes, to_dtype
 from ...graphs import Graph
 from ...tensor import Tensor
@@ -106,7 +107,7 @@ def join(a: Tensor, b: Tensor, dim: int = 0) -> Tensor:
 
 def generator() -> np.random.Generator:
     """numpy's generator, seeded from the library's: what it gives depends on Tensor.manual_seed and on nothing else."""
-    return np.random.default_rng(Tensor.randint(4, low=0, high=2**31 - 1).numpy())
+    return np.random.default_rng(C.poly_draw_seed(current().ptr))
 
 
 def count(index: Any, size: int | None = None) -> np.ndarray:

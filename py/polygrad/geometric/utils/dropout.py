@@ -79,7 +79,7 @@ def dropout_edge(edge_index: Tensor, p: float = 0.5, force_undirected: bool = Fa
     if not training or p == 0.0:
         return edge_index, _all(_num_edges(edge_index))
     e = _host.edges(edge_index)
-    mask: np.ndarray = _host.generator().random(e.shape[1]) >= p
+    mask = np.asarray(_host.generator().random(e.shape[1]) >= p)
     if not force_undirected:
         return _host.tensor(e[:, mask]), _host.tensor(mask)
     mask &= e[0] <= e[1]

@@ -1,0 +1,29 @@
+"""What transforms of the places of nodes share: edges seen from both ends, and scaling into an interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._values import beside, edges_of, needed, to_array
+
+
+def ends(data: Any, transform: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sources, destinations, and the positions of the nodes."""
+    pos = to_array(needed(data, "pos", transform))
+    row, col = edges_of(data, transform)
+    return row, col, pos
+
+
+def set_edge_attr(data: Any, value: np.ndarray, cat: bool) -> Any:
+    """New columns of edge_attr, after the old ones with cat."""
+    data.edge_attr = beside(data.edge_attr if cat else None, value)
+    return data
+
+
+def length_of(v: np.ndarray) -> np.ndarray:
+    return np.sqrt((v * v).sum(-1))
+
+
+__all__ = ["ends", "length_of", "set_edge_attr"]

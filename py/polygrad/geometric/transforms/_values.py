@@ -1,0 +1,75 @@
+"""What transforms share: attributes as arrays, and new columns beside old ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..data._values import to_array
+from ..utils import _host
+
+
+def needed(data: Any, name: str, transform: Any) -> Any:
+    """An attribute that a transform cannot do without."""
+    value = data.get(name) if hasattr(data, "get") else getattr(data, name, None)
+    if value is None:
+        raise ValueError(f"{type(transform).__name__} needs a graph with {name!r}, which {data!r} does not have")
+    return value
+
+
+def edges_of(data: Any, transform: Any) -> np.ndarray:
+    return _host.edges(needed(data, "edge_index", transform))
+
+
+def nodes_of(data: Any, transform: Any) -> int:
+    n = data.num_nodes
+    if n is None:
+        raise ValueError(f"{type(transform).__name__} needs to know the number of nodes: set 'num_nodes'")
+    return int(n)
+
+
+def beside(old: Any, new: np.ndarray) -> Tensor:
+    """The columns of `new` after those of `old` (if there are any), in the dtype of `old`."""
+    if new.ndim == 1:
+        new = new.reshape(-1, 1)
+    if old is None:
+        return _host.tensor(new)
+    old = old if isinstance(old, Tensor) else _host.tensor(old)
+    old = old.reshape(-1, 1) if old.ndim == 1 else old
+    if old.requires_grad or old.dtype.np is None:
+        return Tensor.cat(old, _host.tensor(new).cast(old.dtype), dim=-1)
+    return _host.tensor(np.concatenate([old.numpy(), new.astype(old.dtype.np)], axis=-1))
+
+
+def take(value: Any, index: np.ndarray, dim: int = 0) -> Any:
+    """The entries of a tensor or an array at index."""
+    return _host.rows(value, index, dim % value.ndim) if isinstance(value, Tensor) else np.take(value, index, axis=dim)
+
+
+def append(value: Tensor, more: Any, dim: int, fill: Any) -> Tensor:
+    """value with `more` further entries along an axis."""
+    dim %= value.ndim
+    if value.requires_grad or value.dtype.np is None:
+        return value.pad(tuple((0, more) if k == dim else None for k in range(value.ndim)), value=fill)
+    a = value.numpy()
+    new = np.full((*a.shape[:dim], more, *a.shape[dim + 1 :]), fill, a.dtype)
+    return _host.tensor(np.concatenate([a, new], axis=dim))
+
+
+def node_features(data: Any, value: np.ndarray, name: str | None) -> Any:
+    """Sets the attribute `name`, or appends to the features x if it is None."""
+    if name is None:
+        data.x = beside(data.x, value)
+    else:
+        data[name] = _host.tensor(value)
+    return data
+
+
+def random_number() -> float:
+    """One number in [0, 1)."""
+    return float(_host.generator().random())
+
+
+__all__ = ["append", "beside", "edges_of", "needed", "node_features", "nodes_of", "random_number", "take", "to_array"]

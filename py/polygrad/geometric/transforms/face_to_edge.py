@@ -1,0 +1,34 @@
+"""The edges of a mesh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..utils import _host, to_undirected
+from ._values import to_array
+from .base_transform import BaseTransform
+
+
+class FaceToEdge(BaseTransform):
+    """Makes edge_index of the faces, triangles [3, F] or tetrahedra [4, F]; remove_faces drops face."""
+
+    def __init__(self, remove_faces: bool = True):
+        self.remove_faces = remove_faces
+
+    def forward(self, data: Any) -> Any:
+        if data.face is None:
+            return data
+        face = to_array(data.face)
+        if face.shape[0] not in (3, 4):
+            raise RuntimeError(f"faces have the shape [3, F] or [4, F], not {list(face.shape)}")
+        pairs = [(0, 1), (1, 2), (0, 2)] if face.shape[0] == 3 else [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]
+        index = np.concatenate([face[[a, b]] for a, b in pairs], axis=1)
+        data.edge_index = to_undirected(_host.tensor(index), num_nodes=data.num_nodes)
+        if self.remove_faces:
+            data.face = None
+        return data
+
+
+__all__ = ["FaceToEdge"]

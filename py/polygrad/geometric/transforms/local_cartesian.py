@@ -1,0 +1,32 @@
+"""Relative positions, scaled at each node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._edges import ends, set_edge_attr
+from .base_transform import BaseTransform
+
+
+class LocalCartesian(BaseTransform):
+    """Like Cartesian, but scaled by the largest entry among the edges into the same node."""
+
+    def __init__(self, norm: bool = True, cat: bool = True, interval: tuple[float, float] = (0.0, 1.0)):
+        self.norm, self.cat, self.interval = norm, cat, interval
+
+    def forward(self, data: Any) -> Any:
+        row, col, pos = ends(data, self)
+        away = pos[row] - pos[col]
+        away = away.reshape(-1, 1) if away.ndim == 1 else away
+        if self.norm:
+            top = np.zeros(pos.shape[0], pos.dtype)
+            np.maximum.at(top, col, np.abs(away).max(-1, initial=0))
+            low, high = self.interval
+            with np.errstate(invalid="ignore", divide="ignore"):
+                away = ((high - low) * away / (2 * top[col][:, None]) + (low + high) / 2).astype(pos.dtype)
+        return set_edge_attr(data, away, self.cat)
+
+
+__all__ = ["LocalCartesian"]

@@ -1,0 +1,39 @@
+"""Spherical coordinates of edges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._edges import ends, length_of, set_edge_attr
+from .base_transform import BaseTransform
+
+
+class Spherical(BaseTransform):
+    """Sets edge_attr to length and the two angles of each edge in space. norm: lengths are divided by the largest (or by max_value), angles by
+    a full and a half turn. cat: after the edge_attr that is there."""
+
+    def __init__(self, norm: bool = True, max_value: float | None = None, cat: bool = True):
+        self.norm, self.max, self.cat = norm, max_value, cat
+
+    def forward(self, data: Any) -> Any:
+        row, col, pos = ends(data, self)
+        if pos.ndim != 2 or pos.shape[1] != 3:
+            raise ValueError(f"Spherical needs positions [N, 3], not {list(pos.shape)}")
+        away = pos[col] - pos[row]
+        rho, theta = length_of(away), np.arctan2(away[:, 1], away[:, 0])
+        theta = theta + (theta < 0) * (2 * math.pi)
+        with np.errstate(invalid="ignore"):
+            phi = np.arccos(away[:, 2] / rho)
+        if self.norm:
+            rho = rho / (rho.max(initial=0) if self.max is None else self.max)
+            theta, phi = theta / (2 * math.pi), phi / math.pi
+        return set_edge_attr(data, np.stack([rho, theta, phi], axis=-1).astype(pos.dtype), self.cat)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(norm={self.norm}, max_value={self.max})"
+
+
+__all__ = ["Spherical"]
