@@ -20,7 +20,7 @@ typedef struct Kern {
   char name[32];
 } Kern;
 
-static Kern *kern_new(const char *name) {
+static inline Kern *kern_new(const char *name) {
   Kern *k = calloc(1, sizeof *k);
   snprintf(k->name, sizeof k->name, "%s", name);
   k->lin.name = k->name;
@@ -28,16 +28,16 @@ static Kern *kern_new(const char *name) {
   k->lin.param = k->param;
   return k;
 }
-static int kern_param(Kern *k, PolyDType d, bool written) {
+static inline int kern_param(Kern *k, PolyDType d, bool written) {
   k->param[k->lin.nparam] = (LinearParam){.dtype = d, .written = written, .read = !written};
   return k->lin.nparam++;
 }
-static int kern_put(Kern *k, InstKind kind, PolyDType d, Op op, int a, int b, int c) {
+static inline int kern_put(Kern *k, InstKind kind, PolyDType d, Op op, int a, int b, int c) {
   k->inst[k->lin.ninst] =
       (Inst){.kind = (uint8_t)kind, .dtype = (uint8_t)d, .op = (uint16_t)op, .src = {a, b, c}, .param = -1};
   return k->lin.ninst++;
 }
-static int kern_int(Kern *k, PolyDType d, int64_t v) {
+static inline int kern_int(Kern *k, PolyDType d, int64_t v) {
   int i = kern_put(k, INST_CONST, d, OP_CONST, -1, -1, -1);
   k->inst[i].arg.i = v;
   return i;
@@ -47,32 +47,34 @@ static inline int kern_float(Kern *k, PolyDType d, double v) {
   memcpy(&k->inst[i].arg.i, &v, 8);
   return i;
 }
-static int kern_var(Kern *k) {
+static inline int kern_var(Kern *k) {
   int i = kern_put(k, INST_VAR, POLY_INT64, OP_CONST, -1, -1, -1);
   k->inst[i].arg.i = k->lin.nvar++;
   return i;
 }
-static int kern_loop(Kern *k, int begin, int end, uint32_t flags) {
+static inline int kern_loop(Kern *k, int begin, int end, uint32_t flags) {
   int i = kern_put(k, INST_LOOP, POLY_INT64, OP_RANGE, begin, end, -1);
   k->inst[i].flags = flags;
   k->inst[i].cost = 10;
   return i;
 }
-static void kern_end(Kern *k, int loop) { kern_put(k, INST_END, POLY_INT64, OP_RANGE, loop, -1, -1); }
-static int kern_alu(Kern *k, Op op, PolyDType d, int a, int b, int c) { return kern_put(k, INST_ALU, d, op, a, b, c); }
-static int kern_load(Kern *k, int param, int index, int64_t stride, int gate) {
+static inline void kern_end(Kern *k, int loop) { kern_put(k, INST_END, POLY_INT64, OP_RANGE, loop, -1, -1); }
+static inline int kern_alu(Kern *k, Op op, PolyDType d, int a, int b, int c) {
+  return kern_put(k, INST_ALU, d, op, a, b, c);
+}
+static inline int kern_load(Kern *k, int param, int index, int64_t stride, int gate) {
   int i = kern_put(k, INST_LOAD, k->param[param].dtype, OP_LOAD, index, gate, -1);
   k->inst[i].param = param;
   k->inst[i].stride = stride;
   return i;
 }
-static void kern_store(Kern *k, int param, int index, int value, int64_t stride, int gate) {
+static inline void kern_store(Kern *k, int param, int index, int value, int64_t stride, int gate) {
   int i = kern_put(k, INST_STORE, k->param[param].dtype, OP_STORE, index, value, gate);
   k->inst[i].param = param;
   k->inst[i].stride = stride;
 }
-static int kern_acc(Kern *k, Op op, PolyDType d) { return kern_put(k, INST_ACC, d, op, -1, -1, -1); }
-static void kern_update(Kern *k, int acc, int value) {
+static inline int kern_acc(Kern *k, Op op, PolyDType d) { return kern_put(k, INST_ACC, d, op, -1, -1, -1); }
+static inline void kern_update(Kern *k, int acc, int value) {
   kern_put(k, INST_UPDATE, (PolyDType)k->inst[acc].dtype, (Op)k->inst[acc].op, acc, value, -1);
 }
 static inline int kern_idx(Kern *k, Op op, int a, int b) { return kern_alu(k, op, POLY_INT64, a, b, -1); }
