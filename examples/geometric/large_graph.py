@@ -11,7 +11,6 @@ import argparse
 import time
 
 import numpy as np
-
 from polygrad import Graph, Tensor, nn
 from polygrad.geometric.data import Data
 from polygrad.geometric.datasets.rmat import rmat_graph

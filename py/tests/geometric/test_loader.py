@@ -38,6 +38,7 @@ from polygrad.geometric.sampler import (
     SamplerOutput,
     random_walk,
 )
+from polygrad.geometric.utils import trim_to_layer
 from polygrad.graph import current
 
 N, E = 120, 700
@@ -204,7 +205,7 @@ def test_disjoint():
     (batch,) = NeighborLoader(graph(), [3, 3], input_nodes=[1, 2, 1], batch_size=3, disjoint=True)
     check_batch(batch, [3, 3])
     of, pairs = batch.batch.numpy(), batch.edge_index.numpy()
-    assert of[:3].tolist() == [0, 1, 2] and batch.n_id.tolist()[:3] == [1, 2, 1]
+    assert of[:3].tolist() == [0, 1, 2] and batch.n_id.tolist()[:3] == [1, 2, 1] and batch.batch._count == 3
     np.testing.assert_array_equal(of[pairs[0]], of[pairs[1]])
     for k in range(3):
         assert np.unique(batch.n_id.numpy()[of == k]).size == (of == k).sum()
@@ -685,3 +686,22 @@ def test_batches_share_one_plan(cpu):
         made.append(C.poly_plans_built(current().ptr) - before)
         sizes.add((int(batch.num_nodes), int(batch.num_edges), int(batch.batch_size)))
     assert len(sizes) == 3 and made[0] > 0 and made[1:] == [0, 0]
+
+
+def test_layers_on_fewer_and_fewer_nodes():
+    """Rows and edges of hops that a layer does not need can be left out; their numbers are variables too."""
+    data, made = graph(), []
+    for batch in NeighborLoader(data, [3, 2], batch_size=50, shuffle=True, seed=1):
+        before = C.poly_plans_built(current().ptr)
+        x, trimmed, edge_index = batch.x, batch.x, batch.edge_index
+        for layer in range(2):
+            g = Graph(batch.edge_index, batch.num_nodes)
+            x = x + g.sum(g.src(x))
+            trimmed, edge_index, _ = trim_to_layer(layer, batch.num_sampled_nodes, batch.num_sampled_edges, trimmed, edge_index)
+            g = Graph(edge_index, trimmed.shape[0])
+            trimmed = trimmed + g.sum(g.src(trimmed))
+        assert trimmed.shape[0] == sum(batch.num_sampled_nodes[:2])
+        n = int(batch.batch_size)
+        np.testing.assert_allclose(trimmed.numpy()[:n], x.numpy()[:n], rtol=1e-5)
+        made.append(C.poly_plans_built(current().ptr) - before)
+    assert made[0] > 0 and made[1:] == [0, 0]

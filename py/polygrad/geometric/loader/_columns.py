@@ -117,7 +117,7 @@ def place_sample(data: Any, columns: dict[Any, Columns], out: Any, found: dict[A
         nodes, edges = sizes("nodes", out.node.size), sizes("edges", out.row.size)
         place_nodes(made._store, columns[None].node, found[None], out.node, nodes)
         place_edges(made._store, columns[None].edge, found[None], pairs_of(out.row, out.col), out.edge, edges)
-        place_extra(made._store, "batch", out.batch, nodes)
+        place_batch(made._store, out.batch, nodes)
         made._store["num_sampled_nodes"] = sizes.hops("nodes", out.num_sampled_nodes)
         made._store["num_sampled_edges"] = sizes.hops("edges", out.num_sampled_edges)
         return made
@@ -126,7 +126,7 @@ def place_sample(data: Any, columns: dict[Any, Columns], out: Any, found: dict[A
         node = out.node.get(kind, none)
         nodes = sizes("nodes", node.size, kind)
         place_nodes(store, columns[kind].node, found[kind], node, nodes)
-        place_extra(store, "batch", (out.batch or {}).get(kind), nodes)
+        place_batch(store, (out.batch or {}).get(kind), nodes)
         store["num_sampled_nodes"] = sizes.hops("nodes", (out.num_sampled_nodes or {}).get(kind), kind)
     for kind, store in made.edge_items():
         row, col = out.row.get(kind, none), out.col.get(kind, none)
@@ -151,8 +151,9 @@ def place_edges(store: Any, columns: list[Column], found: dict[str, Any], pairs:
         store["e_id"] = sized(edge, 0, edges)
 
 
-def place_extra(store: Any, key: str, values: Any, rows: Any) -> None:
-    store[key] = None if values is None else sized(values, 0, rows)
+def place_batch(store: Any, of: np.ndarray | None, rows: Any) -> None:
+    """`batch`, the seed that each node belongs to, of a disjoint sample."""
+    store["batch"] = None if of is None else sized(of, 0, rows)
 
 
 def collect_sample(data: Any, columns: dict[Any, Columns], out: Any, threads: int) -> dict[Any, Any]:

@@ -21,8 +21,8 @@ class HGTLoader(NodeLoader):
     >>> data["paper"].x, data["author"].x = Tensor.ones(3, 2), Tensor.ones(2, 2)
     >>> data["author", "writes", "paper"].edge_index = Tensor([[0, 1, 1], [0, 0, 2]])
     >>> batch = next(iter(HGTLoader(data, [2], ("paper", Tensor([0])), batch_size=1)))
-    >>> batch["author"].num_nodes, batch["author", "writes", "paper"].num_edges
-    (2, 2)
+    >>> print(batch["author"].num_nodes, batch["author", "writes", "paper"].num_edges)
+    2 2
     """
 
     def __init__(

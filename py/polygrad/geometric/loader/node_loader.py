@@ -109,6 +109,9 @@ class NodeLoader(SamplingLoader):
         if time is not None:
             store["seed_time"] = sized(np.ascontiguousarray(time), 0, seeds)
         store["batch_size"] = seeds
+        for mine in batch.node_stores:
+            if out.batch is not None and "batch" in mine:
+                mine["batch"]._count = seeds
         return batch if self.transform is None else self.transform(batch)
 
 
