@@ -65,8 +65,12 @@ def test_between_two_sets_of_nodes():
     out = Pair()((Tensor(source), None), Tensor(index), size=(4, 2)).numpy()
     np.testing.assert_allclose(out, [source[3], source[0] + source[1]])
     assert Pair()((Tensor(source), None), Tensor(index)).shape == (4, 2)  # as many as sources, if nothing else is said
-    back = Pair(flow="target_to_source")((None, Tensor(target)), Tensor(index), size=(4, 2)).numpy()
-    np.testing.assert_allclose(back, [target[1], target[1], [0, 0], target[0]])
+    back = Pair(flow="target_to_source")((Tensor(source), Tensor(target)), Tensor(index)).numpy()
+    np.testing.assert_allclose(back, [target[1] * source[0], target[1] * source[1], [0, 0], target[0] * source[3]])
+    # Where both are of the same nodes, the first of a pair is what is sent, as in PyG, whichever way messages go.
+    sent, kept = Tensor(source), Tensor(source + 1)
+    back = Pair(flow="target_to_source")((sent, kept), Tensor(index)).numpy()
+    np.testing.assert_allclose(back[3], source[0] * (source[3] + 1))
 
 
 def test_special_arguments():

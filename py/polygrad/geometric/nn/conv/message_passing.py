@@ -176,6 +176,11 @@ class MessagePassing(Module):
         elif size[dim] != n:
             raise ValueError(f"'{name}' of shape {x.shape} has size {n} along axis {self.node_dim}, but there are {size[dim]} nodes")
 
+    def _one_set(self, pair: Any) -> bool:
+        """May both of a pair be values of the same nodes?"""
+        a, b = pair
+        return not (isinstance(a, Tensor) and isinstance(b, Tensor)) or a.shape[self.node_dim] == b.shape[self.node_dim]
+
     def _lift(self, x: Tensor, graph: Graph, dim: int) -> Tensor:
         """Node values seen from the edges, at their sources (dim 0) or destinations (1)."""
         move = graph.src if dim == 0 else graph.dst
@@ -196,9 +201,11 @@ class MessagePassing(Module):
             if isinstance(data, (tuple, list)):
                 if len(data) != 2:
                     raise ValueError(f"'{base}' must be a pair of source and destination values, not {len(data)} values")
-                if isinstance(data[1 - dim], Tensor):
-                    self._set_size(size, 1 - dim, base, data[1 - dim])
-                data = data[dim]
+                # The first of a pair belongs to the senders, also where messages go from target to source, unless the sizes say otherwise.
+                at = dim if self.flow == "source_to_target" or not self._one_set(data) else 1 - dim
+                if isinstance(data[1 - at], Tensor):
+                    self._set_size(size, 1 - dim, base, data[1 - at])
+                data = data[at]
             if isinstance(data, Tensor):
                 self._set_size(size, dim, base, data)
                 lifts.append((name, data, dim))
