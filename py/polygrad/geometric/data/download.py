@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
-import urllib.error
-import urllib.request
 from typing import Any
 
 TIMEOUT = 20.0  # seconds without an answer
@@ -66,6 +63,10 @@ def download_url(
 
 
 def _fetch(url: str, part: str, name: str, log: bool, limit: int, timeout: float) -> str:
+    import hashlib  # here, because these take longer to load than all the rest, and most programs download nothing
+    import urllib.error
+    import urllib.request
+
     request = urllib.request.Request(url, headers={"User-Agent": "polygrad"})
     digest = hashlib.sha256()
     try:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import tarfile
-import zipfile
 import zlib
 from typing import Any
 
@@ -14,7 +12,7 @@ CHUNK = 1 << 20
 
 def allowed(packed: int) -> int:
     """How large the content of a packed file of that many bytes may be: text shrinks to a tenth, zeros to a thousandth."""
-    return (64 << 20) + 200 * packed
+    return (32 << 20) + 100 * packed
 
 
 def _target(folder: str, name: str, archive: str) -> str:
@@ -40,6 +38,8 @@ def _copy(source: Any, path: str, left: int, archive: str) -> int:
 
 def extract_zip(path: str, folder: str, log: bool = True) -> None:
     """Unpacks a zip archive into a folder."""
+    import zipfile
+
     left = allowed(os.path.getsize(path))
     try:
         with zipfile.ZipFile(path) as archive:
@@ -56,6 +56,8 @@ def extract_zip(path: str, folder: str, log: bool = True) -> None:
 
 def extract_tar(path: str, folder: str, mode: str = "r:gz", log: bool = True) -> None:
     """Unpacks the plain files of a tar archive into a folder."""
+    import tarfile
+
     left = allowed(os.path.getsize(path))
     try:
         with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]

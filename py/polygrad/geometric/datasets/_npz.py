@@ -15,14 +15,13 @@ def read_npz(path: str, to_undirected: bool = True) -> Data:
     names = [f"{kind}_{part}" for kind in ("adj", "attr") for part in ("data", "indices", "indptr", "shape")]
     f = load_npz(path, [*names, "labels"])
     try:
-        x = dense_rows(f["attr_data"], f["attr_indices"], f["attr_indptr"], f["attr_shape"])
+        x = dense_rows(f["attr_data"], f["attr_indices"], f["attr_indptr"], f["attr_shape"], ones=True)
         n, other = check_rows(f["adj_data"], f["adj_indices"], f["adj_indptr"], f["adj_shape"])
     except ValueError as e:
         raise ValueError(f"{path}: {e}") from None
     labels = f["labels"]
     if n != other or x.shape[0] != n or labels.shape != (n,) or labels.dtype.kind not in "iu" or (n and labels.min() < 0):
         raise ValueError(f"{path}: {n} x {other} edges, features of {x.shape[0]} nodes and labels {labels.dtype} {labels.shape} do not fit")
-    x[x > 0] = 1
     rows = np.repeat(np.arange(n), np.diff(f["adj_indptr"]))
     pairs = check_pairs(np.stack([rows, f["adj_indices"].astype(np.int64)]), n, path)
     pairs = without_loops(pairs)

@@ -73,8 +73,8 @@ class _Matrix:
         return dense_rows(data, indices, indptr, shape)
 
 
-def dense_rows(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any) -> np.ndarray:
-    """float32 matrix out of compressed rows, which are checked."""
+def dense_rows(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any, ones: bool = False) -> np.ndarray:
+    """float32 matrix out of compressed rows, which are checked. ones: with 1 for all that is above 0."""
     rows, cols = check_rows(data, indices, indptr, shape)
     if rows * cols * 4 > LIMIT:
         raise ValueError(f"a matrix of {rows} x {cols} is too large to be read densely")
@@ -84,6 +84,9 @@ def dense_rows(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape:
         out[places] = data
     else:
         np.add.at(out, places, data.astype(np.float32))
+    if ones:
+        values = out[places]
+        out[places] = np.where(values > 0, np.float32(1), values)
     return out.reshape(rows, cols)
 
 
@@ -114,6 +117,18 @@ def _reconstruct(*ignored: Any) -> _Array:
     return _Array()
 
 
+def _encode(text: Any, encoding: Any = "latin1") -> bytes:
+    """How older protocols write bytes."""
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
+        raise pickle.UnpicklingError("bytes that are not written as such")
+    return text.encode("latin1")
+
+
+def _no_bytes() -> bytes:
+    """How older protocols write bytes of length 0."""
+    return b""
+
+
 class _Known:
     """A name that may occur, but is not to be called."""
 
@@ -123,6 +138,8 @@ _NAMES |= {(m, "_reconstruct"): _reconstruct for m in ("numpy.core.multiarray", 
 _NAMES |= {(m, "csr_matrix"): _Matrix for m in ("scipy.sparse.csr", "scipy.sparse._csr")}
 _NAMES |= {("collections", "defaultdict"): _Dict, ("collections", "OrderedDict"): _Dict}
 _NAMES |= {(m, "list"): _Known for m in ("__builtin__", "builtins")}
+_NAMES |= {(m, "bytes"): _no_bytes for m in ("__builtin__", "builtins")}
+_NAMES["_codecs", "encode"] = _encode
 
 
 class _Unpickler(pickle.Unpickler):
@@ -210,6 +227,8 @@ def _read_npy(f: Any, size: int) -> np.ndarray:
     if dtype.hasobject or dtype.kind not in "biuf":
         raise ValueError(f"an array of {dtype} is not read")
     need = dtype.itemsize
+    if any(s < 0 for s in shape):
+        raise ValueError(f"an array of shape {shape}")
     for s in shape:
         need *= s
     if need > size:
