@@ -64,7 +64,7 @@ def test_attributes_are_read_and_written_by_name():
     data.extra = None
     assert data.keys() == ["x", "edge_index", "edge_attr", "y", "other"]
     with pytest.raises(AttributeError, match="nothing"):
-        data.nothing
+        _ = data.nothing
     with pytest.raises(AttributeError, match="num_edges"):
         data.num_edges = 5
     assert dict(data("x", "other", "none")).keys() == {"x", "other"}
@@ -185,7 +185,7 @@ def test_types_are_found_by_what_names_them():
     assert data.name == "library" and data.num_nodes == 7 and data.num_edges == 11
     assert data["author"].num_features == 2 and data.num_node_features == {"author": 2, "paper": 3}
     with pytest.raises(KeyError, match="zzz"):
-        data.zzz_dict
+        _ = data.zzz_dict
     with pytest.raises(AttributeError):
         data.author = 3
     with pytest.raises(TypeError, match="edge type"):

@@ -80,9 +80,11 @@ def dense_rows(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape:
         raise ValueError(f"a matrix of {rows} x {cols} is too large to be read densely")
     out = np.zeros(rows * cols, np.float32)
     places = np.repeat(np.arange(rows) * cols, np.diff(indptr)) + indices
-    if (np.diff(places) > 0).all() or np.unique(places).size == places.size:
-        out[places] = data
-    else:
+    out[places] = data
+    seen = np.zeros(rows * cols, bool)
+    seen[places] = True
+    if np.count_nonzero(seen) != places.size:  # entries that are there twice add up
+        out[places] = 0
         np.add.at(out, places, data.astype(np.float32))
     if ones:
         values = out[places]
