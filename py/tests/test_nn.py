@@ -195,7 +195,6 @@ def test_activation_modules():
     x = Tensor(values((3, 4)))
     for name, method in (
         ("ReLU", "relu"),
-        ("GELU", "gelu"),
         ("SiLU", "silu"),
         ("Tanh", "tanh"),
         ("Softplus", "softplus"),
@@ -203,7 +202,12 @@ def test_activation_modules():
         ("LeakyReLU", "leaky_relu"),
     ):
         np.testing.assert_array_equal(getattr(nn, name)()(x).numpy(), getattr(x, method)().numpy())
-    np.testing.assert_array_equal(nn.LeakyReLU(0.3)(x).numpy(), x.leaky_relu(0.3).numpy())
+    for leaky in (nn.LeakyReLU(0.3), nn.LeakyReLU(negative_slope=0.3, inplace=True), nn.LeakyReLU(0.3, True)):
+        np.testing.assert_array_equal(leaky(x).numpy(), x.leaky_relu(0.3).numpy())
+    np.testing.assert_array_equal(nn.ReLU(inplace=True)(x).numpy(), x.relu().numpy())
+    np.testing.assert_array_equal(nn.GELU()(x).numpy(), x.gelu(approximate="none").numpy())  # PyTorch's default, not that of the method
+    with pytest.raises(TypeError, match="LeakyReLU takes 2"):
+        nn.LeakyReLU(0.3, True, 5)
     np.testing.assert_array_equal(nn.Softmax(0)(x).numpy(), x.softmax(0).numpy())
 
 

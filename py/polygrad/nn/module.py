@@ -135,45 +135,56 @@ class _Activation(Module):
     """Calls a method of Tensor with the arguments of the constructor."""
 
     method = ""
+    names: dict[str, str] = {}  # arguments in PyTorch's order under PyTorch's names, and the method's names for them
+    defaults: dict[str, Any] = {}  # where PyTorch has others than the method
 
-    def __init__(self, *args: Any, **kwargs: Any):
-        self._arguments = (args, kwargs)
+    def __init__(self, *args: Any, inplace: bool = False, **kwargs: Any):
+        # inplace, by name or behind the other arguments, changes nothing here: values are never overwritten
+        if len(args) > len(self.names) + 1:
+            raise TypeError(f"{type(self).__name__} takes {len(self.names) + 1} arguments at most, got {len(args)}")
+        given = {**dict(zip(self.names, args)), **kwargs}
+        self._arguments = {**self.defaults, **{self.names.get(name, name): value for name, value in given.items()}}
 
     def _state_items(self) -> dict[str, Any]:
         return {}
 
     def forward(self, x: Tensor) -> Tensor:
-        args, kwargs = self._arguments
-        return getattr(x, self.method)(*args, **kwargs)
+        return getattr(x, self.method)(**self._arguments)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self._arguments.items())
 
 
-def _activation(name: str, method: str) -> type[_Activation]:
+def _activation(name: str, method: str, *same: str, names: dict[str, str] | None = None, **defaults: Any) -> type[_Activation]:
     doc = f"Tensor.{method} as a module."
-    return type(name, (_Activation,), {"method": method, "__doc__": doc, "__module__": __name__})
+    members = {"method": method, "names": {**{n: n for n in same}, **(names or {})}, "defaults": defaults, "__doc__": doc, "__module__": __name__}
+    return type(name, (_Activation,), members)
 
 
 ReLU = _activation("ReLU", "relu")
 ReLU6 = _activation("ReLU6", "relu6")
-LeakyReLU = _activation("LeakyReLU", "leaky_relu")
-ELU = _activation("ELU", "elu")
-CELU = _activation("CELU", "celu")
-SELU = _activation("SELU", "selu")
-GELU = _activation("GELU", "gelu")
+LeakyReLU = _activation("LeakyReLU", "leaky_relu", names={"negative_slope": "neg_slope"})
+ELU = _activation("ELU", "elu", "alpha")
+CELU = _activation("CELU", "celu", "alpha")
+SELU = _activation("SELU", "selu", alpha=1.6732632423543772, gamma=1.0507009873554805)
+GELU = _activation("GELU", "gelu", "approximate", approximate="none")
 SiLU = _activation("SiLU", "silu")
 Mish = _activation("Mish", "mish")
 Sigmoid = _activation("Sigmoid", "sigmoid")
 LogSigmoid = _activation("LogSigmoid", "logsigmoid")
 Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid")
 Hardswish = _activation("Hardswish", "hardswish")
-Hardtanh = _activation("Hardtanh", "hardtanh")
-Softplus = _activation("Softplus", "softplus")
+Hardtanh = _activation("Hardtanh", "hardtanh", "min_val", "max_val")
+Softplus = _activation("Softplus", "softplus", "beta")
 Softsign = _activation("Softsign", "softsign")
 Tanh = _activation("Tanh", "tanh")
 
 
 class _AlongAxis(_Activation):
-    def __init__(self, dim: int = -1):
-        super().__init__(dim)
+    names = {"dim": "axis"}
+
+    def __init__(self, dim: int | None = -1):
+        super().__init__(-1 if dim is None else dim)
 
 
 class Softmax(_AlongAxis):
@@ -196,7 +207,7 @@ class Dropout(Module):
     [1.0, 1.0, 1.0]
     """
 
-    def __init__(self, p: float = 0.5):
+    def __init__(self, p: float = 0.5, inplace: bool = False):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,0 +1,7 @@
+"""Attention between all nodes of a graph."""
+
+from ..._lazy import lazy
+
+TABLE = {"performer": ["PerformerAttention"]}
+
+__getattr__, __dir__, __all__ = lazy(__name__, TABLE)

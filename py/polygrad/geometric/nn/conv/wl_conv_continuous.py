@@ -1,0 +1,35 @@
+"""WLConvContinuous: refinement of continuous node values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....tensor import Tensor
+from ._edges import pair
+from ._loops import graph_of
+from .message_passing import MessagePassing
+
+
+class WLConvContinuous(MessagePassing):
+    """Weisfeiler-Lehman for continuous values (Togninalli et al. 2019), without parameters.
+
+        x'_i = 1/2 (x_i + 1/deg_i sum_j e_ji x_j),     deg_i = sum_j e_ji
+
+    Values of the destinations may be None: x'_i is then the weighted mean alone.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(aggr="add", **kwargs)
+
+    def forward(self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None) -> Tensor:
+        x_l, x_r = pair(x)
+        destinations = x_r.shape[0] if x_r is not None else size[1] if size is not None else x_l.shape[0]
+        graph = graph_of(edge_index, x_l.shape[0], destinations)
+        out = self.propagate(graph, x=(x_l, x_r), edge_weight=edge_weight)
+        degree = graph.in_degree.cast(x_l.dtype) if edge_weight is None else graph.sum(edge_weight)
+        some = degree != 0
+        out = some.where(1 / some.where(degree, 1.0), 0.0).unsqueeze(-1) * out
+        return out if x_r is None else 0.5 * (x_r + out)
+
+    def message(self, x_j: Tensor, edge_weight: Tensor | None) -> Tensor:
+        return x_j if edge_weight is None else edge_weight.reshape(-1, 1) * x_j
