@@ -17,9 +17,52 @@ GRAD_RULE(GATHER) {
   out[0] = uop_cast(sum, (PolyDType)x->dtype);
 }
 
+static bool stops_sums(const UOp *u, void *user) {
+  (void)user;
+  return u->op == OP_GATHER || u->buffer;
+}
+
+/* Are the elements sums that a loop over them adds up itself? Another kernel may add in another order, so that they are
+ * not found again by comparing. What is gathered is stored, and the same for all. */
+static bool holds_sums(UOp *x) {
+  Arena arena = {.b = ctx_base(x->ctx)};
+  Walk w;
+  bool found = false;
+  if (uop_walk(x->ctx, &arena, 1, &x, stops_sums, NULL, &w))
+    for (int i = 0; i < w.n && !found; i++) found = w.at[i]->op == OP_REDUCE || w.at[i]->op == OP_SEGMENT;
+  arena_free(&arena);
+  return found;
+}
+
+/* For each element its number, [n, 1 ...] spread like x. */
+static UOp *places(UOp *x) {
+  UOp *dims[MAX_DIMS];
+  for (int k = 0; k < x->ndim; k++) dims[k] = k ? uop_index(x->ctx, 1) : x->shape[0];
+  UOp *iota = uop_reshape(uop_iota(x->ctx, POLY_INT64, x->shape[0]), x->ndim, dims);
+  return iota ? uop_expand(iota, x->shape) : NULL;
+}
+
+/* Which element is its segment's maximum (minimum; the first of equal ones): value and place in one whole number, whose
+ * maximum is found in one go. A float32's bits, with those of negative ones turned round, are in its order. */
+static UOp *hit_by_place(UOp *u) {
+  UOp *x = u->src[0], *index = u->src[1], *place = places(x);
+  UOp *value = uop_cast(u->arg.i == OP_MIN ? neg(x) : x, POLY_FLOAT32);
+  UOp *bits = value ? uop_bitcast(value, POLY_INT32) : NULL;
+  if (!bits || !place) return NULL;
+  UOp *turned = uop_binary(OP_XOR, bits, uop_int_const(x->ctx, POLY_INT32, INT32_MAX));
+  UOp *order = uop_where(uop_binary(OP_CMPLT, bits, uop_int_const(x->ctx, POLY_INT32, 0)), turned, bits);
+  UOp *last = uop_int_const(x->ctx, POLY_INT64, UINT32_MAX),
+      *base = uop_int_const(x->ctx, POLY_INT64, (int64_t)1 << 32);
+  UOp *key = uop_binary(OP_ADD, uop_binary(OP_MUL, uop_cast(order, POLY_INT64), base), uop_binary(OP_SUB, last, place));
+  UOp *best = uop_segment(OP_MAX, key, index, u->shape[0]);
+  UOp *found = best ? uop_binary(OP_SUB, last, uop_binary(OP_MOD, best, base)) : NULL;
+  return found ? equal(place, uop_gather(found, index)) : NULL;
+}
+
 /* Elements that are their segment's maximum (minimum) share its gradient equally. */
 static UOp *segment_extremum(UOp *u, UOp *g) {
   UOp *x = u->src[0], *index = u->src[1];
+  if (dtype_is_float((PolyDType)x->dtype) && holds_sums(x)) return keep_if(hit_by_place(u), uop_gather(g, index));
   UOp *hit = equal(x, uop_gather(u, index));
   UOp *wide = grad_wide(g);
   UOp *count = uop_segment(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, index, u->shape[0]);
