@@ -22,45 +22,56 @@ def graph_of(edge_index: Any, num_src: Any, num_dst: Any = None) -> Graph:
     return Graph(edge_index, num_src=num_src, num_dst=num_dst)
 
 
-def _carry(derived: Graph, parent: Graph, values: Tensor, fill: float = 1.0) -> Tensor:
-    return values if derived.num_edges == parent.num_edges else derived.carry(values, fill)
+def _without(graph: Graph, values: Tensor) -> tuple[Graph, Tensor]:
+    """The graph without self loops, and values of its edges."""
+    bare = graph.without_self_loops()
+    return bare, values if bare.num_edges == graph.num_edges else bare.carry(values)
+
+
+def _append(bare: Graph, looped: Graph, values: Tensor, loops: Any) -> Tensor:
+    """Values of edges, and behind them those of the loops: a number, or values of nodes."""
+    if type(looped.num_edges) is int and type(bare.num_edges) is int:
+        count = looped.num_edges - bare.num_edges
+        if not isinstance(loops, Tensor):
+            loops = Tensor.full((count, *values.shape[1:]), loops, dtype=values.dtype)
+        return Tensor.cat(values, loops if loops.shape[0] == count else loops[:count])
+    if not isinstance(loops, Tensor):
+        return looped.carry(values, loops)
+    added = (looped.origin < 0).reshape(-1, *[1] * (values.ndim - 1))  # type: ignore[operator]
+    return added.where(looped.dst(loops), looped.carry(values, 0.0))
 
 
 def with_loops(graph: Graph, edge_attr: Tensor | None = None, fill_value: Fill = None) -> tuple[Graph, Tensor | None]:
-    """Every self loop is dropped, and each node gets one; it is the last of the edges. fill_value: what the loops carry (1 if None)."""
-    bare = graph.without_self_loops()
-    looped = bare.with_self_loops()
+    """Every self loop is dropped, and each node gets one; these come last. fill_value: what they carry (1 if None)."""
     if edge_attr is None:
-        return looped, None
-    kept = _carry(bare, graph, edge_attr)
+        return graph.without_self_loops().with_self_loops(), None
+    bare, values = _without(graph, edge_attr)
+    looped = bare.with_self_loops()
     if fill_value is None or isinstance(fill_value, (int, float)):
-        return looped, looped.carry(kept, 1.0 if fill_value is None else fill_value)
+        return looped, _append(bare, looped, values, 1.0 if fill_value is None else float(fill_value))
     if isinstance(fill_value, str):
         if fill_value not in OPS:
             raise ValueError(f"fill_value must be a number, a Tensor or one of {', '.join(OPS)}, not {fill_value!r}")
-        at_loops: Any = looped.dst(bare.reduce(kept, OPS[fill_value]))
-    elif isinstance(fill_value, Tensor):
-        at_loops = fill_value.cast(edge_attr.dtype)
-        at_loops = at_loops.unsqueeze(0) if at_loops.ndim != edge_attr.ndim else at_loops
-        at_loops = at_loops.expand(looped.num_edges, *edge_attr.shape[1:])
-    else:
+        return looped, _append(bare, looped, values, bare.reduce(values, OPS[fill_value]))
+    if not isinstance(fill_value, Tensor):
         raise TypeError(f"fill_value must be a number, a Tensor or the name of a reduction, not {type(fill_value).__name__}")
-    added = (looped.origin < 0).reshape(-1, *[1] * (edge_attr.ndim - 1))  # type: ignore[operator]
-    return looped, added.where(at_loops, looped.carry(kept, 0.0))
+    loops = fill_value.cast(values.dtype)
+    loops = loops.unsqueeze(0) if loops.ndim != values.ndim else loops
+    return looped, _append(bare, looped, values, loops.expand(graph.num_dst, *values.shape[1:]))
 
 
 def with_remaining_loops(graph: Graph, edge_weight: Tensor | None, fill_value: float) -> tuple[Graph, Tensor | None]:
     """As with_loops, but a loop that was there keeps its weight: of several at one node, the last."""
-    looped, weight = with_loops(graph, edge_weight, fill_value)
     bare = graph.without_self_loops()
     if edge_weight is None or bare.num_edges == graph.num_edges:
-        return looped, weight
+        return with_loops(graph, edge_weight, fill_value)
     loop = graph.src_index == graph.dst_index
     last = graph.max(loop.where(Tensor.arange(1, graph.num_edges + 1), 0))  # 1 + the last loop of each node
     own = edge_weight.detach()[(last - 1).maximum(0)]
     every = graph.sum(loop.where(edge_weight, 0.0))  # the gradient goes to all loops of a node, as it does where this is an assignment
     own = (last > 0).where(every + (own - every).detach(), fill_value)
-    return looped, (looped.origin < 0).where(looped.dst(own), weight)  # type: ignore[operator]
+    looped = bare.with_self_loops()
+    return looped, _append(bare, looped, bare.carry(edge_weight), own)
 
 
 def inverse_sqrt(degree: Tensor) -> Tensor:

@@ -33,7 +33,8 @@ class GraphConv(MessagePassing):
 
     def forward(self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None) -> Tensor:
         left, right = (x, x) if isinstance(x, Tensor) else (x[0], x[1])
-        if is_linear(self) and self.out_channels < left.shape[-1]:  # sums and linear maps change places: fewer features to carry around
+        # Sums and linear maps change places where that leaves fewer features to carry around.
+        if is_linear(self) and self.out_channels < left.shape[-1] and self.flow == "source_to_target":
             near = left.linear(weight_of(self.lin_rel, left))
             out = self.propagate(edge_index, x=(near, right), edge_weight=edge_weight, size=size)
             out = out if self.lin_rel.bias is None else out + self.lin_rel.bias

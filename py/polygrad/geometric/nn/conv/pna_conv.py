@@ -12,6 +12,7 @@ from ..aggr import DegreeScalerAggregation
 from ..dense.linear import Linear
 from ..inits import reset
 from ..resolver import activation_resolver
+from ._loops import weight_of
 from .message_passing import MessagePassing
 
 
@@ -64,16 +65,31 @@ class PNAConv(MessagePassing):
         self.lin.reset_parameters()
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
-        x = x.reshape(-1, self.towers, self.F_in) if self.divide_input else x.unsqueeze(1).expand(x.shape[0], self.towers, self.F_in)
-        out = Tensor.cat(x, self.propagate(edge_index, x=x, edge_attr=edge_attr), dim=-1)
+        if (edge_attr is None) != (self.edge_dim is None):
+            raise ValueError(f"PNAConv was made with edge_dim={self.edge_dim} and given {'no ' if edge_attr is None else ''}edge_attr")
+        x = x.reshape(-1, self.towers, self.F_in) if self.divide_input else x.unsqueeze(1)
+        # The first layer of every pre network is split into what it does to x_i, x_j and e_ij: nodes go through it once, not once an edge.
+        first = [pre[0] for pre in self.pre_nns]
+        weight = Tensor.stack(*[lin.weight for lin in first]).reshape(self.towers, self.F_in, -1, self.F_in).permute(2, 0, 3, 1)
+        bias = Tensor.stack(*[lin.bias for lin in first])
+        per_edge = None
+        if edge_attr is not None:  # and the encoder of edge features is one linear map with its part
+            per_edge = (weight_of(self.edge_encoder, edge_attr).transpose(0, 1) @ weight[2]).contiguous()
+            bias = bias + (self.edge_encoder.bias @ weight[2])
+        own, near = (x.unsqueeze(-2) @ weight[0]).squeeze(-2) + bias, (x.unsqueeze(-2) @ weight[1]).squeeze(-2)
+        near_edge = None if per_edge is None or edge_attr is None else edge_attr @ per_edge.transpose(0, 1).flatten(1)
+        got = self.propagate(edge_index, own=own, near=near, edge=near_edge)
+        x = x.expand(x.shape[0], self.towers, self.F_in)
+        out = Tensor.cat(x, got, dim=-1)
         outs = [post(out[:, k]) for k, post in enumerate(self.post_nns)]
         return self.lin(outs[0] if len(outs) == 1 else Tensor.cat(*outs, dim=1))
 
-    def message(self, x_i: Tensor, x_j: Tensor, edge_attr: Tensor | None) -> Tensor:
-        h = [x_i, x_j]
-        if edge_attr is not None:
-            h.append(self.edge_encoder(edge_attr).unsqueeze(1).expand(edge_attr.shape[0], self.towers, self.F_in))
-        hs = [pre(Tensor.cat(*[part[:, k] for part in h], dim=-1)) for k, pre in enumerate(self.pre_nns)]
+    def message(self, own_i: Tensor, near_j: Tensor, edge: Tensor | None) -> Tensor:
+        h = own_i + near_j
+        h = h if edge is None else h + edge.reshape(-1, self.towers, self.F_in)
+        if len(self.pre_nns[0]) == 1:
+            return h
+        hs = [nn.Sequential(*list(pre)[1:])(h[:, k]) for k, pre in enumerate(self.pre_nns)]
         return hs[0].unsqueeze(1) if len(hs) == 1 else Tensor.stack(*hs, dim=1)
 
     def __repr__(self) -> str:

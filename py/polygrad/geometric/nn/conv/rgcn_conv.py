@@ -97,7 +97,7 @@ class RGCNConv(MessagePassing):
         """Rows of features times a matrix each, or the blocks of it."""
         if self.num_blocks is None:
             return (x.unsqueeze(-1) * weight).sum(-2)
-        x = x.reshape(*x.shape[:-1], self.num_blocks, -1, 1)
+        x = x.unflatten(-1, (self.num_blocks, self.in_channels_l // self.num_blocks)).unsqueeze(-1)
         return (x * weight).sum(-2).flatten(-2)
 
     def message(self, x_j: Tensor, edge_type: Tensor) -> Tensor:

@@ -54,7 +54,8 @@ class SAGEConv(MessagePassing):
         left, right = (x, x) if isinstance(x, Tensor) else (x[0], x[1])
         if self.project:
             left = self.lin(left).relu()
-        if is_linear(self) and self.out_channels < left.shape[-1]:  # sums and linear maps change places: fewer features to carry around
+        # Sums and linear maps change places where that leaves fewer features to carry around.
+        if is_linear(self) and self.out_channels < left.shape[-1] and self.flow == "source_to_target":
             near = left.linear(weight_of(self.lin_l, left))
             out = self.propagate(edge_index, x=(near, right), size=size)
             out = out if self.lin_l.bias is None else out + self.lin_l.bias
