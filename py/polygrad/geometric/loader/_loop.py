@@ -112,7 +112,7 @@ class SamplingLoader:
 
     def _next_seed(self) -> int:
         """The seed of one epoch. Called in the caller's thread, which has the context that knows."""
-        self._threads = max(1, self.num_threads) if self.num_threads else thread_count()
+        self._threads = max(1, self.num_threads or thread_count() // max(1, self.num_workers))
         if self.seed is None:
             return draw_seed()
         self._epoch += 1
