@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._core import C, same_graph, wrap
+from ....dtypes import dtypes
 from ....tensor import Tensor
 from ..._rows import count_of
 from ...utils import _host
@@ -20,7 +21,7 @@ def _points(x: Tensor, what: str) -> Tensor:
         raise ValueError(f"{what} must have the shape [N, F], not {x.shape}")
     x = x.detach().reshape(-1, 1) if x.ndim == 1 else x.detach()
     x = x.flatten(1) if x.ndim > 2 else x
-    return x if x.dtype.name in ("float", "double") else x.float()
+    return x if x.dtype in (dtypes.float32, dtypes.float64) else x.float()
 
 
 def group_starts(batch: Tensor | None, size: Any, what: str) -> np.ndarray | None:
