@@ -313,9 +313,8 @@ static bool draw_hop(const Hop *h, int relation, int hop) {
   count_rows(h, n, offset);
   int64_t total = offset[n];
   for (int64_t i = 0; h->r->weight && i < n; i++) most = MAX(most, offset[i + 1] - offset[i]);
-  if (most * h->threads > MOST || !vec_reserve(&s->base, &s->keys, (int)(most * h->threads)) ||
-      !reserve_edges(s, e, total))
-    return false;
+  if (most * h->threads > MOST) return base_fail(&s->base, POLY_ERROR_MEMORY, "%" PRId64 " edges by weight", most);
+  if (!vec_reserve(&s->base, &s->keys, (int)(most * h->threads)) || !reserve_edges(s, e, total)) return false;
   draw_rows(h, n, offset, e, s->keys.at, most);
   if (!number_sources(s, h->r, e, total)) return false;
   e->edge.n += (int)total, e->src.n += (int)total, e->dst.n += (int)total;
