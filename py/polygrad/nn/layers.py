@@ -144,10 +144,11 @@ class BatchNorm(Module):
         mean, var = self.calc_stats(x)
         if self.running_mean is not None and self.running_var is not None and Tensor.training:
             assert self.num_batches_tracked is not None
-            count = x.numel() // int(x.shape[1])
             self.num_batches_tracked.assign(self.num_batches_tracked + 1)
             m: Any = self.momentum if self.momentum is not None else 1 / self.num_batches_tracked.cast(dtypes.float32)
-            unbiased = var.detach() * (count / max(1, count - 1))
+            # with the divisor made by the core: a size that changes must not become a number of the program
+            single = x.numel() == int(x.shape[1])
+            unbiased = var.detach() if single else x.detach().var(tuple(k for k in range(x.ndim) if k != 1))
             self.running_mean.assign((1 - m) * self.running_mean + m * mean.detach())
             self.running_var.assign((1 - m) * self.running_var + m * unbiased)
         return x.batchnorm(self.weight, self.bias, mean, (var + self.eps).rsqrt())

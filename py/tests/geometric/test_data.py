@@ -538,6 +538,24 @@ def test_batches_of_any_size_share_a_plan(cpu):
         assert counts[-1] == counts[1]  # batches of 3, 3, 3 and 1 graphs
 
 
+def test_training_steps_on_batches_of_any_size_share_a_plan(cpu):
+    """Running statistics divide by the number of rows, which must not become a number of the program."""
+    from polygrad import nn, with_autograd_graph
+    from polygrad.geometric.nn import global_add_pool
+
+    with with_autograd_graph() as scope, Tensor.train():
+        graphs = [Data(x=Tensor(rng.random((n, 3), np.float32)), y=Tensor([n % 2])) for n in range(2, 17)]
+        linear, norm = nn.Linear(3, 2), nn.BatchNorm(2)
+        optimizer = nn.SGD([*nn.get_parameters(linear), norm.weight, norm.bias], lr=0.1)
+        counts = []
+        for batch in DataLoader(graphs, batch_size=4):
+            optimizer.zero_grad()
+            global_add_pool(norm(linear(batch.x)), batch.batch).cross_entropy(batch.y).backward()
+            optimizer.step()
+            counts.append(scope.compilations)
+        assert counts[-1] == counts[1]
+
+
 # ---- other libraries ----
 
 
