@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple, Union  # noqa: UP035  (Python 3.9: these are evaluated)
+from typing import Optional, Union
 
 from ..graphs import Graph
 from ..tensor import Tensor
 
 Adj = Union[Tensor, Graph]
 OptTensor = Optional[Tensor]
-PairTensor = Tuple[Tensor, Tensor]
-OptPairTensor = Tuple[Tensor, Optional[Tensor]]
-PairOptTensor = Tuple[Optional[Tensor], Optional[Tensor]]
-Size = Optional[Tuple[int, int]]
+PairTensor = tuple[Tensor, Tensor]
+OptPairTensor = tuple[Tensor, Optional[Tensor]]
+PairOptTensor = tuple[Optional[Tensor], Optional[Tensor]]
+Size = Optional[tuple[int, int]]
 NoneType = Optional[Tensor]
 
 NodeType = str
-EdgeType = Tuple[str, str, str]
+EdgeType = tuple[str, str, str]
 NodeOrEdgeType = Union[NodeType, EdgeType]
-Metadata = Tuple[List[NodeType], List[EdgeType]]
+Metadata = tuple[list[NodeType], list[EdgeType]]
 
 
 class SparseTensor:
     """A type that nothing has: a sparse adjacency is a Graph here."""
 
 
-InputNodes = Union[OptTensor, NodeType, Tuple[NodeType, Optional[Tensor]]]
-InputEdges = Union[OptTensor, EdgeType, Tuple[EdgeType, Optional[Tensor]]]
-NumNeighbors = Union[List[int], Dict[EdgeType, List[int]]]
+InputNodes = Union[OptTensor, NodeType, tuple[NodeType, Optional[Tensor]]]
+InputEdges = Union[OptTensor, EdgeType, tuple[EdgeType, Optional[Tensor]]]
+NumNeighbors = Union[list[int], dict[EdgeType, list[int]]]

@@ -47,9 +47,7 @@ def test_gradients(kind):
     index, nodes = edges(kind)
     rng = np.random.default_rng(0)
     index, layer = Tensor(index), Both()
-    gradcheck(
-        lambda x, w: layer(x, index, weight=w).square(), rng.standard_normal((nodes, 3)), rng.standard_normal(index.shape[1])
-    )
+    gradcheck(lambda x, w: layer(x, index, weight=w).square(), rng.standard_normal((nodes, 3)), rng.standard_normal(index.shape[1]))
 
 
 def test_between_two_sets_of_nodes():

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....tensor import Tensor
 from ..inits import reset
-from ._mlp import apply, is_mlp
+from ._mlp import apply, sort_out
 from .base import Aggregation
 
 
@@ -17,16 +17,14 @@ class AttentionalAggregation(Aggregation):
     """
 
     def __init__(self, gate_nn: Any, nn: Any = None):
-        self.gate_mlp, self.gate_nn = (gate_nn, None) if is_mlp(gate_nn) else (None, gate_nn)
-        self.mlp, self.nn = (nn, None) if is_mlp(nn) else (None, nn)
+        self.gate_mlp, self.gate_nn = sort_out(gate_nn)
+        self.mlp, self.nn = sort_out(nn)
 
     def reset_parameters(self) -> None:
         for module in (self.gate_nn, self.gate_mlp, self.nn, self.mlp):
             reset(module)
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         rows = self.rows(x, index, ptr, dim_size, dim)
         gate = apply(self.gate_mlp, self.gate_nn, x, index, dim_size)
         x = apply(self.mlp, self.nn, x, index, dim_size)

@@ -12,9 +12,7 @@ from .base import Aggregation
 class _Plain(Aggregation):
     op = "sum"
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         return self.reduce(x, index, ptr, dim_size, dim, self.op)
 
 
@@ -57,9 +55,7 @@ class VarAggregation(Aggregation):
     def __init__(self, semi_grad: bool = False):
         self.semi_grad = semi_grad
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         if not self.semi_grad:
             return self.reduce(x, index, ptr, dim_size, dim, "var")
         mean = self.reduce(x, index, ptr, dim_size, dim, "mean")
@@ -75,9 +71,7 @@ class StdAggregation(Aggregation):
     def __init__(self, semi_grad: bool = False):
         self.var_aggr = VarAggregation(semi_grad)
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         var = self.var_aggr(x, index, ptr, dim_size, dim)
         return (var > 1e-5).where(var.maximum(1e-5).sqrt(), 0.0)
 
@@ -104,9 +98,7 @@ class SoftmaxAggregation(Aggregation):
         if isinstance(self.t, Tensor):
             self.t.assign(Tensor.full((self.channels,), float(self._init_t), dtype=self.t.dtype))
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         t = self.t
         if self.channels != 1:
             self.assert_two_dimensional_input(x, dim)
@@ -128,9 +120,7 @@ class PowerMeanAggregation(Aggregation):
     p: the power; learn: it is a parameter; channels: one for each feature.
     """
 
-    def __init__(
-        self, p: float = 1.0, learn: bool = False, channels: int = 1, clamp_min: float | None = 1e-4, clamp_max: float | None = 100.0
-    ):
+    def __init__(self, p: float = 1.0, learn: bool = False, channels: int = 1, clamp_min: float | None = 1e-4, clamp_max: float | None = 100.0):
         self._init_p, self.learn, self.channels = p, learn, channels
         self.p = _learned(p, learn, channels, self)
         self.min_value, self.max_value = clamp_min, clamp_max
@@ -144,9 +134,7 @@ class PowerMeanAggregation(Aggregation):
         high = math.inf if self.max_value is None else self.max_value
         return x if self.min_value is None and self.max_value is None else x.clamp(low, high)
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         p = self.p
         if self.channels != 1:
             self.assert_two_dimensional_input(x, dim)

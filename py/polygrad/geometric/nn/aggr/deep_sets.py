@@ -6,7 +6,7 @@ from typing import Any
 
 from ....tensor import Tensor
 from ..inits import reset
-from ._mlp import apply, is_mlp
+from ._mlp import apply, sort_out
 from .base import Aggregation
 
 
@@ -17,16 +17,14 @@ class DeepSetsAggregation(Aggregation):
     """
 
     def __init__(self, local_nn: Any = None, global_nn: Any = None):
-        self.local_mlp, self.local_nn = (local_nn, None) if is_mlp(local_nn) else (None, local_nn)
-        self.global_mlp, self.global_nn = (global_nn, None) if is_mlp(global_nn) else (None, global_nn)
+        self.local_mlp, self.local_nn = sort_out(local_nn)
+        self.global_mlp, self.global_nn = sort_out(global_nn)
 
     def reset_parameters(self) -> None:
         for module in (self.local_nn, self.local_mlp, self.global_nn, self.global_mlp):
             reset(module)
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         x = apply(self.local_mlp, self.local_nn, x, index, dim_size)
         x = self.reduce(x, index, ptr, dim_size, dim, "sum")
         return apply(self.global_mlp, self.global_nn, x, index, dim_size)

@@ -24,9 +24,7 @@ class MLPAggregation(Aggregation):
     def reset_parameters(self) -> None:
         self.mlp.reset_parameters()
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         y, _ = self.to_dense_batch(x, index, ptr, dim_size, dim, max_num_elements=self.max_num_elements)
         return self.mlp(y.reshape(-1, y.shape[1] * y.shape[2]), index, dim_size)
 

@@ -77,9 +77,7 @@ class MultiAggregation(Aggregation):
             return self.out_channels
         return in_channels * len(self.aggrs) if self.mode == "cat" else in_channels
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         return self.combine([aggr(x, index, ptr, dim_size, dim) for aggr in self.aggrs])
 
     def combine(self, inputs: list[Tensor]) -> Tensor:

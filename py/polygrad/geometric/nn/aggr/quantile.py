@@ -37,9 +37,7 @@ class QuantileAggregation(Aggregation):
         self._q, self.interpolation, self.fill_value = q, interpolation, fill_value
         self.q = Tensor([[float(v)] for v in qs], requires_grad=False)
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         axis = axis_of(x, dim)
         rows = self.rows(x, index, ptr, dim_size, dim)
         x = x.transpose(0, axis)

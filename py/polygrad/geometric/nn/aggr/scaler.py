@@ -46,9 +46,7 @@ class DegreeScalerAggregation(Aggregation):
         self.avg_deg_lin.assign(Tensor([self.init_avg_deg_lin]))
         self.avg_deg_log.assign(Tensor([self.init_avg_deg_log]))
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         out = self.aggr(x, index, ptr, dim_size, dim)
         shape = [1] * out.ndim
         shape[dim] = -1

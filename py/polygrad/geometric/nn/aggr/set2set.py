@@ -22,9 +22,7 @@ class Set2Set(Aggregation):
     def reset_parameters(self) -> None:
         self.lstm.reset_parameters()
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         self.assert_two_dimensional_input(x, dim)
         rows = self.rows(x, index, ptr, dim_size, dim)
         state = None

@@ -34,14 +34,11 @@ class SetTransformerAggregation(Aggregation):
         max_num_elements: int | None = None,
     ) -> Tensor:  # fmt: skip
         y, mask = self.to_dense_batch(x, index, ptr, dim_size, dim, max_num_elements=max_num_elements)
-        some = mask.any(1, keepdim=True).unsqueeze(-1)
-        seen = mask | ~some.squeeze(-1)  # a row without items looks at its filling, so that nothing becomes NaN on the way
         for encoder in self.encoders:
-            y = encoder(y, seen)
-        y = self.pma(y, seen)
+            y = encoder(y, mask)
+        y = self.pma(y, mask)
         for decoder in self.decoders:
             y = decoder(y)
-        y = some.where(y, 0.0)
         return y.flatten(1, 2) if self.concat else y.mean(1)
 
     def __repr__(self) -> str:

@@ -32,14 +32,21 @@ class MultiheadAttentionBlock(Module):
             reset(module)
 
     def forward(self, x: Tensor, y: Tensor, x_mask: Tensor | None = None, y_mask: Tensor | None = None) -> Tensor:
-        mask = None if y_mask is None else y_mask.unsqueeze(1).unsqueeze(1)
-        out, _ = self.attn(x, y, y, mask)
+        out = self._attend(x, y, y_mask)
         if x_mask is not None:
             out = x_mask.unsqueeze(-1).where(out, 0.0)
         out = out + x
         out = out if self.layer_norm1 is None else self.layer_norm1(out)
         out = out + self.lin(out).relu()
         return out if self.layer_norm2 is None else self.layer_norm2(out)
+
+    def _attend(self, x: Tensor, y: Tensor, y_mask: Tensor | None) -> Tensor:
+        if y_mask is None:
+            return self.attn(x, y, y)[0]
+        # Where there is nothing to see, attention sees 0; it looks at the filling first, so that nothing becomes NaN on the way.
+        some = y_mask.any(1, keepdim=True)
+        out, _ = self.attn(x, y, y, (y_mask | ~some).unsqueeze(1).unsqueeze(1))
+        return some.unsqueeze(-1).where(out, self.attn.out_proj.bias)
 
     def __repr__(self) -> str:
         norm = self.layer_norm1 is not None

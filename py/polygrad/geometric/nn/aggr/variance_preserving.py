@@ -9,9 +9,7 @@ from .base import Aggregation
 class VariancePreservingAggregation(Aggregation):
     """1/sqrt(n) * sum of x_i."""
 
-    def forward(
-        self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2
-    ) -> Tensor:
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         rows = self.rows(x, index, ptr, dim_size, dim)
         out = rows.reduce(x, "sum", dim)
         shape = [1] * out.ndim

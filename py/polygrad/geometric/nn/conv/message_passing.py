@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....graphs import Graph
 from ....nn.module import Module
@@ -286,23 +286,43 @@ class MessagePassing(Module):
         needed = {n[:-2] if n[-2:] in ("_i", "_j") else n for n in signatures.message.defaults}
         return all(n in asked for n in needed if kwargs.get(n) is not None)
 
-    def message(self, x_j: Tensor) -> Tensor:
-        """What an edge brings to its receiver; asks for anything that propagate was given."""
-        return x_j
+    # What layers put their own in place of, with whatever arguments they need.
 
-    def aggregate(self, inputs: Tensor, index: Tensor, ptr: Tensor | None = None, dim_size: int | None = None) -> Tensor:
-        """What a node makes of the messages that it gets; `index` is the receiver of each."""
-        if self.aggr_module is None:
-            raise NotImplementedError(f"{type(self).__name__} was made with aggr=None and has no aggregate of its own")
-        return self.aggr_module(inputs, index, ptr=ptr, dim_size=dim_size, dim=self.node_dim)
+    if TYPE_CHECKING:
 
-    def message_and_aggregate(self, edge_index: Any) -> Tensor:
-        """Both in one; called where propagate is given a Graph, if the layer has it. Not needed for speed: messages are not stored."""
-        raise NotImplementedError
+        def message(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    def update(self, inputs: Any) -> Any:
-        """What becomes of the aggregated messages."""
-        return inputs
+        def aggregate(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        def message_and_aggregate(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        def update(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        def edge_update(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    else:
+
+        def message(self, x_j: Tensor) -> Tensor:
+            """What an edge brings to its receiver; asks for anything that propagate was given."""
+            return x_j
+
+        def aggregate(self, inputs: Tensor, index: Tensor, ptr: Tensor | None = None, dim_size: int | None = None) -> Tensor:
+            """What a node makes of the messages that it gets; `index` is the receiver of each."""
+            if self.aggr_module is None:
+                raise NotImplementedError(f"{type(self).__name__} was made with aggr=None and has no aggregate of its own")
+            return self.aggr_module(inputs, index, ptr=ptr, dim_size=dim_size, dim=self.node_dim)
+
+        def message_and_aggregate(self, edge_index: Any) -> Tensor:
+            """Both in one; called where propagate is given a Graph, if the layer has it. Not needed for speed: messages are not stored."""
+            raise NotImplementedError
+
+        def update(self, inputs: Any) -> Any:
+            """What becomes of the aggregated messages."""
+            return inputs
+
+        def edge_update(self) -> Any:
+            """The value of an edge; asks for anything that edge_updater was given."""
+            raise NotImplementedError
 
     def edge_updater(self, edge_index: Any, size: Any = None, **kwargs: Any) -> Any:
         """Values of edges by `edge_update`, out of what is given here; arguments as for propagate."""
@@ -312,10 +332,6 @@ class MessagePassing(Module):
         values, _ = self._collect(signatures.on_edges, edge_index, self._sizes(edge_index, size), kwargs)
         out = self.edge_update(**signatures.edge_update.pick(values, self))
         return self._run_after("edge_update", (edge_index, size, kwargs), out) if self._after.get("edge_update") else out
-
-    def edge_update(self) -> Any:
-        """The value of an edge; asks for anything that edge_updater was given."""
-        raise NotImplementedError
 
     # ---- features in parts ----
 

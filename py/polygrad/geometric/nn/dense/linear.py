@@ -125,9 +125,7 @@ class HeteroLinear(Module):
         return out if self.bias is None else out + self.bias.index_select(0, type_vec)
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, num_types={self.num_types}, bias={self.kwargs.get('bias', True)})"
-        )
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, num_types={self.num_types}, bias={self.kwargs.get('bias', True)})"
 
 
 class HeteroDictLinear(Module):
