@@ -7,12 +7,12 @@ is a neighbourhood with the vertex in it.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 from ..tensor import Tensor
+from .bytecode import encloses, stored_name
 from .originals import all, any, len, sum
 from .places import STATE, Edge, Loop, Neighbourhood, Pass, Place, Vertex
 from .value import Value, at_loop, call, loop_of
@@ -76,10 +76,10 @@ def grouped(items: Any, frame: Any = None) -> Any:
         if opened is None and not any(_traced(x) for x in items):
             return items
     elif not any(_traced(x) for x in items):
-        opened = _inside_call(trace, frame) if len(items) == 1 and _constant(items[0]) else None
+        opened = _origin(trace, frame, items) if len(items) == 1 and _constant(items[0]) else None
         if opened is None:
             return PLAIN
-    return [_group(trace, x, len(items) == 1, opened, frame) for x in items]
+    return [_group(trace, x, items, opened, frame) for x in items]
 
 
 def _traced(x: Any) -> bool:
@@ -90,7 +90,8 @@ def _constant(x: Any) -> bool:
     return isinstance(x, (int, float, Tensor))
 
 
-def _group(trace: Any, x: Any, single: bool, opened: Pass | None, frame: Any) -> Group:
+def _group(trace: Any, x: Any, items: Any, opened: Pass | None, frame: Any) -> Group:
+    single = len(items) == 1
     if isinstance(x, (Vertex, Edge)):
         p = x._pass
         return Group(x, None, None) if p is None or p.is_open else Group(x, p.loop, p)
@@ -103,7 +104,7 @@ def _group(trace: Any, x: Any, single: bool, opened: Pass | None, frame: Any) ->
     if loop is None or x._pass is None:  # a value of the centre: of each neighbour if it was made in a loop that has ended
         made = x._made if x._made is not None and not x._made.is_open else opened if single else None
         if made is None and single:
-            made = _inside_call(trace, frame)
+            made = _origin(trace, frame, items)
             if made is None:
                 _check_unambiguous(trace, x)
         if made is not None and made.loop.center is x._at:
@@ -131,27 +132,19 @@ def _check_unambiguous(trace: Any, x: Value) -> None:
         )
 
 
-def _inside_call(trace: Any, frame: Any) -> Pass | None:
-    """The pass of a comprehension that is written inside the call which frame is making: sum([1 for n in v.innbs])."""
-    if frame is None or not trace.ended:
+def _origin(trace: Any, frame: Any, items: Any) -> Pass | None:
+    """The pass of the comprehension that made a list: one inside the call which frame is making, sum([1 for n in v.innbs]), or one whose
+    list has a name there."""
+    if frame is None:
         return None
-    for p in reversed(trace.ended):
-        if p.where is not None and p.where[0] is frame.f_code:
-            spots = _positions(frame.f_code)
-            if spots is None:
-                return None
-            outer, inner = spots[frame.f_lasti // 2], spots[p.where[1] // 2]
-            if None in outer or None in inner:
-                return None
-            begin, end = (outer[0], outer[2]), (outer[1], outer[3])
-            return p if begin <= (inner[0], inner[2]) and (inner[1], inner[3]) <= end else None
+    here = [p for p in reversed(trace.ended) if p.where is not None and p.where[0] is frame.f_code]
+    if here and encloses(frame.f_code, here[0].where[1], frame.f_lasti):
+        return here[0]
+    for p in here:
+        name = stored_name(frame.f_code, p.where[1])
+        if name is not None and frame.f_locals.get(name, frame.f_globals.get(name)) is items:
+            return p
     return None
-
-
-@functools.lru_cache(maxsize=64)
-def _positions(code: Any) -> Any:
-    """(line, end line, column, end column) of each instruction, where Python keeps them."""
-    return list(code.co_positions()) if hasattr(code, "co_positions") else None
 
 
 # ---- groups to values ----

@@ -79,10 +79,9 @@ def _extreme(name: str) -> Any:
 @functools.wraps(py.len)
 def len_(x: Any, /) -> Any:
     if STATE.traces and isinstance(x, (list, tuple, Neighbourhood)):
-        if isinstance(x, Neighbourhood) or py.any(isinstance(v, (Value, Vertex, Edge)) for v in x):
-            groups = grouped(x, sys._getframe(1))
-            if py.any(g.loop is not None for g in groups):
-                return degree(groups)
+        groups = grouped(x, sys._getframe(1))
+        if groups is not PLAIN and py.any(g.loop is not None for g in groups):
+            return degree(groups)
     return py.len(x)
 
 
