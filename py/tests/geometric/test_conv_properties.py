@@ -174,6 +174,31 @@ def test_order_isolated_nodes_and_float64(name):
 
 
 @pytest.mark.parametrize("name", CONVS)
+def test_gradients(name):
+    """Of the features and of all parameters, along one direction, against a difference in float64."""
+    layer, call, x, e = made(name, np.float64), CONVS[name][1], features(9, np.float64), small().tensors(np.float64)
+    leaves = [x, *[t for t in nn.get_parameters(layer) if t.requires_grad]]
+    start = [t.numpy() for t in leaves]
+    rng = np.random.default_rng(8)
+    along = [rng.standard_normal(a.shape) for a in start]
+
+    def loss():
+        y = call(layer, x, e)
+        return (y * y).sum()
+
+    grads = loss().gradient(*leaves, materialize_grads=True)
+    grads[0].realize(*grads[1:])
+    got = sum((g.numpy() * v).sum() for g, v in zip(grads, along))
+    sides = []
+    for step in (1e-6, -1e-6):
+        for t, a, v in zip(leaves, start, along):
+            t.assign(Tensor(a + step * v))
+        leaves[0].realize(*leaves[1:])
+        sides.append(loss().item())
+    assert got == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", CONVS)
 def test_no_edges(name):
     e = Edges(np.zeros((2, 0), np.int64))
     y, g = values(made(name), CONVS[name][1], features(4), e.tensors(np.float32))
