@@ -33,6 +33,7 @@ typedef struct Codegen {
   VEC(Block *) block;
   VEC(UOp *) loops; /* all LOOP nodes */
   VEC(UOp *) var;
+  Map made; /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is emitted */
   Block *top;
   Block *inner; /* innermost block of the output loops */
 } Codegen;

@@ -4,7 +4,10 @@
  *
  *   for i:                       values that depend on i alone
  *     acc; for k: acc += ...     a reduction that depends on i
- *     for j: store               values that depend on i and j */
+ *     for j: store               values that depend on i and j
+ *
+ * A STORE over a range of a reduction belongs to the first loop that loads what it stores: there the value is computed
+ * and stored, and loops after it load it. */
 #include "codegen/block.h"
 
 #include "ir/context.h"
@@ -153,7 +156,23 @@ static int emit_var(Codegen *g, Block *b, UOp *u) {
 
 static bool non_negative(const UOp *u) { return u->src[0]->vmin >= 0 && u->src[1]->vmin > 0; }
 
+static int emit_store(Codegen *g, Block *b, UOp *store, int index, int value) {
+  Inst inst = {.kind = INST_STORE, .dtype = store->dtype, .src = {index, value, -1}, .stride = STRIDE_NONE};
+  inst.param = (int32_t)store->src[0]->arg.i;
+  return add_inst(g, b, inst, store);
+}
+
+/* Instead of the first load of something that is stored from inside a reduction. */
+static int emit_made(Codegen *g, Block *b, UOp *load, UOp *store) {
+  if (!map_put(ctx_base(g->ctx), &g->made, (uint64_t)(uintptr_t)load, 0)) return -1;
+  int value = emit_value(g, b, store->src[1]), index = value < 0 ? -1 : emit_value(g, b, store->src[2]);
+  return index >= 0 && emit_store(g, b, store, index, value) >= 0 ? value : -1;
+}
+
 static int emit_node(Codegen *g, Block *b, UOp *u) {
+  uint64_t store = 0;
+  if (u->op == OP_LOAD && map_get(&g->made, (uint64_t)(uintptr_t)u, &store) && store)
+    return emit_made(g, b, u, (UOp *)(uintptr_t)store);
   Inst inst = {.dtype = u->dtype, .op = u->op, .src = {-1, -1, -1}, .stride = STRIDE_NONE};
   int first = 0;
   switch (u->op) {
@@ -207,25 +226,40 @@ static Block *store_block(Block *inner, const UOp *first, const UOp *store) {
   return inner;
 }
 
+/* Is it over a range that is none of the first store's? Then it is noted for the load that it comes before. */
+static bool inside_reduction(const UOp *first, const UOp *store) {
+  const UOp *last = store->src[store->nsrc - 1];
+  if (store->nsrc == 3) return false;
+  for (int i = 3; i < first->nsrc; i++)
+    if (first->src[i] == last) return false;
+  return true;
+}
+
+static bool note_made(Codegen *g, UOp *store) {
+  UOp *src[2] = {store->src[0], store->src[2]};
+  UOp *load = uop_make(g->ctx, OP_LOAD, (PolyDType)store->dtype, (UArg){0}, 2, src, 0, NULL);
+  return load && map_put(ctx_base(g->ctx), &g->made, (uint64_t)(uintptr_t)load, (uint64_t)(uintptr_t)store);
+}
+
 bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
   g->top = new_block(g, NULL, NULL, -1);
   if (!g->top || !list_loops(g, nstore, store)) return false;
+  int n = nstore; /* those inside reductions come last */
+  while (n > 1 && inside_reduction(store[0], store[n - 1]))
+    if (!note_made(g, store[--n])) return false;
   Block *inner = g->top;
   for (int i = 3; inner && i < store[0]->nsrc; i++) inner = open_loop(g, inner, store[0]->src[i], 0);
   if (!inner) return false;
   g->inner = inner;
   int value[16], index[16];
-  for (int i = 0; i < nstore; i++) { /* all values before any store: an output may be an input too */
+  for (int i = 0; i < n; i++) { /* all values before any store: an output may be an input too */
     Block *b = store_block(inner, store[0], store[i]);
     value[i] = emit_value(g, b, store[i]->src[1]);
     index[i] = emit_value(g, b, store[i]->src[2]);
     if (value[i] < 0 || index[i] < 0) return false;
   }
-  for (int i = 0; i < nstore; i++) {
-    Inst inst = {.kind = INST_STORE, .dtype = store[i]->dtype, .src = {index[i], value[i], -1}, .stride = STRIDE_NONE};
-    inst.param = (int32_t)store[i]->src[0]->arg.i;
-    if (add_inst(g, store_block(inner, store[0], store[i]), inst, store[i]) < 0) return false;
-  }
+  for (int i = 0; i < n; i++)
+    if (emit_store(g, store_block(inner, store[0], store[i]), store[i], index[i], value[i]) < 0) return false;
   for (; inner != g->top; inner = inner->parent)
     if (!close_loop(g, inner)) return false;
   return true;

@@ -142,6 +142,7 @@ static void codegen_free(Codegen *g) {
   vec_free(b, &g->loops);
   vec_free(b, &g->var);
   map_free(b, &g->ranges);
+  map_free(b, &g->made);
 }
 
 bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt,

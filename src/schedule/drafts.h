@@ -15,14 +15,15 @@ typedef struct Draft {
   StoreKind kind;
   int nout;
   NodeInfo *out[MAX_OUTPUTS];
-  int target[MAX_OUTPUTS]; /* slot that it writes */
-  bool absorbed;           /* out[1..] may be read by the others at their own place: see join.c */
-  VEC(int) reads;          /* slots */
-  VEC(int) after;          /* drafts that must come first: the first `ndata` make what it reads, */
-  int ndata;               /* the others still read what it overwrites */
-  int part;                /* of a CAT, each of which is a kernel; -1: all of it */
-  int next_part;           /* draft of the next part, -1: none */
-  bool copy;               /* copies the value of a root ASSIGN out of a temporary */
+  int target[MAX_OUTPUTS];   /* slot that it writes */
+  bool by_edge[MAX_OUTPUTS]; /* it is stored from inside the loop over edges that reads it: see join.c */
+  bool absorbed;             /* out[1..] may be read by the others at their own place: see join.c */
+  VEC(int) reads;            /* slots */
+  VEC(int) after;            /* drafts that must come first: the first `ndata` make what it reads, */
+  int ndata;                 /* the others still read what it overwrites */
+  int part;                  /* of a CAT, each of which is a kernel; -1: all of it */
+  int next_part;             /* draft of the next part, -1: none */
+  bool copy;                 /* copies the value of a root ASSIGN out of a temporary */
   bool dead;
 } Draft;
 
@@ -60,7 +61,7 @@ bool depends(Sched *s, const Drafts *d, const int *place, int from, int to, bool
 
 /* ---- join.c ---- */
 
-/* Is n one of the draft's outputs? */
+/* Is n one of the draft's outputs that are computed where they are read? */
 bool draft_makes(const Draft *x, const NodeInfo *n);
 bool join_kernels(Sched *s, Drafts *d, int *order, int *norder);
 

@@ -7,6 +7,9 @@
  *   for v: m = max ..; store m[v]                   for v: m = max ..; store m[v]
  *   for v: for f: store out[v, f] = .. m[v] ..  ->         for f: store out[v, f] = .. m ..
  *
+ * The same for a value of each edge, such as the score that several loops read: the first loop over the edges of each
+ * row that reads it computes it and stores it, and later loops and kernels load it.
+ *
  * Joining. Kernels of equal loops that share inputs, and of which neither needs the other, run in one. */
 #include "schedule/drafts.h"
 
@@ -54,6 +57,7 @@ static bool join(Sched *s, Drafts *d, int a, int b) {
   for (int o = 0; o < x->nout; o++) share_split(x->out[0], x->out[o]);
   for (int o = 0; o < y->nout; o++) {
     x->out[x->nout] = y->out[o];
+    x->by_edge[x->nout] = y->by_edge[o];
     x->target[x->nout++] = y->target[o];
     if (y->target[o] == y->out[o]->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)y->target[o], (uint64_t)a))
       return false;
@@ -79,7 +83,7 @@ static bool write_conflict(Sched *s, const Draft *a, const Draft *b) {
 
 bool draft_makes(const Draft *x, const NodeInfo *n) {
   for (int o = 0; o < x->nout; o++)
-    if (x->out[o] == n) return true;
+    if (x->out[o] == n && !x->by_edge[o]) return true;
   return false;
 }
 
@@ -113,28 +117,50 @@ static bool reads_in_place(Sched *s, NodeInfo *n, UOp *node, int slot) {
   return fits;
 }
 
+static bool plain_kernel(const Draft *x) {
+  return !x->dead && x->kind == STORE_KERNEL && x->part < 0 && !x->copy && x->out[0]->node->op != OP_ASSIGN;
+}
+
 /* May x compute what p stores? */
 static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
-  if (x->dead || p->dead || x->kind != STORE_KERNEL || p->kind != STORE_KERNEL || x->part >= 0 || p->part >= 0)
-    return false;
-  if (x->copy || p->copy || x->nout + p->nout > MAX_OUTPUTS || x->out[0]->node->op == OP_ASSIGN) return false;
+  if (!plain_kernel(x) || !plain_kernel(p) || x->nout + p->nout > MAX_OUTPUTS) return false;
   for (int o = 0; o < p->nout; o++) {
     NodeInfo *n = p->out[o];
-    if (n->node->op == OP_ASSIGN || p->target[o] != n->slot || n->cost < COST_LIMIT) return false;
+    if (p->by_edge[o] || n->node->op == OP_ASSIGN || p->target[o] != n->slot || n->cost < COST_LIMIT) return false;
     for (int k = 0; k < x->nout; k++)
-      if (!reads_in_place(s, x->out[k], n->node, n->slot)) return false;
+      if (x->by_edge[k] || !reads_in_place(s, x->out[k], n->node, n->slot)) return false;
   }
   return true;
 }
 
-/* The first reader of p that may take it in. -1: there is none. */
-static int find_absorber(Sched *s, const Drafts *d, const int *order, const int *place, int norder, int p) {
+/* May x store what p computes for each edge? */
+static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
+  NodeInfo *n = p->out[0];
+  if (!plain_kernel(x) || !plain_kernel(p) || p->nout > 1 || x->nout == MAX_OUTPUTS || p->target[0] != n->slot)
+    return false;
+  for (int k = 0; k < x->nout; k++) {
+    Lower l;
+    UOp *store;
+    bool reads = false, fits = lower_part(s, &l, x->out[k], -1, &store);
+    for (int i = 0; fits && i < l.param.n; i++) reads |= l.param.at[i] == n->slot;
+    if (reads) fits = lower_store_by_edge(&l, n->node, n->slot, 1, &store) != NULL;
+    lower_end(&l);
+    if (!fits || (k && reads)) return false;
+  }
+  return true;
+}
+
+/* The first reader of p that may take it in; -1: there is none. */
+static int find_absorber(Sched *s, const Drafts *d, const int *order, const int *place, int norder, int p,
+                         bool *by_edge) {
   const Draft *y = d->at.at[p];
   for (int i = place[p] + 1; i < norder; i++) {
     const Draft *x = d->at.at[order[i]];
     bool reader = false;
     for (int o = 0; o < y->nout && !reader; o++) reader = reads_slot(x, y->target[o]);
-    if (reader && can_absorb(s, x, y) && !depends(s, d, place, order[i], p, false)) return order[i];
+    if (!reader || depends(s, d, place, order[i], p, false)) continue;
+    *by_edge = !can_absorb(s, x, y);
+    if (!*by_edge || (ctx_base(s->ctx)->code == POLY_OK && can_store_by_edge(s, x, y))) return order[i];
   }
   return -1;
 }
@@ -161,11 +187,13 @@ static bool sort_again(Sched *s, Drafts *d, int *order, int *norder, int *place)
 /* Latest first, so that what a value is made of can follow it. */
 static bool absorb_kernels(Sched *s, Drafts *d, int *order, int *norder, int *place) {
   for (int i = *norder; i-- > 0;) {
-    int p = order[i], x = find_absorber(s, d, order, place, *norder, p);
+    bool by_edge;
+    int p = order[i], x = find_absorber(s, d, order, place, *norder, p, &by_edge);
     if (ctx_base(s->ctx)->code != POLY_OK) return false;
     if (x < 0) continue;
     if (!join(s, d, x, p)) return false;
     d->at.at[x]->absorbed = true;
+    d->at.at[x]->by_edge[d->at.at[x]->nout - 1] = by_edge;
     drop_own_reads(d->at.at[x]);
     if (!sort_again(s, d, order, norder, place)) return false;
     i = *norder;

@@ -23,6 +23,7 @@ void lower_end(Lower *l) {
   map_free(b, &l->memo);
   map_free(b, &l->free);
   map_free(b, &l->entry);
+  vec_free(b, &l->edges);
 }
 
 /* ---- which ranges a scalar depends on ---- */
@@ -254,7 +255,8 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   l->ncontext--;
   at[0] = entry;
   for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
-  bool ready = entry && remember_row(l, entry, (Row){u->src[1], idx[0], entry_at, order});
+  bool ready = entry && remember_row(l, entry, (Row){u->src[1], idx[0], entry_at, order}) &&
+               vec_push(ctx_base(l->ctx), &l->edges, ((EdgeLoop){entry, r, idx[0], rows}));
   UOp *v = ready ? loop(l, (Op)u->arg.i, x, at, gate, 1, &r) : NULL;
   restore_context(l, &saved);
   return v;
@@ -412,4 +414,70 @@ UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot) {
   UOp *value = n < 0 ? NULL : value_at(l, x, idx, NULL);
   for (int k = 0; k < part; k++) idx[axis] = int_add(idx[axis], cat->src[k]->shape[axis]);
   return value ? make_store(l, cat, slot, value, idx, n, ranges) : NULL;
+}
+
+/* ---- storing from inside a loop over edges ---- */
+
+/* The index of node at an edge and at the outer loops behind the rows. */
+static bool edge_index(const EdgeLoop *e, const UOp *store, UOp *node, UOp **idx) {
+  int k = 3;
+  if (k == store->nsrc || store->src[k] != e->row || e->row->src[1] != e->rows) return false;
+  idx[0] = e->entry;
+  for (int d = 1; d < node->ndim; d++) {
+    idx[d] = uop_index(node->ctx, 0);
+    if (uop_is_int(node->shape[d], 1)) continue;
+    if (++k == store->nsrc || store->src[k]->src[1] != node->shape[d]) return false;
+    idx[d] = store->src[k];
+  }
+  return true;
+}
+
+/* All loads of a parameter below u are at one index, without a gate: that one. NULL: there is none, *elsewhere tells
+ * whether there are several. */
+static UOp *only_index(UOp *u, int64_t param, Map *seen, Base *b, bool *elsewhere) {
+  UOp *at = NULL;
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return NULL;
+  if (!map_put(b, seen, (uint64_t)(uintptr_t)u, 1)) *elsewhere = true;
+  if (u->op == OP_LOAD && u->src[0]->arg.i == param) {
+    at = u->src[1];
+    *elsewhere |= u->nsrc > 2;
+  }
+  for (int i = 0; i < u->nsrc; i++) {
+    UOp *below = only_index(u->src[i], param, seen, b, elsewhere);
+    *elsewhere |= at && below && at != below;
+    if (below) at = below;
+  }
+  return at;
+}
+
+UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *store) {
+  Base *b = ctx_base(l->ctx);
+  int param = 0;
+  while (param < l->param.n && l->param.at[param] != slot) param++;
+  Map seen = {0};
+  bool elsewhere = param == l->param.n || !node->ndim;
+  UOp *at = NULL;
+  for (int i = 0; i < nstore && !elsewhere; i++) {
+    UOp *found = only_index(store[i]->src[1], param, &seen, b, &elsewhere);
+    elsewhere |= at && found && at != found;
+    if (found) at = found;
+  }
+  map_free(b, &seen);
+  for (int k = 0; at && !elsewhere && k < l->edges.n; k++) {
+    const EdgeLoop e = l->edges.at[k];
+    UOp *idx[MAX_DIMS], *ranges[MAX_OUTER];
+    if (!edge_index(&e, store[0], node, idx) || index_flat(node, idx) != at) continue;
+    int n = 0;
+    for (int d = 0; d < node->ndim; d++)
+      if (!d || !uop_is_int(node->shape[d], 1)) {
+        ranges[n] = store[0]->src[3 + n];
+        n++;
+      }
+    for (l->ncontext = 0; l->ncontext < n; l->ncontext++) l->context[l->ncontext] = (int)ranges[l->ncontext]->arg.i;
+    ranges[n++] = e.range;
+    l->context[l->ncontext++] = (int)e.range->arg.i;
+    UOp *value = compute(l, node, idx, NULL);
+    return value ? make_store(l, node, slot, value, idx, n, ranges) : NULL;
+  }
+  return NULL;
 }

@@ -14,6 +14,12 @@ typedef struct Lower Lower;
 /* Asked for each node but leaves and moves. Returns the slot to load it from, or -1: compute it here. */
 typedef int (*LowerPolicy)(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
 
+/* A loop over the edges of each row. */
+typedef struct EdgeLoop {
+  UOp *entry, *range; /* the edge, and the RANGE of its place in the row order */
+  UOp *row, *rows;    /* the row, and how many there are */
+} EdgeLoop;
+
 struct Lower {
   PolyContext *ctx;
   Arena *arena;
@@ -27,6 +33,7 @@ struct Lower {
   Map memo, free;         /* (node, index, gate) -> value; scalar -> mask of ranges that it depends on */
   UOp *range[MAX_RANGES]; /* the RANGE that has each id: one in a kernel */
   Map entry;              /* the edge of an open segment loop -> its Row */
+  VEC(EdgeLoop) edges;
 };
 
 void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user, bool settled);
@@ -36,6 +43,10 @@ void lower_end(Lower *l);
 UOp *lower_store(Lower *l, UOp *node, int slot, const int64_t *split);
 /* STORE of one part of a CAT into its stretch of the slot. */
 UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot);
+/* Of a kernel that has been lowered to `store` and loads node from slot: if it does so only at the edge of one loop
+ * over the edges of all rows, the rows and what else node has being its outer loops, the STORE of node into slot at
+ * that edge; else NULL. */
+UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *store);
 /* Bit k: the scalar depends on the RANGE with id k. */
 uint64_t lower_free(Lower *l, UOp *scalar);
 bool lower_has_load(Lower *l, UOp *scalar);

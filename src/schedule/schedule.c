@@ -91,12 +91,19 @@ static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   item->store = arena_new(s->arena, (size_t)x->nout * sizeof(UOp *));
   bool ok = item->store != NULL;
   for (int o = 0; ok && o < x->nout; o++) ok = vec_push(ctx_base(s->ctx), &l.param, x->target[o]);
+  int n = 0;
   for (int o = 0; ok && o < x->nout; o++) {
+    if (x->by_edge[o]) continue;
     UOp *node = x->copy ? uop_contiguous(x->out[o]->node, 0) : x->out[o]->node;
-    item->store[o] = !node          ? NULL
+    item->store[n] = !node          ? NULL
                      : x->part >= 0 ? lower_store_part(&l, node, x->part, x->target[o])
                                     : lower_store(&l, node, x->target[o], x->copy ? NULL : x->out[o]->split);
-    ok = item->store[o] != NULL;
+    ok = item->store[n++] != NULL;
+  }
+  for (int o = 0; ok && o < x->nout; o++) {
+    if (!x->by_edge[o]) continue;
+    item->store[n] = lower_store_by_edge(&l, x->out[o]->node, x->target[o], n, item->store);
+    ok = item->store[n++] || base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: no edge to store at");
   }
   item->narg = l.param.n;
   item->arg = ok ? arena_new(s->arena, (size_t)l.param.n * sizeof(int)) : NULL;
