@@ -28,6 +28,7 @@ typedef struct Codegen {
   Arena *arena;
   const CodegenOptions *opt;
   Map ranges;        /* memo of index_ranges */
+  uint64_t used;     /* ids that RANGEs of the kernel have */
   VEC(Inst) inst;    /* with sources numbered as made */
   VEC(UOp *) origin; /* the UOp that each instruction came from; NULL for ENDs */
   VEC(Block *) block;

@@ -6,8 +6,13 @@
  *     acc; for k: acc += ...     a reduction that depends on i
  *     for j: store               values that depend on i and j
  *
+<<<<<<< ours
  * A STORE over a range of a reduction belongs to the first loop that loads what it stores: there the value is computed
  * and stored, and loops after it load it. */
+=======
+ * A reduction may be over a RANGE whose loop is open around it, if it does not depend on that loop but on one further
+ * in: the value of a sum over k inside another sum over k. Such a loop gets a RANGE of its own. */
+>>>>>>> theirs
 #include "codegen/block.h"
 
 #include "ir/context.h"
@@ -116,10 +121,50 @@ static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t open, 
   return true;
 }
 
+/* u with `to` in the place of the RANGE `from`, where that is not bound inside. */
+static UOp *renamed(Codegen *g, Map *done, UOp *u, UOp *from, UOp *to) {
+  uint64_t at;
+  if (u == from) return to;
+  if (!(block_ranges(g, u) & (1ull << from->arg.i))) return u;
+  if (map_get(done, (uint64_t)(uintptr_t)u, &at)) return (UOp *)(uintptr_t)at;
+  UOp **src = arena_new(g->arena, (size_t)u->nsrc * sizeof *src);
+  if (!src) return NULL;
+  for (int i = 0; i < u->nsrc; i++)
+    if (!(src[i] = renamed(g, done, u->src[i], from, to))) return NULL;
+  bool kernel = op_info[u->op].cls == CLASS_KERNEL;
+  UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
+                  : uop_with_sources(u, src);
+  Base *base = ctx_base(g->ctx);
+  if (!r || !map_put(base, done, (uint64_t)(uintptr_t)u, (uint64_t)(uintptr_t)r)) return NULL;
+  return r->op != OP_LOOP || vec_push(base, &g->loops, r) ? r : NULL;
+}
+
+/* The reduction u with RANGEs of its own in the place of those whose loops are open. */
+static UOp *with_own_ranges(Codegen *g, UOp *u, uint64_t open) {
+  for (int i = 1; u && i < u->nsrc; i++) {
+    UOp *from = u->src[i], *src[1 + MAX_DIMS];
+    if (!(open & (1ull << from->arg.i))) continue;
+    int id = 0;
+    while (id < 63 && g->used & (1ull << id)) id++;
+    if (id == 63) /* RANGES_LOAD */
+      return fail_null(ctx_base(g->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
+    g->used |= 1ull << id;
+    UOp *to = uop_make(g->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, from->src, 0, NULL);
+    Map done = {0};
+    for (int k = 0; k < u->nsrc; k++) src[k] = to ? renamed(g, &done, u->src[k], from, to) : NULL;
+    map_free(ctx_base(g->ctx), &done);
+    for (int k = 0; k < u->nsrc; k++)
+      if (!src[k]) return NULL;
+    u = uop_make(g->ctx, OP_LOOP, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL);
+  }
+  return u;
+}
+
 static int emit_loop(Codegen *g, Block *b, UOp *u) {
   UOp *member[8];
   int acc[8], n;
   Map seen = {0};
+  if (!(u = with_own_ranges(g, u, open_ranges(b)))) return -1;
   bool ready = emit_needed(g, b, u, u, open_ranges(b), &seen);
   map_free(ctx_base(g->ctx), &seen);
   if (!ready) return -1;
@@ -215,8 +260,10 @@ static int emit_value(Codegen *g, Block *b, UOp *u) {
 static bool list_loops(Codegen *g, int nstore, UOp *const *store) {
   Walk walk;
   if (!uop_walk(g->ctx, g->arena, nstore, store, NULL, NULL, &walk)) return false;
-  for (int i = 0; i < walk.n; i++)
+  for (int i = 0; i < walk.n; i++) {
+    if (walk.at[i]->op == OP_RANGE) g->used |= 1ull << walk.at[i]->arg.i;
     if (walk.at[i]->op == OP_LOOP && !vec_push(ctx_base(g->ctx), &g->loops, walk.at[i])) return false;
+  }
   return true;
 }
 
