@@ -557,8 +557,9 @@ POLY_API PolyTensor *poly_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t
 /* Takes the edges by falling score, each unless one of its ends is taken. int64 [V]: the clusters, those of edges first in the order in
  * which they were taken, then nodes that are left. chosen: int64, the edges taken. O(E log E). */
 POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen);
-/* The graph with an edge i -> k where a has i -> j and b has j -> k, once, sorted by i and k: the pattern of a sparse matrix product. paths:
- * int32 [3, P]: for each such pair the edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
+/* The graph with an edge i -> k where a has i -> j and b has j -> k, once: the pattern of a sparse matrix product. By i; for one i as they are
+ * met when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair the edge of a, that of b, and the new one, by
+ * which they are sorted. O(P), 8 bytes a node and thread. */
 POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 
 /* ---- vertex programs: what happens at one vertex, compiled for all ---- */

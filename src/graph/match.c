@@ -215,13 +215,8 @@ static void count_row(const Product *p, int64_t i, Seen seen) {
   p->edges[i + 1] = edges;
 }
 
-static int by_number(const void *a, const void *b) {
-  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* The destinations of the row in order; then each path to the place of its edge. Paths of one edge keep the order of
- * the edges of a, then of b. next: for each edge of the row, where its next path goes. */
+/* The destinations of the row as they are met; then each path to the place of its edge. Paths of one edge keep the
+ * order of the edges of a, then of b. next: for each edge of the row, where its next path goes. */
 static void fill_row(const Product *p, int64_t i, Seen seen, int64_t *next) {
   int64_t first = p->edges[i], n = 0;
   for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {
@@ -230,13 +225,12 @@ static void fill_row(const Product *p, int64_t i, Seen seen, int64_t *next) {
       int32_t k = p->b.other[y];
       if (seen.row[k] == (int32_t)i + 1) continue;
       seen.row[k] = (int32_t)i + 1;
+      seen.place[k] = (int32_t)n;
       p->dst[first + n++] = k;
     }
   }
-  qsort(p->dst + first, (size_t)n, sizeof *p->dst, by_number);
   for (int64_t e = 0; e < n; e++) {
     p->src[first + e] = (int32_t)i;
-    seen.place[p->dst[first + e]] = (int32_t)e;
     next[first + e] = 0;
   }
   for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {

@@ -11,14 +11,16 @@ from ._rows import rows_of
 
 
 def product(a: Graph, a_values: Tensor | None, b: Graph, b_values: Tensor | None) -> tuple[Graph, Tensor | None]:
-    """A B: its edges, once each and sorted, and their values; None stands for ones, and gives None if both are.
+    """A B: its edges, once each, and their values; None stands for ones, and gives None if both are.
+
+    Edges are in the order of their rows, and within a row as they are met, which is the order that PyTorch's products have.
 
     >>> from polygrad import Graph, Tensor
     >>> from polygrad.geometric._product import product
     >>> g = Graph([[0, 0, 1, 2], [1, 2, 2, 0]])
     >>> square, values = product(g, Tensor([1.0, 2.0, 3.0, 4.0]), g, Tensor([1.0, 2.0, 3.0, 4.0]))
     >>> square.edge_index.tolist(), values.tolist()
-    ([[0, 0, 1, 2, 2], [0, 2, 0, 1, 2]], [8.0, 3.0, 12.0, 4.0, 8.0])
+    ([[0, 0, 1, 2, 2], [2, 0, 0, 1, 2]], [3.0, 8.0, 12.0, 4.0, 8.0])
     """
     paths = ctypes.c_void_p()
     p = C.poly_graph_product(a._p, b._p, ctypes.byref(paths))

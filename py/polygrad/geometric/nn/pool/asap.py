@@ -82,15 +82,18 @@ class ASAPooling(nn.Module):
 
     def _coarsen(self, graph: Graph, weight: Tensor | None, score: Tensor, perm: np.ndarray, nodes: int) -> tuple[Tensor, Tensor | None]:
         """S^T A S for the columns `perm` of S; the values only if there are weights."""
+        src, dst = graph.src_index.numpy().astype(np.int64), graph.dst_index.numpy().astype(np.int64)
+        order = np.lexsort((dst, src))  # rows sorted: the edges of the product come in PyG's order
+        whole = Graph.from_coo(src[order], dst[order], nodes)
         place = np.full(nodes, -1, np.int64)
         place[perm] = np.arange(perm.size)
-        src, dst = graph.src_index.numpy(), place[graph.dst_index.numpy()]
-        keep = np.flatnonzero(dst >= 0)
-        chosen = Graph.from_coo(src[keep].astype(np.int64), dst[keep], num_src=nodes, num_dst=perm.size)
+        keep = np.flatnonzero(place[dst] >= 0)
+        keep = keep[np.lexsort((place[dst[keep]], src[keep]))]
+        chosen = Graph.from_coo(src[keep], place[dst[keep]], num_src=nodes, num_dst=perm.size)
         values = None if weight is None else score[Tensor(keep)]
-        half, half_values = product(graph, weight, chosen, values)
-        whole, whole_values = product(chosen.reversed(), values, half, half_values)
-        return _host.tensor(whole.edge_index.numpy().astype(np.int64)), whole_values
+        half, half_values = product(whole, None if weight is None else weight[Tensor(order)], chosen, values)
+        out, out_values = product(chosen.reversed(), values, half, half_values)
+        return _host.tensor(out.edge_index.numpy().astype(np.int64)), out_values
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, ratio={self.ratio}"

@@ -2,4 +2,4 @@
 
 from ..._lazy import lazy
 
-__getattr__, __dir__, __all__ = lazy(__name__, {"knn_interpolate": ["knn_interpolate"]})
+__getattr__, __dir__, __all__ = lazy(__name__, {"_knn_interpolate": ["knn_interpolate"]})
