@@ -6,13 +6,11 @@
  *     acc; for k: acc += ...     a reduction that depends on i
  *     for j: store               values that depend on i and j
  *
-<<<<<<< ours
  * A STORE over a range of a reduction belongs to the first loop that loads what it stores: there the value is computed
- * and stored, and loops after it load it. */
-=======
+ * and stored, and loops after it load it.
+ *
  * A reduction may be over a RANGE whose loop is open around it, if it does not depend on that loop but on one further
  * in: the value of a sum over k inside another sum over k. Such a loop gets a RANGE of its own. */
->>>>>>> theirs
 #include "codegen/block.h"
 
 #include "ir/context.h"
