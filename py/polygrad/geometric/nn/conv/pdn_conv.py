@@ -42,13 +42,18 @@ class PDNConv(Smoother, MessagePassing):
             zeros(bias)
 
     def forward(self, x: Tensor, edge_index: Any, edge_attr: Tensor | None = None) -> Tensor:
-        weight = None if edge_attr is None else self.mlp(edge_attr).squeeze(-1)
+        weight = None if edge_attr is None else self._edge_weight(edge_attr)
         x = self.lin(x)
         if self.normalize:
             out = self._smooth(self._scaled(x, edge_index, weight, loops=self.add_self_loops), x)
         else:
             out = self.propagate(edge_index, x=x, edge_weight=weight)
         return out if self.bias is None else out + self.bias
+
+    def _edge_weight(self, edge_attr: Tensor) -> Tensor:
+        """self.mlp, whose second map, to one number, is a sum: as a product of matrices it would have its input stored for every edge."""
+        first, act, second, gate = self.mlp
+        return gate((act(first(edge_attr)) * second.weight).sum(-1) + second.bias)
 
     def message(self, x_j: Tensor, edge_weight: Tensor | None) -> Tensor:
         return x_j if edge_weight is None else edge_weight.reshape(-1, 1) * x_j
