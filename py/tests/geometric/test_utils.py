@@ -574,6 +574,11 @@ def test_errors_name_what_is_wrong():
         U.remove_self_loops(Tensor([1, 2]))
     with pytest.raises(TypeError, match="whole numbers"):
         U.coalesce(Tensor([[1.5], [2.0]]))
+    for f in (U.coalesce, U.sort_edge_index):
+        with pytest.raises(IndexError, match="holds 7, which is not among 5 nodes"):
+            f(Tensor([[0, 7], [1, 0]]), num_nodes=5)
+        with pytest.raises(IndexError, match="holds -1"):
+            f(Tensor([[0, -1], [1, 0]]))
     with pytest.raises(ValueError, match="median"):
         U.coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 2.0]), reduce="median")
 

@@ -30,8 +30,14 @@ def coalesce(
     ([[0, 1], [1, 0]], [3.0, 3.0])
     """
     e = _host.edges(edge_index)
-    n = int(maybe_num_nodes(edge_index, num_nodes))
+    n = int(maybe_num_nodes(e, num_nodes))
+    _host.check_range(e, n)
     first, second = (e[0], e[1]) if sort_by_row else (e[1], e[0])
+    if not is_sorted and not isinstance(edge_attr, (Tensor, list, tuple)) and 0 < n <= 3037000499:  # pairs as numbers: nothing to carry along
+        key = _host.distinct(first.astype(np.int64) * n + second)
+        both = np.stack([key // n, key % n]).astype(e.dtype)
+        out = _host.tensor(both if sort_by_row else both[::-1])
+        return out if isinstance(edge_attr, str) else (out, edge_attr)
     order = None if is_sorted else _host.sort_order(first, second, n)
     if order is not None:
         e, first, second = e[:, order], first[order], second[order]

@@ -60,6 +60,13 @@ def edges(edge_index: Any) -> np.ndarray:
     return a
 
 
+def check_range(e: np.ndarray, n: int) -> None:
+    """An error unless all indices lie in [0, n): pairs of them are about to become single numbers."""
+    if e.size and (int(e.max()) >= n or int(e.min()) < 0):
+        bad = int(e.max()) if int(e.max()) >= n else int(e.min())
+        raise IndexError(f"edge_index holds {bad}, which is not among {n} nodes")
+
+
 def tensor(a: np.ndarray) -> Tensor:
     """A tensor on the array's own memory."""
     return Tensor(np.ascontiguousarray(a))
@@ -124,9 +131,24 @@ def starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
+def stable_order(key: np.ndarray, limit: int) -> np.ndarray:
+    """The stable order that sorts keys in [0, limit). Where key and place fit one number together, these are sorted, which is several times
+    faster than sorting places by key."""
+    bits = max(key.size - 1, 1).bit_length()
+    if max(limit - 1, 1).bit_length() + bits > 63:
+        return np.argsort(key, kind="stable")
+    return np.sort((key.astype(np.int64) << bits) | np.arange(key.size)) & ((1 << bits) - 1)
+
+
 def sort_order(first: np.ndarray, second: np.ndarray, size: int) -> np.ndarray | None:
-    """The stable order that sorts pairs by first, then by second; None if they are sorted."""
-    if size and size <= 3037000499:  # the square fits an int64
-        key = first.astype(np.int64) * size + second
-        return None if key.size < 2 or bool(np.all(key[1:] >= key[:-1])) else np.argsort(key, kind="stable")
-    return np.lexsort((second, first))
+    """The stable order that sorts pairs of numbers below size by first, then by second; None if they are sorted."""
+    if size > 3037000499:  # the square does not fit an int64
+        return np.lexsort((second, first))
+    key = first.astype(np.int64) * size + second
+    return None if key.size < 2 or bool(np.all(key[1:] >= key[:-1])) else stable_order(key, size * size)
+
+
+def distinct(a: np.ndarray) -> np.ndarray:
+    """Sorted, each once."""
+    a = np.sort(a)
+    return a if a.size < 2 else a[np.concatenate([[True], a[1:] != a[:-1]])]

@@ -49,7 +49,7 @@ class _Pairs:
 
 def _sample_free(rng: np.random.Generator, taken: np.ndarray, population: int, wanted: int) -> np.ndarray:
     """Up to `wanted` different numbers below population that are not taken, in random order."""
-    taken = np.unique(taken)
+    taken = _host.distinct(taken)
     free = population - taken.size
     if free <= 0 or wanted <= 0:
         return np.zeros(0, np.int64)
@@ -60,11 +60,9 @@ def _sample_free(rng: np.random.Generator, taken: np.ndarray, population: int, w
     found = np.zeros(0, np.int64)
     while found.size < wanted:
         draw = rng.integers(0, population, int(1.1 * (wanted - found.size) * population / free) + 16)
-        draw = draw[~_among(draw, taken)]
-        found = np.concatenate([found, draw])
-        _, first = np.unique(found, return_index=True)
-        found = found[np.sort(first)]
-    return found[:wanted]
+        found = _host.distinct(np.concatenate([found, draw]))  # sorted, so that the search goes through memory in order
+        found = found[~_among(found, taken)]
+    return rng.permutation(found)[:wanted]
 
 
 def _among(a: np.ndarray, ascending: np.ndarray) -> np.ndarray:
@@ -152,7 +150,7 @@ def structured_negative_sampling(
     taken = row * n + col
     if not contains_neg_self_loops:
         taken = np.concatenate([taken, np.arange(n) * (n + 1)])
-    taken = np.unique(taken)
+    taken = _host.distinct(taken)
     rng = _host.generator()
     out = np.zeros(row.size, np.int64)
     rest = np.arange(row.size)

@@ -23,7 +23,9 @@ def sort_edge_index(edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int
     """
     e = _host.edges(edge_index)
     first, second = (e[0], e[1]) if sort_by_row else (e[1], e[0])
-    order = _host.sort_order(first, second, int(maybe_num_nodes(edge_index, num_nodes)))
+    n = int(maybe_num_nodes(e, num_nodes))
+    _host.check_range(e, n)
+    order = _host.sort_order(first, second, n)
     if order is not None:
         edge_index, edge_attr = _host.tensor(e[:, order]), take(edge_attr, order)
     elif not isinstance(edge_index, Tensor):
