@@ -148,7 +148,7 @@ class BatchNorm(Module):
             m: Any = self.momentum if self.momentum is not None else 1 / self.num_batches_tracked.cast(dtypes.float32)
             # with the divisor made by the core: a size that changes must not become a number of the program
             single = x.numel() == int(x.shape[1])
-            unbiased = var.detach() if single else x.detach().var(tuple(k for k in range(x.ndim) if k != 1))
+            unbiased = (var if single else x.var(tuple(k for k in range(x.ndim) if k != 1))).detach()
             self.running_mean.assign((1 - m) * self.running_mean + m * mean.detach())
             self.running_var.assign((1 - m) * self.running_var + m * unbiased)
         return x.batchnorm(self.weight, self.bias, mean, (var + self.eps).rsqrt())
