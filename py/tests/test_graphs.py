@@ -350,3 +350,14 @@ def test_the_largest_of_messages_that_are_sums(device, op):
             g[best, np.arange(4)] = weights[node]
     np.testing.assert_allclose(x.grad.numpy(), g @ u @ w, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(w2.grad.numpy(), g.T @ (a @ w.T), rtol=1e-6, atol=1e-9)
+
+
+def test_a_sum_inside_a_sum_over_the_same_axis():
+    """The value at k of a reduction, in a sum over k, and in another sum over k inside it: two values, not one."""
+    rng = np.random.default_rng(4)
+    g = Graph(rng.integers(0, 5, (2, 9)), 5)
+    edge, first, second, att, way = (Tensor(rng.standard_normal(s)) for s in ((9, 2), (3, 2), (3, 3), (3,), (3,)))
+    loss = g.softmax((edge.linear(first) * att).sum(-1)).square().sum()
+    inside, apart = (loss.gradient(att)[0] * way).sum().item(), (loss.gradient(att)[0].realize() * way).sum().item()
+    assert abs(inside - apart) < 1e-9 * abs(apart)
+    gradcheck(lambda e: g.max(e.linear(first).relu().linear(second)), edge.numpy())
