@@ -507,3 +507,39 @@ def test_transforms_of_graphs_without_edges_or_with_one_node():
                   T.Pad(5), T.RemoveDuplicatedEdges(), T.TwoHop(), T.ToDense(), T.RandomNodeSplit(key=None)):  # fmt: skip
             t(data)
     assert T.RemoveIsolatedNodes()(empty).x.shape == (0, 2)
+
+
+def test_metapaths():
+    rng = np.random.default_rng(0)
+    sizes, data, a = {"a": 6, "b": 5, "c": 4}, HeteroData(), {}
+    for kind, n in sizes.items():
+        data[kind].num_nodes = n
+    steps = [("a", "ab", "b"), ("b", "bc", "c"), ("c", "ca", "a")]
+    for kind in steps:
+        dense = (rng.random((sizes[kind[0]], sizes[kind[2]])) < 0.4).astype(np.float32) * rng.random((sizes[kind[0]], sizes[kind[2]])).astype(
+            np.float32
+        )
+        a[kind] = dense
+        data[kind].edge_index = Tensor(np.stack(np.nonzero(dense)))
+        data[kind].edge_weight = Tensor(dense[np.nonzero(dense)])
+    want = a[steps[0]] @ a[steps[1]] @ a[steps[2]]
+    new = T.AddMetaPaths([steps], weighted=True)(data)["a", "metapath_0", "a"]
+    assert pairs(new.edge_index) == list(zip(*np.nonzero(want)))
+    close(new.edge_weight, want[np.nonzero(want)])
+    dropped = T.AddMetaPaths([steps], drop_orig_edge_types=True, drop_unconnected_node_types=True)(data)
+    assert dropped.edge_types == [("a", "metapath_0", "a")] and dropped.node_types == ["a"]
+    walks = T.AddRandomMetaPaths([steps], walks_per_node=3)(data)["a", "metapath_0", "a"]
+    assert set(pairs(walks.edge_index)) <= set(zip(*np.nonzero(want)))
+    assert T.AddMetaPaths([steps], max_sample=1)(data)["a", "metapath_0", "a"].num_edges <= new.num_edges
+    with pytest.raises(ValueError, match="does not begin"):
+        T.AddMetaPaths([[steps[0], steps[2]]])
+
+
+def test_points_by_cells_and_triangles():
+    pos = np.array([[0.1, 0.1], [0.2, 0.3], [1.5, 0.2], [1.6, 1.7]], np.float32)
+    out = T.GridSampling(1.0, start=0.0, end=2.0)(Data(pos=Tensor(pos), y=Tensor([1, 1, 0, 2]), x=Tensor(np.arange(4, dtype=np.float32))))
+    close(out.pos, [[0.15, 0.2], [1.5, 0.2], [1.6, 1.7]])
+    assert out.y.tolist() == [1, 0, 2] and out.x.tolist() == [0.5, 2.0, 3.0]
+    assert T.Delaunay()(Data(pos=Tensor(pos[:3]))).face.tolist() == [[0], [1], [2]]
+    pytest.importorskip("scipy")
+    assert T.Delaunay()(Data(pos=Tensor(pos))).face.shape == (3, 2)

@@ -37,6 +37,7 @@ __getattr__, __dir__, __all__ = lazy(
         "largest_connected_components": ["LargestConnectedComponents"],
         "virtual_node": ["VirtualNode"],
         "add_positional_encoding": ["AddLaplacianEigenvectorPE", "AddRandomWalkPE"],
+        "add_metapaths": ["AddMetaPaths", "AddRandomMetaPaths"],
         "feature_propagation": ["FeaturePropagation"],
         "half_hop": ["HalfHop"],
         "distance": ["Distance"],
@@ -58,5 +59,7 @@ __getattr__, __dir__, __all__ = lazy(
         "sample_points": ["SamplePoints"],
         "fixed_points": ["FixedPoints"],
         "generate_mesh_normals": ["GenerateMeshNormals"],
+        "delaunay": ["Delaunay"],
+        "grid_sampling": ["GridSampling"],
     },
 )
