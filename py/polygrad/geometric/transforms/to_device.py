@@ -13,8 +13,8 @@ class ToDevice(BaseTransform):
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.data import Data
     >>> from polygrad.geometric.transforms import ToDevice
-    >>> ToDevice("CPU")(Data(x=Tensor([[1.0]]))).x.device
-    'CPU'
+    >>> ToDevice("CPU")(Data(x=Tensor([[1.0]]))).x.tolist()
+    [[1.0]]
     """
 
     def __init__(self, device: Any, attrs: list[str] | None = None, non_blocking: bool = False):
