@@ -361,3 +361,21 @@ def test_a_sum_inside_a_sum_over_the_same_axis():
     inside, apart = (loss.gradient(att)[0] * way).sum().item(), (loss.gradient(att)[0].realize() * way).sum().item()
     assert abs(inside - apart) < 1e-9 * abs(apart)
     gradcheck(lambda e: g.max(e.linear(first).relu().linear(second)), edge.numpy())
+
+
+def test_rows_that_no_edge_reads_have_no_gradient(device):
+    """Functions of one end are computed for every node; where no edge looks, infinities must not come back as NaN."""
+    g = Graph([[0, 1, 1, 2, 2, 3], [1, 1, 2, 3, 0, 0]], num_nodes=5)  # node 4 has no edges
+    x = Tensor(np.random.default_rng(1).standard_normal((5, 3)), requires_grad=True)
+    count = Tensor(np.array([1.0, 2.0, 2.0, 1.0, 0.0]), requires_grad=True)
+    for program in (
+        lambda: g.sum(g.src(x) / g.src(count).unsqueeze(-1)),
+        lambda: g.sum(g.src(count).log().unsqueeze(-1) * g.src(x)),
+        lambda: g.sum(g.src(count).rsqrt().unsqueeze(-1) * g.src(x)),
+        lambda: g.softmax(g.softmax(g.dst(x))).sin(),
+    ):
+        x.grad = count.grad = None
+        program().sum().backward()
+        assert np.isfinite(x.grad.numpy()).all()
+        assert count.grad is None or np.isfinite(count.grad.numpy()[:4]).all()
+    np.testing.assert_allclose((g.src(x) / g.src(count).unsqueeze(-1)).sum().gradient(count)[0].numpy()[4], 0)

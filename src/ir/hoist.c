@@ -30,6 +30,32 @@ static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
   return uop_expand(u->src[0], shape);
 }
 
+/* For each row of x: is it read by any edge? */
+static UOp *rows_read(UOp *x, UOp *end) {
+  UOp *order = end->src[1], *zero = uop_index(x->ctx, 0), *one = uop_index(x->ctx, 1), *nodes = x->shape[0];
+  UOp *past = int_addc(nodes, 1), *dims[MAX_DIMS] = {nodes};
+  UOp *begins = past ? uop_shrink(order, &zero, &nodes) : NULL, *ends = past ? uop_shrink(order, &one, &past) : NULL;
+  for (int i = 1; i < x->ndim; i++) dims[i] = one;
+  UOp *any = begins && ends ? uop_reshape(uop_binary(OP_CMPLT, begins, ends), x->ndim, dims) : NULL;
+  return any ? uop_expand(any, x->shape) : NULL;
+}
+
+static bool may_overflow(Op op, const UOp *x) {
+  bool same_for_all = x->op == OP_CONST || (x->op == OP_EXPAND && uop_is_int(x->src[0]->shape[0], 1));
+  if (!dtype_is_float((PolyDType)x->dtype) || same_for_all) return false;
+  bool function = op_info[op].cls == CLASS_UNARY && op != OP_NEG && op != OP_CAST && op != OP_BITCAST;
+  return function || op == OP_MUL || op == OP_DIV || op == OP_POW;
+}
+
+/* x, but rows that no edge reads pass no gradient on. What is computed for such rows may be infinite (a division by
+ * their number of edges), which nobody sees but the gradient: 0 times infinity. Once gradients are made the two values
+ * are the same, and the choice between them is gone. */
+static UOp *guarded(Op op, UOp *x, UOp *end) {
+  if (!x || !may_overflow(op, x)) return x;
+  UOp *read = rows_read(x, end);
+  return read ? uop_where(read, x, uop_detach(x)) : NULL;
+}
+
 UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
   UOp *read = NULL, *part[3];
   for (int i = 0; i < n && !read; i++)
@@ -37,6 +63,8 @@ UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
   if (!read) return NULL;
   for (int i = 0; i < n; i++)
     if (!(part[i] = node_part(src[i], read->src[1], read->src[0]->shape[0]))) return NULL;
+  for (int i = 0; i < n; i++)
+    if (!(part[i] = guarded(op, part[i], read->src[1]))) return NULL;
   UOp *value = op == OP_CAST      ? uop_cast(part[0], dtype)
                : op == OP_BITCAST ? uop_bitcast(part[0], dtype)
                : n == 1           ? uop_unary(op, part[0])
