@@ -586,3 +586,48 @@ def test_errors_name_what_is_wrong():
 def test_every_name_loads():
     for name in U.__all__:
         assert callable(getattr(U, name))
+
+
+def test_functions_of_known_size_can_be_compiled_in():
+    """With sizes given nothing is read, so a traced function follows other indices when it is replayed."""
+    from polygrad import TinyJit
+
+    @TinyJit
+    def dense(x, batch, e):
+        out, mask = U.to_dense_batch(x, batch, max_num_nodes=3, batch_size=2)
+        return (
+            out.realize(),
+            mask.realize(),
+            U.to_dense_adj(e, None, None, 4).realize(),
+            U.degree(e[0], 4).realize(),
+            U.index_to_mask(e[1], 4).realize(),
+        )
+
+    for k in range(4):
+        batch, e = np.array([[0, 0, 1, 1], [0, 1, 1, 1]][k % 2]), np.array([[0, 1, k % 3], [1, 3, 2]])
+        out, mask, adj, degree, there = dense(Tensor(np.arange(4.0, dtype=np.float32)), Tensor(batch), Tensor(e))
+        want = np.zeros((4, 4))
+        np.add.at(want, tuple(e), 1)
+        assert mask.numpy().sum(1).tolist() == np.bincount(batch).tolist() and out.numpy().sum() == 6
+        assert np.array_equal(adj.numpy()[0], want) and np.array_equal(degree.numpy(), want.sum(1))
+        assert there.tolist() == [False, True, True, True]
+
+
+def test_layers_of_a_model():
+    from polygrad import nn
+    from polygrad.geometric.nn import GCNConv, SAGEConv
+
+    class Net(nn.Module):
+        def __init__(self):
+            self.first, self.rest = GCNConv(2, 3), [SAGEConv(3, 4)]
+
+        def forward(self, x, e):
+            return self.rest[0](self.first(x, e).relu(), e)
+
+    net, x, e = Net(), Tensor(np.ones((4, 2), np.float32)), Tensor([[0, 1, 2], [1, 2, 3]])
+    found = U.get_embeddings(net, x, e)
+    assert U.get_num_hops(net) == 2 and [t.shape for t in found] == [(4, 3), (4, 4)]
+    np.testing.assert_allclose(found[0].numpy(), net.first(x, e).numpy(), rtol=1e-6)
+    assert "forward" not in vars(net.first)
+    with pytest.warns(UserWarning, match="message passing"):
+        assert U.get_embeddings(nn.Linear(2, 3), x) == []
