@@ -256,7 +256,7 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   at[0] = entry;
   for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
   bool ready = entry && remember_row(l, entry, (Row){u->src[1], idx[0], entry_at, order}) &&
-               vec_push(ctx_base(l->ctx), &l->edges, ((EdgeLoop){entry, r, idx[0], rows}));
+               vec_push(ctx_base(l->ctx), &l->edges, ((EdgeLoop){entry, r, idx[0], rows, x->shape[0]}));
   UOp *v = ready ? loop(l, (Op)u->arg.i, x, at, gate, 1, &r) : NULL;
   restore_context(l, &saved);
   return v;
@@ -422,6 +422,7 @@ UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot) {
 static bool edge_index(const EdgeLoop *e, const UOp *store, UOp *node, UOp **idx) {
   int k = 3;
   if (k == store->nsrc || store->src[k] != e->row || e->row->src[1] != e->rows) return false;
+  if (node->shape[0] != e->edges) return false; /* the loops go over some of its rows only */
   idx[0] = e->entry;
   for (int d = 1; d < node->ndim; d++) {
     idx[d] = uop_index(node->ctx, 0);

@@ -18,6 +18,7 @@ typedef int (*LowerPolicy)(void *user, Lower *l, UOp *node, UOp *const *idx, UOp
 typedef struct EdgeLoop {
   UOp *entry, *range; /* the edge, and the RANGE of its place in the row order */
   UOp *row, *rows;    /* the row, and how many there are */
+  UOp *edges;         /* how many edges all loops go over */
 } EdgeLoop;
 
 struct Lower {
