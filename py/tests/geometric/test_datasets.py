@@ -94,6 +94,15 @@ def test_planetoid(name, nodes, edges, features, classes, test):
     assert (np.bincount(y[masks[0]]) == 5).all()
 
 
+def test_checksums_of_planetoid():
+    """The checksums that downloads must have are those of the files that are here."""
+    import hashlib
+
+    folder = Path(need("planetoid/ind.cora.x")).parent
+    known = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.glob("ind.*")}
+    assert len(known) >= 8 and {k: Planetoid.checksums[k] for k in known} == known
+
+
 def test_geom_gcn_splits(tmp_path):
     folder = need("planetoid/ind.cora.x")
     raw = tmp_path / "Cora" / "raw"

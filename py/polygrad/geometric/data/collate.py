@@ -39,10 +39,11 @@ class Column:
     graph begins along that axis. incs: by how much each graph raises the values of the next ones, or None. new: the axis was added.
     """
 
-    __slots__ = ("values", "ptr", "dim", "incs", "new")
+    __slots__ = ("values", "ptr", "dim", "incs", "new", "_raised")
 
     def __init__(self, values: Any, ptr: np.ndarray | None = None, dim: int = 0, incs: np.ndarray | None = None, new: bool = False):
         self.values, self.ptr, self.dim, self.incs, self.new = values, ptr, dim, incs, new
+        self._raised: Any = None
 
     def take(self, index: np.ndarray) -> Column:
         values, ptr = self.values, self.ptr
@@ -64,6 +65,11 @@ class Column:
 
     def raised(self) -> Any:
         """The joined values, indices raised by what comes before them."""
+        if self._raised is None:
+            self._raised = self._raise()
+        return self._raised
+
+    def _raise(self) -> Any:
         if self.incs is None or self.ptr is None:
             return self.values
         before = np.cumsum(self.incs, axis=0) - self.incs  # of the graphs before each one
@@ -220,6 +226,13 @@ class Pile:
     def take(self, index: np.ndarray) -> Pile:
         """The graphs at some positions, joined. Cost: one pass over their values."""
         return Pile(self.cls, len(index), [p.take(index) for p in self.parts], self.arrays)
+
+    def raised(self) -> Pile:
+        """The pile with its indices raised already: what a thread can do before a batch is made of it."""
+        for part in self.parts:
+            for col in part.columns.values():
+                col.raised()
+        return self
 
     def get(self, k: int) -> Any:
         """One graph, as an object of its own."""

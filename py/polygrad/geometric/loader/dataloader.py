@@ -11,7 +11,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..data.batch import Batch
-from ..data.collate import Pile
+from ..data.collate import Part, Pile
 from ..data.data import BaseData
 from ..data.dataset import Dataset
 from ..data.in_memory_dataset import InMemoryDataset
@@ -138,7 +138,7 @@ class DataLoader:
             for choice in choices:
                 yield self._batch(pile.take(choice))
             return
-        ahead = Ahead((pile.take(choice) for choice in choices), self.prefetch)
+        ahead = Ahead((pile.take(choice).raised() for choice in choices), self.prefetch)
         try:
             for part in ahead:
                 yield self._batch(part)
@@ -227,8 +227,6 @@ def _without(pile: Pile, exclude: Sequence[str]) -> Pile:
     """The pile without some attributes."""
     if not exclude:
         return pile
-    from ..data.collate import Part
-
     parts = [Part(p.key, {k: c for k, c in p.columns.items() if k not in exclude}, p.counts, p.given) for p in pile.parts]
     return Pile(pile.cls, pile.count, parts, pile.arrays)
 
