@@ -160,7 +160,8 @@ static void bad_moves_are_named(void **state) {
   expect_error(ctx, poly_graph_reduce(g, m, NULL, 'i'), POLY_ERROR_VALUE, "sum, mean");
   expect_error(ctx, poly_graph_softmax(g, m, 'x'), POLY_ERROR_VALUE, "'x'");
   expect_error(ctx, poly_graph_degree(g, 'd'), POLY_ERROR_VALUE, "'d'");
-  expect_error(ctx, poly_graph_undirected(g), POLY_ERROR_VALUE, "one set of nodes; this graph has 4 source and 2 destination");
+  expect_error(ctx, poly_graph_undirected(g), POLY_ERROR_VALUE,
+               "one set of nodes; this graph has 4 source and 2 destination");
   PolyContext *other = poly_context_new();
   PolyTensor *far = poly_ones(other, POLY_FLOAT32, SHAPE(4));
   expect_error(ctx, poly_graph_src(g, far), POLY_ERROR_VALUE, "two contexts");
