@@ -28,7 +28,7 @@ def _without(graph: Graph, values: Tensor) -> tuple[Graph, Tensor]:
     return bare, values if bare.num_edges == graph.num_edges else bare.carry(values)
 
 
-def _append(bare: Graph, looped: Graph, values: Tensor, loops: Any) -> Tensor:
+def append_loops(bare: Graph, looped: Graph, values: Tensor, loops: Any) -> Tensor:
     """Values of edges, and behind them those of the loops: a number, or values of nodes."""
     if type(looped.num_edges) is int and type(bare.num_edges) is int:
         count = looped.num_edges - bare.num_edges
@@ -37,8 +37,9 @@ def _append(bare: Graph, looped: Graph, values: Tensor, loops: Any) -> Tensor:
         return Tensor.cat(values, loops if loops.shape[0] == count else loops[:count])
     if not isinstance(loops, Tensor):
         return looped.carry(values, loops)
-    added = (looped.origin < 0).reshape(-1, *[1] * (values.ndim - 1))  # type: ignore[operator]
-    return added.where(looped.dst(loops), looped.carry(values, 0.0))
+    origin = looped.origin
+    assert origin is not None
+    return (origin < 0).reshape(-1, *[1] * (values.ndim - 1)).where(looped.dst(loops), looped.carry(values, 0.0))
 
 
 def with_loops(graph: Graph, edge_attr: Tensor | None = None, fill_value: Fill = None) -> tuple[Graph, Tensor | None]:
@@ -48,16 +49,16 @@ def with_loops(graph: Graph, edge_attr: Tensor | None = None, fill_value: Fill =
     bare, values = _without(graph, edge_attr)
     looped = bare.with_self_loops()
     if fill_value is None or isinstance(fill_value, (int, float)):
-        return looped, _append(bare, looped, values, 1.0 if fill_value is None else float(fill_value))
+        return looped, append_loops(bare, looped, values, 1.0 if fill_value is None else float(fill_value))
     if isinstance(fill_value, str):
         if fill_value not in OPS:
             raise ValueError(f"fill_value must be a number, a Tensor or one of {', '.join(OPS)}, not {fill_value!r}")
-        return looped, _append(bare, looped, values, bare.reduce(values, OPS[fill_value]))
+        return looped, append_loops(bare, looped, values, bare.reduce(values, OPS[fill_value]))
     if not isinstance(fill_value, Tensor):
         raise TypeError(f"fill_value must be a number, a Tensor or the name of a reduction, not {type(fill_value).__name__}")
     loops = fill_value.cast(values.dtype)
     loops = loops.unsqueeze(0) if loops.ndim != values.ndim else loops
-    return looped, _append(bare, looped, values, loops.expand(graph.num_dst, *values.shape[1:]))
+    return looped, append_loops(bare, looped, values, loops.expand(graph.num_dst, *values.shape[1:]))
 
 
 def with_remaining_loops(graph: Graph, edge_weight: Tensor | None, fill_value: float) -> tuple[Graph, Tensor | None]:
@@ -71,7 +72,7 @@ def with_remaining_loops(graph: Graph, edge_weight: Tensor | None, fill_value: f
     every = graph.sum(loop.where(edge_weight, 0.0))  # the gradient goes to all loops of a node, as it does where this is an assignment
     own = (last > 0).where(every + (own - every).detach(), fill_value)
     looped = bare.with_self_loops()
-    return looped, _append(bare, looped, bare.carry(edge_weight), own)
+    return looped, append_loops(bare, looped, bare.carry(edge_weight), own)
 
 
 def inverse_sqrt(degree: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from ....graphs import Graph
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import zeros
-from ._loops import graph_of, inverse_sqrt, is_linear
+from ._loops import append_loops, graph_of, inverse_sqrt, is_linear
 from .message_passing import MessagePassing
 
 
@@ -87,8 +87,7 @@ class ChebConv(MessagePassing):
         else:
             looped = graph.with_self_loops()
             norm, diagonal = self._laplacian(graph, edge_weight, batch, lambda_max, x)
-            added = looped.origin < 0  # type: ignore[operator]
-            every = added.where(looped.src(diagonal), looped.carry(norm, 0.0))
+            every = append_loops(graph, looped, norm, diagonal)
 
             def step(z: Tensor) -> Tensor:
                 return self.propagate(looped, x=z, norm=every)

@@ -19,7 +19,7 @@ class _RowNorm(nn.Module):
         return x.layernorm(-1, 1e-5)
 
 
-NORMS = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "instance": lambda n: _RowNorm()}
+NORMS: dict[str, Any] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "instance": lambda n: _RowNorm()}
 
 
 class MLP(nn.Sequential):

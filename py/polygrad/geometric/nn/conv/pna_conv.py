@@ -74,7 +74,7 @@ class PNAConv(MessagePassing):
         bias = Tensor.stack(*[lin.bias for lin in first])
         per_edge = None
         if edge_attr is not None:  # and the encoder of edge features is one linear map with its part
-            per_edge = (weight_of(self.edge_encoder, edge_attr).transpose(0, 1) @ weight[2]).contiguous()
+            per_edge = weight_of(self.edge_encoder, edge_attr).transpose(0, 1) @ weight[2]
             bias = bias + (self.edge_encoder.bias @ weight[2])
         own, near = (x.unsqueeze(-2) @ weight[0]).squeeze(-2) + bias, (x.unsqueeze(-2) @ weight[1]).squeeze(-2)
         near_edge = None if per_edge is None or edge_attr is None else edge_attr @ per_edge.transpose(0, 1).flatten(1)
