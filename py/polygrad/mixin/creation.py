@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import AutogradGraph, C, argfix, current, dtypes, handles, sizes, to_dtype, wrap
 from .._ffi import handle_array
 from ..device import check_device
+from ..symbolic import Dim, Variable
 
 if TYPE_CHECKING:
     from ..dtypes import DTypeLike
@@ -115,8 +116,9 @@ class Creation:
             check_device(g, device)
         floats = any(isinstance(v, float) for v in (start, stop, step))
         d = to_dtype(dtype) if dtype is not None else dtypes.default_float if floats else dtypes.default_int
-        if not isinstance(stop, (int, float)) and start == 0 and step == 1:  # a symbolic size
-            return wrap(g, C.poly_iota(g.ptr, d.code, sizes(g, (stop,))[0]))
+        if isinstance(stop, (Dim, Variable)) and not isinstance(start, Dim) and step == 1:  # a symbolic size
+            count = wrap(g, C.poly_iota(g.ptr, d.code, sizes(g, (stop - start,))[0]))
+            return _finish(count + start if start else count, requires_grad)
         return _finish(wrap(g, C.poly_arange(g.ptr, d.code, float(start), float(stop), float(step))), requires_grad)
 
     @staticmethod

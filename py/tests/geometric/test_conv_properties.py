@@ -9,7 +9,7 @@ import pytest
 from graph_helpers import assert_narrow, stored_by
 
 import polygrad.geometric.nn as gnn
-from polygrad import Tensor, TinyJit, dtypes, nn
+from polygrad import Tensor, TinyJit, Variable, dtypes, nn
 
 F, O, D, H, R = 8, 6, 2, 2, 3  # features in, out, of edges; heads; relations
 METADATA = (["a", "b"], [("a", "to", "b"), ("b", "to", "a"), ("a", "near", "a")])
@@ -290,3 +290,28 @@ def test_in_a_compiled_function(name):
     for seed in (5, 6, 7):
         x = features(9, seed=seed).detach()
         np.testing.assert_allclose(step(x).numpy(), call(layer, x, e).numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CONVS)
+def test_sizes_that_change(name):
+    """Batches of other sizes reuse the plan of the first one, and give what they give with plain sizes."""
+    layer, call = made(name), CONVS[name][1]
+    Tensor.realize(Tensor.ones(1), *nn.get_parameters(layer))
+    for nodes, count in ((9, 30), (12, 47)):
+        e, values = Edges(np.random.default_rng(nodes).integers(0, nodes, (2, count))), features(nodes, seed=nodes).numpy()
+        plain = e.tensors(np.float32)
+        n, m = Variable("nodes", 0, 1000).bind(nodes), Variable("edges", 0, 1000).bind(count)
+        changing = {k: t.sized(*[m if s == count else s for s in t.shape]) for k, t in e.tensors(np.float32).items()}
+        x = Tensor(values).sized(n, F)
+        before = x.graph.plans_reused
+        y = call(layer, x, changing)
+        (g,) = (y * y).sum().gradient(x)
+        y.realize(g)
+        reused = x.graph.plans_reused > before
+    assert reused
+    x = Tensor(values)
+    want = call(layer, x, plain)
+    (want_g,) = (want * want).sum().gradient(x)
+    want.realize(want_g)
+    np.testing.assert_allclose(y.numpy(), want.numpy(), rtol=1e-4, atol=1e-5 * max(1, np.abs(want.numpy()).max()))
+    np.testing.assert_allclose(g.numpy(), want_g.numpy(), rtol=1e-4, atol=1e-5 * max(1, np.abs(want_g.numpy()).max()))

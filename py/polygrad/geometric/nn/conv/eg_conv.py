@@ -97,5 +97,6 @@ def _loops_up_to_the_last(edge_index: Any, x: Tensor) -> Graph:
     """One self loop at each node, but not at those behind the last one that has an edge: that is where PyG stops counting here."""
     whole = graph_of(edge_index, x.shape[0])
     linked = whole if isinstance(edge_index, Graph) else Graph(edge_index)
-    looped, _ = with_loops(linked)
-    return looped if linked.num_nodes == whole.num_nodes else Graph(looped.edge_index, x.shape[0])
+    if linked.num_nodes == whole.num_nodes:
+        return with_loops(whole)[0]
+    return Graph(with_loops(linked)[0].edge_index, x.shape[0])
