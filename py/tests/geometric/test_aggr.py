@@ -8,7 +8,7 @@ from graph_helpers import assert_narrow, stored_by
 from helpers import gradcheck
 
 import polygrad.geometric.nn as gnn
-from polygrad import Graph, Tensor, nn
+from polygrad import Graph, Tensor, Variable, nn
 from polygrad.geometric._rows import mark, rows_of
 from polygrad.geometric.nn import inits
 from polygrad.geometric.nn.resolver import activation_resolver, aggregation_resolver, normalization_resolver
@@ -107,7 +107,7 @@ def learned():
     yield "mlp", gnn.MLPAggregation(4, 3, max_num_elements=3, num_layers=1)
 
 
-@pytest.mark.parametrize("name, aggr", learned())
+@pytest.mark.parametrize("name, aggr", list(learned()))
 def test_those_with_parameters(name, aggr):
     """Every parameter gets a gradient, rows without items give numbers, and no items at all work."""
     x = Tensor.rand(6, 4, requires_grad=True)
@@ -138,6 +138,27 @@ def test_simple_ones_store_no_items(name, plain):
         return [y, *(y * y).sum().gradient(x, w)]
 
     assert_narrow(stored_by(run), 1009, 8)
+
+
+SIZED = {name: make[0]() for name, make in AGGRS.items()} | {f"learned {name}": aggr for name, aggr in learned()}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_sizes_that_change(name):
+    """Batches of other sizes reuse the plan of the first one, and give what they give with plain sizes."""
+    aggr = aggregation_resolver(SIZED[name])
+    Tensor.ones(1).realize(*nn.get_parameters(aggr))
+    longest = {"max_num_elements": 12} if name in ("sort", "learned lstm", "learned gru", "learned set transformer") else {}
+    for items, rows in ((20, 5), (31, 6)):
+        rng = np.random.default_rng(items)
+        values, index = rng.uniform(0.2, 1.2, (items, 4)).astype(np.float32), np.sort(rng.integers(0, rows, items))
+        n, r = Variable("n", 0, 1000).bind(items), Variable("r", 0, 1000).bind(rows)
+        x = Tensor(values).sized(n, 4)
+        before = x.graph.plans_reused
+        y = aggr(x, Tensor(index).sized(n), dim_size=r, **longest).realize()
+        reused = x.graph.plans_reused > before
+    assert reused
+    np.testing.assert_allclose(y.numpy(), aggr(Tensor(values), Tensor(index), dim_size=rows, **longest).numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_names_and_errors():

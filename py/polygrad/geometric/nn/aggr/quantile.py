@@ -60,13 +60,12 @@ class QuantileAggregation(Aggregation):
         at = rows.index.reshape(-1, *ones).expand(x.shape)
         order = order.gather(0, at.gather(0, order).argsort(0))
         count = rows.count
-        start = (count.cumsum(0) - count).minimum(n - 1)
+        start, empty = count.cumsum(0) - count, count == 0
         q = self.q.detach() if n < _EXACT else self.q.detach().cast(dtypes.float64)
-        point = (q * (count - 1).cast(q.dtype) + start.cast(q.dtype)).transpose(0, 1).reshape(-1)
+        point = empty.where(0.0, q * (count - 1).cast(q.dtype) + start.cast(q.dtype)).transpose(0, 1).reshape(-1)
 
         def item(place: Tensor) -> Tensor:
-            place = place.cast(dtypes.int32).clamp(0, n - 1)
-            return x.gather(0, order.index_select(0, place))
+            return x.gather(0, order.index_select(0, place.cast(dtypes.int32)))
 
         if self.interpolation == "lower":
             out = item(point.floor())
@@ -80,8 +79,7 @@ class QuantileAggregation(Aggregation):
                 out = 0.5 * low + 0.5 * high
             else:
                 out = low + (high - low) * (point - point.floor()).cast(x.dtype).reshape(-1, *ones)
-        empty = (count == 0).reshape(-1, 1).expand(-1, many).reshape(-1, *ones)
-        return empty.where(self.fill_value, out)
+        return empty.reshape(-1, 1).expand(-1, many).reshape(-1, *ones).where(self.fill_value, out)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(q={self._q})"
