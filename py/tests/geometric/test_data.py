@@ -231,6 +231,7 @@ def test_a_batch_and_back(symbolic):
     batch = Batch._of(Pile.of(graphs), symbolic=symbolic)
     assert isinstance(batch, Batch) and isinstance(batch, Data) and type(batch).__name__ == "DataBatch"
     assert batch.batch.tolist() == [0] * 4 + [1] * 5 + [2] and batch.ptr.tolist() == [0, 4, 9, 10]
+    assert batch.clone().batch._count == batch.clone().detach().batch._count == 3
     assert batch.num_graphs == len(batch) == batch.batch._count == 3 and batch.num_nodes == 10
     joined = np.concatenate([g.edge_index.numpy() + start for g, start in zip(graphs, (0, 4, 9))], axis=1)
     assert np.array_equal(batch.edge_index.numpy(), joined)

@@ -25,10 +25,17 @@ def like(array: np.ndarray, value: Any) -> Any:
     return Tensor(np.ascontiguousarray(array)) if isinstance(value, Tensor) else array
 
 
+def counted(value: Any, like: Any) -> Any:
+    """value, which was made of `like`, with the number of groups that a batch vector carries."""
+    if isinstance(value, Tensor) and value is not like and hasattr(like, "_count"):
+        value._count = like._count
+    return value
+
+
 def apply(value: Any, function: Callable[[Tensor], Any]) -> Any:
     """The function of every tensor in a value, however deep."""
     if isinstance(value, Tensor):
-        return function(value)
+        return counted(function(value), value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(apply(v, function) for v in value))
     if isinstance(value, (list, tuple)):
@@ -95,4 +102,4 @@ def size_repr(key: Any, value: Any, indent: int = 0) -> str:
     return f"{pad}{name}={text}"
 
 
-__all__ = ["apply", "is_array", "like", "positions", "select", "size_repr", "to_array"]
+__all__ = ["apply", "counted", "is_array", "like", "positions", "select", "size_repr", "to_array"]

@@ -16,7 +16,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ...tensor import Tensor
-from ._values import apply, is_array, select, to_array
+from ._values import apply, counted, is_array, select, to_array
 
 NODE_KEYS = ("x", "feat", "pos", "batch", "node_type", "n_id")  # entries that say how many nodes there are
 EDGE_KEYS = ("edge_index", "edge_weight", "edge_attr", "edge_type", "e_id")
@@ -100,7 +100,7 @@ class BaseStorage(MutableMapping):
 
     def __deepcopy__(self, memo: Any) -> Any:
         out = copy.copy(self)
-        out.__dict__["_mapping"] = copy.deepcopy(self._mapping, memo)
+        out.__dict__["_mapping"] = {key: counted(copy.deepcopy(value, memo), value) for key, value in self._mapping.items()}
         return out
 
     def __getstate__(self) -> dict[str, Any]:
