@@ -499,3 +499,11 @@ def test_training_lowers_the_loss(device):
         compiled.run()
     assert compiled.loss_value() < 0.1
     assert (model(xt).argmax(1).numpy() == y).mean() > 0.95
+
+
+def test_a_compiled_function_draws_the_parameters_once():
+    layer = nn.Linear(4, 4)  # its values have not been computed when the function is traced
+    run = TinyJit(lambda x: layer(x).realize())
+    for seed in range(4):
+        x = Tensor(np.random.default_rng(seed).standard_normal((6, 4)).astype(np.float32))
+        np.testing.assert_allclose(run(x).numpy(), layer(x).numpy(), rtol=1e-5, atol=1e-6)

@@ -117,10 +117,17 @@ static void set_pointers(Plan *p, PolyBuffer *const *input, PolyBuffer *const *o
 
 /* ---- items ---- */
 
+/* A kernel over symbolic sizes was compiled for the largest: today's sizes tell whether several threads are worth it. */
+static int kernel_threads(const Plan *p, const PlanItem *it) {
+  enum { FEW_BYTES = 1 << 20, FEW_FLOPS = 250000 };
+  bool small = it->nvar && it->nbytes < FEW_BYTES && it->nflops < FEW_FLOPS;
+  return small ? 1 : p->ctx->runtime->threads;
+}
+
 static bool run_kernel(Plan *p, const PlanItem *it) {
   for (int a = 0; a < it->narg; a++) p->args[a] = p->ptr[it->arg[a]];
   for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
-  return p->device->launch(p->program, it->kernel, p->args, p->vars, p->ctx->runtime->threads);
+  return p->device->launch(p->program, it->kernel, p->args, p->vars, kernel_threads(p, it));
 }
 
 static void *element(void *base, int64_t at, PolyDType dtype) {

@@ -122,6 +122,43 @@ PolyStatus poly_realize_many(PolyTensor *const *t, int n) {
 
 PolyStatus poly_realize(PolyTensor *t) { return poly_realize_many(&t, 1); }
 
+static bool is_stored(const UOp *u, void *user) {
+  (void)user;
+  return u->buffer != NULL;
+}
+
+/* Of n handles those that depend on random numbers; their count, -1: out of memory. */
+static int find_random(PolyContext *ctx, Arena *arena, int n, PolyTensor **t) {
+  Walk w;
+  UOp **root = arena_new(arena, (size_t)(n + 1) * sizeof *root);
+  for (int k = 0; root && k < n; k++) root[k] = t[k]->uop;
+  if (!root || !uop_walk(ctx, arena, n, root, is_stored, NULL, &w)) return -1;
+  bool *random = arena_new(arena, (size_t)(w.n + 1) * sizeof *random);
+  if (!random) return -1;
+  for (int i = 0; i < w.n; i++) {
+    const UOp *u = w.at[i];
+    random[i] = u->op == OP_BIND && canon_is_rng(u->src[0]);
+    for (int k = 0; !u->buffer && !random[i] && k < u->nsrc; k++) random[i] = random[u->src[k]->slot];
+  }
+  int found = 0;
+  for (int k = 0; k < n; k++)
+    if (random[root[k]->slot]) t[found++] = t[k];
+  return found;
+}
+
+PolyStatus poly_settle_random(PolyContext *ctx) {
+  if (!ctx) return POLY_ERROR_VALUE;
+  Arena arena = {.b = &ctx->base};
+  PolyTensor **t = arena_new(&arena, (size_t)(ctx->ntensor + 1) * sizeof *t);
+  int n = 0;
+  for (PolyTensor *h = ctx->tensors; t && h; h = h->next)
+    if (!h->uop->buffer) t[n++] = h;
+  n = t ? find_random(ctx, &arena, n, t) : -1;
+  bool ok = n == 0 || (n > 0 && realize_handles(ctx, n, t));
+  arena_free(&arena);
+  return status_of(ctx, ok);
+}
+
 PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes) {
   if (!t) return POLY_ERROR_VALUE;
   PolyContext *ctx = t->ctx;
