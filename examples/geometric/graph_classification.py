@@ -66,13 +66,13 @@ def accuracy(model, loader):
     return right / len(loader.dataset)
 
 
-def run_fold(dataset, folds, k, epochs, args):
+def run_fold(dataset, folds, k, epochs, pool, args):
     """Test accuracy of one fold, and the last training loss."""
     Tensor.manual_seed(args.seed * 1000 + k)
     train = np.concatenate([f for j, f in enumerate(folds) if j != k])
     loader = DataLoader(dataset[train], args.batch_size, shuffle=True, seed=args.seed * 1000 + k)
-    pool = {"sum": global_add_pool, "mean": global_mean_pool}[args.pool]
-    model = GIN(dataset.num_features, args.hidden, dataset.num_classes, args.layers, args.dropout, pool)
+    readout = {"sum": global_add_pool, "mean": global_mean_pool}[pool]
+    model = GIN(dataset.num_features, args.hidden, dataset.num_classes, args.layers, args.dropout, readout)
     optimizer = nn.Adam(model.parameters(), lr=args.lr)
     for epoch in range(epochs):
         optimizer.lr = args.lr * (1 + np.cos(np.pi * epoch / epochs)) / 2
@@ -85,11 +85,11 @@ def main():
     parser.add_argument("--dataset", nargs="+", default=["MUTAG", "PROTEINS"])
     parser.add_argument("--root", default=None, help="folder of the data")
     parser.add_argument("--epochs", type=int, default=None, help="by default 60 for MUTAG, 20 for others")
+    parser.add_argument("--pool", choices=["sum", "mean"], default=None, help="by default the sum for MUTAG, the mean for others")
     parser.add_argument("--folds", type=int, default=10, help="how many of the ten folds to run")
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--hidden", type=int, default=32)
     parser.add_argument("--dropout", type=float, default=0.5)
-    parser.add_argument("--pool", choices=["sum", "mean"], default="sum")
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--seed", type=int, default=0)
@@ -97,10 +97,11 @@ def main():
     for name in args.dataset:
         dataset = TUDataset(args.root, name)
         folds = folds_of(dataset.data.y.numpy(), 10, args.seed)
-        epochs = args.epochs or (60 if name == "MUTAG" else 20)
+        epochs, pool = (60, "sum") if name == "MUTAG" else (20, "mean")
+        epochs, pool = args.epochs or epochs, args.pool or pool
         found, start = [], time.perf_counter()
         for k in range(args.folds):
-            result, loss = run_fold(dataset, folds, k, epochs, args)
+            result, loss = run_fold(dataset, folds, k, epochs, pool, args)
             found.append(result)
             print(f"{name} fold {k + 1:2d}: training loss {loss:.3f}, test accuracy {100 * result:5.1f} %", flush=True)
         epoch = (time.perf_counter() - start) / len(found) / epochs

@@ -35,7 +35,7 @@ def test_folds_are_even(example):
 
 
 def settings(**other):
-    return SimpleNamespace(seed=0, batch_size=16, hidden=16, layers=2, dropout=0.0, pool="sum", lr=0.01, **other)
+    return SimpleNamespace(seed=0, batch_size=16, hidden=16, layers=2, dropout=0.0, lr=0.01, **other)
 
 
 def test_rings_and_stars_are_told_apart(example, cpu):
@@ -48,7 +48,7 @@ def test_rings_and_stars_are_told_apart(example, cpu):
     dataset = InMemoryDataset()
     dataset.data, dataset.slices = dataset.collate(graphs)
     folds = example.folds_of(dataset.data.y.numpy(), 10, 0)
-    accuracy, loss = example.run_fold(dataset, folds, 0, 20, settings())
+    accuracy, loss = example.run_fold(dataset, folds, 0, 20, "sum", settings())
     assert accuracy == 1.0 and loss < 0.2
 
 
