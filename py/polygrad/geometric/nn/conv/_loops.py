@@ -110,10 +110,10 @@ def edge_weights(s: Scaled, dtype: DType) -> Tensor:
     return both if s.weight is None else both * s.weight
 
 
-def kept(t: Tensor | None) -> Tensor | None:
-    """t, computed now and cut off from what it came from, also while a step is traced: for layers that keep it from call to call."""
-    if t is None:
-        return None
+def kept(t: Any) -> Any:
+    """t, computed now, also while a step is traced: for layers that keep it from call to call. One that gradients flow through stays lazy."""
+    if t is None or t.requires_grad:
+        return t
     tracing = t._g.tracing
     held = tracing[:]
     tracing.clear()

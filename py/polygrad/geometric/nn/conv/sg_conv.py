@@ -35,7 +35,7 @@ class SGConv(Smoother, MessagePassing):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         if self._cached_x is not None:
-            return self.lin(self._cached_x)
+            return self.lin(self._cached_x.detach())
         s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops)
         if not self.cached and is_linear(self) and self.out_channels < x.shape[-1]:
             out = x.linear(weight_of(self.lin, x))  # fewer features to carry around; the bias comes last
@@ -45,7 +45,7 @@ class SGConv(Smoother, MessagePassing):
         for _ in range(self.K):
             x = self._smooth(s, x)
         if self.cached:
-            self._cached_x = kept(x)
+            self._cached_x = x = kept(x)
         return self.lin(x)
 
     def message(self, x_j: Tensor, edge_weight: Tensor | None) -> Tensor:

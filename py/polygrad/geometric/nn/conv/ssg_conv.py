@@ -36,7 +36,7 @@ class SSGConv(Smoother, MessagePassing):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         if self._cached_h is not None:
-            return self.lin(self._cached_h)
+            return self.lin(self._cached_h.detach())
         s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops)
         first = not self.cached and is_linear(self) and self.out_channels < x.shape[-1]
         if first:  # fewer features to carry around; the bias comes last
@@ -48,7 +48,7 @@ class SSGConv(Smoother, MessagePassing):
         if first:
             return h if self.lin.bias is None else h + self.lin.bias
         if self.cached:
-            self._cached_h = kept(h)
+            self._cached_h = h = kept(h)
         return self.lin(h)
 
     def message(self, x_j: Tensor, edge_weight: Tensor | None) -> Tensor:
