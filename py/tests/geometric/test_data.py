@@ -492,6 +492,9 @@ def test_orders_of_a_loader():
     assert numbers(DataLoader(graphs, 5, exclude_keys=[]))[1] == [5, 6, 7, 8, 9]
     with pytest.raises(ValueError, match="batch_size"):
         DataLoader(graphs, 0)
+    assert numbers(DataLoader(graphs, 4, shuffle=True, generator=np.random.default_rng(3))) == numbers(DataLoader(graphs, 4, shuffle=True, seed=3))
+    with pytest.raises(TypeError, match="generator"):
+        DataLoader(graphs, generator="x")
     with pytest.raises(TypeError, match="nonsense"):
         DataLoader(graphs, nonsense=1)
 

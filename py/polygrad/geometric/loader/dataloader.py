@@ -68,9 +68,10 @@ class DataLoader:
         self.follow_batch, self.exclude_keys = list(follow_batch or ()), list(exclude_keys or ())
         self.sampler, self.batch_sampler, self.collate_fn = sampler, batch_sampler, collate_fn
         self.prefetch, self.static_sizes, self.num_workers = prefetch, static_sizes, num_workers
-        self._random = generator if isinstance(generator, np.random.Generator) else None
-        if self._random is None and (seed is not None or isinstance(generator, (int, np.integer))):
-            self._random = np.random.default_rng(seed if seed is not None else int(generator))
+        if generator is not None and not isinstance(generator, (np.random.Generator, int, np.integer)):
+            raise TypeError(f"generator must be numpy's, or a seed, not {type(generator).__name__}")
+        chosen = generator if seed is None else seed
+        self._random = None if chosen is None else np.random.default_rng(chosen)  # a generator is taken as it is
         self._pile: Pile | None = None
         self._piled: list[Any] = []
 
