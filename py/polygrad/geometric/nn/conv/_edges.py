@@ -39,8 +39,9 @@ class Relations:
         return self._made
 
     def rows(self, values: list[Tensor]) -> Tensor:
-        """Values [V, ...] for each relation as rows [V * count, ...] of the graph."""
-        return Tensor.stack(*values, dim=1).flatten(0, 1)
+        """Values [V, ...] for each relation as rows [V * count, ...] of the graph. They are stored: many edges read them, and a maximum is found
+        again in the backward pass by its value, which must not be rounded in two ways."""
+        return Tensor.stack(*values, dim=1).flatten(0, 1).contiguous()
 
     def total(self, x: Tensor) -> Tensor:
         """The sum over the relations of each node."""
