@@ -451,6 +451,10 @@ POLY_API PolyTensor *poly_graph_rowptr(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_order(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_other(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_degree(PolyGraph *g, char side);
+/* The arrays by which compiled programs know g, and the graphs derived from it, as far as those of `like` (g itself, or another graph that
+ * was used in the same way) have been built; missing ones are built. New handles into out, at most max (with max = 0: how many there can
+ * be); returns how many there are, -1 on failure. Given to poly_step_new as inputs, they are what a run on another graph replaces. */
+POLY_API int poly_graph_arrays(PolyGraph *g, PolyGraph *like, PolyTensor **out, int max);
 /* The moves. src and dst: a node tensor [V, ...] seen from the edges, [E, ...]. reduce: an edge tensor to [V, ...] over the in-edges
  * ('i') or out-edges ('o') of each node; op: "sum", "mean", "max", "min", "prod", "var", "std", "logsumexp". Empty rows give 0 (1 for
  * prod). var is divided by the number of edges; std is 0 where var is at most 1e-5. softmax: over the edges of each row, [E, ...]; a

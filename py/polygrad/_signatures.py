@@ -226,6 +226,7 @@ FUNCTIONS = {
     "poly_graph_order": ("p", "pc"),
     "poly_graph_other": ("p", "pc"),
     "poly_graph_degree": ("p", "pc"),
+    "poly_graph_arrays": ("i", "pppi"),
     "poly_graph_src": ("p", "pp"),
     "poly_graph_dst": ("p", "pp"),
     "poly_graph_reduce": ("p", "ppsc"),

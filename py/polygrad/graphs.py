@@ -93,8 +93,13 @@ class Graph:
         counts, bipartite = _counts(num_nodes, num_src, num_dst)
         if isinstance(edge_index, Tensor):
             g = edge_index._g
+            if g.tracing:
+                g.tracing[-1].check_graph(edge_index)
             p = C.poly_graph_of(edge_index._h, *_codes(g, counts))
             self._edge_index = edge_index
+            if p is not None and g.tracing:
+                self._p, self._g = p, g
+                g.tracing[-1].made_graph(edge_index, counts, self)
         else:
             g = current()
             a = _indices(edge_index, "edge_index")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ._ffi import C, handle_array
 from .graph import AutogradGraph
+from .symbolic import Dim, dim_code
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 class Trace:
     """What a traced function changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, inputs: list[Any]) -> None:
+        self.inputs = {t._h: k for k, t in enumerate(inputs)}
+        self.graphs: dict[int, GraphInput] = {}
         self.state: dict[int, Any] = {}  # handle: what keeps it alive
         self.wanted: list[Any] = []  # tensors that the function wanted to have realized
 
@@ -36,6 +39,59 @@ class Trace:
             self.state.setdefault(h, o)
 
 
+    def check_graph(self, edge_index: Tensor) -> None:
+        if not edge_index.is_realized:
+            raise RuntimeError(
+                f"a graph of an edge_index {edge_index.shape} that the compiled function computes itself: make it before, and pass it as an argument"
+            )
+
+    def made_graph(self, edge_index: Tensor, counts: tuple[int, int], graph: Any) -> None:
+        """The function looks at an edge_index as a graph: if that is an input, each run looks at its own."""
+        k = self.inputs.get(edge_index._h)
+        if k is not None:
+            self.graphs.setdefault(graph._p, GraphInput(k, counts, graph))
+
+
+class GraphInput:
+    """The graph of an input: which input, the numbers of nodes that were asked for, and the graph at the time of the trace."""
+
+    def __init__(self, which: int, counts: tuple[int, int], graph: Any):
+        self.which, self.counts, self.graph = which, counts, graph
+        self.handles = self._list(graph._p)
+
+    def settle(self) -> None:
+        """Once everything that the function needs of the graph has been built."""
+        self.free(self.handles)
+        self.handles = self._list(self.graph._p)
+
+    def _list(self, p: int) -> list[int]:
+        most = C.poly_graph_arrays(p, self.graph._p, None, 0)
+        out = handle_array([None] * max(most, 0))
+        n = C.poly_graph_arrays(p, self.graph._p, out, most) if most >= 0 else -1
+        if n < 0:
+            self.graph._g.fail()
+        return list(out[:n])
+
+    @staticmethod
+    def free(handles: list[int]) -> None:
+        for h in handles:
+            C.poly_free(h)
+
+    def of(self, inputs: list[Any], traced: list[Any]) -> list[int]:
+        """Handles of the arrays of the graph of a new input."""
+        g, sizes = self.graph._g, {}
+        for new, old in zip(inputs, traced):
+            sizes.update({o.code: n for n, o in zip(new.shape, old.shape) if isinstance(o, Dim)})
+        counts = [sizes.get(c.code, c) if isinstance(c, Dim) else c for c in self.counts]
+        p = C.poly_graph_of(inputs[self.which]._h, *(dim_code(c, g) for c in counts))
+        if p is None:
+            g.fail()
+        try:
+            return self._list(p)
+        finally:
+            C.poly_graph_free(p)
+
+
 def refuse_reading(g: AutogradGraph, what: str) -> None:
     if g.tracing:
         raise RuntimeError(f"{what} inside a compiled step: the value is not known while the step is traced, and a replay could not read it")
@@ -47,9 +103,11 @@ class Replay:
     def __init__(self, g: AutogradGraph, inputs: list[Any], outputs: list[Any], trace: Trace):
         self._g, self._keep = g, (list(trace.state.values()), list(inputs))
         state = list(trace.state)
-        self._h = C.poly_step_new(
-            handle_array([t._h for t in inputs]), len(inputs), handle_array([t._h for t in outputs]), len(outputs), handle_array(state), len(state)
-        )
+        self.graphs = list(trace.graphs.values())
+        for graph in self.graphs:
+            graph.settle()
+        given = [t._h for t in inputs] + [h for graph in self.graphs for h in graph.handles]
+        self._h = C.poly_step_new(handle_array(given), len(given), handle_array([t._h for t in outputs]), len(outputs), handle_array(state), len(state))
         if self._h is None:
             g.fail()
         self.inputs = inputs
@@ -59,13 +117,20 @@ class Replay:
         if getattr(self, "_h", None) and self._g.ptr:
             free(self._h)
             self._h = None
+            for graph in self.graphs:
+                graph.free(graph.handles)
 
     def run(self, inputs: list[Any] | None = None) -> None:
-        """Runs all kernels, with the inputs of the trace or with others of the same shape and dtype."""
+        """Runs all kernels, with the inputs of the trace or with others of the same dtype and, but for symbolic sizes, the same shape."""
         if inputs is None:
             status = C.poly_step_run(self._h, None, 0)
-        else:
+        elif not self.graphs:
             status = C.poly_step_run(self._h, handle_array([t._h for t in inputs]), len(inputs))
+        else:
+            arrays = [h for graph in self.graphs for h in graph.of(inputs, self.inputs)]
+            given = [t._h for t in inputs] + arrays
+            status = C.poly_step_run(self._h, handle_array(given), len(given))
+            GraphInput.free(arrays)
         if status:
             self._g.fail()
 
@@ -82,6 +147,11 @@ class Replay:
     @property
     def n_intermediates(self) -> int:
         return C.poly_step_intermediates(self._h)
+
+
+def _fits(shape: tuple[Any, ...], traced: tuple[Any, ...]) -> bool:
+    """Symbolic sizes may be others; within which bounds, the core checks."""
+    return len(shape) == len(traced) and all(isinstance(b, Dim) or a == b for a, b in zip(shape, traced))
 
 
 def _flatten(x: Any, out: list[Any]) -> Any:
@@ -116,7 +186,7 @@ def trace(g: AutogradGraph, function: Callable[[], Any], inputs: list[Any]) -> t
         t.realize()
     if C.poly_settle_random(g.ptr):  # what is still to be drawn would be drawn in every run
         g.fail()
-    record = Trace()
+    record = Trace(inputs)
     g.tracing.append(record)
     try:
         result = function()
@@ -179,5 +249,5 @@ class TinyJit:
         if structure != self.structure:
             raise ValueError("a compiled function was called with other arguments than those that it was compiled with")
         for k, (t, (shape, dtype)) in enumerate(zip(tensors, self.signature)):
-            if t.dtype is not dtype or t.shape != shape:
+            if t.dtype is not dtype or not _fits(t.shape, shape):
                 raise ValueError(f"argument {k} of a compiled function is {t.shape} {t.dtype}; it was compiled with {shape} {dtype}")

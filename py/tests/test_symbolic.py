@@ -149,6 +149,48 @@ def test_graphs_of_any_size_share_a_plan(cpu):
             before = g.compilations
 
 
+def test_a_compiled_step_takes_the_graph_of_each_run(cpu):
+    """An edge_index among the inputs is another graph in each run; sizes follow from the inputs."""
+    from polygrad.nn import SGD, compile_step
+
+    def train(w, opt, x, index, y):
+        loss = graph_loss(w, x, index, y)
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        return loss
+
+    a, b = (Tensor(rows(4, 3), requires_grad=True) for _ in range(2))
+    opt_a, opt_b = SGD([a], lr=0.1), SGD([b], lr=0.1)
+    step = compile_step(train, a, opt_a, *graph_batch(5, 9))
+    before = None
+    for nodes, edges in ((5, 9), (11, 40), (3, 0), (30, 30), (11, 40)):
+        batch = graph_batch(nodes, edges)
+        step.run(*batch)
+        before = before or a._g.compilations
+        assert a._g.compilations == before
+        want = train(b, opt_b, *batch)
+        assert step.loss_value() == pytest.approx(want.item(), rel=1e-5)
+        before = a._g.compilations
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_compiled_function_of_a_graph():
+    from polygrad import TinyJit
+
+    run = TinyJit(lambda x, index: Graph(index, x.shape[0]).with_self_loops().sum(Graph(index, x.shape[0]).with_self_loops().src(x)))
+    for nodes, edges in ((5, 9), (5, 9), (8, 3), (4, 20)):
+        x, index, _ = graph_batch(nodes, edges)
+        want = x.numpy().copy()
+        i = index.numpy()
+        np.add.at(want, i[1], x.numpy()[i[0]])
+        np.testing.assert_allclose(run(x, index).numpy(), want, rtol=1e-5, atol=1e-6)
+    with pytest.raises(RuntimeError, match="computes itself"):
+        flip = TinyJit(lambda x, index: Graph(index.flip(0), x.shape[0]).in_degree + 0)
+        for _ in range(2):
+            flip(*graph_batch(5, 9)[:2])
+
+
 def test_batches_of_two_sizes_meet():
     parts = [symbolic(rows(n)) + 1 for n in (3, 5)]
     got = Tensor.cat(*parts).numpy()

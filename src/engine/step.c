@@ -253,6 +253,15 @@ static bool take_places(PolyStep *s, const Trace *t) {
   return true;
 }
 
+/* An input that is not read still tells its sizes, if others are made of them. */
+static bool take_unread_sizes(PolyStep *s, const Canon *c) {
+  for (int k = 0; k < s->ninput; k++)
+    for (int d = 0; d < s->input[k].ndim; d++)
+      for (int v = 0; !s->input[k].dim[d] && v < c->nvar; v++)
+        if (c->bound[v] == s->input[k].traced.node->shape[d] && !keep(s, s->input[k].dim[d] = c->var[v])) return false;
+  return true;
+}
+
 /* Which half of a seed a variable of random.c is. */
 static int seed_half(const char *name) {
   return !strncmp(name, "seed.lo.", 8) ? 1 : !strncmp(name, "seed.hi.", 8) ? 2 : 0;
@@ -300,7 +309,7 @@ static bool step_build(PolyStep *s, Trace *t) {
   if (!canon_build(ctx, &t->arena, t->noutput + t->nassign, t->root, t->inplace, &t->canon)) return false;
   if (!(s->plan = plan_get(ctx, &t->canon)) || !new_lists(s, t)) return false;
   take_inputs(s, t);
-  if (!take_places(s, t) || !take_variables(s, &t->canon)) return false;
+  if (!take_places(s, t) || !take_unread_sizes(s, &t->canon) || !take_variables(s, &t->canon)) return false;
   find_rules(s);
   s->noutput = t->noutput;
   for (int k = 0; k < t->noutput; k++) s->out_slot[k] = s->plan->root_slot[k];

@@ -7,6 +7,8 @@
  * will copy: the result does not depend on the number of threads. O(V + E). */
 #include "graph/graph.h"
 
+#include "tensor/tensor.h"
+
 #include <inttypes.h>
 #include <omp.h>
 #include <stdio.h>
@@ -300,4 +302,48 @@ PolyGraph *poly_graph_reversed(PolyGraph *g) {
   g->twin = h;
   g->derived[DERIVED_REVERSED] = h;
   return poly_graph_retain(h);
+}
+
+/* ---- arrays ---- */
+
+typedef struct Listing {
+  PolyContext *ctx;
+  PolyTensor **out;
+  int n, max;
+} Listing;
+
+/* Arrays that two graphs share (a graph and its reversed) are listed twice in `like` as well as here: once is enough.
+ */
+static bool list_array(Listing *l, UOp *array, const UOp *like) {
+  if (!like || like->op != OP_BUFFER) return true;
+  if (!array) return false;
+  for (int k = 0; k < l->n && k < l->max; k++)
+    if (l->out[k]->uop == array) return true;
+  if (l->n < l->max && !(l->out[l->n] = tensor_wrap(l->ctx, array))) return false;
+  l->n++;
+  return true;
+}
+
+static bool list_arrays(Listing *l, PolyGraph *g, PolyGraph *like) {
+  for (int k = 0; k < 2; k++) {
+    if (like->order[k] && !graph_build_order(g, (End)k)) return false;
+    if (!list_array(l, g->index[k], like->index[k]) || !list_array(l, g->order[k], like->order[k])) return false;
+  }
+  if (!list_array(l, g->origin, like->origin)) return false;
+  for (int k = 0; k < DERIVED_COUNT; k++) {
+    if (!like->derived[k]) continue;
+    PolyGraph *child = k == DERIVED_REVERSED ? poly_graph_reversed(g) : derive(g, (Derived)k);
+    bool ok = child && list_arrays(l, child, like->derived[k]);
+    poly_graph_free(child);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+int poly_graph_arrays(PolyGraph *g, PolyGraph *like, PolyTensor **out, int max) {
+  if (!g || !like) return -1;
+  Listing l = {.ctx = g->ctx, .out = out, .max = max};
+  if (list_arrays(&l, g, like)) return l.n;
+  for (int k = 0; k < l.n && k < max; k++) poly_free(out[k]);
+  return -1;
 }
