@@ -15,7 +15,7 @@ def progress(items: Iterable[Any], wanted: bool) -> Iterable[Any]:
     if not wanted:
         return items
     try:
-        from tqdm import tqdm
+        from tqdm import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         return items
     return tqdm(items)

@@ -84,7 +84,7 @@ class GAE(nn.Module):
 
     def test(self, z: Tensor, pos_edge_index: Tensor, neg_edge_index: Tensor) -> tuple[float, float]:
         """Area under the ROC curve, and average precision (with scikit-learn)."""
-        from sklearn.metrics import average_precision_score, roc_auc_score
+        from sklearn.metrics import average_precision_score, roc_auc_score  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         parts = [self.decoder(z, e, sigmoid=True).detach().numpy() for e in (pos_edge_index, neg_edge_index)]
         y = np.concatenate([np.ones(parts[0].size), np.zeros(parts[1].size)])

@@ -13,7 +13,7 @@ EPS = 1e-15
 
 def classify(train_z: Tensor, train_y: Tensor, test_z: Tensor, test_y: Tensor, solver: str, *args: Any, **kwargs: Any) -> float:
     """Accuracy of a logistic regression on embeddings (with scikit-learn)."""
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     model = LogisticRegression(*args, solver=solver, **kwargs).fit(train_z.detach().numpy(), train_y.numpy())
     return model.score(test_z.detach().numpy(), test_y.numpy())

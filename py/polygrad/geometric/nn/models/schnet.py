@@ -124,7 +124,7 @@ class SchNet(nn.Module):
         self.scale: float | None = None
         self.readout = aggregation_resolver("sum" if dipole else readout)
         if dipole:
-            import ase.data
+            import ase.data  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
             self.atomic_mass = Tensor(ase.data.atomic_masses.copy(), requires_grad=False)
         self.embedding = nn.Embedding(100, hidden_channels)

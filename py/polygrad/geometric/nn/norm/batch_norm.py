@@ -47,7 +47,7 @@ class BatchNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         m = self.module
-        if self.allow_single_element and x.shape[0] <= 1:
+        if self.allow_single_element and m.running_mean is not None and m.running_var is not None and x.shape[0] <= 1:
             return x.batchnorm(m.weight, m.bias, m.running_mean, (m.running_var + m.eps).rsqrt())
         return m(x)
 
@@ -96,16 +96,17 @@ class HeteroBatchNorm(nn.Module):
 
     def forward(self, x: Tensor, type_vec: Tensor) -> Tensor:
         rows = rows_of(type_vec, self.num_types)
-        running = self.running_mean is not None and self.running_var is not None
-        if running and not Tensor.training:
+        if self.running_mean is not None and self.running_var is not None and not Tensor.training:
             mean, var = self.running_mean, self.running_var
         else:
             mean = rows.reduce(x.detach(), "mean")
             var = rows.reduce(x.detach().square(), "mean") - mean.square()
-        if running and Tensor.training:
-            self._track(mean, var, rows.count)
+            if self.track_running_stats:
+                self._track(mean, var, rows.count)
         out = (x - rows.spread(mean)) / rows.spread(var.maximum(self.eps).sqrt())
-        return out if self.weight is None else out * rows.spread(self.weight) + rows.spread(self.bias)
+        if self.weight is None or self.bias is None:
+            return out
+        return out * rows.spread(self.weight) + rows.spread(self.bias)
 
     def _track(self, mean: Tensor, var: Tensor, count: Tensor) -> None:
         """Moves the running statistics of the types that there are."""
