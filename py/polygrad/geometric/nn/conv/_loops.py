@@ -7,17 +7,25 @@ from typing import Any, NamedTuple
 
 from ....dtypes import DType
 from ....graphs import Graph
+from ....symbolic import Dim
 from ....tensor import Tensor
 from ..._rows import OPS
 
 Fill = Any  # a number, a Tensor, or the name of a reduction over the edges into the node
 
 
+def same_size(a: Any, b: Any) -> bool:
+    """Are two sizes always the same? Symbolic ones may be so today and not tomorrow."""
+    if isinstance(a, Dim) or isinstance(b, Dim):
+        return isinstance(a, Dim) and isinstance(b, Dim) and a.code == b.code
+    return a == b
+
+
 def graph_of(edge_index: Any, num_src: Any, num_dst: Any = None) -> Graph:
     """edge_index as a graph between num_src and num_dst nodes (None: the same nodes)."""
     if isinstance(edge_index, Graph):
         return edge_index
-    if num_dst is None or num_dst == num_src:
+    if num_dst is None or same_size(num_src, num_dst):
         return Graph(edge_index, num_src)
     return Graph(edge_index, num_src=num_src, num_dst=num_dst)
 
@@ -25,12 +33,12 @@ def graph_of(edge_index: Any, num_src: Any, num_dst: Any = None) -> Graph:
 def _without(graph: Graph, values: Tensor) -> tuple[Graph, Tensor]:
     """The graph without self loops, and values of its edges."""
     bare = graph.without_self_loops()
-    return bare, values if bare.num_edges == graph.num_edges else bare.carry(values)
+    return bare, values if same_size(bare.num_edges, graph.num_edges) else bare.carry(values)
 
 
 def append_loops(bare: Graph, looped: Graph, values: Tensor, loops: Any) -> Tensor:
     """Values of edges, and behind them those of the loops: a number, or values of nodes."""
-    if type(looped.num_edges) is int and type(bare.num_edges) is int:
+    if not isinstance(looped.num_edges, Dim):
         count = looped.num_edges - bare.num_edges
         if not isinstance(loops, Tensor):
             loops = Tensor.full((count, *values.shape[1:]), loops, dtype=values.dtype)
@@ -64,7 +72,7 @@ def with_loops(graph: Graph, edge_attr: Tensor | None = None, fill_value: Fill =
 def with_remaining_loops(graph: Graph, edge_weight: Tensor | None, fill_value: float) -> tuple[Graph, Tensor | None]:
     """As with_loops, but a loop that was there keeps its weight: of several at one node, the last."""
     bare = graph.without_self_loops()
-    if edge_weight is None or bare.num_edges == graph.num_edges:
+    if edge_weight is None or same_size(bare.num_edges, graph.num_edges):
         return with_loops(graph, edge_weight, fill_value)
     loop = graph.src_index == graph.dst_index
     last = graph.max(loop.where(Tensor.arange(1, graph.num_edges + 1), 0))  # 1 + the last loop of each node

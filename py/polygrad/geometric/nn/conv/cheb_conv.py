@@ -9,7 +9,7 @@ from ....graphs import Graph
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import zeros
-from ._loops import append_loops, graph_of, inverse_sqrt, is_linear
+from ._loops import append_loops, graph_of, inverse_sqrt, is_linear, same_size
 from .message_passing import MessagePassing
 
 
@@ -57,8 +57,7 @@ class ChebConv(MessagePassing):
             diagonal = Tensor.ones(degree.shape[0], dtype=x.dtype)
         at_edges = at_nodes = lambda_max
         if lambda_max is None:
-            top = diagonal.max()
-            at_edges = at_nodes = 2.0 * (top if not graph.num_edges else top.maximum((-entries).max()))
+            at_edges = at_nodes = 2.0 * diagonal.max().maximum(graph.max(-entries, "out").max())
         elif isinstance(lambda_max, Tensor) and lambda_max.numel() > 1 and batch is not None:
             at_nodes = lambda_max.reshape(-1)[batch]
             at_edges = graph.src(at_nodes)
@@ -69,7 +68,7 @@ class ChebConv(MessagePassing):
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None, batch: Tensor | None = None, lambda_max: Any = None) -> Tensor:
         given = graph_of(edge_index, x.shape[self.node_dim])
         graph = given.without_self_loops()
-        if edge_weight is not None and graph.num_edges != given.num_edges:
+        if edge_weight is not None and not same_size(graph.num_edges, given.num_edges):
             edge_weight = graph.carry(edge_weight)
         linear = is_linear(self) and self.aggr != "mean"
         # Without weights the largest entry of I - S is 1, so that L = -S: factors of nodes around a sum.
