@@ -14,7 +14,7 @@ import numpy as np
 
 from ._core import C, current, same_graph, wrap
 from .dtypes import to_dtype
-from .symbolic import dim, dim_code
+from .symbolic import Dim, dim, dim_code
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -331,6 +331,8 @@ class Graph:
             raise ValueError(f"edge values of shape {values.shape} do not fit a graph of {edges} edges")
         origin = self.origin
         assert origin is not None
+        if isinstance(edges, Dim):  # there may be none in another run: a row before the others, for edges that come from none
+            return Tensor.cat(Tensor.full((1, *values.shape[1:]), fill, dtype=values.dtype), values)[origin + 1]
         if not edges:
             return Tensor.full((self.num_edges, *values.shape[1:]), fill, dtype=values.dtype)
         found = (origin >= 0).reshape(-1, *[1] * (values.ndim - 1))

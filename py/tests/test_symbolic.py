@@ -202,3 +202,23 @@ def test_sized_needs_the_sizes_of_today():
         Tensor.ones(3).sized(Variable("n", 0, 9).bind(4))
     with pytest.raises(ValueError, match="sized"):
         Tensor.ones(3).sized(3, 1)
+
+
+def test_arrays_of_a_graph_in_a_compiled_function():
+    """The ends of the edges, and where edges of a derived graph come from, are those of each run."""
+    from polygrad import TinyJit
+
+    def function(x, index, weight):
+        g = Graph(index, x.shape[0])
+        looped = g.with_self_loops(only_missing=True)
+        return looped.sum(looped.carry(weight, 0.5)) + g.sum(g.src_index.cast("float32") * 10 + g.dst_index.cast("float32"))
+
+    run = TinyJit(function)
+    for nodes, edges in ((5, 9), (5, 9), (11, 40), (4, 0), (30, 7)):
+        x, index, _ = graph_batch(nodes, edges)
+        weight = np.arange(edges, dtype=np.float32)
+        got = run(x, index, Tensor(weight).sized(index.shape[1])).numpy()
+        s, d = index.numpy()
+        want = np.where(np.isin(np.arange(nodes), s[s == d]), 0, 0.5).astype(np.float32)
+        np.add.at(want, d, weight + 10 * s + d)
+        np.testing.assert_allclose(got, want, rtol=1e-6)

@@ -232,13 +232,25 @@ static bool is_target(const Trace *t, const UOp *u) {
   return false;
 }
 
+/* The input that u is, or whose memory it shows, as the tensors of a graph's arrays do; ninput: none. */
+static int input_of(const Trace *t, const UOp *u) {
+  int k = 0;
+  while (k < t->ninput && t->input[k]->uop != u) k++;
+  if (k < t->ninput || !u->buffer || is_target(t, u)) return k;
+  for (k = 0; k < t->ninput; k++) {
+    const UOp *in = t->input[k]->uop;
+    bool shape = in->ndim == 1 && u->ndim == 1 && in->shape[0] == u->shape[0];
+    if (in->buffer == u->buffer && in->dtype == u->dtype && shape) break;
+  }
+  return k;
+}
+
 /* Where each input of the plan comes from. */
 static bool take_places(PolyStep *s, const Trace *t) {
   const Canon *c = &t->canon;
   for (int i = 0; i < c->ninput; i++) {
     UOp *u = c->input[i];
-    int k = 0;
-    while (k < t->ninput && t->input[k]->uop != u) k++;
+    int k = input_of(t, u);
     if (k < t->ninput && is_target(t, u))
       return base_fail(&s->ctx->base, POLY_ERROR_VALUE, "input %d of a step is assigned by it: make it state", k);
     if (k < t->ninput) {

@@ -8,7 +8,7 @@ from graph_helpers import assert_narrow, big_graph, edges, stored_by
 from helpers import gradcheck
 
 import polygrad.geometric.nn as gnn
-from polygrad import Graph, Tensor, TinyJit, nn
+from polygrad import Graph, Tensor, TinyJit, Variable, nn
 from polygrad.geometric.nn.conv.gcn_conv import gcn_norm
 
 F, O, D, H, R = 4, 3, 2, 2, 3  # features in and out, of an edge, heads, relations
@@ -378,6 +378,29 @@ def test_nothing_as_wide_as_edges_times_features_is_stored(name):
         return [out, *out.square().sum().gradient(*wrt, materialize_grads=True)]
 
     assert_narrow(stored_by(run), count, 8)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_graphs_of_any_size_share_one_compiled_step(name):
+    """Sizes are symbolic; the edges of every run are its own, with and without loops among them."""
+    make, wanted, _ = LAYERS[name]
+
+    def batch(nodes, count):
+        rng = np.random.default_rng(100 * nodes + count)
+        more = {"w": rng.random(count) + 0.5, "e": rng.standard_normal((count, D)), "t": rng.integers(0, R, count)}
+        x, index = rng.standard_normal((nodes, F)), rng.integers(0, nodes, (2, count))
+        return [a.astype(np.float32) if a.dtype.kind == "f" else a for a in (x, index, *[more[k] for k in wanted])]
+
+    def sized(x, index, *more):
+        n, e = Variable("nodes", 0, 1 << 30).bind(x.shape[0]), Variable("edges", 0, 1 << 30).bind(index.shape[1])
+        return [Tensor(x).sized(n, F), Tensor(index).sized(2, e), *[Tensor(a).sized(e, *a.shape[1:]) for a in more]]
+
+    layer = make()
+    run = TinyJit(lambda *args: layer(*args).realize())
+    for nodes, count in ((5, 9), (5, 9), (11, 40), (30, 4), (3, 0)):
+        arrays = batch(nodes, count)
+        got = run(*sized(*arrays)).numpy()
+        np.testing.assert_allclose(got, layer(*[Tensor(a) for a in arrays]).numpy(), rtol=1e-4, atol=1e-5)
 
 
 # ---- options ----

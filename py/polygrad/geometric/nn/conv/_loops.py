@@ -76,7 +76,7 @@ def with_remaining_loops(graph: Graph, edge_weight: Tensor | None, fill_value: f
         return with_loops(graph, edge_weight, fill_value)
     loop = graph.src_index == graph.dst_index
     last = graph.max(loop.where(Tensor.arange(1, graph.num_edges + 1), 0))  # 1 + the last loop of each node
-    own = edge_weight.detach()[(last - 1).maximum(0)]
+    own = Tensor.cat(Tensor.zeros(1, dtype=edge_weight.dtype), edge_weight.detach())[last]
     every = graph.sum(loop.where(edge_weight, 0.0))  # the gradient goes to all loops of a node, as it does where this is an assignment
     own = (last > 0).where(every + (own - every).detach(), fill_value)
     looped = bare.with_self_loops()

@@ -30,18 +30,18 @@ class ARMAConv(Smoother, MessagePassing):
         self.num_stacks, self.num_layers, self.shared_weights = num_stacks, num_layers, shared_weights
         self.act, self.dropout = act, dropout
         self._steps = 1 if shared_weights else num_layers
-        self.weight = Tensor.empty(max(1, self._steps - 1), num_stacks, out_channels, out_channels, requires_grad=True)
+        self.weight = Tensor.zeros(max(1, self._steps - 1), num_stacks, out_channels, out_channels, requires_grad=True)
         self.init_weight: Tensor | None = None
         self.root_weight: Tensor | None = None
-        self.bias = Tensor.empty(self._steps, num_stacks, 1, out_channels, requires_grad=True) if bias else None
+        self.bias = Tensor.zeros(self._steps, num_stacks, 1, out_channels, requires_grad=True) if bias else None
         if in_channels > 0:
             self._widen(in_channels)
         self.reset_parameters()
 
     def _widen(self, features: int) -> None:
         k, out = self.num_stacks, self.out_channels
-        self.init_weight = Tensor.empty(k, features, out, requires_grad=True)
-        self.root_weight = Tensor.empty(self._steps, k, features, out, requires_grad=True)
+        self.init_weight = Tensor.zeros(k, features, out, requires_grad=True)
+        self.root_weight = Tensor.zeros(self._steps, k, features, out, requires_grad=True)
         glorot(self.init_weight)
         glorot(self.root_weight)
 

@@ -50,13 +50,13 @@ class GATConv(MessagePassing):
         else:
             self.lin_src = Linear(in_channels[0], wide, bias=False, weight_initializer="glorot")
             self.lin_dst = Linear(in_channels[1], wide, bias=False, weight_initializer="glorot")
-        self.att_src = Tensor.empty(1, heads, out_channels, requires_grad=True)
-        self.att_dst = Tensor.empty(1, heads, out_channels, requires_grad=True)
+        self.att_src = Tensor.zeros(1, heads, out_channels, requires_grad=True)
+        self.att_dst = Tensor.zeros(1, heads, out_channels, requires_grad=True)
         self.lin_edge = None if edge_dim is None else Linear(edge_dim, wide, bias=False, weight_initializer="glorot")
-        self.att_edge = None if edge_dim is None else Tensor.empty(1, heads, out_channels, requires_grad=True)
+        self.att_edge = None if edge_dim is None else Tensor.zeros(1, heads, out_channels, requires_grad=True)
         skip = in_channels if isinstance(in_channels, int) else in_channels[1]
         self.res = Linear(skip, total, bias=False, weight_initializer="glorot") if residual else None
-        self.bias = Tensor.empty(total, requires_grad=True) if bias else None
+        self.bias = Tensor.zeros(total, requires_grad=True) if bias else None
         self.reset_parameters()
 
     @property

@@ -19,7 +19,7 @@ class GatedGraphConv(MessagePassing):
     def __init__(self, out_channels: int, num_layers: int, aggr: Any = "add", bias: bool = True, **kwargs: Any):
         super().__init__(aggr=aggr, **kwargs)
         self.out_channels, self.num_layers = out_channels, num_layers
-        self.weight = Tensor.empty(num_layers, out_channels, out_channels, requires_grad=True)
+        self.weight = Tensor.zeros(num_layers, out_channels, out_channels, requires_grad=True)
         self.rnn = nn.GRUCell(out_channels, out_channels, bias=bias)
         self.reset_parameters()
 

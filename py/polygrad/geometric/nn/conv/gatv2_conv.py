@@ -38,10 +38,10 @@ class GATv2Conv(MessagePassing):
         left, right = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
         self.lin_l = Linear(left, wide, bias=bias, weight_initializer="glorot")
         self.lin_r = self.lin_l if share_weights else Linear(right, wide, bias=bias, weight_initializer="glorot")
-        self.att = Tensor.empty(1, heads, out_channels, requires_grad=True)
+        self.att = Tensor.zeros(1, heads, out_channels, requires_grad=True)
         self.lin_edge = None if edge_dim is None else Linear(edge_dim, wide, bias=False, weight_initializer="glorot")
         self.res = Linear(right, total, bias=False, weight_initializer="glorot") if residual else None
-        self.bias = Tensor.empty(total, requires_grad=True) if bias else None
+        self.bias = Tensor.zeros(total, requires_grad=True) if bias else None
         self.reset_parameters()
 
     @property

@@ -55,7 +55,7 @@ class RGATConv(MessagePassing):
         self._alpha: Tensor | None = None
 
         def parameter(*shape: int) -> Tensor:
-            return Tensor.empty(*shape, requires_grad=True)
+            return Tensor.zeros(*shape, requires_grad=True)
 
         wide, scores = heads * out_channels, heads * dim
         self.q, self.k = parameter(wide, scores), parameter(wide, scores)

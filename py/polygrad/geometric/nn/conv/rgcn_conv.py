@@ -37,16 +37,16 @@ class RGCNConv(MessagePassing):
         self.in_channels_l = left
         self.comp: Tensor | None = None
         if num_bases is not None:
-            self.weight = Tensor.empty(num_bases, left, out_channels, requires_grad=True)
-            self.comp = Tensor.empty(num_relations, num_bases, requires_grad=True)
+            self.weight = Tensor.zeros(num_bases, left, out_channels, requires_grad=True)
+            self.comp = Tensor.zeros(num_relations, num_bases, requires_grad=True)
         elif num_blocks is not None:
             if left % num_blocks or out_channels % num_blocks:
                 raise ValueError(f"{num_blocks} blocks divide neither or only one of {left} input and {out_channels} output features")
-            self.weight = Tensor.empty(num_relations, num_blocks, left // num_blocks, out_channels // num_blocks, requires_grad=True)
+            self.weight = Tensor.zeros(num_relations, num_blocks, left // num_blocks, out_channels // num_blocks, requires_grad=True)
         else:
-            self.weight = Tensor.empty(num_relations, left, out_channels, requires_grad=True)
-        self.root = Tensor.empty(right, out_channels, requires_grad=True) if root_weight else None
-        self.bias = Tensor.empty(out_channels, requires_grad=True) if bias else None
+            self.weight = Tensor.zeros(num_relations, left, out_channels, requires_grad=True)
+        self.root = Tensor.zeros(right, out_channels, requires_grad=True) if root_weight else None
+        self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
