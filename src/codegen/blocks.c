@@ -286,6 +286,19 @@ static bool note_made(Codegen *g, UOp *store) {
   return load && map_put(ctx_base(g->ctx), &g->made, (uint64_t)(uintptr_t)load, (uint64_t)(uintptr_t)store);
 }
 
+/* Reductions in the blocks around b, the outermost first: they run before those in b, and so the one that makes what is
+ * stored from inside a reduction is to be looked for among them first. */
+static bool emit_outer_loops(Codegen *g, Block *b) {
+  if (!(b = b->parent)) return true;
+  if (!emit_outer_loops(g, b)) return false;
+  uint64_t open = open_ranges(b);
+  for (int i = 0; i < g->loops.n; i++) {
+    UOp *u = g->loops.at[i];
+    if (!(block_ranges(g, u) & ~open) && home(g, b, u) == b && emit_value(g, b, u) < 0) return false;
+  }
+  return true;
+}
+
 bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
   g->top = new_block(g, NULL, NULL, -1);
   if (!g->top || !list_loops(g, nstore, store)) return false;
@@ -296,6 +309,7 @@ bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
   for (int i = 3; inner && i < store[0]->nsrc; i++) inner = open_loop(g, inner, store[0]->src[i], 0);
   if (!inner) return false;
   g->inner = inner;
+  if (n < nstore && !emit_outer_loops(g, inner)) return false;
   int value[16], index[16];
   for (int i = 0; i < n; i++) { /* all values before any store: an output may be an input too */
     Block *b = store_block(inner, store[0], store[i]);

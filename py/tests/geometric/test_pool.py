@@ -410,3 +410,15 @@ def test_global(name):
     assert np.allclose(f(Tensor(np.stack([X, 2 * X])), Tensor(BATCH)).numpy(), np.stack([expect, 2 * expect]))
     assert np.allclose(f(Tensor(X[:, 0].copy()), Tensor(BATCH)).numpy(), expect[:, 0])
     gradcheck(lambda v: f(v, Tensor(BATCH), 4), X)
+
+
+def test_weighted_mean(device):
+    """A value of each edge that two reductions of one kernel read: the one that runs first must be the one that stores it."""
+    a, b = X[:, :2].copy(), RNG.standard_normal((N, 2))
+    g = Graph(EDGES, N)
+    weight = (g.src(Tensor(a)) - g.dst(Tensor(b))).square().sum(-1, keepdim=True)
+    out = (g.sum(g.src(Tensor(X)) * weight) / (g.sum(weight) + 1.0)).numpy()
+    w = ((a[EDGES[0]] - b[EDGES[1]]) ** 2).sum(1)
+    total = np.zeros((N, 5))
+    np.add.at(total, EDGES[1], np.column_stack([X[EDGES[0]] * w[:, None], w]))
+    assert np.allclose(out, total[:, :4] / (total[:, 4:] + 1))
