@@ -39,6 +39,8 @@ typedef struct PlanSlot {
   UOp *node, *numel;
   const char *why;
   int first, last; /* items that touch it first and last */
+  int until;       /* TEMP: the last item that touches its memory, under whatever name */
+  int over;        /* TEMP: the slot whose memory it takes over when that is read for the last time; -1: none */
   size_t bytes;    /* today */
   size_t offset;   /* TEMP: in the arena, today */
 } PlanSlot;

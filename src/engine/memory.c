@@ -67,13 +67,29 @@ bool uop_bytes(const UOp *u, size_t *bytes) { return shape_bytes(u, 0, NULL, NUL
 
 static size_t align_up(size_t n) { return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
+/* Orders in which slots are placed. None is always the best: all are tried. */
 static int by_size(const void *a, const void *b) {
   const PlanSlot *x = *(PlanSlot *const *)a, *y = *(PlanSlot *const *)b;
   if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
   return x < y ? -1 : x > y;
 }
 
-static bool overlap_in_time(const PlanSlot *a, const PlanSlot *b) { return a->first <= b->last && b->first <= a->last; }
+static int by_life(const void *a, const void *b) {
+  const PlanSlot *x = *(PlanSlot *const *)a, *y = *(PlanSlot *const *)b;
+  int s = x->until - x->first, t = y->until - y->first;
+  return s != t ? (s < t ? 1 : -1) : by_size(a, b);
+}
+
+static int by_begin(const void *a, const void *b) {
+  const PlanSlot *x = *(PlanSlot *const *)a, *y = *(PlanSlot *const *)b;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : by_size(a, b);
+}
+
+static int (*const placements[])(const void *, const void *) = {by_size, by_life, by_begin};
+
+static bool overlap_in_time(const PlanSlot *a, const PlanSlot *b) {
+  return a->first <= b->until && b->first <= a->until;
+}
 
 /* Finds the tightest gap between the slots that are already placed and alive at the same time. `near` is sorted by
  * offset. */
@@ -89,33 +105,58 @@ static size_t best_offset(PlanSlot *const *near, int n, size_t need) {
   return best == SIZE_MAX ? end : best;
 }
 
-/* Largest first: each slot goes to the tightest gap among those that live at the same time. */
-static bool place_temps(Plan *p) {
-  Arena scratch = {.b = ctx_base(p->ctx)};
-  PlanSlot **temp = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *temp);
-  PlanSlot **placed = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *placed); /* by offset */
-  PlanSlot **near = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *near);
-  if (!temp || !placed || !near) {
-    arena_free(&scratch);
-    return false;
-  }
-  int n = 0, nplaced = 0;
-  for (int i = 0; i < p->nslot; i++)
-    if (p->slot[i].kind == SLOT_TEMP) temp[n++] = &p->slot[i];
-  qsort(temp, (size_t)n, sizeof *temp, by_size);
-  p->arena_bytes = 0;
-  for (int i = 0; i < n; i++) {
+/* The slot whose place a temporary has: the first of those that took over from each other. */
+static PlanSlot *first_owner(Plan *p, PlanSlot *s) {
+  while (s->over >= 0) s = &p->slot[s->over];
+  return s;
+}
+
+typedef struct Placing {
+  PlanSlot **temp, **placed, **near; /* to be placed; placed, by offset; of those the ones alive at the same time */
+  int n;
+} Placing;
+
+/* One after the other: each slot goes to the tightest gap among those that live at the same time. Returns the size of
+ * the arena. */
+static size_t place_in_order(Placing *w) {
+  size_t size = 0;
+  int nplaced = 0;
+  for (int i = 0; i < w->n; i++) {
     int m = 0;
     for (int k = 0; k < nplaced; k++)
-      if (overlap_in_time(placed[k], temp[i])) near[m++] = placed[k];
-    temp[i]->offset = best_offset(near, m, align_up(temp[i]->bytes));
-    p->arena_bytes = MAX(p->arena_bytes, temp[i]->offset + align_up(temp[i]->bytes));
+      if (overlap_in_time(w->placed[k], w->temp[i])) w->near[m++] = w->placed[k];
+    w->temp[i]->offset = best_offset(w->near, m, align_up(w->temp[i]->bytes));
+    size = MAX(size, w->temp[i]->offset + align_up(w->temp[i]->bytes));
     int at = nplaced++;
-    for (; at > 0 && placed[at - 1]->offset > temp[i]->offset; at--) placed[at] = placed[at - 1];
-    placed[at] = temp[i];
+    for (; at > 0 && w->placed[at - 1]->offset > w->temp[i]->offset; at--) w->placed[at] = w->placed[at - 1];
+    w->placed[at] = w->temp[i];
   }
+  return size;
+}
+
+static bool place_temps(Plan *p) {
+  Arena scratch = {.b = ctx_base(p->ctx)};
+  size_t room = (size_t)(p->nslot + 1) * sizeof(PlanSlot *);
+  Placing w = {arena_new(&scratch, room), arena_new(&scratch, room), arena_new(&scratch, room), 0};
+  bool ok = w.temp && w.placed && w.near;
+  for (int i = 0; ok && i < p->nslot; i++) {
+    PlanSlot *s = &p->slot[i], *owner = first_owner(p, s);
+    if (s->kind != SLOT_TEMP) continue;
+    s->until = MAX(s->until, s->last);
+    owner->until = MAX(owner->until, s->last);
+    if (owner == s) w.temp[w.n++] = s;
+  }
+  int best = 0;
+  for (int k = 0; ok && k <= LEN(placements); k++) { /* the last time with the best */
+    qsort(w.temp, (size_t)w.n, sizeof *w.temp, placements[k < LEN(placements) ? k : best]);
+    size_t size = place_in_order(&w);
+    if (k == 0 || size < p->arena_bytes) best = k;
+    if (k == 0 || size < p->arena_bytes) p->arena_bytes = size;
+  }
+  for (int i = 0; ok && i < p->nslot; i++)
+    if (p->slot[i].kind == SLOT_TEMP) p->slot[i].offset = first_owner(p, &p->slot[i])->offset;
   arena_free(&scratch);
-  return true;
+  return ok;
 }
 
 /* ---- today's numbers ---- */

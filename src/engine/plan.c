@@ -127,6 +127,19 @@ static const char *keep_text(Plan *p, const char *text) {
   return copy ? memcpy(copy, text, n) : NULL;
 }
 
+/* Temporaries that begin where another one ends, in its memory. */
+static void find_over(Plan *p, const Schedule *s) {
+  for (int i = 0; i < s->nitem; i++) {
+    const Item *it = &s->item[i];
+    for (int o = 0; it->over && o < it->nout; o++) {
+      PlanSlot *out = &p->slot[it->arg[o]];
+      int from = it->over[o] < 0 ? -1 : it->arg[it->over[o]];
+      if (from < 0 || out->kind != SLOT_TEMP || p->slot[from].kind != SLOT_TEMP) continue;
+      if (out->first == i && p->slot[from].last == i) out->over = from;
+    }
+  }
+}
+
 static bool take_slots(Plan *p, const Schedule *s) {
   p->nslot = s->nslot;
   p->slot = arena_new(&p->arena, (size_t)(s->nslot + 1) * sizeof *p->slot);
@@ -138,7 +151,8 @@ static bool take_slots(Plan *p, const Schedule *s) {
                             .node = from->node,
                             .numel = from->numel,
                             .first = s->nitem,
-                            .last = -1};
+                            .last = -1,
+                            .over = -1};
     p->slot[i].why = keep_text(p, from->why ? from->why : "");
     if (!p->slot[i].why || !hold(p, from->node) || !hold_size(p, from->numel)) return false;
   }
@@ -148,6 +162,7 @@ static bool take_slots(Plan *p, const Schedule *s) {
       slot->first = MIN(slot->first, i);
       slot->last = MAX(slot->last, i);
     }
+  find_over(p, s);
   return true;
 }
 

@@ -117,7 +117,8 @@ static void set_pointers(Plan *p, PolyBuffer *const *input, PolyBuffer *const *o
 
 /* ---- items ---- */
 
-/* A kernel over symbolic sizes was compiled for the largest: today's sizes tell whether several threads are worth it. */
+/* A kernel over symbolic sizes was compiled for the largest: today's sizes tell whether several threads are worth it.
+ */
 static int kernel_threads(const Plan *p, const PlanItem *it) {
   enum { FEW_BYTES = 1 << 20, FEW_FLOPS = 250000 };
   bool small = it->nvar && it->nbytes < FEW_BYTES && it->nflops < FEW_FLOPS;

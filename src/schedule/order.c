@@ -114,13 +114,14 @@ static double slot_bytes(const Sched *s, int slot) {
   return t->kind == SLOT_TEMP ? (double)uop_numel_max(t->node) * dtype_size((PolyDType)t->node->dtype) : 0;
 }
 
-/* By how much running x next changes the memory in use. */
-static double growth(const Pressure *p, const Draft *x) {
-  double sum = 0;
-  for (int o = 0; o < x->nout; o++) sum += slot_bytes(p->s, x->target[o]);
+/* How bad it is to run x next: what gives back more than it takes comes first, then what takes least, so that what it
+ * reads may be given back before anything large is taken. */
+static double burden(const Pressure *p, const Draft *x) {
+  double takes = 0, gives = 0;
+  for (int o = 0; o < x->nout; o++) takes += slot_bytes(p->s, x->target[o]);
   for (int r = 0; r < x->reads.n; r++)
-    if (p->readers[x->reads.at[r]] == 1) sum -= slot_bytes(p->s, x->reads.at[r]);
-  return sum;
+    if (p->readers[x->reads.at[r]] == 1) gives += slot_bytes(p->s, x->reads.at[r]);
+  return takes < gives ? takes - gives : takes;
 }
 
 static bool pressure_begin(Pressure *p, const int *order, int norder) {
@@ -154,7 +155,7 @@ bool order_for_memory(Sched *s, Drafts *d, int *order, int norder) {
     double least = 0;
     for (int i = 0; i < norder; i++) {
       if (p.waits[order[i]]) continue;
-      double g = growth(&p, d->at.at[order[i]]);
+      double g = burden(&p, d->at.at[order[i]]);
       if (best >= 0 && g >= least) continue;
       best = order[i];
       least = g;

@@ -82,6 +82,37 @@ static bool add_copies(Sched *s, Drafts *d, IntVec *copies) {
 }
 /* ---- output ---- */
 
+/* Is the k-th argument of a kernel a temporary that output o could be written over? */
+static bool can_write_over(Sched *s, const Item *item, int o, int k) {
+  const Slot *out = &s->slot.at[item->arg[o]], *in = &s->slot.at[item->arg[k]];
+  if (out->kind == SLOT_INPUT || in->kind != SLOT_TEMP || in->numel != out->numel) return false;
+  if (dtype_size((PolyDType)in->node->dtype) != dtype_size((PolyDType)out->node->dtype)) return false;
+  const UOp *at = NULL;
+  for (int i = 0; i < item->nout; i++)
+    if (item->store[i]->src[0]->arg.i == o) at = item->store[i]->src[2];
+  bool elsewhere = at == NULL;
+  for (int i = 0; i < item->nout && !elsewhere; i++) {
+    Map seen = {0};
+    elsewhere = reads_elsewhere(item->store[i]->src[1], k, at, &seen, ctx_base(s->ctx));
+    map_free(ctx_base(s->ctx), &seen);
+  }
+  return !elsewhere;
+}
+
+static bool find_over(Sched *s, Item *item) {
+  item->over = arena_new(s->arena, (size_t)MAX(item->nout, 1) * sizeof(int));
+  if (!item->over) return false;
+  for (int o = 0; o < item->nout; o++) {
+    item->over[o] = -1;
+    for (int k = item->nout; k < item->narg && item->over[o] < 0; k++) {
+      bool taken = false;
+      for (int p = 0; p < o; p++) taken |= item->over[p] == k;
+      if (!taken && can_write_over(s, item, o, k)) item->over[o] = k;
+    }
+  }
+  return true;
+}
+
 static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   Lower l;
   lower_begin(&l, s->ctx, s->arena, sched_policy, s, s->settled);
@@ -111,7 +142,7 @@ static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   if (ok) memcpy(item->arg, l.param.at, (size_t)l.param.n * sizeof(int));
   lower_end(&l);
   s->draft = NULL;
-  return ok;
+  return ok && find_over(s, item);
 }
 
 static bool fill_item(Sched *s, const Draft *x, Item *item) {

@@ -35,6 +35,8 @@ typedef struct Item {
   int nout, narg;
   int *arg;    /* slots: nout outputs, then inputs; arg[i] is parameter i of the kernel */
   UOp **store; /* kernel: nout lowered STORE nodes, what codegen_kernel takes */
+  int *over;   /* kernel: for each output an input of its size that is read only where the output is written, so that it
+                  may   take over its memory; -1: none. Places in arg. */
   UOp *node;   /* library: the LIBRARY node, its value sources are arg[1..] */
   MatmulItem *matmul;
 } Item;
