@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygrad import Tensor, dtypes
+from polygrad import Tensor, Variable, dtypes
 
 
 def test_assign_and_alias(device):
@@ -102,3 +102,15 @@ def test_replace_and_clone():
     assert b.tolist() == [1.0, 2.0]
     a.replace(Tensor([9.0, 9.0]))
     assert a.tolist() == [9.0, 9.0]
+
+
+def test_a_product_with_an_assigned_value():
+    """The operand of a matrix product is the value that is assigned, not what the memory held."""
+    x = np.random.default_rng(0).standard_normal((300, 40)).astype(np.float32)
+    w = Tensor.empty(40, 30)
+    w.assign(Tensor.arange(1200).reshape(40, 30).cast("float32") / 1200)
+    np.testing.assert_allclose((Tensor(x) @ w).numpy(), x @ w.numpy(), rtol=1e-4, atol=1e-4)
+    n = Variable("n", 0, 1 << 30).bind(300)
+    w = Tensor.empty(2, 40, 30)
+    w.assign(Tensor.arange(2400).reshape(2, 40, 30).cast("float32") / 2400)
+    np.testing.assert_allclose((Tensor(x).sized(n, 40) @ w[1]).numpy(), x @ w.numpy()[1], rtol=1e-4, atol=1e-4)

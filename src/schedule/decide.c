@@ -177,6 +177,7 @@ UOp *sched_memory(UOp *u) {
 
 int sched_slot_of(Sched *s, UOp *node) {
   for (;; node = node->src[0]) {
+    while (node->op == OP_ASSIGN) node = node->src[1]; /* readers see the value, wherever it is written to */
     if (node->op == OP_BUFFER) return sched_input(s, node);
     uint64_t at;
     if (map_get(&s->index, (uint64_t)(uintptr_t)node, &at) && s->info.at[at]->slot >= 0) return s->info.at[at]->slot;

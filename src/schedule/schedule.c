@@ -12,6 +12,8 @@
 /* Operands that a routine reads from memory as they are. */
 static bool store_operand(Sched *s, UOp *u, const char *why) {
   if (sched_slot_of(s, u) >= 0) return true;
+  for (UOp *v = u; v->op == OP_RESHAPE || v->op == OP_CONTIGUOUS || v->op == OP_ASSIGN; v = v->src[v->op == OP_ASSIGN])
+    if (v->op == OP_ASSIGN) u = v->src[1];
   return ctx_base(s->ctx)->code == POLY_OK && sched_store(s, u, STORE_KERNEL, why);
 }
 
