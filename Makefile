@@ -1,5 +1,5 @@
 # make          the library, shared and static
-# make demo     trains a small network and shows the result; installs what it needs
+# make demo     trains a graph network on Cora (or the karate club) and writes a page with pictures; installs what it needs
 # make test     every test; installs what it needs
 # make asan     the C tests under the address and undefined-behaviour sanitizers
 # make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
@@ -52,9 +52,19 @@ $(VENV)/ready: py/requirements-test.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r py/requirements-test.txt
 	touch $@
 
+# The demo needs numpy only. The environment of the tests will do, if it is there.
+DEMO_VENV = $(if $(wildcard $(VENV)/ready),$(VENV),$(BUILD)/demo-venv)
+$(BUILD)/demo-venv/ready:
+	@mkdir -p $(@D)
+	@python3 -m venv $(@D)
+	@echo "  PIP  numpy"
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check numpy
+	@touch $@
 demo: setup
-	@$(MAKE) --no-print-directory -j2 $(BUILD)/examples/spiral_mlp
-	@$(BUILD)/examples/spiral_mlp
+	@tools/setup.sh python3 python3-venv
+	@$(MAKE) --no-print-directory -j2 all $(DEMO_VENV)/ready
+	@POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(DEMO_VENV)/bin/python -m polygrad \
+	  train --dataset Cora --fallback KarateClub --model gat --epochs 200 --output $(BUILD)/demo
 
 c-tests: $(TESTS) $(EXAMPLES)
 	@tools/run_c_tests.sh $(TESTS) -- $(EXAMPLES)

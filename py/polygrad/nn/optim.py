@@ -49,6 +49,32 @@ class Optimizer:
         for g in self.groups:
             C.poly_optim_zero_grad(g._h)
 
+    def state_dict(self) -> dict[str, Tensor]:
+        """Moments and step counts, by the number of their group and their own: with the parameters, all that is needed to go on later."""
+        from .._core import wrap
+
+        return {f"{k}.{n}": wrap(g._g, C.poly_retain_copy(h)) for k, g in enumerate(self.groups) for n, h in enumerate(g.state())}
+
+    def load_state_dict(self, state_dict: dict[str, Tensor]) -> None:
+        """Takes over what state_dict gave, of an optimizer of the same kind for parameters of the same shapes.
+
+        >>> from polygrad import Tensor
+        >>> from polygrad.nn import Adam
+        >>> w = Tensor([1.0, 2.0]); a = Adam([w], lr=0.1)
+        >>> _ = (w * w).sum().backward(); a.step()
+        >>> b = Adam([w], lr=0.1); b.load_state_dict(a.state_dict())
+        >>> [t.tolist() for t in a.state_dict().values()] == [t.tolist() for t in b.state_dict().values()]
+        True
+        """
+        own = self.state_dict()
+        if own.keys() != state_dict.keys() or any(own[k].shape != state_dict[k].shape for k in own):
+            raise ValueError(f"the state of an optimizer with {len(state_dict)} tensors does not fit this one, which has {len(own)}")
+        for k, g in enumerate(self.groups):
+            for n, h in enumerate(g.state()):
+                value = state_dict[f"{k}.{n}"].cast(own[f"{k}.{n}"].dtype)
+                g._g.check(C.poly_assign(h, value._h))
+                g._g.check(C.poly_realize(h))
+
     @property
     def lr(self) -> float:
         """Learning rate (of the first group)."""
@@ -87,6 +113,12 @@ class _Group:
         if key != "lr":
             raise KeyError(f"only 'lr' of a parameter group can be changed, not {key!r}")
         self.lr = value
+
+    def state(self) -> list[int]:
+        """Handles of the moments and step counts; the core's."""
+        out = handle_array([None] * C.poly_optim_state(self._h, None, 0))
+        C.poly_optim_state(self._h, out, len(out))
+        return list(out)
 
     def step(self) -> None:
         if self._g.tracing:
