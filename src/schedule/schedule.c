@@ -93,6 +93,8 @@ static bool can_write_over(Sched *s, const Item *item, int o, int k) {
   for (int i = 0; i < item->nout; i++)
     if (item->store[i]->src[0]->arg.i == o) at = item->store[i]->src[2];
   bool elsewhere = at == NULL;
+  /* A value stored from inside a reduction has an index of its own: the loops around it come by again and read. */
+  for (int i = 0; i < item->nout; i++) elsewhere |= item->store[i]->src[2] != at;
   for (int i = 0; i < item->nout && !elsewhere; i++) {
     Map seen = {0};
     elsewhere = reads_elsewhere(item->store[i]->src[1], k, at, &seen, ctx_base(s->ctx));
