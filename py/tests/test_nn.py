@@ -416,6 +416,64 @@ def test_compiled_step_refuses_what_it_cannot_replay():
         compile_step(reads, model, opt, x, y)
 
 
+def test_compiled_step_updates_equal_buffers_each():
+    """Zeros of the same shape are one value until they are changed: every batch norm still gets statistics of its own."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            self.a, self.b, self.c = nn.BatchNorm(3), nn.BatchNorm(3), nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.c(self.b(self.a(x).tanh() * 2 + 1))
+
+    def train(net, opt, x):
+        loss = net(x).square().mean()
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        return loss
+
+    def run(compiled):
+        Tensor.manual_seed(0)
+        Tensor.training = True
+        net, x = Net(), Tensor(values((8, 3)).astype(np.float32))
+        opt = nn.SGD(get_parameters(net.c), lr=0.1)
+        step = compile_step(train, net, opt, x) if compiled else None
+        for _ in range(3):
+            step.run() if step else train(net, opt, x).realize()
+        Tensor.training = False
+        return numpy_of(net)
+
+    eager, compiled = run(False), run(True)
+    assert compiled["b.num_batches_tracked"] == 3
+    for k in eager:
+        np.testing.assert_allclose(compiled[k], eager[k], rtol=1e-4, atol=1e-6, err_msg=k)
+
+
+def test_optimizer_goes_on_with_its_state(tmp_path):
+    """With parameters and state in a file, the next steps are those of the first optimizer; another kind's state is refused."""
+
+    def step(w, opt, n):
+        for _ in range(n):
+            (w * w * Tensor([1.0, 3.0])).sum().backward()
+            opt.step()
+            opt.zero_grad()
+
+    w = Tensor([1.0, 2.0])
+    opt = nn.Adam([w], lr=0.1)
+    step(w, opt, 2)
+    safe_save({"w": w, **opt.state_dict()}, tmp_path / "s")
+    step(w, opt, 3)
+    saved = safe_load(tmp_path / "s")
+    v = Tensor(saved.pop("w").numpy())
+    other = nn.Adam([v], lr=0.1)
+    other.load_state_dict(saved)
+    step(v, other, 3)
+    np.testing.assert_allclose(v.numpy(), w.numpy(), rtol=1e-6)
+    with pytest.raises(ValueError, match="does not fit"):
+        nn.SGD([v], lr=0.1).load_state_dict(saved)
+
+
 def test_learning_rate_and_dropout_in_a_compiled_step():
     p = Tensor([1.0, 1.0])
     opt = nn.SGD([p], lr=0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from .._ffi import C
 from ..jit import Replay, trace
 from ..tensor import Tensor
 from .state import get_state_dict
@@ -46,6 +47,21 @@ class CompiledTrainingStep:
         return self._replay.n_intermediates
 
 
+def _part(state: list[Tensor]) -> None:
+    """Tensors that were made equal, such as the zeros of several running means, share memory until one is changed; here each gets its own,
+    because a step writes to memory that it knows by its tensor."""
+    seen: set[int] = set()
+    shared = []
+    for t in state:
+        place = None if t.requires_grad else C.poly_data(t._h)
+        if place in seen:
+            shared.append(t.replace(t.clone()))
+        elif place:
+            seen.add(place)
+    if shared:
+        shared[0].realize(*shared[1:])
+
+
 def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: Tensor) -> CompiledTrainingStep:
     """Traces train_step(model, opt, *inputs), which returns the loss, and compiles it. Nothing is updated by compiling.
 
@@ -67,6 +83,7 @@ def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: 
     waiting = [t for t in (*state, *inputs) if not t.is_realized]
     if waiting:
         waiting[0].realize(*waiting[1:])
+    _part(state)
     g = inputs[0]._g if inputs else state[0]._g
     replay, structure = trace(g, lambda: train_step(model, opt, *inputs), list(inputs))
     if structure[0] != "tensor" and replay.n_outputs == 0:
