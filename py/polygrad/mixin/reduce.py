@@ -21,26 +21,28 @@ def _reduce(function: Any, x: Any, axis: Axis, keepdim: bool, *rest: Any) -> Ten
 
 
 class Reduce:
-    """axis=None reduces over all axes; keepdim keeps them with size 1."""
+    """axis=None reduces over all axes; keepdim keeps them with size 1. dim is PyTorch's name for axis."""
 
     __slots__ = ()
 
-    def sum(self: Any, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+    def sum(self: Any, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None, *, dim: Axis = None) -> Tensor:
         """Sum. Small integers and bools are added as int32, or as uint32 if they are unsigned.
 
         >>> Tensor([[1, 2], [3, 4]]).sum(axis=0).tolist()
         [4, 6]
         """
+        axis = axis if dim is None else dim
         if dtype is not None:
             return _reduce(C.poly_sum_dtype, self, axis, keepdim, to_dtype(dtype).code)
         return _reduce(C.poly_sum, self, axis, keepdim)
 
-    def prod(self: Any, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None) -> Tensor:
+    def prod(self: Any, axis: Axis = None, keepdim: bool = False, dtype: DTypeLike | None = None, *, dim: Axis = None) -> Tensor:
         """Product.
 
         >>> Tensor([[1, 2], [3, 4]]).prod().item()
         24
         """
+        axis = axis if dim is None else dim
         return _reduce(C.poly_prod, self if dtype is None else self.cast(dtype), axis, keepdim)
 
     def max(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
@@ -59,110 +61,123 @@ class Reduce:
         """
         return _reduce(C.poly_min, self, axis, keepdim)
 
-    def mean(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+    def mean(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
         """Mean; of integers in float32.
 
         >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).mean().item()
         2.5
         """
+        axis = axis if dim is None else dim
         return _reduce(C.poly_mean, self, axis, keepdim)
 
-    def var(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> Tensor:
+    def var(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> Tensor:
         """Variance, divided by the count less correction.
 
         >>> Tensor([1.0, 2.0, 3.0]).var().item()
         1.0
         """
+        axis = axis if dim is None else dim
         return _reduce(C.poly_var, self, axis, keepdim, float(correction))
 
-    def std(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> Tensor:
+    def std(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> Tensor:
         """Standard deviation.
 
         >>> Tensor([1.0, 2.0, 3.0]).std().item()
         1.0
         """
+        axis = axis if dim is None else dim
         return _reduce(C.poly_std, self, axis, keepdim, float(correction))
 
-    def var_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> tuple[Tensor, Tensor]:
+    def var_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> tuple[Tensor, Tensor]:
         """Variance and mean.
 
         >>> [t.item() for t in Tensor([1.0, 2.0, 3.0]).var_mean()]
         [1.0, 2.0]
         """
+        axis = axis if dim is None else dim
         return self.var(axis, keepdim, correction), self.mean(axis, keepdim)
 
-    def std_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1) -> tuple[Tensor, Tensor]:
+    def std_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> tuple[Tensor, Tensor]:
         """Standard deviation and mean.
 
         >>> [t.item() for t in Tensor([1.0, 2.0, 3.0]).std_mean()]
         [1.0, 2.0]
         """
+        axis = axis if dim is None else dim
         return self.std(axis, keepdim, correction), self.mean(axis, keepdim)
 
-    def any(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+    def any(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
         """Is any element not zero?
 
         >>> Tensor([[True, False], [False, False]]).any(axis=1).tolist()
         [True, False]
         """
+        axis = axis if dim is None else dim
         return _reduce(C.poly_any, self, axis, keepdim)
 
-    def all(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+    def all(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
         """Are all elements not zero?
 
         >>> Tensor([[True, False], [True, True]]).all(axis=1).tolist()
         [False, True]
         """
+        axis = axis if dim is None else dim
         return _reduce(C.poly_all, self, axis, keepdim)
 
-    def logsumexp(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
+    def logsumexp(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
         """log(sum(exp(x))), without overflow.
 
         >>> round(Tensor([0.0, 0.0]).logsumexp().item(), 4)
         0.6931
         """
+        axis = axis if dim is None else dim
         return _reduce(C.poly_logsumexp, self, axis, keepdim)
 
-    def argmax(self: Any, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    def argmax(self: Any, axis: int | None = None, keepdim: bool = False, *, dim: int | None = None) -> Tensor:
         """Index of the first largest, int32; of the flattened tensor if axis is None.
 
         >>> Tensor([[1, 9], [7, 4]]).argmax(axis=1).tolist()
         [1, 0]
         """
+        axis = axis if dim is None else dim
         return wrap(self._g, C.poly_argmax(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
 
-    def argmin(self: Any, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    def argmin(self: Any, axis: int | None = None, keepdim: bool = False, *, dim: int | None = None) -> Tensor:
         """Index of the first smallest, int32; of the flattened tensor if axis is None.
 
         >>> Tensor([[1, 9], [7, 4]]).argmin(axis=1).tolist()
         [0, 1]
         """
+        axis = axis if dim is None else dim
         return wrap(self._g, C.poly_argmin(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
 
-    def softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None) -> Tensor:
+    def softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
         """exp(x) / sum(exp(x)) along axis.
 
         >>> Tensor([0.0, 0.0]).softmax().tolist()
         [0.5, 0.5]
         """
+        axis = axis if dim is None else dim
         x = self if dtype is None else self.cast(dtype)
         return wrap(self._g, C.poly_softmax(x._h, axis))
 
-    def log_softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None) -> Tensor:
+    def log_softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
         """log(softmax(x)) along axis.
 
         >>> [round(v, 4) for v in Tensor([0.0, 0.0]).log_softmax().tolist()]
         [-0.6931, -0.6931]
         """
+        axis = axis if dim is None else dim
         x = self if dtype is None else self.cast(dtype)
         return wrap(self._g, C.poly_log_softmax(x._h, axis))
 
-    def softmin(self: Any, axis: int = -1, dtype: DTypeLike | None = None) -> Tensor:
+    def softmin(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
         """softmax(-x) along axis.
 
         >>> Tensor([0.0, 0.0]).softmin().tolist()
         [0.5, 0.5]
         """
+        axis = axis if dim is None else dim
         return (-self).softmax(axis, dtype)
 
     def normalize(self: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
@@ -175,20 +190,22 @@ class Reduce:
             return self / (self != 0).sum(dim, keepdim=True).maximum(eps)
         return self / self.abs().pow(p).sum(dim, keepdim=True).pow(1 / p).maximum(eps)
 
-    def cumsum(self: Any, axis: int = 0) -> Tensor:
+    def cumsum(self: Any, axis: int = 0, *, dim: int | None = None) -> Tensor:
         """Running sum.
 
         >>> Tensor([1, 2, 3]).cumsum().tolist()
         [1, 3, 6]
         """
+        axis = axis if dim is None else dim
         return wrap(self._g, C.poly_cumsum(self._h, axis))
 
-    def cumprod(self: Any, axis: int = 0) -> Tensor:
+    def cumprod(self: Any, axis: int = 0, *, dim: int | None = None) -> Tensor:
         """Running product.
 
         >>> Tensor([1, 2, 3]).cumprod(0).tolist()
         [1, 2, 6]
         """
+        axis = axis if dim is None else dim
         return wrap(self._g, C.poly_cumprod(self._h, axis))
 
     def cummax(self: Any, axis: int = 0) -> tuple[Tensor, Tensor]:
@@ -209,12 +226,13 @@ class Reduce:
         values = wrap(self._g, C.poly_cummin(self._h, axis))
         return values, _first_places(self, values, axis)
 
-    def logcumsumexp(self: Any, axis: int = 0) -> Tensor:
+    def logcumsumexp(self: Any, axis: int = 0, *, dim: int | None = None) -> Tensor:
         """Running log-sum-exp.
 
         >>> [round(v, 4) for v in Tensor([0.0, 0.0]).logcumsumexp().tolist()]
         [0.0, 0.6931]
         """
+        axis = axis if dim is None else dim
         return wrap(self._g, C.poly_logcumsumexp(self._h, axis))
 
 

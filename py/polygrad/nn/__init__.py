@@ -1,6 +1,6 @@
 """Layers, optimizers, state and compiled training steps."""
 
-from . import optim, state
+from . import functional, optim, state
 from .layers import (
     GRU,
     LSTM,

@@ -54,6 +54,19 @@ class Module:
         """Clears Tensor.training."""
         return self.train(False)
 
+    @property
+    def training(self) -> bool:
+        """What train() and eval() set: Tensor.training."""
+        return bool(Tensor.training)
+
+    def to(self, device: Any) -> Module:
+        """Moves the state to a device, or casts what is floating point of it to a dtype."""
+        for t in get_state_dict(self).values():
+            moved = t.to(device)
+            if moved is not t and t.is_floating_point():
+                t.replace(moved.realize())
+        return self
+
     def zero_grad(self) -> None:
         for t in get_parameters(self):
             t.grad = None
