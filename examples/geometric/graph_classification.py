@@ -80,7 +80,12 @@ def run_fold(dataset, folds, k, epochs, pool, args):
     return accuracy(model, DataLoader(dataset[folds[k]], 1024)), loss
 
 
-def main():
+def defaults(name):
+    """Epochs, and how nodes are put together: MUTAG is small and counts matter there."""
+    return (60, "sum") if name == "MUTAG" else (20, "mean")
+
+
+def settings(words=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--dataset", nargs="+", default=["MUTAG", "PROTEINS"])
     parser.add_argument("--root", default=None, help="folder of the data")
@@ -93,11 +98,15 @@ def main():
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args()
+    return parser.parse_args(words)
+
+
+def main():
+    args = settings()
     for name in args.dataset:
         dataset = TUDataset(args.root, name)
         folds = folds_of(dataset.data.y.numpy(), 10, args.seed)
-        epochs, pool = (60, "sum") if name == "MUTAG" else (20, "mean")
+        epochs, pool = defaults(name)
         epochs, pool = args.epochs or epochs, args.pool or pool
         found, start = [], time.perf_counter()
         for k in range(args.folds):
