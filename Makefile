@@ -4,6 +4,7 @@
 # make asan     the C tests under the address and undefined-behaviour sanitizers
 # make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
 # make bench-graph   graph networks beside PyTorch Geometric, kernels beside ones written by hand, a graph of 115M edges
+# make docs     the API reference, from the docstrings, into docs/reference
 # make format   clang-format and ruff;  make lint checks both, and that clang is as quiet as gcc
 
 BUILD ?= build
@@ -62,7 +63,7 @@ $(BUILD)/demo-venv/ready:
 	@touch $@
 demo: setup
 	@tools/setup.sh python3 python3-venv
-	@$(MAKE) --no-print-directory -j2 all $(DEMO_VENV)/ready
+	@$(MAKE) --no-print-directory -s -j2 all $(DEMO_VENV)/ready
 	@POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(DEMO_VENV)/bin/python -m polygrad \
 	  train --dataset Cora --fallback KarateClub --model gat --epochs 200 --output $(BUILD)/demo
 
@@ -93,6 +94,9 @@ bench-graph: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/graph_kernels.py --json bench/results/graph_kernels.json
 	$(BENCH_RUN) bench/graph_reddit.py --json bench/results/graph_reddit.json
 
+docs: all $(VENV)/ready
+	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) py/tools/gen_reference.py
+
 FORMAT := $(wildcard src/*/*.c src/*/*.h test/c/*.c test/c/*.h examples/c/*.c bench/hand/*.c bench/hand/*.h)
 format: $(VENV)/ready
 	clang-format -i $(FORMAT)
@@ -106,4 +110,4 @@ lint: $(VENV)/ready
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all setup setup-test demo c-tests py-tests test asan bench bench-graph format lint clean
+.PHONY: all setup setup-test demo c-tests py-tests test asan bench bench-graph docs format lint clean

@@ -107,15 +107,22 @@ def _thin(row: list[float], most: int = 600) -> list[tuple[int, float]]:
 # ---- the plane ----
 
 
-def points(title: str, at: np.ndarray, y: np.ndarray, found: np.ndarray, names: list[str], numbers: np.ndarray, what: str, side: float = 560) -> str:
-    """A dot each: filled with its class; those that are found wrongly have a dark frame."""
+def points(
+    title: str, at: np.ndarray, y: np.ndarray, found: np.ndarray, names: list[str], numbers: np.ndarray, what: str, edges: Any = None,
+    side: float = 560,
+) -> str:  # fmt: skip
+    """A dot each: filled with its class; those that are found wrongly have a dark frame. edges: pairs of dots to join by lines."""
     margin, top = 18, 34
     radius = 5.0 if y.size < 100 else 3.6 if y.size < 800 else 2.6
     legend_wide = 40 + 6.6 * max(len(n) for n in names)
     out = [_text(margin, 20, title, extra="font-size='14' font-weight='600'")]
     wrong = found != y
+    spot = np.array([margin, top + margin / 2]) + at * (side - 2 * margin)
+    for a, b in edges if edges is not None else []:
+        (x0, y0), (x1, y1) = spot[a], spot[b]
+        out.append(f"<line x1='{x0:.1f}' y1='{y0:.1f}' x2='{x1:.1f}' y2='{y1:.1f}' stroke='#dfe2e7' stroke-width='0.8'/>")
     for k in sorted(range(y.size), key=lambda k: bool(wrong[k])):
-        x, v = margin + at[k, 0] * (side - 2 * margin), top + margin / 2 + at[k, 1] * (side - 2 * margin)
+        x, v = spot[k]
         tip = f"{what} {int(numbers[k])}: {names[y[k]]}" + (f", taken for {names[found[k]]}" if wrong[k] else "")
         frame = f"stroke='{INK}' stroke-width='0.9'" if wrong[k] else "stroke='#fff' stroke-width='0.4'"
         out.append(f"<circle cx='{x:.1f}' cy='{v:.1f}' r='{radius}' fill='{colour(int(y[k]))}' {frame}><title>{escape(tip)}</title></circle>")

@@ -16,6 +16,7 @@ from .progress import Progress, duration
 from .sources import NodeTask
 
 MOST = 2000  # points of a map
+FEW = 1000  # edges that can be drawn upon it
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; color: #2b2f38; background: #f4f5f7; margin: 0; }
@@ -92,7 +93,6 @@ def _learning(training: Any, run: Any) -> str:
     loss = curves("Loss", [Curve("training", colour(0), column("loss")), Curve("validation", colour(1), column("val_loss"))], run.best)
     lines = [Curve("training", colour(0), column("train")), Curve("validation", colour(1), column("val")), Curve("test", colour(2), column("test"))]
     right = curves("Accuracy", lines, run.best, percent=True)
-    # "best" is the epoch whose parameters count
     return f"<div class='row'><div class='card'>{loss}</div><div class='card'>{right}</div></div>"
 
 
@@ -107,7 +107,8 @@ def _map(training: Any, seen: dict[str, Any], names: list[str], show: Progress) 
     what = "node" if isinstance(training.task, NodeTask) else "graph"
     found = seen["found"][chosen]
     title = f"{chosen.size:,} of {count:,} {what}s" if count > MOST else f"All {count:,} {what}s"
-    svg = points(f"{title}, like beside like", at, y[chosen], found, names, chosen, what)
+    edges = training.task.edge_index.numpy().T if what == "node" and training.task.edge_index.shape[1] <= FEW else None
+    svg = points(f"{title}, like beside like", at, y[chosen], found, names, chosen, what, edges)
     wide = seen["embedding"].shape[1]
     return (
         f"<p>Each dot is a {what}. The network describes it by {wide} numbers, before its last layer; {what}s with similar numbers are drawn near "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import time
 from dataclasses import asdict, replace
@@ -103,7 +104,8 @@ def _load(sources: list[Any], args: argparse.Namespace) -> NodeTask | GraphTask:
         except OSError as e:
             if k + 1 == len(sources):
                 raise UserError(str(e)) from None
-            show.say(f"{source.name} cannot be had here ({str(e).splitlines()[-1].strip()}): {sources[k + 1].name} takes its place")
+            why = re.search(r"could not be downloaded \(.*\)", str(e))
+            show.say(f"{source.name} is not here, and {why.group(0) if why else e}: {sources[k + 1].name} takes its place")
         except ValueError as e:
             raise UserError(str(e)) from None
     raise AssertionError
@@ -126,7 +128,7 @@ class Training:
         self.output = args.output or os.path.join("polygrad-output", self.name)
         self.finished: list[dict[str, Any]] = []
         self.histories: list[list[Any]] = []
-        self.seen: dict[str, Any] | None = None
+        self.under_way: tuple[int, Any] | None = None  # the run to keep if the training is interrupted: not one that is just being compiled
         self.show = Progress(quiet=args.quiet)
         self.given = {"dataset": task.source.name, "model": args.model, "seed": args.seed, **asdict(settings), "patience": self.patience}
 
@@ -170,10 +172,7 @@ class Training:
                 self._finish(run, number)
         except KeyboardInterrupt:
             self.show.clear()
-            path = path or os.path.join(self.output, "checkpoint.safetensors")
-            if run is not None:
-                checkpoint.save(path, self.given, self.finished, number, run)
-                print(f"interrupted after epoch {len(run.rows)} of run {number + 1}; --checkpoint {path} goes on from there")
+            self._interrupted(path or os.path.join(self.output, "checkpoint.safetensors"))
             return False
         if run is None:
             run = self.make(number)
@@ -181,6 +180,16 @@ class Training:
             run.restore(resumed, int(notes["best"]), float(notes["seconds"]))
         self._report(run, time.monotonic() - start)
         return True
+
+    def _interrupted(self, path: str) -> None:
+        from . import checkpoint
+
+        if self.under_way is None:
+            print("interrupted before the first epoch")
+            return
+        number, run = self.under_way
+        checkpoint.save(path, self.given, self.finished[:number], number, run)
+        print(f"interrupted after epoch {len(run.rows)} of run {number + 1}; --checkpoint {path} goes on from there")
 
     def _train(self, run: Any, number: int) -> None:
         from . import checkpoint
@@ -192,6 +201,7 @@ class Training:
         self.show.show(f"{title}compiling the training step ...")
         start = time.monotonic()
         run.compile()
+        self.under_way = (number, run)
         first, spent, done = time.monotonic(), run.seconds, len(run.rows)
         compiling = first - start
         while not run.done:
