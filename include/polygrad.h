@@ -433,10 +433,11 @@ POLY_API int64_t poly_graph_num_dst(const PolyGraph *g);
 /* Derived graphs, new references, cached as long as g lives. O(V + E). Edges of g keep their places at the front; added ones follow,
  * and where edges are left out the others close up. undirected needs one set of nodes.
  * reversed: the same edges the other way round, on the same memory; reversed again it is g. with_self_loops: a loop at every node, or
- * at those that have none; between two sets of nodes, an edge from k to k for each k that both have. undirected: for each edge whose
- * way back is missing that way, once. coalesced: the first of equal edges. */
+ * at those that have none; between two sets of nodes, an edge from k to k for each k that both have. with_own_loops: the edges that are no loops, then a loop
+ * at every node; it comes from the last one that the node had. undirected: for each edge whose way back is missing that way, once. coalesced: the first of equal edges. */
 POLY_API PolyGraph *poly_graph_reversed(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_with_self_loops(PolyGraph *g, bool only_missing);
+POLY_API PolyGraph *poly_graph_with_own_loops(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_without_self_loops(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_undirected(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_coalesced(PolyGraph *g);
@@ -451,6 +452,8 @@ POLY_API PolyTensor *poly_graph_rowptr(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_order(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_other(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_degree(PolyGraph *g, char side);
+/* int32 [num_dst]: edges from each node to itself. Counted once. */
+POLY_API PolyTensor *poly_graph_loops(PolyGraph *g);
 /* The arrays by which compiled programs know g, and the graphs derived from it, as far as those of `like` (g itself, or another graph that
  * was used in the same way) have been built; missing ones are built. New handles into out, at most max (with max = 0: how many there can
  * be); returns how many there are, -1 on failure. Given to poly_step_new as inputs, they are what a run on another graph replaces. */

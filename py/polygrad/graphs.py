@@ -260,6 +260,15 @@ class Graph:
         """
         return wrap(self._g, C.poly_graph_degree(self._p, _side(side)))
 
+    @property
+    def loop_count(self) -> Tensor:
+        """int32 [num_dst]: edges from each node to itself.
+
+        >>> Graph([[0, 1, 1], [0, 0, 1]]).loop_count.tolist()
+        [1, 1]
+        """
+        return wrap(self._g, C.poly_graph_loops(self._p))
+
     def rowptr(self, side: str = "in") -> Tensor:
         """int32 [V + 1]: the edges of node v are order(side)[rowptr[v]:rowptr[v + 1]]."""
         return wrap(self._g, C.poly_graph_rowptr(self._p, _side(side)))
@@ -293,6 +302,14 @@ class Graph:
         [[0, 1, 1], [0, 0, 1]]
         """
         return self._derive(C.poly_graph_with_self_loops(self._p, only_missing))
+
+    def with_own_loops(self) -> Graph:
+        """Without the loops that are there, and then one at each node, behind the others; it comes from the last one that the node had.
+
+        >>> Graph([[0, 1, 1], [0, 0, 1]]).with_own_loops().edge_index.tolist()
+        [[1, 0, 1], [0, 0, 1]]
+        """
+        return self._derive(C.poly_graph_with_own_loops(self._p))
 
     def without_self_loops(self) -> Graph:
         """Without the edges from a node to itself."""

@@ -68,11 +68,20 @@ static UOp *counted_size(PolyGraph *g, const char *kind, int64_t count) {
   return uop_bind(uop_variable(g->ctx, name, 0, INT32_MAX), count);
 }
 
-static PolyGraph *derived_new(PolyGraph *g, UOp *edges, Arrays *from, Arrays *to) {
+/* Where the edges of g stay in front and nothing but loops follows, origins need no memory: k below their number, else
+ * -1. */
+static UOp *origins_in_front(PolyGraph *g, PolyGraph *h) {
+  UOp *k = uop_iota(g->ctx, POLY_INT32, h->edges);
+  UOp *count = k ? t_broadcast_like(t_size_value(g->edges, POLY_INT32), k) : NULL;
+  return count ? t_where(t_less(k, count), k, t_int_like(k, -1)) : NULL;
+}
+
+static PolyGraph *derived_new(PolyGraph *g, UOp *edges, bool in_front, Arrays *from, Arrays *to) {
   PolyGraph *h = graph_alloc(g->ctx, edges, g->nodes[SRC], g->nodes[DST]);
   if (!h) return NULL;
-  h->origin = graph_array(g->ctx, h->edges);
-  if (h->origin && arrays_of(g, from) && arrays_of(h, to) && (to->origin = graph_data(h->origin))) return h;
+  h->origin = in_front ? uop_retain(origins_in_front(g, h)) : graph_array(g->ctx, h->edges);
+  bool ok = h->origin && arrays_of(g, from) && arrays_of(h, to);
+  if (ok && (in_front || (to->origin = graph_data(h->origin)))) return h;
   poly_graph_free(h);
   return NULL;
 }
@@ -88,7 +97,8 @@ static void copy_edges(const Arrays *from, int64_t n, const Marks *marks, const 
       if (marks && !marks->at[e]) continue;
       to->end[SRC][k] = from->end[src][e];
       to->end[DST][k] = from->end[other_end(src)][e];
-      to->origin[k++] = (int32_t)e;
+      if (to->origin) to->origin[k] = (int32_t)e;
+      k++;
     }
   }
 }
@@ -102,7 +112,8 @@ static void add_loops(const Marks *marks, const int64_t *before, int64_t nodes, 
     for (int64_t v = part_of(nodes, p); v < part_of(nodes, p + 1); v++) {
       if (marks && !marks->at[v]) continue;
       to->end[SRC][k] = to->end[DST][k] = (int32_t)v;
-      to->origin[k++] = -1;
+      if (to->origin) to->origin[k] = -1;
+      k++;
     }
   }
 }
@@ -192,7 +203,7 @@ static PolyGraph *derive_marked(PolyGraph *g, const Marks *m, const char *kind) 
   int64_t before[PARTS];
   int threads = graph_threads(g, g->num_edges);
   Arrays from, to;
-  PolyGraph *h = derived_new(g, counted_size(g, kind, count_marks(m, threads, before)), &from, &to);
+  PolyGraph *h = derived_new(g, counted_size(g, kind, count_marks(m, threads, before)), false, &from, &to);
   if (h) copy_edges(&from, g->num_edges, m, before, false, &to, 0, threads);
   return h;
 }
@@ -211,7 +222,7 @@ static PolyGraph *derive_undirected(PolyGraph *g, Marks *m) {
   Arrays from, to;
   if (!mark_by_rows(g, true, m)) return NULL;
   int64_t count = g->num_edges + count_marks(m, threads, before);
-  PolyGraph *h = derived_new(g, counted_size(g, "both ways", count), &from, &to);
+  PolyGraph *h = derived_new(g, counted_size(g, "both ways", count), false, &from, &to);
   if (!h) return NULL;
   copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
   copy_edges(&from, g->num_edges, m, before, true, &to, g->num_edges, threads);
@@ -224,7 +235,7 @@ static PolyGraph *derive_missing_loops(PolyGraph *g, Marks *m) {
   Arrays from, to;
   if (!mark_bare_nodes(g, m)) return NULL;
   int64_t count = g->num_edges + count_marks(m, threads, before);
-  PolyGraph *h = derived_new(g, counted_size(g, "loops", count), &from, &to);
+  PolyGraph *h = derived_new(g, counted_size(g, "loops", count), true, &from, &to);
   if (!h) return NULL;
   copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
   add_loops(m, before, num_loops(g), &to, g->num_edges, threads);
@@ -237,10 +248,32 @@ static PolyGraph *derive_loops(PolyGraph *g, Marks *m) {
   Arrays from, to;
   bool one_set = g->nodes[SRC] == g->nodes[DST];
   UOp *size = one_set ? int_add(g->edges, g->nodes[SRC]) : counted_size(g, "all loops", g->num_edges + num_loops(g));
-  PolyGraph *h = derived_new(g, size, &from, &to);
+  PolyGraph *h = derived_new(g, size, true, &from, &to);
   if (!h) return NULL;
   copy_edges(&from, g->num_edges, NULL, NULL, false, &to, 0, threads);
   add_loops(NULL, NULL, num_loops(g), &to, g->num_edges, threads);
+  return h;
+}
+
+/* The last loop of each node, as the origin of the one that it gets. Later edges come later, whoever looks at them. */
+static void note_own_loops(const Arrays *from, int64_t edges, int32_t *origin) {
+  for (int64_t e = 0; e < edges; e++)
+    if (from->end[SRC][e] == from->end[DST][e]) origin[from->end[SRC][e]] = (int32_t)e;
+}
+
+/* Without loops to drop it is the graph with loops, and needs no memory for where edges came from. */
+static PolyGraph *derive_own_loops(PolyGraph *g, Marks *m) {
+  int64_t before[PARTS];
+  int threads = graph_threads(g, g->num_edges + num_loops(g));
+  Arrays from, to;
+  if (!mark_not_loops(g, m)) return NULL;
+  int64_t kept = count_marks(m, threads, before);
+  if (g->edges->op == OP_CONST && kept == g->num_edges) return derive_loops(g, m);
+  PolyGraph *h = derived_new(g, counted_size(g, "own loops", kept + num_loops(g)), false, &from, &to);
+  if (!h) return NULL;
+  copy_edges(&from, g->num_edges, m, before, false, &to, 0, threads);
+  add_loops(NULL, NULL, num_loops(g), &to, kept, threads);
+  note_own_loops(&from, g->num_edges, to.origin + kept);
   return h;
 }
 
@@ -251,6 +284,7 @@ static const struct {
   bool by_node; /* marks are for nodes, not for edges */
 } kinds[] = {[DERIVED_LOOPS] = {"self loops", derive_loops, false, true},
              [DERIVED_MISSING_LOOPS] = {"self loops", derive_missing_loops, false, true},
+             [DERIVED_OWN_LOOPS] = {"self loops", derive_own_loops, false, false},
              [DERIVED_NO_LOOPS] = {"self loops", derive_no_loops, false, false},
              [DERIVED_UNDIRECTED] = {"edges in both directions", derive_undirected, true, false},
              [DERIVED_COALESCED] = {"distinct edges", derive_coalesced, false, false}};
@@ -281,6 +315,7 @@ static PolyGraph *derive(PolyGraph *g, Derived kind) {
 PolyGraph *poly_graph_with_self_loops(PolyGraph *g, bool only_missing) {
   return derive(g, only_missing ? DERIVED_MISSING_LOOPS : DERIVED_LOOPS);
 }
+PolyGraph *poly_graph_with_own_loops(PolyGraph *g) { return derive(g, DERIVED_OWN_LOOPS); }
 PolyGraph *poly_graph_without_self_loops(PolyGraph *g) { return derive(g, DERIVED_NO_LOOPS); }
 PolyGraph *poly_graph_undirected(PolyGraph *g) { return derive(g, DERIVED_UNDIRECTED); }
 PolyGraph *poly_graph_coalesced(PolyGraph *g) { return derive(g, DERIVED_COALESCED); }
@@ -303,6 +338,26 @@ PolyGraph *poly_graph_reversed(PolyGraph *g) {
   g->derived[DERIVED_REVERSED] = h;
   return poly_graph_retain(h);
 }
+
+/* ---- loops ---- */
+
+static bool count_loops(PolyGraph *g) {
+  Arrays a;
+  if (g->loops) return true;
+  UOp *u = graph_array(g->ctx, g->nodes[DST]);
+  int32_t *count = graph_data(u);
+  if (!count || !arrays_of(g, &a)) {
+    uop_release(u);
+    return false;
+  }
+  memset(count, 0, (size_t)g->num_nodes[DST] * sizeof *count);
+  for (int64_t e = 0; e < g->num_edges; e++)
+    if (a.end[SRC][e] == a.end[DST][e]) count[a.end[DST][e]]++;
+  g->loops = u;
+  return true;
+}
+
+PolyTensor *poly_graph_loops(PolyGraph *g) { return g && count_loops(g) ? graph_handle(g, g->loops) : NULL; }
 
 /* ---- arrays ---- */
 
@@ -329,7 +384,8 @@ static bool list_arrays(Listing *l, PolyGraph *g, PolyGraph *like) {
     if (like->order[k] && !graph_build_order(g, (End)k)) return false;
     if (!list_array(l, g->index[k], like->index[k]) || !list_array(l, g->order[k], like->order[k])) return false;
   }
-  if (!list_array(l, g->origin, like->origin)) return false;
+  if (like->loops && !count_loops(g)) return false;
+  if (!list_array(l, g->origin, like->origin) || !list_array(l, g->loops, like->loops)) return false;
   for (int k = 0; k < DERIVED_COUNT; k++) {
     if (!like->derived[k]) continue;
     PolyGraph *child = k == DERIVED_REVERSED ? poly_graph_reversed(g) : derive(g, (Derived)k);

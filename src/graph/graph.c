@@ -49,6 +49,7 @@ static void release_arrays(PolyGraph *g) {
   }
   uop_release(g->edges);
   uop_release(g->origin);
+  uop_release(g->loops);
   if (g->twin) g->twin->twin = NULL;
 }
 
@@ -505,8 +506,7 @@ int64_t poly_graph_num_edges(const PolyGraph *g) { return g ? dim_to_api(g->edge
 int64_t poly_graph_num_src(const PolyGraph *g) { return g ? dim_to_api(g->nodes[SRC]) : 0; }
 int64_t poly_graph_num_dst(const PolyGraph *g) { return g ? dim_to_api(g->nodes[DST]) : 0; }
 
-/* A handle on an array: a node of its own on the same memory. */
-static PolyTensor *array_handle(PolyGraph *g, UOp *array) {
+PolyTensor *graph_handle(PolyGraph *g, UOp *array) {
   Scope s;
   scope_enter(g->ctx, &s);
   UOp *u = array;
@@ -517,6 +517,6 @@ static PolyTensor *array_handle(PolyGraph *g, UOp *array) {
   return t;
 }
 
-PolyTensor *poly_graph_src_index(PolyGraph *g) { return g ? array_handle(g, g->index[SRC]) : NULL; }
-PolyTensor *poly_graph_dst_index(PolyGraph *g) { return g ? array_handle(g, g->index[DST]) : NULL; }
-PolyTensor *poly_graph_origin(PolyGraph *g) { return g && g->origin ? array_handle(g, g->origin) : NULL; }
+PolyTensor *poly_graph_src_index(PolyGraph *g) { return g ? graph_handle(g, g->index[SRC]) : NULL; }
+PolyTensor *poly_graph_dst_index(PolyGraph *g) { return g ? graph_handle(g, g->index[DST]) : NULL; }
+PolyTensor *poly_graph_origin(PolyGraph *g) { return g && g->origin ? graph_handle(g, g->origin) : NULL; }

@@ -22,6 +22,7 @@ static inline End other_end(End e) { return e == SRC ? DST : SRC; }
 typedef enum Derived {
   DERIVED_LOOPS,
   DERIVED_MISSING_LOOPS,
+  DERIVED_OWN_LOOPS,
   DERIVED_NO_LOOPS,
   DERIVED_UNDIRECTED,
   DERIVED_COALESCED,
@@ -40,6 +41,7 @@ struct PolyGraph {
   UOp *order[2];         /* [V + 1 + 2E], or NULL: not built yet; see rows_build */
   UOp *end[2];           /* ENDPOINT, or NULL: no move was used yet */
   UOp *origin;           /* [E], of a derived graph */
+  UOp *loops;            /* [V], or NULL: not counted yet; see poly_graph_loops */
   PolyGraph *derived[DERIVED_COUNT];
   PolyGraph *twin; /* the same edges the other way round; not owned */
 };
@@ -54,6 +56,8 @@ PolyGraph *graph_view(PolyGraph *g);
 UOp *graph_array(PolyContext *ctx, UOp *size);
 /* Its memory, on the host. NULL: an error was set. */
 int32_t *graph_data(UOp *array);
+/* A handle on an array: a node of its own on the same memory. */
+PolyTensor *graph_handle(PolyGraph *g, UOp *array);
 /* Builds the rows by one end, unless they are there. */
 bool graph_build_order(PolyGraph *g, End end);
 int graph_threads(const PolyGraph *g, int64_t work);

@@ -430,7 +430,7 @@ static bool edge_index(const EdgeLoop *e, const UOp *store, UOp *node, UOp **idx
     if (++k == store->nsrc || store->src[k]->src[1] != node->shape[d]) return false;
     idx[d] = store->src[k];
   }
-  return true;
+  return k + 2 >= store->nsrc; /* one more loop may do it again: that over features, which runs as lanes */
 }
 
 /* All loads of a parameter below u are at one index, without a gate: that one. NULL: there is none, *elsewhere tells

@@ -90,8 +90,12 @@ static bool can_write_over(Sched *s, const Item *item, int o, int k) {
   if (out->kind == SLOT_INPUT || in->kind != SLOT_TEMP || in->numel != out->numel) return false;
   if (dtype_size((PolyDType)in->node->dtype) != dtype_size((PolyDType)out->node->dtype)) return false;
   const UOp *at = NULL;
-  for (int i = 0; i < item->nout; i++)
-    if (item->store[i]->src[0]->arg.i == o) at = item->store[i]->src[2];
+  for (int i = 0; i < item->nout; i++) {
+    const UOp *store = item->store[i], *first = item->store[0];
+    bool innermost = store->nsrc == first->nsrc && store->src[store->nsrc - 1] == first->src[first->nsrc - 1];
+    if (store->src[0]->arg.i == o && innermost)
+      at = store->src[2]; /* others may be written before their last reading */
+  }
   bool elsewhere = at == NULL;
   /* A value stored from inside a reduction has an index of its own: the loops around it come by again and read. */
   for (int i = 0; i < item->nout; i++) elsewhere |= item->store[i]->src[2] != at;

@@ -53,7 +53,7 @@ def append_loops(bare: Graph, looped: Graph, values: Tensor, loops: Any) -> Tens
 def with_loops(graph: Graph, edge_attr: Tensor | None = None, fill_value: Fill = None) -> tuple[Graph, Tensor | None]:
     """Every self loop is dropped, and each node gets one; these come last. fill_value: what they carry (1 if None)."""
     if edge_attr is None:
-        return graph.without_self_loops().with_self_loops(), None
+        return graph.with_own_loops(), None
     bare, values = _without(graph, edge_attr)
     looped = bare.with_self_loops()
     if fill_value is None or isinstance(fill_value, (int, float)):
@@ -90,11 +90,13 @@ def inverse_sqrt(degree: Tensor) -> Tensor:
 
 
 class Scaled(NamedTuple):
-    """A graph, what node values are multiplied with before and after a sum over neighbours ([V, 1], or None), and weights of edges."""
+    """A graph, what node values are multiplied with before and after a sum over neighbours ([V, 1], or None), weights of edges, and how
+    often a node's own value counts beside what the edges bring ([V, 1], or None for not at all)."""
 
     graph: Graph
     scale: Tensor | None
     weight: Tensor | None
+    own: Tensor | None = None
 
 
 def scaled(graph: Graph, edge_weight: Tensor | None, improved: bool, add_self_loops: bool, flow: str, dtype: DType) -> Scaled:
@@ -107,6 +109,14 @@ def scaled(graph: Graph, edge_weight: Tensor | None, improved: bool, add_self_lo
     degree = graph.degree(side).cast(dtype) if edge_weight is None else graph.sum(edge_weight, side)
     scale = degree.rsqrt() if edge_weight is None and add_self_loops else inverse_sqrt(degree)
     return Scaled(graph, scale.unsqueeze(-1), edge_weight)
+
+
+def scaled_with_own(graph: Graph, flow: str, dtype: DType) -> Scaled:
+    """D^-1/2 (A + I) D^-1/2 of a graph without weights, on the graph as it is: what a node's loop would bring is added to the sum. Loops that
+    are there already are taken off again."""
+    loops = graph.loop_count
+    degree = graph.degree("in" if flow == "source_to_target" else "out") - loops + 1
+    return Scaled(graph, degree.cast(dtype).rsqrt().unsqueeze(-1), None, (1 - loops).cast(dtype).unsqueeze(-1))
 
 
 def edge_weights(s: Scaled, dtype: DType) -> Tensor:
@@ -155,20 +165,27 @@ class Smoother:
     _cached: Scaled | None = None
 
     def _scaled(
-        self, x: Tensor, edge_index: Any, edge_weight: Tensor | None, improved: bool = False, loops: bool = True, cached: bool = False
-    ) -> Scaled:
+        self, x: Tensor, edge_index: Any, edge_weight: Tensor | None, improved: bool = False, loops: bool = True, cached: bool = False,
+        by_edge: bool = False,
+    ) -> Scaled:  # fmt: skip
+        """by_edge: self loops must be edges, because the layer does something to each of them."""
         if cached and self._cached is not None:
             return self._cached
         graph = graph_of(edge_index, x.shape[self.node_dim])  # type: ignore[attr-defined]
-        s = scaled(graph, edge_weight, improved, loops, self.flow, x.dtype)  # type: ignore[attr-defined]
+        if loops and edge_weight is None and not by_edge and is_linear(self) and self.aggr != "mean":  # type: ignore[attr-defined]
+            s = scaled_with_own(graph, self.flow, x.dtype)  # type: ignore[attr-defined]
+        else:
+            s = scaled(graph, edge_weight, improved, loops, self.flow, x.dtype)  # type: ignore[attr-defined]
         if not is_linear(self):
             s = Scaled(s.graph, None, edge_weights(s, x.dtype))
         if cached:
-            s = self._cached = Scaled(s.graph, kept(s.scale), kept(s.weight))
+            s = self._cached = Scaled(s.graph, kept(s.scale), kept(s.weight), kept(s.own))
         return s
 
     def _smooth(self, s: Scaled, x: Tensor) -> Tensor:
         """One step: what the neighbours bring to each node."""
         if s.scale is None:
             return self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
-        return self.propagate(s.graph, x=x * s.scale, edge_weight=s.weight) * s.scale  # type: ignore[attr-defined]
+        x = x * s.scale
+        out = self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
+        return (out if s.own is None else out + x * s.own) * s.scale

@@ -31,11 +31,11 @@ class APPNP(Smoother, MessagePassing):
         self._cached = None
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
+        drop = self.dropout > 0 and Tensor.training  # of edges, so that they must have weights
         if self.normalize:
-            s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops, cached=self.cached)
+            s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops, cached=self.cached, by_edge=self.dropout > 0)
         else:
             s = Scaled(graph_of(edge_index, x.shape[self.node_dim]), None, edge_weight)
-        drop = self.dropout > 0 and Tensor.training
         if drop:
             s = Scaled(s.graph, None, edge_weights(s, x.dtype))
         h = x

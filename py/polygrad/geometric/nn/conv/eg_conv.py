@@ -56,16 +56,19 @@ class EGConv(MessagePassing):
             s = scaled(graph_of(edge_index, x.shape[0]), None, False, self.add_self_loops, self.flow, x.dtype)
             found = (s.graph, edge_weights(s, x.dtype))
         elif self.add_self_loops:
-            found = (_loops_up_to_the_last(edge_index, x), None)
+            found = (with_loops(graph_of(edge_index, x.shape[0]))[0], None)
         if self.cached:
             self._cached_edge_index = (found[0], kept(found[1]))
         return found
 
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
+        linked = _linked(edge_index, x) if self.add_self_loops and "symnorm" not in self.aggregators else None
         edge_index, symnorm_weight = self._edges(x, edge_index)
         mix = self.comb_lin(x).reshape(-1, self.num_heads, len(self.aggregators) * self.num_bases)
         gathered = self.propagate(edge_index, x=self.bases_lin(x), symnorm_weight=symnorm_weight)
         gathered = gathered.reshape(-1, len(self.aggregators) * self.num_bases, self.out_channels // self.num_heads)
+        if linked is not None:
+            gathered = linked.unsqueeze(-1).where(gathered, 0.0)
         out = (mix @ gathered).reshape(-1, self.out_channels)
         return out if self.bias is None else out + self.bias
 
@@ -93,10 +96,8 @@ class EGConv(MessagePassing):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, aggregators={self.aggregators})"
 
 
-def _loops_up_to_the_last(edge_index: Any, x: Tensor) -> Graph:
-    """One self loop at each node, but not at those behind the last one that has an edge: that is where PyG stops counting here."""
-    whole = graph_of(edge_index, x.shape[0])
-    linked = whole if isinstance(edge_index, Graph) else Graph(edge_index)
-    if linked.num_nodes == whole.num_nodes:
-        return with_loops(whole)[0]
-    return Graph(with_loops(linked)[0].edge_index, x.shape[0])
+def _linked(edge_index: Any, x: Tensor) -> Tensor | None:
+    """Nodes up to the last one that has an edge, bool [V, 1]: PyG stops there when it adds self loops here. None: all."""
+    if isinstance(edge_index, Graph) or not edge_index.shape[1]:
+        return None
+    return (Tensor.arange(x.shape[0]) <= edge_index.max().cast("int32")).unsqueeze(-1)
