@@ -27,7 +27,9 @@ def test_metadata(folder, path, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(ROOT / path) if path else ""}
     out = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT / folder, env=env, capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
-    text = (tmp_path / out.stdout.split()[-1] / "METADATA").read_text()
+    info = tmp_path / out.stdout.split()[-1]
+    assert "polygrad = polygrad.cli:main" in (info / "entry_points.txt").read_text()
+    text = (info / "METADATA").read_text()
     assert "Name: polygrad\n" in text and f"Version: {polygrad.__version__}\n" in text and "Requires-Dist: numpy\n" in text
 
 

@@ -15,7 +15,7 @@ from .plane import place
 from .progress import Progress, duration
 from .sources import NodeTask
 
-MOST = 2000  # points of a map
+MOST = 3000  # points of a map
 FEW = 1000  # edges that can be drawn upon it
 
 _STYLE = """
