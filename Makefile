@@ -4,6 +4,7 @@
 # make asan     the C tests under the address and undefined-behaviour sanitizers
 # make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
 # make bench-graph   graph networks beside PyTorch Geometric, kernels beside ones written by hand, a graph of 115M edges
+# make bench-geometric   epochs beside PyTorch Geometric's, accuracies over ten seeds
 # make docs     the API reference, from the docstrings, into docs/reference
 # make format   clang-format and ruff;  make lint checks both, and that clang is as quiet as gcc
 
@@ -93,6 +94,10 @@ bench-graph: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/graph_train.py --json bench/results/graph_train.json
 	$(BENCH_RUN) bench/graph_kernels.py --json bench/results/graph_kernels.json
 	$(BENCH_RUN) bench/graph_reddit.py --json bench/results/graph_reddit.json
+bench-geometric: setup all $(BENCH_VENV)/ready
+	$(BENCH_RUN) bench/geometric.py --json bench/results/geometric.json
+	$(BENCH_RUN) bench/loader.py --json bench/results/loader.json
+	$(BENCH_RUN) bench/accuracy.py --json bench/results/accuracy.json
 
 docs: all $(VENV)/ready
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) py/tools/gen_reference.py
@@ -110,4 +115,4 @@ lint: $(VENV)/ready
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all setup setup-test demo c-tests py-tests test asan bench bench-graph docs format lint clean
+.PHONY: all setup setup-test demo c-tests py-tests test asan bench bench-graph bench-geometric docs format lint clean

@@ -1,6 +1,8 @@
 """The pages say what is true: every Python block runs, prints what its comments promise, and whole C programs compile and run."""
 
 import ast
+import importlib.util
+import inspect
 import io
 import os
 import re
@@ -94,3 +96,39 @@ def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.fixture(scope="module")
+def reference():
+    path = ROOT / "py" / "tools" / "gen_reference.py"
+    if not path.is_file():
+        pytest.skip("the tools are not here")
+    spec = importlib.util.spec_from_file_location("gen_reference", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_public_name_says_what_it_is(reference):
+    """A text of its own for each class and function that a package offers, not that of its base; and for each package."""
+    missing, count = [], 0
+    for package in reference.PACKAGES:
+        if not inspect.getdoc(importlib.import_module(package)):
+            missing.append(package)
+        names = reference.public(package)
+        count += len(names)
+        missing += [f"{package}.{name}" for name, o in names.items() if len(reference.doc_of(o)) < 10]
+    assert not missing and count > 500
+
+
+def test_the_reference_is_built(reference, tmp_path):
+    """One page a package, a place for every name, no link into nothing, no block left open."""
+    reference.main(tmp_path)
+    pages = {p.stem: p.read_text(encoding="utf-8") for p in tmp_path.glob("*.md")}
+    assert set(pages) == {*reference.PACKAGES, "index"}
+    for stem, text in pages.items():
+        assert text.count("```") % 2 == 0, stem
+        for target, name in re.findall(r"\]\(([\w.]+\.md)?#?(\w*)\)", text):
+            there = pages[target[:-3] if target else stem]
+            assert not name or re.search(rf"^## {name}$", there, re.M | re.I), f"{stem} links to {target}#{name}"
+    assert "GATConv(in_channels" in pages["polygrad.geometric.nn.conv"] and "heads: int = 1" in pages["polygrad.geometric.nn.conv"]

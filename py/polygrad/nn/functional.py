@@ -145,12 +145,12 @@ def _weighted(loss: Callable[[str], Tensor], weight: Tensor | None, reduction: s
 
 
 def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
-    """(x - y)^2."""
+    """The squared difference, (x - y)^2."""
     return input.mse_loss(target, reduction)
 
 
 def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
-    """|x - y|."""
+    """The absolute difference, |x - y|."""
     return input.l1_loss(target, reduction)
 
 
