@@ -1,7 +1,7 @@
 """Whole epochs beside PyTorch Geometric, in one run on one machine, and the time that importing the package takes.
 
 Full batch on Cora: GCN (16 hidden, cached), SAGE (64 hidden), GAT (8 heads of 8, dropout .6): an epoch is forward pass with dropout, loss on the training
-nodes, backward pass and Adam. GIN on PROTEINS: DataLoader with 128 graphs a batch, shuffled, four layers of 32 with batch norm, sum over nodes, and
+nodes, backward pass and Adam; "plain" is the same without any dropout, where nearly all time goes into two dense products on both sides. GIN on PROTEINS: DataLoader with 128 graphs a batch, shuffled, four layers of 32 with batch norm, sum over nodes, and
 reading the loss of each batch. Both sides run the same script with the same layers; ours once as a loop like PyG's ("loop") and once with a
 compiled step ("step"), which is what the ratio is about. PyG runs eagerly and through torch.compile; the better one counts.
 
@@ -22,7 +22,7 @@ import time
 
 from graph_common import child, machine, median_ms, write_json
 
-BARS = {"gcn": 4, "sage": 4, "gat": 5, "gin": 4}
+BARS = {"gcn": 4, "sage": 4, "gat": 5, "gin": 4, "gcn-plain": None, "sage-plain": None, "gat-plain": None}
 IMPORT = 0.3  # seconds
 HIDDEN, LAYERS, BATCH = 32, 4, 128
 
@@ -32,11 +32,12 @@ HIDDEN, LAYERS, BATCH = 32, 4, 128
 
 def make_net(gnn, nn, model, features, classes):
     """Two layers of either library and the dropout ahead of each: they have the same names and options."""
-    if model == "gcn":
-        return gnn.GCNConv(features, 16, cached=True), gnn.GCNConv(16, classes, cached=True), 0.5
-    if model == "sage":
-        return gnn.SAGEConv(features, 64), gnn.SAGEConv(64, classes), 0.5
-    return gnn.GATConv(features, 8, heads=8, dropout=0.6), gnn.GATConv(64, classes, heads=1, concat=False, dropout=0.6), 0.6
+    p = 0.0 if model.endswith("-plain") else 0.6 if model == "gat" else 0.5
+    if model.startswith("gcn"):
+        return gnn.GCNConv(features, 16, cached=True), gnn.GCNConv(16, classes, cached=True), p
+    if model.startswith("sage"):
+        return gnn.SAGEConv(features, 64), gnn.SAGEConv(64, classes), p
+    return gnn.GATConv(features, 8, heads=8, dropout=p), gnn.GATConv(64, classes, heads=1, concat=False, dropout=p), p
 
 
 def cora():
@@ -66,7 +67,7 @@ def ours_cora(model, mode, seconds):
 
         def forward(self, h):
             h = self.one(h.dropout(self.p), edge_index)
-            h = h.elu() if model == "gat" else h.relu()
+            h = h.elu() if model.startswith("gat") else h.relu()
             return self.two(h.dropout(self.p), edge_index)
 
     net = Net().train()
@@ -104,7 +105,7 @@ def pyg_cora(model, mode, seconds):
         def forward(self, h):
             f = torch.nn.functional
             h = self.one(f.dropout(h, self.p, self.training), edge_index)
-            h = f.elu(h) if model == "gat" else h.relu()
+            h = f.elu(h) if model.startswith("gat") else h.relu()
             return self.two(f.dropout(h, self.p, self.training), edge_index)
 
     net = Net().train()
@@ -274,7 +275,8 @@ def main():
         if peers and isinstance(row["ours step"], float):
             row["ratio"], row["ratio_loop"] = min(peers) / row["ours step"], min(peers) / row["ours loop"]
             print(
-                f"{model:7} {row['ratio']:5.1f}x PyG at its best, {row['ratio_loop']:.1f}x as a loop (wanted {bar}x)   {'met' if row['ratio'] >= bar else 'MISSED'}",
+                f"{model:7} {row['ratio']:5.1f}x PyG at its best, {row['ratio_loop']:.1f}x as a loop "
+                + (f"(wanted {bar}x)   {'met' if row['ratio'] >= bar else 'MISSED'}" if bar else ""),
                 flush=True,
             )
         rows.append(row)
