@@ -660,9 +660,9 @@ POLY_API int poly_optim_state(PolyOptim *o, PolyTensor **out, int max);
 /* ---- compiled steps: trace once, run many times ---- */
 
 typedef struct PolyStep PolyStep;
-/* Computes every tensor whose values are drawn at random and have not been computed: a step that is traced afterwards reads them; it
- * would draw those that are still to be computed anew in each run. */
-POLY_API PolyStatus poly_settle_random(PolyContext *ctx);
+/* Computes every tensor whose values are drawn at random, or were assigned, and have not been computed: a step that is traced afterwards
+ * reads them; it would draw and assign what is still to be computed anew in each run. */
+POLY_API PolyStatus poly_settle(PolyContext *ctx);
 /* Compiles what is needed to compute `outputs` and all lazily assigned tensors in `state`, as a function of `inputs` (realized
  * tensors). Running replays the same kernels on new inputs. */
 POLY_API PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const *outputs, int noutput, PolyTensor *const *state, int nstate);

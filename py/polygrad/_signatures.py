@@ -297,7 +297,7 @@ FUNCTIONS = {
     "poly_optim_set_lr": ("i", "pd"),
     "poly_optim_lr": ("d", "p"),
     "poly_optim_state": ("i", "ppi"),
-    "poly_settle_random": ("i", "p"),
+    "poly_settle": ("i", "p"),
     "poly_step_new": ("p", "pipipi"),
     "poly_step_run": ("i", "ppi"),
     "poly_step_output": ("p", "pi"),

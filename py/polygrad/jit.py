@@ -184,7 +184,7 @@ def trace(g: AutogradGraph, function: Callable[[], Any], inputs: list[Any]) -> t
     """Traces function, which reads inputs. Gives the compiled step and the structure of what function returned."""
     for t in inputs:
         t.realize()
-    if C.poly_settle_random(g.ptr):  # what is still to be drawn would be drawn in every run
+    if C.poly_settle(g.ptr):  # what is still to be drawn or assigned would be so in every run
         g.fail()
     record = Trace(inputs)
     g.tracing.append(record)

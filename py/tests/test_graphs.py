@@ -379,3 +379,17 @@ def test_rows_that_no_edge_reads_have_no_gradient(device):
         assert np.isfinite(x.grad.numpy()).all()
         assert count.grad is None or np.isfinite(count.grad.numpy()[:4]).all()
     np.testing.assert_allclose((g.src(x) / g.src(count).unsqueeze(-1)).sum().gradient(count)[0].numpy()[4], 0)
+
+
+def test_the_largest_of_scaled_and_shifted_values(device):
+    """A product may be rounded before it is added, or not, in each kernel: the gradient must find the largest all the same."""
+    r = np.random.default_rng(3)
+    index, n, v = np.stack([r.integers(0, 9, 60), r.integers(0, 7, 60)]), 9, 7
+    h, scale, shift = (Tensor(r.standard_normal(s).astype(np.float32), requires_grad=True) for s in ((n, 5), (v, 5), (v, 5)))
+    g = Graph.bipartite(index, n, v)
+    g.max((g.dst(scale) * g.src(h) + g.dst(shift)).tanh()).sum().backward()
+    m = np.tanh(scale.numpy()[index[1]].astype(np.float64) * h.numpy()[index[0]] + shift.numpy()[index[1]])
+    want = np.zeros((v, 5))
+    for k in np.unique(index[1]):
+        want[k] = 1 - m[index[1] == k].max(0) ** 2
+    np.testing.assert_allclose(shift.grad.numpy(), want, rtol=1e-4, atol=1e-5)

@@ -127,8 +127,8 @@ static bool is_stored(const UOp *u, void *user) {
   return u->buffer != NULL;
 }
 
-/* Of n handles those that depend on random numbers; their count, -1: out of memory. */
-static int find_random(PolyContext *ctx, Arena *arena, int n, PolyTensor **t) {
+/* Of n handles those that depend on random numbers or were assigned to; their count, -1: out of memory. */
+static int find_unsettled(PolyContext *ctx, Arena *arena, int n, PolyTensor **t) {
   Walk w;
   UOp **root = arena_new(arena, (size_t)(n + 1) * sizeof *root);
   for (int k = 0; root && k < n; k++) root[k] = t[k]->uop;
@@ -142,18 +142,18 @@ static int find_random(PolyContext *ctx, Arena *arena, int n, PolyTensor **t) {
   }
   int found = 0;
   for (int k = 0; k < n; k++)
-    if (random[root[k]->slot]) t[found++] = t[k];
+    if (random[root[k]->slot] || root[k]->op == OP_ASSIGN) t[found++] = t[k];
   return found;
 }
 
-PolyStatus poly_settle_random(PolyContext *ctx) {
+PolyStatus poly_settle(PolyContext *ctx) {
   if (!ctx) return POLY_ERROR_VALUE;
   Arena arena = {.b = &ctx->base};
   PolyTensor **t = arena_new(&arena, (size_t)(ctx->ntensor + 1) * sizeof *t);
   int n = 0;
   for (PolyTensor *h = ctx->tensors; t && h; h = h->next)
     if (!h->uop->buffer) t[n++] = h;
-  n = t ? find_random(ctx, &arena, n, t) : -1;
+  n = t ? find_unsettled(ctx, &arena, n, t) : -1;
   bool ok = n == 0 || (n > 0 && realize_handles(ctx, n, t));
   arena_free(&arena);
   return status_of(ctx, ok);

@@ -17,19 +17,41 @@ GRAD_RULE(GATHER) {
   out[0] = uop_cast(sum, (PolyDType)x->dtype);
 }
 
-static bool stops_sums(const UOp *u, void *user) {
+static bool is_given(const UOp *u, void *user) {
   (void)user;
   return u->op == OP_GATHER || u->buffer;
 }
 
-/* Are the elements sums that a loop over them adds up itself? Another kernel may add in another order, so that they are
- * not found again by comparing. What is gathered is stored, and the same for all. */
-static bool holds_sums(UOp *x) {
+static const UOp *unmoved(const UOp *u) {
+  while (op_info[u->op].cls == CLASS_MOVE || u->op == OP_NEG || u->op == OP_DETACH) u = u->src[0];
+  return u;
+}
+
+/* May two kernels come to different last bits? Sums are added up in the order of the loops around them, a product may
+ * be rounded before it is added or not, functions are computed in lanes or alone. */
+static bool rounds_freely(const UOp *u) {
+  switch (u->op) {
+  case OP_REDUCE:
+  case OP_SEGMENT:
+  case OP_POW: return true;
+  case OP_ADD:
+  case OP_SUB: return unmoved(u->src[0])->op == OP_MUL || unmoved(u->src[1])->op == OP_MUL;
+  case OP_NEG:
+  case OP_CAST:
+  case OP_SQRT:
+  case OP_TRUNC: return false;
+  default: return op_info[u->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)u->dtype);
+  }
+}
+
+/* Are there elements that are not found again by comparing? What is gathered is stored, and the same for all kernels.
+ */
+static bool is_inexact(UOp *x) {
   Arena arena = {.b = ctx_base(x->ctx)};
   Walk w;
   bool found = false;
-  if (uop_walk(x->ctx, &arena, 1, &x, stops_sums, NULL, &w))
-    for (int i = 0; i < w.n && !found; i++) found = w.at[i]->op == OP_REDUCE || w.at[i]->op == OP_SEGMENT;
+  if (uop_walk(x->ctx, &arena, 1, &x, is_given, NULL, &w))
+    for (int i = 0; i < w.n && !found; i++) found = !is_given(w.at[i], NULL) && rounds_freely(w.at[i]);
   arena_free(&arena);
   return found;
 }
@@ -62,7 +84,7 @@ static UOp *hit_by_place(UOp *u) {
 /* Elements that are their segment's maximum (minimum) share its gradient equally. */
 static UOp *segment_extremum(UOp *u, UOp *g) {
   UOp *x = u->src[0], *index = u->src[1];
-  if (dtype_is_float((PolyDType)x->dtype) && holds_sums(x)) return keep_if(hit_by_place(u), uop_gather(g, index));
+  if (dtype_is_float((PolyDType)x->dtype) && is_inexact(x)) return keep_if(hit_by_place(u), uop_gather(g, index));
   UOp *hit = equal(x, uop_gather(u, index));
   UOp *wide = grad_wide(g);
   UOp *count = uop_segment(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, index, u->shape[0]);
