@@ -8,7 +8,8 @@ enum { SLOTS = 60, ITEMS = 25 };
 
 static void slot_init(Fixture *f, PlanSlot *s, int64_t bytes, int first, int last) {
   UOp *size = uop_index(&f->ctx, bytes);
-  *s = (PlanSlot){.kind = SLOT_TEMP, .node = uop_buffer(&f->ctx, POLY_UINT8, 1, &size), .numel = size, .why = "test"};
+  *s = (PlanSlot){
+      .kind = SLOT_TEMP, .node = uop_buffer(&f->ctx, POLY_UINT8, 1, &size), .numel = size, .why = "test", .over = -1};
   s->first = first;
   s->last = last;
   assert_non_null(s->node);
@@ -67,7 +68,24 @@ static void a_chain_needs_two_places(void **state) {
   assert_int_equal(p.arena_bytes, 2 * 1024);
 }
 
+/* The same chain, each written over the one before: one place is enough, and it is kept to the end. */
+static void written_over_needs_one_place(void **state) {
+  Fixture *f = *state;
+  PlanSlot slot[ITEMS];
+  Plan p = {.ctx = &f->ctx, .slot = slot, .nslot = ITEMS};
+  for (int k = 0; k < ITEMS - 1; k++) {
+    slot_init(f, &slot[k], 1000, k, k + 1);
+    slot[k].over = k - 1;
+  }
+  slot_init(f, &slot[ITEMS - 1], 100, ITEMS - 1, ITEMS - 1); /* lives beside the last of them */
+  assert_true(plan_size(&p, NULL));
+  for (int k = 1; k < ITEMS - 1; k++) assert_int_equal(slot[k].offset, slot[0].offset);
+  assert_int_not_equal(slot[ITEMS - 1].offset, slot[0].offset);
+  assert_int_equal(p.arena_bytes, 1024 + 128);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {IR_TEST(random_lives), IR_TEST(a_chain_needs_two_places)};
+  const struct CMUnitTest tests[] = {IR_TEST(random_lives), IR_TEST(a_chain_needs_two_places),
+                                     IR_TEST(written_over_needs_one_place)};
   return cmocka_run_group_tests_name("memory plan", tests, NULL, NULL);
 }
