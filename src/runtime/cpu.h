@@ -38,4 +38,8 @@ typedef struct CpuDevice {
 bool cpu_matmul(Device *d, const MatmulCall *m, int threads);
 void cpu_matmul_close(CpuDevice *cpu);
 
+/* ---- matmul_zeros.c: float32 with an operand that is nearly all zeros. False: it is not ---- */
+
+bool matmul_zeros(Device *d, const MatmulCall *m, int threads);
+
 #endif

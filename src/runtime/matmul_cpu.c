@@ -1,6 +1,6 @@
 /* matmul_cpu.c: the CPU's matrix product. float32 goes to oneDNN if that library is on the machine (it is loaded when
  * first needed and nothing of it is needed to build), else, and for float64, to the blocked routine; other dtypes to
- * plain loops.
+ * plain loops. Operands that are nearly all zeros have a routine of their own.
  *
  * In: a MatmulCall with any strides. Out: C, the same bits for any number of threads. */
 #include "runtime/cpu.h"
@@ -154,6 +154,7 @@ bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
     return true;
   }
   threads = MAX(threads, 1);
+  if (matmul_zeros(d, &m, threads)) return true;
   SgemmFn sgemm = m.dtype == POLY_FLOAT32 ? find_sgemm((CpuDevice *)d) : NULL;
   if (sgemm && (run_long(d, sgemm, &m, threads) || run_sgemm(sgemm, &m, threads))) return true;
   if (m.dtype == POLY_FLOAT32 || m.dtype == POLY_FLOAT64) return matmul_blocked(ctx_base(d->ctx), &m, threads);
