@@ -48,7 +48,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
     >>> from polygrad.cli.charts import ticks
     >>> ticks(0, 1), ticks(3, 212)
-    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [50.0, 100.0, 150.0, 200.0])
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [50, 100, 150, 200])
     """
     rough = max(high - low, 1e-12) / about
     step = 10 ** math.floor(math.log10(rough))
