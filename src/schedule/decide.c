@@ -221,8 +221,16 @@ static bool same_for_all_rows(const UOp *u) {
   return u->op == OP_CONST || (u->op == OP_EXPAND && u->ndim && uop_is_int(u->src[0]->shape[0], 1));
 }
 
+/* Is v repeated along an axis that u keeps, as the input of a linear map is for each of its outputs? */
+static bool is_repeated(const UOp *v, const UOp *u) {
+  if (v->op != OP_EXPAND) return false;
+  for (int i = 1; i < u->ndim; i++)
+    if (!(u->arg.j & (1 << i)) && v->src[0]->shape[i] != v->shape[i]) return true;
+  return false;
+}
+
 /* A short sum at each edge that is too wide to store: a linear map of the values of an edge, or any that leaves many
- * values an edge. Scores, a few an edge, are stored. */
+ * values an edge. Scores, a few an edge (a dot product for each head), are stored. */
 static bool maps_edges(const Sched *s, const UOp *u) {
   if (u->op != OP_REDUCE || u->arg.j & 1 || !edge_sized(s, u)) return false;
   const UOp *x = u->src[0];
@@ -231,7 +239,8 @@ static bool maps_edges(const Sched *s, const UOp *u) {
     int64_t *size = u->arg.j & (1 << i) ? &k : &width;
     if (__builtin_mul_overflow(*size, x->shape[i]->vmax, size)) return false;
   }
-  bool linear = x->op == OP_MUL && (same_for_all_rows(x->src[0]) || same_for_all_rows(x->src[1]));
+  bool linear = false;
+  for (int i = 0; x->op == OP_MUL && i < 2; i++) linear |= same_for_all_rows(x->src[i]) && is_repeated(x->src[!i], u);
   return k <= SHORT_SUM && (linear || width > FEW_SCORES);
 }
 

@@ -145,7 +145,7 @@ static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
     for (int i = 0; fits && i < l.param.n; i++) reads |= l.param.at[i] == n->slot;
     if (reads) fits = lower_store_by_edge(&l, n->node, n->slot, 1, &store) != NULL;
     lower_end(&l);
-    if (!fits || (k && reads)) return false;
+    if (!fits) return false;
   }
   return true;
 }
