@@ -293,7 +293,9 @@ def main():
                 print("tinygrad did not run:", e.stderr.strip().splitlines()[-1])
             else:
                 print(f"{'  the same over tinygrad':48} {ms['ours']:9.2f} ms   tinygrad {tiny:.2f} ms   {tiny / ms['ours']:5.2f}x (bar 10x)")
-                results.append({"name": name + " (tinygrad)", "ours_ms": ms["ours"], "peers_ms": {"tinygrad": tiny}, "ratio": tiny / ms["ours"], "bar": 10})
+                results.append(
+                    {"name": name + " (tinygrad)", "ours_ms": ms["ours"], "peers_ms": {"tinygrad": tiny}, "ratio": tiny / ms["ours"], "bar": 10}
+                )
     if args.k in "start":
         start_up(results)
     if args.json:

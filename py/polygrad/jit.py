@@ -38,7 +38,6 @@ class Trace:
         for h in out:
             self.state.setdefault(h, o)
 
-
     def check_graph(self, edge_index: Tensor) -> None:
         if not edge_index.is_realized:
             raise RuntimeError(
@@ -107,7 +106,9 @@ class Replay:
         for graph in self.graphs:
             graph.settle()
         given = [t._h for t in inputs] + [h for graph in self.graphs for h in graph.handles]
-        self._h = C.poly_step_new(handle_array(given), len(given), handle_array([t._h for t in outputs]), len(outputs), handle_array(state), len(state))
+        self._h = C.poly_step_new(
+            handle_array(given), len(given), handle_array([t._h for t in outputs]), len(outputs), handle_array(state), len(state)
+        )
         if self._h is None:
             g.fail()
         self.inputs = inputs
