@@ -111,3 +111,21 @@ bool make_drafts(Sched *s, Drafts *d) {
   }
   return true;
 }
+
+bool lower_outputs(Sched *s, Lower *l, const Draft *x, UOp **store, int *n) {
+  lower_begin(l, s->ctx, s->arena, sched_policy, s, s->settled);
+  s->copying = x->copy;
+  s->draft = x->absorbed ? x : NULL;
+  *n = 0;
+  bool ok = store != NULL;
+  for (int o = 0; ok && o < x->nout; o++) ok = vec_push(ctx_base(s->ctx), &l->param, x->target[o]);
+  for (int o = 0; ok && o < x->nout; o++) {
+    if (x->by_edge[o]) continue;
+    UOp *node = x->copy ? uop_contiguous(x->out[o]->node, 0) : x->out[o]->node;
+    store[*n] = !node          ? NULL
+                : x->part >= 0 ? lower_store_part(l, node, x->part, x->target[o])
+                               : lower_store(l, node, x->target[o], x->copy ? NULL : x->out[o]->split);
+    ok = store[(*n)++] != NULL;
+  }
+  return ok;
+}

@@ -133,21 +133,31 @@ static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
   return true;
 }
 
+/* Does the kernel of n, alone, read what is in `slot`? Yes, too, if that cannot be found out. */
+static bool kernel_reads(Sched *s, NodeInfo *n, int slot) {
+  Lower l;
+  UOp *store;
+  bool reads = !lower_part(s, &l, n, -1, &store);
+  for (int i = 0; !reads && i < l.param.n; i++) reads = l.param.at[i] == slot;
+  lower_end(&l);
+  return reads;
+}
+
 /* May x store what p computes for each edge? */
 static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
   NodeInfo *n = p->out[0];
   if (!plain_kernel(x) || !plain_kernel(p) || p->nout > 1 || x->nout == MAX_OUTPUTS || p->target[0] != n->slot)
     return false;
-  for (int k = 0; k < x->nout; k++) {
-    Lower l;
-    UOp *store;
-    bool reads = false, fits = lower_part(s, &l, x->out[k], -1, &store);
-    for (int i = 0; fits && i < l.param.n; i++) reads |= l.param.at[i] == n->slot;
-    if (reads) fits = lower_store_by_edge(&l, n->node, n->slot, 1, &store) != NULL;
-    lower_end(&l);
-    if (!fits) return false;
-  }
-  return true;
+  for (int k = 0; k < x->nout; k++) /* one that is stored so itself must not read it */
+    if (x->by_edge[k] && kernel_reads(s, x->out[k], n->slot)) return false;
+  Lower l;
+  UOp *store[MAX_OUTPUTS];
+  int nstore;
+  bool fits =
+      lower_outputs(s, &l, x, store, &nstore) && lower_store_by_edge(&l, n->node, n->slot, nstore, store) != NULL;
+  lower_end(&l);
+  s->draft = NULL;
+  return fits;
 }
 
 /* The first reader of p that may take it in; -1: there is none. */

@@ -123,22 +123,10 @@ static bool find_over(Sched *s, Item *item) {
 
 static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   Lower l;
-  lower_begin(&l, s->ctx, s->arena, sched_policy, s, s->settled);
-  s->copying = x->copy;
-  s->draft = x->absorbed ? x : NULL;
+  int n;
   item->nout = x->nout;
   item->store = arena_new(s->arena, (size_t)x->nout * sizeof(UOp *));
-  bool ok = item->store != NULL;
-  for (int o = 0; ok && o < x->nout; o++) ok = vec_push(ctx_base(s->ctx), &l.param, x->target[o]);
-  int n = 0;
-  for (int o = 0; ok && o < x->nout; o++) {
-    if (x->by_edge[o]) continue;
-    UOp *node = x->copy ? uop_contiguous(x->out[o]->node, 0) : x->out[o]->node;
-    item->store[n] = !node          ? NULL
-                     : x->part >= 0 ? lower_store_part(&l, node, x->part, x->target[o])
-                                    : lower_store(&l, node, x->target[o], x->copy ? NULL : x->out[o]->split);
-    ok = item->store[n++] != NULL;
-  }
+  bool ok = lower_outputs(s, &l, x, item->store, &n);
   for (int o = 0; ok && o < x->nout; o++) {
     if (!x->by_edge[o]) continue;
     item->store[n] = lower_store_by_edge(&l, x->out[o]->node, x->target[o], n, item->store);
