@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ....graphs import Graph
 from ....tensor import Tensor
-from ..._rows import count_of, rows_of
-from .consecutive import consecutive_cluster
-from .pool import pool_batch, pool_edge, pool_pos
+from ._clusters import cluster_graph, cluster_x, neighbor_x
 
 
 def max_pool_x(cluster: Tensor, x: Tensor, batch: Tensor, batch_size: int | None = None, size: int | None = None) -> tuple[Tensor, Tensor | None]:
@@ -22,10 +19,7 @@ def max_pool_x(cluster: Tensor, x: Tensor, batch: Tensor, batch_size: int | None
     >>> x.tolist(), batch.tolist()
     ([[3.0], [4.0]], [0, 1])
     """
-    if size is not None:
-        return rows_of(cluster, count_of(batch, batch_size) * size).reduce(x, "max"), None
-    cluster, perm = consecutive_cluster(cluster)
-    return rows_of(cluster).reduce(x, "max"), pool_batch(perm, batch)
+    return cluster_x("max", cluster, x, batch, batch_size, size)
 
 
 def max_pool(cluster: Tensor, data: Any, transform: Callable[[Any], Any] | None = None) -> Any:
@@ -33,26 +27,12 @@ def max_pool(cluster: Tensor, data: Any, transform: Callable[[Any], Any] | None 
 
     transform: applied to the result.
     """
-    from ...data import Batch
-
-    cluster, perm = consecutive_cluster(cluster)
-    index, attr = pool_edge(cluster, data.edge_index, getattr(data, "edge_attr", None))
-    x, batch, pos = (getattr(data, name, None) for name in ("x", "batch", "pos"))
-    out = Batch(
-        batch=None if batch is None else pool_batch(perm, batch), x=None if x is None else rows_of(cluster).reduce(x, "max"),
-        edge_index=index, edge_attr=attr, pos=None if pos is None else pool_pos(cluster, pos),
-    )  # fmt: skip
-    return out if transform is None else transform(out)
+    return cluster_graph("max", cluster, data, transform)
 
 
 def max_pool_neighbor_x(data: Any, flow: str | None = "source_to_target") -> Any:
     """data, with x replaced by the largest value over each node and its neighbours."""
-    graph = Graph(data.edge_index, num_nodes=data.num_nodes).with_self_loops()
-    if flow == "source_to_target":
-        data.x = graph.max(graph.src(data.x))
-    else:
-        data.x = graph.max(graph.dst(data.x), "out")
-    return data
+    return neighbor_x("max", data, flow)
 
 
 __all__ = ["max_pool", "max_pool_neighbor_x", "max_pool_x"]
