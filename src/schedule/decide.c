@@ -12,9 +12,12 @@
 
 enum {
   CHEAP = 8,              /* operations an element that are not worth memory */
-  EXPENSIVE = 64,         /* operations an element that are not worth repeating in a second kernel */
+  LOAD = 16,              /* operations that take as long as loading an element from memory, */
+  STORE = 32,             /* and storing one */
+  MUCH_WORK = 160,        /* operations an element beside which a store is little */
   TOO_DEEP = 512,         /* chains that are cut at any cost */
   LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
+  MANY_STAGES = 8,        /* reductions in a kernel that need each other: each is a loop that starts from the inputs */
   SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
   FEW_SCORES = 8,         /* values an edge that are worth storing */
   SHORT_SUM = 32,         /* products an element that a loop over edges may do itself */
@@ -23,6 +26,7 @@ enum {
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
+static bool edge_sized(const Sched *s, const UOp *u);
 
 static int op_cost(const UOp *u) {
   switch (u->op) {
@@ -67,12 +71,51 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
   if (!n || !vec_push(b, &s->info, n) || !map_put(b, &s->index, (uint64_t)(uintptr_t)node, (uint64_t)s->info.n - 1))
     return NULL;
   *n = (NodeInfo){.node = node, .slot = -1, .kernel = -1};
-  int nvalue = uop_nvalue(node);
-  for (int i = 0; i < nvalue && i < node->nsrc; i++) {
+  return n;
+}
+
+/* Operations and loads of what is inlined below n, each counted once; loads of broadcast operands are not counted, and
+ * a reduction counts as the load that it would be if it were stored (*reduction: there is one). The walk ends when
+ * `limit` is passed. */
+static int inlined_work(Sched *s, NodeInfo *n, int limit, bool *reduction) {
+  enum { LOOK = 512 };
+  NodeInfo *todo[LOOK];
+  int ntodo = 0, stamp = ++s->stamp, work = 0;
+  int64_t small = uop_numel_max(n->node) / MUCH_WIDER;
+  *reduction = false;
+  todo[ntodo++] = n;
+  n->visited = stamp;
+  for (int k = 0; k < ntodo && work <= limit; k++) {
+    const UOp *u = todo[k]->node;
+    work += op_cost(u);
+    for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
+      NodeInfo *below = u->src[i]->op == OP_CONST ? NULL : sched_info(s, u->src[i]);
+      if (!below || below->visited == stamp) continue;
+      below->visited = stamp;
+      Op op = (Op)below->node->op;
+      bool inner = below->slot < 0 && (op == OP_REDUCE || op == OP_SEGMENT);
+      *reduction |= inner;
+      if (below->slot >= 0 || op == OP_BUFFER || inner)
+        work += uop_numel_max(below->node) > small ? LOAD : 0;
+      else if (ntodo < LOOK)
+        todo[ntodo++] = below;
+      else
+        work = limit + 1;
+    }
+  }
+  return work;
+}
+
+/* What would be inlined with n, measured from its sources. */
+static void measure(Sched *s, NodeInfo *n) {
+  UOp *node = n->node;
+  for (int i = 0; i < uop_nvalue(node) && i < node->nsrc; i++) {
+    uint64_t at;
     if (!map_get(&s->index, (uint64_t)(uintptr_t)node->src[i], &at)) continue;
     const NodeInfo *below = s->info.at[at];
     if (below->kind != STORE_NOT) continue;
     n->depth = MAX(n->depth, below->depth + 1);
+    n->stage = MAX(n->stage, below->stage);
     if (!below->contraction) n->cost = MIN(COST_LIMIT, n->cost + below->cost);
   }
   if (spreads(node)) n->cost = MIN(n->cost, 1);
@@ -80,12 +123,39 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
   n->maps_edges = maps_edges(s, node);
   if (node->op == OP_REDUCE && s->opt->matmul && !n->maps_edges)
     n->contraction = contract_match(node, &n->matmul, n->operand);
-  if (n->contraction) n->depth = 0; /* will be stored */
-  bool elementwise = op_elementwise((Op)node->op);
-  bool cut = n->depth >= LONG_CHAIN && (elementwise ? !is_stretched(node) : node->op == OP_REDUCE);
-  cut |= n->depth >= TOO_DEEP && elementwise;
-  if (cut && !sched_store(s, node, STORE_KERNEL, "end of a long chain")) return NULL;
-  return n;
+  bool product = node->op == OP_REDUCE && is_stretched(node->src[0]) && !n->maps_edges;
+  if (n->contraction || product) n->depth = n->stage = 0; /* will be stored */
+  if ((node->op == OP_REDUCE || node->op == OP_SEGMENT) && !product) n->stage++;
+}
+
+/* Chains are cut where a value ends so much work that storing it costs little beside: kernels stay small, and so does
+ * the work of planning them. */
+static bool ends_chain(Sched *s, NodeInfo *n) {
+  UOp *node = n->node;
+  if (node->op == OP_REDUCE) return n->depth >= LONG_CHAIN;
+  if (!op_elementwise((Op)node->op)) return false;
+  if (n->depth >= TOO_DEEP) return true;
+  if (is_stretched(node)) return false;
+  if (n->depth >= LONG_CHAIN) return true;
+  if (edge_sized(s, node)) return false;
+  bool reduction;
+  return n->stage >= MANY_STAGES ||
+         (n->users > 1 && n->cost > MUCH_WORK && inlined_work(s, n, MUCH_WORK, &reduction) > MUCH_WORK);
+}
+
+bool sched_measure(Sched *s, const Walk *walk) {
+  for (int i = 0; i < walk->n; i++)
+    if (!sched_info(s, walk->at[i])) return false;
+  for (int i = 0; i < walk->n; i++) {
+    const UOp *u = walk->at[i];
+    for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++) sched_info(s, u->src[k])->users++;
+  }
+  for (int i = 0; i < walk->n; i++) {
+    NodeInfo *n = sched_info(s, walk->at[i]);
+    measure(s, n);
+    if (ends_chain(s, n) && !sched_store(s, n->node, STORE_KERNEL, "end of a long chain")) return false;
+  }
+  return true;
 }
 
 static int add_slot(Sched *s, SlotKind kind, int input, UOp *node, const char *why) {
@@ -147,6 +217,28 @@ static void find_split(Sched *s, NodeInfo *n) {
   }
 }
 
+static bool enqueue(Sched *s, int kernel) {
+  Trial *t = &s->trial.at[kernel];
+  if (t->queued) return true;
+  t->queued = true;
+  return vec_push(ctx_base(s->ctx), &s->queue, kernel);
+}
+
+int sched_next_kernel(Sched *s) {
+  if (s->next == s->queue.n) return -1;
+  s->current = s->queue.at[s->next++];
+  Trial *t = &s->trial.at[s->current];
+  for (int i = 0; i < t->inlined.n; i++) {
+    const Inlined *e = &t->inlined.at[i];
+    e->n->readers--;
+    e->n->edge_loops -= e->edge;
+    e->n->wide_loops -= e->wide;
+  }
+  t->inlined.n = 0;
+  t->queued = false;
+  return s->current;
+}
+
 bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   NodeInfo *n = sched_info(s, node);
   if (!n || n->kind != STORE_NOT) return n != NULL;
@@ -163,7 +255,12 @@ bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   n->slot = add_slot(s, SLOT_TEMP, -1, node, why);
   uint64_t at = 0;
   map_get(&s->index, (uint64_t)(uintptr_t)node, &at);
-  return n->slot >= 0 && vec_push(ctx_base(s->ctx), &s->work, (int)at);
+  Base *b = ctx_base(s->ctx);
+  if (n->slot < 0 || !vec_push(b, &s->work, (int)at) || !vec_push(b, &s->trial, (Trial){0})) return false;
+  if (!enqueue(s, s->work.n - 1)) return false;
+  for (const Reader *r = n->reader; r; r = r->next)
+    if (!enqueue(s, r->kernel)) return false;
+  return true;
 }
 
 static bool same_memory(const UOp *u) { return u->op == OP_RESHAPE || u->op == OP_CONTIGUOUS; }
@@ -262,13 +359,31 @@ static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const R
   return NULL;
 }
 
-static void note_reader(Sched *s, NodeInfo *n, uint64_t at) {
+/* The current kernel computes n in place. */
+static bool note_reader(Sched *s, NodeInfo *n, const Reading *r) {
+  Base *b = ctx_base(s->ctx);
+  Trial *t = &s->trial.at[s->current];
   if (n->kernel != s->kernel) {
+    bool wide = n->node->op == OP_REDUCE && uop_numel_max(s->domain) / 2 >= uop_numel_max(n->node->src[0]) / 4;
     n->kernel = s->kernel;
+    n->at = r->hash;
+    n->entry = t->inlined.n;
     n->readers++;
-    n->at = at;
-    if (n->node->op == OP_REDUCE && uop_numel_max(s->domain) / 2 >= uop_numel_max(n->node->src[0]) / 4) n->wide = true;
+    n->wide_loops += wide;
+    if (!vec_push(b, &t->inlined, ((Inlined){n, false, wide}))) return false;
+    if (!n->reader || n->reader->kernel != s->current) {
+      Reader *reader = arena_new(s->arena, sizeof *reader);
+      if (!reader) return false;
+      *reader = (Reader){s->current, n->reader};
+      n->reader = reader;
+    }
   }
+  Inlined *e = &t->inlined.at[n->entry];
+  if (r->edge && !e->edge) {
+    e->edge = true;
+    n->edge_loops++;
+  }
+  return true;
 }
 
 /* What is contiguous in memory already needs no copy. */
@@ -303,30 +418,32 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   default: why = elementwise_reason(s, n, &r); break;
   }
   if (why) return sched_store(s, node, STORE_KERNEL, why) ? n->slot : -1;
-  n->edge |= r.edge;
-  note_reader(s, n, r.hash);
+  note_reader(s, n, &r);
   return -1;
 }
 
-void sched_forget_readers(Sched *s) {
-  for (int i = 0; i < s->info.n; i++) {
-    NodeInfo *n = s->info.at[i];
-    n->kernel = -1;
-    n->readers = 0;
-    n->edge = n->wide = false;
-  }
+/* ---- values that are computed several times ---- */
+
+/* Would all readers of n together be done sooner if it were stored?
+ *
+ *   in place    readers * (ops + loads)               stored    ops + loads + one store + readers * one load
+ *
+ * Not asked where a reduction is inlined below: it is asked about by itself. */
+static bool pays_to_store(Sched *s, NodeInfo *n) {
+  bool reduction;
+  int limit = (STORE + n->readers * LOAD) / (n->readers - 1);
+  return inlined_work(s, n, limit, &reduction) > limit && !reduction;
 }
 
-/* After all kernels were tried: work that several of them repeat is stored after all, unless their loops go over as
- * much anyway. */
+/* Sources come before users in `info`, so what is stored shortens the way of what is made of it. */
 bool sched_store_repeated(Sched *s, bool *changed) {
   *changed = false;
-  for (int i = 0; i < s->info.n; i++) {
+  for (int i = 0, n_info = s->info.n; i < n_info; i++) {
     NodeInfo *n = s->info.at[i];
     if (n->kind != STORE_NOT || n->readers < 2) continue;
     bool reduction = n->node->op == OP_REDUCE || n->node->op == OP_SEGMENT;
-    bool again = reduction ? !n->wide && !n->maps_edges
-                           : op_elementwise((Op)n->node->op) && !n->edge && n->cost > EXPENSIVE && n->cost < COST_LIMIT;
+    bool again = reduction ? !n->wide_loops && !n->maps_edges
+                           : op_elementwise((Op)n->node->op) && !n->edge_loops && pays_to_store(s, n);
     if (!again) continue;
     if (!sched_store(s, n->node, STORE_KERNEL, "needed by several kernels")) return false;
     *changed = true;

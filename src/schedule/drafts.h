@@ -19,18 +19,26 @@ typedef struct Draft {
   bool by_edge[MAX_OUTPUTS]; /* it is stored from inside the loop over edges that reads it: see join.c */
   bool absorbed;             /* out[1..] may be read by the others at their own place: see join.c */
   VEC(int) reads;            /* slots */
-  VEC(int) after;            /* drafts that must come first: the first `ndata` make what it reads, */
-  int ndata;                 /* the others still read what it overwrites */
+  VEC(int) needs;            /* drafts that must come first because they make what it reads, */
+  VEC(int) waits;            /* or because they still read what it overwrites */
   int part;                  /* of a CAT, each of which is a kernel; -1: all of it */
   int next_part;             /* draft of the next part, -1: none */
   bool copy;                 /* copies the value of a root ASSIGN out of a temporary */
   bool dead;
+  int merged; /* the draft that a dead one became part of */
 } Draft;
 
 typedef struct Drafts {
   VEC(Draft *) at;
   Map writer; /* slot of a temporary -> draft */
 } Drafts;
+
+/* An order of all drafts that are not dead. */
+typedef struct Order {
+  int *at, n; /* drafts; -1 where one was merged into another since */
+  int *place; /* of each draft in it */
+  int *stamp, last;
+} Order;
 
 /* ---- drafts.c ---- */
 
@@ -51,21 +59,26 @@ bool reads_out_of_place(Sched *s, NodeInfo *n, int slot);
 
 /* ---- order.c ---- */
 
-/* Fills `after` of every draft. */
+/* Fills `needs` and `waits` of every draft. */
 bool find_order(Sched *s, Drafts *d);
-/* Depth-first from the first draft on; order gets indices. Returns a draft on a cycle, or -1. -2: out of memory. */
-int sort_drafts(Sched *s, Drafts *d, int *order, int *norder);
+/* Depth-first from the first draft on. Returns a draft on a cycle, or -1. -2: out of memory. */
+int sort_drafts(Sched *s, Drafts *d, Order *o);
 /* Another order that the dependences allow, with as little memory in use at a time as a look one step ahead gives. */
-bool order_for_memory(Sched *s, Drafts *d, int *order, int norder);
-/* Must `to` be over before `from` begins? Positions in the order bound the search. That `from` overwrites what `to`
- * reads is no obstacle by itself: in one kernel, loads come before stores. direct: the step from `from` to `to` itself
+bool order_for_memory(Sched *s, Drafts *d, Order *o);
+/* Must `to` be over before `from` begins? Places in the order bound the search. That `from` overwrites what `to` reads
+ * is no obstacle by itself: in one kernel, loads come before stores. direct: the step from `from` to `to` itself
  * counts. */
-bool depends(Sched *s, const Drafts *d, const int *place, int from, int to, bool direct);
+bool depends(Sched *s, const Drafts *d, Order *o, int from, int to, bool direct);
+/* `gone`, on which `kept` does not depend but directly, or the other way round, became part of `kept`: the drafts
+ * between them that depend on either move behind it. */
+bool order_merge(Sched *s, Drafts *d, Order *o, int kept, int gone);
+/* The draft that x is part of. */
+int draft_now(const Drafts *d, int x);
 
 /* ---- join.c ---- */
 
 /* Is n one of the draft's outputs that are computed where they are read? */
 bool draft_makes(const Draft *x, const NodeInfo *n);
-bool join_kernels(Sched *s, Drafts *d, int *order, int *norder);
+bool join_kernels(Sched *s, Drafts *d, Order *o);
 
 #endif

@@ -49,22 +49,23 @@ static bool share_input(const Draft *a, const Draft *b) {
 }
 
 /* Reads and outputs of b move into a. In-place writes are safe: joined kernels load before they store, at one index. */
-static bool join(Sched *s, Drafts *d, int a, int b) {
+static bool join(Sched *s, Drafts *d, Order *o, int a, int b) {
   Draft *x = d->at.at[a], *y = d->at.at[b];
   for (int i = 0; i < y->reads.n; i++)
     if (!add_read(s, x, y->reads.at[i])) return false;
-  for (int o = 0; o < y->nout; o++) share_split(x->out[0], y->out[o]);
-  for (int o = 0; o < x->nout; o++) share_split(x->out[0], x->out[o]);
-  for (int o = 0; o < y->nout; o++) {
-    x->out[x->nout] = y->out[o];
-    x->by_edge[x->nout] = y->by_edge[o];
-    x->target[x->nout++] = y->target[o];
-    if (y->target[o] == y->out[o]->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)y->target[o], (uint64_t)a))
+  for (int k = 0; k < y->nout; k++) share_split(x->out[0], y->out[k]);
+  for (int k = 0; k < x->nout; k++) share_split(x->out[0], x->out[k]);
+  for (int k = 0; k < y->nout; k++) {
+    x->out[x->nout] = y->out[k];
+    x->by_edge[x->nout] = y->by_edge[k];
+    x->target[x->nout++] = y->target[k];
+    if (y->target[k] == y->out[k]->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)y->target[k], (uint64_t)a))
       return false;
   }
   x->absorbed |= y->absorbed;
   y->dead = true;
-  return true;
+  y->merged = a;
+  return order_merge(s, d, o, a, b);
 }
 
 /* An in-place write of one and an out-of-place read of the other may not meet in one kernel: only reads at the written
@@ -123,7 +124,7 @@ static bool plain_kernel(const Draft *x) {
 
 /* May x compute what p stores? */
 static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
-  if (!plain_kernel(x) || !plain_kernel(p) || x->nout + p->nout > MAX_OUTPUTS) return false;
+  if (x->nout + p->nout > MAX_OUTPUTS) return false;
   for (int o = 0; o < p->nout; o++) {
     NodeInfo *n = p->out[o];
     if (p->by_edge[o] || n->node->op == OP_ASSIGN || p->target[o] != n->slot || n->cost < COST_LIMIT) return false;
@@ -143,11 +144,17 @@ static bool kernel_reads(Sched *s, NodeInfo *n, int slot) {
   return reads;
 }
 
+/* Could it be a value for each entry of a segment loop? */
+static bool entry_sized(const Sched *s, const UOp *u) {
+  for (int i = 0; u->ndim && i < s->segments.n; i++)
+    if (s->segments.at[i] == u->shape[0]) return true;
+  return false;
+}
+
 /* May x store what p computes for each edge? */
 static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
   NodeInfo *n = p->out[0];
-  if (!plain_kernel(x) || !plain_kernel(p) || p->nout > 1 || x->nout == MAX_OUTPUTS || p->target[0] != n->slot)
-    return false;
+  if (p->nout > 1 || x->nout == MAX_OUTPUTS || p->target[0] != n->slot || !entry_sized(s, n->node)) return false;
   for (int k = 0; k < x->nout; k++) /* one that is stored so itself must not read it */
     if (x->by_edge[k] && kernel_reads(s, x->out[k], n->slot)) return false;
   Lower l;
@@ -160,17 +167,50 @@ static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
   return fits;
 }
 
+/* Which drafts read each slot. Joining changes that only by whom a draft is part of. */
+typedef struct Users {
+  int *draft, *at;
+} Users;
+
+static bool list_users(Sched *s, const Drafts *d, Users *u) {
+  size_t n = (size_t)s->slot.n + 2;
+  u->at = arena_new(s->arena, n * sizeof(int));
+  int *next = arena_new(s->arena, n * sizeof(int)), total = 0;
+  if (!u->at || !next) return false;
+  for (int i = 0; i < d->at.n; i++)
+    for (int r = 0; !d->at.at[i]->dead && r < d->at.at[i]->reads.n; r++) u->at[d->at.at[i]->reads.at[r] + 1]++;
+  for (int k = 0; k <= s->slot.n; k++) total = u->at[k + 1] += u->at[k];
+  u->draft = arena_new(s->arena, (size_t)(total + 1) * sizeof(int));
+  if (!u->draft) return false;
+  for (int i = 0; i < d->at.n; i++)
+    for (int r = 0; !d->at.at[i]->dead && r < d->at.at[i]->reads.n; r++) {
+      int slot = d->at.at[i]->reads.at[r];
+      u->draft[u->at[slot] + next[slot]++] = i;
+    }
+  return true;
+}
+
+/* The draft that reads what p stores and comes next in the order behind `place`; -1: there is none. */
+static int next_reader(const Users *u, const Drafts *d, const Order *o, const Draft *p, int place) {
+  int next = -1;
+  for (int t = 0; t < p->nout; t++)
+    for (int k = u->at[p->target[t]]; k < u->at[p->target[t] + 1]; k++) {
+      int x = draft_now(d, u->draft[k]);
+      if (o->place[x] <= place || (next >= 0 && o->place[x] >= o->place[next])) continue;
+      if (reads_slot(d->at.at[x], p->target[t])) next = x;
+    }
+  return next;
+}
+
 /* The first reader of p that may take it in; -1: there is none. */
-static int find_absorber(Sched *s, const Drafts *d, const int *order, const int *place, int norder, int p,
-                         bool *by_edge) {
+static int find_absorber(Sched *s, const Drafts *d, const Users *u, Order *o, int p, bool *by_edge) {
   const Draft *y = d->at.at[p];
-  for (int i = place[p] + 1; i < norder; i++) {
-    const Draft *x = d->at.at[order[i]];
-    bool reader = false;
-    for (int o = 0; o < y->nout && !reader; o++) reader = reads_slot(x, y->target[o]);
-    if (!reader || depends(s, d, place, order[i], p, false)) continue;
+  if (!plain_kernel(y)) return -1;
+  for (int r = next_reader(u, d, o, y, o->place[p]); r >= 0; r = next_reader(u, d, o, y, o->place[r])) {
+    const Draft *x = d->at.at[r];
+    if (!plain_kernel(x) || depends(s, d, o, r, p, false)) continue;
     *by_edge = !can_absorb(s, x, y);
-    if (!*by_edge || (ctx_base(s->ctx)->code == POLY_OK && can_store_by_edge(s, x, y))) return order[i];
+    if (!*by_edge || (ctx_base(s->ctx)->code == POLY_OK && can_store_by_edge(s, x, y))) return r;
   }
   return -1;
 }
@@ -186,50 +226,59 @@ static void drop_own_reads(Draft *x) {
   x->reads.n = n;
 }
 
-static bool sort_again(Sched *s, Drafts *d, int *order, int *norder, int *place) {
-  if (!find_order(s, d)) return false;
-  int bad = sort_drafts(s, d, order, norder);
-  for (int k = 0; k < *norder; k++) place[order[k]] = k;
-  return bad == -1 ||
-         (bad >= 0 && base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: joined kernels wait for each other"));
-}
-
 /* Latest first, so that what a value is made of can follow it. */
-static bool absorb_kernels(Sched *s, Drafts *d, int *order, int *norder, int *place) {
-  for (int i = *norder; i-- > 0;) {
-    bool by_edge;
-    int p = order[i], x = find_absorber(s, d, order, place, *norder, p, &by_edge);
-    if (ctx_base(s->ctx)->code != POLY_OK) return false;
-    if (x < 0) continue;
-    if (!join(s, d, x, p)) return false;
-    d->at.at[x]->absorbed = true;
-    d->at.at[x]->by_edge[d->at.at[x]->nout - 1] = by_edge;
-    drop_own_reads(d->at.at[x]);
-    if (!sort_again(s, d, order, norder, place)) return false;
-    i = *norder;
+static bool absorb_kernels(Sched *s, Drafts *d, const Users *u, Order *o) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = o->n; i-- > 0;) {
+      bool by_edge;
+      int p = o->at[i], x = p < 0 ? -1 : find_absorber(s, d, u, o, p, &by_edge);
+      if (ctx_base(s->ctx)->code != POLY_OK) return false;
+      if (x < 0) continue;
+      int last = o->place[x];
+      if (!join(s, d, o, x, p)) return false;
+      d->at.at[x]->absorbed = true;
+      d->at.at[x]->by_edge[d->at.at[x]->nout - 1] = by_edge;
+      drop_own_reads(d->at.at[x]);
+      changed = true;
+      i = last + 1; /* what stands between them may have changed places */
+    }
   }
   return true;
 }
 
 /* ---- both ---- */
 
-bool join_kernels(Sched *s, Drafts *d, int *order, int *norder) {
-  int n = d->at.n;
-  int *place = arena_new(s->arena, (size_t)MAX(n, 1) * sizeof *place);
-  if (!place) return false;
-  for (int i = 0; i < *norder; i++) place[order[i]] = i;
-  if (!absorb_kernels(s, d, order, norder, place)) return false;
-  for (int i = 0; i < *norder; i++) {
-    int b = order[i];
-    for (int j = i - 1, tried = 0; j >= 0 && tried < JOIN_WINDOW; j--, tried++) {
-      int a = order[j];
-      Draft *x = d->at.at[a], *y = d->at.at[b];
-      if (x->dead || y->dead || x->nout + y->nout > MAX_OUTPUTS || !same_loops(x, y) || !share_input(x, y)) continue;
-      if (depends(s, d, place, b, a, true) || write_conflict(s, x, y) || write_conflict(s, y, x)) continue;
-      if (!join(s, d, a, b) || !sort_again(s, d, order, norder, place)) return false;
-      i = MAX(j - 1, -1); /* places changed: look again from here */
-      break;
-    }
+/* The draft of equal loops, among those not far before b, that b joins; -1: none. */
+static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
+  const Draft *y = d->at.at[b];
+  for (int j = o->place[b] - 1, tried = 0; j >= 0 && tried < JOIN_WINDOW; j--) {
+    if (o->at[j] < 0) continue;
+    tried++;
+    const Draft *x = d->at.at[o->at[j]];
+    if (x->nout + y->nout > MAX_OUTPUTS || !same_loops(x, y) || !share_input(x, y)) continue;
+    if (depends(s, d, o, b, o->at[j], true) || write_conflict(s, x, y) || write_conflict(s, y, x)) continue;
+    return o->at[j];
   }
+  return -1;
+}
+
+bool join_kernels(Sched *s, Drafts *d, Order *o) {
+  Users users;
+  if (!list_users(s, d, &users) || !absorb_kernels(s, d, &users, o)) return false;
+  for (int i = 0; i < o->n; i++) {
+    int a = o->at[i] < 0 ? -1 : find_partner(s, d, o, o->at[i]);
+    if (a < 0) continue;
+    int from = o->place[a];
+    if (!join(s, d, o, a, o->at[i])) return false;
+    i = from - 1; /* places changed: look again from here */
+  }
+  int n = 0;
+  for (int i = 0; i < o->n; i++)
+    if (o->at[i] >= 0) {
+      o->place[o->at[i]] = n;
+      o->at[n++] = o->at[i];
+    }
+  o->n = n;
   return true;
 }

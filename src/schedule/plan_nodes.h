@@ -5,27 +5,49 @@
 #include "schedule/lower.h"
 
 typedef VEC(int) IntVec;
+typedef VEC(UOp *) SizeVec;
 
 enum { COST_LIMIT = 1 << 20 }; /* of a node: it is or holds a reduction */
 
 typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY } StoreKind;
+
+/* A kernel that computes a node in place; kernels are named by their place in Sched.work. */
+typedef struct Reader {
+  int kernel;
+  struct Reader *next;
+} Reader;
 
 typedef struct NodeInfo {
   UOp *node;
   StoreKind kind;
   int slot;        /* where it is stored; -1: nowhere */
   int depth, cost; /* ops below it that would be inlined with it: longest chain; operations an element, saturating */
-  int kernel;      /* the last kernel that computed it in place, */
+  int stage;       /* reductions below it that would be inlined with it and need each other: longest chain */
+  int kernel;      /* the last lowering that computed it in place, */
   uint64_t at;     /* at which index (a hash), */
-  int readers;     /* and how many did */
-  bool edge;       /* a loop over edges computes it, edge by edge */
+  int entry;       /* and its entry in that trial's list */
+  int users;       /* nodes that it is a source of */
+  Reader *reader;  /* kernels that compute it in place, or did before something below became stored */
+  int readers;     /* how many do, */
+  int edge_loops;  /* how many of them in a loop over edges, edge by edge, */
+  int wide_loops;  /* and how many in loops that are at least as many as its own */
   bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
-  bool wide;       /* a reader's loops were at least as many as its own */
+  int visited;     /* stamp of the last walk over inlined values */
   int64_t split[MAX_DIMS]; /* of a stored node: inner size of an axis that its kernel walks as two, 0: as one */
   bool contraction;        /* a matrix product, with what follows filled in */
   MatmulItem matmul;
   UOp *operand[2];
 } NodeInfo;
+
+/* What a kernel computed in place when it was last lowered. */
+typedef struct Inlined {
+  NodeInfo *n;
+  bool edge, wide;
+} Inlined;
+typedef struct Trial {
+  VEC(Inlined) inlined;
+  bool queued;
+} Trial;
 
 typedef struct Sched {
   PolyContext *ctx;
@@ -34,7 +56,12 @@ typedef struct Sched {
   Map index; /* node -> place in info */
   VEC(NodeInfo *) info;
   VEC(int) work;    /* places of stored nodes, in the order in which they were found */
-  VEC(UOp *) edges; /* numbers of edges of the graphs that occur */
+  VEC(Trial) trial; /* their last lowerings, */
+  VEC(int) queue;   /* and those of them that are to be lowered, from `next` on */
+  int next, current;
+  int stamp;        /* of the last walk over inlined values */
+  SizeVec edges;    /* numbers of edges of the graphs that occur */
+  SizeVec segments; /* numbers of entries of the segment loops that occur */
   VEC(Slot) slot;
   Map input;                 /* input number -> slot */
   int kernel;                /* number of the kernel being lowered */
@@ -45,12 +72,16 @@ typedef struct Sched {
 } Sched;
 
 NodeInfo *sched_info(Sched *s, UOp *node); /* made on first use; NULL: out of memory */
+/* Infos of all nodes of a program, sources first; the ends of long chains become stored. */
+bool sched_measure(Sched *s, const Walk *walk);
 bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why);
 int sched_input(Sched *s, UOp *buffer);
 /* The lowering policy: decides what is stored. user is the Sched. */
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
-/* What several kernels compute is stored, once it is known who computes what: forget, lower them all, then ask. */
-void sched_forget_readers(Sched *s);
+/* The next kernel to lower, as a place in work: new ones, and those of which something inlined became stored since.
+ * What it computed in place when it was last lowered is forgotten. -1: none is left. */
+int sched_next_kernel(Sched *s);
+/* Stores what kernels compute again and again, once it is known who computes what. */
 bool sched_store_repeated(Sched *s, bool *changed);
 /* The computed node whose memory holds u too, because only reshapes lie between; u itself if there is none. */
 UOp *sched_memory(UOp *u);

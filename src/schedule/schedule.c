@@ -38,21 +38,17 @@ static bool settle(Sched *s, NodeInfo *n) {
   return ok;
 }
 
-/* Kernels that were tried early did not know what later ones would find worth storing. Before what several repeat is
- * counted, all are tried once more. */
+/* Lowers every stored node until nothing more turns out to be worth storing. A kernel is lowered again when something
+ * that it computed in place became stored. */
 static bool settle_all(Sched *s) {
-  int done = 0;
   for (bool changed = true; changed;) {
-    for (; done < s->work.n; done++)
-      if (!settle(s, s->info.at[s->work.at[done]])) return false;
-    sched_forget_readers(s);
-    for (int i = 0; i < s->work.n; i++)
-      if (!settle(s, s->info.at[s->work.at[i]])) return false;
-    done = s->work.n;
+    for (int k; (k = sched_next_kernel(s)) >= 0;)
+      if (!settle(s, s->info.at[s->work.at[k]])) return false;
     if (!sched_store_repeated(s, &changed)) return false;
   }
   return true;
 }
+
 /* ---- assignments ---- */
 
 /* Draft x can no longer write its buffers in place: it writes temporaries. */
@@ -163,39 +159,49 @@ static bool fill_item(Sched *s, const Draft *x, Item *item) {
   return true;
 }
 
-static bool emit(Sched *s, Drafts *d, const int *order, int norder, Schedule *out) {
-  out->item = arena_new(s->arena, (size_t)MAX(norder, 1) * sizeof(Item));
+static bool emit(Sched *s, Drafts *d, const Order *o, const IntVec *copies, Schedule *out) {
+  out->item = arena_new(s->arena, (size_t)MAX(o->n + copies->n, 1) * sizeof(Item));
   if (!out->item) return false;
-  for (int i = 0; i < norder; i++)
-    if (!fill_item(s, d->at.at[order[i]], &out->item[out->nitem++])) return false;
+  for (int i = 0; i < o->n + copies->n; i++) {
+    int x = i < o->n ? o->at[i] : copies->at[i - o->n];
+    if (!fill_item(s, d->at.at[x], &out->item[out->nitem++])) return false;
+  }
   return true;
 }
 
 static bool build_items(Sched *s, Drafts *d, Schedule *out) {
+  Order o;
+  int bad;
   if (!make_drafts(s, d)) return false;
-  int *order = arena_new(s->arena, (size_t)MAX(2 * d->at.n, 1) * sizeof(int)), norder = 0, bad;
-  IntVec copies = {0};
-  if (!order) return false;
   do {
     if (!find_order(s, d)) return false;
-    bad = sort_drafts(s, d, order, &norder);
+    bad = sort_drafts(s, d, &o);
     if (bad == -2 || (bad >= 0 && !to_temporary(s, d, bad))) return false;
   } while (bad >= 0);
-  bool ok = join_kernels(s, d, order, &norder) && order_for_memory(s, d, order, norder) && add_copies(s, d, &copies);
-  for (int i = 0; ok && i < copies.n; i++) order[norder++] = copies.at[i];
+  IntVec copies = {0};
+  bool ok =
+      join_kernels(s, d, &o) && order_for_memory(s, d, &o) && add_copies(s, d, &copies) && emit(s, d, &o, &copies, out);
   vec_free(ctx_base(s->ctx), &copies);
-  return ok && emit(s, d, order, norder, out);
+  return ok;
 }
 
 /* ---- roots ---- */
 
+static bool add_size(Sched *s, SizeVec *sizes, UOp *size) {
+  for (int i = 0; i < sizes->n; i++)
+    if (sizes->at[i] == size) return true;
+  return vec_push(ctx_base(s->ctx), sizes, size);
+}
+
 static bool store_roots(Sched *s, int nroot, UOp *const *root) {
   Walk walk;
   if (!uop_walk(s->ctx, s->arena, nroot, root, NULL, NULL, &walk)) return false;
-  for (int i = 0; i < walk.n; i++)
-    if (walk.at[i]->op == OP_ENDPOINT && !vec_push(ctx_base(s->ctx), &s->edges, walk.at[i]->shape[0])) return false;
-  for (int i = 0; i < walk.n; i++)
-    if (!sched_info(s, walk.at[i])) return false;
+  for (int i = 0; i < walk.n; i++) {
+    const UOp *u = walk.at[i];
+    if (u->op == OP_ENDPOINT && !add_size(s, &s->edges, u->shape[0])) return false;
+    if (u->op == OP_SEGMENT && !add_size(s, &s->segments, u->src[0]->shape[0])) return false;
+  }
+  if (!sched_measure(s, &walk)) return false;
   for (int i = 0; i < nroot; i++)
     if (root[i]->op != OP_BUFFER && !sched_store(s, sched_memory(root[i]), STORE_KERNEL, "asked for")) return false;
   return true;
@@ -237,12 +243,17 @@ static void sched_free(Sched *s, Drafts *d) {
   Base *b = ctx_base(s->ctx);
   for (int i = 0; i < d->at.n; i++) {
     vec_free(b, &d->at.at[i]->reads);
-    vec_free(b, &d->at.at[i]->after);
+    vec_free(b, &d->at.at[i]->needs);
+    vec_free(b, &d->at.at[i]->waits);
   }
   vec_free(b, &d->at);
   map_free(b, &d->writer);
   vec_free(b, &s->info);
   vec_free(b, &s->work);
+  for (int i = 0; i < s->trial.n; i++) vec_free(b, &s->trial.at[i].inlined);
+  vec_free(b, &s->trial);
+  vec_free(b, &s->queue);
+  vec_free(b, &s->segments);
   vec_free(b, &s->slot);
   vec_free(b, &s->edges);
   map_free(b, &s->index);
