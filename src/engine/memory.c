@@ -5,7 +5,10 @@
 
 #include <stdlib.h>
 
-enum { ALIGN = 64 };
+enum {
+  ALIGN = 64,
+  MANY_SLOTS = 1024 /* temporaries from which on one way of placing them is tried: its time is quadratic */
+};
 
 typedef struct Vars {
   int n;
@@ -146,12 +149,17 @@ static bool place_temps(Plan *p) {
     owner->until = MAX(owner->until, s->last);
     if (owner == s) w.temp[w.n++] = s;
   }
-  int best = 0;
-  for (int k = 0; ok && k <= LEN(placements); k++) { /* the last time with the best */
-    qsort(w.temp, (size_t)w.n, sizeof *w.temp, placements[k < LEN(placements) ? k : best]);
+  int ways = w.n > MANY_SLOTS ? 1 : LEN(placements), best = 0;
+  for (int k = 0; ok && k < ways; k++) {
+    qsort(w.temp, (size_t)w.n, sizeof *w.temp, placements[k]);
     size_t size = place_in_order(&w);
-    if (k == 0 || size < p->arena_bytes) best = k;
-    if (k == 0 || size < p->arena_bytes) p->arena_bytes = size;
+    if (k && size >= p->arena_bytes) continue;
+    best = k;
+    p->arena_bytes = size;
+  }
+  if (ok && best != ways - 1) {
+    qsort(w.temp, (size_t)w.n, sizeof *w.temp, placements[best]);
+    place_in_order(&w);
   }
   for (int i = 0; ok && i < p->nslot; i++)
     if (p->slot[i].kind == SLOT_TEMP) p->slot[i].offset = first_owner(p, &p->slot[i])->offset;

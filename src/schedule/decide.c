@@ -13,11 +13,11 @@
 enum {
   CHEAP = 8,              /* operations an element that are not worth memory */
   LOAD = 16,              /* operations that take as long as loading an element from memory, */
-  STORE = 32,             /* and storing one */
+  STORE = 32,             /* and storing one, */
+  LAUNCH = 8192,          /* and running one more kernel */
   MUCH_WORK = 160,        /* operations an element beside which a store is little */
   TOO_DEEP = 512,         /* chains that are cut at any cost */
   LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
-  MANY_STAGES = 8,        /* reductions in a kernel that need each other: each is a loop that starts from the inputs */
   SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
   FEW_SCORES = 8,         /* values an edge that are worth storing */
   SHORT_SUM = 32,         /* products an element that a loop over edges may do itself */
@@ -74,36 +74,43 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
   return n;
 }
 
-/* Operations and loads of what is inlined below n, each counted once; loads of broadcast operands are not counted, and
- * a reduction counts as the load that it would be if it were stored (*reduction: there is one). The walk ends when
- * `limit` is passed. */
-static int inlined_work(Sched *s, NodeInfo *n, int limit, bool *reduction) {
+/* The work of what is inlined below a node, for one of its elements. */
+typedef struct Below {
+  int ops, loads; /* each counted once; what is broadcast is not counted */
+  bool reduction; /* there is a reduction; it counts as the load that it would be if it were stored */
+  int64_t widest; /* elements of the largest operand that is loaded */
+} Below;
+
+/* The walk ends when `limit` is passed. */
+static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
   enum { LOOK = 512 };
   NodeInfo *todo[LOOK];
-  int ntodo = 0, stamp = ++s->stamp, work = 0;
-  int64_t small = uop_numel_max(n->node) / MUCH_WIDER;
-  *reduction = false;
+  int ntodo = 0, stamp = ++s->stamp;
+  int64_t broadcast = uop_numel_max(n->node) / MUCH_WIDER;
+  Below r = {0};
   todo[ntodo++] = n;
   n->visited = stamp;
-  for (int k = 0; k < ntodo && work <= limit; k++) {
+  for (int k = 0; k < ntodo && r.ops + LOAD * r.loads <= limit; k++) {
     const UOp *u = todo[k]->node;
-    work += op_cost(u);
+    r.ops += op_cost(u);
     for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
       NodeInfo *below = u->src[i]->op == OP_CONST ? NULL : sched_info(s, u->src[i]);
       if (!below || below->visited == stamp) continue;
       below->visited = stamp;
-      Op op = (Op)below->node->op;
-      bool inner = below->slot < 0 && (op == OP_REDUCE || op == OP_SEGMENT);
-      *reduction |= inner;
-      if (below->slot >= 0 || op == OP_BUFFER || inner)
-        work += uop_numel_max(below->node) > small ? LOAD : 0;
+      int64_t numel = uop_numel_max(below->node);
+      bool inner = below->slot < 0 && (below->node->op == OP_REDUCE || below->node->op == OP_SEGMENT);
+      r.reduction |= inner;
+      if (below->slot >= 0 || below->node->op == OP_BUFFER || inner) r.widest = MAX(r.widest, numel);
+      if (numel <= broadcast) continue;
+      if (below->slot >= 0 || below->node->op == OP_BUFFER || inner)
+        r.loads++;
       else if (ntodo < LOOK)
         todo[ntodo++] = below;
       else
-        work = limit + 1;
+        r.ops = limit + 1;
     }
   }
-  return work;
+  return r;
 }
 
 /* What would be inlined with n, measured from its sources. */
@@ -115,7 +122,6 @@ static void measure(Sched *s, NodeInfo *n) {
     const NodeInfo *below = s->info.at[at];
     if (below->kind != STORE_NOT) continue;
     n->depth = MAX(n->depth, below->depth + 1);
-    n->stage = MAX(n->stage, below->stage);
     if (!below->contraction) n->cost = MIN(COST_LIMIT, n->cost + below->cost);
   }
   if (spreads(node)) n->cost = MIN(n->cost, 1);
@@ -124,8 +130,7 @@ static void measure(Sched *s, NodeInfo *n) {
   if (node->op == OP_REDUCE && s->opt->matmul && !n->maps_edges)
     n->contraction = contract_match(node, &n->matmul, n->operand);
   bool product = node->op == OP_REDUCE && is_stretched(node->src[0]) && !n->maps_edges;
-  if (n->contraction || product) n->depth = n->stage = 0; /* will be stored */
-  if ((node->op == OP_REDUCE || node->op == OP_SEGMENT) && !product) n->stage++;
+  if (n->contraction || product) n->depth = 0; /* will be stored */
 }
 
 /* Chains are cut where a value ends so much work that storing it costs little beside: kernels stay small, and so does
@@ -138,9 +143,9 @@ static bool ends_chain(Sched *s, NodeInfo *n) {
   if (is_stretched(node)) return false;
   if (n->depth >= LONG_CHAIN) return true;
   if (edge_sized(s, node)) return false;
-  bool reduction;
-  return n->stage >= MANY_STAGES ||
-         (n->users > 1 && n->cost > MUCH_WORK && inlined_work(s, n, MUCH_WORK, &reduction) > MUCH_WORK);
+  if (n->users < 2 || n->cost <= MUCH_WORK) return false;
+  Below b = inlined_work(s, n, MUCH_WORK);
+  return b.ops + LOAD * b.loads > MUCH_WORK && uop_numel_max(node) <= b.widest;
 }
 
 bool sched_measure(Sched *s, const Walk *walk) {
@@ -426,13 +431,18 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
 
 /* Would all readers of n together be done sooner if it were stored?
  *
- *   in place    readers * (ops + loads)               stored    ops + loads + one store + readers * one load
+ *   in place    readers * (ops + loads)               stored    ops + loads + one store + readers * one load + a launch
  *
- * Not asked where a reduction is inlined below: it is asked about by itself. */
+ * Arithmetic that costs more than a store and two loads is not repeated. Loads are repeated until they are twice what
+ * storing takes: readers that become one kernel later share them. Not asked where a reduction is inlined below: it is
+ * asked about by itself. What is wider than all that it is made of is not stored: it would be the largest thing in
+ * memory. */
 static bool pays_to_store(Sched *s, NodeInfo *n) {
-  bool reduction;
-  int limit = (STORE + n->readers * LOAD) / (n->readers - 1);
-  return inlined_work(s, n, limit, &reduction) > limit && !reduction;
+  int64_t numel = uop_numel_max(n->node), again = n->readers - 1;
+  int launch = (int)(LAUNCH / MAX(numel, 1)), stored = STORE + n->readers * LOAD + launch;
+  Below b = inlined_work(s, n, 2 * stored);
+  if (b.reduction || (numel > b.widest && b.widest)) return false;
+  return b.ops > STORE + 2 * LOAD + launch || again * (b.ops + LOAD * b.loads) > 2 * stored;
 }
 
 /* Sources come before users in `info`, so what is stored shortens the way of what is made of it. */

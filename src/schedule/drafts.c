@@ -4,7 +4,7 @@
 #include "ir/context.h"
 
 bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store) {
-  lower_begin(l, s->ctx, s->arena, sched_policy, s, s->settled);
+  lower_begin(l, s->ctx, sched_policy, s, s->settled);
   s->domain = part < 0 ? n->node : n->node->src[part];
   s->kernel++;
   *store = part < 0 ? lower_store(l, n->node, n->slot, n->split) : lower_store_part(l, n->node, part, n->slot);
@@ -113,7 +113,7 @@ bool make_drafts(Sched *s, Drafts *d) {
 }
 
 bool lower_outputs(Sched *s, Lower *l, const Draft *x, UOp **store, int *n) {
-  lower_begin(l, s->ctx, s->arena, sched_policy, s, s->settled);
+  lower_begin(l, s->ctx, sched_policy, s, s->settled);
   s->copying = x->copy;
   s->draft = x->absorbed ? x : NULL;
   *n = 0;

@@ -127,7 +127,7 @@ static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
   if (x->nout + p->nout > MAX_OUTPUTS) return false;
   for (int o = 0; o < p->nout; o++) {
     NodeInfo *n = p->out[o];
-    if (p->by_edge[o] || n->node->op == OP_ASSIGN || p->target[o] != n->slot || n->cost < COST_LIMIT) return false;
+    if (p->by_edge[o] || n->node->op == OP_ASSIGN || p->target[o] != n->slot) return false;
     for (int k = 0; k < x->nout; k++)
       if (x->by_edge[k] || !reads_in_place(s, x->out[k], n->node, n->slot)) return false;
   }
@@ -144,17 +144,10 @@ static bool kernel_reads(Sched *s, NodeInfo *n, int slot) {
   return reads;
 }
 
-/* Could it be a value for each entry of a segment loop? */
-static bool entry_sized(const Sched *s, const UOp *u) {
-  for (int i = 0; u->ndim && i < s->segments.n; i++)
-    if (s->segments.at[i] == u->shape[0]) return true;
-  return false;
-}
-
 /* May x store what p computes for each edge? */
 static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
   NodeInfo *n = p->out[0];
-  if (p->nout > 1 || x->nout == MAX_OUTPUTS || p->target[0] != n->slot || !entry_sized(s, n->node)) return false;
+  if (x->nout == MAX_OUTPUTS || p->target[0] != n->slot) return false;
   for (int k = 0; k < x->nout; k++) /* one that is stored so itself must not read it */
     if (x->by_edge[k] && kernel_reads(s, x->out[k], n->slot)) return false;
   Lower l;
@@ -202,15 +195,39 @@ static int next_reader(const Users *u, const Drafts *d, const Order *o, const Dr
   return next;
 }
 
+/* Could it be a value for each entry of a segment loop? */
+static bool entry_sized(const Sched *s, const UOp *u) {
+  for (int i = 0; u->ndim && i < s->segments.n; i++)
+    if (s->segments.at[i] == u->shape[0]) return true;
+  return false;
+}
+
+/* Are the sizes of what p computes those of the outermost loops of x? Asked before anything is lowered. */
+static bool fits_outer_loops(const Draft *x, const Draft *p) {
+  const UOp *loops = x->out[0]->node;
+  for (int o = 0; o < p->nout; o++) {
+    const UOp *u = p->out[o]->node;
+    if (p->out[o]->cost < COST_LIMIT) return false;
+    for (int i = 0, k = 0; i < u->ndim && !is_split(x->out[0]); i++) {
+      if (uop_is_int(u->shape[i], 1)) continue;
+      while (k < loops->ndim && uop_is_int(loops->shape[k], 1)) k++;
+      if (k == loops->ndim || loops->shape[k++] != u->shape[i]) return false;
+    }
+  }
+  return true;
+}
+
 /* The first reader of p that may take it in; -1: there is none. */
 static int find_absorber(Sched *s, const Drafts *d, const Users *u, Order *o, int p, bool *by_edge) {
   const Draft *y = d->at.at[p];
   if (!plain_kernel(y)) return -1;
   for (int r = next_reader(u, d, o, y, o->place[p]); r >= 0; r = next_reader(u, d, o, y, o->place[r])) {
     const Draft *x = d->at.at[r];
-    if (!plain_kernel(x) || depends(s, d, o, r, p, false)) continue;
-    *by_edge = !can_absorb(s, x, y);
-    if (!*by_edge || (ctx_base(s->ctx)->code == POLY_OK && can_store_by_edge(s, x, y))) return r;
+    bool rows = fits_outer_loops(x, y), entries = y->nout == 1 && entry_sized(s, y->out[0]->node);
+    if (!plain_kernel(x) || (!rows && !entries) || depends(s, d, o, r, p, false)) continue;
+    *by_edge = !rows || !can_absorb(s, x, y);
+    if (ctx_base(s->ctx)->code != POLY_OK) return -1;
+    if (!*by_edge || (entries && can_store_by_edge(s, x, y))) return r;
   }
   return -1;
 }

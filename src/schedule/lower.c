@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user, bool settled) {
-  *l = (Lower){.ctx = ctx, .arena = arena, .policy = policy, .user = user, .settled = settled};
+void lower_begin(Lower *l, PolyContext *ctx, LowerPolicy policy, void *user, bool settled) {
+  *l = (Lower){.ctx = ctx, .arena = {.b = ctx_base(ctx)}, .policy = policy, .user = user, .settled = settled};
 }
 
 void lower_end(Lower *l) {
@@ -24,6 +24,7 @@ void lower_end(Lower *l) {
   map_free(b, &l->free);
   map_free(b, &l->entry);
   vec_free(b, &l->edges);
+  arena_free(&l->arena);
 }
 
 /* ---- which ranges a scalar depends on ---- */
@@ -76,7 +77,7 @@ static UOp *memo_find(Lower *l, uint64_t key, UOp *node, UOp *const *idx, UOp *g
 }
 
 static void memo_add(Lower *l, uint64_t key, UOp *node, UOp *const *idx, UOp *gate, UOp *value) {
-  Memo *m = arena_new(l->arena, sizeof *m + (size_t)node->ndim * sizeof *idx);
+  Memo *m = arena_new(&l->arena, sizeof *m + (size_t)node->ndim * sizeof *idx);
   if (!m) return;
   uint64_t at = 0;
   map_get(&l->memo, key, &at);
@@ -199,7 +200,7 @@ typedef struct Row {
 } Row;
 
 static bool remember_row(Lower *l, UOp *entry, Row row) {
-  Row *r = arena_new(l->arena, sizeof *r);
+  Row *r = arena_new(&l->arena, sizeof *r);
   if (!r) return false;
   *r = row;
   return map_put(ctx_base(l->ctx), &l->entry, (uint64_t)(uintptr_t)entry, (uint64_t)(uintptr_t)r);

@@ -23,7 +23,7 @@ typedef struct EdgeLoop {
 
 struct Lower {
   PolyContext *ctx;
-  Arena *arena;
+  Arena arena; /* for this lowering */
   LowerPolicy policy;
   void *user;
   int nout;     /* output ranges have the ids 0 .. nout-1 */
@@ -37,7 +37,7 @@ struct Lower {
   VEC(EdgeLoop) edges;
 };
 
-void lower_begin(Lower *l, PolyContext *ctx, Arena *arena, LowerPolicy policy, void *user, bool settled);
+void lower_begin(Lower *l, PolyContext *ctx, LowerPolicy policy, void *user, bool settled);
 void lower_end(Lower *l);
 /* STORE of node into slot, with one RANGE an axis, or two: split[k], if it is not 0, is the size of the inner one of
  * axis k. Stored is node->src[0] or what defines it: see lower.c. */

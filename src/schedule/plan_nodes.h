@@ -22,7 +22,6 @@ typedef struct NodeInfo {
   StoreKind kind;
   int slot;        /* where it is stored; -1: nowhere */
   int depth, cost; /* ops below it that would be inlined with it: longest chain; operations an element, saturating */
-  int stage;       /* reductions below it that would be inlined with it and need each other: longest chain */
   int kernel;      /* the last lowering that computed it in place, */
   uint64_t at;     /* at which index (a hash), */
   int entry;       /* and its entry in that trial's list */
