@@ -145,20 +145,6 @@ static bool mark_bare_nodes(PolyGraph *g, Marks *m) {
   return true;
 }
 
-/* The rows by one end, taken apart. */
-typedef struct RowView {
-  const int32_t *rowptr, *edge, *other;
-} RowView;
-
-static bool rows_of(PolyGraph *g, End end, RowView *r) {
-  if (!graph_build_order(g, end)) return false;
-  r->rowptr = graph_data(g->order[end]);
-  if (!r->rowptr) return false;
-  r->edge = r->rowptr + g->num_nodes[end] + 1;
-  r->other = r->edge + g->num_edges;
-  return true;
-}
-
 /* Of the edges of a row from one neighbour, the first. */
 static void mark_first(const RowView *in, int64_t v, int32_t *met, Marks *m) {
   for (int32_t i = in->rowptr[v]; i < in->rowptr[v + 1]; i++) {
@@ -178,7 +164,7 @@ static void mark_one_way(const RowView *in, const RowView *out, int64_t v, int32
 static bool mark_by_rows(PolyGraph *g, bool both_ways, Marks *m) {
   Base *b = ctx_base(g->ctx);
   RowView in, out = {0};
-  if (!rows_of(g, DST, &in) || (both_ways && !rows_of(g, SRC, &out))) return false;
+  if (!graph_view_rows(g, DST, &in) || (both_ways && !graph_view_rows(g, SRC, &out))) return false;
   int64_t sources = g->num_nodes[SRC];
   int threads = graph_threads(g, g->num_edges);
   size_t bytes = (size_t)threads * (size_t)MAX(sources, 1) * sizeof(int32_t);
@@ -381,8 +367,11 @@ static bool list_array(Listing *l, UOp *array, const UOp *like) {
 
 static bool list_arrays(Listing *l, PolyGraph *g, PolyGraph *like) {
   for (int k = 0; k < 2; k++) {
-    if (like->order[k] && !graph_build_order(g, (End)k)) return false;
-    if (!list_array(l, g->index[k], like->index[k]) || !list_array(l, g->order[k], like->order[k])) return false;
+    const EdgeRows *r = &g->rows[k], *s = &like->rows[k];
+    if (s->rowptr && !graph_build_rows(g, (End)k)) return false;
+    if (!list_array(l, g->index[k], like->index[k]) || !list_array(l, r->rowptr, s->rowptr) ||
+        !list_array(l, r->entries, s->entries) || !list_array(l, r->others, s->others))
+      return false;
   }
   if (like->loops && !count_loops(g)) return false;
   if (!list_array(l, g->origin, like->origin) || !list_array(l, g->loops, like->loops)) return false;

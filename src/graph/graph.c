@@ -39,11 +39,21 @@ static void unlink_graph(PolyGraph *g) {
   if (g->ctx->graphs->first == g) g->ctx->graphs->first = g->next;
 }
 
+static EdgeRows rows_retain(const EdgeRows *r) {
+  return (EdgeRows){uop_retain(r->rowptr), uop_retain(r->entries), uop_retain(r->others)};
+}
+
+static void rows_release(const EdgeRows *r) {
+  uop_release(r->rowptr);
+  uop_release(r->entries);
+  uop_release(r->others);
+}
+
 /* Everything but the graph itself and what it derived. */
 static void release_arrays(PolyGraph *g) {
   for (int k = 0; k < 2; k++) {
     uop_release(g->end[k]);
-    uop_release(g->order[k]);
+    rows_release(&g->rows[k]);
     uop_release(g->index[k]);
     uop_release(g->nodes[k]);
   }
@@ -206,27 +216,40 @@ PolyGraph *graph_view(PolyGraph *g) {
   return h;
 }
 
-bool graph_build_order(PolyGraph *g, End end) {
-  if (g->order[end]) return true;
+bool graph_build_rows(PolyGraph *g, End end) {
+  if (g->rows[end].rowptr) return true;
   End other = other_end(end);
-  if (g->twin && g->twin->order[other]) {
-    g->order[end] = uop_retain(g->twin->order[other]);
+  if (g->twin && g->twin->rows[other].rowptr) {
+    g->rows[end] = rows_retain(&g->twin->rows[other]);
     return true;
   }
   Scope s;
   scope_enter(g->ctx, &s);
-  UOp *u = graph_array(g->ctx, int_add(int_addc(g->nodes[end], 1), int_mulc(g->edges, 2)));
+  EdgeRows new = {graph_array(g->ctx, int_addc(g->nodes[end], 1)), graph_array(g->ctx, g->edges),
+                  graph_array(g->ctx, g->edges)};
   Rows rows = {.key = graph_data(g->index[end]),
                .other = graph_data(g->index[other]),
                .rows = g->num_nodes[end],
                .entries = g->num_edges,
                .sorted = g->sorted[end],
-               .out = graph_data(u),
+               .rowptr = graph_data(new.rowptr),
+               .entry_out = graph_data(new.entries),
+               .other_out = graph_data(new.others),
                .threads = graph_threads(g, g->num_edges + g->num_nodes[end])};
-  if (rows.key && rows.other && rows.out && rows_build(ctx_base(g->ctx), &rows)) g->order[end] = uop_retain(u);
-  uop_release(u);
+  bool memory = rows.key && rows.other && rows.rowptr && rows.entry_out && rows.other_out;
+  if (memory && rows_build(ctx_base(g->ctx), &rows))
+    g->rows[end] = new;
+  else
+    rows_release(&new);
   scope_leave(g->ctx, &s);
-  return g->order[end] != NULL;
+  return g->rows[end].rowptr != NULL;
+}
+
+bool graph_view_rows(PolyGraph *g, End end, RowView *out) {
+  if (!graph_build_rows(g, end)) return false;
+  const EdgeRows *r = &g->rows[end];
+  *out = (RowView){graph_data(r->rowptr), graph_data(r->entries), graph_data(r->others)};
+  return out->rowptr && out->edge && out->other;
 }
 
 bool graph_note_sorted(PolyGraph *g) {

@@ -30,6 +30,13 @@ typedef enum Derived {
   DERIVED_COUNT
 } Derived;
 
+/* The edges sorted by one end; NULL: not built yet. */
+typedef struct EdgeRows {
+  UOp *rowptr;  /* [V + 1]: row v is rowptr[v] .. rowptr[v + 1] of the other two */
+  UOp *entries; /* [E]: the edges, row by row, in their own order within a row */
+  UOp *others;  /* [E]: the other end of each of those */
+} EdgeRows;
+
 struct PolyGraph {
   PolyContext *ctx;
   PolyGraph *prev, *next; /* the graphs of the context */
@@ -38,7 +45,7 @@ struct PolyGraph {
   UOp *edges, *nodes[2]; /* the same as sizes, which may be symbolic */
   UOp *index[2];         /* [E]: one end of each edge */
   bool sorted[2];        /* does that end never go down from edge to edge? */
-  UOp *order[2];         /* [V + 1 + 2E], or NULL: not built yet; see rows_build */
+  EdgeRows rows[2];      /* by either end */
   UOp *end[2];           /* ENDPOINT, or NULL: no move was used yet */
   UOp *origin;           /* [E], of a derived graph */
   UOp *loops;            /* [V], or NULL: not counted yet; see poly_graph_loops */
@@ -59,7 +66,12 @@ int32_t *graph_data(UOp *array);
 /* A handle on an array: a node of its own on the same memory. */
 PolyTensor *graph_handle(PolyGraph *g, UOp *array);
 /* Builds the rows by one end, unless they are there. */
-bool graph_build_order(PolyGraph *g, End end);
+bool graph_build_rows(PolyGraph *g, End end);
+/* The same, as arrays on the host. */
+typedef struct RowView {
+  const int32_t *rowptr, *edge, *other;
+} RowView;
+bool graph_view_rows(PolyGraph *g, End end, RowView *out);
 int graph_threads(const PolyGraph *g, int64_t work);
 /* Sets g->sorted. */
 bool graph_note_sorted(PolyGraph *g);
@@ -81,14 +93,14 @@ void vertex_free_all(PolyContext *ctx); /* programs that are still open when the
 
 /* ---- rows.c ---- */
 
-/* Stable counting sort of entries by key, which lies in [0, rows). out: rowptr[rows + 1], then the entries of each row,
- * then other[] of each of those. The result does not depend on threads. O(rows + entries); scratch: 8 bytes for each
+/* Stable counting sort of entries by key, which lies in [0, rows), into rowptr[rows + 1], the entries of each row, and
+ * other[] of each of those. The result does not depend on threads. O(rows + entries); scratch: 8 bytes for each
  * entry of the largest group of rows and thread. */
 typedef struct Rows {
   const int32_t *key, *other;
   int64_t rows, entries;
   bool sorted; /* keys never go down: only rowptr is to be found */
-  int32_t *out;
+  int32_t *rowptr, *entry_out, *other_out;
   int threads;
 } Rows;
 bool rows_build(Base *b, const Rows *r);

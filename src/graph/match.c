@@ -16,19 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct RowView {
-  const int32_t *rowptr, *edge, *other;
-} RowView;
-
-static bool out_rows(PolyGraph *g, RowView *r) {
-  if (!graph_build_order(g, SRC)) return false;
-  r->rowptr = graph_data(g->order[SRC]);
-  if (!r->rowptr) return false;
-  r->edge = r->rowptr + g->num_nodes[SRC] + 1;
-  r->other = r->edge + g->num_edges;
-  return true;
-}
-
 /* Values of the edges as doubles, or NULL: an error was set. */
 static double *edge_values(PolyGraph *g, PolyTensor *t, const char *what) {
   Base *b = ctx_base(g->ctx);
@@ -104,7 +91,7 @@ PolyTensor *poly_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t seed) {
   if (!g) return NULL;
   Base *b = ctx_base(g->ctx);
   RowView rows;
-  if (!check_one_set(g, "match") || !out_rows(g, &rows)) return NULL;
+  if (!check_one_set(g, "match") || !graph_view_rows(g, SRC, &rows)) return NULL;
   double *values = NULL;
   if (weight && !(values = edge_values(g, weight, "match"))) return NULL;
   int64_t nodes = g->num_nodes[SRC];
@@ -293,7 +280,7 @@ PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths) {
                      "product: the first graph leads to %" PRId64 " nodes, the second comes from %" PRId64,
                      a->num_nodes[DST], b->num_nodes[SRC]);
   Product p = {.rows = a->num_nodes[SRC], .columns = b->num_nodes[DST]};
-  if (!out_rows(a, &p.a) || !out_rows(b, &p.b)) return NULL;
+  if (!graph_view_rows(a, SRC, &p.a) || !graph_view_rows(b, SRC, &p.b)) return NULL;
   int threads = graph_threads(a, a->num_edges + b->num_edges);
   size_t count_bytes = 2 * (size_t)(p.rows + 1) * sizeof(int64_t);
   size_t seen_bytes = 2 * (size_t)threads * (size_t)MAX(p.columns, 1) * sizeof(int32_t);

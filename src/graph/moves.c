@@ -18,9 +18,10 @@ static PolyDType type_of(const UOp *x) { return (PolyDType)x->dtype; }
 
 static bool build_ends(PolyGraph *g) {
   if (g->end[SRC] && g->end[DST]) return true;
-  if (!graph_build_order(g, SRC) || !graph_build_order(g, DST)) return false;
+  if (!graph_build_rows(g, SRC) || !graph_build_rows(g, DST)) return false;
   for (int k = 0; k < 2; k++) {
-    UOp *end = uop_endpoint(g->index[k], g->order[k], g->index[!k]);
+    const EdgeRows *r = &g->rows[k];
+    UOp *end = uop_endpoint((UOp *[]){g->index[k], r->rowptr, r->entries, r->others, g->index[!k]});
     if (!g->end[k]) g->end[k] = uop_retain(end);
   }
   return g->end[SRC] && g->end[DST];
@@ -29,29 +30,11 @@ static bool build_ends(PolyGraph *g) {
 /* The ENDPOINT of one end. Both are made at once: gradients of one need the other. */
 static UOp *end_of(PolyGraph *g, End end) { return build_ends(g) ? g->end[end] : NULL; }
 
-/* order[from .. to) as a tensor. */
-static UOp *piece(PolyGraph *g, End end, UOp *from, UOp *to) {
-  return graph_build_order(g, end) ? uop_shrink(g->order[end], &from, &to) : NULL;
-}
-
-static UOp *zero_size(PolyGraph *g) { return uop_index(g->ctx, 0); }
-static UOp *rowptr_size(PolyGraph *g, End end) { return int_addc(g->nodes[end], 1); }
-
-static UOp *rowptr(PolyGraph *g, End end) { return piece(g, end, zero_size(g), rowptr_size(g, end)); }
-
-static UOp *row_edges(PolyGraph *g, End end) {
-  UOp *from = rowptr_size(g, end);
-  return from ? piece(g, end, from, int_add(from, g->edges)) : NULL;
-}
-
-static UOp *row_others(PolyGraph *g, End end) {
-  UOp *from = int_add(rowptr_size(g, end), g->edges);
-  return from ? piece(g, end, from, int_add(from, g->edges)) : NULL;
-}
-
 static UOp *degree(PolyGraph *g, End end) {
-  UOp *one = uop_index(g->ctx, 1);
-  return uop_binary(OP_SUB, piece(g, end, one, rowptr_size(g, end)), piece(g, end, zero_size(g), g->nodes[end]));
+  UOp *zero = uop_index(g->ctx, 0), *one = uop_index(g->ctx, 1), *past = int_addc(g->nodes[end], 1);
+  if (!past || !graph_build_rows(g, end)) return NULL;
+  UOp *rowptr = g->rows[end].rowptr;
+  return uop_binary(OP_SUB, uop_shrink(rowptr, &one, &past), uop_shrink(rowptr, &zero, &g->nodes[end]));
 }
 
 /* ---- checks ---- */
@@ -218,13 +201,18 @@ PolyTensor *poly_graph_softmax(PolyGraph *g, PolyTensor *m, char side) {
   TENSOR_RETURN(g->ctx, graph_softmax(g, m->uop, end));
 }
 
-#define ROW_ARRAY(name, f)                                                                                             \
+#define ROW_ARRAY(name, array)                                                                                         \
   PolyTensor *name(PolyGraph *g, char side) {                                                                          \
     End end;                                                                                                           \
-    if (!g || !check_side(g, side, &end)) return NULL;                                                                 \
-    TENSOR_RETURN(g->ctx, f(g, end));                                                                                  \
+    if (!g || !check_side(g, side, &end) || !graph_build_rows(g, end)) return NULL;                                    \
+    return graph_handle(g, g->rows[end].array);                                                                        \
   }
 ROW_ARRAY(poly_graph_rowptr, rowptr)
-ROW_ARRAY(poly_graph_order, row_edges)
-ROW_ARRAY(poly_graph_other, row_others)
-ROW_ARRAY(poly_graph_degree, degree)
+ROW_ARRAY(poly_graph_order, entries)
+ROW_ARRAY(poly_graph_other, others)
+
+PolyTensor *poly_graph_degree(PolyGraph *g, char side) {
+  End end;
+  if (!g || !check_side(g, side, &end)) return NULL;
+  TENSOR_RETURN(g->ctx, degree(g, end));
+}

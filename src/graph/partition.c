@@ -59,15 +59,14 @@ static int64_t get(const Metis *m, const void *array, int64_t at) {
   return m->wide ? ((const int64_t *)array)[at] : ((const int32_t *)array)[at];
 }
 
-/* rows: rowptr[n + 1], order[E], col[E]. */
-static bool run_metis(Base *b, const Metis *m, const int32_t *rows, int64_t n, int64_t edges, int64_t parts,
+static bool run_metis(Base *b, const Metis *m, const RowView *rows, int64_t n, int64_t edges, int64_t parts,
                       bool recursive, int64_t *out) {
   size_t width = m->wide ? sizeof(int64_t) : sizeof(int32_t), count = (size_t)(n + 1 + edges + n);
   char *memory = mem_resize(b, NULL, 0, count * width);
   if (!memory) return false;
   char *rowptr = memory, *col = rowptr + (size_t)(n + 1) * width, *part = col + (size_t)edges * width;
-  for (int64_t v = 0; v <= n; v++) put(m, rowptr, v, rows[v]);
-  for (int64_t e = 0; e < edges; e++) put(m, col, e, rows[n + 1 + edges + e]);
+  for (int64_t v = 0; v <= n; v++) put(m, rowptr, v, rows->rowptr[v]);
+  for (int64_t e = 0; e < edges; e++) put(m, col, e, rows->other[e]);
   int64_t vertices = 0, constraints = 0, num = 0, cut = 0;
   put(m, &vertices, 0, n);
   put(m, &constraints, 0, 1);
@@ -101,12 +100,12 @@ PolyStatus poly_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int
   }
   if (!load_metis(b, &m)) return b->code;
   PolyGraph *simple = simple_graph(g);
-  const int32_t *rows = simple && graph_build_order(simple, DST) ? graph_data(simple->order[DST]) : NULL;
-  bool ok = rows != NULL;
+  RowView rows;
+  bool ok = simple && graph_view_rows(simple, DST, &rows);
   if (ok && (parts == 1 || parts >= n || !simple->num_edges))
     for (int64_t v = 0; v < n; v++) out[v] = parts >= n ? v : v * parts / n; /* nothing to choose */
   else if (ok)
-    ok = run_metis(b, &m, rows, n, simple->num_edges, parts, recursive, out);
+    ok = run_metis(b, &m, &rows, n, simple->num_edges, parts, recursive, out);
   poly_graph_free(simple);
   return ok ? POLY_OK : b->code;
 }

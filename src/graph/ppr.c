@@ -181,10 +181,9 @@ PolyStatus poly_graph_ppr(PolyGraph *g, const int64_t *targets, int64_t num_targ
   for (int k = 0; k < 3; k++) out[k] = NULL;
   Base *b = ctx_base(g->ctx);
   int64_t n = targets ? num_targets : g->num_nodes[SRC];
-  if (!check(g, targets, targets ? n : 0, alpha, eps) || !graph_build_order(g, SRC)) return b->code;
-  const int32_t *rowptr = graph_data(g->order[SRC]);
-  if (!rowptr) return b->code;
-  Push p = {rowptr, rowptr + g->num_nodes[SRC] + 1 + g->num_edges, alpha, eps};
+  RowView view;
+  if (!check(g, targets, targets ? n : 0, alpha, eps) || !graph_view_rows(g, SRC, &view)) return b->code;
+  Push p = {view.rowptr, view.other, alpha, eps};
   int threads = (int)MIN(MAX(n, 1), graph_threads(g, INT64_MAX));
   size_t nodes = (size_t)MAX(g->num_nodes[SRC], 1), row_bytes = (size_t)MAX(n, 1) * sizeof(Row);
   Worker *workers = mem_new(b, (size_t)threads * sizeof *workers);

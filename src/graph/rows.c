@@ -18,11 +18,6 @@ typedef struct Out {
   int32_t *rowptr, *entry, *other;
 } Out;
 
-static Out out_of(const Rows *r) {
-  int32_t *entry = r->out + r->rows + 1;
-  return (Out){r->out, entry, entry + r->entries};
-}
-
 /* ---- keys that never go down ---- */
 
 static void rows_sorted(const Rows *r, Out o) {
@@ -182,7 +177,7 @@ static bool rows_large(Base *b, const Rows *r, Out o) {
 }
 
 bool rows_build(Base *b, const Rows *r) {
-  Out o = out_of(r);
+  Out o = {r->rowptr, r->entry_out, r->other_out};
   if (r->sorted)
     rows_sorted(r, o);
   else if (r->rows + r->entries < SMALL)

@@ -117,7 +117,9 @@ static bool build_rows(Base *b, Relation *r, const int32_t *key, const int32_t *
                                .rows = r->rows,
                                .entries = r->edges,
                                .sorted = sorted,
-                               .out = r->memory,
+                               .rowptr = r->memory,
+                               .entry_out = r->memory + r->rows + 1,
+                               .other_out = r->memory + r->rows + 1 + r->edges,
                                .threads = threads});
 }
 

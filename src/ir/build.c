@@ -417,26 +417,34 @@ UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size) {
     uop_fail_shapes("segment", x, index);
     return NULL;
   }
-  UOp *total = int_add(int_addc(size, 1), index->shape[0]), *order;
-  if (index->op == OP_ENDPOINT)
-    order = index->src[1];
-  else
-    order = uop_library(x->ctx, "segment_order", 0, POLY_INT32, 1, &index, 1, &total);
+  UOp *rowptr, *entries;
+  if (index->op == OP_ENDPOINT) {
+    rowptr = index->src[END_ROWPTR];
+    entries = index->src[END_ENTRIES];
+  } else {
+    UOp *rows = int_addc(size, 1), *total = int_add(rows, index->shape[0]), *zero = uop_index(x->ctx, 0);
+    UOp *order = uop_library(x->ctx, "segment_order", 0, POLY_INT32, 1, &index, 1, &total);
+    if (!order) return NULL;
+    rowptr = uop_shrink(order, &zero, &rows);
+    entries = uop_shrink(order, &rows, &total);
+  }
+  if (!rowptr || !entries) return NULL;
   UOp *shape[MAX_DIMS] = {size};
   for (int i = 1; i < x->ndim; i++) shape[i] = x->shape[i];
-  return uop_make(x->ctx, OP_SEGMENT, (PolyDType)x->dtype, (UArg){.i = op}, 4, (UOp *[]){x, index, order, size},
-                  x->ndim, shape);
+  return uop_make(x->ctx, OP_SEGMENT, (PolyDType)x->dtype, (UArg){.i = op}, 5,
+                  (UOp *[]){x, index, rowptr, entries, size}, x->ndim, shape);
 }
 
-UOp *uop_endpoint(UOp *index, UOp *order, UOp *other) {
-  if (!index || !order || !other) return NULL;
-  if (index->dtype != POLY_INT32 || order->dtype != POLY_INT32 || other->dtype != POLY_INT32)
-    return fail_dtype(OP_ENDPOINT, index, NULL);
-  if (index->ndim != 1 || order->ndim != 1 || !shape_equal(index, other)) {
-    uop_fail_shapes("endpoint", index, other);
-    return NULL;
+UOp *uop_endpoint(UOp *const src[5]) {
+  for (int i = 0; i < 5; i++) {
+    if (!src[i]) return NULL;
+    if (src[i]->dtype != POLY_INT32) return fail_dtype(OP_ENDPOINT, src[i], NULL);
+    if (src[i]->ndim != 1 || (i != END_ROWPTR && !shape_equal(src[0], src[i]))) {
+      uop_fail_shapes("endpoint", src[0], src[i]);
+      return NULL;
+    }
   }
-  return uop_make(index->ctx, OP_ENDPOINT, POLY_INT32, (UArg){0}, 3, (UOp *[]){index, order, other}, 1, index->shape);
+  return uop_make(src[0]->ctx, OP_ENDPOINT, POLY_INT32, (UArg){0}, 5, src, 1, src[0]->shape);
 }
 
 /* ---- memory ---- */
@@ -539,9 +547,9 @@ UOp *uop_with_sources(UOp *u, UOp *const *src) {
   case OP_SHRINK: return uop_shrink(src[0], even, odd);
   case OP_FLIP: return uop_flip(src[0], (uint32_t)u->arg.i);
   case OP_GATHER: return uop_gather(src[0], src[1]);
-  case OP_SEGMENT: return uop_segment((Op)u->arg.i, src[0], src[1], src[3]);
+  case OP_SEGMENT: return uop_segment((Op)u->arg.i, src[0], src[1], src[4]);
   case OP_CAT: return uop_cat(u->nsrc, src, (int)u->arg.i);
-  case OP_ENDPOINT: return uop_endpoint(src[0], src[1], src[2]);
+  case OP_ENDPOINT: return uop_endpoint(src);
   case OP_CONTIGUOUS: return uop_contiguous(src[0], u->arg.i);
   case OP_DETACH: return uop_detach(src[0]);
   case OP_ASSIGN: return uop_assign(src[0], src[1]);

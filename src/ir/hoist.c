@@ -32,9 +32,9 @@ static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
 
 /* For each row of x: is it read by any edge? */
 static UOp *rows_read(UOp *x, UOp *end) {
-  UOp *order = end->src[1], *zero = uop_index(x->ctx, 0), *one = uop_index(x->ctx, 1), *nodes = x->shape[0];
+  UOp *rowptr = end->src[END_ROWPTR], *zero = uop_index(x->ctx, 0), *one = uop_index(x->ctx, 1), *nodes = x->shape[0];
   UOp *past = int_addc(nodes, 1), *dims[MAX_DIMS] = {nodes};
-  UOp *begins = past ? uop_shrink(order, &zero, &nodes) : NULL, *ends = past ? uop_shrink(order, &one, &past) : NULL;
+  UOp *begins = past ? uop_shrink(rowptr, &zero, &nodes) : NULL, *ends = past ? uop_shrink(rowptr, &one, &past) : NULL;
   for (int i = 1; i < x->ndim; i++) dims[i] = one;
   UOp *any = begins && ends ? uop_reshape(uop_binary(OP_CMPLT, begins, ends), x->ndim, dims) : NULL;
   return any ? uop_expand(any, x->shape) : NULL;

@@ -124,7 +124,9 @@ UOp *uop_cat(int n, UOp *const *part, int axis); /* n >= 1 parts of one dtype an
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes);   /* op: OP_ADD OP_MUL OP_MAX OP_MIN; x itself if axes is 0 */
 UOp *uop_gather(UOp *x, UOp *index);
 UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size);
-UOp *uop_endpoint(UOp *index, UOp *order, UOp *other);
+/* One end of the edges of a graph; sources by their places. */
+enum { END_INDEX, END_ROWPTR, END_ENTRIES, END_OTHERS, END_OTHER };
+UOp *uop_endpoint(UOp *const src[5]);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
 UOp *uop_assign(UOp *buffer, UOp *value);

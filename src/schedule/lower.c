@@ -196,7 +196,6 @@ typedef struct Row {
   UOp *index; /* of the SEGMENT */
   UOp *row;   /* which row: what `index` is at this edge */
   UOp *place; /* of the edge in the row order */
-  UOp *order;
 } Row;
 
 static bool remember_row(Lower *l, UOp *entry, Row row) {
@@ -210,12 +209,10 @@ static bool remember_row(Lower *l, UOp *entry, Row row) {
  */
 static UOp *lower_endpoint(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   uint64_t at;
-  const Row *r = map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at) ? (const Row *)(uintptr_t)at : NULL;
+  Row *r = map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at) ? (Row *)(uintptr_t)at : NULL;
   if (r && r->index == u) return uop_cast(r->row, POLY_INT32);
-  if (r && r->index->op == OP_ENDPOINT && r->index->src[2] == u->src[0]) {
-    UOp *other = int_add(r->place, u->shape[0]);
-    return other ? value_at(l, r->order, &other, gate) : NULL;
-  }
+  if (r && r->index->op == OP_ENDPOINT && r->index->src[END_OTHER] == u->src[END_INDEX])
+    return value_at(l, r->index->src[END_OTHERS], &r->place, gate);
   return value_at(l, u->src[0], idx, gate);
 }
 
@@ -241,22 +238,21 @@ static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
 }
 
 static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
-  UOp *x = u->src[0], *order = u->src[2], *rows = u->src[3], *at[MAX_DIMS];
+  UOp *x = u->src[0], *rowptr = u->src[2], *entries = u->src[3], *rows = u->src[4], *at[MAX_DIMS];
   UOp *begin_at = idx[0], *end_at = int_addc(idx[0], 1);
-  UOp *begin = uop_cast(value_at(l, order, &begin_at, gate), POLY_INT64);
-  UOp *end = uop_cast(value_at(l, order, &end_at, gate), POLY_INT64);
+  UOp *begin = uop_cast(value_at(l, rowptr, &begin_at, gate), POLY_INT64);
+  UOp *end = uop_cast(value_at(l, rowptr, &end_at, gate), POLY_INT64);
   if (!begin || !end) return NULL;
   uint64_t busy = index_free(l, u->ndim, idx, gate);
   Context saved = hoist_context(l, busy);
   UOp *r = inner_range(l, busy, begin, end);
-  UOp *entry_at = r ? int_add(r, int_addc(rows, 1)) : NULL;
-  if (!entry_at) return NULL;
+  if (!r) return NULL;
   l->context[l->ncontext++] = (int)r->arg.i;
-  UOp *entry = uop_cast(value_at(l, order, &entry_at, gate), POLY_INT64);
+  UOp *entry = uop_cast(value_at(l, entries, &r, gate), POLY_INT64);
   l->ncontext--;
   at[0] = entry;
   for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
-  bool ready = entry && remember_row(l, entry, (Row){u->src[1], idx[0], entry_at, order}) &&
+  bool ready = entry && remember_row(l, entry, (Row){u->src[1], idx[0], r}) &&
                vec_push(ctx_base(l->ctx), &l->edges, ((EdgeLoop){entry, r, idx[0], rows, x->shape[0]}));
   UOp *v = ready ? loop(l, (Op)u->arg.i, x, at, gate, 1, &r) : NULL;
   restore_context(l, &saved);
