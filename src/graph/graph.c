@@ -54,6 +54,7 @@ static void release_arrays(PolyGraph *g) {
   for (int k = 0; k < 2; k++) {
     uop_release(g->end[k]);
     rows_release(&g->rows[k]);
+    balance_free(ctx_base(g->ctx), g->balance[k]);
     uop_release(g->index[k]);
     uop_release(g->nodes[k]);
   }

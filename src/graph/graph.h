@@ -3,6 +3,7 @@
  *
  *   graph.c   making, checking, reference counts, the graph of an edge_index tensor
  *   rows.c    edges sorted by one end             derive.c  graphs out of graphs
+ *   balance.c pieces of rows that are about equally much work
  *   moves.c   node values seen from edges, edge values reduced over rows
  *   vertex.c  programs for one vertex, out of the moves
  *
@@ -37,18 +38,21 @@ typedef struct EdgeRows {
   UOp *others;  /* [E]: the other end of each of those */
 } EdgeRows;
 
+struct Balance;
+
 struct PolyGraph {
   PolyContext *ctx;
   PolyGraph *prev, *next; /* the graphs of the context */
   int refs;
   int64_t num_edges, num_nodes[2];
-  UOp *edges, *nodes[2]; /* the same as sizes, which may be symbolic */
-  UOp *index[2];         /* [E]: one end of each edge */
-  bool sorted[2];        /* does that end never go down from edge to edge? */
-  EdgeRows rows[2];      /* by either end */
-  UOp *end[2];           /* ENDPOINT, or NULL: no move was used yet */
-  UOp *origin;           /* [E], of a derived graph */
-  UOp *loops;            /* [V], or NULL: not counted yet; see poly_graph_loops */
+  UOp *edges, *nodes[2];      /* the same as sizes, which may be symbolic */
+  UOp *index[2];              /* [E]: one end of each edge */
+  bool sorted[2];             /* does that end never go down from edge to edge? */
+  EdgeRows rows[2];           /* by either end */
+  struct Balance *balance[2]; /* of those rows, or NULL: not built yet */
+  UOp *end[2];                /* ENDPOINT, or NULL: no move was used yet */
+  UOp *origin;                /* [E], of a derived graph */
+  UOp *loops;                 /* [V], or NULL: not counted yet; see poly_graph_loops */
   PolyGraph *derived[DERIVED_COUNT];
   PolyGraph *twin; /* the same edges the other way round; not owned */
 };
@@ -90,6 +94,24 @@ bool graph_check_rows(PolyGraph *g, const UOp *x, UOp *size, const char *what, c
 /* ---- vertex.c ---- */
 
 void vertex_free_all(PolyContext *ctx); /* programs that are still open when their context ends */
+
+/* ---- balance.c ---- */
+
+enum { BALANCE_BINS = 33 }; /* lengths up to 2^31, 2^30 ... 1, 0 */
+typedef struct Balance {
+  int64_t length;                /* of a piece at most */
+  int64_t bin[BALANCE_BINS + 1]; /* pieces bin[k] .. bin[k + 1] are of bin k */
+  int32_t *row, *begin, *end;    /* of each piece: its row, and its part of the row order */
+  int32_t *partial;              /* and the place of its partial result; -1: it is the whole row */
+  int64_t hubs, partials;        /* rows that were cut, and their pieces */
+  int32_t *hub_row, *hub_first;  /* each such row; its partial results are hub_first[k] .. hub_first[k + 1] */
+} Balance;
+static inline int64_t balance_pieces(const Balance *t) { return t->bin[BALANCE_BINS]; }
+/* rowptr[rows + 1]. NULL: out of memory. */
+Balance *balance_new(Base *b, const int32_t *rowptr, int64_t rows);
+void balance_free(Base *b, Balance *t);
+/* That of a graph's rows, made once. NULL: an error was set. */
+const Balance *graph_balance(PolyGraph *g, End end);
 
 /* ---- rows.c ---- */
 
