@@ -4,6 +4,7 @@
  *   realize.c  handles in, values out         canon.c   a graph without its buffers and today's sizes
  *   plan.c     plans and their cache          memory.c  sizes and places of a plan's slots
  *   run.c      one execution of a plan        step.c    plans that are replayed on other inputs
+ *   peek.c     views of stored memory, read without a plan
  *   profile.c  what ran, how long             api.c     contexts */
 #ifndef POLY_ENGINE_H
 #define POLY_ENGINE_H
@@ -135,6 +136,11 @@ UOp *node_for_memory(PolyContext *ctx, PolyBuffer *b, const UOp *like);
 /* Memory that the current device can use. NULL: an error was set. */
 PolyBuffer *node_memory(UOp *u);
 PolyBuffer *memory_copy(PolyBuffer *b);
+
+/* ---- peek.c ---- */
+
+/* Copies the elements of u if it only moves those of stored memory. False, without an error, for anything else. */
+bool peek(const UOp *u, void *out, size_t out_bytes);
 
 /* ---- step.c ---- */
 

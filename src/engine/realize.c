@@ -47,11 +47,9 @@ UOp *node_for_memory(PolyContext *ctx, PolyBuffer *b, const UOp *like) {
   return u;
 }
 
-static bool on_host(const Device *d) { return strcmp(d->name, "CPU") == 0 || strcmp(d->name, "INTERP") == 0; }
-
 static bool transfer(PolyBuffer *to, const PolyBuffer *from) {
-  if (on_host(from->device)) return to->device->copy_in(to->device, to->data, from->data, from->bytes);
-  if (on_host(to->device)) return from->device->copy_out(from->device, to->data, from->data, from->bytes);
+  if (from->device->target.host) return to->device->copy_in(to->device, to->data, from->data, from->bytes);
+  if (to->device->target.host) return from->device->copy_out(from->device, to->data, from->data, from->bytes);
   Base *b = ctx_base(to->device->ctx);
   void *host = mem_new(b, from->bytes);
   bool ok = (host || !from->bytes) && from->device->copy_out(from->device, host, from->data, from->bytes) &&
@@ -67,7 +65,7 @@ PolyBuffer *node_memory(UOp *u) {
   PolyBuffer *b = u->buffer;
   if (!b) return fail_null(&ctx->base, POLY_ERROR_RUNTIME, "internal: a tensor without memory");
   if (b->stale) return node_fail_stale(u), NULL;
-  if (b->device == d || (on_host(d) && on_host(b->device))) return b;
+  if (b->device == d || (d->target.host && b->device->target.host)) return b;
   PolyBuffer *here = buffer_new(d, b->bytes);
   if (!here) return NULL;
   if (!transfer(here, b)) {

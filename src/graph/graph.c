@@ -138,11 +138,9 @@ void poly_graph_free(PolyGraph *g) {
 
 /* ---- arrays ---- */
 
-static bool on_host(const Device *d) { return strcmp(d->name, "CPU") == 0 || strcmp(d->name, "INTERP") == 0; }
-
 static Device *host_device(PolyContext *ctx) {
   Device *d = ctx->runtime->current;
-  return on_host(d) ? d : runtime_open(ctx->runtime, "INTERP");
+  return d->target.host ? d : runtime_open(ctx->runtime, "INTERP");
 }
 
 /* Arrays are filled on the host. The engine moves them to another device when a kernel there needs them. */
@@ -161,7 +159,7 @@ UOp *graph_array(PolyContext *ctx, UOp *size) {
 int32_t *graph_data(UOp *array) {
   if (!array) return NULL;
   PolyBuffer *b = array->buffer;
-  if (on_host(b->device)) return b->data;
+  if (b->device->target.host) return b->data;
   Device *host = host_device(array->ctx);
   PolyBuffer *here = host ? buffer_new(host, b->bytes) : NULL;
   if (!here) return NULL;
@@ -513,7 +511,7 @@ PolyGraph *poly_graph_of(PolyTensor *edge_index, int64_t num_src, int64_t num_ds
   if (poly_realize(edge_index) != POLY_OK) return NULL;
   PolyBuffer *b = edge_index->uop->buffer;
   void *copy = NULL, *data = b->data;
-  if (!on_host(b->device)) {
+  if (!b->device->target.host) {
     data = copy = mem_resize(ctx_base(ctx), NULL, 0, MAX(b->bytes, 1));
     if (!copy || !b->device->copy_out(b->device, copy, b->data, b->bytes)) data = NULL;
   }

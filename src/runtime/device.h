@@ -39,6 +39,7 @@ typedef struct LibraryCall {
 
 /* What codegen needs to know to shape loops for a device. */
 typedef struct Target {
+  bool host;   /* its memory is the host's: kernels and the program see the same addresses */
   bool vector; /* can run LOOP_VECTOR as lanes */
   bool matmul; /* has a matrix product of its own for float32 */
 } Target;

@@ -34,6 +34,7 @@ void host_init(Host *h, Runtime *r, const char *name) {
   d->ctx = r->ctx;
   d->alloc = host_alloc;
   d->free = host_free;
+  d->target.host = true;
   d->copy_in = d->copy_out = host_copy;
   d->library = library_run;
 }
