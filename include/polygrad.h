@@ -370,6 +370,9 @@ POLY_API PolyTensor *poly_clone(PolyTensor *x);
 POLY_API PolyTensor *poly_detach(PolyTensor *x);
 /* Makes t hold value from now on, in t's own memory where it has some. Shape must agree; dtype is converted. Lazy. */
 POLY_API PolyStatus poly_assign(PolyTensor *t, PolyTensor *value);
+/* Gives the lazy tensor t its value, which was computed by other means: the memory of `value`, a tensor with memory of the same shape and dtype.
+ * The program behind t stays, so that gradients flow through it. O(1). */
+POLY_API PolyStatus poly_give(PolyTensor *t, PolyTensor *value);
 /* Points t at the same value as other (no copy). */
 POLY_API PolyStatus poly_replace(PolyTensor *t, PolyTensor *other);
 

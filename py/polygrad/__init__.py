@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from ._ffi import C, library_path
+from ._meaning import MeaningWarning
 from .context import Context
 from .device import Device
 from .dtypes import DType, dtypes
@@ -20,7 +21,7 @@ from .tensor import Tensor, explain
 __version__ = C.poly_version().decode()
 
 __all__ = [
-    "AutogradGraph", "Context", "DType", "Device", "Dim", "Graph", "HeteroGraph", "Profile", "Tensor", "TinyJit", "Variable", "dtypes", "explain",
+    "AutogradGraph", "Context", "DType", "Device", "Dim", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "Tensor", "TinyJit", "Variable", "dtypes", "explain",
     "library_path", "nn", "viz", "with_autograd_graph",
 ]  # fmt: skip
 

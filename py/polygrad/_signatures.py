@@ -185,6 +185,7 @@ FUNCTIONS = {
     "poly_clone": ("p", "p"),
     "poly_detach": ("p", "p"),
     "poly_assign": ("i", "pp"),
+    "poly_give": ("i", "pp"),
     "poly_replace": ("i", "pp"),
     "poly_matmul": ("p", "pp"),
     "poly_einsum": ("p", "pspi"),

@@ -13,6 +13,7 @@ import numpy as np
 from . import _core
 from ._core import C, current, from_numpy, from_values, handles, operand, same_graph, to_dtype, wrap
 from ._ffi import INT64, handle_array
+from ._meaning import pair_warning
 from .context import Context, NoGrad
 from .device import HOST, Device, check_device
 from .dtypes import BY_CODE, DType, dtypes
@@ -64,12 +65,13 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_rows", "_count", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_rows", "_count", "_pair", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
     _rows: tuple[Any, str]  # set on an index vector: the Graph whose edges it numbers, and the side
     _count: int  # set on an index vector: how many values it may have
+    _pair: str | None  # set on the result of max(axis) and min(axis), which PyTorch gives as a pair: the method's name
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
@@ -211,6 +213,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:
             raise TypeError("a tensor without axes cannot be iterated")
+        if getattr(self, "_pair", None) is not None:
+            pair_warning(self) if len(self) == 2 else setattr(self, "_pair", None)
         return (self[k] for k in range(len(self)))
 
     def __hash__(self) -> int:

@@ -54,8 +54,11 @@ def test_dim_is_axis(cpu):
     x = Tensor(X)
     for name in ("sum", "mean", "prod", "argmax", "argmin", "logsumexp", "std", "var", "softmax", "log_softmax", "cumsum"):
         assert np.array_equal(getattr(x, name)(dim=1).numpy(), getattr(x, name)(axis=1).numpy()), name
-    with pytest.raises(TypeError):
-        x.max(dim=1)  # two tensors in torch, one here: no silent difference
+    with pytest.raises(TypeError, match="two names"):
+        x.sum(axis=0, dim=1)
+    for name in ("max", "min"):  # PyTorch's name gives PyTorch's pair
+        pair = getattr(x, name)(dim=1)
+        assert np.array_equal(pair.values.numpy(), getattr(X, name)(1)) and np.array_equal(pair.indices.numpy(), getattr(X, f"arg{name}")(1))
 
 
 def test_module_to_and_training(cpu):

@@ -143,7 +143,7 @@ class Program:
             if self.rng.random() < 0.5:
                 self.push(t @ Tensor(w.copy()) * 0.3, a @ w * 0.3, f"matmul({k})")
             else:
-                self.push(t @ t.transpose() * 0.3, a @ a.swapaxes(-1, -2) * 0.3, f"matmul({k}, {k}.T)")
+                self.push(t @ t.transpose(-1, -2) * 0.3, a @ a.swapaxes(-1, -2) * 0.3, f"matmul({k}, {k}.T)")
 
     def op_gather(self):
         k, t, a = self.pick()

@@ -159,7 +159,7 @@ OPS = {
     "dot": (lambda a, b: a @ b, [v(3), v(3, seed=1)], True),
     "einsum": (lambda a, b: Tensor.einsum("bij,bkj->bik", a, b), [v(2, 2, 3), v(2, 2, 3, seed=1)], True),
     "einsum diagonal": (lambda a: Tensor.einsum("ii->i", a).square(), [v(3, 3)], True),
-    "linear": (lambda x, w, b: x.linear(w, b).square(), [v(2, 3), v(2, 3, seed=1), v(2, seed=2)], True),
+    "linear": (lambda x, w, b: x.linear(w, b).square(), [v(2, 3), v(3, 2, seed=1), v(2, seed=2)], True),
     "conv1d": (lambda x, w, b: x.conv2d(w, b, padding=1), [v(1, 2, 4), v(2, 2, 3, seed=1), v(2, seed=2)], True),
     "conv2d": (lambda x, w: x.conv2d(w, stride=2, padding=1, dilation=1), [v(1, 2, 4, 3), v(2, 2, 2, 2, seed=1)], True),
     "conv2d groups": (lambda x, w: x.conv2d(w, groups=2, dilation=2, padding=(1, 0)), [v(1, 2, 3, 3), v(4, 1, 2, 2, seed=1)], True),

@@ -9,6 +9,7 @@ import pytest
 from graph_helpers import KINDS, assert_narrow, big_graph, edges, stored_by
 from helpers import gradcheck
 
+import polygrad.nn.functional as F
 from polygrad import Context, Graph, HeteroGraph, Tensor
 from polygrad.graphs import REDUCTIONS
 
@@ -338,7 +339,7 @@ def test_the_largest_of_messages_that_are_sums(device, op):
     index, v, e = rng.integers(0, 6, (2, 40)), 7, 40
     a, w, u = (rng.standard_normal(s) for s in ((e, 3), (5, 3), (4, 5)))
     x, w1, w2 = (Tensor(t, requires_grad=True) for t in (a, w, u))
-    out = Graph(index, v).reduce(x.linear(w1).linear(w2), op)
+    out = Graph(index, v).reduce(F.linear(F.linear(x, w1), w2), op)
     weights = rng.standard_normal((v, 4))
     (out * Tensor(weights)).sum().backward()
     m = a @ w.T @ u.T
@@ -357,10 +358,10 @@ def test_a_sum_inside_a_sum_over_the_same_axis():
     rng = np.random.default_rng(4)
     g = Graph(rng.integers(0, 5, (2, 9)), 5)
     edge, first, second, att, way = (Tensor(rng.standard_normal(s)) for s in ((9, 2), (3, 2), (3, 3), (3,), (3,)))
-    loss = g.softmax((edge.linear(first) * att).sum(-1)).square().sum()
+    loss = g.softmax((F.linear(edge, first) * att).sum(-1)).square().sum()
     inside, apart = (loss.gradient(att)[0] * way).sum().item(), (loss.gradient(att)[0].realize() * way).sum().item()
     assert abs(inside - apart) < 1e-9 * abs(apart)
-    gradcheck(lambda e: g.max(e.linear(first).relu().linear(second)), edge.numpy())
+    gradcheck(lambda e: g.max(F.linear(F.linear(e, first).relu(), second)), edge.numpy())
 
 
 def test_rows_that_no_edge_reads_have_no_gradient(device):

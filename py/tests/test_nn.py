@@ -74,13 +74,13 @@ def test_batchnorm():
 def test_norms():
     x = values((2, 4, 6), domain="wide")
     y = nn.LayerNorm(6)(Tensor(x)).numpy()
-    np.testing.assert_allclose(y, (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(y, (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6), rtol=1e-4, atol=1e-4)
     g = x.reshape(2, 2, 12)
     want = ((g - g.mean(-1, keepdims=True)) / np.sqrt(g.var(-1, keepdims=True) + 1e-5)).reshape(x.shape)
     np.testing.assert_allclose(nn.GroupNorm(2, 4)(Tensor(x)).numpy(), want, rtol=1e-4, atol=1e-4)
     want = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(nn.InstanceNorm(4)(Tensor(x)).numpy(), want, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(nn.RMSNorm(6)(Tensor(x)).numpy(), x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(nn.RMSNorm(6)(Tensor(x)).numpy(), x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-6), rtol=1e-4, atol=1e-4)
     with pytest.raises(ValueError):
         nn.LayerNorm(5)(Tensor(x))
 
@@ -203,8 +203,10 @@ def test_activation_modules():
     ):
         np.testing.assert_array_equal(getattr(nn, name)()(x).numpy(), getattr(x, method)().numpy())
     for leaky in (nn.LeakyReLU(0.3), nn.LeakyReLU(negative_slope=0.3, inplace=True), nn.LeakyReLU(0.3, True)):
-        np.testing.assert_array_equal(leaky(x).numpy(), x.leaky_relu(0.3).numpy())
-    np.testing.assert_array_equal(nn.ReLU(inplace=True)(x).numpy(), x.relu().numpy())
+        np.testing.assert_array_equal(leaky(x + 0).numpy(), x.leaky_relu(0.3).numpy())
+    y = x + 0
+    np.testing.assert_array_equal(nn.ReLU(inplace=True)(y).numpy(), x.relu().numpy())
+    np.testing.assert_array_equal(y.numpy(), x.relu().numpy())  # y itself holds the result
     np.testing.assert_array_equal(nn.GELU()(x).numpy(), x.gelu(approximate="none").numpy())  # PyTorch's default, not that of the method
     with pytest.raises(TypeError, match="LeakyReLU takes 2"):
         nn.LeakyReLU(0.3, True, 5)
@@ -316,7 +318,7 @@ def test_schedules():
 
     np.testing.assert_allclose(rates(lambda o: nn.StepLR(o, 2, 0.5), 5), [1, 1, 0.5, 0.5, 0.25, 0.25])
     np.testing.assert_allclose(rates(lambda o: nn.CosineAnnealingLR(o, 4), 4), [1, 0.5 + 0.5 * 2**-0.5, 0.5, 0.5 - 0.5 * 2**-0.5, 0], atol=1e-12)
-    r = rates(lambda o: nn.OneCycleLR(o, 1.0, 10), 9)
+    r = rates(lambda o: nn.OneCycleLR(o, 1.0, 10, cycle_momentum=False), 9)
     assert r[0] == pytest.approx(0.04) and max(r) == pytest.approx(1.0) and r[-1] == pytest.approx(4e-6)
     opt = nn.SGD([Tensor([1.0])], lr=1.0)
     s = nn.ReduceLROnPlateau(opt, patience=1, factor=0.5)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from helpers import ALL, FLOATS, Batch, exact, tensor, values
 
+import polygrad.nn.functional as F
 from polygrad import Tensor, dtypes
 
 TOL = {"float16": 1e-2, "bfloat16": 8e-2, "float32": 2e-5, "float64": 1e-12}
@@ -40,13 +41,13 @@ def test_matmul_of_views(ta, tb, device):
     batch = Batch()
     a, b = values((2, 5, 6) if not ta else (2, 6, 5)), values((2, 6, 7) if not tb else (2, 7, 6), seed=1)
     x, y = (a.swapaxes(1, 2) if ta else a), (b.swapaxes(1, 2) if tb else b)
-    t, u = (lambda: Tensor(a).transpose() if ta else Tensor(a)), (lambda: Tensor(b).transpose() if tb else Tensor(b))
+    t, u = (lambda: Tensor(a).transpose(1, 2) if ta else Tensor(a)), (lambda: Tensor(b).transpose(1, 2) if tb else Tensor(b))
     batch.add("transposed", lambda: t() @ u(), exact(x) @ exact(y), None, 1e-4, 1e-4)
     batch.add("flipped", lambda: t().flip(1) @ u().flip(2), exact(x[:, ::-1]) @ exact(y[:, :, ::-1]), None, 1e-4, 1e-4)
     batch.add("sliced", lambda: t()[:, 1:4] @ u()[:, :, ::2], exact(x[:, 1:4]) @ exact(y[:, :, ::2]), None, 1e-4, 1e-4)
     batch.add("expression", lambda: (t() + 1).relu() @ (u() * 2), np.maximum(exact(x) + 1, 0) @ (exact(y) * 2), None, 1e-4, 1e-4)
     batch.add("after", lambda: (t() @ u() + 1).relu(), np.maximum(exact(x) @ exact(y) + 1, 0), None, 1e-4, 1e-4)
-    batch.add("chain", lambda: (t() @ u()) @ (t() @ u()).transpose(), (exact(x) @ exact(y)) @ (exact(x) @ exact(y)).swapaxes(1, 2), None, 1e-3, 1e-3)
+    batch.add("chain", lambda: (t() @ u()) @ (t() @ u()).transpose(1, 2), (exact(x) @ exact(y)) @ (exact(x) @ exact(y)).swapaxes(1, 2), None, 1e-3, 1e-3)
     batch.check()
 
 
@@ -97,10 +98,12 @@ def test_einsum(device):
 
 def test_linear(device):
     batch = Batch()
-    x, w, b = values((2, 3, 4)), values((5, 4), seed=1), values((5,), seed=2)
-    batch.add("bias", lambda: Tensor(x).linear(Tensor(w), Tensor(b)), exact(x) @ exact(w).T + b, dtypes.float32, 1e-5, 1e-5)
-    batch.add("no bias", lambda: Tensor(x).linear(Tensor(w)), exact(x) @ exact(w).T, dtypes.float32, 1e-5, 1e-5)
-    batch.add("vector", lambda: Tensor(x[0, 0]).linear(Tensor(w), Tensor(b)), exact(x[0, 0]) @ exact(w).T + b, dtypes.float32, 1e-5, 1e-5)
+    x, w, b = values((2, 3, 4)), values((4, 5), seed=1), values((5,), seed=2)
+    batch.add("bias", lambda: Tensor(x).linear(Tensor(w), Tensor(b)), exact(x) @ exact(w) + b, dtypes.float32, 1e-5, 1e-5)
+    batch.add("no bias", lambda: Tensor(x).linear(Tensor(w)), exact(x) @ exact(w), dtypes.float32, 1e-5, 1e-5)
+    batch.add("of each feature", lambda: Tensor(x).linear(Tensor(w[:, 0])), exact(x) * exact(w[:, 0]), dtypes.float32, 1e-5, 1e-5)
+    batch.add("of PyTorch", lambda: F.linear(Tensor(x), Tensor(w.T.copy()), Tensor(b)), exact(x) @ exact(w) + b, dtypes.float32, 1e-5, 1e-5)
+    batch.add("vector", lambda: Tensor(x[0, 0]).linear(Tensor(w), Tensor(b)), exact(x[0, 0]) @ exact(w) + b, dtypes.float32, 1e-5, 1e-5)
     batch.check()
 
 

@@ -8,6 +8,7 @@ from graph_helpers import assert_narrow, big_graph, edges, stored_by
 from helpers import gradcheck
 from vertex_helpers import INDEX, NODES, RNG, X, check, graph, rows
 
+import polygrad.nn.functional as F
 from polygrad import Graph, HeteroGraph, Tensor, TinyJit, nn
 from polygrad.vertex import mean, softmax, var, zoomIn, zoomOut
 from polygrad.vertex.methods import METHODS, REFUSED, RULES
@@ -100,7 +101,10 @@ PER_VERTEX = {
     "dot": (lambda x, y: x.dot(x * 2), lambda x, y: x @ x * 2),
     "dot with a shared vector": (lambda x, y: x @ Tensor(M[:, 0].copy()), lambda x, y: x @ M[:, 0]),
     "shared vector from the left": (lambda x, y: Tensor(M[:, 0].copy()) @ x, lambda x, y: x @ M[:, 0]),
-    "linear": (lambda x, y: x.linear(Tensor(M.T.copy()), Tensor(np.ones(5))), lambda x, y: x @ M + 1),
+    "linear": (lambda x, y: x.linear(Tensor(M), Tensor(np.ones(5))), lambda x, y: x @ M + 1),
+    "PyTorch's linear": (lambda x, y: F.linear(x, Tensor(M.T.copy()), Tensor(np.ones(5))), lambda x, y: x @ M + 1),
+    "sum over dim": (lambda x, y: y.sum(dim=0), lambda x, y: y.sum(0)),
+    "max over dim": (lambda x, y: y.max(dim=0)[0], lambda x, y: y.max(0)),
     "einsum": (lambda x, y: Tensor.einsum("hd,hd->h", y, y), lambda x, y: (y * y).sum(1)),
     "einsum with a shared operand": (lambda x, y: Tensor.einsum("f,fo", x, Tensor(M)), lambda x, y: x @ M),
     "broadcast against a larger shared tensor": (lambda x, y: x * Tensor(M.T.copy()), lambda x, y: x * M.T),

@@ -333,6 +333,25 @@ PolyStatus poly_assign(PolyTensor *t, PolyTensor *value) {
   return status_of(t->ctx, ok);
 }
 
+static bool give(PolyTensor *t, const PolyTensor *value) {
+  const UOp *u = value->uop;
+  Base *b = &t->ctx->base;
+  if (t->ctx != value->ctx) return base_fail(b, POLY_ERROR_VALUE, "give: the tensors belong to two contexts");
+  if (!u->buffer) return base_fail(b, POLY_ERROR_VALUE, "give: the value has no memory yet");
+  if (u->buffer->stale) return node_fail_stale(u);
+  bool same = t->uop->dtype == u->dtype && t->uop->ndim == u->ndim;
+  for (int d = 0; same && d < u->ndim; d++) same = t->uop->shape[d] == u->shape[d];
+  if (!same) return uop_fail_shapes("give: tensor and value", t->uop, u), false;
+  if (!t->uop->nsrc) return base_fail(b, POLY_ERROR_VALUE, "give: the tensor is not computed from others");
+  if (!t->uop->buffer) node_set_buffer(t->uop, buffer_retain(u->buffer));
+  return true;
+}
+
+PolyStatus poly_give(PolyTensor *t, PolyTensor *value) {
+  if (!t || !value) return POLY_ERROR_VALUE;
+  return status_of(t->ctx, give(t, value));
+}
+
 PolyStatus poly_replace(PolyTensor *t, PolyTensor *other) {
   if (!t || !other) return POLY_ERROR_VALUE;
   if (t->ctx != other->ctx)

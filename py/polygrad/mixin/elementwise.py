@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, binary, binary_other, in_place, operand, operator, reflected, sig, to_dtype, unary, wrap
+from .._meaning import flag
 from ..dtypes import dtypes
 
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def _either(op: int, a: Any, b: Any, reverse: bool) -> Tensor:
-    return binary_other(op, a, b, True) if reverse else binary(op, a, b)
+    if reverse is False:
+        return binary(op, a, b)
+    flag("a binary operation", "reverse", reverse, "alpha or another operand")
+    return binary_other(op, a, b, True)
 
 
 class Elementwise:
@@ -223,6 +227,13 @@ class Elementwise:
         >>> Tensor([True, False]).where(1, 3).tolist()
         [1, 3]
         """
+        if (
+            self.dtype.kind != "b"
+            and getattr(x, "dtype", None) == dtypes.bool
+            and y.__class__ is not bool
+            and getattr(y, "dtype", None) != dtypes.bool
+        ):
+            raise TypeError("where: the condition comes first, as in tinygrad: PyTorch's x.where(condition, y) is condition.where(x, y)")
         xt, yt = _where_operands(self, x, y)
         return wrap(self._g, C.poly_where(self._h, xt._h, yt._h))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import C, from_values, number_dtype, operand, same_graph, wrap
 from .._ffi import PolyIndex, handle_array
+from .._meaning import pair_warning
 from ..symbolic import Dim, dim_code
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class Indexing:
     __slots__ = ()
 
     def __getitem__(self: Any, key: Any) -> Tensor:
+        if key.__class__ is int and 0 <= key <= 1 and getattr(self, "_pair", None) is not None:
+            pair_warning(self)
         n, array, keep = _index(self, key)
         return wrap(self._g, C.poly_getitem(self._h, n, array))
 

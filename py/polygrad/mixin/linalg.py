@@ -52,7 +52,13 @@ class Linalg:
             a, b = a.cast(dtype), b.cast(dtype)
         return wrap(self._g, C.poly_matmul(b._h, a._h) if reverse else C.poly_matmul(a._h, b._h))
 
-    dot = matmul
+    def dot(self: Any, w: Any, dtype: DTypeLike | None = None) -> Tensor:
+        """Matrix product, as matmul.
+
+        >>> Tensor([1, 2]).dot(Tensor([3, 4])).item()
+        11
+        """
+        return self.matmul(w, False, dtype)
 
     def __matmul__(self: Any, x: Any) -> Tensor:
         return self.matmul(x)
@@ -78,13 +84,16 @@ class Linalg:
         return wrap(ts[0]._g, C.poly_einsum(ts[0]._g.ptr, formula.encode(), handles(ts), len(ts)))
 
     def linear(self: Any, weight: Tensor, bias: Tensor | None = None, dtype: DTypeLike | None = None) -> Tensor:
-        """x @ weight.T + bias, weight [out, in].
+        """x @ weight + bias, weight [in, out]; a weight with one axis is multiplied element by element. PyTorch's linear, whose weight is
+        [out, in], is nn.functional.linear.
 
-        >>> Tensor([[1.0, 2.0]]).linear(Tensor([[1.0, 1.0]]), Tensor([5.0])).tolist()
+        >>> Tensor([[1.0, 2.0]]).linear(Tensor([[1.0], [1.0]]), Tensor([5.0])).tolist()
         [[8.0]]
         """
-        x = self if dtype is None else self.cast(dtype)
-        return wrap(self._g, C.poly_linear(x._h, operand(self, weight), _optional(self, bias)))
+        if dtype is not None:
+            return self.cast(dtype).linear(weight.cast(dtype), None if bias is None else bias.cast(dtype))
+        y = self * weight if weight.ndim == 1 else self.matmul(weight)
+        return y if bias is None else y + bias
 
     def sequential(self: Any, ll: list[Any]) -> Tensor:
         """Applies functions one after the other.
@@ -230,4 +239,4 @@ class Linalg:
 def _weight_of(x: Any, like: Any) -> Any:
     """x.dot(layer) multiplies with the layer's matrix, as x.dot(layer.weight.T)."""
     w: Any = getattr(x, "weight", None)
-    return w.transpose() if hasattr(w, "_h") else operand(like, x)
+    return w.transpose(-1, -2) if hasattr(w, "_h") else operand(like, x)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import C, Variable, argfix, handles, number_dtype, operand, same_graph, sig, sizes, wrap
 from .._ffi import handle_array, int64_array, int_array
+from .._meaning import warn_once
 from ..symbolic import dim_code
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ _PAD_MODES = {
     "replicate": sig.POLY_PAD_REPLICATE,
     "circular": sig.POLY_PAD_CIRCULAR,
 }
+
+
+EACH = "each axis of the ellipsis"  # '...' outside parentheses, where axes are not joined
 
 
 def _pairs(x: Any, arg: Any, what: str) -> list[Any]:
@@ -63,8 +67,8 @@ class Movement:
         order = argfix((order, *args))
         return wrap(self._g, C.poly_permute(self._h, len(order), int_array(order)))
 
-    def transpose(self: Any, dim0: int = -2, dim1: int = -1) -> Tensor:
-        """Swaps two axes, the last two by default.
+    def transpose(self: Any, dim0: int = 1, dim1: int = 0) -> Tensor:
+        """Swaps two axes, the first two by default.
 
         >>> Tensor([[1, 2], [3, 4]]).transpose().tolist()
         [[1, 3], [2, 4]]
@@ -337,11 +341,13 @@ class Movement:
 
     @property
     def T(self: Any) -> Tensor:
-        """The last two axes swapped.
+        """The first two axes swapped.
 
         >>> Tensor([[1, 2], [3, 4]]).T.tolist()
         [[1, 3], [2, 4]]
         """
+        if self.ndim > 2:
+            warn_once("T", "x.T swaps the first two axes, as in tinygrad; PyTorch turns all of them around: write transpose or permute")
         return self.transpose()
 
     def size(self: Any, dim: int | None = None) -> Any:
@@ -381,7 +387,7 @@ def _tensors(first: Any, rest: tuple[Any, ...]) -> list[Any]:
 
 
 def _parse_side(text: str) -> list[list[str]]:
-    """'b (h w) ...' to [['b'], ['h', 'w'], ['...']]; '1' and '()' give empty groups."""
+    """'b (h w) ...' to [['b'], ['h', 'w'], [EACH]]; '1' and '()' give empty groups, '(...)' gives ['...']."""
     groups: list[list[str]] = []
     inside: list[str] | None = None
     for token in text.replace("(", " ( ").replace(")", " ) ").replace("...", " ... ").split():
@@ -396,10 +402,10 @@ def _parse_side(text: str) -> list[list[str]]:
             inside = None
         else:
             names = [] if token == "1" else [token]
-            if inside is None:
-                groups.append(names)
-            else:
+            if inside is not None:
                 inside += names
+            else:
+                groups.append([EACH] if token == "..." else names)
     if inside is not None:
         raise ValueError(f"unbalanced parentheses in {text!r}")
     return groups
@@ -411,14 +417,16 @@ def _rearrange(x: Any, formula: str, lengths: dict[str, Any]) -> Tensor:
         raise ValueError(f"rearrange needs 'from -> to', got {formula!r}")
     lhs, rhs = _parse_side(left), _parse_side(right)
     shape = x.shape
-    if ["..."] in lhs:  # names for the axes that the ellipsis stands for
-        k = lhs.index(["..."])
+    if ["..."] in lhs:
+        raise ValueError(f"an ellipsis on the left of {formula!r} stands for whole axes: it cannot be in parentheses")
+    if [EACH] in lhs:  # names for the axes that the ellipsis stands for
+        k = lhs.index([EACH])
         extra = len(shape) - len(lhs) + 1
         if extra < 0:
             raise ValueError(f"{formula!r} does not fit shape {shape}")
         names = [f"...{i}" for i in range(extra)]
         lhs[k : k + 1] = [[n] for n in names]
-        rhs = [g2 for g in rhs for g2 in ([[n] for n in names] if g == ["..."] else [[m for n in g for m in (names if n == "..." else [n])]])]
+        rhs = [g2 for g in rhs for g2 in ([[n] for n in names] if g == [EACH] else [[m for n in g for m in (names if n == "..." else [n])]])]
     if len(lhs) != len(shape):
         raise ValueError(f"{formula!r} names {len(lhs)} axes, the shape is {shape}")
     flat, to = [n for g in lhs for n in g], [n for g in rhs for n in g]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, axes, sig, to_dtype, wrap
+from .._meaning import Extremes, number, positional
 
 if TYPE_CHECKING:
     from ..dtypes import DTypeLike
@@ -13,11 +14,36 @@ if TYPE_CHECKING:
 Axis = Any  # int, a tuple of them, or None for all
 
 
+def _one(axis: Axis, dim: Axis) -> Axis:
+    """The axis, which is given under one of its two names."""
+    if dim is None:
+        return axis
+    if axis is not None:
+        raise TypeError(f"axis and dim are two names of one argument: give one of them, not axis={axis!r} and dim={dim!r}")
+    return dim
+
+
 def _reduce(function: Any, x: Any, axis: Axis, keepdim: bool, *rest: Any) -> Tensor:
+    if axis is True or axis is False:
+        raise TypeError(f"axis must be a number, not {axis!r}")
     n, array = axes(axis)
     if n == 0 and axis is not None:  # no axis at all: a new one of size 1 keeps the dtype rules of the reduction
         return wrap(x._g, function(x.unsqueeze(0), *axes(0), False, *rest))
     return wrap(x._g, function(x._h, n, array, keepdim, *rest))
+
+
+def _extreme(x: Any, name: str, axis: Axis, keepdim: bool, dim: int | None) -> Any:
+    """max and min: the values along axis; along dim, by PyTorch's name, the values and their places."""
+    function = C.poly_max if name == "max" else C.poly_min
+    if dim is not None:
+        dim = _one(axis, dim)
+        places = x.argmax(dim, keepdim) if name == "max" else x.argmin(dim, keepdim)
+        return Extremes(_reduce(function, x, dim, keepdim), places)
+    if isinstance(axis, type(x)):
+        raise TypeError(f"x.{name}(y) of two tensors is x.{name}imum(y)")
+    out = _reduce(function, x, axis, keepdim)
+    out._pair = name if axis.__class__ is int else None
+    return out
 
 
 class Reduce:
@@ -31,7 +57,7 @@ class Reduce:
         >>> Tensor([[1, 2], [3, 4]]).sum(axis=0).tolist()
         [4, 6]
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         if dtype is not None:
             return _reduce(C.poly_sum_dtype, self, axis, keepdim, to_dtype(dtype).code)
         return _reduce(C.poly_sum, self, axis, keepdim)
@@ -42,24 +68,30 @@ class Reduce:
         >>> Tensor([[1, 2], [3, 4]]).prod().item()
         24
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         return _reduce(C.poly_prod, self if dtype is None else self.cast(dtype), axis, keepdim)
 
-    def max(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
-        """Largest; NaN if there is one.
+    def max(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: int | None = None) -> Any:
+        """Largest; NaN if there is one. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
 
         >>> Tensor([[1, 2], [3, 4]]).max(axis=1).tolist()
         [2, 4]
+        >>> values, indices = Tensor([[1, 2], [3, 4]]).max(dim=1)
+        >>> values.tolist(), indices.tolist()
+        ([2, 4], [1, 1])
         """
-        return _reduce(C.poly_max, self, axis, keepdim)
+        return _extreme(self, "max", axis, keepdim, dim)
 
-    def min(self: Any, axis: Axis = None, keepdim: bool = False) -> Tensor:
-        """Smallest; NaN if there is one.
+    def min(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: int | None = None) -> Any:
+        """Smallest; NaN if there is one. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
 
         >>> Tensor([[1, 2], [3, 4]]).min(axis=1).tolist()
         [1, 3]
+        >>> values, indices = Tensor([[1, 2], [3, 4]]).min(dim=1)
+        >>> values.tolist(), indices.tolist()
+        ([1, 3], [0, 0])
         """
-        return _reduce(C.poly_min, self, axis, keepdim)
+        return _extreme(self, "min", axis, keepdim, dim)
 
     def mean(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
         """Mean; of integers in float32.
@@ -67,44 +99,48 @@ class Reduce:
         >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).mean().item()
         2.5
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         return _reduce(C.poly_mean, self, axis, keepdim)
 
+    @positional(2, "keepdim", "unbiased")
     def var(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> Tensor:
         """Variance, divided by the count less correction.
 
         >>> Tensor([1.0, 2.0, 3.0]).var().item()
         1.0
         """
-        axis = axis if dim is None else dim
-        return _reduce(C.poly_var, self, axis, keepdim, float(correction))
+        axis = _one(axis, dim)
+        return _reduce(C.poly_var, self, axis, keepdim, float(number("var", "correction", correction, "keepdim")))
 
+    @positional(2, "keepdim", "unbiased")
     def std(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> Tensor:
         """Standard deviation.
 
         >>> Tensor([1.0, 2.0, 3.0]).std().item()
         1.0
         """
-        axis = axis if dim is None else dim
-        return _reduce(C.poly_std, self, axis, keepdim, float(correction))
+        axis = _one(axis, dim)
+        return _reduce(C.poly_std, self, axis, keepdim, float(number("std", "correction", correction, "keepdim")))
 
+    @positional(2, "keepdim", "unbiased")
     def var_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> tuple[Tensor, Tensor]:
         """Variance and mean.
 
         >>> [t.item() for t in Tensor([1.0, 2.0, 3.0]).var_mean()]
         [1.0, 2.0]
         """
-        axis = axis if dim is None else dim
-        return self.var(axis, keepdim, correction), self.mean(axis, keepdim)
+        axis = _one(axis, dim)
+        return self.var(axis, keepdim=keepdim, correction=correction), self.mean(axis, keepdim)
 
+    @positional(2, "keepdim", "unbiased")
     def std_mean(self: Any, axis: Axis = None, keepdim: bool = False, correction: float = 1, *, dim: Axis = None) -> tuple[Tensor, Tensor]:
         """Standard deviation and mean.
 
         >>> [t.item() for t in Tensor([1.0, 2.0, 3.0]).std_mean()]
         [1.0, 2.0]
         """
-        axis = axis if dim is None else dim
-        return self.std(axis, keepdim, correction), self.mean(axis, keepdim)
+        axis = _one(axis, dim)
+        return self.std(axis, keepdim=keepdim, correction=correction), self.mean(axis, keepdim)
 
     def any(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
         """Is any element not zero?
@@ -112,7 +148,7 @@ class Reduce:
         >>> Tensor([[True, False], [False, False]]).any(axis=1).tolist()
         [True, False]
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         return _reduce(C.poly_any, self, axis, keepdim)
 
     def all(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
@@ -121,7 +157,7 @@ class Reduce:
         >>> Tensor([[True, False], [True, True]]).all(axis=1).tolist()
         [False, True]
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         return _reduce(C.poly_all, self, axis, keepdim)
 
     def logsumexp(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
@@ -130,7 +166,7 @@ class Reduce:
         >>> round(Tensor([0.0, 0.0]).logsumexp().item(), 4)
         0.6931
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         return _reduce(C.poly_logsumexp, self, axis, keepdim)
 
     def argmax(self: Any, axis: int | None = None, keepdim: bool = False, *, dim: int | None = None) -> Tensor:
@@ -139,7 +175,7 @@ class Reduce:
         >>> Tensor([[1, 9], [7, 4]]).argmax(axis=1).tolist()
         [1, 0]
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         return wrap(self._g, C.poly_argmax(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
 
     def argmin(self: Any, axis: int | None = None, keepdim: bool = False, *, dim: int | None = None) -> Tensor:
@@ -148,7 +184,7 @@ class Reduce:
         >>> Tensor([[1, 9], [7, 4]]).argmin(axis=1).tolist()
         [0, 1]
         """
-        axis = axis if dim is None else dim
+        axis = _one(axis, dim)
         return wrap(self._g, C.poly_argmin(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
 
     def softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:

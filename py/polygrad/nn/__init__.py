@@ -1,6 +1,7 @@
 """Layers, optimizers, state and compiled training steps."""
 
 from . import functional, optim, state
+from .attention import MultiheadAttention
 from .layers import (
     GRU,
     LSTM,
@@ -18,10 +19,10 @@ from .layers import (
     InstanceNorm,
     InstanceNorm1d,
     InstanceNorm2d,
+    InstanceNorm3d,
     LayerNorm,
     Linear,
     LSTMCell,
-    MultiheadAttention,
     RMSNorm,
 )  # fmt: skip
 from .module import (

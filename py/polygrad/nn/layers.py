@@ -1,4 +1,4 @@
-"""Layers. Names and layouts of parameters are PyTorch's."""
+"""Layers. Names and layouts of parameters are PyTorch's. Arguments are tinygrad's where tinygrad has the layer, else PyTorch's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from typing import Any
 
 from .._core import make_tuple
+from .._meaning import flag, number, positional
 from ..dtypes import dtypes
 from ..tensor import Tensor
+from .functional import linear
 from .module import Module
 
 
@@ -29,7 +31,7 @@ class Linear(Module):
         self.bias = _uniform(bound, out_features) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        return x.linear(self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"{self.weight.shape[1]}, {self.weight.shape[0]}, bias={self.bias is not None}"
@@ -92,10 +94,13 @@ class ConvTranspose2d(Conv2d):
     (1, 3, 7, 7)
     """
 
+    @positional(7, "dilation", "groups")
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
         dilation: Any = 1, groups: int = 1, bias: bool = True,
     ):  # fmt: skip
+        number(type(self).__name__, "groups", groups, "bias")
+        flag(type(self).__name__, "bias", bias, "dilation")
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
         self.output_padding = output_padding
 
@@ -126,7 +131,10 @@ class BatchNorm(Module):
     """
 
     def __init__(self, sz: int, eps: float = 1e-5, affine: bool = True, track_running_stats: bool = True, momentum: float | None = 0.1):
-        self.num_features, self.eps, self.track_running_stats, self.momentum = sz, eps, track_running_stats, momentum
+        flag("BatchNorm", "affine", affine, "momentum")
+        flag("BatchNorm", "track_running_stats", track_running_stats, "affine")
+        self.num_features, self.eps, self.track_running_stats = sz, eps, track_running_stats
+        self.momentum = number("BatchNorm", "momentum", momentum, "track_running_stats")
         self.weight = Tensor.ones(sz, requires_grad=True) if affine else None
         self.bias = Tensor.zeros(sz, requires_grad=True) if affine else None
         self.num_batches_tracked = Tensor.zeros(dtype=dtypes.int64, requires_grad=False) if track_running_stats else None
@@ -143,18 +151,33 @@ class BatchNorm(Module):
     def forward(self, x: Tensor) -> Tensor:
         mean, var = self.calc_stats(x)
         if self.running_mean is not None and self.running_var is not None and Tensor.training:
-            assert self.num_batches_tracked is not None
-            self.num_batches_tracked.assign(self.num_batches_tracked + 1)
-            m: Any = self.momentum if self.momentum is not None else 1 / self.num_batches_tracked.cast(dtypes.float32)
             # with the divisor made by the core: a size that changes must not become a number of the program
             single = x.numel() == int(x.shape[1])
-            unbiased = (var if single else x.var(tuple(k for k in range(x.ndim) if k != 1))).detach()
-            self.running_mean.assign((1 - m) * self.running_mean + m * mean.detach())
-            self.running_var.assign((1 - m) * self.running_var + m * unbiased)
+            self._track(mean, var if single else x.var(tuple(k for k in range(x.ndim) if k != 1)))
         return x.batchnorm(self.weight, self.bias, mean, (var + self.eps).rsqrt())
 
+    def _track(self, mean: Tensor, var: Tensor) -> None:
+        """Moves the running statistics towards those of a batch."""
+        assert self.num_batches_tracked is not None and self.running_mean is not None and self.running_var is not None
+        self.num_batches_tracked.assign(self.num_batches_tracked + 1)
+        m: Any = self.momentum if self.momentum is not None else 1 / self.num_batches_tracked.cast(dtypes.float32)
+        self.running_mean.assign((1 - m) * self.running_mean + m * mean.detach())
+        self.running_var.assign((1 - m) * self.running_var + m * var.detach())
 
-BatchNorm1d = BatchNorm2d = BatchNorm3d = BatchNorm
+
+BatchNorm2d = BatchNorm3d = BatchNorm
+
+
+class BatchNorm1d(BatchNorm):
+    """BatchNorm with PyTorch's order of arguments, because PyTorch alone has this name.
+
+    >>> from polygrad import Tensor, nn
+    >>> nn.BatchNorm1d(3, 1e-5, 0.2).momentum
+    0.2
+    """
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True):
+        super().__init__(num_features, eps, affine, track_running_stats, momentum)
 
 
 class LayerNorm(Module):
@@ -209,10 +232,50 @@ class InstanceNorm(GroupNorm):
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = True):
-        super().__init__(num_features, num_features, eps, affine)
+        super().__init__(num_features, num_features, eps, flag("InstanceNorm", "affine", affine, "momentum"))
 
 
-InstanceNorm1d = InstanceNorm2d = InstanceNorm
+class InstanceNorm1d(BatchNorm):
+    """Normalises each channel of each sample, with PyTorch's arguments and defaults, because PyTorch alone has this name. Running statistics
+    are the means of those of the samples; they are used when not training.
+
+    >>> from polygrad import Tensor, nn
+    >>> nn.InstanceNorm1d(3)(Tensor.ones(2, 3, 4)).shape, nn.InstanceNorm1d(3).weight
+    ((2, 3, 4), None)
+    """
+
+    spatial = 1
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False, track_running_stats: bool = False):
+        super().__init__(num_features, eps, affine, track_running_stats, momentum)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim not in (self.spatial + 1, self.spatial + 2):
+            raise ValueError(f"{type(self).__name__} takes {self.spatial + 1} or {self.spatial + 2} axes, not the shape {x.shape}")
+        if x.ndim == self.spatial + 1:
+            return self.forward(x.unsqueeze(0)).squeeze(0)
+        axes = tuple(range(2, x.ndim))
+        mean, var = x.mean(axes, keepdim=True), x.var(axes, keepdim=True, correction=0)
+        shape = (1, -1) + (1,) * self.spatial
+        if self.running_mean is not None and self.running_var is not None:
+            if Tensor.training:
+                self._track(x.mean(axes).mean(0), x.var(axes).mean(0))
+            else:
+                mean, var = self.running_mean.reshape(shape), self.running_var.reshape(shape)
+        y = (x - mean) * (var + self.eps).rsqrt()
+        return y if self.weight is None or self.bias is None else y * self.weight.reshape(shape) + self.bias.reshape(shape)
+
+
+class InstanceNorm2d(InstanceNorm1d):
+    """InstanceNorm1d over two spatial axes."""
+
+    spatial = 2
+
+
+class InstanceNorm3d(InstanceNorm1d):
+    """InstanceNorm1d over three spatial axes."""
+
+    spatial = 3
 
 
 class RMSNorm(Module):
@@ -223,7 +286,11 @@ class RMSNorm(Module):
     [1.0, 1.0]
     """
 
-    def __init__(self, dim: int, eps: float = 1e-5, elementwise_affine: bool = True):
+    def __init__(self, dim: int, eps: float = 1e-6, elementwise_affine: bool = True):
+        if isinstance(dim, (tuple, list)):
+            raise TypeError(f"RMSNorm is over the last axis, as in tinygrad: dim is its size, not the shape {dim!r}")
+        if eps is None:
+            raise TypeError("RMSNorm: eps must be a number; PyTorch's None is the smallest step of the dtype")
         self.eps = eps
         self.weight = Tensor.ones(dim, requires_grad=True) if elementwise_affine else None
 
@@ -233,7 +300,7 @@ class RMSNorm(Module):
 
 
 class Embedding(Module):
-    """Rows of a table by number.
+    """Rows of a table by number. The first values are drawn as tinygrad draws them, by Glorot; PyTorch draws from the normal distribution.
 
     >>> from polygrad import Tensor, nn
     >>> nn.Embedding(10, 4)(Tensor([[1, 2, 3]])).shape
@@ -242,7 +309,7 @@ class Embedding(Module):
 
     def __init__(self, vocab_size: int, embed_size: int):
         self.vocab_size, self.embed_size = vocab_size, embed_size
-        self.weight = Tensor.normal(vocab_size, embed_size, requires_grad=True)
+        self.weight = Tensor.glorot_uniform(vocab_size, embed_size, requires_grad=True)
 
     def forward(self, idx: Tensor) -> Tensor:
         return self.weight[idx]
@@ -289,7 +356,7 @@ class LSTMCell(_Cell):
 
     def forward(self, x: Tensor, hc: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         h, c = hc if hc is not None else (Tensor.zeros(x.shape[0], self.hidden_size, dtype=x.dtype),) * 2
-        return _lstm_step(x.linear(self.weight_ih, self.bias_ih) + h.linear(self.weight_hh, self.bias_hh), c)
+        return _lstm_step(linear(x, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh), c)
 
 
 class GRUCell(_Cell):
@@ -304,7 +371,7 @@ class GRUCell(_Cell):
 
     def forward(self, x: Tensor, h: Tensor | None = None) -> Tensor:
         h = Tensor.zeros(x.shape[0], self.hidden_size, dtype=x.dtype) if h is None else h
-        return _gru_step(x.linear(self.weight_ih, self.bias_ih), h.linear(self.weight_hh, self.bias_hh), h)
+        return _gru_step(linear(x, self.weight_ih, self.bias_ih), linear(h, self.weight_hh, self.bias_hh), h)
 
 
 class _Recurrent(Module):
@@ -347,7 +414,7 @@ class _Recurrent(Module):
             ways = []
             for way in self._ways:
                 w_ih, w_hh, b_ih, b_hh = self._weights(k, way)
-                gates, state, out = x.linear(w_ih, b_ih), first[len(last)], []
+                gates, state, out = linear(x, w_ih, b_ih), first[len(last)], []
                 times = range(int(x.shape[0]))
                 for t in reversed(times) if way else times:
                     state = step(gates[t], state, w_hh, b_hh)
@@ -379,7 +446,7 @@ class LSTM(_Recurrent):
         h, c = hc if hc is not None else (self._zeros(x), self._zeros(x))
 
         def step(gates: Tensor, state: Any, w: Tensor, b: Tensor | None) -> Any:
-            return _lstm_step(gates + state[0].linear(w, b), state[1])
+            return _lstm_step(gates + linear(state[0], w, b), state[1])
 
         y, last = self._layers(x, step, [(h[k], c[k]) for k in range(int(h.shape[0]))])
         return y, (Tensor.stack(*[s[0] for s in last]), Tensor.stack(*[s[1] for s in last]))
@@ -400,45 +467,7 @@ class GRU(_Recurrent):
         h = self._zeros(x) if h is None else h
 
         def step(gates: Tensor, state: Any, w: Tensor, b: Tensor | None) -> Any:
-            return (_gru_step(gates, state[0].linear(w, b), state[0]),)
+            return (_gru_step(gates, linear(state[0], w, b), state[0]),)
 
         y, last = self._layers(x, step, [(h[k],) for k in range(int(h.shape[0]))])
         return y, Tensor.stack(*[s[0] for s in last])
-
-
-class MultiheadAttention(Module):
-    """Attention with several heads: output and, if asked for, the mean of the heads' weights.
-
-    >>> from polygrad import Tensor, nn
-    >>> x = Tensor.ones(2, 5, 8)
-    >>> nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)[0].shape
-    (2, 5, 8)
-    """
-
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, batch_first: bool = False):
-        if embed_dim % num_heads:
-            raise ValueError(f"embed_dim {embed_dim} must be divisible by num_heads {num_heads}")
-        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
-        self.in_proj_weight = Tensor.glorot_uniform(3 * embed_dim, embed_dim, requires_grad=True)
-        self.in_proj_bias = Tensor.zeros(3 * embed_dim, requires_grad=True) if bias else None
-        self.out_proj = Linear(embed_dim, embed_dim, bias)
-
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, need_weights: bool = False, is_causal: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
-        if not self.batch_first:
-            query, key, value = (t.transpose(0, 1) for t in (query, key, value))
-        ws, e = self.in_proj_weight.split(self.embed_dim), self.embed_dim
-        bs = self.in_proj_bias.split(e) if self.in_proj_bias is not None else (None,) * 3
-        d = e // self.num_heads
-        q, k, v = (t.linear(w, b).unflatten(-1, (self.num_heads, d)).transpose(1, 2) for t, w, b in zip((query, key, value), ws, bs))
-        p = self.dropout if Tensor.training else 0.0
-        y = q.scaled_dot_product_attention(k, v, attn_mask, p, is_causal)
-        y = self.out_proj(y.transpose(1, 2).flatten(2))
-        weights = None
-        if need_weights:
-            scores = q @ k.transpose() / math.sqrt(d)
-            if attn_mask is not None:
-                scores = attn_mask.where(scores, -math.inf) if attn_mask.dtype.kind == "b" else scores + attn_mask
-            weights = scores.softmax(-1).mean(1)
-        return (y if self.batch_first else y.transpose(0, 1)), weights

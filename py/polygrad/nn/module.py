@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..tensor import Tensor
+from .functional import SELU_ALPHA, SELU_SCALE, implicit_dim, into, softplus
 from .state import get_parameters, get_state_dict, load_state_dict
 
 
@@ -150,28 +151,32 @@ class _Activation(Module):
     method = ""
     names: dict[str, str] = {}  # arguments in PyTorch's order under PyTorch's names, and the method's names for them
     defaults: dict[str, Any] = {}  # where PyTorch has others than the method
+    changes = False  # whether it has PyTorch's argument inplace, behind the others: the input holds the result from then on
 
     def __init__(self, *args: Any, inplace: bool = False, **kwargs: Any):
-        # inplace, by name or behind the other arguments, changes nothing here: values are never overwritten
-        if len(args) > len(self.names) + 1:
-            raise TypeError(f"{type(self).__name__} takes {len(self.names) + 1} arguments at most, got {len(args)}")
+        if self.changes and len(args) == len(self.names) + 1:
+            args, inplace = args[:-1], args[-1]
+        if len(args) > len(self.names):
+            raise TypeError(f"{type(self).__name__} takes {len(self.names) + self.changes} arguments at most, got {len(args)}")
+        if inplace and not self.changes:
+            raise TypeError(f"{type(self).__name__} has no argument inplace")
         given = {**dict(zip(self.names, args)), **kwargs}
+        self._inplace = bool(inplace)
         self._arguments = {**self.defaults, **{self.names.get(name, name): value for name, value in given.items()}}
 
     def _state_items(self) -> dict[str, Any]:
         return {}
 
     def forward(self, x: Tensor) -> Tensor:
-        return getattr(x, self.method)(**self._arguments)
+        return into(x, getattr(x, self.method)(**self._arguments), self._inplace)
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self._arguments.items())
 
 
-def _activation(name: str, method: str, *same: str, names: dict[str, str] | None = None, **defaults: Any) -> type[_Activation]:
-    doc = f"Tensor.{method} as a module."
-    members = {"method": method, "names": {**{n: n for n in same}, **(names or {})}, "defaults": defaults, "__doc__": doc, "__module__": __name__}
-    return type(name, (_Activation,), members)
+def _activation(name: str, method: str, *same: str, names: dict[str, str] | None = None, changes: bool = True, **defaults: Any) -> type[_Activation]:
+    members = {"method": method, "names": {**{n: n for n in same}, **(names or {})}, "defaults": defaults, "changes": changes}
+    return type(name, (_Activation,), {**members, "__doc__": f"Tensor.{method} as a module.", "__module__": __name__})
 
 
 ReLU = _activation("ReLU", "relu")
@@ -179,37 +184,50 @@ ReLU6 = _activation("ReLU6", "relu6")
 LeakyReLU = _activation("LeakyReLU", "leaky_relu", names={"negative_slope": "neg_slope"})
 ELU = _activation("ELU", "elu", "alpha")
 CELU = _activation("CELU", "celu", "alpha")
-SELU = _activation("SELU", "selu", alpha=1.6732632423543772, gamma=1.0507009873554805)
-GELU = _activation("GELU", "gelu", "approximate", approximate="none")
+SELU = _activation("SELU", "selu", alpha=SELU_ALPHA, gamma=SELU_SCALE)
+GELU = _activation("GELU", "gelu", "approximate", changes=False, approximate="none")
 SiLU = _activation("SiLU", "silu")
 Mish = _activation("Mish", "mish")
-Sigmoid = _activation("Sigmoid", "sigmoid")
-LogSigmoid = _activation("LogSigmoid", "logsigmoid")
+Sigmoid = _activation("Sigmoid", "sigmoid", changes=False)
+LogSigmoid = _activation("LogSigmoid", "logsigmoid", changes=False)
 Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid")
 Hardswish = _activation("Hardswish", "hardswish")
 Hardtanh = _activation("Hardtanh", "hardtanh", "min_val", "max_val")
-Softplus = _activation("Softplus", "softplus", "beta")
-Softsign = _activation("Softsign", "softsign")
-Tanh = _activation("Tanh", "tanh")
+Softsign = _activation("Softsign", "softsign", changes=False)
+Tanh = _activation("Tanh", "tanh", changes=False)
 
 
-class _AlongAxis(_Activation):
-    names = {"dim": "axis"}
+class Softplus(Module):
+    """functional.softplus as a module."""
 
-    def __init__(self, dim: int | None = -1):
-        super().__init__(-1 if dim is None else dim)
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0):
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, x: Tensor) -> Tensor:
+        return softplus(x, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
 
 
-class Softmax(_AlongAxis):
-    """Tensor.softmax as a module."""
+class Softmax(Module):
+    """Tensor.softmax along dim as a module."""
 
-    method = "softmax"
+    def __init__(self, dim: int | None = None):
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.softmax(implicit_dim("Softmax", x.ndim) if self.dim is None else self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
 
 
-class LogSoftmax(_AlongAxis):
-    """Tensor.log_softmax as a module."""
+class LogSoftmax(Softmax):
+    """Tensor.log_softmax along dim as a module."""
 
-    method = "log_softmax"
+    def forward(self, x: Tensor) -> Tensor:
+        return x.log_softmax(implicit_dim("LogSoftmax", x.ndim) if self.dim is None else self.dim)
 
 
 class Dropout(Module):
@@ -221,7 +239,7 @@ class Dropout(Module):
     """
 
     def __init__(self, p: float = 0.5, inplace: bool = False):
-        self.p = p
+        self.p, self._inplace = p, inplace
 
     def forward(self, x: Tensor) -> Tensor:
-        return x.dropout(self.p)
+        return into(x, x.dropout(self.p), self._inplace)

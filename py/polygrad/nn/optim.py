@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._ffi import C, handle_array
+from .._meaning import flag, warn_once
 from ..tensor import Tensor
 
 
@@ -170,7 +171,12 @@ class SGD(Optimizer):
 
     _make = "poly_sgd"
 
-    def __init__(self, params: Any, lr: float = 0.001, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False):
+    def __init__(
+        self, params: Any, lr: float = 0.001, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, classic: bool = False
+    ):
+        flag("SGD", "nesterov", nesterov, "weight_decay")
+        if flag("SGD", "classic", classic, "nesterov"):
+            raise NotImplementedError("SGD with classic=True, a momentum that holds the learning rate, is not there")
         super().__init__(params, lr=lr, momentum=momentum, weight_decay=weight_decay, nesterov=nesterov)
 
     def _arguments(self, lr: float, momentum: float, weight_decay: float, nesterov: bool) -> list[Any]:  # type: ignore[override]
@@ -180,9 +186,11 @@ class SGD(Optimizer):
 class _AdamLike(Optimizer):
     def __init__(
         self, params: Any, lr: float = 0.001, b1: Any = 0.9, b2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0,
-        betas: tuple[float, float] | None = None,
+        *, betas: tuple[float, float] | None = None,
     ):  # fmt: skip
         if isinstance(b1, (tuple, list)):  # PyTorch's place of betas
+            if b2 != 0.999 or betas is not None:
+                raise TypeError(f"{type(self).__name__}: with betas in PyTorch's place, give eps and weight_decay by name")
             betas, b1 = tuple(b1), 0.9
         b1, b2 = betas if betas is not None else (b1, b2)
         super().__init__(params, lr=lr, b1=b1, b2=b2, eps=eps, weight_decay=weight_decay)
@@ -205,9 +213,9 @@ class AdamW(_AdamLike):
 
     def __init__(
         self, params: Any, lr: float = 0.001, b1: Any = 0.9, b2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.01,
-        betas: tuple[float, float] | None = None,
+        *, betas: tuple[float, float] | None = None,
     ):  # fmt: skip
-        super().__init__(params, lr, b1, b2, eps, weight_decay, betas)
+        super().__init__(params, lr, b1, b2, eps, weight_decay, betas=betas)
 
 
 class LAMB(_AdamLike):
@@ -217,9 +225,9 @@ class LAMB(_AdamLike):
 
     def __init__(
         self, params: Any, lr: float = 0.001, b1: Any = 0.9, b2: float = 0.999, eps: float = 1e-6, weight_decay: float = 0.0,
-        betas: tuple[float, float] | None = None,
+        *, betas: tuple[float, float] | None = None,
     ):  # fmt: skip
-        super().__init__(params, lr, b1, b2, eps, weight_decay, betas)
+        super().__init__(params, lr, b1, b2, eps, weight_decay, betas=betas)
 
 
 class RMSprop(Optimizer):
@@ -300,8 +308,18 @@ class OneCycleLR(LRScheduler):
     """Up to max_lr in a fraction of the steps, then down to almost nothing, along cosines."""
 
     def __init__(
-        self, optimizer: Optimizer, max_lr: float, total_steps: int, pct_start: float = 0.3, div_factor: float = 25.0, final_div_factor: float = 1e4
-    ):
+        self, optimizer: Optimizer, max_lr: float, total_steps: int | None = None, epochs: int | None = None, steps_per_epoch: int | None = None,
+        pct_start: float = 0.3, anneal_strategy: str = "cos", cycle_momentum: bool = True, base_momentum: float = 0.85, max_momentum: float = 0.95,
+        div_factor: float = 25.0, final_div_factor: float = 1e4,
+    ):  # fmt: skip
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
+            total_steps = epochs * steps_per_epoch
+        if anneal_strategy != "cos":
+            raise NotImplementedError(f"OneCycleLR anneals along cosines ('cos'), not {anneal_strategy!r}")
+        if cycle_momentum:
+            warn_once("OneCycleLR", "OneCycleLR leaves the momentum alone, which PyTorch cycles too: give cycle_momentum=False")
         super().__init__(optimizer)
         self.max_lr, self.total, self.pct = max_lr, total_steps, pct_start
         self.first, self.last = max_lr / div_factor, max_lr / div_factor / final_div_factor
@@ -323,25 +341,39 @@ class ReduceLROnPlateau(LRScheduler):
     """Multiplies the rate by factor when a value has not improved for `patience` steps."""
 
     def __init__(
-        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4, min_lr: float = 0.0
-    ):
+        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
+        threshold_mode: str = "rel", cooldown: int = 0, min_lr: float = 0.0, eps: float = 1e-8,
+    ):  # fmt: skip
         super().__init__(optimizer)
         if mode not in ("min", "max"):
             raise ValueError(f"mode must be 'min' or 'max', not {mode!r}")
-        self.sign, self.scale, self.patience = (1 if mode == "min" else -1), factor, patience
-        self.threshold, self.min_lr = threshold, min_lr
-        self.best, self.bad = math.inf, 0
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold_mode must be 'rel' or 'abs', not {threshold_mode!r}")
+        if factor >= 1:
+            raise ValueError(f"factor must be below 1, not {factor}")
+        self.mode, self.scale, self.patience, self.cooldown = mode, factor, patience, cooldown
+        self.threshold, self.threshold_mode, self.min_lr, self.eps = threshold, threshold_mode, min_lr, eps
+        self.best, self.bad, self.resting = math.inf if mode == "min" else -math.inf, 0, 0
+
+    def _better(self, value: float) -> bool:
+        sign = 1 if self.mode == "max" else -1
+        if self.threshold_mode == "abs":
+            return sign * value > sign * self.best + self.threshold
+        return sign * value > sign * (self.best * (1 + sign * self.threshold))
 
     def step(self, *args: Any) -> None:
-        value = self.sign * float(args[0])
-        if value < self.best - abs(self.best) * self.threshold if math.isfinite(self.best) else True:
+        value = float(args[0])
+        if self._better(value):
             self.best, self.bad = value, 0
-            return
-        self.bad += 1
+        else:
+            self.bad += 1
+        if self.resting:
+            self.resting, self.bad = self.resting - 1, 0
         if self.bad > self.patience:
-            self.bad = 0
+            self.resting, self.bad = self.cooldown, 0
             for g in self.optimizer.groups:
-                g.lr = max(self.min_lr, g.lr * self.scale)
+                new = max(self.min_lr, g.lr * self.scale)
+                g.lr = new if g.lr - new > self.eps else g.lr
 
 
 # ---- clipping ----

@@ -108,7 +108,7 @@ def as_is(name: str) -> Rule:
 
 def along(name: str, *axes: str, tensors: tuple[str, ...] = ()) -> Rule:
     """Arguments named in axes are axes of the vertex's value; None stands for all of them. Those in tensors have its rank too."""
-    method = METHODS[name]
+    method = inspect.unwrap(METHODS[name])  # without what looks at how arguments were given: here all are given by position
 
     def rule(*args: Any, **kwargs: Any) -> Any:
         b = bound(name, args, kwargs)
@@ -122,7 +122,7 @@ def along(name: str, *axes: str, tensors: tuple[str, ...] = ()) -> Rule:
         for n in names:
             a[n] = next(ready) if a[n].__class__ is Value else spread(a[n], front, lifted[0])
         shape = a["self"].shape[1:]
-        for n in axes:
+        for n in ("dim",) if a.get("dim") is not None and axes == ("axis",) else axes:  # PyTorch's name for axis
             a[n] = shifted(a[n], shape)
         return result(method(*b.args, **b.kwargs), at, pass_)
 
@@ -302,7 +302,7 @@ def matmul(self: Any, x: Any, reverse: bool = False, dtype: Any = None) -> Any:
     a, b = (x, self) if reverse else (self, x)
     a, b = shared(a), shared(b)
     if not isinstance(b, (Tensor, Value)) and hasattr(b, "weight"):
-        b = b.weight.transpose()
+        b = b.weight.transpose(-1, -2)
     if dtype is not None:
         a, b = a.cast(dtype), b.cast(dtype)
     at, pass_, lifted = meet([v for v in (a, b) if v.__class__ is Value])
@@ -313,7 +313,7 @@ def matmul(self: Any, x: Any, reverse: bool = False, dtype: Any = None) -> Any:
     if va and not vb and ranks[1] <= 2:
         return result(METHODS["matmul"](lifted[0], b), at, pass_)
     if vb and not va and ranks == (2, 1):
-        return result(METHODS["matmul"](lifted[0], a.transpose()), at, pass_)
+        return result(METHODS["matmul"](lifted[0], a.transpose(-1, -2)), at, pass_)
     if ranks == (1, 1):
         ta, tb = lifted if va and vb else (a, lifted[0])
         if ta.shape[-1] != tb.shape[-1]:
@@ -338,19 +338,10 @@ def _matrix(t: Tensor, rank: int, ndim: int, missing: int) -> Tensor:
 
 
 def linear(self: Any, weight: Any, bias: Any = None, dtype: Any = None) -> Any:
-    if weight.__class__ is Value or self.__class__ is not Value:
-        y = matmul(self, call_transpose(weight), dtype=dtype)
-        return y if bias is None else y + bias
-    if bias.__class__ is Value:
-        return linear(self, weight, None, dtype) + bias
-    x = self if dtype is None else self.cast(dtype)
-    if not self.ndim:
-        raise ValueError(f"linear needs a vertex value with an axis, got {self!r}")
-    return result(METHODS["linear"](x._t, weight, bias), x._at, x._pass)
-
-
-def call_transpose(w: Any) -> Any:
-    return w.transpose(-2, -1)
+    if dtype is not None:
+        self, weight, bias = self.cast(dtype), weight.cast(dtype), None if bias is None else bias.cast(dtype)
+    y = self * weight if weight.ndim == 1 else matmul(self, weight)
+    return y if bias is None else y + bias
 
 
 def einsum(formula: str, *operands: Any, dtype: Any = None) -> Any:
@@ -429,7 +420,8 @@ RULES.update(
     reshape=reshape, view=reshape, permute=permute, expand=expand, repeat=repeat, shrink=_with_none("shrink"),
     pad_to=_with_none("pad_to"), shrink_to=_with_none("shrink_to"), pad=pad, squeeze=squeeze, unsqueeze=unsqueeze, flatten=flatten,
     flip=flip, diag=diag, rearrange=rearrange, normalize=normalize, tril=_needs_matrix("tril"), triu=_needs_matrix("triu"),
-    cat=_join("cat"), stack=_join("stack"), matmul=matmul, dot=matmul, __matmul__=matmul,
+    cat=_join("cat"), stack=_join("stack"), matmul=matmul, dot=lambda self, w, dtype=None: matmul(self, w, False, dtype),
+    __matmul__=matmul,
     __rmatmul__=lambda self, x: matmul(self, x, True), linear=linear, einsum=einsum, __getitem__=getitem, sequential=sequential,
     size=size, dim=lambda self: self.ndim, numel=lambda self: math.prod(self.shape), element_size=lambda self: self._t.element_size(),
     nbytes=lambda self: self.numel() * self.element_size(), is_floating_point=lambda self: self._t.is_floating_point(),

@@ -209,5 +209,6 @@ def result(out: Any, at: Place | Loop, pass_: Pass | None) -> Any:
     if isinstance(out, Tensor):
         return Value(out, at, pass_)
     if isinstance(out, (list, tuple)):
-        return type(out)(result(x, at, pass_) for x in out)
+        parts = [result(x, at, pass_) for x in out]
+        return type(out)._make(parts) if hasattr(out, "_make") else type(out)(parts)
     return out

@@ -180,9 +180,9 @@ class BaseData:
         """A copy in the order of the attribute `time`."""
         return copy.copy(self)._each("sort_by_time")
 
-    def snapshot(self, start_time: float, end_time: float) -> Any:
-        """A copy with what has a `time` between the two."""
-        return copy.copy(self)._each("snapshot", start_time, end_time)
+    def snapshot(self, start_time: float, end_time: float, attr: str = "time") -> Any:
+        """A copy with what has an attribute `attr` between the two."""
+        return copy.copy(self)._each("snapshot", start_time, end_time, attr)
 
     def up_to(self, end_time: float) -> Any:
         """A copy with what has a `time` not after end_time."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....nn.layers import Linear, MultiheadAttention
+from ....nn.attention import MultiheadAttention
+from ....nn.layers import Linear
 from ....nn.module import ModuleList
 from ....tensor import Tensor
 from ..dense.linear import HeteroDictLinear

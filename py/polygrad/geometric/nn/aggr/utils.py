@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ....nn.layers import LayerNorm, Linear, MultiheadAttention
+from ....nn.attention import MultiheadAttention
+from ....nn.layers import LayerNorm, Linear
 from ....nn.module import Module
 from ....tensor import Tensor
 from ..inits import glorot, reset, zeros
@@ -42,10 +43,10 @@ class MultiheadAttentionBlock(Module):
 
     def _attend(self, x: Tensor, y: Tensor, y_mask: Tensor | None) -> Tensor:
         if y_mask is None:
-            return self.attn(x, y, y)[0]
+            return self.attn(x, y, y, need_weights=False)[0]
         # Where there is nothing to see, attention sees 0; it looks at the filling first, so that nothing becomes NaN on the way.
         some = y_mask.any(1, keepdim=True)
-        out, _ = self.attn(x, y, y, (y_mask | ~some).unsqueeze(1).unsqueeze(1))
+        out, _ = self.attn(x, y, y, ~y_mask & some, need_weights=False)
         return some.unsqueeze(-1).where(out, self.attn.out_proj.bias)
 
     def __repr__(self) -> str:

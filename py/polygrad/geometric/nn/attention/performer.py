@@ -27,9 +27,9 @@ class PerformerProjection(Module):
         self.projection_matrix = orthogonal_matrix(self.num_rows, num_cols)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        q, k = (self.kernel(t @ self.projection_matrix.transpose()) + 0.001 for t in (q, k))
+        q, k = (self.kernel(t @ self.projection_matrix.transpose(-1, -2)) + 0.001 for t in (q, k))
         total = q @ k.sum(-2).unsqueeze(-1)
-        return q @ (k.transpose() @ v) / total
+        return q @ (k.transpose(-1, -2) @ v) / total
 
 
 class PerformerAttention(Module):

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ....nn import Module
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..inits import kaiming_uniform, zeros
 from ..resolver import activation_resolver
@@ -40,7 +41,7 @@ class AntiSymmetricConv(Module):
     def forward(self, x: Tensor, edge_index: Any, *args: Any, **kwargs: Any) -> Tensor:
         weight = self.W - self.W.transpose() - self.gamma * self.eye
         for _ in range(self.num_iters):
-            h = x.linear(weight, self.bias) + self.phi(x, edge_index, *args, **kwargs)
+            h = linear(x, weight, self.bias) + self.phi(x, edge_index, *args, **kwargs)
             x = x + self.epsilon * (h if self.act is None else self.act(h))
         return x
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....nn import BatchNorm1d, Linear
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..inits import reset
 from ._edges import pair
@@ -39,7 +40,7 @@ class CGConv(MessagePassing):
         parts = {}
         for name, lin in (("f", self.lin_f), ("s", self.lin_s)):
             of_i, of_j = lin.weight[:, : x_r.shape[-1]], lin.weight[:, x_r.shape[-1] : sum(self._widths)]
-            parts[name] = (x_l.linear(of_j), x_r.linear(of_i, lin.bias))
+            parts[name] = (linear(x_l, of_j), linear(x_r, of_i, lin.bias))
         out = self.propagate(edge_index, edge_attr=edge_attr, **parts)
         out = out if self.bn is None else self.bn(out)
         return out + x_r
@@ -48,8 +49,8 @@ class CGConv(MessagePassing):
         gate, value = f_i + f_j, s_i + s_j
         if edge_attr is not None:
             start = sum(self._widths)
-            gate = gate + edge_attr.linear(self.lin_f.weight[:, start:])
-            value = value + edge_attr.linear(self.lin_s.weight[:, start:])
+            gate = gate + linear(edge_attr, self.lin_f.weight[:, start:])
+            value = value + linear(edge_attr, self.lin_s.weight[:, start:])
         return gate.sigmoid() * value.softplus()
 
     def __repr__(self) -> str:

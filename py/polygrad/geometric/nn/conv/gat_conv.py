@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ...utils._softmax import softmax
 from ..dense.linear import Linear
@@ -112,7 +113,7 @@ class GATConv(MessagePassing):
             edge_attr = edge_attr.unsqueeze(-1) if edge_attr.ndim == 1 else edge_attr
             # a . (W e) = (W^T a) . e: the parameters meet first, so that edges carry one number a head.
             w = weight_of(self.lin_edge, edge_attr).reshape(self.heads, self.out_channels, -1)
-            alpha = alpha + edge_attr.linear((w * self.att_edge.reshape(self.heads, -1, 1)).sum(1))
+            alpha = alpha + linear(edge_attr, (w * self.att_edge.reshape(self.heads, -1, 1)).sum(1))
         alpha = softmax(alpha.leaky_relu(self.negative_slope), index, ptr, dim_size)
         return alpha.dropout(self.dropout)
 

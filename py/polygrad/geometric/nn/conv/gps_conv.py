@@ -82,8 +82,7 @@ class GPSConv(Module):
         if self.attn_type == "performer":
             h = self.attn(h, mask=mask)
         else:
-            keys = None if batch is None else mask.unsqueeze(1).unsqueeze(1)
-            h, _ = self.attn(h, h, h, attn_mask=keys, need_weights=False)
+            h, _ = self.attn(h, h, h, key_padding_mask=None if batch is None else ~mask, need_weights=False)
         if batch is None:
             return h.squeeze(0)
         # back to rows: the place of a node in its graph is its number less that of the graph's first node

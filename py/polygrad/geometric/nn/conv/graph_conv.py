@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ._loops import is_linear, weight_of
@@ -35,7 +36,7 @@ class GraphConv(MessagePassing):
         left, right = (x, x) if isinstance(x, Tensor) else (x[0], x[1])
         # Sums and linear maps change places where that leaves fewer features to carry around.
         if is_linear(self) and self.out_channels < left.shape[-1] and self.flow == "source_to_target":
-            near = left.linear(weight_of(self.lin_rel, left))
+            near = linear(left, weight_of(self.lin_rel, left))
             out = self.propagate(edge_index, x=(near, right), edge_weight=edge_weight, size=size)
             out = out if self.lin_rel.bias is None else out + self.lin_rel.bias
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....nn import ModuleList
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ._edges import pair
@@ -56,7 +57,7 @@ class MFConv(MessagePassing):
                 lin(x)  # which gives it its size
         weight = Tensor.cat(*[lin.weight for lin in lins])
         bias = None if lins[0].bias is None else Tensor.cat(*[lin.bias for lin in lins])
-        each = x.linear(weight, bias).unflatten(-1, (len(lins), self.out_channels))
+        each = linear(x, weight, bias).unflatten(-1, (len(lins), self.out_channels))
         mine = degree.unsqueeze(-1) == Tensor.arange(len(lins))
         return mine.unsqueeze(-1).where(each, 0.0).sum(-2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..aggr import MultiAggregation
 from ..dense.linear import Linear
@@ -56,7 +57,7 @@ class SAGEConv(MessagePassing):
             left = self.lin(left).relu()
         # Sums and linear maps change places where that leaves fewer features to carry around.
         if is_linear(self) and self.out_channels < left.shape[-1] and self.flow == "source_to_target":
-            near = left.linear(weight_of(self.lin_l, left))
+            near = linear(left, weight_of(self.lin_l, left))
             out = self.propagate(edge_index, x=(near, right), size=size)
             out = out if self.lin_l.bias is None else out + self.lin_l.bias
         else:

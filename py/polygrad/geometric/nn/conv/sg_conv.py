@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ._loops import Smoother, is_linear, kept, weight_of
@@ -38,7 +39,7 @@ class SGConv(Smoother, MessagePassing):
             return self.lin(self._cached_x.detach())
         s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops)
         if not self.cached and is_linear(self) and self.out_channels < x.shape[-1]:
-            out = x.linear(weight_of(self.lin, x))  # fewer features to carry around; the bias comes last
+            out = linear(x, weight_of(self.lin, x))  # fewer features to carry around; the bias comes last
             for _ in range(self.K):
                 out = self._smooth(s, out)
             return out if self.lin.bias is None else out + self.lin.bias

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ._loops import Smoother, is_linear, kept, weight_of
@@ -40,7 +41,7 @@ class SSGConv(Smoother, MessagePassing):
         s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops)
         first = not self.cached and is_linear(self) and self.out_channels < x.shape[-1]
         if first:  # fewer features to carry around; the bias comes last
-            x = x.linear(weight_of(self.lin, x))
+            x = linear(x, weight_of(self.lin, x))
         h = x * self.alpha
         for _ in range(self.K):
             x = self._smooth(s, x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....nn.functional import linear
 from ....nn.module import Module
 from ....tensor import Tensor
 from .. import inits
@@ -78,7 +79,7 @@ class Linear(Module):
         if self.weight is None:
             self.initialize_parameters(x.shape[-1])
         assert self.weight is not None
-        return x.linear(self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, bias={self.bias is not None})"

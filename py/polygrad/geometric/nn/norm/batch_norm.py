@@ -27,7 +27,7 @@ class BatchNorm(nn.Module):
     ):  # fmt: skip
         if allow_single_element and not track_running_stats:
             raise ValueError("'allow_single_element' requires 'track_running_stats' to be set to `True`")
-        self.module = nn.BatchNorm1d(in_channels, eps, affine, track_running_stats, momentum)
+        self.module = nn.BatchNorm1d(in_channels, eps, momentum, affine, track_running_stats)
         self.in_channels, self.allow_single_element = in_channels, allow_single_element
 
     def reset_running_stats(self) -> None:

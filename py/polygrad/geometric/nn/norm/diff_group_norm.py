@@ -27,7 +27,7 @@ class DiffGroupNorm(nn.Module):
     ):  # fmt: skip
         self.in_channels, self.groups, self.lamda = in_channels, groups, lamda
         self.lin = nn.Linear(in_channels, groups, bias=False)
-        self.norm = nn.BatchNorm1d(groups * in_channels, eps, affine, track_running_stats, momentum)
+        self.norm = nn.BatchNorm1d(groups * in_channels, eps, momentum, affine, track_running_stats)
 
     def reset_parameters(self) -> None:
         """Forgets all that was learnt."""

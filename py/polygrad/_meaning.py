@@ -1,0 +1,80 @@
+"""Calls that PyTorch and tinygrad read differently. polygrad.Tensor and polygrad.nn bear tinygrad's names and mean what tinygrad means; a call
+that can be recognised as PyTorch's and would silently do something else raises, or warns once where it may be tinygrad's as well.
+
+docs/from-pytorch.md has the list.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class MeaningWarning(UserWarning):
+    """A call means something else in PyTorch than here. Given once for each kind of call in a process."""
+
+
+class Extremes(NamedTuple):
+    """What PyTorch's max(dim=...) and min(dim=...) give."""
+
+    values: Tensor
+    indices: Tensor
+
+
+_warned: set[str] = set()
+
+
+def warn_once(what: str, text: str, stacklevel: int = 3) -> None:
+    """Warns, the first time that `what` is met."""
+    if what not in _warned:
+        _warned.add(what)
+        warnings.warn(text, MeaningWarning, stacklevel=stacklevel)
+
+
+def pair_warning(t: Tensor) -> None:
+    """t is the result of max(axis) or min(axis), and was indexed or unpacked like PyTorch's pair of values and indices."""
+    name = t._pair
+    if name is not None:
+        t._pair = None
+        text = f"x.{name}(axis) is the tensor of values, as in tinygrad: [0] and [1] are its first rows. "
+        text += f"PyTorch's pair (values, indices) is x.{name}(dim=axis), the places alone are x.arg{name}(axis)"
+        warn_once(f"{name} pair", text, 4)
+
+
+def flag(what: str, name: str, value: Any, torch: str) -> bool:
+    """value, which must be True or False: anything else was meant for the argument that PyTorch has in this place."""
+    if value is True or value is False:
+        return value
+    raise TypeError(f"{what}: {name} must be True or False, not {value!r}. In PyTorch this place belongs to {torch}: give it by name")
+
+
+def number(what: str, name: str, value: Any, torch: str) -> Any:
+    """value, which must not be a bool: that was meant for the argument that PyTorch has in this place."""
+    if value is True or value is False:
+        raise TypeError(f"{what}: {name} must be a number, not {value!r}. In PyTorch this place belongs to {torch}: give it by name")
+    return value
+
+
+def positional(place: int, name: str, torch: str) -> Callable[[Any], Any]:
+    """A decorator: warns once when the argument at `place` (self is 0) is given by position, because in PyTorch that is another one."""
+
+    def decorate(f: Any) -> Any:
+        @functools.wraps(f)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            if len(args) == place + 1:  # with more, the types of the others tell
+                what = f"{type(args[0]).__name__}" if f.__name__ == "__init__" else f"x.{f.__name__}"
+                text = f"{what}: argument {place} by position is {name}, as in tinygrad; in PyTorch it is {torch}. Give it by name"
+                warn_once(f"{f.__qualname__} {name}", text)
+            return f(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+__all__ = ["Extremes", "MeaningWarning", "flag", "number", "pair_warning", "positional", "warn_once"]
