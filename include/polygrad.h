@@ -3,12 +3,12 @@
  * Tensors are lazy: functions build a program, and nothing runs until a value is asked for (poly_realize, poly_read,
  * poly_item, a compiled step). Shape and dtype errors are reported when the function is called.
  *
- * Ownership. Every function that returns a PolyTensor * returns a new handle that the caller frees with poly_free, unless
- * a poly_scope is open: then poly_scope_end frees it. Arguments are borrowed, never consumed.
+ * Ownership. Every function that returns a PolyTensor * returns a new handle that the caller frees with poly_free,
+ * unless a poly_scope is open: then poly_scope_end frees it. Arguments are borrowed, never consumed.
  *
  * Errors. A function that fails returns NULL (or a status other than POLY_OK); code and text are in the context until
- * poly_clear_error. A function given a NULL tensor returns NULL and keeps the first error, so a chain of calls is checked
- * once, at its end. The library never prints (except at DEBUG), never aborts, never exits.
+ * poly_clear_error. A function given a NULL tensor returns NULL and keeps the first error, so a chain of calls is
+ * checked once, at its end. The library never prints (except at DEBUG), never aborts, never exits.
  *
  * Cost. Building is O(1) a call except where noted; costs that are named are those of running.
  *
@@ -84,7 +84,8 @@ POLY_API const char *poly_version(void);
 POLY_API PolyStatus poly_error_code(const PolyContext *ctx);
 POLY_API const char *poly_error_text(const PolyContext *ctx);
 POLY_API void poly_clear_error(PolyContext *ctx);
-/* Chooses the device by name: "CPU", "INTERP". Fails if it cannot be used here. Tensors already realized are copied when used. */
+/* Chooses the device by name: "CPU", "INTERP". Fails if it cannot be used here. Tensors already realized are copied
+ * when used. */
 POLY_API PolyStatus poly_set_device(PolyContext *ctx, const char *name);
 POLY_API const char *poly_device(const PolyContext *ctx);
 /* Threads for kernels; 0: as many as the machine has (or POLY_THREADS). */
@@ -116,7 +117,7 @@ POLY_API PolyTensor *poly_keep(PolyTensor *t); /* moves t out of all scopes; ret
 
 /* ---- handles ---- */
 
-POLY_API void poly_free(PolyTensor *t); /* NULL is allowed */
+POLY_API void poly_free(PolyTensor *t);               /* NULL is allowed */
 POLY_API PolyTensor *poly_retain_copy(PolyTensor *t); /* another handle on the same value and history */
 POLY_API PolyContext *poly_context_of(const PolyTensor *t);
 POLY_API int poly_ndim(const PolyTensor *t);
@@ -135,8 +136,8 @@ POLY_API bool poly_is_realized(const PolyTensor *t);
 
 /* ---- symbolic sizes ---- */
 
-/* A size that changes from run to run: variable `name` between min and max, with today's value. Returns a code to be used
- * wherever a size is expected; 0 and an error if value is out of bounds. Codes are below POLY_DIM_LIMIT. */
+/* A size that changes from run to run: variable `name` between min and max, with today's value. Returns a code to be
+ * used wherever a size is expected; 0 and an error if value is out of bounds. Codes are below POLY_DIM_LIMIT. */
 #define POLY_DIM_LIMIT (-((int64_t)1 << 40))
 POLY_API int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value);
 POLY_API bool poly_dim_is_symbolic(int64_t dim);
@@ -148,16 +149,20 @@ POLY_API int64_t poly_dim_max(PolyContext *ctx, int64_t dim);
 POLY_API int64_t poly_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b);
 /* Text of a size such as "n*4+1" into buf; returns buf. */
 POLY_API const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
-/* The memory of t (realized first) under other sizes of the same value, plain or symbolic: programs over tensors whose sizes are bound
- * variables are compiled once for all values. No copy; fails where a size is not the one that t has today. */
+/* The memory of t (realized first) under other sizes of the same value, plain or symbolic: programs over tensors whose
+ * sizes are bound variables are compiled once for all values. No copy; fails where a size is not the one that t has
+ * today. */
 POLY_API PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape);
 
 /* ---- values in and out ---- */
 
 /* Copies numel*itemsize bytes from data. */
-POLY_API PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape);
-/* Uses data in place; it must outlive the tensor. release(user) is called when the memory is no longer used; may be NULL. */
-POLY_API PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
+POLY_API PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim,
+                                    const int64_t *shape);
+/* Uses data in place; it must outlive the tensor. release(user) is called when the memory is no longer used; may be
+ * NULL. */
+POLY_API PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape,
+                                        void (*release)(void *user), void *user);
 /* Computes these tensors together, in one plan. */
 POLY_API PolyStatus poly_realize(PolyTensor *t);
 POLY_API PolyStatus poly_realize_many(PolyTensor *const *t, int n);
@@ -191,12 +196,16 @@ POLY_API PolyTensor *poly_ones_like(PolyTensor *t);
 POLY_API PolyTensor *poly_empty_like(PolyTensor *t);
 POLY_API PolyTensor *poly_rand_like(PolyTensor *t);
 POLY_API PolyTensor *poly_randn_like(PolyTensor *t);
-/* Random: uniform in [0, 1); standard normal; integers in [low, high); uniform; normal; a permutation of 0..n-1 (int32). */
+/* Random: uniform in [0, 1); standard normal; integers in [low, high); uniform; normal; a permutation of 0..n-1
+ * (int32). */
 POLY_API PolyTensor *poly_rand(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
 POLY_API PolyTensor *poly_randn(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
-POLY_API PolyTensor *poly_randint(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, int64_t low, int64_t high);
-POLY_API PolyTensor *poly_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double low, double high);
-POLY_API PolyTensor *poly_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double mean, double std);
+POLY_API PolyTensor *poly_randint(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, int64_t low,
+                                  int64_t high);
+POLY_API PolyTensor *poly_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double low,
+                                  double high);
+POLY_API PolyTensor *poly_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double mean,
+                                 double std);
 POLY_API PolyTensor *poly_randperm(PolyContext *ctx, int64_t n);
 /* Initialisers, tinygrad's definitions: fan_in is the product of all sizes but the first. */
 POLY_API PolyTensor *poly_scaled_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
@@ -211,8 +220,28 @@ POLY_API PolyTensor *poly_multinomial(PolyTensor *weights, int64_t n, bool repla
 
 /* Binary operations broadcast (sizes of 1 stretch, missing leading axes are added) and promote dtypes. */
 typedef enum PolyBinaryOp {
-  POLY_ADD, POLY_SUB, POLY_MUL, POLY_DIV, POLY_FLOORDIV, POLY_TRUNCDIV, POLY_MOD, POLY_FMOD, POLY_POW, POLY_MAXIMUM, POLY_MINIMUM,
-  POLY_LT, POLY_LE, POLY_GT, POLY_GE, POLY_EQ, POLY_NE, POLY_AND, POLY_OR, POLY_XOR, POLY_SHL, POLY_SHR,
+  POLY_ADD,
+  POLY_SUB,
+  POLY_MUL,
+  POLY_DIV,
+  POLY_FLOORDIV,
+  POLY_TRUNCDIV,
+  POLY_MOD,
+  POLY_FMOD,
+  POLY_POW,
+  POLY_MAXIMUM,
+  POLY_MINIMUM,
+  POLY_LT,
+  POLY_LE,
+  POLY_GT,
+  POLY_GE,
+  POLY_EQ,
+  POLY_NE,
+  POLY_AND,
+  POLY_OR,
+  POLY_XOR,
+  POLY_SHL,
+  POLY_SHR,
   POLY_BINARY_COUNT
 } PolyBinaryOp;
 POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
@@ -241,11 +270,54 @@ POLY_API PolyTensor *poly_isclose(PolyTensor *a, PolyTensor *b, double rtol, dou
 
 /* Unary functions. Integers become float32 where the result is not an integer. */
 typedef enum PolyUnaryOp {
-  POLY_NEG, POLY_LOGICAL_NOT, POLY_BITWISE_NOT, POLY_ABS, POLY_SIGN, POLY_SQUARE, POLY_SQRT, POLY_RSQRT, POLY_RECIPROCAL,
-  POLY_EXP, POLY_EXP2, POLY_EXPM1, POLY_LOG, POLY_LOG2, POLY_LOG10, POLY_LOG1P, POLY_SIN, POLY_COS, POLY_TAN, POLY_ASIN, POLY_ACOS, POLY_ATAN,
-  POLY_SINH, POLY_COSH, POLY_TANH, POLY_ASINH, POLY_ACOSH, POLY_ATANH, POLY_ERF, POLY_CEIL, POLY_FLOOR, POLY_ROUND, POLY_TRUNC,
-  POLY_ISNAN, POLY_ISINF, POLY_ISFINITE, POLY_RELU, POLY_RELU6, POLY_SIGMOID, POLY_LOGSIGMOID, POLY_HARDSIGMOID, POLY_HARDSWISH,
-  POLY_GELU, POLY_QUICK_GELU, POLY_SILU, POLY_MISH, POLY_SELU, POLY_SOFTSIGN,
+  POLY_NEG,
+  POLY_LOGICAL_NOT,
+  POLY_BITWISE_NOT,
+  POLY_ABS,
+  POLY_SIGN,
+  POLY_SQUARE,
+  POLY_SQRT,
+  POLY_RSQRT,
+  POLY_RECIPROCAL,
+  POLY_EXP,
+  POLY_EXP2,
+  POLY_EXPM1,
+  POLY_LOG,
+  POLY_LOG2,
+  POLY_LOG10,
+  POLY_LOG1P,
+  POLY_SIN,
+  POLY_COS,
+  POLY_TAN,
+  POLY_ASIN,
+  POLY_ACOS,
+  POLY_ATAN,
+  POLY_SINH,
+  POLY_COSH,
+  POLY_TANH,
+  POLY_ASINH,
+  POLY_ACOSH,
+  POLY_ATANH,
+  POLY_ERF,
+  POLY_CEIL,
+  POLY_FLOOR,
+  POLY_ROUND,
+  POLY_TRUNC,
+  POLY_ISNAN,
+  POLY_ISINF,
+  POLY_ISFINITE,
+  POLY_RELU,
+  POLY_RELU6,
+  POLY_SIGMOID,
+  POLY_LOGSIGMOID,
+  POLY_HARDSIGMOID,
+  POLY_HARDSWISH,
+  POLY_GELU,
+  POLY_QUICK_GELU,
+  POLY_SILU,
+  POLY_MISH,
+  POLY_SELU,
+  POLY_SOFTSIGN,
   POLY_UNARY_COUNT
 } PolyUnaryOp;
 POLY_API PolyTensor *poly_unary(PolyUnaryOp op, PolyTensor *x);
@@ -305,7 +377,8 @@ POLY_API PolyTensor *poly_expand(PolyTensor *x, int ndim, const int64_t *shape);
 /* begin/end or before/after for each axis, 2*ndim numbers. */
 POLY_API PolyTensor *poly_shrink(PolyTensor *x, const int64_t *ranges);
 typedef enum PolyPadMode { POLY_PAD_CONSTANT, POLY_PAD_REFLECT, POLY_PAD_REPLICATE, POLY_PAD_CIRCULAR } PolyPadMode;
-POLY_API PolyTensor *poly_pad(PolyTensor *x, const int64_t *padding, PolyPadMode mode, double value); /* negative padding crops */
+POLY_API PolyTensor *poly_pad(PolyTensor *x, const int64_t *padding, PolyPadMode mode,
+                              double value); /* negative padding crops */
 POLY_API PolyTensor *poly_flip(PolyTensor *x, int naxis, const int *axes);
 POLY_API PolyTensor *poly_squeeze(PolyTensor *x, int axis); /* POLY_ALL_AXES: every axis of size 1 */
 POLY_API PolyTensor *poly_unsqueeze(PolyTensor *x, int axis);
@@ -333,7 +406,8 @@ POLY_API PolyTensor *poly_one_hot(PolyTensor *x, int64_t classes);
 
 /* ---- indexing ---- */
 
-/* One entry of an index expression. kind: 'i' integer (start), 's' slice (start, stop, step, with has_* flags), 'n' new axis,
+/* One entry of an index expression. kind: 'i' integer (start), 's' slice (start, stop, step, with has_* flags), 'n' new
+ * axis,
  * '.' ellipsis, 't' tensor (integer or bool). */
 typedef struct PolyIndex {
   char kind;
@@ -349,15 +423,18 @@ POLY_API PolyStatus poly_setitem(PolyTensor *x, int n, const PolyIndex *index, P
 POLY_API PolyTensor *poly_gather(PolyTensor *x, int axis, PolyTensor *index);
 /* Rows of x along axis; O(size of result). */
 POLY_API PolyTensor *poly_index_select(PolyTensor *x, int axis, PolyTensor *index);
-/* x with src written (the last write wins) or combined at index. reduce: NULL, "sum", "prod", "mean", "amax", "amin". O(x + index). */
+/* x with src written (the last write wins) or combined at index. reduce: NULL, "sum", "prod", "mean", "amax", "amin".
+ * O(x + index). */
 POLY_API PolyTensor *poly_scatter(PolyTensor *x, int axis, PolyTensor *index, PolyTensor *src);
-POLY_API PolyTensor *poly_scatter_reduce(PolyTensor *x, int axis, PolyTensor *index, PolyTensor *src, const char *reduce, bool include_self);
+POLY_API PolyTensor *poly_scatter_reduce(PolyTensor *x, int axis, PolyTensor *index, PolyTensor *src,
+                                         const char *reduce, bool include_self);
 /* x with rows of src added at index along axis. O(x + src). */
 POLY_API PolyTensor *poly_index_add(PolyTensor *x, int axis, PolyTensor *index, PolyTensor *src);
 /* Sorted values and their places (int32), stable. Either out may be NULL. O(n log n). */
 POLY_API PolyStatus poly_sort(PolyTensor *x, int axis, bool descending, PolyTensor **values, PolyTensor **indices);
 POLY_API PolyTensor *poly_argsort(PolyTensor *x, int axis, bool descending);
-POLY_API PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sorted, PolyTensor **values, PolyTensor **indices);
+POLY_API PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sorted, PolyTensor **values,
+                              PolyTensor **indices);
 /* These realize, because their size depends on values. nonzero gives [count, ndim] int32. */
 POLY_API PolyTensor *poly_masked_select(PolyTensor *x, PolyTensor *mask);
 POLY_API PolyTensor *poly_nonzero(PolyTensor *x);
@@ -370,8 +447,9 @@ POLY_API PolyTensor *poly_clone(PolyTensor *x);
 POLY_API PolyTensor *poly_detach(PolyTensor *x);
 /* Makes t hold value from now on, in t's own memory where it has some. Shape must agree; dtype is converted. Lazy. */
 POLY_API PolyStatus poly_assign(PolyTensor *t, PolyTensor *value);
-/* Gives the lazy tensor t its value, which was computed by other means: the memory of `value`, a tensor with memory of the same shape and dtype.
- * The program behind t stays, so that gradients flow through it. O(1). */
+/* Gives the lazy tensor t its value, which was computed by other means: the memory of `value`, a tensor with memory of
+ * the same shape and dtype. The program behind t stays, so that gradients flow through it. A tensor that has memory, or
+ * is not computed from others, is left alone. O(1). */
 POLY_API PolyStatus poly_give(PolyTensor *t, PolyTensor *value);
 /* Points t at the same value as other (no copy). */
 POLY_API PolyStatus poly_replace(PolyTensor *t, PolyTensor *other);
@@ -383,49 +461,65 @@ POLY_API PolyTensor *poly_matmul(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_einsum(PolyContext *ctx, const char *formula, PolyTensor *const *t, int n);
 /* x @ weight.T + bias, weight [out, in]; bias may be NULL. */
 POLY_API PolyTensor *poly_linear(PolyTensor *x, PolyTensor *weight, PolyTensor *bias);
-/* Convolution of x [batch, in, spatial...] with weight [out, in/groups, kernel...]; arrays have one entry a spatial axis, and
- * padding two (before, after). bias may be NULL. */
-POLY_API PolyTensor *poly_conv(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding);
-POLY_API PolyTensor *poly_conv_transpose(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, const int64_t *output_padding);
-POLY_API PolyTensor *poly_max_pool(PolyTensor *x, int nspatial, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, bool ceil_mode);
-POLY_API PolyTensor *poly_avg_pool(PolyTensor *x, int nspatial, const int64_t *kernel, const int64_t *stride, const int64_t *dilation, const int64_t *padding, bool ceil_mode, bool count_include_pad);
+/* Convolution of x [batch, in, spatial...] with weight [out, in/groups, kernel...]; arrays have one entry a spatial
+ * axis, and padding two (before, after). bias may be NULL. */
+POLY_API PolyTensor *poly_conv(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride,
+                               const int64_t *dilation, const int64_t *padding);
+POLY_API PolyTensor *poly_conv_transpose(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups,
+                                         const int64_t *stride, const int64_t *dilation, const int64_t *padding,
+                                         const int64_t *output_padding);
+POLY_API PolyTensor *poly_max_pool(PolyTensor *x, int nspatial, const int64_t *kernel, const int64_t *stride,
+                                   const int64_t *dilation, const int64_t *padding, bool ceil_mode);
+POLY_API PolyTensor *poly_avg_pool(PolyTensor *x, int nspatial, const int64_t *kernel, const int64_t *stride,
+                                   const int64_t *dilation, const int64_t *padding, bool ceil_mode,
+                                   bool count_include_pad);
 /* softmax(q k^T / sqrt(d) + mask) v; mask bool or float, or NULL. */
-POLY_API PolyTensor *poly_attention(PolyTensor *q, PolyTensor *k, PolyTensor *v, PolyTensor *mask, bool causal, double dropout);
+POLY_API PolyTensor *poly_attention(PolyTensor *q, PolyTensor *k, PolyTensor *v, PolyTensor *mask, bool causal,
+                                    double dropout);
 /* Normalise over the last naxis axes; no scale or shift. */
 POLY_API PolyTensor *poly_layernorm(PolyTensor *x, int naxis, double eps);
 POLY_API PolyTensor *poly_rmsnorm(PolyTensor *x, double eps);
 POLY_API PolyTensor *poly_groupnorm(PolyTensor *x, int groups, double eps);
 /* (x - mean) * invstd * weight + bias, each [channels] along axis; weight and bias may be NULL. */
-POLY_API PolyTensor *poly_batchnorm(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean, PolyTensor *invstd, int axis);
+POLY_API PolyTensor *poly_batchnorm(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean,
+                                    PolyTensor *invstd, int axis);
 /* Zeroes with probability p and scales the rest by 1/(1-p) while the context is training; else x. */
 POLY_API PolyTensor *poly_dropout(PolyTensor *x, double p);
 
 /* ---- losses; reduction: 'm' mean, 's' sum, 'n' none ---- */
 
-/* target: class indices (integers) or probabilities of x's shape; classes on axis 1 (axis 0 of a vector, last of a matrix). */
-POLY_API PolyTensor *poly_cross_entropy(PolyTensor *x, PolyTensor *target, double label_smoothing, int64_t ignore_index, char reduction);
+/* target: class indices (integers) or probabilities of x's shape; classes on axis 1 (axis 0 of a vector, last of a
+ * matrix). */
+POLY_API PolyTensor *poly_cross_entropy(PolyTensor *x, PolyTensor *target, double label_smoothing, int64_t ignore_index,
+                                        char reduction);
 /* x: log-probabilities; weight [classes] may be NULL. */
-POLY_API PolyTensor *poly_nll_loss(PolyTensor *x, PolyTensor *target, PolyTensor *weight, int64_t ignore_index, char reduction);
+POLY_API PolyTensor *poly_nll_loss(PolyTensor *x, PolyTensor *target, PolyTensor *weight, int64_t ignore_index,
+                                   char reduction);
 POLY_API PolyTensor *poly_binary_cross_entropy(PolyTensor *x, PolyTensor *target, char reduction);
-POLY_API PolyTensor *poly_binary_cross_entropy_logits(PolyTensor *x, PolyTensor *target, PolyTensor *pos_weight, char reduction);
+POLY_API PolyTensor *poly_binary_cross_entropy_logits(PolyTensor *x, PolyTensor *target, PolyTensor *pos_weight,
+                                                      char reduction);
 POLY_API PolyTensor *poly_mse_loss(PolyTensor *x, PolyTensor *target, char reduction);
 POLY_API PolyTensor *poly_l1_loss(PolyTensor *x, PolyTensor *target, char reduction);
 POLY_API PolyTensor *poly_huber_loss(PolyTensor *x, PolyTensor *target, double delta, char reduction);
 
 /* ---- graphs ---- */
 
-/* A directed graph with num_src source nodes and num_dst destination nodes (the same set in an ordinary graph). Edge values are in the
- * user's edge order. Indices are checked once, when the graph is made; row orders are built when first needed, in O(V + E), and kept:
- * those of one side by functions that take a side, both by the moves, whose gradients need both. Graphs end with their context. */
+/* A directed graph with num_src source nodes and num_dst destination nodes (the same set in an ordinary graph). Edge
+ * values are in the user's edge order. Indices are checked once, when the graph is made; row orders are built when
+ * first needed, in O(V + E), and kept: those of one side by functions that take a side, both by the moves, whose
+ * gradients need both. Graphs end with their context. */
 typedef struct PolyGraph PolyGraph;
-/* From E pairs in host memory, int32 or int64. num_src or num_dst -1: largest index + 1 over both. Copies what it needs. O(E). An
- * index out of range is an error that names the first such edge. At most 2^31 - 1 nodes and edges. */
-POLY_API PolyGraph *poly_graph_from_coo(PolyContext *ctx, const void *src, const void *dst, PolyDType dtype, int64_t num_edges, int64_t num_src, int64_t num_dst);
-/* From rows by destination: rowptr[num_dst + 1], col[E] (sources). Edge k is the k-th entry. num_src -1: num_dst, or more if a source
- * needs it. */
-POLY_API PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void *col, PolyDType dtype, int64_t num_dst, int64_t num_src);
-/* The graph of an edge_index tensor [2, E] (realized first); the same realized tensor gives the same graph again, O(1), as long as it
- * is not assigned to. Borrowed or shared memory is compared with the graph first, O(E). Tensors of the last 16 graphs are known. */
+/* From E pairs in host memory, int32 or int64. num_src or num_dst -1: largest index + 1 over both. Copies what it
+ * needs. O(E). An index out of range is an error that names the first such edge. At most 2^31 - 1 nodes and edges. */
+POLY_API PolyGraph *poly_graph_from_coo(PolyContext *ctx, const void *src, const void *dst, PolyDType dtype,
+                                        int64_t num_edges, int64_t num_src, int64_t num_dst);
+/* From rows by destination: rowptr[num_dst + 1], col[E] (sources). Edge k is the k-th entry. num_src -1: num_dst, or
+ * more if a source needs it. */
+POLY_API PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void *col, PolyDType dtype,
+                                        int64_t num_dst, int64_t num_src);
+/* The graph of an edge_index tensor [2, E] (realized first); the same realized tensor gives the same graph again, O(1),
+ * as long as it is not assigned to. Borrowed or shared memory is compared with the graph first, O(E). Tensors of the
+ * last 16 graphs are known. */
 POLY_API PolyGraph *poly_graph_of(PolyTensor *edge_index, int64_t num_src, int64_t num_dst);
 POLY_API PolyGraph *poly_graph_retain(PolyGraph *g);
 POLY_API void poly_graph_free(PolyGraph *g); /* drops one reference; NULL is allowed */
@@ -433,22 +527,23 @@ POLY_API void poly_graph_free(PolyGraph *g); /* drops one reference; NULL is all
 POLY_API int64_t poly_graph_num_edges(const PolyGraph *g);
 POLY_API int64_t poly_graph_num_src(const PolyGraph *g);
 POLY_API int64_t poly_graph_num_dst(const PolyGraph *g);
-/* Derived graphs, new references, cached as long as g lives. O(V + E). Edges of g keep their places at the front; added ones follow,
- * and where edges are left out the others close up. undirected needs one set of nodes.
- * reversed: the same edges the other way round, on the same memory; reversed again it is g. with_self_loops: a loop at every node, or
- * at those that have none; between two sets of nodes, an edge from k to k for each k that both have. with_own_loops: the edges that are no loops, then a loop
- * at every node; it comes from the last one that the node had. undirected: for each edge whose way back is missing that way, once. coalesced: the first of equal edges. */
+/* Derived graphs, new references, cached as long as g lives. O(V + E). Edges of g keep their places at the front; added
+ * ones follow, and where edges are left out the others close up. undirected needs one set of nodes. reversed: the same
+ * edges the other way round, on the same memory; reversed again it is g. with_self_loops: a loop at every node, or at
+ * those that have none; between two sets of nodes, an edge from k to k for each k that both have. with_own_loops: the
+ * edges that are no loops, then a loop at every node; it comes from the last one that the node had. undirected: for
+ * each edge whose way back is missing that way, once. coalesced: the first of equal edges. */
 POLY_API PolyGraph *poly_graph_reversed(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_with_self_loops(PolyGraph *g, bool only_missing);
 POLY_API PolyGraph *poly_graph_with_own_loops(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_without_self_loops(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_undirected(PolyGraph *g);
 POLY_API PolyGraph *poly_graph_coalesced(PolyGraph *g);
-/* For a derived graph: int32 [E], the edge of its parent that each edge came from (a way back: the edge that it leads back), -1 for
- * added loops. NULL: not derived. */
+/* For a derived graph: int32 [E], the edge of its parent that each edge came from (a way back: the edge that it leads
+ * back), -1 for added loops. NULL: not derived. */
 POLY_API PolyTensor *poly_graph_origin(PolyGraph *g);
-/* int32 tensors: endpoints of each edge in the user's order; row pointers, the order of edges, and the other end of each, by
- * destination ('i': rows of in-edges) or by source ('o': rows of out-edges); degrees. */
+/* int32 tensors: endpoints of each edge in the user's order; row pointers, the order of edges, and the other end of
+ * each, by destination ('i': rows of in-edges) or by source ('o': rows of out-edges); degrees. */
 POLY_API PolyTensor *poly_graph_src_index(PolyGraph *g);
 POLY_API PolyTensor *poly_graph_dst_index(PolyGraph *g);
 POLY_API PolyTensor *poly_graph_rowptr(PolyGraph *g, char side);
@@ -457,27 +552,32 @@ POLY_API PolyTensor *poly_graph_other(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_degree(PolyGraph *g, char side);
 /* int32 [num_dst]: edges from each node to itself. Counted once. */
 POLY_API PolyTensor *poly_graph_loops(PolyGraph *g);
-/* The arrays by which compiled programs know g, and the graphs derived from it, as far as those of `like` (g itself, or another graph that
- * was used in the same way) have been built; missing ones are built. New handles into out, at most max (with max = 0: how many there can
- * be); returns how many there are, -1 on failure. Given to poly_step_new as inputs, they are what a run on another graph replaces. */
+/* The arrays by which compiled programs know g, and the graphs derived from it, as far as those of `like` (g itself, or
+ * another graph that was used in the same way) have been built; missing ones are built. New handles into out, at most
+ * max (with max = 0: how many there can be); returns how many there are, -1 on failure. Given to poly_step_new as
+ * inputs, they are what a run on another graph replaces. */
 POLY_API int poly_graph_arrays(PolyGraph *g, PolyGraph *like, PolyTensor **out, int max);
-/* The moves. src and dst: a node tensor [V, ...] seen from the edges, [E, ...]. reduce: an edge tensor to [V, ...] over the in-edges
- * ('i') or out-edges ('o') of each node; op: "sum", "mean", "max", "min", "prod", "var", "std", "logsumexp". Empty rows give 0 (1 for
- * prod). var is divided by the number of edges; std is 0 where var is at most 1e-5. softmax: over the edges of each row, [E, ...]; a
- * row of nothing but -inf gets 0. Nothing of E x features is stored unless it is asked for. O(E x features). */
+/* The moves. src and dst: a node tensor [V, ...] seen from the edges, [E, ...]. reduce: an edge tensor to [V, ...] over
+ * the in-edges
+ * ('i') or out-edges ('o') of each node; op: "sum", "mean", "max", "min", "prod", "var", "std", "logsumexp". Empty rows
+ * give 0 (1 for prod). var is divided by the number of edges; std is 0 where var is at most 1e-5. softmax: over the
+ * edges of each row, [E, ...]; a row of nothing but -inf gets 0. Nothing of E x features is stored unless it is asked
+ * for. O(E x features). */
 POLY_API PolyTensor *poly_graph_src(PolyGraph *g, PolyTensor *x);
 POLY_API PolyTensor *poly_graph_dst(PolyGraph *g, PolyTensor *x);
 POLY_API PolyTensor *poly_graph_reduce(PolyGraph *g, PolyTensor *m, const char *op, char side);
 POLY_API PolyTensor *poly_graph_softmax(PolyGraph *g, PolyTensor *m, char side);
-/* Personalised PageRank of num_targets nodes (targets NULL: of all), approximated by pushing along out-edges until no node holds more
- * than alpha * eps * degree of rank that has not settled. out, 3 new handles: int64 [targets + 1] where each target's entries begin;
- * int64 the nodes with a share in its rank, itself first; float32 the shares. O(1 / (alpha * eps)) a target, and 37 bytes a node and
- * thread. */
-POLY_API PolyStatus poly_graph_ppr(PolyGraph *g, const int64_t *targets, int64_t num_targets, double alpha, double eps, PolyTensor **out);
+/* Personalised PageRank of num_targets nodes (targets NULL: of all), approximated by pushing along out-edges until no
+ * node holds more than alpha * eps * degree of rank that has not settled. out, 3 new handles: int64 [targets + 1] where
+ * each target's entries begin; int64 the nodes with a share in its rank, itself first; float32 the shares. O(1 / (alpha
+ * * eps)) a target, and 37 bytes a node and thread. */
+POLY_API PolyStatus poly_graph_ppr(PolyGraph *g, const int64_t *targets, int64_t num_targets, double alpha, double eps,
+                                   PolyTensor **out);
 
-/* Sampling from large graphs. A sampler holds the relations that neighbours are drawn from (one for an ordinary graph): the edges into
- * each node of a type from the nodes of another, or the same. It belongs to no context, and neither do samples: several threads may draw
- * from one sampler, each with a sample of its own, while a context computes. Errors are kept by the sampler or sample they belong to. */
+/* Sampling from large graphs. A sampler holds the relations that neighbours are drawn from (one for an ordinary graph):
+ * the edges into each node of a type from the nodes of another, or the same. It belongs to no context, and neither do
+ * samples: several threads may draw from one sampler, each with a sample of its own, while a context computes. Errors
+ * are kept by the sampler or sample they belong to. */
 typedef struct PolySampler PolySampler;
 typedef struct PolySample PolySample;
 typedef struct PolyRelation {
@@ -521,60 +621,73 @@ POLY_API const char *poly_sampler_error_text(const PolySampler *s);
 /* A sample holds the result of its last run, and memory for the next: 4 bytes for each node of the graph. */
 POLY_API PolySample *poly_sample_new(const PolySampler *sampler);
 POLY_API void poly_sample_free(PolySample *s); /* NULL is allowed */
-/* Draws. Seeds are the first nodes, in their order, repeated ones included; others follow as they are met, hop after hop. Edges are in
- * the order of hops, and within a hop of their destinations. O(nodes + edges of the sample). */
+/* Draws. Seeds are the first nodes, in their order, repeated ones included; others follow as they are met, hop after
+ * hop. Edges are in the order of hops, and within a hop of their destinations. O(nodes + edges of the sample). */
 POLY_API PolyStatus poly_sample_run(PolySample *s, const PolySampleSpec *spec, int num_seeds, const PolySeeds *seeds);
-/* As HGT samples (Hu et al., 2020): at each hop counts[types][hops] nodes of each type, by the square of what their edges to nodes drawn
- * before add up to, an edge counting 1 / in-degree; then all edges between the nodes. Of spec: hops, counts, seed, batch, threads. */
-POLY_API PolyStatus poly_sample_run_hgt(PolySample *s, const PolySampleSpec *spec, int num_seeds, const PolySeeds *seeds);
+/* As HGT samples (Hu et al., 2020): at each hop counts[types][hops] nodes of each type, by the square of what their
+ * edges to nodes drawn before add up to, an edge counting 1 / in-degree; then all edges between the nodes. Of spec:
+ * hops, counts, seed, batch, threads. */
+POLY_API PolyStatus poly_sample_run_hgt(PolySample *s, const PolySampleSpec *spec, int num_seeds,
+                                        const PolySeeds *seeds);
 POLY_API int64_t poly_sample_num_nodes(const PolySample *s, int type);
 POLY_API int64_t poly_sample_num_edges(const PolySample *s, int relation);
 /* Nodes met first at a hop (0: the seeds), edges drawn at a hop (from 0). */
 POLY_API int64_t poly_sample_hop_nodes(const PolySample *s, int type, int hop);
 POLY_API int64_t poly_sample_hop_edges(const PolySample *s, int relation, int hop);
-/* what: 'n' the nodes of a type, 'b' the seed that each belongs to (disjoint samples); 's' and 'd' the ends of a relation's edges by their
- * places in 'n', 'e' their numbers. */
+/* what: 'n' the nodes of a type, 'b' the seed that each belongs to (disjoint samples); 's' and 'd' the ends of a
+ * relation's edges by their places in 'n', 'e' their numbers. */
 POLY_API PolyStatus poly_sample_read(PolySample *s, char what, int of, int64_t *out);
 POLY_API PolyStatus poly_sample_error(const PolySample *s);
 POLY_API const char *poly_sample_error_text(const PolySample *s);
-/* Random walks against the edges of a relation between nodes of one type (give it the edges the other way round to walk along them).
- * nodes: [n][length + 1], begins with start; edges: [n][length], -1 where a node has none and the walk stays; may be NULL. p, q: steps
- * back are 1 / p, steps away 1 / q times as likely as others (node2vec); 1 for both is uniform. O(n x length), times the degree with p or
- * q unless each row's sources go up. Returns -1, or the place of the first start out of range. */
-POLY_API int64_t poly_sampler_walk(const PolySampler *s, int relation, const int64_t *start, int64_t n, int64_t length, double p, double q, uint64_t seed, int threads, int64_t *nodes, int64_t *edges);
-/* out[k] = row index[k] of `from`, which has `rows` rows of row_bytes. Returns -1, or the place of the first index out of range. */
-POLY_API int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n, void *out, int threads);
-/* Splits the nodes into parts of about the same size with few edges between them, by METIS (k-way, or recursive bisection), which is
- * loaded from the system when first used. Directions, loops and repeated edges do not matter. out: [V], the part of each node. */
+/* Random walks against the edges of a relation between nodes of one type (give it the edges the other way round to walk
+ * along them). nodes: [n][length + 1], begins with start; edges: [n][length], -1 where a node has none and the walk
+ * stays; may be NULL. p, q: steps back are 1 / p, steps away 1 / q times as likely as others (node2vec); 1 for both is
+ * uniform. O(n x length), times the degree with p or q unless each row's sources go up. Returns -1, or the place of the
+ * first start out of range. */
+POLY_API int64_t poly_sampler_walk(const PolySampler *s, int relation, const int64_t *start, int64_t n, int64_t length,
+                                   double p, double q, uint64_t seed, int threads, int64_t *nodes, int64_t *edges);
+/* out[k] = row index[k] of `from`, which has `rows` rows of row_bytes. Returns -1, or the place of the first index out
+ * of range. */
+POLY_API int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n,
+                                  void *out, int threads);
+/* Splits the nodes into parts of about the same size with few edges between them, by METIS (k-way, or recursive
+ * bisection), which is loaded from the system when first used. Directions, loops and repeated edges do not matter. out:
+ * [V], the part of each node. */
 POLY_API PolyStatus poly_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int64_t *out);
-/* An R-MAT graph: edge_index [2, E] with the chances a, b, c (and what is left of 1) of the quarters of the adjacency matrix. shuffle: nodes
- * are named at random, else small numbers have most edges. A function of seed, not of threads. O(E log V). */
-POLY_API PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle, int threads, int64_t *edge_index);
+/* An R-MAT graph: edge_index [2, E] with the chances a, b, c (and what is left of 1) of the quarters of the adjacency
+ * matrix. shuffle: nodes are named at random, else small numbers have most edges. A function of seed, not of threads.
+ * O(E log V). */
+POLY_API PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed,
+                              bool shuffle, int threads, int64_t *edge_index);
 
-/* Points and clusters. Points are [N, F], float32 or float64, in `groups` groups that lie one after the other: ptr[groups + 1] says where
- * each begins; NULL: one group. Neighbours are looked for in the same group.
- * knn: for each y the k nearest x, nearest first; by cosine: by 1 - x y / (|x| |y|). radius: the x nearer than r, in their order; of more
- * than `most` (-1: all) the nearest. skip_same: x and y are the same points, and none is its own neighbour. Both give int64 [2, pairs]:
- * index of y, index of x. Equal distances: the smaller index first. O(N log N) with up to 8 features, else O(N^2 F). */
-POLY_API PolyTensor *poly_knn(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, int64_t k, bool cosine, bool skip_same);
-POLY_API PolyTensor *poly_radius(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, double r, int64_t most, bool skip_same);
-/* ceil(ratio * N) points of each group, each the farthest from those before it; int64. start[groups]: the first of each group, counted
- * from its beginning; NULL: 0. O(ratio N^2 F). */
+/* Points and clusters. Points are [N, F], float32 or float64, in `groups` groups that lie one after the other:
+ * ptr[groups + 1] says where each begins; NULL: one group. Neighbours are looked for in the same group. knn: for each y
+ * the k nearest x, nearest first; by cosine: by 1 - x y / (|x| |y|). radius: the x nearer than r, in their order; of
+ * more than `most` (-1: all) the nearest. skip_same: x and y are the same points, and none is its own neighbour. Both
+ * give int64 [2, pairs]: index of y, index of x. Equal distances: the smaller index first. O(N log N) with up to 8
+ * features, else O(N^2 F). */
+POLY_API PolyTensor *poly_knn(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups,
+                              int64_t k, bool cosine, bool skip_same);
+POLY_API PolyTensor *poly_radius(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y,
+                                 int64_t groups, double r, int64_t most, bool skip_same);
+/* ceil(ratio * N) points of each group, each the farthest from those before it; int64. start[groups]: the first of each
+ * group, counted from its beginning; NULL: 0. O(ratio N^2 F). */
 POLY_API PolyTensor *poly_fps(PolyTensor *x, const int64_t *ptr, int64_t groups, double ratio, const int64_t *start);
-/* Pairs of neighbours along out-edges, node by node in an order drawn from seed: the free neighbour of largest weight, or (weight NULL) any.
- * int64 [V]: the smaller node of each pair, or the node itself. O(V + E). */
+/* Pairs of neighbours along out-edges, node by node in an order drawn from seed: the free neighbour of largest weight,
+ * or (weight NULL) any. int64 [V]: the smaller node of each pair, or the node itself. O(V + E). */
 POLY_API PolyTensor *poly_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t seed);
-/* Takes the edges by falling score, each unless one of its ends is taken. int64 [V]: the clusters, those of edges first in the order in
- * which they were taken, then nodes that are left. chosen: int64, the edges taken. O(E log E). */
+/* Takes the edges by falling score, each unless one of its ends is taken. int64 [V]: the clusters, those of edges first
+ * in the order in which they were taken, then nodes that are left. chosen: int64, the edges taken. O(E log E). */
 POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen);
-/* The graph with an edge i -> k where a has i -> j and b has j -> k, once: the pattern of a sparse matrix product. By i; for one i as they are
- * met when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair the edge of a, that of b, and the new one, by
- * which they are sorted. O(P), 8 bytes a node and thread. */
+/* The graph with an edge i -> k where a has i -> j and b has j -> k, once: the pattern of a sparse matrix product. By
+ * i; for one i as they are met when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair the
+ * edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
 POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 
 /* ---- vertex programs: what happens at one vertex, compiled for all ---- */
 
-/* Between poly_zoom_in and poly_zoom_out a program is written for one vertex v and its neighbours n, with values that know whose they are:
+/* Between poly_zoom_in and poly_zoom_out a program is written for one vertex v and its neighbours n, with values that
+ * know whose they are:
  *
  *   PolyVertex *v = poly_zoom_in(g);
  *   PolyNbs *n = poly_innbs(v);
@@ -583,31 +696,33 @@ POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **
  *   PolyTensor *rst = poly_nb_sum(n, poly_mul(poly_unsqueeze(alpha, -1), poly_nb(n, h)));
  *   PolyTensor *out = poly_zoom_out(v, rst);
  *
- * Values are lazy tensors, and every function above takes them. Their first axis is that of all vertices or all edges; its size is symbolic
- * and has the place's name, so values of two places do not fit together by accident. Elementwise functions of several tensors, poly_matmul,
- * poly_cat and poly_stack bring them together: a value of the vertex is seen from each of its edges. Elementwise functions broadcast values
- * as if the first axis were not there: [edges] and [edges, F] give [edges, F], and a plain tensor is the same for all. Values of two
- * neighbourhoods do not meet before they are reduced. Nothing of edges x features is stored. O(1) a call, where a value is reduced or seen
- * from another place O(nodes of the program).
+ * Values are lazy tensors, and every function above takes them. Their first axis is that of all vertices or all edges;
+ * its size is symbolic and has the place's name, so values of two places do not fit together by accident. Elementwise
+ * functions of several tensors, poly_matmul, poly_cat and poly_stack bring them together: a value of the vertex is seen
+ * from each of its edges. Elementwise functions broadcast values as if the first axis were not there: [edges] and
+ * [edges, F] give [edges, F], and a plain tensor is the same for all. Values of two neighbourhoods do not meet before
+ * they are reduced. Nothing of edges x features is stored. O(1) a call, where a value is reduced or seen from another
+ * place O(nodes of the program).
  *
- * A program opens a poly_scope: its handles, v and n end with poly_zoom_out. Values can be read inside (to look at them); gradients are
- * taken of what poly_zoom_out gives. Programs may be nested, but their values do not meet. */
+ * A program opens a poly_scope: its handles, v and n end with poly_zoom_out. Values can be read inside (to look at
+ * them); gradients are taken of what poly_zoom_out gives. Programs may be nested, but their values do not meet. */
 typedef struct PolyVertex PolyVertex;
 typedef struct PolyNbs PolyNbs;
 /* A program about the vertices at which g's edges end: all nodes, or the destinations between two sets. */
 POLY_API PolyVertex *poly_zoom_in(PolyGraph *g);
-/* Ends the program. Gives the result for all vertices, [V, ...], as a handle of the caller's; x NULL: gives NULL, and still ends it.
- * Tensors that are no values of the program come back as they are. */
+/* Ends the program. Gives the result for all vertices, [V, ...], as a handle of the caller's; x NULL: gives NULL, and
+ * still ends it. Tensors that are no values of the program come back as they are. */
 POLY_API PolyTensor *poly_zoom_out(PolyVertex *v, PolyTensor *x);
 /* The same with n results; all of them or none. */
 POLY_API PolyStatus poly_zoom_out_many(PolyVertex *v, PolyTensor *const *x, int n, PolyTensor **out);
-/* The neighbourhoods of v: over in-edges and over out-edges; and those of another graph with the same vertices, an edge type of its own.
- * side 'i': v is where its edges end; 'o': where they begin. Asked for again, it is the same one. Owned by the program. */
+/* The neighbourhoods of v: over in-edges and over out-edges; and those of another graph with the same vertices, an edge
+ * type of its own. side 'i': v is where its edges end; 'o': where they begin. Asked for again, it is the same one.
+ * Owned by the program. */
 POLY_API PolyNbs *poly_innbs(PolyVertex *v);
 POLY_API PolyNbs *poly_outnbs(PolyVertex *v);
 POLY_API PolyNbs *poly_nbs(PolyVertex *v, PolyGraph *relation, char side);
-/* Whose value is x? Of the vertex and of each neighbour: a tensor [nodes, ...], or a value of the vertex. Of each edge: a tensor [E, ...]
- * in the user's edge order, or a value of the vertex, seen from its edges. */
+/* Whose value is x? Of the vertex and of each neighbour: a tensor [nodes, ...], or a value of the vertex. Of each edge:
+ * a tensor [E, ...] in the user's edge order, or a value of the vertex, seen from its edges. */
 POLY_API PolyTensor *poly_self(PolyVertex *v, PolyTensor *x);
 POLY_API PolyTensor *poly_nb(PolyNbs *n, PolyTensor *x);
 POLY_API PolyTensor *poly_edge(PolyNbs *n, PolyTensor *x);
@@ -621,7 +736,8 @@ POLY_API PolyTensor *poly_nb_min(PolyNbs *n, PolyTensor *x);
 POLY_API PolyTensor *poly_nb_softmax(PolyNbs *n, PolyTensor *x);
 /* How many neighbours, int32. */
 POLY_API PolyTensor *poly_nb_count(PolyNbs *n);
-/* The values of all edges, [E, ...] in the user's edge order: to look at weights, or for another neighbourhood's poly_edge. */
+/* The values of all edges, [E, ...] in the user's edge order: to look at weights, or for another neighbourhood's
+ * poly_edge. */
 POLY_API PolyTensor *poly_nb_edges(PolyNbs *n, PolyTensor *x);
 
 /* ---- gradients ---- */
@@ -630,10 +746,12 @@ POLY_API PolyTensor *poly_nb_edges(PolyNbs *n, PolyTensor *x);
 POLY_API PolyStatus poly_set_requires_grad(PolyTensor *t, bool on);
 /* Leaf with the mark, or computed from one. */
 POLY_API bool poly_requires_grad(PolyTensor *t);
-/* d(root)/d(targets): n new handles into out. root must have one element unless gradient (same shape) is given. A target that
- * root does not depend on gets zeros. Lazy, differentiable again. O(nodes). */
-POLY_API PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out);
-/* Can a gradient flow from root to target? A realized tensor keeps its history only for live leaves that require a gradient. O(nodes). */
+/* d(root)/d(targets): n new handles into out. root must have one element unless gradient (same shape) is given. A
+ * target that root does not depend on gets zeros. Lazy, differentiable again. O(nodes). */
+POLY_API PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n,
+                              PolyTensor **out);
+/* Can a gradient flow from root to target? A realized tensor keeps its history only for live leaves that require a
+ * gradient. O(nodes). */
 POLY_API bool poly_depends_on(PolyTensor *root, PolyTensor *target);
 /* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on. */
 POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
@@ -643,13 +761,19 @@ POLY_API PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad); /* NULL clea
 
 /* ---- optimizers ---- */
 
-/* The parameters must outlive their optimizer. The learning rate and the step count live on the device, so a compiled step sees them. */
+/* The parameters must outlive their optimizer. The learning rate and the step count live on the device, so a compiled
+ * step sees them. */
 typedef struct PolyOptim PolyOptim;
-POLY_API PolyOptim *poly_sgd(PolyTensor *const *params, int n, double lr, double momentum, double weight_decay, bool nesterov);
-POLY_API PolyOptim *poly_adam(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
-POLY_API PolyOptim *poly_adamw(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
-POLY_API PolyOptim *poly_rmsprop(PolyTensor *const *params, int n, double lr, double alpha, double eps, double weight_decay, double momentum);
-POLY_API PolyOptim *poly_lamb(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
+POLY_API PolyOptim *poly_sgd(PolyTensor *const *params, int n, double lr, double momentum, double weight_decay,
+                             bool nesterov);
+POLY_API PolyOptim *poly_adam(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps,
+                              double weight_decay);
+POLY_API PolyOptim *poly_adamw(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps,
+                               double weight_decay);
+POLY_API PolyOptim *poly_rmsprop(PolyTensor *const *params, int n, double lr, double alpha, double eps,
+                                 double weight_decay, double momentum);
+POLY_API PolyOptim *poly_lamb(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps,
+                              double weight_decay);
 POLY_API void poly_optim_free(PolyOptim *o);
 POLY_API void poly_optim_zero_grad(PolyOptim *o);
 /* Updates the parameters that have gradients; realizes. poly_optim_schedule leaves the updates lazy. */
@@ -663,13 +787,15 @@ POLY_API int poly_optim_state(PolyOptim *o, PolyTensor **out, int max);
 /* ---- compiled steps: trace once, run many times ---- */
 
 typedef struct PolyStep PolyStep;
-/* Computes every tensor whose values are drawn at random, or were assigned, and have not been computed: a step that is traced afterwards
- * reads them; it would draw and assign what is still to be computed anew in each run. */
+/* Computes every tensor whose values are drawn at random, or were assigned, and have not been computed: a step that is
+ * traced afterwards reads them; it would draw and assign what is still to be computed anew in each run. */
 POLY_API PolyStatus poly_settle(PolyContext *ctx);
-/* Compiles what is needed to compute `outputs` and all lazily assigned tensors in `state`, as a function of `inputs` (realized
- * tensors). Running replays the same kernels on new inputs. */
-POLY_API PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const *outputs, int noutput, PolyTensor *const *state, int nstate);
-/* Runs; inputs replace those given to poly_step_new: same dtype, same shape but for symbolic sizes. NULL: the same inputs. */
+/* Compiles what is needed to compute `outputs` and all lazily assigned tensors in `state`, as a function of `inputs`
+ * (realized tensors). Running replays the same kernels on new inputs. */
+POLY_API PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const *outputs, int noutput,
+                                 PolyTensor *const *state, int nstate);
+/* Runs; inputs replace those given to poly_step_new: same dtype, same shape but for symbolic sizes. NULL: the same
+ * inputs. */
 POLY_API PolyStatus poly_step_run(PolyStep *s, PolyTensor *const *inputs, int ninput);
 /* The k-th output of the last run, as a new handle on memory that the next run overwrites. */
 POLY_API PolyTensor *poly_step_output(PolyStep *s, int k);
@@ -680,7 +806,8 @@ POLY_API void poly_step_free(PolyStep *s);
 /* ---- files ---- */
 
 /* safetensors. Names and tensors in the same order. Saving writes a temporary file and renames it. */
-POLY_API PolyStatus poly_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n);
+POLY_API PolyStatus poly_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t,
+                                   int n);
 typedef struct PolyStateFile PolyStateFile;
 POLY_API PolyStateFile *poly_safe_open(PolyContext *ctx, const char *path);
 POLY_API int poly_safe_count(const PolyStateFile *f);

@@ -21,8 +21,8 @@ from .tensor import Tensor, explain
 __version__ = C.poly_version().decode()
 
 __all__ = [
-    "AutogradGraph", "Context", "DType", "Device", "Dim", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "Tensor", "TinyJit", "Variable", "dtypes", "explain",
-    "library_path", "nn", "viz", "with_autograd_graph",
+    "AutogradGraph", "Context", "DType", "Device", "Dim", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "Tensor", "TinyJit", "Variable",
+    "dtypes", "explain", "library_path", "nn", "viz", "with_autograd_graph",
 ]  # fmt: skip
 
 

@@ -313,6 +313,21 @@ static void replace_points_elsewhere(void **state) {
   EXPECT(before, 2, 3);
 }
 
+static void given_value_keeps_the_program(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = FLOATS(ctx, 1, 2, 3), *y = poly_mul_scalar(x, 2), *g = NULL;
+  assert_int_equal(poly_give(y, FLOATS(ctx, 7, 8)), POLY_ERROR_VALUE);
+  assert_int_equal(poly_give(y, poly_mul_scalar(x, 3)), POLY_ERROR_VALUE);
+  assert_int_equal(poly_give(y, FLOATS(ctx, 7, 8, 9)), POLY_OK); /* not 2, 4, 6: to see where values come from */
+  EXPECT(poly_add_scalar(y, 1), 8, 9, 10);
+  assert_int_equal(poly_grad(poly_sum(poly_square(y), 0, NULL, false), NULL, &x, 1, &g), POLY_OK);
+  EXPECT(g, 28, 32, 36);
+  assert_int_equal(poly_give(x, FLOATS(ctx, 0, 0, 0)), POLY_OK);
+  EXPECT(x, 1, 2, 3);
+  assert_int_equal(poly_assign(y, poly_mul_scalar(y, 2)), POLY_OK);
+  EXPECT(y, 14, 16, 18);
+}
+
 /* ---- gradients and histories ---- */
 
 static void gradients_survive_realize(void **state) {
@@ -560,6 +575,7 @@ int main(void) {
       TEST(write_leaves_readers_alone),
       TEST(written_results_are_not_found_again),
       TEST(replace_points_elsewhere),
+      TEST(given_value_keeps_the_program),
       TEST(gradients_survive_realize),
       TEST(training_keeps_memory_flat),
       TEST(one_plan_serves_every_size),

@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from polygrad import Graph, Tensor, dtypes
+from polygrad import Graph, Tensor, TinyJit, dtypes, nn
+from polygrad.geometric import transforms as T
 from polygrad.geometric import utils as U
+from polygrad.geometric.data import Data
 
 EMPTY = np.zeros((2, 0), np.int64)
 # repeated edges and loops; one node; a triangle with an isolated node; nothing at all; nodes without edges
@@ -631,3 +633,131 @@ def test_layers_of_a_model():
     assert "forward" not in vars(net.first)
     with pytest.warns(UserWarning, match="message passing"):
         assert U.get_embeddings(nn.Linear(2, 3), x) == []
+
+
+# ---- programs: gradients without requires_grad, unknown values, traced steps ----
+
+PAIRS = np.array([[2, 1, 1, 2, 0, 0, 1], [1, 0, 1, 1, 1, 2, 1]])
+OF_VALUES = {
+    "add_self_loops": lambda e, w: U.add_self_loops(e, w, 2.0, 3)[1],
+    "add_self_loops mean": lambda e, w: U.add_self_loops(e, w, "mean", 3)[1],
+    "add_self_loops tensor": lambda e, w: U.add_self_loops(e, w, Tensor([5.0, 6.0]), 3)[1],
+    "add_remaining_self_loops": lambda e, w: U.add_remaining_self_loops(e, w, num_nodes=3)[1],
+    "remove_self_loops": lambda e, w: U.remove_self_loops(e, w)[1],
+    "segregate_self_loops": lambda e, w: U.segregate_self_loops(e, w)[3],
+    "get_self_loop_attr": lambda e, w: U.get_self_loop_attr(e, w, 3),
+    "coalesce sum": lambda e, w: U.coalesce(e, w)[1],
+    "coalesce mean": lambda e, w: U.coalesce(e, w, reduce="mean")[1],
+    "coalesce max": lambda e, w: U.coalesce(e, w, reduce="max")[1],
+    "coalesce mul": lambda e, w: U.coalesce(e, [w], reduce="mul")[1][0],
+    "coalesce any": lambda e, w: U.coalesce(e, w, reduce="any", sort_by_row=False)[1],
+    "to_undirected": lambda e, w: U.to_undirected(e, w)[1],
+    "sort_edge_index": lambda e, w: U.sort_edge_index(e, w)[1],
+    "subgraph": lambda e, w: U.subgraph([0, 1], e, w)[1],
+    "bipartite_subgraph": lambda e, w: U.bipartite_subgraph(([0, 1], [1]), e, w)[1],
+    "no edge is left": lambda e, w: U.subgraph([2], e, w)[1],
+    "remove_isolated_nodes": lambda e, w: U.remove_isolated_nodes(e, w)[1],
+    "mask_select": lambda e, w: U.mask_select(w, 0, Tensor(PAIRS[0] > 0)),
+    "get_laplacian": lambda e, w: U.get_laplacian(e, w[:, 0])[1],
+    "Data.subgraph": lambda e, w: Data(edge_index=e, edge_attr=w, num_nodes=3).subgraph(Tensor([1, 0])).edge_attr,
+    "Data.edge_subgraph": lambda e, w: Data(edge_index=e, edge_attr=w, num_nodes=3).edge_subgraph(Tensor([4, 1])).edge_attr,
+    "transform": lambda e, w: T.ToUndirected()(Data(edge_index=e, edge_attr=w, num_nodes=3)).edge_attr,
+}
+
+
+def weigh(y):
+    return (y * Tensor(np.arange(1.0, 1 + y.numel()).reshape(tuple(y.shape)).astype(np.float32))).sum()
+
+
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_values_are_programs(name):
+    """Values that are known, unknown or a parameter's give the same result and the same gradient, whether or not it was asked for before."""
+    f, e, a = OF_VALUES[name], Tensor(PAIRS), np.random.default_rng(0).random((7, 2), np.float32)
+    known, leaf = Tensor(a), Tensor(a, requires_grad=True)
+    want = f(e, known)
+    np.testing.assert_allclose(f(e, known * 1.0).numpy(), want.numpy(), rtol=1e-6)
+    if not want.numel():
+        return
+    (grad,) = weigh(f(e, known)).gradient(known)
+    (later,) = weigh(f(e, known * 1.0)).gradient(known)
+    weigh(f(e, leaf)).backward()
+    np.testing.assert_allclose(grad.numpy(), leaf.grad.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(later.numpy(), leaf.grad.numpy(), rtol=1e-5)
+    numeric = np.zeros_like(a)
+    for k in np.ndindex(a.shape):
+        step = np.zeros_like(a)
+        step[k] = 1e-2
+        numeric[k] = (weigh(f(e, Tensor(a + step))).item() - weigh(f(e, Tensor(a - step))).item()) / 2e-2
+    np.testing.assert_allclose(grad.numpy(), numeric, rtol=2e-2, atol=2e-2)
+
+
+TRACED = {
+    "add_self_loops": lambda e, w: U.add_self_loops(e, w, num_nodes=3),
+    "add_self_loops of edges alone": lambda e, w: U.add_self_loops(e, num_nodes=3)[:1],
+    "add_self_loops mean": lambda e, w: U.add_self_loops(e, w, "mean", 3),
+    "get_self_loop_attr": lambda e, w: [U.get_self_loop_attr(e, w, 3)],
+    "sort_edge_index": lambda e, w: U.sort_edge_index(e, [w])[1] + [U.sort_edge_index(e)],
+    "sort_edge_index by column": lambda e, w: U.sort_edge_index(e, w, 3, False),
+    "index_sort": lambda e, w: U.index_sort(e[0]),
+    "lexsort": lambda e, w: [U.lexsort([e[0], e[1]]), U.lexsort([e[1]], descending=True)],
+    "index_to_mask": lambda e, w: [U.index_to_mask(e[0], 4)],
+    "to_dense_adj": lambda e, w: [U.to_dense_adj(e, None, w, 3)],
+    "degree": lambda e, w: [U.degree(e[0], 3)],
+    "one_hot": lambda e, w: [U.one_hot(e[0], 3)],
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_traced_as_eager(name):
+    f = TRACED[name]
+    jit = TinyJit(lambda e, w: [t.realize() for t in f(e, w)])
+    for k in range(4):
+        rng = np.random.default_rng(k)
+        pairs, a = PAIRS[:, rng.permutation(7)], rng.random(7, np.float32)
+        got = jit(Tensor(pairs.copy()), Tensor(a))
+        for t, want in zip(got, f(Tensor(pairs.copy()), Tensor(a))):
+            assert t.dtype == want.dtype, (t.dtype, want.dtype)
+            np.testing.assert_allclose(t.numpy(), want.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name, f",
+    [
+        ("add_self_loops", lambda e, w: U.add_self_loops(e, w)),
+        ("add_remaining_self_loops", lambda e, w: U.add_remaining_self_loops(e, w, num_nodes=3)),
+        ("remove_self_loops", lambda e, w: U.remove_self_loops(e, w)),
+        ("coalesce", lambda e, w: U.coalesce(e, w, 3)),
+        ("to_undirected", lambda e, w: U.to_undirected(e, w, 3)),
+        ("subgraph", lambda e, w: U.subgraph([0, 1], e, w, num_nodes=3)),
+        ("k_hop_subgraph", lambda e, w: U.k_hop_subgraph(0, 1, e, num_nodes=3)),
+        ("mask_select", lambda e, w: U.mask_select(w, 0, w > 0.5)),
+        ("dropout_edge", lambda e, w: U.dropout_edge(e)),
+        ("get_laplacian", lambda e, w: U.get_laplacian(e, w, num_nodes=3)),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_sizes_that_depend_on_values_are_refused_in_a_trace(name, f):
+    jit = TinyJit(lambda e, w: f(e, w))
+    jit(Tensor(PAIRS), Tensor(np.ones(7, np.float32)))
+    with pytest.raises(RuntimeError, match=f"^{name} inside a compiled step"):
+        jit(Tensor(PAIRS), Tensor(np.ones(7, np.float32)))
+
+
+def test_a_step_learns_through_added_loops():
+    weight = Tensor(np.ones(7, np.float32), requires_grad=True)
+    target = Tensor([3.0, 1.0, 4.0])
+
+    def step(weights, optimizer, e):
+        both, w = U.add_self_loops(e, weights[0], "mean", 3)
+        loss = (U.scatter(w, both[1], 0, 3) - target).square().sum()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss
+
+    compiled = nn.compile_step(step, [weight], nn.SGD([weight], lr=0.05), Tensor(PAIRS))
+    compiled.run(Tensor(PAIRS))
+    first = compiled.loss_value()
+    for _ in range(60):
+        compiled.run(Tensor(PAIRS))
+    assert compiled.loss_value() < 0.01 * first

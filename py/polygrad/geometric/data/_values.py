@@ -8,6 +8,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ...tensor import Tensor
+from .._moved import rows
 
 
 def is_array(value: Any) -> bool:
@@ -69,9 +70,7 @@ def positions(index: Any, size: int, what: str = "index") -> np.ndarray:
 def select(value: Any, index: np.ndarray, dim: int = 0) -> Any:
     """The entries of a tensor, an array or a list at the positions `index` of one axis."""
     if isinstance(value, Tensor):
-        if value.requires_grad:
-            return value[(*[slice(None)] * (dim % value.ndim), Tensor(np.ascontiguousarray(index)))]
-        return Tensor(np.ascontiguousarray(np.take(value.numpy(), index, axis=dim)))
+        return rows(value, index, dim % value.ndim)
     if isinstance(value, np.ndarray):
         return np.take(value, index, axis=dim)
     if isinstance(value, (list, tuple)):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from .._moved import array, plain
 from ._sizes import size, sized
 from ._values import to_array
 from .storage import NodeStorage
@@ -153,7 +154,7 @@ def _joined(key: str, values: list[Any], graphs: list[Any], stores: list[Any], i
             f"{key!r} cannot be joined along axis {axis}: apart from it the graphs have the sizes {list(a)} and {list(b)}."
             " Say in the class along which axis it is joined (joins, or __cat_dim__)"
         )
-    if isinstance(first, Tensor) and any(v.requires_grad or not v.is_realized for v in values):
+    if isinstance(first, Tensor) and not all(plain(v) for v in values):
         joined: Any = Tensor.stack(*values) if new else Tensor.cat(*values, dim=axis)
     else:
         arrays = [to_array(v) for v in values]
@@ -362,14 +363,20 @@ def cut(values: Any, start: int, stop: int, dim: int, new: bool, minus: Any = No
     """values[start:stop] along an axis; without the axis if it is `new`, and less an increment."""
     at = (*[slice(None)] * dim, start if new else slice(start, stop))
     if isinstance(values, Tensor):
-        if values.requires_grad or not values.is_realized:
-            out: Any = values[at]
-            return out if minus is None else out - Tensor(np.array(minus)).cast(values.dtype)
-        values = values.numpy() if values.ndim == 0 else values._data
-    array = np.array(values[at])
-    if minus is not None:
-        array = array - np.asarray(minus).astype(array.dtype)
-    return Tensor(np.ascontiguousarray(array)) if tensors else array
+        if not plain(values):
+            return _less(values[at], minus)
+        values = array(values)
+    out = _less(np.array(values[at]), minus)
+    return Tensor(np.ascontiguousarray(out)) if tensors else out
+
+
+def _less(values: Any, minus: Any) -> Any:
+    """values less an increment, in their own dtype."""
+    if minus is None:
+        return values
+    if isinstance(values, Tensor):
+        return values - Tensor(np.array(minus)).cast(values.dtype)
+    return values - np.asarray(minus).astype(values.dtype)
 
 
 def separate(data: Any, k: int, slices: Mapping[Any, Any], befores: Mapping[Any, Any], cls: type) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ...tensor import Tensor
+from .._moved import plain
 from ..data.batch import Batch
 from ..data.collate import Part, Pile
 from ..data.data import BaseData
@@ -126,7 +127,7 @@ class DataLoader:
         values = [v for g in d for store in g.stores for v in store.values()]
         same = len(values) == len(self._piled) and all(a is b for a, b in zip(values, self._piled))
         if not same or self._pile is None:
-            if any(isinstance(v, Tensor) and (v.requires_grad or not v.is_realized) for v in values):
+            if not all(plain(v) for v in values if isinstance(v, Tensor)):
                 return None
             self._pile, self._piled = Pile.of(d, exclude=self.exclude_keys), values
         return self._pile

@@ -38,9 +38,12 @@ def beside(old: Any, new: np.ndarray) -> Tensor:
         return _host.tensor(new)
     old = old if isinstance(old, Tensor) else _host.tensor(old)
     old = old.reshape(-1, 1) if old.ndim == 1 else old
-    if old.requires_grad or old.dtype.np is None:
-        return Tensor.cat(old, _host.tensor(new).cast(old.dtype), dim=-1)
-    return _host.tensor(np.concatenate([old.numpy(), new.astype(old.dtype.np)], axis=-1))
+    t: Tensor = old
+
+    def lazy() -> Tensor:
+        return Tensor.cat(t, _host.tensor(new).cast(t.dtype), dim=-1)
+
+    return _host.moved(lazy, lambda: np.concatenate([_host.array(t), new.astype(t.dtype.np)], axis=-1), t)
 
 
 def take(value: Any, index: np.ndarray, dim: int = 0) -> Any:
@@ -51,11 +54,15 @@ def take(value: Any, index: np.ndarray, dim: int = 0) -> Any:
 def append(value: Tensor, more: Any, dim: int, fill: Any) -> Tensor:
     """value with `more` further entries along an axis."""
     dim %= value.ndim
-    if value.requires_grad or value.dtype.np is None:
+
+    def lazy() -> Tensor:
         return value.pad(tuple((0, more) if k == dim else None for k in range(value.ndim)), value=fill)
-    a = value.numpy()
-    new = np.full((*a.shape[:dim], more, *a.shape[dim + 1 :]), fill, a.dtype)
-    return _host.tensor(np.concatenate([a, new], axis=dim))
+
+    def now() -> np.ndarray:
+        a = _host.array(value)
+        return np.concatenate([a, np.full((*a.shape[:dim], more, *a.shape[dim + 1 :]), fill, a.dtype)], axis=dim)
+
+    return _host.moved(lazy, now, value)
 
 
 def node_features(data: Any, value: np.ndarray, name: str | None) -> Any:

@@ -62,18 +62,23 @@ def _merge(edge_attr: Any, new: np.ndarray, reduce: str) -> Any:
     begin = np.flatnonzero(new)
     if reduce == "any":
         return _host.rows(edge_attr, np.append(begin[1:], new.size) - 1)
-    if edge_attr.requires_grad or edge_attr.dtype.np is None or edge_attr.dtype.kind == "b" or edge_attr._g.tracing:
+    if reduce not in _UFUNCS and reduce != "mean":
+        raise ValueError(f"reduce must be one of {', '.join([*_UFUNCS, 'mean', 'any'])}, not {reduce!r}")
+
+    def lazy() -> Tensor:
         from ._scatter import scatter
 
         return scatter(edge_attr, _host.tensor(np.cumsum(new) - 1), 0, int(begin.size), reduce)
-    a = edge_attr.numpy()
-    if reduce == "mean":
+
+    def now() -> np.ndarray:
+        a = _host.array(edge_attr)
+        if reduce != "mean":
+            return _UFUNCS[reduce].reduceat(a, begin, axis=0).astype(a.dtype)
         counts = np.diff(np.append(begin, new.size)).reshape(-1, *[1] * (a.ndim - 1))
         means = np.add.reduceat(a, begin, axis=0) / counts
-        return _host.tensor(means.astype(a.dtype if a.dtype.kind == "f" else np.float32))
-    if reduce not in _UFUNCS:
-        raise ValueError(f"reduce must be one of {', '.join([*_UFUNCS, 'mean', 'any'])}, not {reduce!r}")
-    return _host.tensor(_UFUNCS[reduce].reduceat(a, begin, axis=0).astype(a.dtype))
+        return means.astype(a.dtype if a.dtype.kind == "f" else np.float32)
+
+    return lazy() if edge_attr.dtype.kind == "b" else _host.moved(lazy, now, edge_attr)
 
 
 __all__ = ["coalesce"]

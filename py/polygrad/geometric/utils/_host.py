@@ -1,11 +1,12 @@
 """What the functions of this package share where a result's size depends on values: index arithmetic on numpy arrays.
 
-Edge lists come in as tensors, arrays, nested lists or a Graph, and leave as tensors of the same dtype. Rows of values are taken on
-the host too, unless a gradient has to flow through them: then they are an ordinary lazy gather.
+Edge lists come in as tensors, arrays, nested lists or a Graph, and leave as tensors of the same dtype. A traced step cannot read them: what needs
+to is an error there. Values of edges and nodes are moved by ../_moved.py, lazily where they are not known.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..._core import C, current
 from ...dtypes import dtypes, to_dtype
 from ...graphs import Graph
 from ...tensor import Tensor
+from .._moved import array, join, known, moved, rows, tensor
 
 MISSING = "???"  # "no edge_attr was given", which is not the same as edge_attr=None: it changes what is returned
 
@@ -27,14 +29,36 @@ def library(name: str, purpose: str) -> Any:
         raise ImportError(f"{purpose} needs {name.partition('.')[0]}, which is not installed") from e
 
 
-def known(t: Tensor) -> bool:
-    """Whether t's values can be read without computing anything."""
-    return t.is_realized and not t._g.tracing
+def traced(x: Any) -> bool:
+    """Whether x is a tensor in a function that is being traced: its values belong to one run, and must not be read."""
+    return isinstance(x, Tensor) and bool(x._g.tracing)
+
+
+def _caller() -> str:
+    """The public function that was called."""
+    frame, name = sys._getframe(1), "this function"
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("polygrad.geometric"):
+        if not frame.f_code.co_name.startswith("_"):
+            name = frame.f_code.co_name
+        frame = frame.f_back  # type: ignore[assignment]
+    return name
+
+
+def read(x: Any) -> np.ndarray:
+    """The values of a tensor or of anything else that has some. In a traced step an error."""
+    if not isinstance(x, Tensor):
+        return np.asarray(x)
+    if x._g.tracing:
+        raise RuntimeError(
+            f"{_caller()} inside a compiled step: the size of its result depends on values of a tensor of shape {x.shape}, which are not known while"
+            " the step is traced. Call it before the step and pass what it gives, or give the sizes (num_nodes, size, batch_size) where it takes them"
+        )
+    return x.numpy()
 
 
 def vector(x: Any, what: str = "index") -> np.ndarray:
     """x as an array of whole numbers with one axis."""
-    a = x.numpy() if isinstance(x, Tensor) else np.asarray(x)
+    a = read(x)
     if a.size == 0 and a.dtype.kind == "f":
         a = a.astype(np.int64)
     if a.ndim == 0:
@@ -50,7 +74,7 @@ def edges(edge_index: Any) -> np.ndarray:
         edge_index = edge_index.edge_index
     if isinstance(edge_index, (tuple, list)) and len(edge_index) == 2 and any(isinstance(x, Tensor) for x in edge_index):
         edge_index = np.stack([vector(x) for x in edge_index])
-    a = edge_index.numpy() if isinstance(edge_index, Tensor) else np.asarray(edge_index)
+    a = read(edge_index)
     if a.ndim != 2 or a.shape[0] != 2:
         raise ValueError(f"edge_index must have the shape [2, E], not {list(a.shape)}")
     if a.dtype.kind not in "iu":
@@ -67,30 +91,12 @@ def check_range(e: np.ndarray, n: int) -> None:
         raise IndexError(f"edge_index holds {bad}, which is not among {n} nodes")
 
 
-def tensor(a: np.ndarray) -> Tensor:
-    """A tensor on the array's own memory."""
-    return Tensor(np.ascontiguousarray(a))
-
-
 def as_tensor(x: Any) -> Tensor:
     """x if it is a tensor, else a tensor of its values; plain whole numbers become int64."""
     if isinstance(x, Tensor):
         return x
     a = np.asarray(x)
     return tensor(a.astype(np.float32) if a.dtype == np.float64 and not isinstance(x, np.ndarray) else a)
-
-
-def rows(values: Tensor, which: np.ndarray, dim: int = 0) -> Tensor:
-    """The rows of values that a mask or a vector of indices names."""
-    if values.requires_grad or values.dtype.np is None or values._g.tracing:
-        index = np.flatnonzero(which) if which.dtype == np.bool_ else which
-        if not index.size:
-            return values.shrink(tuple((0, 0) if k == dim else None for k in range(values.ndim)))
-        return values.index_select(dim, tensor(index))
-    a = values.numpy()
-    if which.dtype == np.bool_:
-        return tensor(np.compress(which, a, axis=dim))
-    return tensor(np.take(a, which, axis=dim))
 
 
 def maybe_rows(values: Tensor | None, which: np.ndarray) -> Tensor | None:
@@ -101,15 +107,6 @@ def ones(n: Any, dtype: Any = None) -> Tensor:
     """Ones, without a kernel to make them."""
     d = dtypes.float32 if dtype is None else to_dtype(dtype)
     return Tensor(np.ones(int(n), d.np)) if d.np is not None else Tensor.ones(n, dtype=d)
-
-
-def join(a: Tensor, b: Tensor, dim: int = 0) -> Tensor:
-    """a, then b. On the host where both are there and no gradient is asked for."""
-    if not a.requires_grad and not b.requires_grad and a.dtype == b.dtype and a.dtype.np is not None and known(a) and known(b):
-        return tensor(np.concatenate([a.numpy(), b.numpy()], axis=dim))
-    if not a.shape[dim]:
-        return b
-    return a if not b.shape[dim] else Tensor.cat(a, b, dim=dim)
 
 
 def generator() -> np.random.Generator:
@@ -152,3 +149,9 @@ def distinct(a: np.ndarray) -> np.ndarray:
     """Sorted, each once."""
     a = np.sort(a)
     return a if a.size < 2 else a[np.concatenate([[True], a[1:] != a[:-1]])]
+
+
+__all__ = [
+    "MISSING", "array", "as_tensor", "check_range", "count", "distinct", "edges", "generator", "join", "known", "library", "maybe_rows", "moved",
+    "ones", "read", "rows", "sort_order", "stable_order", "starts", "tensor", "traced", "vector",
+]  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...dtypes import dtypes
 from ...tensor import Tensor
 from . import _host
 
@@ -20,6 +21,13 @@ def lexsort(keys: Sequence[Tensor], dim: int = -1, descending: bool = False) -> 
     """
     if not len(keys):
         raise ValueError("lexsort needs at least one key")
+    if not all(_host.known(key) for key in keys):
+        place: Tensor | None = None
+        for key in keys:
+            found_ = (key if place is None else key.gather(dim, place)).argsort(dim, descending)
+            place = found_ if place is None else place.gather(dim, found_)
+        assert place is not None
+        return place.cast(dtypes.int64)
     order: np.ndarray | None = None
     for key in keys:
         a = key.numpy()

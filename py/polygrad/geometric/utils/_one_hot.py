@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...dtypes import DTypeLike, dtypes
 from ...tensor import Tensor
+from . import _host
 
 
 def one_hot(index: Tensor, num_classes: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -17,7 +18,7 @@ def one_hot(index: Tensor, num_classes: int | None = None, dtype: DTypeLike | No
     if index.ndim != 1:
         raise ValueError(f"one_hot needs an index with one axis, not the shape {index.shape}")
     if num_classes is None:
-        num_classes = int(index.numpy().max(initial=-1)) + 1
+        num_classes = int(_host.read(index).max(initial=-1)) + 1
     d = dtypes.float32 if dtype is None else dtype
     if not num_classes or not index.numel():
         return Tensor.zeros(index.shape[0], num_classes, dtype=d)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...dtypes import dtypes
 from ...tensor import Tensor
 from . import _host
 from ._host import MISSING
@@ -21,6 +22,8 @@ def sort_edge_index(edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int
     >>> e.tolist(), w.tolist()
     ([[0, 1, 1, 2], [1, 0, 2, 1]], [4, 3, 2, 1])
     """
+    if _host.traced(edge_index):
+        return _sorted_lazily(edge_index, edge_attr, num_nodes, sort_by_row)
     e = _host.edges(edge_index)
     first, second = (e[0], e[1]) if sort_by_row else (e[1], e[0])
     n = int(maybe_num_nodes(e, num_nodes))
@@ -33,6 +36,18 @@ def sort_edge_index(edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int
     if isinstance(edge_attr, str):
         return edge_index
     return edge_index, list(edge_attr) if isinstance(edge_attr, tuple) else edge_attr
+
+
+def _sorted_lazily(edge_index: Tensor, edge_attr: Any, num_nodes: Any, sort_by_row: bool) -> Any:
+    first, second = (edge_index[k].cast(dtypes.int64) for k in ((0, 1) if sort_by_row else (1, 0)))
+    width: Any = edge_index.max().cast(dtypes.int64) + 1 if num_nodes is None else num_nodes
+    order = (first * width + second).argsort()
+    out = edge_index.index_select(1, order)
+    if isinstance(edge_attr, str):
+        return out
+    if isinstance(edge_attr, (list, tuple)):
+        return out, [a.index_select(0, order) for a in edge_attr]
+    return out, None if edge_attr is None else edge_attr.index_select(0, order)
 
 
 def take(edge_attr: Any, which: Any) -> Any:

@@ -22,7 +22,7 @@ def get_num_hops(model: Any) -> int:
 
 def _subset(subset: Any, size: Any) -> tuple[np.ndarray, np.ndarray]:
     """A mask or indices, as the mask and the indices. size: a number, or a function that finds it."""
-    a = subset.numpy() if isinstance(subset, Tensor) else np.asarray(subset)
+    a = _host.read(subset)
     if a.dtype == np.bool_:
         return a, np.flatnonzero(a)
     index = _host.vector(a, "subset")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from .._rows import rows_of
 from . import _host
 from .num_nodes import maybe_num_nodes
 
@@ -61,7 +62,7 @@ def _loop_attr(edge_index: Tensor, edge_attr: Tensor, n: Any, fill_value: Any) -
     shape = (n, *edge_attr.shape[1:])
     if fill_value is None or isinstance(fill_value, (int, float)):
         value = 1 if fill_value is None else fill_value
-        if edge_attr.dtype.np is not None and all(type(s) is int for s in shape):
+        if edge_attr.dtype.np is not None and all(type(s) is int for s in shape) and not edge_attr._g.tracing:
             return Tensor(np.full(shape, value, edge_attr.dtype.np))
         return Tensor.full(shape, value, dtype=edge_attr.dtype)
     if isinstance(fill_value, Tensor):
@@ -93,9 +94,12 @@ def add_self_loops(
     ([[0, 1, 0, 1], [1, 0, 0, 1]], [5.0, 6.0, 2.0, 2.0])
     """
     n = min(num_nodes) if isinstance(num_nodes, (tuple, list)) else maybe_num_nodes(edge_index, num_nodes)
-    e = _host.edges(edge_index)
     if edge_attr is not None:
         edge_attr = _host.join(edge_attr, _loop_attr(edge_index, edge_attr, n, fill_value))
+    if _host.traced(edge_index):
+        loops = Tensor.arange(n, dtype=edge_index.dtype).unsqueeze(0).expand(2, n)
+        return Tensor.cat(edge_index, loops, dim=1), edge_attr
+    e = _host.edges(edge_index)
     return _host.tensor(np.concatenate([e, _loops(n, e.dtype)], axis=1)), edge_attr
 
 
@@ -126,12 +130,17 @@ def _place(values: Tensor, where: np.ndarray, new: Tensor) -> Tensor:
     n = int(values.shape[0])
     source = np.full(n, -1, np.int64)
     source[where] = np.arange(where.size)
-    if not values.requires_grad and not new.requires_grad and _host.known(values) and _host.known(new) and values.dtype.np is not None:
+
+    def lazy() -> Tensor:
+        found = _host.tensor(source >= 0).reshape(-1, *[1] * (values.ndim - 1))
+        return found.where(new[_host.tensor(np.maximum(source, 0))], values)
+
+    def now() -> np.ndarray:
         a = values.numpy()
-        a[source >= 0] = new.numpy()[source[source >= 0]]
-        return _host.tensor(a)
-    found = _host.tensor(source >= 0).reshape(-1, *[1] * (values.ndim - 1))
-    return found.where(new[_host.tensor(np.maximum(source, 0))], values)
+        a[source >= 0] = _host.array(new)[source[source >= 0]]
+        return a
+
+    return _host.moved(lazy, now, values, new)
 
 
 def get_self_loop_attr(edge_index: Tensor, edge_attr: Tensor | None = None, num_nodes: int | None = None) -> Tensor:
@@ -142,6 +151,8 @@ def get_self_loop_attr(edge_index: Tensor, edge_attr: Tensor | None = None, num_
     >>> get_self_loop_attr(Tensor([[0, 0, 1], [0, 1, 0]]), Tensor([0.2, 0.3, 0.5])).tolist()[1]
     0.0
     """
+    if _host.traced(edge_index):
+        return _loop_attr_traced(edge_index, edge_attr, maybe_num_nodes(edge_index, num_nodes))
     n = int(maybe_num_nodes(edge_index, num_nodes))
     e = _host.edges(edge_index)
     loops = e[0] == e[1]
@@ -149,6 +160,15 @@ def get_self_loop_attr(edge_index: Tensor, edge_attr: Tensor | None = None, num_
     if attr.dtype.np is None:
         return _place(Tensor.zeros(n, *attr.shape[1:], dtype=attr.dtype), e[0][loops], attr)
     return _place(Tensor(np.zeros((n, *attr.shape[1:]), attr.dtype.np)), e[0][loops], attr)
+
+
+def _loop_attr_traced(edge_index: Tensor, edge_attr: Tensor | None, n: Any) -> Tensor:
+    """get_self_loop_attr without reading edges: of several loops at a node the last counts."""
+    attr = Tensor.ones(edge_index.shape[1]) if edge_attr is None else edge_attr
+    places = (edge_index[0] == edge_index[1]).where(Tensor.arange(1, attr.shape[0] + 1), 0)
+    last = rows_of(edge_index[0], n).reduce(places, "max")
+    found = (last > 0).reshape(-1, *[1] * (attr.ndim - 1))
+    return found.where(attr[(last - 1).maximum(0)], 0)
 
 
 __all__ = [

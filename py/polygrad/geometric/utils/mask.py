@@ -18,7 +18,7 @@ def mask_select(src: Tensor, dim: int, mask: Tensor) -> Tensor:
     """
     if mask.ndim != 1 or not -src.ndim <= dim < src.ndim or int(src.shape[dim]) != int(mask.shape[0]):
         raise ValueError(f"a mask of shape {mask.shape} does not fit axis {dim} of a tensor of shape {src.shape}")
-    return _host.rows(src, mask.numpy().astype(np.bool_), dim % src.ndim)
+    return _host.rows(src, _host.read(mask).astype(np.bool_), dim % src.ndim)
 
 
 def index_to_mask(index: Tensor, size: int | None = None) -> Tensor:
@@ -34,7 +34,7 @@ def index_to_mask(index: Tensor, size: int | None = None) -> Tensor:
         from .._rows import rows_of
 
         return rows_of(index, size).count > 0
-    a = index.numpy()
+    a = _host.read(index)
     n = int(a.max(initial=-1)) + 1 if size is None else int(size)
     mask = np.zeros(n, np.bool_)
     mask[a] = True
@@ -49,7 +49,7 @@ def mask_to_index(mask: Tensor) -> Tensor:
     >>> mask_to_index(Tensor([False, True, False, True])).tolist()
     [1, 3]
     """
-    return _host.tensor(np.flatnonzero(mask.numpy()))
+    return _host.tensor(np.flatnonzero(_host.read(mask)))
 
 
 __all__ = ["index_to_mask", "mask_select", "mask_to_index"]

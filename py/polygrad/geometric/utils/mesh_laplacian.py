@@ -30,7 +30,7 @@ def get_mesh_laplacian(pos: Tensor, face: Tensor, normalization: str | None = No
     """
     if int(pos.shape[1]) != 3 or int(face.shape[0]) != 3:
         raise ValueError(f"a mesh has positions [N, 3] and faces [3, F], not {pos.shape} and {face.shape}")
-    f = face.numpy()
+    f = _host.read(face)
     n = pos.shape[0]
     edges = _host.tensor(np.concatenate([f[:2], f[1:], f[::2]], axis=1))
     dots, crosses = [], []

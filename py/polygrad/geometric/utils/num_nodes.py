@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...graphs import Graph
-from ...tensor import Tensor
 from . import _host
 
 
@@ -24,8 +23,7 @@ def maybe_num_nodes(edge_index: Any, num_nodes: int | None = None) -> int:
         return max(edge_index.num_src, edge_index.num_dst)
     if isinstance(edge_index, (tuple, list)):
         return max((int(_host.vector(x).max(initial=-1)) + 1 for x in edge_index), default=0)
-    a = edge_index.numpy() if isinstance(edge_index, Tensor) else edge_index
-    return int(a.max(initial=-1)) + 1
+    return int(_host.read(edge_index).max(initial=-1)) + 1
 
 
 def maybe_num_nodes_dict(edge_index_dict: Mapping[Any, Any], num_nodes_dict: Mapping[str, int] | None = None) -> dict[str, int]:

@@ -33,7 +33,7 @@ def dense_to_sparse(adj: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Te
         raise ValueError(f"the mask must have two axes, not the shape {mask.shape}")
     if mask is not None and int(adj.shape[-2]) != int(adj.shape[-1]):
         raise ValueError(f"a mask needs square adjacency matrices, not {adj.shape}")
-    a = adj.numpy()
+    a = _host.read(adj)
     width = a.shape[-1]
     flat = a.reshape(-1, width)
     there = np.arange(flat.shape[0])

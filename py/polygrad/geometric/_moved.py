@@ -1,0 +1,78 @@
+"""Tensors whose values are those of others at other places: rows taken, parts joined, rows merged.
+
+Such a tensor is a program, which gradients flow through and which a traced step runs. Outside a trace, where the values are there, they are moved
+at once as well: sizes of graphs come once, and a kernel for each of them would take a thousand times longer to compile than to run.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from .._core import C
+from ..device import HOST
+from ..tensor import Tensor
+
+
+def known(t: Tensor) -> bool:
+    """Whether t's values can be read without computing anything."""
+    return t.is_realized and not t._g.tracing
+
+
+def plain(t: Any) -> bool:
+    """Whether t is a tensor of known values that no gradient is asked for: memory that may as well be an array."""
+    return isinstance(t, Tensor) and not t.requires_grad and t.dtype.np is not None and known(t)
+
+
+def tensor(a: np.ndarray) -> Tensor:
+    """A tensor on the array's own memory."""
+    return Tensor(np.ascontiguousarray(a))
+
+
+def array(t: Tensor) -> np.ndarray:
+    """t's own memory, for reading; a copy where it is not on the host."""
+    return t._data if t.ndim and t.numel() and t.device in HOST else t.numpy()
+
+
+def moved(lazy: Callable[[], Tensor], now: Callable[[], np.ndarray], *sources: Tensor) -> Tensor:
+    """What lazy() makes of the sources, which now() makes of their arrays: with its values if those of the sources are known."""
+    if not all(known(t) and t.dtype.np is not None for t in sources):
+        return lazy()
+    if not any(t.is_floating_point() for t in sources):  # no gradient flows through whole numbers
+        return tensor(now())
+    out = lazy()
+    if not out.is_realized:
+        value = tensor(now().astype(out.dtype.np, copy=False))
+        out._g.check(C.poly_give(out._h, value._h))
+    return out
+
+
+def rows(values: Tensor, which: np.ndarray, dim: int = 0) -> Tensor:
+    """The rows of values that a mask or a vector of indices names."""
+    is_mask = which.dtype == np.bool_
+
+    def lazy() -> Tensor:
+        index = np.flatnonzero(which) if is_mask else which
+        if not index.size:
+            return values.shrink(tuple((0, 0) if k == dim else None for k in range(values.ndim)))
+        return values.index_select(dim, tensor(index))
+
+    def now() -> np.ndarray:
+        return np.compress(which, array(values), axis=dim) if is_mask else np.take(array(values), which, axis=dim)
+
+    return moved(lazy, now, values)
+
+
+def join(a: Tensor, b: Tensor, dim: int = 0) -> Tensor:
+    """a, then b."""
+
+    def lazy() -> Tensor:
+        return b if not a.shape[dim] else a if not b.shape[dim] else Tensor.cat(a, b, dim=dim)
+
+    if a.dtype != b.dtype:
+        return lazy()
+    return moved(lazy, lambda: np.concatenate([array(a), array(b)], axis=dim), a, b)
+
+
+__all__ = ["array", "join", "known", "moved", "plain", "rows", "tensor"]
