@@ -684,6 +684,11 @@ POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTe
  * edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
 POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 
+/* Rows of x [E, ...] that lie side by side, combined into a row for each of n runs: run k is begin[k] .. begin[k + 1] -
+ * 1, the last one ends with x. op: 's' sum, 'm' mean (of floats), 'a' largest, 'i' smallest, 'p' product. The result
+ * has memory; no gradient flows through it. x is realized. O(E F). */
+POLY_API PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, char op);
+
 /* ---- vertex programs: what happens at one vertex, compiled for all ---- */
 
 /* Between poly_zoom_in and poly_zoom_out a program is written for one vertex v and its neighbours n, with values that

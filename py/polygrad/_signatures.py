@@ -262,6 +262,7 @@ FUNCTIONS = {
     "poly_graph_match": ("p", "ppL"),
     "poly_graph_contract": ("p", "ppp"),
     "poly_graph_product": ("p", "ppp"),
+    "poly_reduce_runs": ("p", "pplc"),
     "poly_zoom_in": ("p", "p"),
     "poly_zoom_out": ("p", "pp"),
     "poly_zoom_out_many": ("i", "ppip"),

@@ -47,7 +47,9 @@ def test_matmul_of_views(ta, tb, device):
     batch.add("sliced", lambda: t()[:, 1:4] @ u()[:, :, ::2], exact(x[:, 1:4]) @ exact(y[:, :, ::2]), None, 1e-4, 1e-4)
     batch.add("expression", lambda: (t() + 1).relu() @ (u() * 2), np.maximum(exact(x) + 1, 0) @ (exact(y) * 2), None, 1e-4, 1e-4)
     batch.add("after", lambda: (t() @ u() + 1).relu(), np.maximum(exact(x) @ exact(y) + 1, 0), None, 1e-4, 1e-4)
-    batch.add("chain", lambda: (t() @ u()) @ (t() @ u()).transpose(1, 2), (exact(x) @ exact(y)) @ (exact(x) @ exact(y)).swapaxes(1, 2), None, 1e-3, 1e-3)
+    batch.add(
+        "chain", lambda: (t() @ u()) @ (t() @ u()).transpose(1, 2), (exact(x) @ exact(y)) @ (exact(x) @ exact(y)).swapaxes(1, 2), None, 1e-3, 1e-3
+    )
     batch.check()
 
 

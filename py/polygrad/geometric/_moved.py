@@ -35,15 +35,19 @@ def array(t: Tensor) -> np.ndarray:
     return t._data if t.ndim and t.numel() and t.device in HOST else t.numpy()
 
 
-def moved(lazy: Callable[[], Tensor], now: Callable[[], np.ndarray], *sources: Tensor) -> Tensor:
-    """What lazy() makes of the sources, which now() makes of their arrays: with its values if those of the sources are known."""
+def _tensor(x: Any) -> Tensor:
+    return x if isinstance(x, Tensor) else tensor(x)
+
+
+def moved(lazy: Callable[[], Tensor], now: Callable[[], Any], *sources: Tensor) -> Tensor:
+    """What lazy() makes of the sources, and now() of their memory, as an array or a tensor: with its values if those of the sources are known."""
     if not all(known(t) and t.dtype.np is not None for t in sources):
         return lazy()
     if not any(t.is_floating_point() for t in sources):  # no gradient flows through whole numbers
-        return tensor(now())
+        return _tensor(now())
     out = lazy()
     if not out.is_realized:
-        value = tensor(now().astype(out.dtype.np, copy=False))
+        value = _tensor(now())
         out._g.check(C.poly_give(out._h, value._h))
     return out
 

@@ -761,3 +761,32 @@ def test_a_step_learns_through_added_loops():
     for _ in range(60):
         compiled.run(Tensor(PAIRS))
     assert compiled.loss_value() < 0.01 * first
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "int64", "uint8"])
+def test_coalesce_of_every_dtype(dtype):
+    rng = np.random.default_rng(0)
+    e, a = rng.integers(0, 4, (2, 60)), rng.integers(1, 3, (60, 3)).astype(dtype)
+    groups = {}
+    for k, pair in enumerate(zip(*e.tolist())):
+        groups.setdefault(pair, []).append(a[k])
+    ops = {"sum": np.sum, "add": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "mul": np.prod}
+    for reduce, f in ops.items():
+        index, out = U.coalesce(Tensor(e), Tensor(a), reduce=reduce)
+        want = np.array([f(np.array(groups[p]).astype(np.float64), axis=0) for p in sorted(groups)])
+        assert pairs(index) == sorted(groups)
+        np.testing.assert_allclose(
+            out.numpy().astype(np.float64), want if reduce == "mean" else want.astype(dtype), rtol=1e-3 if dtype == "float16" else 1e-6
+        )
+        assert out.numpy().dtype == (np.float32 if reduce == "mean" and np.dtype(dtype).kind in "iu" else dtype)
+
+
+def test_coalesce_of_many_edges_into_one():
+    n = 2_000_000
+    index, out = U.coalesce(Tensor(np.zeros((2, n), np.int32)), Tensor(np.full(n, 0.1, np.float32)), 1)
+    assert index.tolist() == [[0], [0]]
+    assert abs(out.item() / (n * float(np.float32(0.1))) - 1) < 1e-6
+    _, mean = U.coalesce(Tensor(np.zeros((2, n), np.int32)), Tensor(np.full(n, 0.1, np.float32)), 1, "mean")
+    assert abs(mean.item() / float(np.float32(0.1)) - 1) < 1e-6
+    with pytest.raises(ValueError, match="reduce must be one of"):
+        U.coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 2.0]), reduce="median")

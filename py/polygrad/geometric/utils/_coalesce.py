@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..._core import C, wrap
 from ...tensor import Tensor
 from . import _host
 from ._host import MISSING
 from ._sort_edge_index import take
 from .num_nodes import maybe_num_nodes
 
-_UFUNCS: dict[str, Any] = {"sum": np.add, "add": np.add, "min": np.minimum, "max": np.maximum, "mul": np.multiply}
+_OPS = {"sum": b"s", "add": b"s", "mean": b"m", "min": b"i", "max": b"a", "mul": b"p"}  # of poly_reduce_runs
 
 
 def coalesce(
@@ -62,23 +63,21 @@ def _merge(edge_attr: Any, new: np.ndarray, reduce: str) -> Any:
     begin = np.flatnonzero(new)
     if reduce == "any":
         return _host.rows(edge_attr, np.append(begin[1:], new.size) - 1)
-    if reduce not in _UFUNCS and reduce != "mean":
-        raise ValueError(f"reduce must be one of {', '.join([*_UFUNCS, 'mean', 'any'])}, not {reduce!r}")
+    if reduce not in _OPS:
+        raise ValueError(f"reduce must be one of {', '.join([*_OPS, 'any'])}, not {reduce!r}")
 
     def lazy() -> Tensor:
         from ._scatter import scatter
 
         return scatter(edge_attr, _host.tensor(np.cumsum(new) - 1), 0, int(begin.size), reduce)
 
-    def now() -> np.ndarray:
-        a = _host.array(edge_attr)
-        if reduce != "mean":
-            return _UFUNCS[reduce].reduceat(a, begin, axis=0).astype(a.dtype)
-        counts = np.diff(np.append(begin, new.size)).reshape(-1, *[1] * (a.ndim - 1))
-        means = np.add.reduceat(a, begin, axis=0) / counts
-        return means.astype(a.dtype if a.dtype.kind == "f" else np.float32)
+    def now() -> Tensor:
+        starts = begin.astype(np.int64, copy=False)
+        return wrap(edge_attr._g, C.poly_reduce_runs(edge_attr._h, starts.ctypes.data, starts.size, _OPS[reduce]))
 
-    return lazy() if edge_attr.dtype.kind == "b" else _host.moved(lazy, now, edge_attr)
+    if edge_attr.dtype.kind == "b" or (reduce == "mean" and edge_attr.dtype.kind != "f"):
+        return lazy()
+    return _host.moved(lazy, now, edge_attr)
 
 
 __all__ = ["coalesce"]
