@@ -227,12 +227,7 @@ class Elementwise:
         >>> Tensor([True, False]).where(1, 3).tolist()
         [1, 3]
         """
-        if (
-            self.dtype.kind != "b"
-            and getattr(x, "dtype", None) == dtypes.bool
-            and y.__class__ is not bool
-            and getattr(y, "dtype", None) != dtypes.bool
-        ):
+        if getattr(x, "dtype", None) == dtypes.bool and self.dtype != dtypes.bool and getattr(y, "dtype", type(y)) not in (dtypes.bool, bool):
             raise TypeError("where: the condition comes first, as in tinygrad: PyTorch's x.where(condition, y) is condition.where(x, y)")
         xt, yt = _where_operands(self, x, y)
         return wrap(self._g, C.poly_where(self._h, xt._h, yt._h))

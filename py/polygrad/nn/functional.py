@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
+from .._core import C, same_graph, wrap
 from .._meaning import warn_once
 from ..dtypes import DTypeLike
 from ..tensor import Tensor
@@ -32,7 +33,7 @@ def into(input: Tensor, out: Tensor, inplace: bool) -> Tensor:
     """out; with inplace, input holds it from now on, as in PyTorch."""
     if not inplace:
         return out
-    if input.requires_grad and input.is_realized and getattr(input, "_wanted", None):
+    if input.requires_grad and getattr(input, "_wanted", None):
         raise RuntimeError("a parameter, which requires a gradient, cannot be changed in place")
     return input.replace(out.cast(input.dtype))
 
@@ -209,6 +210,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x weight^T + bias, with a weight [out, in], or [in] for one output without an axis."""
+    if input.__class__ is weight.__class__ is Tensor and (bias is None or bias.__class__ is Tensor) and weight.ndim == 2:
+        same_graph(input, weight)
+        return wrap(input._g, C.poly_linear(input._h, weight._h, None if bias is None else bias._h))
     if weight.ndim == 1:
         return input.matmul(weight) if bias is None else input.matmul(weight) + bias
     return input.linear(weight.transpose(-1, -2), bias)
