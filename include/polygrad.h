@@ -448,8 +448,8 @@ POLY_API PolyTensor *poly_detach(PolyTensor *x);
 /* Makes t hold value from now on, in t's own memory where it has some. Shape must agree; dtype is converted. Lazy. */
 POLY_API PolyStatus poly_assign(PolyTensor *t, PolyTensor *value);
 /* Gives the lazy tensor t its value, which was computed by other means: the memory of `value`, a tensor with memory of
- * the same shape and dtype. The program behind t stays, so that gradients flow through it. A tensor that has memory, or
- * is not computed from others, is left alone. O(1). */
+ * the same shape and dtype. The program behind t stays, so that gradients flow through it, until t is realized. A
+ * tensor that has memory, or is not computed from others, is left alone. O(1). */
 POLY_API PolyStatus poly_give(PolyTensor *t, PolyTensor *value);
 /* Points t at the same value as other (no copy). */
 POLY_API PolyStatus poly_replace(PolyTensor *t, PolyTensor *other);

@@ -439,8 +439,31 @@ static bool realize(Job *j) {
   return ok;
 }
 
+/* A tensor whose value was given lets go of its program when it is realized, as others do, unless a gradient may need
+ * it. */
+static bool let_go(PolyTensor *t) {
+  UOp *u = t->uop;
+  PolyContext *ctx = t->ctx;
+  t->given = false;
+  if (!u->buffer || u->buffer->stale || t->requires_grad) return true;
+  Walk w;
+  Arena arena = {.b = ctx_base(ctx)};
+  bool ok = uop_walk(ctx, &arena, 1, &u, no_history, NULL, &w), keep = false;
+  for (PolyTensor *o = ctx->tensors; ok && o && !keep; o = o->next) keep = o->requires_grad && o->uop->epoch == w.epoch;
+  arena_free(&arena);
+  if (!ok || keep) return ok;
+  Scope s;
+  scope_enter(ctx, &s);
+  UOp *fresh = node_for_memory(ctx, u->buffer, u);
+  if (fresh) handle_set(t, fresh);
+  scope_leave(ctx, &s);
+  return fresh;
+}
+
 bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t) {
   bool done = true;
+  for (int k = 0; k < n; k++)
+    if (t[k]->given && !let_go(t[k])) return false;
   for (int k = 0; k < n && done; k++) done = t[k]->uop->buffer && !t[k]->uop->buffer->stale;
   if (done) return true;
   Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}};

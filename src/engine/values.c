@@ -342,7 +342,10 @@ static bool give(PolyTensor *t, const PolyTensor *value) {
   bool same = t->uop->dtype == u->dtype && t->uop->ndim == u->ndim;
   for (int d = 0; same && d < u->ndim; d++) same = t->uop->shape[d] == u->shape[d];
   if (!same) return uop_fail_shapes("give: tensor and value", t->uop, u), false;
-  if (!t->uop->buffer && t->uop->nsrc) node_set_buffer(t->uop, buffer_retain(u->buffer));
+  if (!t->uop->buffer && t->uop->nsrc) {
+    node_set_buffer(t->uop, buffer_retain(u->buffer));
+    t->given = true;
+  }
   return true;
 }
 

@@ -13,6 +13,7 @@ struct PolyTensor {
   int scope;               /* depth of the poly_scope that frees it, 0: the caller does */
   bool requires_grad;
   bool consumed; /* backward has run through it: its history may go when it is realized */
+  bool given;    /* poly_give: it has its value, and the program too until it is realized */
 };
 
 struct PolyContext {

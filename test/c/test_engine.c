@@ -323,6 +323,16 @@ static void given_value_keeps_the_program(void **state) {
   EXPECT(poly_add_scalar(y, 1), 8, 9, 10);
   assert_int_equal(poly_grad(poly_sum(poly_square(y), 0, NULL, false), NULL, &x, 1, &g), POLY_OK);
   EXPECT(g, 28, 32, 36);
+  assert_int_equal(poly_realize(y), POLY_OK); /* now its program is gone, as that of any tensor that is realized */
+  assert_int_equal(poly_grad(poly_sum(y, 0, NULL, false), NULL, &x, 1, &g), POLY_OK);
+  EXPECT(g, 0, 0, 0);
+  EXPECT(y, 7, 8, 9);
+  PolyTensor *leaf = FLOATS(ctx, 1, 2, 3), *z = poly_mul_scalar(leaf, 2);
+  assert_int_equal(poly_set_requires_grad(leaf, true), POLY_OK);
+  assert_int_equal(poly_give(z, FLOATS(ctx, 2, 4, 6)), POLY_OK);
+  assert_int_equal(poly_realize(z), POLY_OK);
+  assert_int_equal(poly_backward(poly_sum(z, 0, NULL, false), NULL), POLY_OK);
+  EXPECT(poly_get_grad(leaf), 2, 2, 2);
   assert_int_equal(poly_give(x, FLOATS(ctx, 0, 0, 0)), POLY_OK);
   EXPECT(x, 1, 2, 3);
   assert_int_equal(poly_assign(y, poly_mul_scalar(y, 2)), POLY_OK);
