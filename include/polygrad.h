@@ -265,6 +265,8 @@ POLY_API PolyTensor *poly_mul_scalar(PolyTensor *a, double value);
 POLY_API PolyTensor *poly_where(PolyTensor *cond, PolyTensor *a, PolyTensor *b);
 /* Limits; pass -INFINITY or INFINITY for an open side. */
 POLY_API PolyTensor *poly_clamp(PolyTensor *x, double low, double high);
+/* log(exp(a) + exp(b)), without overflow. */
+POLY_API PolyTensor *poly_logaddexp(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_lerp(PolyTensor *a, PolyTensor *b, PolyTensor *weight);
 POLY_API PolyTensor *poly_isclose(PolyTensor *a, PolyTensor *b, double rtol, double atol, bool equal_nan);
 
@@ -752,13 +754,16 @@ POLY_API PolyStatus poly_set_requires_grad(PolyTensor *t, bool on);
 /* Leaf with the mark, or computed from one. */
 POLY_API bool poly_requires_grad(PolyTensor *t);
 /* d(root)/d(targets): n new handles into out. root must have one element unless gradient (same shape) is given. A
- * target that root does not depend on gets zeros. Lazy, differentiable again. O(nodes). */
+ * target that root does not depend on gets zeros, as does one whose derivative is zero: use poly_depends_on to tell them
+ * apart. Lazy, differentiable again. O(nodes). */
 POLY_API PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n,
                               PolyTensor **out);
-/* Can a gradient flow from root to target? A realized tensor keeps its history only for live leaves that require a
- * gradient. O(nodes). */
+/* Is root computed from target, other than through poly_detach? Its derivative may still be zero everywhere (a
+ * comparison, a cast to integers). A realized tensor keeps its history only for live leaves that require a gradient.
+ * O(nodes). */
 POLY_API bool poly_depends_on(PolyTensor *root, PolyTensor *target);
-/* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on. */
+/* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on (see poly_depends_on); a
+ * leaf that root does not depend on keeps the gradient it has, or none. */
 POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
 /* The accumulated gradient as a new handle; NULL without error if there is none. */
 POLY_API PolyTensor *poly_get_grad(PolyTensor *t);

@@ -103,6 +103,7 @@ FUNCTIONS = {
     "poly_mul_scalar": ("p", "pd"),
     "poly_where": ("p", "ppp"),
     "poly_clamp": ("p", "pdd"),
+    "poly_logaddexp": ("p", "pp"),
     "poly_lerp": ("p", "ppp"),
     "poly_isclose": ("p", "ppddb"),
     "poly_unary": ("p", "ip"),

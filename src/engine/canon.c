@@ -89,13 +89,14 @@ static bool index_edges(Work *w) {
   return true;
 }
 
-/* What the roots need: of an ASSIGN that is not written only its value. */
+/* What the roots need: of an ASSIGN that is not written only its value, and so of a FUNCTION. */
 static void mark_needed(Work *w) {
   for (int i = w->walk.n; i-- > 0;) {
     if (!w->needed[i]) continue;
     UOp *u = w->walk.at[i];
     bool value_only = u->op == OP_ASSIGN && !stored(u) && !w->keep[i];
-    for (int e = w->first[i] + value_only; e < w->first[i + 1]; e++)
+    int end = u->op == OP_FUNCTION && !stored(u) ? w->first[i] + 1 : w->first[i + 1];
+    for (int e = w->first[i] + value_only; e < end; e++)
       if (w->edge[e] >= 0) w->needed[w->edge[e]] = true;
   }
 }
@@ -148,7 +149,8 @@ static UOp *make_node(Work *w, int i) {
   case OP_BIND: return variable(w, u);
   case OP_VARIABLE:
     return fail_null(&w->ctx->base, POLY_ERROR_VALUE, "variable %s has no value in this computation", u->arg.name);
-  case OP_DETACH: return src[0];
+  case OP_DETACH:
+  case OP_FUNCTION: return src[0];
   case OP_ASSIGN:
     if (!w->keep[i]) return src[1];
     break;

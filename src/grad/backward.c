@@ -144,6 +144,17 @@ static void hold(PolyTensor *t, PolyTensor *grad) {
   t->grad = grad;
 }
 
+/* Leaves that no gradient flows to, though root is computed from them: their derivative is zero. */
+static bool fill_flat(PolyContext *ctx, Arena *arena, UOp *root, const Leaves *leaves, UOp **part) {
+  bool all = true, *met = arena_new(arena, (size_t)(leaves->n + 1) * sizeof *met);
+  for (int k = 0; k < leaves->n; k++) all &= part[k] != NULL;
+  if (all) return met != NULL;
+  if (!met || !grad_depends(ctx, root, leaves->n, leaves->uop, met)) return false;
+  for (int k = 0; k < leaves->n; k++)
+    if (!part[k] && met[k] && !(part[k] = uop_zeros_like(leaves->uop[k]))) return false;
+  return true;
+}
+
 /* Adds part[k] to the gradient of each leaf: all of them or, when memory runs out, none. */
 static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp *const *part) {
   PolyTensor **sum = arena_new(arena, (size_t)(leaves->n + 1) * sizeof *sum);
@@ -175,6 +186,7 @@ PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
   bool ok = seed && leaves_of(ctx, &arena, &leaves);
   UOp **part = ok ? arena_new(&arena, (size_t)(leaves.n + 1) * sizeof *part) : NULL;
   ok = part && grad_build(ctx, root->uop, seed, leaves.n, leaves.uop, part);
+  ok = ok && fill_flat(ctx, &arena, root->uop, &leaves, part);
   ok = ok && accumulate(ctx, &arena, &leaves, part);
   if (ok) root->consumed = true;
   scope_leave(ctx, &scope);
@@ -214,6 +226,9 @@ PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad) {
   return status(ctx, own != NULL);
 }
 
+/* Everything is a function of the elements of an empty tensor. */
 bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
-  return root && target && root->ctx == target->ctx && grad_reaches(root->ctx, root->uop, 1, &target->uop);
+  if (!root || !target || root->ctx != target->ctx) return false;
+  bool met = false;
+  return uop_numel_max(target->uop) == 0 || (grad_depends(root->ctx, root->uop, 1, &target->uop, &met) && met);
 }

@@ -10,6 +10,7 @@
  * Numbers of sources are noted before any rule runs, since builders may walk the graph themselves and renumber it. */
 #include "grad/grad.h"
 #include "grad/rules.h"
+#include "ir/rewrite.h"
 
 /* One gradient that a node got from one of its users, in the order of arrival. */
 typedef struct Part {
@@ -37,6 +38,7 @@ typedef struct Tape {
 uint32_t grad_mask(const UOp *u) {
   if (!dtype_is_float((PolyDType)u->dtype) || !grad_rules[u->op]) return 0;
   if (u->op == OP_ASSIGN) return 2;
+  if (u->op == OP_FUNCTION) return grad_function_mask(u);
   if (u->op == OP_LIBRARY) return grad_library_passes(u) ? 1 : 0;
   uint32_t mask = 0;
   int n = MIN(uop_nvalue(u), GRAD_MAX_SRC);
@@ -117,6 +119,12 @@ static UOp *fit(UOp *g, UOp *x) {
   return sum ? uop_cast(uop_reshape(sum, 0, NULL), (PolyDType)x->dtype) : NULL;
 }
 
+/* A gradient that is zero everywhere is not handed on: 0 times an infinite slope would be NaN. */
+static bool is_flat(const UOp *g) {
+  const UOp *c = const_under(g);
+  return c && const_float(c) == 0;
+}
+
 static bool pass_on(Base *b, Tape *t, const Node *node, UOp *g) {
   UOp *u = node->u, *out[GRAD_MAX_SRC] = {0};
   grad_rules[u->op](u, g, node->need, out);
@@ -130,7 +138,7 @@ static bool pass_on(Base *b, Tape *t, const Node *node, UOp *g) {
                        op_info[u->op].name, shape_text(gx, got, sizeof got), dtype_name((PolyDType)gx->dtype),
                        shape_text(x, want, sizeof want), dtype_name((PolyDType)x->dtype));
     }
-    if (!give(t, node->edge[k], gx)) return false;
+    if (!is_flat(gx) && !give(t, node->edge[k], gx)) return false;
   }
   return true;
 }
@@ -160,6 +168,20 @@ bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targe
     out[k] = node && node->head ? node->head->g : NULL;
   }
   tape_close(ctx, &t);
+  return ok;
+}
+
+static bool is_detached(const UOp *u, void *user) {
+  (void)user;
+  return u->op == OP_DETACH;
+}
+
+bool grad_depends(PolyContext *ctx, UOp *root, int n, UOp *const *targets, bool *met) {
+  Arena arena = {.b = ctx_base(ctx)};
+  Walk walk;
+  bool ok = uop_walk(ctx, &arena, 1, &root, is_detached, NULL, &walk);
+  for (int k = 0; k < n; k++) met[k] = ok && targets[k]->epoch == walk.epoch;
+  arena_free(&arena);
   return ok;
 }
 

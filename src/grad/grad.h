@@ -13,6 +13,10 @@ bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targe
 /* Does a gradient flow from root to any of the targets? O(nodes). */
 bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets);
 
+/* met[k]: is root computed from targets[k], in whatever way but through DETACH? If no gradient flows between them (a
+ * comparison, an integer), the derivative is zero. False: an error is in the context. O(nodes). */
+bool grad_depends(PolyContext *ctx, UOp *root, int n, UOp *const *targets, bool *met);
+
 /* Which sources of u a gradient flows into, as bits; 0: it stops here. */
 uint32_t grad_mask(const UOp *u);
 

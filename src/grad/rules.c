@@ -5,6 +5,7 @@
  * Where a formula has a removable singularity, the argument is made harmless *before* the function as well as its
  * result after it: a discarded inf would still turn the next derivative into nan (0 * inf). */
 #include "grad/rules.h"
+#include "tensor/tensor.h"
 
 #include <math.h>
 
@@ -55,8 +56,10 @@ const GradRule grad_rules[OP_COUNT] = {
 
 static UOp *fn(Op op, UOp *x) { return uop_unary(op, x); }
 
-/* (1 - x)(1 + x): 1 - x*x without the cancellation near 1. */
-static UOp *one_less_square(UOp *x) { return mul(rsubc(1, x), addc(x, 1)); }
+/* 1 - x^2 as (1 - x)(1 + x), which does not cancel near 1; its derivative as -2x, which does not cancel near 0. */
+static UOp *one_less_square(UOp *x) {
+  return uop_function(FUNCTION_ONE_LESS_SQUARE, 0, mul(rsubc(1, x), addc(x, 1)), 1, &x);
+}
 
 UNARY(NEG, neg(g))
 UNARY(SQRT, quo(g, mulc(u, 2)))
@@ -74,12 +77,12 @@ UNARY(ACOS, neg(quo(g, root(one_less_square(x)))))
 UNARY(ATAN, quo(g, addc(square(x), 1)))
 UNARY(SINH, mul(g, fn(OP_COSH, x)))
 UNARY(COSH, mul(g, fn(OP_SINH, x)))
-UNARY(TANH, mul(g, rsubc(1, square(u))))
+UNARY(TANH, mul(g, one_less_square(u)))
 UNARY(ASINH, quo(g, root(addc(square(x), 1))))
-UNARY(ACOSH, quo(g, root(mul(addc(x, -1), addc(x, 1)))))
+UNARY(ACOSH, quo(g, root(neg(one_less_square(x)))))
 UNARY(ATANH, quo(g, one_less_square(x)))
 UNARY(ERF, mul(g, mulc(fn(OP_EXP, neg(square(x))), TWO_OVER_ROOT_PI)))
-/* Steps are flat almost everywhere: a gradient of zeros, not the absence of one. */
+/* Steps are flat almost everywhere. */
 UNARY(TRUNC, uop_zeros_like(x))
 UNARY(FLOOR, uop_zeros_like(x))
 UNARY(CEIL, uop_zeros_like(x))
@@ -128,7 +131,7 @@ static UOp *pow_base(UOp *a, UOp *b, UOp *g) {
     if (c == 0) return uop_zeros_like(g);
     if (c == 1) return g;
     if (c == 2) return mul(g, mulc(a, 2));
-    return mul(g, mulc(uop_binary(OP_POW, a, like(a, c - 1)), c));
+    return mul(g, mulc(t_pow(a, like(a, c - 1)), c));
   }
   UOp *flat = is_zero(b);
   UOp *exponent = uop_where(flat, like(b, 1), b);

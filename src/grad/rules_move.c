@@ -75,14 +75,18 @@ static UOp *extremum(UOp *u, UOp *g, uint32_t axes) {
 }
 
 /* d(prod)/dx[j] is prod / x[j]; where x[j] is 0 it is the product of the others, which is 0 unless x[j] is the only
- * zero. Zeros are counted, and the product of the others is that of x with its zeros replaced by 1. */
+ * zero. Zeros are counted, and the product of the others is that of x with its zeros replaced by 1. If there are two
+ * zeros, that product times the other zero is 0, but changes with it: the sum of the zeros less x[j] is the other one. */
 static UOp *product(UOp *u, UOp *g, uint32_t axes) {
   UOp *x = u->src[0];
   UOp *zero = is_zero(x);
   UOp *safe = uop_where(zero, like(x, 1), x);
   UOp *zeros = zero ? uop_reduce(OP_ADD, uop_cast(zero, POLY_INT32), axes) : NULL;
-  UOp *others = zeros ? keep_if(equal(zeros, like(zeros, 1)), uop_reduce(OP_MUL, safe, axes)) : NULL;
-  UOp *at_zero = uop_expand(others, x->shape);
+  UOp *others = uop_reduce(OP_MUL, safe, axes), *sum = uop_reduce(OP_ADD, keep_if(zero, x), axes);
+  UOp *one = zeros ? keep_if(equal(zeros, like(zeros, 1)), others) : NULL;
+  UOp *two = zeros ? keep_if(equal(zeros, like(zeros, 2)), others) : NULL;
+  UOp *other = one && two && sum ? mul(uop_expand(two, x->shape), sub(uop_expand(sum, x->shape), x)) : NULL;
+  UOp *at_zero = other ? add(uop_expand(one, x->shape), other) : NULL;
   return mul(uop_expand(g, x->shape), uop_where(zero, at_zero, quo(uop_expand(u, x->shape), safe)));
 }
 

@@ -459,6 +459,23 @@ UOp *uop_detach(UOp *x) {
   return uop_make(x->ctx, OP_DETACH, (PolyDType)x->dtype, (UArg){0}, 1, &x, x->ndim, x->shape);
 }
 
+/* Where x is read from ends of edges, value is as well, and the function is one of the nodes. */
+UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
+  if (!value || !all_set(n, x)) return NULL;
+  UOp *src[4] = {value}, *hoisted = n == 1 ? hoist_function(rule, p, value, x[0]) : NULL;
+  if (hoisted) return hoisted;
+  for (int i = 0; i < n; i++) src[1 + i] = x[i];
+  UArg arg = {.i = rule};
+  memcpy(&arg.j, &p, sizeof p);
+  return uop_make(value->ctx, OP_FUNCTION, (PolyDType)value->dtype, arg, 1 + n, src, value->ndim, value->shape);
+}
+
+double function_parameter(const UOp *u) {
+  double p;
+  memcpy(&p, &u->arg.j, sizeof p);
+  return p;
+}
+
 UOp *uop_assign(UOp *buffer, UOp *value) {
   if (!buffer || !value) return NULL;
   if (buffer->dtype != value->dtype) return fail_dtype(OP_ASSIGN, buffer, value);
@@ -552,6 +569,7 @@ UOp *uop_with_sources(UOp *u, UOp *const *src) {
   case OP_ENDPOINT: return uop_endpoint(src);
   case OP_CONTIGUOUS: return uop_contiguous(src[0], u->arg.i);
   case OP_DETACH: return uop_detach(src[0]);
+  case OP_FUNCTION: return uop_function(function_rule(u), function_parameter(u), src[0], u->nsrc - 1, src + 1);
   case OP_ASSIGN: return uop_assign(src[0], src[1]);
   case OP_IOTA: return uop_iota(ctx, (PolyDType)u->dtype, src[0]);
   case OP_LIBRARY:

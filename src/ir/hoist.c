@@ -13,7 +13,7 @@ bool hoist_reads_ends(const UOp *u, int *budget) {
   if ((*budget)-- <= 0 || u->buffer) return false;
   if (hoist_is_row_read(u)) return true;
   bool inside = op_elementwise((Op)u->op) || op_info[u->op].cls == CLASS_MOVE || u->op == OP_CAT ||
-                u->op == OP_DETACH || (u->op == OP_REDUCE && !(u->arg.j & 1));
+                u->op == OP_DETACH || u->op == OP_FUNCTION || (u->op == OP_REDUCE && !(u->arg.j & 1));
   for (int i = 0; inside && i < uop_nvalue(u); i++)
     if (hoist_reads_ends(u->src[i], budget)) return true;
   return false;
@@ -71,6 +71,12 @@ UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
                : n == 2           ? uop_binary(op, part[0], part[1])
                                   : uop_where(part[0], part[1], part[2]);
   return uop_gather(value, read->src[1]);
+}
+
+UOp *hoist_function(FunctionRule rule, double p, UOp *value, UOp *x) {
+  if (!hoist_is_row_read(value) || !hoist_is_row_read(x) || value->src[1] != x->src[1]) return NULL;
+  UOp *node = guarded(OP_EXP, x->src[0], x->src[1]);
+  return node ? uop_gather(uop_function(rule, p, value->src[0], 1, &node), x->src[1]) : NULL;
 }
 
 /* Does the move leave the first axis, that of the edges, as it is? */

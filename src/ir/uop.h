@@ -129,6 +129,28 @@ enum { END_INDEX, END_ROWPTR, END_ENTRIES, END_OTHERS, END_OTHER };
 UOp *uop_endpoint(UOp *const src[5]);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
+
+/* The gradient rules of FUNCTION, by what the value is of its arguments x, y (grad/rules_function.c). p: its parameter. */
+typedef enum FunctionRule {
+  FUNCTION_FLAT,            /* anything whose derivative is zero everywhere */
+  FUNCTION_APART,           /* anything that was built from x but does not depend on it; its own gradient passes */
+  FUNCTION_LIKE,            /* equal to x up to rounding, which has the better gradient */
+  FUNCTION_SIGMOID,         /* 1 / (1 + exp(-x)) */
+  FUNCTION_SOFTMAX,         /* along axis p */
+  FUNCTION_LOG_SOFTMAX,     /* along axis p */
+  FUNCTION_SOFTPLUS,        /* log(1 + exp(x)) */
+  FUNCTION_ONE_LESS_SQUARE, /* 1 - x^2 */
+  FUNCTION_ABS,             /* |x| */
+  FUNCTION_CLAMP,           /* x, or a limit that does not depend on it */
+  FUNCTION_ELU,             /* x above 0, p (exp(x) - 1) below */
+  FUNCTION_CELU,            /* x above 0, p (exp(x/p) - 1) below */
+  FUNCTION_HARDSIGMOID,     /* x/6 + 1/2, within 0 and 1 */
+  FUNCTION_HARDSWISH,       /* x times that */
+  FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
+} FunctionRule;
+UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);
+static inline FunctionRule function_rule(const UOp *u) { return (FunctionRule)u->arg.i; }
+double function_parameter(const UOp *u);
 UOp *uop_assign(UOp *buffer, UOp *value);
 UOp *uop_library(PolyContext *ctx, const char *name, int64_t n, PolyDType dtype, int nvalue, UOp *const *value,
                  int ndim, UOp *const *shape);

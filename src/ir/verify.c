@@ -24,7 +24,8 @@ bool uop_arity_ok(Op op, const UArg *arg, int nsrc, int ndim) {
   case OP_PAD:
   case OP_SHRINK: return nsrc == 1 + 2 * ndim;
   case OP_SEGMENT: return nsrc == 5;
-  case OP_CAT: return nsrc >= 2;
+  case OP_CAT:
+  case OP_FUNCTION: return nsrc >= 2;
   case OP_LIBRARY: return arg->j >= 0 && arg->j <= 4 && nsrc == arg->j + ndim;
   case OP_LOAD: return nsrc == 2 || nsrc == 3;
   case OP_STORE: return nsrc >= 3;

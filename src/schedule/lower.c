@@ -315,6 +315,7 @@ static UOp *compute(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   case OP_CAT: return lower_cat(l, u, idx, gate);
   case OP_CONTIGUOUS:
   case OP_DETACH:
+  case OP_FUNCTION:
   case OP_COPY: return value_at(l, u->src[0], idx, gate);
   case OP_ASSIGN: return value_at(l, u->src[1], idx, gate);
   default:

@@ -23,6 +23,17 @@ static int cat_prepare(int n, UOp *const *x, int axis, UOp **out) {
   return kept;
 }
 
+/* y, with the parts of size 0 that were left out of it: what they were computed from has a gradient, which is zero. */
+static UOp *with_empty(UOp *y, int n, UOp *const *x, int axis) {
+  int64_t size;
+  for (int k = 0; y && k < n; k++) {
+    bool empty = t_known(x[k]->shape[axis], &size) && size == 0, leaf = op_info[x[k]->op].cls == CLASS_LEAF;
+    if (empty && !leaf && !x[k]->buffer && dtype_is_float((PolyDType)x[k]->dtype))
+      y = uop_function(FUNCTION_APART, 0, y, 1, &x[k]);
+  }
+  return y;
+}
+
 UOp *t_cat(PolyContext *ctx, int n, UOp *const *x, int axis) {
   Base *b = ctx_base(ctx);
   if (n < 1) return fail_null(b, POLY_ERROR_VALUE, "cat needs at least one tensor");
@@ -39,7 +50,7 @@ UOp *t_cat(PolyContext *ctx, int n, UOp *const *x, int axis) {
     }
     left = groups;
   }
-  if (left == 1) out = part[0];
+  if (left == 1) out = with_empty(part[0], n, x, axis);
   mem_free(b, part, (size_t)n * sizeof(*part));
   return out;
 }

@@ -190,7 +190,7 @@ static bool is_plain_exponent(double e) {
 }
 
 static UOp *plain_pow(UOp *a, double e) {
-  if (e == 0) return t_broadcast_like(t_scalar_like(a, 1), a);
+  if (e == 0) return uop_function(FUNCTION_FLAT, 0, t_broadcast_like(t_scalar_like(a, 1), a), 1, &a);
   if (e == 1) return a;
   UOp *root = e == 0.5 || e == -0.5 ? uop_unary(OP_SQRT, a) : a;
   if (e < 0) return uop_binary(OP_DIV, t_scalar_like(a, 1), root);
@@ -302,7 +302,7 @@ UOp *t_clamp(UOp *x, double low, double high) {
   UOp *y = x;
   if (low > least) y = uop_where(uop_binary(OP_CMPLT, y, t_scalar_like(x, low)), t_scalar_like(x, low), y);
   if (high < most) y = uop_where(uop_binary(OP_CMPLT, t_scalar_like(x, high), y), t_scalar_like(x, high), y);
-  return y;
+  return is_float(x) && y != x ? uop_function(FUNCTION_CLAMP, 0, y, 1, &x) : y;
 }
 
 static UOp *lerp(UOp *a, UOp *b, UOp *w) {
@@ -328,12 +328,13 @@ static UOp *full_bool(const UOp *x, bool v) { return t_broadcast_like(uop_const(
 static UOp *neg(UOp *x) { return is_bool(x) ? t_not(x) : uop_unary(OP_NEG, x); }
 static UOp *logical_not(UOp *x) { return t_not(t_bool(x)); }
 
-/* Zero has a branch of its own: its gradient is 0 there, and -0 becomes 0. NaN stays. */
+/* Zero has a branch of its own: -0 becomes 0. NaN stays. */
 static UOp *absolute(UOp *x) {
   if (is_bool(x) || dtype_is_unsigned(type_of(x))) return x;
   UOp *zero = t_scalar_like(x, 0);
   UOp *rest = is_float(x) ? uop_where(uop_binary(OP_CMPEQ, x, zero), zero, x) : x;
-  return uop_where(uop_binary(OP_CMPLT, x, zero), uop_unary(OP_NEG, x), rest);
+  UOp *y = uop_where(uop_binary(OP_CMPLT, x, zero), uop_unary(OP_NEG, x), rest);
+  return is_float(x) ? uop_function(FUNCTION_ABS, 0, y, 1, &x) : y;
 }
 
 /* The last branch is for 0 and NaN, which are their own sign. */
@@ -371,12 +372,13 @@ static UOp *relu(UOp *x) {
   return uop_where(uop_binary(OP_CMPLE, x, t_scalar_like(x, 0)), t_scalar_like(x, 0), x);
 }
 
-/* 1/(1+e) for x >= 0 and e/(1+e) below, with e = exp(-|x|): neither it nor its derivatives overflow. */
+/* 1/(1+e) for x >= 0 and e/(1+e) below, with e = exp(-|x|): it does not overflow. */
 static UOp *sigmoid(UOp *x) {
   UOp *negative = uop_binary(OP_CMPLT, x, t_scalar_like(x, 0));
   UOp *e = uop_unary(OP_EXP, uop_where(negative, x, uop_unary(OP_NEG, x)));
   UOp *one = t_scalar_like(x, 1);
-  return uop_binary(OP_DIV, uop_where(negative, e, one), uop_binary(OP_ADD, e, one));
+  UOp *y = uop_binary(OP_DIV, uop_where(negative, e, one), uop_binary(OP_ADD, e, one));
+  return uop_function(FUNCTION_SIGMOID, 0, y, 1, &x);
 }
 
 /* How a row of the table treats its argument: as it is; floats only; floats, computed in float32 for the half types and

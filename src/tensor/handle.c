@@ -13,7 +13,7 @@ static bool is_computed(const UOp *u) {
   switch (op_info[u->op].cls) {
   case CLASS_LEAF:
   case CLASS_MEMORY:
-  case CLASS_KERNEL: return u->op == OP_CONTIGUOUS;
+  case CLASS_KERNEL: return u->op == OP_CONTIGUOUS || u->op == OP_FUNCTION;
   default: return true;
   }
 }

@@ -170,25 +170,36 @@ static bool match_wide(UOp **x, UOp **y, PolyDType *dtype) {
   return t_match(x, y);
 }
 
-/* log(x), not below -100. The branch for 0 keeps the gradient finite there. */
-static UOp *bounded_log(UOp *x) {
-  UOp *zero = t_equal(x, t_scalar_like(x, 0)), *floor = t_scalar_like(x, -100);
-  UOp *safe = t_log(t_where(zero, t_scalar_like(x, 1), x));
+/* The branch for log(0) keeps the gradient finite there. */
+static UOp *bounded(PolyUnaryOp log, UOp *x, double root) {
+  UOp *zero = t_equal(x, t_scalar_like(x, root)), *floor = t_scalar_like(x, -100);
+  UOp *safe = t_unary(log, t_where(zero, t_scalar_like(x, root + 1), x));
   return t_where(zero, floor, t_maximum(safe, floor));
 }
 
+UOp *t_bounded_log(UOp *x) { return x ? bounded(POLY_LOG, x, 0) : NULL; }
+UOp *t_bounded_log1p(UOp *x) { return x ? bounded(POLY_LOG1P, x, -1) : NULL; }
+
 static UOp *bce(UOp *x, UOp *y, UOp *unused, double none) {
   (void)unused, (void)none;
-  UOp *hit = t_mul(y, bounded_log(x));
-  return t_neg(t_add(hit, t_mul(t_rsubc(1, y), bounded_log(t_rsubc(1, x)))));
+  UOp *hit = t_mul(y, t_bounded_log(x));
+  UOp *loss = t_neg(t_add(hit, t_mul(t_rsubc(1, y), t_bounded_log1p(t_neg(x)))));
+  return uop_function(FUNCTION_BCE, 0, loss, 2, (UOp *[]){x, y});
 }
 
-/* (1-y) x + (1 + (w-1) y) softplus(-x) */
+/* (1-y) x + c softplus(-x) with c = 1 + (w-1) y. That is c softplus(x) - w y x, which cancels for a large x, but whose
+ * gradient c sigmoid(x) - w y does not for a small one. */
 static UOp *bce_logits(UOp *x, UOp *y, UOp *pos_weight, double none) {
   (void)none;
-  UOp *soft = t_softplus(t_neg(x), 1);
-  if (pos_weight) soft = t_mul(soft, t_addc(t_mul(t_subc(t_cast(pos_weight, type_of(x)), 1), y), 1));
-  return t_add(t_mul(t_rsubc(1, y), x), soft);
+  UOp *soft = t_softplus(t_neg(x), 1), *like = t_softplus(x, 1), *hit = t_mul(y, x);
+  if (pos_weight) {
+    UOp *w = t_cast(pos_weight, type_of(x)), *c = t_addc(t_mul(t_subc(w, 1), y), 1);
+    soft = t_mul(soft, c);
+    like = t_mul(like, c);
+    hit = t_mul(hit, w);
+  }
+  like = t_sub(like, hit);
+  return uop_function(FUNCTION_LIKE, 0, t_add(t_mul(t_rsubc(1, y), x), soft), 1, &like);
 }
 
 static UOp *squared_error(UOp *x, UOp *y, UOp *unused, double none) {
@@ -204,9 +215,10 @@ static UOp *absolute_error(UOp *x, UOp *y, UOp *unused, double none) {
 /* d²/2 within delta, delta (|d| - delta/2) beyond. */
 static UOp *huber(UOp *x, UOp *y, UOp *unused, double delta) {
   (void)unused;
-  UOp *d = t_abs(t_sub(x, y));
-  UOp *near = t_mulc(t_mul(d, d), 0.5), *far = t_mulc(t_subc(d, 0.5 * delta), delta);
-  return t_where(t_less_equal(d, t_scalar_like(d, delta)), near, far);
+  UOp *away = t_sub(x, y), *d = t_abs(away), *inside = t_less_equal(d, t_scalar_like(d, delta));
+  UOp *small = t_where(inside, away, t_scalar_like(d, 0)); /* the square of an infinite one would have a slope of NaN */
+  UOp *near = t_mulc(t_mul(small, small), 0.5), *far = t_mulc(t_subc(d, 0.5 * delta), delta);
+  return t_where(inside, near, far);
 }
 
 typedef UOp *(*Pointwise)(UOp *x, UOp *y, UOp *weight, double parameter);

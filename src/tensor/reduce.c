@@ -91,8 +91,11 @@ UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction) {
   return uop_cast(t_div(sum, n), t_float_dtype(d));
 }
 
+/* The root of 0 has no slope: equal elements get a gradient of 0. */
 static UOp *t_std(UOp *x, uint32_t mask, bool keepdim, double correction) {
-  return t_sqrt(t_var(x, mask, keepdim, correction));
+  UOp *var = t_var(x, mask, keepdim, correction), *flat = t_equal(var, t_scalar_like(var, 0));
+  UOp *safe = t_where(flat, t_scalar_like(var, 1), var);
+  return t_where(flat, t_scalar_like(var, 0), t_sqrt(safe));
 }
 
 /* ---- exponentials ---- */
@@ -117,7 +120,8 @@ UOp *t_softmax(UOp *x, int axis) {
   uint32_t mask = t_axis_bit(x, axis);
   x = widen(x);
   UOp *e = t_exp(t_sub(x, peak(x, mask)));
-  return uop_cast(t_mul(e, t_recip(uop_reduce(OP_ADD, e, mask))), d);
+  UOp *y = t_mul(e, t_recip(uop_reduce(OP_ADD, e, mask)));
+  return uop_cast(uop_function(FUNCTION_SOFTMAX, axis, y, 1, &x), d);
 }
 
 UOp *t_log_softmax(UOp *x, int axis) {
@@ -126,7 +130,8 @@ UOp *t_log_softmax(UOp *x, int axis) {
   uint32_t mask = t_axis_bit(x, axis);
   x = widen(x);
   UOp *away = t_sub(x, peak(x, mask));
-  return uop_cast(t_sub(away, t_log(uop_reduce(OP_ADD, t_exp(away), mask))), d);
+  UOp *y = t_sub(away, t_log(uop_reduce(OP_ADD, t_exp(away), mask)));
+  return uop_cast(uop_function(FUNCTION_LOG_SOFTMAX, axis, y, 1, &x), d);
 }
 
 /* ---- place of the extreme ---- */
@@ -189,12 +194,29 @@ static UOp *cumprod(UOp *x, int axis) { return t_scan(x->dtype == POLY_BOOL ? OP
 static UOp *cummax(UOp *x, int axis) { return t_scan(OP_MAX, x, axis); }
 static UOp *cummin(UOp *x, int axis) { return t_scan(OP_MIN, x, axis); }
 
-/* log(exp(a) + exp(b)): the larger one plus log1p(exp(smaller - larger)). An infinite one is not subtracted. */
+/* log(exp(a) + exp(b)): the larger one plus softplus(smaller - larger). An infinite one is not subtracted. */
 static UOp *log_add_exp(UOp *a, UOp *b) {
   UOp *less = t_less(a, b);
   UOp *high = t_where(less, b, a), *low = t_where(less, a, b);
-  UOp *base = t_where(t_unary(POLY_ISFINITE, high), high, t_scalar_like(a, 0));
-  return t_add(high, t_unary(POLY_LOG1P, t_exp(t_sub(low, base))));
+  UOp *finite = t_unary(POLY_ISFINITE, high);
+  UOp *away = t_where(finite, t_sub(low, t_where(finite, high, t_scalar_like(a, 0))), t_scalar_like(a, -INFINITY));
+  return t_add(high, t_softplus(away, 1));
+}
+
+/* NaN on either side is the result: the comparison would drop it. */
+static UOp *logaddexp(UOp *a, UOp *b) {
+  if (!a || !b) return NULL;
+  PolyDType d = t_float_dtype(dtype_promote(type_of(a), type_of(b)));
+  a = t_cast(a, t_wide_dtype(d));
+  b = t_cast(b, t_wide_dtype(d));
+  if (!t_match(&a, &b)) return NULL;
+  return uop_cast(t_where(t_or(t_isnan(a), t_isnan(b)), t_add(a, b), log_add_exp(a, b)), d);
+}
+
+PolyTensor *poly_logaddexp(PolyTensor *a, PolyTensor *b) {
+  if (!a || !b) return NULL;
+  UOp *x[] = {a->uop, b->uop};
+  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, true) ? logaddexp(x[0], x[1]) : NULL);
 }
 
 /* x moved `by` places to the right along the last axis, -inf coming in. */

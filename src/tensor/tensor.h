@@ -168,6 +168,11 @@ UOp *t_softmax(UOp *x, int axis);
 UOp *t_log_softmax(UOp *x, int axis);
 UOp *t_scan(Op op, UOp *x, int axis); /* running OP_ADD OP_MUL OP_MAX OP_MIN, in x's own dtype */
 
+/* ---- loss.c ---- */
+
+UOp *t_bounded_log(UOp *x); /* log(x) and log(1 + x), not below -100 */
+UOp *t_bounded_log1p(UOp *x);
+
 /* ---- random.c ---- */
 
 UOp *t_rand(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape);

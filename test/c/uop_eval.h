@@ -148,6 +148,7 @@ static void eval_node(const UOp *u, const EvalLeaves *leaves, Value *const *src,
     if (strcmp(u->arg.name, "scan") == 0) eval_scan(u, src[0], out);
     return; /* segment_order: what SEGMENT does with it is done from the index */
   case OP_CONTIGUOUS:
+  case OP_FUNCTION:
   case OP_DETACH: memcpy(out, src[0], (size_t)n * sizeof *out); return;
   case OP_ASSIGN: memcpy(out, src[1], (size_t)n * sizeof *out); return;
   default: break;

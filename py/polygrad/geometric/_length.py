@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..tensor import Tensor
@@ -16,14 +15,7 @@ def norm(x: Tensor, p: float = 2.0, dim: Any = None, keepdim: bool = False) -> T
     >>> norm(Tensor([[3.0, 4.0], [0.0, 0.0]]), dim=-1).tolist()
     [5.0, 0.0]
     """
-    if p == 1:
-        return x.abs().sum(dim, keepdim)
-    if math.isinf(p):
-        return x.abs().max(dim, keepdim)
-    total = (x.square() if p == 2 else x.abs().pow(p)).sum(dim, keepdim)
-    some = total > 0
-    inside = some.where(total, 1.0)  # a root has no slope at 0
-    return some.where(inside.sqrt() if p == 2 else inside.pow(1 / p), 0.0)
+    return x._norm(p, dim, keepdim)
 
 
 def normalize(x: Tensor, p: float = 2.0, dim: int = -1, eps: float = 1e-12) -> Tensor:

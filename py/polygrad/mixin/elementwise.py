@@ -242,8 +242,8 @@ class Elementwise:
             raise RuntimeError("at least one of min_ or max_ must not be None")
         whole = all(v is None or isinstance(v, int) for v in (min_, max_))
         if not (whole or (self.dtype.kind == "f" and all(v is None or isinstance(v, (int, float)) for v in (min_, max_)))):
-            t = self if min_ is None else binary(sig.POLY_MAXIMUM, self, min_)
-            return t if max_ is None else binary(sig.POLY_MINIMUM, t, max_)
+            t = self if min_ is None else _limited(self, operand(self, min_), self >= min_)
+            return t if max_ is None else _limited(t, operand(t, max_), t <= max_)
         low, high = -math.inf if min_ is None else float(min_), math.inf if max_ is None else float(max_)
         return wrap(self._g, C.poly_clamp(self._h, low, high))
 
@@ -290,8 +290,7 @@ class Elementwise:
         >>> round(Tensor([0.0]).logaddexp(Tensor([0.0])).item(), 4)
         0.6931
         """
-        m = self.maximum(other)
-        return ((self - m).exp() + (-m + other).exp()).log() + m
+        return wrap(self._g, C.poly_logaddexp(self._h, operand(self, other)))
 
     # ---- functions ----
 
@@ -814,6 +813,12 @@ class Elementwise:
         [False, True]
         """
         return self.cast(dtypes.bool)
+
+
+def _limited(x: Any, limit: Any, inside: Any) -> Tensor:
+    """x inside its limit, which gets the gradient elsewhere. A NaN on either side is in no order: it is the result, and gets none."""
+    beyond = (x != limit) & (x.isnan() | limit.isnan()).logical_not()
+    return inside.where(x, beyond.where(limit, x.detach() + limit.detach()))
 
 
 def _where_operands(cond: Any, x: Any, y: Any) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, axes, sig, to_dtype, wrap
@@ -224,7 +225,18 @@ class Reduce:
         """
         if p == 0:
             return self / (self != 0).sum(dim, keepdim=True).maximum(eps)
-        return self / self.abs().pow(p).sum(dim, keepdim=True).pow(1 / p).maximum(eps)
+        return self / self._norm(p, dim, True).maximum(eps)
+
+    def _norm(self: Any, p: float, axis: Axis, keepdim: bool) -> Tensor:
+        """(sum |x|^p)^(1/p). A vector of zeros gets a gradient of 0: a root has no slope there."""
+        if p == 1:
+            return self.abs().sum(axis, keepdim)
+        if math.isinf(p):
+            return self.abs().max(axis, keepdim) if p > 0 else self.abs().min(axis, keepdim)
+        total = (self.square() if p == 2 else self.abs().pow(p)).sum(axis, keepdim)
+        zero = total == 0
+        inside = zero.where(1.0, total)
+        return zero.where(0.0, inside.sqrt() if p == 2 else inside.pow(1 / p))
 
     def cumsum(self: Any, axis: int = 0, *, dim: int | None = None) -> Tensor:
         """Running sum.

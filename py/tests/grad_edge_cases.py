@@ -1,0 +1,236 @@
+"""The table of test_grad_edges.py: functions whose gradients are compared at the edge of what floats can tell.
+
+Each case is a name, an expression of the tensors x (and y) with this package's methods, and the same in PyTorch's where it is written in another way.
+Expressions are text, so that the tool that stores PyTorch's results (tools/grad_edges.py) and the test read one table. Kinds:
+
+- point: x is a vector of the points, y = f(x) elementwise; the gradient of sum(f), and that of the sum of the gradient.
+- pair: the same for x and y, all pairs of points.
+- share: the same for probabilities x and targets y.
+- row: x is [rows, 3]; f maps rows. Results are weighted before they are summed, or sums of a softmax would hide every error.
+- rows: the same for x and y, [rows, 3] each.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+inf, nan = float("inf"), float("nan")
+
+POINTS = [0.0, 1e-30, -1e-30, 1e-4, -1e-4, 0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 6.0, 17.0, -17.0, 18.0, 20.0, -20.0, 25.0, 50.0, -50.0, 100.0, -100.0, inf, -inf, nan]
+PAIR_POINTS = [0.0, 1e-30, -1e-30, 0.5, 1.0, -1.0, 2.0, 17.0, -20.0, 100.0, -100.0, inf, -inf, nan]
+SHARES = [0.0, 1e-40, 1e-30, 1e-12, 1e-7, 0.25, 0.5, 1 - 1e-6, 1 - 2.0**-24, 1.0]
+SHARE_TARGETS = [0.0, 0.3, 1.0]
+ROWS = [
+    [0, 0, 0], [1, 1, 1], [1e-30, -1e-30, 1e-30], [1e-30, 0, 0], [1, 2, 3], [-1, 0.5, 2], [0, 0, 2], [0, 3, 2], [17, 0, -17], [20, 20, -20], [100, -100, 0],
+    [100, 100, 100], [-100, -100, -100], [17, 17.5, 18], [1e10, 0, 1], [-inf, 0, 1], [-inf, -inf, 2], [-inf, -inf, -inf], [inf, 0, 1], [inf, inf, 1],
+    [inf, -inf, 0], [nan, 0, 1],
+]  # fmt: skip
+OTHER_ROWS = [
+    [1, 2, 3], [1, 1, 1], [1e-30, 1e-30, 1e-30], [0, 0, 0], [1, 2, 3], [0.5, 0.25, 0.25], [0, 0, 2], [1, 0, 0], [0, 1, 0], [20, 20, -20], [0, 0, 1],
+    [1, 0, 0], [-100, 100, 0], [17, 17.5, 18], [0, 1, 0], [0, 1, 0], [1, 1, 2], [0.5, 0.5, 0], [1, 0, 0], [1, 2, 3], [0, 0, 0], [1, 2, 3],
+]  # fmt: skip
+WEIGHT, WEIGHT2 = [1.0, -0.5, 2.0], [0.75, 1.0, -1.5]
+
+SAME = None  # PyTorch's method has the same name
+
+POINT = {
+    "neg": ("-x", SAME),
+    "abs": ("x.abs()", SAME),
+    "sign": ("x.sign()", SAME),
+    "square": ("x.square()", SAME),
+    "sqrt": ("x.sqrt()", SAME),
+    "rsqrt": ("x.rsqrt()", SAME),
+    "reciprocal": ("x.reciprocal()", SAME),
+    "one over x": ("1 / x", SAME),
+    "exp": ("x.exp()", SAME),
+    "exp2": ("x.exp2()", SAME),
+    "expm1": ("x.expm1()", SAME),
+    "log": ("x.log()", SAME),
+    "log2": ("x.log2()", SAME),
+    "log10": ("x.log10()", SAME),
+    "log1p": ("x.log1p()", SAME),
+    "sin": ("x.sin()", SAME),
+    "cos": ("x.cos()", SAME),
+    "tan": ("x.tan()", SAME),
+    "asin": ("x.asin()", SAME),
+    "acos": ("x.acos()", SAME),
+    "atan": ("x.atan()", SAME),
+    "sinh": ("x.sinh()", SAME),
+    "cosh": ("x.cosh()", SAME),
+    "tanh": ("x.tanh()", SAME),
+    "asinh": ("x.asinh()", SAME),
+    "acosh": ("x.acosh()", SAME),
+    "atanh": ("x.atanh()", SAME),
+    "erf": ("x.erf()", SAME),
+    "floor": ("x.floor()", SAME),
+    "ceil": ("x.ceil()", SAME),
+    "round": ("x.round()", SAME),
+    "trunc": ("x.trunc()", SAME),
+    "relu": ("x.relu()", SAME),
+    "relu6": ("x.relu6()", "F.relu6(x)"),
+    "leaky_relu": ("x.leaky_relu(0.25)", "F.leaky_relu(x, 0.25)"),
+    "sigmoid": ("x.sigmoid()", SAME),
+    "logsigmoid": ("x.logsigmoid()", "F.logsigmoid(x)"),
+    "hardsigmoid": ("x.hardsigmoid()", "F.hardsigmoid(x)"),
+    "hardswish": ("x.hardswish()", "F.hardswish(x)"),
+    "hardtanh": ("x.hardtanh()", "F.hardtanh(x)"),
+    "gelu tanh": ("x.gelu()", "F.gelu(x, approximate='tanh')"),
+    "gelu erf": ("x.gelu('none')", "F.gelu(x)"),
+    "quick_gelu": ("x.quick_gelu()", "x * (1.702 * x).sigmoid()"),
+    "silu": ("x.silu()", "F.silu(x)"),
+    "mish": ("x.mish()", "F.mish(x)"),
+    "elu": ("x.elu()", "F.elu(x)"),
+    "elu 0.5": ("x.elu(0.5)", "F.elu(x, 0.5)"),
+    "celu": ("x.celu(0.5)", "F.celu(x, 0.5)"),
+    "selu": ("x.elu(1.6732632423543772) * 1.0507009873554805", "F.selu(x)"),
+    "softsign": ("x.softsign()", "F.softsign(x)"),
+    "softplus": ("x.softplus()", "F.softplus(x)"),
+    "softplus beta": ("x.softplus(3.0)", "F.softplus(x, 3.0)"),
+    "clamp": ("x.clamp(-1, 1)", SAME),
+    "clamp above": ("x.clamp(0.5)", SAME),
+    "clamp equal": ("x.clamp(1, 1)", SAME),
+    "pow 0": ("x ** 0", SAME),
+    "pow 0.0": ("x ** 0.0", SAME),
+    "pow 1": ("x ** 1", SAME),
+    "pow 2": ("x ** 2", SAME),
+    "pow 3": ("x ** 3", SAME),
+    "pow 4": ("x ** 4", SAME),
+    "pow -1": ("x ** -1", SAME),
+    "pow -2": ("x ** -2", SAME),
+    "pow 0.5": ("x ** 0.5", SAME),
+    "pow -0.5": ("x ** -0.5", SAME),
+    "pow 1.5": ("x ** 1.5", SAME),
+    "pow 2.5": ("x ** 2.5", SAME),
+    "2 pow": ("2 ** x", SAME),
+    "0.5 pow": ("0.5 ** x", SAME),
+    "0 pow": ("0.0 ** x", SAME),
+    "1 pow": ("1.0 ** x", SAME),
+    "minus 2 pow": ("(-2.0) ** x", SAME),
+    "maximum with itself": ("x.maximum(x)", SAME),
+    "x minus x": ("x - x", SAME),
+    "x over x": ("x / x", SAME),
+    "x times x": ("x * x", SAME),
+    # what losses of embeddings are made of: a saturated sigmoid must give 0, not 1e15 times its true slope
+    "negative edges": ("-(1 - x.sigmoid() + 1e-15).log()", SAME),
+    "positive edges": ("-(x.sigmoid() + 1e-15).log()", SAME),
+    "saturated tanh": ("(1 - x.tanh() + 1e-15).log()", SAME),
+    "log of 1 - sigmoid": ("(1 - x.sigmoid()).log()", SAME),
+    "log of sigmoid": ("x.sigmoid().log()", SAME),
+    "1 / (1 - sigmoid + eps)": ("1 / (1 - x.sigmoid() + 1e-15)", SAME),
+    "atanh of tanh": ("(x.tanh() * 0.999).atanh()", SAME),
+    "root of 1 - tanh^2": ("(1 - x.tanh().square() + 1e-15).sqrt()", SAME),
+    "entropy of sigmoid": ("-(x.sigmoid() * (x.sigmoid() + 1e-15).log())", SAME),
+    "1 - erf": ("(1 - x.erf() + 1e-15).log()", SAME),
+    "log exp": ("x.exp().log()", SAME),
+    "log1p exp": ("x.exp().log1p()", SAME),
+    "sigmoid by hand": ("1 / (1 + (-x).exp())", SAME),
+    "silu by hand": ("x * x.sigmoid()", SAME),
+    "root of square": ("(x * x).sqrt()", SAME),
+    "root of square and eps": ("(x * x + 1e-12).sqrt()", SAME),
+    "abs of abs": ("x.abs().abs()", SAME),
+    "where nan": ("(x > 0).where(x.log(), x)", "torch.where(x > 0, x.log(), x)"),
+    "where inf": ("(x != 0).where(1 / x, 0.0)", "torch.where(x != 0, 1 / x, 0.0)"),
+    "masked_fill": ("x.masked_fill(x < 0, 0.0).sqrt()", SAME),
+    "steps": ("x.floor() + x.ceil() + x.round() + x.trunc() + x.sign()", SAME),
+    "comparison": ("x * (x > 0).float()", "x * (x > 0).to(x.dtype)"),
+    "fmod": ("x.fmod(3.0)", SAME),
+    "remainder": ("x % 3.0", SAME),
+    "lerp": ("x.lerp(x * x, 0.25)", "torch.lerp(x, x * x, 0.25)"),
+}  # fmt: skip
+
+PAIR = {
+    "add": ("x + y", SAME),
+    "sub": ("x - y", SAME),
+    "mul": ("x * y", SAME),
+    "div": ("x / y", SAME),
+    "maximum": ("x.maximum(y)", SAME),
+    "minimum": ("x.minimum(y)", SAME),
+    "pow": ("x.pow(y)", SAME),
+    "logaddexp": ("x.logaddexp(y)", SAME),
+    "fmod": ("x.fmod(y)", SAME),
+    "remainder": ("x % y", SAME),
+    "where": ("(x < y).where(x, y)", "torch.where(x < y, x, y)"),
+    "copysign": ("x.copysign(y)", SAME),
+    "clamp between": ("x.clamp(y, y + 1)", SAME),
+    "hypot": ("(x * x + y * y).sqrt()", SAME),
+    "bce with logits": ("x.binary_crossentropy_logits(y, 'none')", "F.binary_cross_entropy_with_logits(x, y, reduction='none')"),
+    "mse": ("x.mse_loss(y, 'none')", "F.mse_loss(x, y, reduction='none')"),
+    "l1": ("x.l1_loss(y, 'none')", "F.l1_loss(x, y, reduction='none')"),
+    "huber": ("x.huber_loss(y, 1.0, 'none')", "F.huber_loss(x, y, delta=1.0, reduction='none')"),
+    "huber 0.5": ("x.huber_loss(y, 0.5, 'none')", "F.huber_loss(x, y, delta=0.5, reduction='none')"),
+}
+
+SHARE = {
+    "bce": ("x.binary_crossentropy(y, 'none')", "F.binary_cross_entropy(x, y, reduction='none')"),
+    "xlogy": ("y * (x + 1e-15).log()", SAME),
+    "logit": ("y * (x / (1 - x)).log()", SAME),
+}
+
+ROW = {
+    "sum": ("x.sum(1)", SAME),
+    "mean": ("x.mean(1)", SAME),
+    "max": ("x.max(1)", "x.amax(1)"),
+    "min": ("x.min(1)", "x.amin(1)"),
+    "prod": ("x.prod(1)", SAME),
+    "var": ("x.var(1)", SAME),
+    "var 0": ("x.var(1, correction=0)", SAME),
+    "std": ("x.std(1)", SAME),
+    "std 0": ("x.std(1, correction=0)", SAME),
+    "softmax": ("x.softmax(1)", SAME),
+    "softmin": ("x.softmin(1)", "F.softmin(x, 1)"),
+    "log_softmax": ("x.log_softmax(1)", SAME),
+    "log of softmax": ("(x.softmax(1) + 1e-15).log()", SAME),
+    "log of 1 - softmax": ("(1 - x.softmax(1) + 1e-15).log()", SAME),
+    "logsumexp": ("x.logsumexp(1)", SAME),
+    "entropy": ("-(x.softmax(1) * x.log_softmax(1)).sum(1)", SAME),
+    "cross entropy": ("x.cross_entropy(Tensor([0, 1, 2] * 8)[:x.shape[0]], 'none')", "F.cross_entropy(x, torch.tensor([0, 1, 2] * 8)[:len(x)], reduction='none')"),
+    "cross entropy, smooth": ("x.cross_entropy(Tensor([0, 1, 2] * 8)[:x.shape[0]], 'none', 0.1)", "F.cross_entropy(x, torch.tensor([0, 1, 2] * 8)[:len(x)], reduction='none', label_smoothing=0.1)"),
+    "nll": ("x.log_softmax(1).nll_loss(Tensor([0, 1, 2] * 8)[:x.shape[0]], reduction='none')", "F.nll_loss(x.log_softmax(1), torch.tensor([0, 1, 2] * 8)[:len(x)], reduction='none')"),
+    "normalize": ("x.normalize()", "F.normalize(x)"),
+    "normalize 1": ("x.normalize(1.0)", "F.normalize(x, 1.0)"),
+    "normalize 3": ("x.normalize(3.0)", "F.normalize(x, 3.0)"),
+    "root of sum": ("x.square().sum(1).sqrt()", SAME),
+    "norm": ("norm(x, dim=1)", "x.norm(dim=1)"),
+    "layer norm": ("x.layernorm()", "F.layer_norm(x, (3,))"),
+    "rms norm": ("x.rmsnorm(1e-6)", "F.rms_norm(x, (3,), eps=1e-6)"),
+    "cumsum": ("x.cumsum(1)", SAME),
+    "cumprod": ("x.cumprod(1)", SAME),
+    "cummax": ("x.cummax(1)[0]", SAME),
+    "cummin": ("x.cummin(1)[0]", SAME),
+    "logcumsumexp": ("x.logcumsumexp(1)", SAME),
+    "sort": ("x.sort(1)[0]", SAME),
+    "attention weights": ("(x.unsqueeze(2) * x.unsqueeze(1)).softmax(2).sum(1)", SAME),
+    "masked softmax": ("x.masked_fill(Tensor([True, False, True]), float('-inf')).softmax(1)", "x.masked_fill(torch.tensor([True, False, True]), float('-inf')).softmax(1)"),
+    "centre": ("x - x.mean(1, keepdim=True)", SAME),
+    "over the largest": ("x / x.max(1, keepdim=True)", "x / x.amax(1, keepdim=True)"),
+    "over the sum": ("x / x.sum(1, keepdim=True)", SAME),
+}  # fmt: skip
+
+ROWS2 = {
+    "dot": ("(x * y).sum(1)", SAME),
+    "cosine similarity": ("F.cosine_similarity(x, y)", SAME),
+    "distance": ("norm(x - y, dim=1)", "(x - y).norm(dim=1)"),
+    "soft cross entropy": ("x.cross_entropy(y, 'none')", "F.cross_entropy(x, y, reduction='none')"),
+    "kl": ("(y.softmax(1) * (y.log_softmax(1) - x.log_softmax(1))).sum(1)", SAME),
+    "bilinear attention": ("((x.unsqueeze(2) * y.unsqueeze(1)).softmax(2) * y.unsqueeze(1)).sum(2)", SAME),
+}
+
+KINDS = {"point": POINT, "pair": PAIR, "share": SHARE, "row": ROW, "rows": ROWS2}
+
+
+def inputs(kind: str) -> list[np.ndarray]:
+    """The values of x, or of x and y."""
+    if kind == "point":
+        return [np.float32(POINTS)]
+    if kind in ("pair", "share"):
+        a, b = (PAIR_POINTS, PAIR_POINTS) if kind == "pair" else (SHARES, SHARE_TARGETS)
+        grid = np.float32(list(itertools.product(a, b)))
+        return [np.ascontiguousarray(grid[:, 0]), np.ascontiguousarray(grid[:, 1])]
+    return [np.float32(ROWS)] if kind == "row" else [np.float32(ROWS), np.float32(OTHER_ROWS)]
+
+
+def weighted(kind: str, y, weight):
+    """A scalar of f's result."""
+    return (y * weight).sum() if kind in ("row", "rows") and y.ndim > 1 else y.sum()

@@ -1,0 +1,79 @@
+/* rules_function.c: gradients of functions that are composed of many ops, but differentiated as one.
+ *
+ * A derivative is formed from the value that the forward pass computed, not from the steps to it. Where a sigmoid has
+ * been rounded to 1 the rest of the program sees a constant, and its slope is 0, whatever exp(-x) still is: a loss that
+ * divides by 1 - sigmoid(x) + 1e-15 would otherwise multiply the remainder by 1e15. The derivatives at ties and of NaN
+ * are PyTorch's. Every result is made of ops that have rules, so it can be differentiated again. */
+#include "grad/rules.h"
+#include "tensor/tensor.h"
+
+uint32_t grad_function_mask(const UOp *u) {
+  uint32_t mask = function_rule(u) == FUNCTION_APART;
+  for (int k = 1; k < u->nsrc; k++)
+    if (dtype_is_float((PolyDType)u->src[k]->dtype)) mask |= 1u << k;
+  return mask;
+}
+
+static UOp *less(UOp *a, UOp *b) { return uop_binary(OP_CMPLT, a, b); }
+
+/* low < x < high */
+static UOp *between(UOp *x, double low, double high) {
+  return uop_binary(OP_AND, less(like(x, low), x), less(x, like(x, high)));
+}
+
+static UOp *sum_along(UOp *x, int axis) {
+  UOp *wide = grad_wide(x), *sum = wide ? uop_reduce(OP_ADD, wide, t_axis_bit(x, axis)) : NULL;
+  return sum ? uop_expand(uop_cast(sum, (PolyDType)x->dtype), x->shape) : NULL;
+}
+
+/* y (g - sum of g y) */
+static UOp *softmax(UOp *u, UOp *g) { return mul(u, sub(g, sum_along(mul(g, u), (int)function_parameter(u)))); }
+
+/* g - exp(y) times the sum of g */
+static UOp *log_softmax(UOp *u, UOp *g) {
+  return sub(g, mul(uop_unary(OP_EXP, u), sum_along(g, (int)function_parameter(u))));
+}
+
+/* slope exp(x/scale) where x <= 0. The exponent is 0 at 0 without depending on x: the second derivative is 0 there. */
+static UOp *exponential_unit(UOp *x, UOp *g, double slope, double scale) {
+  UOp *zero = like(x, 0), *low = uop_where(less(x, zero), x, zero);
+  UOp *e = uop_unary(OP_EXP, scale == 1 ? low : mulc(low, 1 / scale));
+  return uop_where(uop_binary(OP_CMPLE, x, zero), mul(g, slope == 1 ? e : mulc(e, slope)), g);
+}
+
+/* 0 up to -3, g beyond 3, and g (x/3 + 1/2) between them. */
+static UOp *hardswish(UOp *x, UOp *g) {
+  UOp *inside = between(x, -3, 3), *safe = keep_if(inside, x);
+  UOp *slope = addc(mulc(safe, 1.0 / 3), 0.5);
+  return uop_where(inside, mul(g, slope), keep_unless(uop_binary(OP_CMPLE, x, like(x, -3)), g));
+}
+
+/* (x - y) / (x (1 - x)), which is not divided by less than 1e-12; and the difference of the two logarithms. */
+static void bce(UOp *u, UOp *g, uint32_t need, UOp **out) {
+  UOp *x = u->src[1], *y = u->src[2];
+  UOp *spread = uop_binary(OP_MAX, mul(rsubc(1, x), x), like(x, 1e-12));
+  if (need & 2) out[1] = mul(g, quo(sub(x, y), spread));
+  if (need & 4) out[2] = mul(g, sub(t_bounded_log1p(neg(x)), t_bounded_log(x)));
+}
+
+GRAD_RULE(FUNCTION) {
+  UOp *x = u->src[1];
+  double p = function_parameter(u);
+  switch (function_rule(u)) {
+  case FUNCTION_APART: out[0] = g; /* fall through */
+  case FUNCTION_FLAT: out[1] = uop_zeros_like(x); break;
+  case FUNCTION_LIKE: out[1] = g; break;
+  case FUNCTION_SIGMOID: out[1] = mul(mul(g, rsubc(1, u)), u); break;
+  case FUNCTION_SOFTMAX: out[1] = softmax(u, g); break;
+  case FUNCTION_LOG_SOFTMAX: out[1] = log_softmax(u, g); break;
+  case FUNCTION_SOFTPLUS: out[1] = mul(g, t_sigmoid(x)); break;
+  case FUNCTION_ONE_LESS_SQUARE: out[1] = mul(g, mulc(x, -2)); break;
+  case FUNCTION_ABS: out[1] = uop_where(less(x, like(x, 0)), neg(g), keep_if(less(like(x, 0), x), g)); break;
+  case FUNCTION_CLAMP: out[1] = keep_if(equal(u, x), g); break;
+  case FUNCTION_ELU: out[1] = exponential_unit(x, g, p, 1); break;
+  case FUNCTION_CELU: out[1] = exponential_unit(x, g, 1, p); break;
+  case FUNCTION_HARDSIGMOID: out[1] = keep_if(between(u, 0, 1), mulc(g, 1.0 / 6)); break;
+  case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
+  case FUNCTION_BCE: bce(u, g, need, out); break;
+  }
+}
