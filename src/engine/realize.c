@@ -223,7 +223,8 @@ static bool choose(Job *j, int n, PolyTensor *const *t) {
 
 /* The stored node that u only shows in another shape. */
 static UOp *viewed(UOp *u) {
-  while (!u->buffer && (u->op == OP_RESHAPE || u->op == OP_DETACH || u->op == OP_FUNCTION || (u->op == OP_CONTIGUOUS && u->arg.i == 0)))
+  while (!u->buffer && (u->op == OP_RESHAPE || u->op == OP_DETACH || u->op == OP_FUNCTION ||
+                        (u->op == OP_CONTIGUOUS && u->arg.i == 0)))
     u = u->src[0];
   return u->buffer && !u->buffer->stale ? u : NULL;
 }

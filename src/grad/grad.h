@@ -6,8 +6,8 @@
 #include "ir/context.h"
 
 /* out[k] = d(root)/d(targets[k]) times seed, which has root's shape and dtype; NULL for a target that root does not
- * depend on in a differentiable way. Results are held by the open scope. False: an error is in the context. O(nodes
- * between root and its leaves). */
+ * depend on, or whose derivative is zero everywhere. Results are held by the open scope. False: an error is in the
+ * context. O(nodes between root and its leaves). */
 bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out);
 
 /* Does a gradient flow from root to any of the targets? O(nodes). */

@@ -120,19 +120,26 @@ static int scan_axis(const UOp *u) { return u->ndim - 1; }
 /* out[k] = sum of x[i] over i >= k. */
 static UOp *scan_back(UOp *x, int axis) { return uop_flip(t_scan(OP_ADD, uop_flip(x, 1u << axis), axis), 1u << axis); }
 
+/* Where `at`, one is left out of the running products of x: dx there is the sum of g[k] y[k] over k >= i. */
+static UOp *scan_left_out(UOp *at, UOp *x, UOp *g, int axis) {
+  return scan_back(mul(g, t_scan(OP_MUL, uop_where(at, like(x, 1), x), axis)), axis);
+}
+
 /* Let y be the running product. Without zeros dx[i] = sum of g[k] y[k] over k >= i, divided by x[i]; the same holds
  * before the first zero. At the first zero the products that leave it out count: y of x with that zero replaced by 1.
- * After it every product holds a zero that stays, and the gradient is 0. */
+ * At the second one those that leave out both, times the first zero: that is 0, but changes with it. Beyond, the
+ * gradient and its derivatives are 0. */
 static UOp *scan_product(UOp *u, UOp *g) {
   UOp *x = u->src[0];
   int axis = scan_axis(u);
   UOp *zero = is_zero(x);
   UOp *seen = zero ? t_scan(OP_ADD, uop_cast(zero, POLY_INT32), axis) : NULL;
   UOp *first = uop_binary(OP_AND, zero, seen ? equal(seen, like(seen, 1)) : NULL);
-  UOp *without = t_scan(OP_MUL, uop_where(first, like(x, 1), x), axis);
-  UOp *at_first = scan_back(mul(g, without), axis);
+  UOp *second = uop_binary(OP_AND, zero, seen ? equal(seen, like(seen, 2)) : NULL);
+  UOp *both = uop_binary(OP_OR, first, second), *carried = t_scan(OP_ADD, keep_if(first, x), axis);
+  UOp *at_first = scan_left_out(first, x, g, axis), *at_second = mul(carried, scan_left_out(both, x, g, axis));
   UOp *elsewhere = quo(scan_back(mul(g, u), axis), uop_where(zero, like(x, 1), x));
-  return uop_where(first, at_first, keep_unless(zero, elsewhere));
+  return uop_where(first, at_first, uop_where(second, at_second, keep_unless(zero, elsewhere)));
 }
 
 /* Each running maximum (minimum) is the element that set it last: where[k] is the latest i <= k with x[i] == u[i]. The

@@ -76,7 +76,8 @@ static UOp *extremum(UOp *u, UOp *g, uint32_t axes) {
 
 /* d(prod)/dx[j] is prod / x[j]; where x[j] is 0 it is the product of the others, which is 0 unless x[j] is the only
  * zero. Zeros are counted, and the product of the others is that of x with its zeros replaced by 1. If there are two
- * zeros, that product times the other zero is 0, but changes with it: the sum of the zeros less x[j] is the other one. */
+ * zeros, that product times the other zero is 0, but changes with it: the sum of the zeros less x[j] is the other one.
+ */
 static UOp *product(UOp *u, UOp *g, uint32_t axes) {
   UOp *x = u->src[0];
   UOp *zero = is_zero(x);

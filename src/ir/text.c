@@ -25,9 +25,9 @@ static ArgNames arg_names(Op op) {
       [OP_PERMUTE] = {"order", NULL, false}, [OP_FLIP] = {"axes", NULL, false},
       [OP_REDUCE] = {"op", "axes", true},    [OP_SEGMENT] = {"op", NULL, true},
       [OP_CAT] = {"axis", NULL, false},      [OP_CONTIGUOUS] = {"id", NULL, false},
-      [OP_COPY] = {"device", NULL, false},   [OP_FUNCTION] = {"rule", "bits", false}, [OP_LIBRARY] = {"n", "values", false},
-      [OP_RANGE] = {"id", "kind", false},    [OP_PARAM] = {"at", NULL, false},
-      [OP_LOOP] = {"op", NULL, true},
+      [OP_COPY] = {"device", NULL, false},   [OP_FUNCTION] = {"rule", "bits", false},
+      [OP_LIBRARY] = {"n", "values", false}, [OP_RANGE] = {"id", "kind", false},
+      [OP_PARAM] = {"at", NULL, false},      [OP_LOOP] = {"op", NULL, true},
   };
   ArgNames n = table[op];
   return (ArgNames){n.i ? n.i : "i", n.j ? n.j : "j", n.i_is_op};

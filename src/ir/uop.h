@@ -130,7 +130,8 @@ UOp *uop_endpoint(UOp *const src[5]);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
 
-/* The gradient rules of FUNCTION, by what the value is of its arguments x, y (grad/rules_function.c). p: its parameter. */
+/* The gradient rules of FUNCTION, by what the value is of its arguments x, y (grad/rules_function.c). p: its parameter.
+ */
 typedef enum FunctionRule {
   FUNCTION_FLAT,            /* anything whose derivative is zero everywhere */
   FUNCTION_APART,           /* anything that was built from x but does not depend on it; its own gradient passes */

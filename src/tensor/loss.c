@@ -215,10 +215,11 @@ static UOp *absolute_error(UOp *x, UOp *y, UOp *unused, double none) {
 /* d²/2 within delta, delta (|d| - delta/2) beyond. */
 static UOp *huber(UOp *x, UOp *y, UOp *unused, double delta) {
   (void)unused;
-  UOp *away = t_sub(x, y), *d = t_abs(away), *inside = t_less_equal(d, t_scalar_like(d, delta));
-  UOp *small = t_where(inside, away, t_scalar_like(d, 0)); /* the square of an infinite one would have a slope of NaN */
+  UOp *away = t_sub(x, y), *d = t_abs(away), *outside = t_less(t_scalar_like(d, delta), d);
+  UOp *small =
+      t_where(outside, t_scalar_like(d, 0), away); /* the square of an infinite one would have a slope of NaN */
   UOp *near = t_mulc(t_mul(small, small), 0.5), *far = t_mulc(t_subc(d, 0.5 * delta), delta);
-  return t_where(inside, near, far);
+  return t_where(outside, far, near);
 }
 
 typedef UOp *(*Pointwise)(UOp *x, UOp *y, UOp *weight, double parameter);

@@ -8,7 +8,7 @@ static bool is_half(const UOp *x) { return x->dtype == POLY_FLOAT16 || x->dtype 
 
 /* ---- attention ---- */
 
-/* softmax(q k^T / sqrt(d) + mask): mask is bool (false: not seen) or is added. */
+/* softmax(q k^T / sqrt(d) + mask): mask is bool (false: not seen) or is added. A query that sees nothing gets zeros. */
 static UOp *attention_weights(UOp *q, UOp *k, UOp *mask, bool causal) {
   PolyDType wide = dtype_promote(dtype_promote((PolyDType)q->dtype, (PolyDType)k->dtype), POLY_FLOAT32);
   UOp *scores = t_matmul_as(q, t_transpose(k, k->ndim - 1, k->ndim - 2), wide);
@@ -25,7 +25,9 @@ static UOp *attention_weights(UOp *q, UOp *k, UOp *mask, bool causal) {
     scores = t_add(scores, mask);
   }
   PolyDType out = t_float_dtype((PolyDType)q->dtype);
-  return scores ? t_softmax(uop_cast(scores, out), scores->ndim - 1) : NULL;
+  if (!scores) return NULL;
+  scores = uop_cast(scores, out);
+  return mask ? t_masked_softmax(scores, scores->ndim - 1) : t_softmax(scores, scores->ndim - 1);
 }
 
 static UOp *attention(UOp *q, UOp *k, UOp *v, UOp *mask, bool causal, double dropout) {

@@ -156,6 +156,17 @@ UOp *t_dropout(UOp *x, double p) {
 
 /* ---- sampling ---- */
 
+/* Nothing can be drawn of weights that are negative, not finite or all 0: the class is then one past the last, which
+ * the read of 0, 1 ... classes - 1 refuses when it runs. */
+static UOp *checked_classes(UOp *pick, UOp *w) {
+  UOp *total = t_reduce(OP_ADD, w, 2, true), *zero = t_scalar_like(w, 0), *least = t_reduce(OP_MIN, w, 2, true);
+  UOp *some = t_and(t_less(zero, total), t_less(total, t_scalar_like(w, INFINITY)));
+  UOp *valid = t_and(some, t_less_equal(zero, least));
+  if (!valid || !pick) return NULL;
+  UOp *past = t_size_value(w->shape[1], (PolyDType)pick->dtype);
+  return uop_gather(uop_iota(w->ctx, (PolyDType)pick->dtype, w->shape[1]), t_where(valid, pick, past));
+}
+
 /* With replacement: how many running sums lie at or below u * total. Without: the largest log(u)/weight (Efraimidis and
  * Spirakis), which is O(classes log classes) a row. */
 static UOp *multinomial(UOp *w, int64_t n, bool replacement) {
@@ -178,6 +189,7 @@ static UOp *multinomial(UOp *w, int64_t n, bool replacement) {
     UOp *order = t_argsort(key, 1, true), *zero = uop_index(ctx, 0);
     pick = uop_shrink(order, (UOp *[2]){zero, zero}, (UOp *[2]){w->shape[0], uop_index(ctx, n)});
   }
+  pick = checked_classes(pick, w);
   return vector ? t_drop_axes(pick, 1) : pick;
 }
 

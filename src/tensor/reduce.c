@@ -114,15 +114,21 @@ UOp *t_logsumexp(UOp *x, uint32_t mask, bool keepdim) {
   return uop_cast(keepdim ? y : t_drop_axes(y, mask), d);
 }
 
-UOp *t_softmax(UOp *x, int axis) {
+static UOp *softmax(UOp *x, int axis, bool masked) {
   if (!x) return NULL;
   PolyDType d = t_float_dtype(type_of(x));
   uint32_t mask = t_axis_bit(x, axis);
   x = widen(x);
-  UOp *e = t_exp(t_sub(x, peak(x, mask)));
-  UOp *y = t_mul(e, t_recip(uop_reduce(OP_ADD, e, mask)));
-  return uop_cast(uop_function(FUNCTION_SOFTMAX, axis, y, 1, &x), d);
+  UOp *m = peak(x, mask);
+  if (masked) m = t_where(t_equal(m, t_scalar_like(x, -INFINITY)), t_scalar_like(x, 0), m);
+  UOp *e = t_exp(t_sub(x, m)), *sum = uop_reduce(OP_ADD, e, mask), *share = t_recip(sum);
+  if (masked) share = t_where(t_equal(sum, t_scalar_like(x, 0)), t_scalar_like(x, 0), share);
+  return uop_cast(uop_function(FUNCTION_SOFTMAX, axis, t_mul(e, share), 1, &x), d);
 }
+
+UOp *t_softmax(UOp *x, int axis) { return softmax(x, axis, false); }
+
+UOp *t_masked_softmax(UOp *x, int axis) { return softmax(x, axis, true); }
 
 UOp *t_log_softmax(UOp *x, int axis) {
   if (!x) return NULL;
@@ -198,19 +204,18 @@ static UOp *cummin(UOp *x, int axis) { return t_scan(OP_MIN, x, axis); }
 static UOp *log_add_exp(UOp *a, UOp *b) {
   UOp *less = t_less(a, b);
   UOp *high = t_where(less, b, a), *low = t_where(less, a, b);
-  UOp *finite = t_unary(POLY_ISFINITE, high);
-  UOp *away = t_where(finite, t_sub(low, t_where(finite, high, t_scalar_like(a, 0))), t_scalar_like(a, -INFINITY));
-  return t_add(high, t_softplus(away, 1));
+  UOp *infinite = t_unary(POLY_ISINF, high), *zero = t_scalar_like(a, 0);
+  UOp *never = t_where(t_isnan(low), uop_detach(low), t_scalar_like(a, -INFINITY));
+  UOp *away = t_sub(t_where(infinite, zero, low), t_where(infinite, zero, high));
+  return t_add(high, t_softplus(t_where(infinite, never, away), 1));
 }
 
-/* NaN on either side is the result: the comparison would drop it. */
 static UOp *logaddexp(UOp *a, UOp *b) {
   if (!a || !b) return NULL;
   PolyDType d = t_float_dtype(dtype_promote(type_of(a), type_of(b)));
   a = t_cast(a, t_wide_dtype(d));
   b = t_cast(b, t_wide_dtype(d));
-  if (!t_match(&a, &b)) return NULL;
-  return uop_cast(t_where(t_or(t_isnan(a), t_isnan(b)), t_add(a, b), log_add_exp(a, b)), d);
+  return t_match(&a, &b) ? uop_cast(log_add_exp(a, b), d) : NULL;
 }
 
 PolyTensor *poly_logaddexp(PolyTensor *a, PolyTensor *b) {

@@ -164,7 +164,8 @@ UOp *t_all(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_logsumexp(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_argmax(UOp *x, int axis, bool keepdim); /* int32; axis already normalised */
 UOp *t_argmin(UOp *x, int axis, bool keepdim);
-UOp *t_softmax(UOp *x, int axis);
+UOp *t_softmax(UOp *x, int axis);        /* NaN where all are -inf */
+UOp *t_masked_softmax(UOp *x, int axis); /* 0 there */
 UOp *t_log_softmax(UOp *x, int axis);
 UOp *t_scan(Op op, UOp *x, int axis); /* running OP_ADD OP_MUL OP_MAX OP_MIN, in x's own dtype */
 
