@@ -91,3 +91,151 @@ def test_table(kind, dtype, device):
             for i in np.flatnonzero(bad):
                 failures.append(f"{key} at {at[i].tolist()}: {got[i]:.8g}, PyTorch {theirs[i]:.8g}, float64 {truth[i]:.8g}")
     assert not failures, f"{len(failures)} differ:\n" + "\n".join(failures)
+
+
+# ---- derivatives that are zero everywhere ----
+
+FLAT = {
+    "sign": lambda x: x.sign(),
+    "x ** 0": lambda x: x**0,
+    "x ** 0.0": lambda x: x.pow(0.0) * 2,
+    "floor": lambda x: x.floor(),
+    "ceil": lambda x: x.ceil() * 3 + 1,
+    "round, then exp": lambda x: x.round().exp(),
+    "trunc": lambda x: x.trunc(),
+    "floor of an infinite slope": lambda x: (x - x.detach()).sqrt().floor(),
+    "comparison": lambda x: (x > 0).float(),
+    "comparison with itself": lambda x: x.eq(x).where(1.0, 2.0),
+    "int": lambda x: x.int().float(),
+    "argmax": lambda x: x.argmax().float(),
+    "floor division": lambda x: x // 2,
+    "an empty part": lambda x: x[:0].cat(Tensor([1.0])),
+    "clone of a step": lambda x: x.floor().contiguous(),
+}
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_a_flat_function_has_zeros(name):
+    x = Tensor([1.5, -2.0])
+    assert FLAT[name](x).sum().gradient(x)[0].tolist() == [0, 0]
+    x = Tensor([1.5, -2.0], requires_grad=True)
+    y = FLAT[name](x).sum()
+    y.backward()
+    assert x.grad.tolist() == [0, 0]
+    (FLAT[name](x).sum() + (x * x).sum()).backward()
+    assert x.grad.tolist() == [3, -4]
+
+
+def test_what_is_not_computed_from_a_target_is_an_error():
+    x, other = Tensor([1.5, -2.0], requires_grad=True), Tensor([1.0], requires_grad=True)
+    for y in (x.detach() * 2, other * 2):
+        with pytest.raises(RuntimeError, match="no influence"):
+            y.sum().gradient(x)
+        assert y.sum().gradient(x, materialize_grads=True)[0].tolist() == [0, 0]
+    (other * 2).sum().backward()
+    assert x.grad is None and other.grad.tolist() == [2]
+
+
+def test_an_empty_target():
+    x, empty = Tensor([1.0, 2.0]), Tensor([])
+    gx, ge = (x.cat(empty) * 3).sum().gradient(x, empty)
+    assert gx.tolist() == [3, 3] and ge.shape == (0,)
+
+
+# ---- functions of edges: the rule is applied to the nodes ----
+
+
+def test_functions_of_gathered_rows(device):
+    """sigmoid, softmax and abs of what edges read from their ends, some nodes being read by none: as for plain rows."""
+    rng = np.random.default_rng(0)
+    x, index = rng.standard_normal((5, 4)).astype("f"), rng.integers(0, 4, 12)
+    from polygrad.geometric.nn import MessagePassing
+
+    class Sum(MessagePassing):
+        def forward(self, x, edge_index):
+            return self.propagate(edge_index, x=x)
+
+        def message(self, x_j):
+            return x_j.sigmoid() + x_j.softmax(1).log() + x_j.abs().softplus()
+
+    edges = np.stack([index, rng.integers(0, 5, 12)])
+    w = Tensor(rng.standard_normal((5, 4)).astype("f"))
+    t = Tensor(x)
+    y = (Sum()(t, Tensor(edges)) * w).sum()
+    g = y.gradient(t)[0]
+    gg = (g * w).sum().gradient(t)[0]
+    s = Tensor(x)
+    rows = s[Tensor(index)]
+    plain = (rows.sigmoid() + rows.softmax(1).log() + rows.abs().softplus()) * w[Tensor(edges[1])]
+    h = plain.sum().gradient(s)[0]
+    hh = (h * w).sum().gradient(s)[0]
+    np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(gg.numpy(), hh.numpy(), rtol=1e-5, atol=1e-6)
+
+
+# ---- what it is for ----
+
+
+def test_a_saturated_loss_learns():
+    """Embeddings whose products saturate the sigmoid at first: -log(1 - sigmoid + 1e-15) of wrong pairs must not push them by 1e15."""
+    rng = np.random.default_rng(0)
+    n = 40
+    label = np.arange(n) % 2
+    pairs = rng.integers(0, n, (2, 400))
+    same_label = label[pairs[0]] == label[pairs[1]]
+    pos, neg = pairs[:, same_label], pairs[:, ~same_label]
+    w = Tensor((2.5 * rng.standard_normal((n, 8))).astype("f"), requires_grad=True)
+
+    def score(p):
+        return (w[Tensor(p[0])] * w[Tensor(p[1])]).sum(1).sigmoid()
+
+    losses = []
+    for _ in range(60):
+        loss = -(score(pos) + 1e-15).log().mean() - (1 - score(neg) + 1e-15).log().mean()
+        w.grad = None
+        loss.backward()
+        w.assign((w.detach() - 2.0 * w.grad).detach()).realize()
+        losses.append(loss.item())
+        assert np.abs(w.grad.numpy()).max() < 100
+    assert losses[-1] < losses[0] / 2
+
+
+# ---- values ----
+
+
+def test_floor_division_by_infinity(device):
+    inf, nan = np.inf, np.nan
+    a = [1.0, 1, -1, -1, 0, inf, inf, -inf, inf, 1, 0, inf]
+    b = [-inf, inf, inf, -inf, -inf, 2, -2, 2, 0, 0, 0, inf]
+    want = [-1, 0, -1, 0, 0, nan, nan, nan, inf, inf, nan, nan]
+    np.testing.assert_array_equal((Tensor(a) // Tensor(b)).numpy(), want)
+    np.testing.assert_array_equal((1.0 // Tensor([-inf, inf, 2.0])).numpy(), [-1, 0, 0])
+    np.testing.assert_array_equal((Tensor([1.0, -1.0, inf]) // -inf).numpy(), [-1, 0, nan])
+    np.testing.assert_array_equal(Tensor([7.5, -7.5]).div(2.0, rounding_mode="floor").numpy(), [3, -4])
+
+
+def test_softmax_of_nothing(device):
+    """A row of -inf has no softmax; as the row of an attention that sees no key it gives zeros, and no gradient."""
+    assert np.isnan(Tensor([[-np.inf, -np.inf]], dtype="float32").softmax(1).numpy()).all()
+    q = Tensor(np.arange(8, dtype="f").reshape(1, 2, 4))
+    for mask in (Tensor([[True, False], [False, False]]), Tensor([[0.0, -np.inf], [-np.inf, -np.inf]], dtype="float32")):
+        y = q.scaled_dot_product_attention(q, q, attn_mask=mask)
+        g = y.sum().gradient(q)[0]
+        np.testing.assert_array_equal(y.numpy(), [[[0, 1, 2, 3], [0, 0, 0, 0]]])
+        np.testing.assert_array_equal(g.numpy(), [[[1, 1, 1, 1], [0, 0, 0, 0]]])
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [1.0, -1.0], [np.nan, 1.0], [np.inf, 1.0]])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_multinomial_of_no_weights(weights, replacement):
+    with pytest.raises(IndexError):
+        Tensor(weights, dtype="float32").multinomial(1, replacement=replacement).numpy()
+    rows = Tensor([[1.0, 0.0], weights], dtype="float32").multinomial(1, replacement=replacement)
+    with pytest.raises(IndexError):
+        rows.numpy()
+
+
+def test_a_norm_of_nan_is_nan():
+    x = Tensor([[np.nan, 1.0], [0.0, 0.0], [3.0, 4.0]], dtype="float32")
+    np.testing.assert_array_equal(norm(x, dim=1).numpy(), [np.nan, 0, 5])
+    assert np.isnan(x.normalize().numpy()[0]).all()

@@ -99,8 +99,13 @@ static UOp *segment_product(UOp *u, UOp *g) {
   UOp *zero = is_zero(x);
   UOp *safe = uop_where(zero, like(x, 1), x);
   UOp *zeros = zero ? uop_segment(OP_ADD, uop_cast(zero, POLY_INT32), index, u->shape[0]) : NULL;
-  UOp *others = zeros ? keep_if(equal(zeros, like(zeros, 1)), uop_segment(OP_MUL, safe, index, u->shape[0])) : NULL;
-  return mul(uop_gather(g, index), uop_where(zero, uop_gather(others, index), quo(uop_gather(u, index), safe)));
+  UOp *others = uop_segment(OP_MUL, safe, index, u->shape[0]);
+  UOp *sum = uop_segment(OP_ADD, keep_if(zero, x), index, u->shape[0]);
+  UOp *one = zeros ? keep_if(equal(zeros, like(zeros, 1)), others) : NULL;
+  UOp *two = zeros ? keep_if(equal(zeros, like(zeros, 2)), others) : NULL;
+  UOp *other = mul(uop_gather(two, index), sub(uop_gather(sum, index), x));
+  UOp *at_zero = add(uop_gather(one, index), other);
+  return mul(uop_gather(g, index), uop_where(zero, at_zero, quo(uop_gather(u, index), safe)));
 }
 
 GRAD_RULE(SEGMENT) {

@@ -5,6 +5,7 @@
 
 #include "failing.h"
 #include "grad/rules.h"
+#include "tensor/tensor.h"
 
 #include <math.h>
 #include <time.h>
@@ -276,6 +277,48 @@ static void products_with_zeros(void **state) {
           (double[]){5, 2, 3, 4, 6, 7, 8, 9, 1, 2, 3, 4});
 }
 
+/* Two zeros: the gradient at one of them is 0, but changes with the other. */
+static void products_with_two_zeros(void **state) {
+  Fixture *f = *state;
+  UOp *x = input(f);
+  double at[SIZE] = {0, 0, 3, 4, /**/ 2, 0, 5, 0, /**/ 0, 0, 0, 4};
+  EvalLeaves leaves = {1, {x}, {at}};
+  /* the sum over i of the weight of i times the product without i and k, rows weighted 1; weights 0.4 + 0.13 n */
+  UOp *all = uop_reshape(uop_reduce(OP_ADD, uop_reduce(OP_MUL, x, 2), 1), 0, NULL);
+  double *got = uop_eval(&f->ctx, grad_of(weigh(grad_of(all, x)), x), &leaves);
+  for (int k = 0; k < SIZE; k++) {
+    double want = 0;
+    for (int i = k / 4 * 4; i < k / 4 * 4 + 4; i++) {
+      double product = i == k ? 0 : 0.4 + 0.13 * i;
+      for (int j = k / 4 * 4; j < k / 4 * 4 + 4; j++) product *= j == i || j == k ? 1 : at[j];
+      want += product;
+    }
+    near(got[k], want, 1e-12);
+  }
+  free(got);
+  /* the running product x0, x0 x1, x0 x1 x2, x0 x1 x2 x3 of the first row: each second derivative that is not 0 */
+  const double w[4] = {0.4, 0.53, 0.66, 0.79};
+  all = uop_reshape(uop_reduce(OP_ADD, scan(OP_MUL, x), 3), 0, NULL);
+  got = uop_eval(&f->ctx, grad_of(weigh(grad_of(all, x)), x), &leaves);
+  near(got[0], w[1] * (1 + 3 + 12), 1e-12);
+  near(got[1], w[0] * (1 + 3 + 12), 1e-12);
+  near(got[2], 0, 0);
+  free(got);
+}
+
+/* A derivative is formed from the value: a sigmoid that was rounded to 1 is flat, and so is what is made of it. */
+static void saturated_values_are_flat(void **state) {
+  Fixture *f = *state;
+  UOp *x = input(f);
+  double at[SIZE] = {40, 60, 100, 800, /**/ INFINITY, -INFINITY, -800, -100, /**/ 0, 1, -1, 2};
+  EvalLeaves leaves = {1, {x}, {at}};
+  UOp *s = t_sigmoid(x), *loss = neg(uop_unary(OP_LOG, addc(rsubc(1, s), 1e-300)));
+  UOp *g = grad_of(uop_reshape(uop_reduce(OP_ADD, loss, 3), 0, NULL), x);
+  double *got = uop_eval(&f->ctx, g, &leaves);
+  for (int k = 0; k < SIZE; k++) near(got[k], k < 5 ? 0 : 1 / (1 + exp(-at[k])), 1e-12);
+  free(got);
+}
+
 /* Equal elements share; 0 to a power that is not negative has no slope towards the exponent. */
 static void ties_and_corners(void **state) {
   Fixture *f = *state;
@@ -463,6 +506,43 @@ static void backward_errors(void **state) {
   poly_free(wrong);
 }
 
+/* A leaf that a result is computed from has a gradient: zeros, if its derivative is zero. One that it is not, or only
+ * through a detached value, has none. */
+static void flat_functions_have_zeros(void **state) {
+  PolyContext *ctx = ((Handles *)*state)->ctx;
+  float got[2] = {1, 1};
+  PolyTensor *x = poly_from_data(ctx, (float[]){1.5f, -2}, POLY_FLOAT32, 1, (int64_t[]){2}), *g = NULL;
+  PolyTensor *other = poly_from_data(ctx, (float[]){1, 2}, POLY_FLOAT32, 1, (int64_t[]){2});
+  assert_int_equal(poly_set_requires_grad(x, true), POLY_OK);
+  assert_int_equal(poly_set_requires_grad(other, true), POLY_OK);
+  poly_scope_begin(ctx);
+  PolyTensor *step[] = {
+      poly_unary(POLY_FLOOR, x),
+      poly_unary(POLY_SIGN, x),
+      poly_binary_scalar(POLY_POW, x, 'i', 0, 0, false),
+      poly_cast(poly_lt(x, other), POLY_FLOAT32),
+      poly_cast(poly_cast(x, POLY_INT32), POLY_FLOAT32),
+      poly_exp(poly_unary(POLY_ROUND, x)),
+  };
+  for (int k = 0; k < LEN(step); k++) {
+    PolyTensor *sum = poly_sum(step[k], 0, NULL, false);
+    assert_true(poly_depends_on(sum, x));
+    assert_true(poly_depends_on(sum, other) == (k == 3));
+    assert_int_equal(poly_grad(sum, NULL, &x, 1, &g), POLY_OK);
+    assert_int_equal(poly_read(g, got, sizeof got), POLY_OK);
+    assert_true(got[0] == 0 && got[1] == 0);
+    assert_int_equal(poly_set_grad(x, NULL), POLY_OK);
+    assert_int_equal(poly_backward(sum, NULL), POLY_OK);
+    assert_int_equal(poly_read(poly_get_grad(x), got, sizeof got), POLY_OK);
+    assert_true(got[0] == 0 && got[1] == 0);
+    assert_true((poly_get_grad(other) != NULL) == (k >= 3));
+  }
+  assert_false(poly_depends_on(poly_detach(poly_exp(x)), x));
+  poly_scope_end(ctx);
+  poly_free(x);
+  poly_free(other);
+}
+
 static void leaves_accumulate(void **state) {
   PolyContext *ctx = ((Handles *)*state)->ctx;
   double got[3];
@@ -578,6 +658,8 @@ int main(void) {
       IR_TEST(rules_agree_with_differences),
       IR_TEST(cast_passes_gradients),
       IR_TEST(products_with_zeros),
+      IR_TEST(products_with_two_zeros),
+      IR_TEST(saturated_values_are_flat),
       IR_TEST(ties_and_corners),
       cmocka_unit_test(every_op_has_a_rule),
       IR_TEST(gradients_stop),
@@ -587,6 +669,7 @@ int main(void) {
       IR_TEST(many_uses_are_summed_as_a_tree),
       IR_TEST(a_million_ops),
       HANDLE_TEST(backward_errors),
+      HANDLE_TEST(flat_functions_have_zeros),
       HANDLE_TEST(leaves_accumulate),
       HANDLE_TEST(equal_leaves_stay_apart),
       HANDLE_TEST(no_grad_and_detach),

@@ -332,7 +332,8 @@ class Creation:
         return _shaped("poly_kaiming_normal", shape, device, dtype, requires_grad, float(a))
 
     def multinomial(self: Any, num_samples: int = 1, replacement: bool = False) -> Tensor:
-        """Draws class indices by weight, with or without putting them back.
+        """Draws class indices by weight, with or without putting them back. Weights that are negative, not finite or all 0 are an
+        IndexError when the result is computed: they name a class past the last.
 
         >>> Tensor([0.0, 0.0, 1.0]).multinomial(4, replacement=True).tolist()
         [2, 2, 2, 2]

@@ -171,7 +171,7 @@ class Linalg:
         self: Any, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
         enable_gqa: bool = False,
     ) -> Tensor:  # fmt: skip
-        """softmax(q k^T / sqrt(d) + mask) v.
+        """softmax(q k^T / sqrt(d) + mask) v. A query whose keys are all masked gets zeros.
 
         >>> q = Tensor.ones(1, 2, 4)
         >>> q.scaled_dot_product_attention(q, q).shape
