@@ -8,6 +8,7 @@
 #include "tensor/tensor.h"
 
 uint32_t grad_function_mask(const UOp *u) {
+  if (function_rule(u) == FUNCTION_CLAMP) return 2;
   uint32_t mask = function_rule(u) == FUNCTION_APART;
   for (int k = 1; k < u->nsrc; k++)
     if (dtype_is_float((PolyDType)u->src[k]->dtype)) mask |= 1u << k;
@@ -15,6 +16,7 @@ uint32_t grad_function_mask(const UOp *u) {
 }
 
 static UOp *less(UOp *a, UOp *b) { return uop_binary(OP_CMPLT, a, b); }
+static UOp *at_most(UOp *a, UOp *b) { return uop_binary(OP_CMPLE, a, b); }
 
 /* low < x < high */
 static UOp *between(UOp *x, double low, double high) {
@@ -38,14 +40,14 @@ static UOp *log_softmax(UOp *u, UOp *g) {
 static UOp *exponential_unit(UOp *x, UOp *g, double slope, double scale) {
   UOp *zero = like(x, 0), *low = uop_where(less(x, zero), x, zero);
   UOp *e = uop_unary(OP_EXP, scale == 1 ? low : mulc(low, 1 / scale));
-  return uop_where(uop_binary(OP_CMPLE, x, zero), mul(g, slope == 1 ? e : mulc(e, slope)), g);
+  return uop_where(at_most(x, zero), mul(g, slope == 1 ? e : mulc(e, slope)), g);
 }
 
 /* 0 up to -3, g beyond 3, and g (x/3 + 1/2) between them. */
 static UOp *hardswish(UOp *x, UOp *g) {
   UOp *inside = between(x, -3, 3), *safe = keep_if(inside, x);
   UOp *slope = addc(mulc(safe, 1.0 / 3), 0.5);
-  return uop_where(inside, mul(g, slope), keep_unless(uop_binary(OP_CMPLE, x, like(x, -3)), g));
+  return uop_where(inside, mul(g, slope), keep_unless(at_most(x, like(x, -3)), g));
 }
 
 /* (x - y) / (x (1 - x)), which is not divided by less than 1e-12; and the difference of the two logarithms. */
@@ -69,7 +71,7 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_SOFTPLUS: out[1] = mul(g, t_sigmoid(x)); break;
   case FUNCTION_ONE_LESS_SQUARE: out[1] = mul(g, mulc(x, -2)); break;
   case FUNCTION_ABS: out[1] = uop_where(less(x, like(x, 0)), neg(g), keep_if(less(like(x, 0), x), g)); break;
-  case FUNCTION_CLAMP: out[1] = keep_if(equal(u, x), g); break;
+  case FUNCTION_CLAMP: out[1] = keep_if(uop_binary(OP_AND, at_most(u->src[2], x), at_most(x, u->src[3])), g); break;
   case FUNCTION_ELU: out[1] = exponential_unit(x, g, p, 1); break;
   case FUNCTION_CELU: out[1] = exponential_unit(x, g, 1, p); break;
   case FUNCTION_HARDSIGMOID: out[1] = keep_if(between(u, 0, 1), mulc(g, 1.0 / 6)); break;

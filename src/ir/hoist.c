@@ -73,10 +73,13 @@ UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
   return uop_gather(value, read->src[1]);
 }
 
-UOp *hoist_function(FunctionRule rule, double p, UOp *value, UOp *x) {
-  if (!hoist_is_row_read(value) || !hoist_is_row_read(x) || value->src[1] != x->src[1]) return NULL;
-  UOp *node = guarded(OP_EXP, x->src[0], x->src[1]);
-  return node ? uop_gather(uop_function(rule, p, value->src[0], 1, &node), x->src[1]) : NULL;
+UOp *hoist_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
+  if (!hoist_is_row_read(value)) return NULL;
+  UOp *end = value->src[1], *node[3];
+  for (int i = 0; i < n; i++)
+    if (x[i]->op != OP_CONST && !(hoist_is_row_read(x[i]) && x[i]->src[1] == end)) return NULL;
+  for (int i = 0; i < n; i++) node[i] = x[i]->op == OP_CONST ? x[i] : guarded(OP_EXP, x[i]->src[0], end);
+  return uop_gather(uop_function(rule, p, value->src[0], n, node), end);
 }
 
 /* Does the move leave the first axis, that of the edges, as it is? */

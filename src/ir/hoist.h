@@ -11,7 +11,7 @@ static inline bool hoist_is_row_read(const UOp *u) {
 /* f(GATHER(x, e)) -> GATHER(f(x), e) for an ENDPOINT e, where f works on each row alone. The builders of build.c ask
  * before they make a node; NULL without an error: not this case. ints: the operands of a move. */
 UOp *hoist_elementwise(Op op, PolyDType dtype, int n, UOp *const *src);
-UOp *hoist_function(FunctionRule rule, double p, UOp *value, UOp *x);
+UOp *hoist_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);
 UOp *hoist_move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape);
 UOp *hoist_reduce(Op op, UOp *x, uint32_t axes);
 

@@ -130,8 +130,8 @@ UOp *uop_endpoint(UOp *const src[5]);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
 
-/* The gradient rules of FUNCTION, by what the value is of its arguments x, y (grad/rules_function.c). p: its parameter.
- */
+/* The gradient rules of FUNCTION, by what the value is of its 1 to 3 arguments x, y, z (grad/rules_function.c). p: its
+ * parameter. */
 typedef enum FunctionRule {
   FUNCTION_FLAT,            /* anything whose derivative is zero everywhere */
   FUNCTION_APART,           /* anything that was built from x but does not depend on it; its own gradient passes */
@@ -142,7 +142,7 @@ typedef enum FunctionRule {
   FUNCTION_SOFTPLUS,        /* log(1 + exp(x)) */
   FUNCTION_ONE_LESS_SQUARE, /* 1 - x^2 */
   FUNCTION_ABS,             /* |x| */
-  FUNCTION_CLAMP,           /* x, or a limit that does not depend on it */
+  FUNCTION_CLAMP,           /* x within two constants, y and z */
   FUNCTION_ELU,             /* x above 0, p (exp(x) - 1) below */
   FUNCTION_CELU,            /* x above 0, p (exp(x/p) - 1) below */
   FUNCTION_HARDSIGMOID,     /* x/6 + 1/2, within 0 and 1 */

@@ -313,7 +313,8 @@ UOp *t_clamp(UOp *x, double low, double high) {
   UOp *y = x;
   if (low > least) y = uop_where(uop_binary(OP_CMPLT, y, t_scalar_like(x, low)), t_scalar_like(x, low), y);
   if (high < most) y = uop_where(uop_binary(OP_CMPLT, t_scalar_like(x, high), y), t_scalar_like(x, high), y);
-  return is_float(x) && y != x ? uop_function(FUNCTION_CLAMP, 0, y, 1, &x) : y;
+  if (!is_float(x) || y == x) return y;
+  return uop_function(FUNCTION_CLAMP, 0, y, 3, (UOp *[]){x, t_scalar_like(x, low), t_scalar_like(x, high)});
 }
 
 static UOp *lerp(UOp *a, UOp *b, UOp *w) {

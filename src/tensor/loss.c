@@ -182,6 +182,7 @@ UOp *t_bounded_log1p(UOp *x) { return x ? bounded(POLY_LOG1P, x, -1) : NULL; }
 
 static UOp *bce(UOp *x, UOp *y, UOp *unused, double none) {
   (void)unused, (void)none;
+  if (x->op == OP_CONST) x = t_broadcast_like(x, y);
   UOp *hit = t_mul(y, t_bounded_log(x));
   UOp *loss = t_neg(t_add(hit, t_mul(t_rsubc(1, y), t_bounded_log1p(t_neg(x)))));
   return uop_function(FUNCTION_BCE, 0, loss, 2, (UOp *[]){x, y});
@@ -212,12 +213,11 @@ static UOp *absolute_error(UOp *x, UOp *y, UOp *unused, double none) {
   return t_abs(t_sub(x, y));
 }
 
-/* d²/2 within delta, delta (|d| - delta/2) beyond. */
+/* d²/2 within delta, delta (|d| - delta/2) beyond. The square of an infinite d would have a slope of NaN. */
 static UOp *huber(UOp *x, UOp *y, UOp *unused, double delta) {
   (void)unused;
   UOp *away = t_sub(x, y), *d = t_abs(away), *outside = t_less(t_scalar_like(d, delta), d);
-  UOp *small =
-      t_where(outside, t_scalar_like(d, 0), away); /* the square of an infinite one would have a slope of NaN */
+  UOp *small = t_where(outside, t_scalar_like(d, 0), away);
   UOp *near = t_mulc(t_mul(small, small), 0.5), *far = t_mulc(t_subc(d, 0.5 * delta), delta);
   return t_where(outside, far, near);
 }
