@@ -142,6 +142,16 @@ def test_an_empty_target():
     assert gx.tolist() == [3, 3] and ge.shape == (0,)
 
 
+def test_half_precision_saturates_as_it_was_rounded():
+    """float16 rounds sigmoid(9) to 1, where float32 does not: the slope is that of the rounded value."""
+    for dtype in ("float16", "bfloat16"):
+        x = Tensor([9.0, -3.0], dtype=dtype)
+        g = (-(1 - x.sigmoid() + 1e-4).log()).sum().gradient(x)[0]
+        assert g.dtype is x.dtype and g.numpy()[0] == 0 and 0.03 < g.numpy()[1] < 0.06
+        p = Tensor([[9.0, 0.0]], dtype=dtype)
+        assert (1 - p.softmax(1)[:, 0] + 1e-4).log().sum().gradient(p)[0].numpy()[0, 0] == 0
+
+
 # ---- functions of edges: the rule is applied to the nodes ----
 
 

@@ -23,18 +23,29 @@ static UOp *between(UOp *x, double low, double high) {
   return uop_binary(OP_AND, less(like(x, low), x), less(x, like(x, high)));
 }
 
+/* Computed in float32 for the half types: both arguments in the wider dtype, the result in that of u. */
+typedef UOp *(*Slope)(UOp *u, UOp *g, int axis);
+static UOp *widened(Slope slope, UOp *u, UOp *g) {
+  PolyDType wide = t_wide_dtype((PolyDType)u->dtype);
+  UOp *y = slope(uop_cast(u, wide), uop_cast(g, wide), (int)function_parameter(u));
+  return y ? uop_cast(y, (PolyDType)u->dtype) : NULL;
+}
+
+static UOp *sigmoid(UOp *u, UOp *g, int none) {
+  (void)none;
+  return mul(mul(g, rsubc(1, u)), u);
+}
+
 static UOp *sum_along(UOp *x, int axis) {
-  UOp *wide = grad_wide(x), *sum = wide ? uop_reduce(OP_ADD, wide, t_axis_bit(x, axis)) : NULL;
-  return sum ? uop_expand(uop_cast(sum, (PolyDType)x->dtype), x->shape) : NULL;
+  UOp *sum = x ? uop_reduce(OP_ADD, x, t_axis_bit(x, axis)) : NULL;
+  return sum ? uop_expand(sum, x->shape) : NULL;
 }
 
 /* y (g - sum of g y) */
-static UOp *softmax(UOp *u, UOp *g) { return mul(u, sub(g, sum_along(mul(g, u), (int)function_parameter(u)))); }
+static UOp *softmax(UOp *u, UOp *g, int axis) { return mul(u, sub(g, sum_along(mul(g, u), axis))); }
 
 /* g - exp(y) times the sum of g */
-static UOp *log_softmax(UOp *u, UOp *g) {
-  return sub(g, mul(uop_unary(OP_EXP, u), sum_along(g, (int)function_parameter(u))));
-}
+static UOp *log_softmax(UOp *u, UOp *g, int axis) { return sub(g, mul(uop_unary(OP_EXP, u), sum_along(g, axis))); }
 
 /* slope exp(x/scale) where x <= 0. The exponent is 0 at 0 without depending on x: the second derivative is 0 there. */
 static UOp *exponential_unit(UOp *x, UOp *g, double slope, double scale) {
@@ -65,9 +76,9 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_APART: out[0] = g; /* fall through */
   case FUNCTION_FLAT: out[1] = uop_zeros_like(x); break;
   case FUNCTION_LIKE: out[1] = g; break;
-  case FUNCTION_SIGMOID: out[1] = mul(mul(g, rsubc(1, u)), u); break;
-  case FUNCTION_SOFTMAX: out[1] = softmax(u, g); break;
-  case FUNCTION_LOG_SOFTMAX: out[1] = log_softmax(u, g); break;
+  case FUNCTION_SIGMOID: out[1] = widened(sigmoid, u, g); break;
+  case FUNCTION_SOFTMAX: out[1] = widened(softmax, u, g); break;
+  case FUNCTION_LOG_SOFTMAX: out[1] = widened(log_softmax, u, g); break;
   case FUNCTION_SOFTPLUS: out[1] = mul(g, t_sigmoid(x)); break;
   case FUNCTION_ONE_LESS_SQUARE: out[1] = mul(g, mulc(x, -2)); break;
   case FUNCTION_ABS: out[1] = uop_where(less(x, like(x, 0)), neg(g), keep_if(less(like(x, 0), x), g)); break;

@@ -384,13 +384,14 @@ static UOp *relu(UOp *x) {
   return uop_where(uop_binary(OP_CMPLE, x, t_scalar_like(x, 0)), t_scalar_like(x, 0), x);
 }
 
-/* 1/(1+e) for x >= 0 and e/(1+e) below, with e = exp(-|x|): it does not overflow. */
+/* 1/(1+e) for x >= 0 and e/(1+e) below, with e = exp(-|x|): it does not overflow. Computed in a wide dtype and rounded
+ * once: the FUNCTION is of the rounded value. */
 static UOp *sigmoid(UOp *x) {
-  UOp *negative = uop_binary(OP_CMPLT, x, t_scalar_like(x, 0));
-  UOp *e = uop_unary(OP_EXP, uop_where(negative, x, uop_unary(OP_NEG, x)));
-  UOp *one = t_scalar_like(x, 1);
+  UOp *wide = uop_cast(x, t_wide_dtype(type_of(x))), *one = t_scalar_like(wide, 1);
+  UOp *negative = uop_binary(OP_CMPLT, wide, t_scalar_like(wide, 0));
+  UOp *e = uop_unary(OP_EXP, uop_where(negative, wide, uop_unary(OP_NEG, wide)));
   UOp *y = uop_binary(OP_DIV, uop_where(negative, e, one), uop_binary(OP_ADD, e, one));
-  return uop_function(FUNCTION_SIGMOID, 0, y, 1, &x);
+  return uop_function(FUNCTION_SIGMOID, 0, uop_cast(y, type_of(x)), 1, &x);
 }
 
 /* How a row of the table treats its argument: as it is; floats only; floats, computed in float32 for the half types and
@@ -441,7 +442,7 @@ static const UnaryRow unary_table[POLY_UNARY_COUNT] = {
     [POLY_ISFINITE] = {ANY, 0, is_finite},
     [POLY_RELU] = {ANY, 0, relu},
     [POLY_RELU6] = {ANY, 0, t_relu6},
-    [POLY_SIGMOID] = {WIDE, 0, sigmoid},
+    [POLY_SIGMOID] = {FLOAT, 0, sigmoid},
     [POLY_LOGSIGMOID] = {WIDE, 0, t_logsigmoid},
     [POLY_HARDSIGMOID] = {WIDE, 0, t_hardsigmoid},
     [POLY_HARDSWISH] = {WIDE, 0, t_hardswish},

@@ -118,12 +118,13 @@ static UOp *softmax(UOp *x, int axis, bool masked) {
   if (!x) return NULL;
   PolyDType d = t_float_dtype(type_of(x));
   uint32_t mask = t_axis_bit(x, axis);
+  UOp *given = t_cast(x, d);
   x = widen(x);
   UOp *m = peak(x, mask);
   if (masked) m = t_where(t_equal(m, t_scalar_like(x, -INFINITY)), t_scalar_like(x, 0), m);
   UOp *e = t_exp(t_sub(x, m)), *sum = uop_reduce(OP_ADD, e, mask), *share = t_recip(sum);
   if (masked) share = t_where(t_equal(sum, t_scalar_like(x, 0)), t_scalar_like(x, 0), share);
-  return uop_cast(uop_function(FUNCTION_SOFTMAX, axis, t_mul(e, share), 1, &x), d);
+  return uop_function(FUNCTION_SOFTMAX, axis, uop_cast(t_mul(e, share), d), 1, &given);
 }
 
 UOp *t_softmax(UOp *x, int axis) { return softmax(x, axis, false); }
@@ -134,10 +135,11 @@ UOp *t_log_softmax(UOp *x, int axis) {
   if (!x) return NULL;
   PolyDType d = t_float_dtype(type_of(x));
   uint32_t mask = t_axis_bit(x, axis);
+  UOp *given = t_cast(x, d);
   x = widen(x);
   UOp *away = t_sub(x, peak(x, mask));
   UOp *y = t_sub(away, t_log(uop_reduce(OP_ADD, t_exp(away), mask)));
-  return uop_cast(uop_function(FUNCTION_LOG_SOFTMAX, axis, y, 1, &x), d);
+  return uop_function(FUNCTION_LOG_SOFTMAX, axis, uop_cast(y, d), 1, &given);
 }
 
 /* ---- place of the extreme ---- */
