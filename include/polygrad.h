@@ -213,8 +213,8 @@ POLY_API PolyTensor *poly_glorot_uniform(PolyContext *ctx, PolyDType dtype, int 
 POLY_API PolyTensor *poly_glorot_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
 POLY_API PolyTensor *poly_kaiming_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a);
 POLY_API PolyTensor *poly_kaiming_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a);
-/* Draws n class indices (int32) a row from weights [rows, classes] or [classes]. Weights that are negative, not finite or all 0 are an
- * index error when it is computed: class `classes` is out of range. */
+/* Draws n class indices (int32) a row from weights [rows, classes] or [classes]. Weights that are negative, not finite
+ * or all 0 are an index error when it is computed: class `classes` is out of range. */
 POLY_API PolyTensor *poly_multinomial(PolyTensor *weights, int64_t n, bool replacement);
 
 /* ---- elementwise ---- */
@@ -755,8 +755,8 @@ POLY_API PolyStatus poly_set_requires_grad(PolyTensor *t, bool on);
 /* Leaf with the mark, or computed from one. */
 POLY_API bool poly_requires_grad(PolyTensor *t);
 /* d(root)/d(targets): n new handles into out. root must have one element unless gradient (same shape) is given. A
- * target that root does not depend on gets zeros, as does one whose derivative is zero: use poly_depends_on to tell them
- * apart. Lazy, differentiable again. O(nodes). */
+ * target that root does not depend on gets zeros, as does one whose derivative is zero: use poly_depends_on to tell
+ * them apart. Lazy, differentiable again. O(nodes). */
 POLY_API PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n,
                               PolyTensor **out);
 /* Is root computed from target, other than through poly_detach? Its derivative may still be zero everywhere (a
