@@ -3,8 +3,8 @@
  *
  *   realize.c  handles in, values out         canon.c   a graph without its buffers and today's sizes
  *   plan.c     plans and their cache          memory.c  sizes and places of a plan's slots
- *   run.c      one execution of a plan        step.c    plans that are replayed on other inputs
- *   peek.c     views of stored memory, read without a plan
+ *   check.c    what holds of every plan       run.c     one execution of a plan
+ *   step.c     plans replayed on other inputs peek.c    views of stored memory, read without a plan
  *   profile.c  what ran, how long             api.c     contexts */
 #ifndef POLY_ENGINE_H
 #define POLY_ENGINE_H
@@ -102,6 +102,12 @@ typedef struct Lowered {
 } Lowered;
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out);
 bool plan_render(PolyContext *ctx, const Lowered *l, Str *out);
+
+/* ---- check.c ---- */
+
+/* Does every item read what was written, and write all that it has to? False and an error if not; the kernel is blamed
+ * in `limits`. */
+bool plan_check(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, int nroot, const Lowered *l);
 
 /* ---- memory.c ---- */
 

@@ -37,7 +37,7 @@ static bool add_kernel(PolyContext *ctx, Map *seen, Lowered *l, const Linear *li
   return true;
 }
 
-static bool lower_items(PolyContext *ctx, Arena *arena, Lowered *l) {
+static bool lower_items(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, Lowered *l) {
   const Device *d = ctx->runtime->current;
   CodegenOptions opt = {.vector = d->target.vector};
   size_t n = (size_t)l->schedule.nitem + 1;
@@ -52,8 +52,9 @@ static bool lower_items(PolyContext *ctx, Arena *arena, Lowered *l) {
     const Item *it = &l->schedule.item[i];
     l->item_kernel[i] = -1;
     if (it->kind != ITEM_KERNEL) continue;
-    ok = codegen_kernel(ctx, arena, it->nout, it->store, &opt, &l->item[i]) &&
-         add_kernel(ctx, &seen, l, &l->item[i], &l->item_kernel[i]);
+    ok = codegen_kernel(ctx, arena, it->nout, it->store, &opt, &l->item[i]);
+    if (!ok) schedule_blame(ctx, limits, it->nout, it->made);
+    ok = ok && add_kernel(ctx, &seen, l, &l->item[i], &l->item_kernel[i]);
   }
   map_free(ctx_base(ctx), &seen);
   return ok;
@@ -79,10 +80,18 @@ static UOp **plan_roots(PolyContext *ctx, Arena *arena, const Canon *c) {
 }
 
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out) {
-  *out = (Lowered){0};
   ScheduleOptions opt = {.matmul = ctx->runtime->current->target.matmul};
+  ScheduleLimits limits = {0};
   UOp **root = plan_roots(ctx, arena, c);
-  return root && schedule_build(ctx, arena, c->nroot, root, &opt, &out->schedule) && lower_items(ctx, arena, out);
+  bool ok = false, again = root != NULL;
+  while (again) {
+    *out = (Lowered){0};
+    ok = schedule_build(ctx, arena, c->nroot, root, &opt, &limits, &out->schedule) &&
+         lower_items(ctx, arena, &limits, out) && plan_check(ctx, arena, &limits, c->nroot, out);
+    again = !ok && schedule_limit(ctx, &limits);
+  }
+  schedule_limits_free(ctx, &limits);
+  return ok;
 }
 
 static int vector_bytes(void) {

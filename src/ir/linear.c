@@ -1,7 +1,7 @@
 /* linear.c: linear kernels as text, and what is legal in them.
  *
- * linear_print writes one instruction a line, loops indented. linear_verify is run on every kernel in tests and at
- * DEBUG; it states the promises of linear.h as checks, so that a renderer may rely on them. */
+ * linear_print writes one instruction a line, loops indented. linear_verify is run on every kernel of a plan; it
+ * states the promises of linear.h as checks, so that a renderer may rely on them. */
 #include "ir/linear.h"
 
 #include <string.h>
@@ -86,7 +86,8 @@ void linear_print(Str *out, const Linear *lin) {
 
 /* How a value moves with a loop of lanes around it. */
 typedef struct Motion {
-  bool vary;     /* differs from lane to lane */
+  bool vary;     /* may differ from lane to lane */
+  bool own;      /* does so whatever accumulators hold */
   bool known;    /* an integer that grows by slope an iteration */
   int64_t slope; /* 0 where it does not vary */
 } Motion;
@@ -214,7 +215,8 @@ static bool check_memory(Verify *v, const Inst *in) {
     const Motion *m = &v->motion[l][in->src[0]];
     int64_t stride = l == OUTER ? in->outer : in->stride;
     if (m->known && stride != STRIDE_NONE && stride != m->slope) return bad(v, "the stride is not the index's");
-    if (write && !m->vary) return bad(v, "all lanes store to one place");
+    bool several = write && !m->vary && v->motion[l][in->src[1]].own;
+    if (several) return bad(v, "lanes store different values to one place");
   }
   return true;
 }
@@ -312,12 +314,13 @@ static bool check_inst(Verify *v, const Inst *in) {
 
 /* Motion of a value from that of its sources. */
 static Motion motion_of(const Verify *v, const Inst *in, int level) {
-  if (v->at == v->lanes[level]) return (Motion){true, true, 1};
+  if (v->at == v->lanes[level]) return (Motion){true, true, true, 1};
   if (in->kind == INST_ACC) return (Motion){.vary = true};
   Motion m[3] = {{0}}, out = {.known = true};
   for (int k = 0; k < 3; k++) {
     m[k] = in->src[k] >= 0 ? v->motion[level][in->src[k]] : (Motion){.known = true};
     out.vary |= m[k].vary;
+    out.own |= m[k].own;
   }
   if (!out.vary) return out;
   out.known = false;

@@ -10,9 +10,9 @@
  *
  * Vector loops. Codegen promises for a loop marked LOOP_VECTOR: no other vector loop inside or around it; bounds of
  * loops inside it do not depend on it; iterations are independent except for UPDATEs of accumulators that were declared
- * before it (a reduction along the loop, which may be regrouped in lanes in a fixed order). Every LOAD and STORE inside
- * carries `stride`: by how many elements its index grows an iteration (0: the same element for all lanes), or
- * STRIDE_NONE.
+ * before it (a reduction along the loop, which may be regrouped in lanes in a fixed order), and what all of them store
+ * to one place is one value. Every LOAD and STORE inside carries `stride`: by how many elements its index grows an
+ * iteration (0: the same element for all lanes), or STRIDE_NONE.
  *
  * Lanes of two loops. A loop of H iterations marked LOOP_OUTER makes lanes together with the vector loops inside it,
  * each of D iterations: a value that varies with the outer loop alone has H lanes, one that varies with the vector loop

@@ -70,7 +70,7 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
   Base *b = ctx_base(s->ctx);
   if (!n || !vec_push(b, &s->info, n) || !map_put(b, &s->index, (uint64_t)(uintptr_t)node, (uint64_t)s->info.n - 1))
     return NULL;
-  *n = (NodeInfo){.node = node, .slot = -1, .kernel = -1};
+  *n = (NodeInfo){.node = node, .slot = -1, .kernel = -1, .hold = schedule_hold(s->limits, node)};
   return n;
 }
 
@@ -400,6 +400,14 @@ static int contiguous_slot(Sched *s, UOp *node) {
   return memory == node ? sched_info(s, node)->slot : -1;
 }
 
+/* Why a node is stored because its reader's kernel may not hold it, or NULL. */
+static const char *limit_reason(const Sched *s, const UOp *node) {
+  bool reduction = node->op == OP_REDUCE || node->op == OP_SEGMENT;
+  if (reduction && s->hold >= HOLD_ONE_REDUCTION) return "reduction of a kernel with too many";
+  bool computed = reduction || op_elementwise((Op)node->op) || node->op == OP_GATHER || node->op == OP_CAT;
+  return computed && s->hold >= HOLD_ONE_OP ? "operation of a kernel with too many" : NULL;
+}
+
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   Sched *s = user;
   if (node->op == OP_BUFFER) return sched_input(s, node);
@@ -422,6 +430,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_SEGMENT: why = reduction_reason(l, n, &r); break;
   default: why = elementwise_reason(s, n, &r); break;
   }
+  if (!why) why = limit_reason(s, node);
   if (why) return sched_store(s, node, STORE_KERNEL, why) ? n->slot : -1;
   note_reader(s, n, &r);
   return -1;

@@ -6,8 +6,10 @@
 bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store) {
   lower_begin(l, s->ctx, sched_policy, s, s->settled);
   s->domain = part < 0 ? n->node : n->node->src[part];
+  s->hold = n->hold;
   s->kernel++;
   *store = part < 0 ? lower_store(l, n->node, n->slot, n->split) : lower_store_part(l, n->node, part, n->slot);
+  if (!*store) schedule_blame(s->ctx, s->limits, 1, &n->node);
   return *store != NULL;
 }
 
@@ -37,6 +39,17 @@ bool reads_elsewhere(UOp *u, int64_t param, const UOp *at, Map *seen, Base *b) {
   for (int i = 0; i < u->nsrc; i++)
     if (reads_elsewhere(u->src[i], param, at, seen, b)) return true;
   return false;
+}
+
+bool overwrites_early(Base *b, int nstore, UOp *const *store, int64_t param) {
+  const UOp *at = NULL;
+  for (int i = 0; i < nstore; i++)
+    if (store[i]->src[0]->arg.i == param) at = store[i]->src[2];
+  Map seen = {0};
+  bool early = false;
+  for (int i = 0; at && i < nstore && !early; i++) early = reads_elsewhere(store[i], param, at, &seen, b);
+  map_free(b, &seen);
+  return early;
 }
 
 /* Lowers the draft's kernel only to see its parameters; an ASSIGN that reads its buffer out of place gets a temporary.
@@ -112,7 +125,8 @@ bool make_drafts(Sched *s, Drafts *d) {
   return true;
 }
 
-bool lower_outputs(Sched *s, Lower *l, const Draft *x, UOp **store, int *n) {
+/* What it stores at its own loops. */
+static bool lower_outputs(Sched *s, Lower *l, const Draft *x, UOp **store, int *n) {
   lower_begin(l, s->ctx, sched_policy, s, s->settled);
   s->copying = x->copy;
   s->draft = x->absorbed ? x : NULL;
@@ -127,5 +141,18 @@ bool lower_outputs(Sched *s, Lower *l, const Draft *x, UOp **store, int *n) {
                                : lower_store(l, node, x->target[o], x->copy ? NULL : x->out[o]->split);
     ok = store[(*n)++] != NULL;
   }
+  return ok;
+}
+
+bool lower_kernel(Sched *s, Lower *l, const Draft *x, UOp **store) {
+  int n;
+  bool ok = lower_outputs(s, l, x, store, &n);
+  for (int o = 0; ok && o < x->nout; o++) {
+    if (!x->by_edge[o]) continue;
+    store[n] = lower_store_by_edge(l, x->out[o]->node, x->target[o], n, store);
+    ok = store[n++] || base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: no edge to store at");
+  }
+  s->draft = NULL;
+  s->copying = false;
   return ok;
 }

@@ -48,9 +48,9 @@ bool reads_slot(const Draft *x, int slot);
 bool add_read(Sched *s, Draft *x, int slot);
 /* Lowers the kernel of n (of one part of a CAT) as things stand. The caller ends the lowering. */
 bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store);
-/* Lowers what a draft stores at its own loops, as its kernel will be: n STOREs. Parameters are its outputs, then what
- * it reads. The caller ends the lowering, and s->draft. */
-bool lower_outputs(Sched *s, Lower *l, const Draft *x, UOp **store, int *n);
+/* Lowers the kernel of a draft: a STORE for each output. Parameters are its outputs, then what it reads. The caller
+ * ends the lowering. */
+bool lower_kernel(Sched *s, Lower *l, const Draft *x, UOp **store);
 /* Does a kernel load parameter `param` below u anywhere but at the index `at`? Yes, too, where memory runs out. */
 bool reads_elsewhere(UOp *u, int64_t param, const UOp *at, Map *seen, Base *b);
 /* Would n's kernel, if the buffer in `slot` were written as n is, read it anywhere but at the place it writes? Yes,

@@ -26,11 +26,25 @@ static bool is_split(const NodeInfo *n) {
   return false;
 }
 
+/* May its kernel store something else as well? */
+static bool may_join(const Draft *x) {
+  bool any = x->kind == STORE_KERNEL && x->part < 0;
+  for (int o = 0; o < x->nout; o++) any &= x->out[o]->hold == HOLD_ANYTHING;
+  return any;
+}
+
+/* Could all outputs walk their axes as b's do, or do they? Those of another shape, which are stored at some of the
+ * loops, do not follow. */
+static bool can_split_as(const Draft *a, const NodeInfo *b) {
+  if (memcmp(a->out[0]->split, b->split, sizeof b->split) == 0) return true;
+  bool all = !is_split(a->out[0]) && is_split(b);
+  for (int o = 0; o < a->nout; o++) all &= shape_equal(a->out[o]->node, b->node) && !a->by_edge[o];
+  return all;
+}
+
 static bool same_loops(const Draft *a, const Draft *b) {
-  if (a->part >= 0 || b->part >= 0) return false;
   const NodeInfo *x = a->out[0], *y = b->out[0];
-  if (a->kind != STORE_KERNEL || b->kind != STORE_KERNEL || !shape_equal(x->node, y->node)) return false;
-  return !is_split(x) || !is_split(y) || memcmp(x->split, y->split, sizeof x->split) == 0;
+  return may_join(a) && may_join(b) && shape_equal(x->node, y->node) && (can_split_as(a, y) || can_split_as(b, x));
 }
 
 /* Outputs of equal loops walk their axes in the same way. */
@@ -48,6 +62,29 @@ static bool share_input(const Draft *a, const Draft *b) {
   return false;
 }
 
+/* Outputs of y behind those of x. */
+static void add_outputs(Draft *x, const Draft *y) {
+  for (int o = 0; o < y->nout; o++) {
+    x->out[x->nout] = y->out[o];
+    x->by_edge[x->nout] = y->by_edge[o];
+    x->target[x->nout++] = y->target[o];
+  }
+  x->absorbed |= y->absorbed;
+}
+
+/* Can the kernel of x be written, and does it read what it overwrites only at the place that it writes? */
+static bool kernel_is_sound(Sched *s, const Draft *x) {
+  Base *b = ctx_base(s->ctx);
+  Lower l;
+  UOp *store[MAX_OUTPUTS];
+  bool sound = lower_kernel(s, &l, x, store);
+  for (int o = 0; o < x->nout && sound; o++)
+    sound = s->slot.at[x->target[o]].kind != SLOT_INPUT || !overwrites_early(b, x->nout, store, o);
+  lower_end(&l);
+  if (b->code == POLY_ERROR_RUNTIME) base_clear(b); /* it was only tried */
+  return sound;
+}
+
 /* Reads and outputs of b move into a. In-place writes are safe: joined kernels load before they store, at one index. */
 static bool join(Sched *s, Drafts *d, Order *o, int a, int b) {
   Draft *x = d->at.at[a], *y = d->at.at[b];
@@ -55,29 +92,30 @@ static bool join(Sched *s, Drafts *d, Order *o, int a, int b) {
     if (!add_read(s, x, y->reads.at[i])) return false;
   for (int k = 0; k < y->nout; k++) share_split(x->out[0], y->out[k]);
   for (int k = 0; k < x->nout; k++) share_split(x->out[0], x->out[k]);
-  for (int k = 0; k < y->nout; k++) {
-    x->out[x->nout] = y->out[k];
-    x->by_edge[x->nout] = y->by_edge[k];
-    x->target[x->nout++] = y->target[k];
+  add_outputs(x, y);
+  for (int k = 0; k < y->nout; k++)
     if (y->target[k] == y->out[k]->slot && !map_put(ctx_base(s->ctx), &d->writer, (uint64_t)y->target[k], (uint64_t)a))
       return false;
-  }
-  x->absorbed |= y->absorbed;
   y->dead = true;
   y->merged = a;
   return order_merge(s, d, o, a, b);
 }
 
-/* An in-place write of one and an out-of-place read of the other may not meet in one kernel: only reads at the written
- * index are known to be safe, so a draft that reads what the other overwrites joins only if it overwrites something of
- * that shape too. */
-static bool write_conflict(Sched *s, const Draft *a, const Draft *b) {
-  for (int o = 0; o < a->nout; o++) {
-    if (s->slot.at[a->target[o]].kind != SLOT_INPUT || !reads_slot(b, a->target[o])) continue;
-    for (int p = 0; p < b->nout; p++)
-      if (reads_out_of_place(s, b->out[p], a->target[o])) return true;
-  }
+static bool overwrites_read(const Sched *s, const Draft *a, const Draft *b) {
+  for (int o = 0; o < a->nout; o++)
+    if (s->slot.at[a->target[o]].kind == SLOT_INPUT && reads_slot(b, a->target[o])) return true;
   return false;
+}
+
+/* Would a and b, in one kernel, be in each other's way? In-place writes of one and reads of the other are safe at one
+ * index only, and what is stored from inside a loop over edges needs its loops to stay as they are. */
+static bool in_conflict(Sched *s, const Draft *a, const Draft *b) {
+  bool ask = overwrites_read(s, a, b) || overwrites_read(s, b, a);
+  for (int o = 0; o < a->nout; o++) ask |= a->by_edge[o];
+  for (int o = 0; o < b->nout; o++) ask |= b->by_edge[o];
+  Draft both = *a;
+  add_outputs(&both, b);
+  return ask && !kernel_is_sound(s, &both);
 }
 
 /* ---- absorbing ---- */
@@ -119,7 +157,7 @@ static bool reads_in_place(Sched *s, NodeInfo *n, UOp *node, int slot) {
 }
 
 static bool plain_kernel(const Draft *x) {
-  return !x->dead && x->kind == STORE_KERNEL && x->part < 0 && !x->copy && x->out[0]->node->op != OP_ASSIGN;
+  return !x->dead && may_join(x) && !x->copy && x->out[0]->node->op != OP_ASSIGN;
 }
 
 /* May x compute what p stores? */
@@ -150,14 +188,10 @@ static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
   if (x->nout == MAX_OUTPUTS || p->target[0] != n->slot) return false;
   for (int k = 0; k < x->nout; k++) /* one that is stored so itself must not read it */
     if (x->by_edge[k] && kernel_reads(s, x->out[k], n->slot)) return false;
-  Lower l;
-  UOp *store[MAX_OUTPUTS];
-  int nstore;
-  bool fits =
-      lower_outputs(s, &l, x, store, &nstore) && lower_store_by_edge(&l, n->node, n->slot, nstore, store) != NULL;
-  lower_end(&l);
-  s->draft = NULL;
-  return fits;
+  Draft both = *x;
+  add_outputs(&both, p);
+  both.absorbed = both.by_edge[x->nout] = true;
+  return kernel_is_sound(s, &both);
 }
 
 /* Which drafts read each slot. Joining changes that only by whom a draft is part of. */
@@ -243,6 +277,13 @@ static void drop_own_reads(Draft *x) {
   x->reads.n = n;
 }
 
+/* What x takes in is stored at outer loops of x, each of which is a whole axis of it, or inside its loop over edges. It
+ * walks two loops for an axis only if all of x can. */
+static void walk_as_reader(const Draft *x, Draft *p, bool by_edge) {
+  for (int o = 0; o < p->nout; o++)
+    if (by_edge || !can_split_as(x, p->out[o])) memset(p->out[o]->split, 0, sizeof p->out[o]->split);
+}
+
 /* Latest first, so that what a value is made of can follow it. */
 static bool absorb_kernels(Sched *s, Drafts *d, const Users *u, Order *o) {
   for (bool changed = true; changed;) {
@@ -253,6 +294,7 @@ static bool absorb_kernels(Sched *s, Drafts *d, const Users *u, Order *o) {
       if (ctx_base(s->ctx)->code != POLY_OK) return false;
       if (x < 0) continue;
       int last = o->place[x];
+      walk_as_reader(d->at.at[x], d->at.at[p], by_edge);
       if (!join(s, d, o, x, p)) return false;
       d->at.at[x]->absorbed = true;
       d->at.at[x]->by_edge[d->at.at[x]->nout - 1] = by_edge;
@@ -274,7 +316,7 @@ static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
     tried++;
     const Draft *x = d->at.at[o->at[j]];
     if (x->nout + y->nout > MAX_OUTPUTS || !same_loops(x, y) || !share_input(x, y)) continue;
-    if (depends(s, d, o, b, o->at[j], true) || write_conflict(s, x, y) || write_conflict(s, y, x)) continue;
+    if (depends(s, d, o, b, o->at[j], true) || in_conflict(s, x, y)) continue;
     return o->at[j];
   }
   return -1;
@@ -297,5 +339,5 @@ bool join_kernels(Sched *s, Drafts *d, Order *o) {
       o->at[n++] = o->at[i];
     }
   o->n = n;
-  return true;
+  return ctx_base(s->ctx)->code == POLY_OK;
 }

@@ -240,6 +240,7 @@ static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
 static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *x = u->src[0], *rowptr = u->src[2], *entries = u->src[3], *rows = u->src[4], *at[MAX_DIMS];
   UOp *begin_at = idx[0], *end_at = int_addc(idx[0], 1);
+  if (uop_is_int(x->shape[0], 0)) return lower_identity(l->ctx, (Op)u->arg.i, (PolyDType)u->dtype);
   UOp *begin = uop_cast(value_at(l, rowptr, &begin_at, gate), POLY_INT64);
   UOp *end = uop_cast(value_at(l, rowptr, &end_at, gate), POLY_INT64);
   if (!begin || !end) return NULL;
@@ -385,8 +386,9 @@ static UOp *make_store(Lower *l, UOp *node, int slot, UOp *value, UOp *const *id
   return uop_make(l->ctx, OP_STORE, (PolyDType)node->dtype, (UArg){0}, 3 + n, src, 0, NULL);
 }
 
-/* The value of a movement op that is itself stored. */
-static UOp *moved_value(Lower *l, UOp *node, UOp *const *idx) {
+/* The value of a node that is itself stored. Of a movement op, it is what its source has at the moved index. */
+static UOp *stored_value(Lower *l, UOp *node, UOp *const *idx) {
+  if (op_info[node->op].cls != CLASS_MOVE) return compute(l, node, idx, NULL);
   UOp *inner[MAX_DIMS], *gate = NULL, *zero = uop_const(l->ctx, (PolyDType)node->dtype, 0);
   for (int i = 0; i < node->ndim; i++) inner[i] = idx[i];
   if (!index_through(node, inner, &gate)) return NULL;
@@ -400,8 +402,7 @@ UOp *lower_store(Lower *l, UOp *node, int slot, const int64_t *split) {
   if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
   int n = open_domain(l, node, split, idx, ranges);
   if (n < 0) return NULL;
-  UOp *value = op_info[node->op].cls == CLASS_MOVE ? moved_value(l, node, idx) : compute(l, node, idx, NULL);
-  return make_store(l, node, slot, value, idx, n, ranges);
+  return make_store(l, node, slot, stored_value(l, node, idx), idx, n, ranges);
 }
 
 UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot) {
@@ -475,7 +476,7 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
     for (l->ncontext = 0; l->ncontext < n; l->ncontext++) l->context[l->ncontext] = (int)ranges[l->ncontext]->arg.i;
     ranges[n++] = e.range;
     l->context[l->ncontext++] = (int)e.range->arg.i;
-    UOp *value = compute(l, node, idx, NULL);
+    UOp *value = stored_value(l, node, idx);
     return value ? make_store(l, node, slot, value, idx, n, ranges) : NULL;
   }
   return NULL;

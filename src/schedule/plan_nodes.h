@@ -20,6 +20,7 @@ typedef struct Reader {
 typedef struct NodeInfo {
   UOp *node;
   StoreKind kind;
+  Hold hold;       /* what its kernel may hold */
   int slot;        /* where it is stored; -1: nowhere */
   int depth, cost; /* ops below it that would be inlined with it: longest chain; operations an element, saturating */
   int kernel;      /* the last lowering that computed it in place, */
@@ -52,6 +53,7 @@ typedef struct Sched {
   PolyContext *ctx;
   Arena *arena;
   const ScheduleOptions *opt;
+  ScheduleLimits *limits;
   Map index; /* node -> place in info */
   VEC(NodeInfo *) info;
   VEC(int) work;    /* places of stored nodes, in the order in which they were found */
@@ -66,7 +68,8 @@ typedef struct Sched {
   int kernel;                /* number of the kernel being lowered */
   bool settled;              /* no more decisions: what is stored is stored */
   bool copying;              /* lowering the copy of an assigned value out of its temporary */
-  UOp *domain;               /* node that the current kernel stores */
+  UOp *domain;               /* node that the current kernel stores, */
+  Hold hold;                 /* and what it may hold */
   const struct Draft *draft; /* whose outputs are computed side by side and not loaded; NULL: none */
 } Sched;
 

@@ -119,21 +119,18 @@ static bool find_over(Sched *s, Item *item) {
 
 static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   Lower l;
-  int n;
   item->nout = x->nout;
   item->store = arena_new(s->arena, (size_t)x->nout * sizeof(UOp *));
-  bool ok = lower_outputs(s, &l, x, item->store, &n);
-  for (int o = 0; ok && o < x->nout; o++) {
-    if (!x->by_edge[o]) continue;
-    item->store[n] = lower_store_by_edge(&l, x->out[o]->node, x->target[o], n, item->store);
-    ok = item->store[n++] || base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: no edge to store at");
-  }
+  item->made = arena_new(s->arena, (size_t)x->nout * sizeof(UOp *));
+  if (!item->store || !item->made) return false;
+  for (int o = 0; o < x->nout; o++) item->made[o] = x->out[o]->node;
+  bool ok = lower_kernel(s, &l, x, item->store);
+  if (!ok) schedule_blame(s->ctx, s->limits, x->nout, item->made);
   item->narg = l.param.n;
   item->arg = ok ? arena_new(s->arena, (size_t)l.param.n * sizeof(int)) : NULL;
   ok = item->arg != NULL;
   if (ok) memcpy(item->arg, l.param.at, (size_t)l.param.n * sizeof(int));
   lower_end(&l);
-  s->draft = NULL;
   return ok && find_over(s, item);
 }
 
@@ -261,8 +258,8 @@ static void sched_free(Sched *s, Drafts *d) {
 }
 
 bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt,
-                    Schedule *out) {
-  Sched s = {.ctx = ctx, .arena = arena, .opt = opt};
+                    ScheduleLimits *limits, Schedule *out) {
+  Sched s = {.ctx = ctx, .arena = arena, .opt = opt, .limits = limits};
   Drafts d = {0};
   *out = (Schedule){0};
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));

@@ -35,6 +35,7 @@ typedef struct Item {
   int nout, narg;
   int *arg;    /* slots: nout outputs, then inputs; arg[i] is parameter i of the kernel */
   UOp **store; /* kernel: nout lowered STORE nodes, what codegen_kernel takes */
+  UOp **made;  /* kernel: the nodes that the outputs hold */
   int *over;   /* kernel: for each output an input of its size that is read only where the output is written, so that it
                   may   take over its memory; -1: none. Places in arg. */
   UOp *node;   /* library: the LIBRARY node, its value sources are arg[1..] */
@@ -53,9 +54,42 @@ typedef struct ScheduleOptions {
   bool matmul; /* the device has a matrix product */
 } ScheduleOptions;
 
-/* Lists live in the arena and their nodes in the caller's scope. */
+/* What a kernel may hold beside the node that it stores. */
+typedef enum Hold {
+  HOLD_ANYTHING,
+  HOLD_ONE_OUTPUT,    /* nothing else is stored by it */
+  HOLD_ONE_REDUCTION, /* and other reductions are stored before they are read */
+  HOLD_ONE_OP         /* and so is everything that it is computed from */
+} Hold;
+
+/* Begins as zeros: all kernels may hold anything. */
+typedef struct ScheduleLimits {
+  Map hold;          /* node that is stored -> what its kernel may hold */
+  Hold all;          /* what any kernel may hold */
+  int rounds;        /* of limiting */
+  VEC(UOp *) failed; /* what the kernel was to store that could not be written */
+} ScheduleLimits;
+
+/* Lists live in the arena and their nodes in the caller's scope. Where it fails, or where what it gives cannot be
+ * written (which schedule_blame takes down), schedule_limit says whether it is to be tried again. */
 bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt,
-                    Schedule *out);
+                    ScheduleLimits *limits, Schedule *out);
+
+/* ---- limits.c ---- */
+
+/* The kernel that stores these nodes cannot be written. Counts for the first failure only. */
+void schedule_blame(PolyContext *ctx, ScheduleLimits *l, int n, UOp *const *made);
+/* After a failure: tightens the limits of the kernel that was blamed (of all, if none was) and clears the error. False:
+ * the failure is final. */
+bool schedule_limit(PolyContext *ctx, ScheduleLimits *l);
+Hold schedule_hold(const ScheduleLimits *l, const UOp *made);
+void schedule_limits_free(PolyContext *ctx, ScheduleLimits *l);
+
+/* ---- of kernels ---- */
+
+/* Of a kernel that overwrites the parameter: does it read that anywhere but at the place that it writes at the time? */
+bool overwrites_early(Base *b, int nstore, UOp *const *store, int64_t param);
+
 /* The schedule in words, for DEBUG=3 and explain. */
 void schedule_print(Str *out, const Schedule *s);
 

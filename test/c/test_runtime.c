@@ -236,7 +236,7 @@ static void test_float_to_int_is_x86(void **state) {
 
 static void test_verifier_refuses(void **state) {
   World *w = *state;
-  for (int fault = 0; fault < 7; fault++) {
+  for (int fault = 0; fault < 8; fault++) {
     Kern *k = kern_new("faulty");
     int out = kern_param(k, POLY_FLOAT32, true), in = kern_param(k, POLY_FLOAT32, false);
     int zero = kern_int(k, POLY_INT64, 0), n = kern_int(k, POLY_INT64, 4);
@@ -246,6 +246,8 @@ static void test_verifier_refuses(void **state) {
     if (fault == 3) kern_alu(k, OP_ADD, POLY_FLOAT32, x, i, -1);
     kern_update(k, acc, fault == 4 ? kern_alu(k, OP_MUL, POLY_FLOAT32, x, acc, -1) : x);
     if (fault == 5) kern_end(k, kern_loop(k, zero, i, 0));
+    if (fault == 0) kern_store(k, out, zero, kern_load(k, in, zero, 0, -1), 0, -1); /* one value for all lanes */
+    if (fault == 7) kern_store(k, out, zero, x, 0, -1);
     if (fault != 6) kern_end(k, i);
     kern_store(k, out, zero, acc, 0, -1);
     bool ok = linear_verify(&w->ctx, &k->lin);

@@ -1,6 +1,7 @@
 /* test_schedule.c: what becomes one kernel. Each case counts the kernels that a program ran as, so a failure means that
  * something is stored which need not be, or computed twice. Runs on the interpreter: the schedule is the same for every
  * device but for the matrix product. */
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -181,6 +182,43 @@ static void reduction_needed_in_two_orders(void **state) {
   assert_true(fabs(poly_item(s) - (double)want) < 1e-4);
 }
 
+/* A sum that walks its axis as two loops, and a reader that walks it as one: both are stored. */
+static void a_reader_in_other_loops(void **state) {
+  (void)state;
+  PolyTensor *a = ramp(2, 3);
+  PolyTensor *s = poly_sum(a, 1, (int[]){1}, true);
+  PolyTensor *t = poly_sum(poly_add(poly_repeat(s, 2, (int64_t[]){2, 1}), poly_repeat(s, 2, (int64_t[]){2, 1})), 1,
+                           (int[]){1}, false);
+  PolyTensor *u = poly_exp(t), *both[2] = {t, u};
+  mallopt(M_PERTURB, 165);
+  kernels_of(both, 2);
+  mallopt(M_PERTURB, 0);
+  float *v = poly_data(a), *got = poly_data(t), *next = poly_data(u);
+  for (int i = 0; i < 4; i++) {
+    float want = 2 * (v[3 * (i % 2)] + v[3 * (i % 2) + 1] + v[3 * (i % 2) + 2]);
+    assert_true(fabsf(got[i] - want) < 1e-5f && fabsf(next[i] - expf(want)) < 1e-3f * expf(want));
+  }
+}
+
+/* Sums over so many different lengths that one kernel has no names for their loops: some are stored. */
+static void more_loops_than_a_kernel_has(void **state) {
+  (void)state;
+  enum { LENGTH = 80 };
+  PolyTensor *x = ramp(2, LENGTH), *sum = NULL;
+  for (int64_t k = 2; k < LENGTH; k++) {
+    PolyTensor *part = poly_sum(poly_shrink(x, (int64_t[]){0, 2, 0, k}), 1, (int[]){1}, false);
+    sum = sum ? poly_add(sum, part) : part;
+  }
+  assert_true(kernels(sum) > 1);
+  float *v = poly_data(x), *got = poly_data(sum);
+  for (int i = 0; i < 2; i++) {
+    double want = 0;
+    for (int k = 2; k < LENGTH; k++)
+      for (int j = 0; j < k; j++) want += (double)v[LENGTH * i + j];
+    assert_true(fabs((double)got[i] - want) < 1e-3);
+  }
+}
+
 /* Parts of a cat are written one by one; reading through a cat chooses. */
 static void cat_is_written_in_parts(void **state) {
   (void)state;
@@ -229,6 +267,8 @@ int main(void) {
       CASE(cat_is_written_in_parts),
       CASE(reduction_needed_in_two_orders),
       CASE(reductions_of_other_sizes_side_by_side),
+      CASE(a_reader_in_other_loops),
+      CASE(more_loops_than_a_kernel_has),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

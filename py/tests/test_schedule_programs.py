@@ -1,0 +1,211 @@
+"""Programs that ask much of the schedule: several results in one plan, values that loops over entries store, reductions in many loops, empty selections. Whatever it
+makes of them, the results are those of the same program with each value computed alone, and no memory that nothing wrote is among them."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from polygrad import Device, Graph, Tensor
+
+RNG = np.random.default_rng(0)
+M_PERTURB = -6  # of mallopt: fresh memory is filled with a pattern
+
+
+@pytest.fixture(autouse=True, params=["INTERP", "CPU"])
+def device(request):
+    """Both devices, on memory that is not zero by chance."""
+    before = Device.DEFAULT
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt:
+        mallopt(M_PERTURB, 165)
+    Device.DEFAULT = request.param
+    yield request.param
+    Device.DEFAULT = before
+    if mallopt:
+        mallopt(M_PERTURB, 0)
+
+
+def together(*tensors):
+    """Computes all of them in one plan."""
+    tensors[0].realize(*tensors[1:])
+    return [t.numpy() for t in tensors]
+
+
+def check(build):
+    """build() gives tensors of one program. All in one plan, they are what each is alone on the interpreter."""
+    device, Device.DEFAULT = Device.DEFAULT, "INTERP"
+    want = [t.numpy() for t in build()]  # one plan each
+    Device.DEFAULT = device
+    for t, w in zip(together(*build()), want, strict=True):
+        np.testing.assert_allclose(t, w, rtol=1e-9, atol=1e-9)
+    return want
+
+
+def leaf(*shape):
+    a = RNG.uniform(-2, 2, shape)
+    return lambda: Tensor(a, requires_grad=True)
+
+
+def with_gradients(t, *leaves):
+    """t, its first gradients and the gradients of those, as roots of one plan."""
+    weights = Tensor(np.cos(np.arange(int(np.prod(t.shape)))).reshape(t.shape))
+    loss = (t.tanh() * weights).sum() + sum(((x * x).sum() for x in leaves), Tensor(np.zeros(())))
+    first = loss.gradient(*leaves)
+    second = sum((g * g.sin()).sum() for g in first).gradient(*leaves)
+    return [t, *first, *second]
+
+
+def test_a_result_that_its_reader_walks_in_other_loops():
+    """The sum walks 4 as 2 times 2, its reader as 4: the kernel of both stored only one of them."""
+    a = RNG.standard_normal((2, 3))
+    t = (Tensor(a).sum(1, keepdim=True).repeat(2, 1) * 2).sum(1)
+    u = t + 1
+    got = together(t, u)
+    want = (np.tile(a.sum(1, keepdims=True), (2, 1)) * 2).sum(1)
+    np.testing.assert_allclose(got[0], want, rtol=1e-12)
+    np.testing.assert_allclose(got[1], want + 1, rtol=1e-12)
+
+
+def test_weight_gradient_of_a_grouped_dilated_convolution():
+    """Its kernel and that of the second gradient walk the output channels in different loops."""
+    x, w = leaf(1, 2, 2, 3), leaf(4, 1, 1, 1)
+
+    def build():
+        a, b = x(), w()
+        y = a.conv2d(b, groups=2, dilation=2, padding=1)
+        z = y @ y.transpose(-1, -2) * 0.2
+        return with_gradients(z.sum((2, 3)) * y.softmax(0).sum((2, 3)), a, b)
+
+    check(build)
+    check(lambda: [build()[k] for k in (0, 3)])  # of two copies of the program
+    check(lambda: [build()[k] for k in range(5)])
+
+
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize("shape", [(6,), (3, 2), (2, 3, 4)])
+def test_gradients_through_empty_selections(shape, n):
+    """The loop over no entries has indices that it never reads: what is the same for all entries must not be read either."""
+    x = leaf(*shape)
+    axis = len(shape) - 1
+    picks = Tensor(np.zeros(n, np.int64))
+    for select in (lambda t: t.topk(n, axis)[0], lambda t: t.index_select(axis, picks), lambda t: t[..., :n].flip(axis)):
+
+        def build(select=select):
+            a = x()
+            return with_gradients(select(a), a)
+
+        want = check(build)
+        assert want[0].shape[axis] == n
+        if n == 0:
+            np.testing.assert_allclose(want[1], 2 * x().numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("move", ["permute", "reshape", "flip", "pad", "shrink", "expand"])
+def test_moved_values_of_entries_are_results_too(move):
+    """The loop over the entries of a row stores what it reads, also where that is a moved tensor."""
+    moves = {
+        "permute": lambda y: y.permute(1, 0), "reshape": lambda y: y.reshape(2, 6), "flip": lambda y: y.flip(0), "pad": lambda y: y.pad((1, 0, 0, 1)),
+        "shrink": lambda y: y[1:, :2], "expand": lambda y: y.unsqueeze(0).expand(2, 3, 4),
+    }  # fmt: skip
+    x, y = leaf(3, 4), leaf(3, 4)
+    i = Tensor(RNG.integers(0, 4, (3, 4)))
+    check(lambda: [(a := x()).scatter_add(1, i, b := y()), moves[move](b), moves[move](a)])
+    check(lambda: [x().scatter_add(1, i, b := y() * 2), moves[move](b)])
+
+    def build():
+        a, b = x(), y()
+        return with_gradients(moves[move](a.gather(1, i).scatter_add(1, i, b)), a, b)
+
+    check(build)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (3, 4), (2, 1, 3)])
+def test_second_gradients_of_gather(shape):
+    x, axis = leaf(*shape), len(shape) - 1
+    i = Tensor(RNG.integers(0, shape[-1], (*shape[:-1], 1)))
+
+    def build():
+        a = x()
+        return with_gradients(a.gather(axis, i), a)
+
+    check(build)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_index_add_then_logcumsumexp(axis):
+    x, y = leaf(4, 3), leaf(*((5, 3) if axis == 0 else (4, 5)))
+    i = Tensor(RNG.integers(0, 3, 5))
+
+    def build():
+        a, b = x(), y()
+        return with_gradients(a.index_add(axis, i, b).logcumsumexp(axis).index_add(axis, i, b).logcumsumexp(1 - axis), a, b)
+
+    check(build)
+
+
+def test_more_reductions_than_a_kernel_has_loops():
+    """Each goes over another number of elements. What does not fit into one kernel is stored."""
+    a = RNG.standard_normal((3, 80))
+    x, want = Tensor(a), 0
+    t = x[:, :1].sum(1) * 0
+    for k in range(2, 78):
+        t = t * 0.5 + x[:, :k].sum(1)
+        want = want * 0.5 + a[:, :k].sum(1)
+    np.testing.assert_allclose(t.numpy(), want, rtol=1e-9)
+
+
+def test_reductions_inside_reductions_in_many_loops():
+    """Products of sums of products of sums: each of them could be computed where it is read."""
+    a = RNG.uniform(0.9, 1.1, (2, 3, 4, 5))
+    t, want = Tensor(a), a
+    for k in range(30):
+        axis = k % 4
+        t = t * t.mean(axis, keepdim=True).flip(0).repeat(*(a.shape[axis] if i == axis else 1 for i in range(4))) ** -0.5
+        want = want * np.tile(np.flip(want.mean(axis, keepdims=True), 0), [a.shape[axis] if i == axis else 1 for i in range(4)]) ** -0.5
+    np.testing.assert_allclose(t.numpy(), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_attention_over_edges_with_every_value_asked_for(seed):
+    rng = np.random.default_rng(seed)
+    n, e = 5, 14
+    index = rng.integers(0, n, (2, e)).astype(np.int64)
+    graph, x, w = Graph(index, n), leaf(n, 2, 3), leaf(2, 3)
+
+    def build():
+        a, b = x(), w()
+        score = (graph.src(a) * graph.dst(a) * b).sum(2)
+        weight = graph.softmax(score)
+        out = graph.sum(weight.unsqueeze(2) * graph.src(a))
+        return [score, weight, score.permute(1, 0), *with_gradients(out + graph.sum(score, "out").unsqueeze(2), a, b)]
+
+    check(build)
+
+
+def add_rows(t, index):
+    return Tensor.zeros(*t.shape, dtype=t.dtype).index_add(0, Tensor(index), t)
+
+
+def add_rows_np(a, index):
+    out = np.zeros_like(a)
+    np.add.at(out, index, a)
+    return out
+
+
+def test_an_assignment_waits_for_what_a_loop_over_entries_reads():
+    """The sum of rows stores the value that it sums, entry by entry, and reads the old contents out of place: they may not be overwritten in its kernel."""
+    a, b = RNG.uniform(-1, 1, (4, 4)), RNG.uniform(-1, 1, (4, 4))
+    i, j = np.array([1, 1, 0, 2]), np.array([0, 3, 3, 1])
+    w, x = Tensor(a).realize(), Tensor(b).realize()
+    w += x - x.sum(1, keepdim=True)
+    old = a + (b - b.sum(1, keepdims=True))
+    q = add_rows(w, j)
+    p = add_rows(w.index_select(0, Tensor(i)), i)
+    w.assign(x * 0.5)
+    got = together(q, w, p)
+    np.testing.assert_allclose(got[0], add_rows_np(old, j), rtol=1e-9)
+    np.testing.assert_allclose(got[1], b * 0.5, rtol=1e-9)
+    np.testing.assert_allclose(got[2], add_rows_np(old[i], i), rtol=1e-9)
