@@ -46,5 +46,7 @@ bool build_blocks(Codegen *g, int nstore, UOp *const *store);
 uint64_t block_ranges(Codegen *g, UOp *u);
 /* shape.c: which loops run as lanes and which on several threads. */
 bool shape_loops(Codegen *g);
+/* flatten.c: the tree as a list of instructions; long sums in blocks. */
+bool flatten_blocks(Codegen *g, Linear *out);
 
 #endif

@@ -8,37 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- flattening ---- */
-
-typedef struct Flat {
-  Codegen *g;
-  Inst *out;
-  int n;
-  int *place; /* of each instruction as made */
-} Flat;
-
-static void put(Flat *f, int inst) {
-  Inst in = f->g->inst.at[inst];
-  for (int i = 0; i < 3; i++)
-    if (in.src[i] >= 0) in.src[i] = f->place[in.src[i]];
-  f->place[inst] = f->n;
-  f->out[f->n++] = in;
-}
-
-static void flatten(Flat *f, const Block *b) {
-  for (int i = 0; i < b->line.n; i++) {
-    const Block *c = b->line.at[i].child;
-    if (!c) {
-      put(f, b->line.at[i].inst);
-      continue;
-    }
-    put(f, c->loop);
-    int loop = f->n - 1;
-    flatten(f, c);
-    f->out[f->n++] = (Inst){.kind = INST_END, .src = {loop, -1, -1}};
-  }
-}
-
 /* ---- flops: floating-point work of each block times the sizes of its loops ---- */
 
 static UOp *count_flops(Codegen *g, const Block *b) {
@@ -114,13 +83,7 @@ static bool list_params(Codegen *g, Linear *out) {
 }
 
 static bool write_out(Codegen *g, UOp *store, Linear *out) {
-  Flat f = {.g = g};
-  f.out = arena_new(g->arena, (size_t)(2 * g->inst.n + 1) * sizeof *f.out);
-  f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
-  if (!f.out || !f.place) return false;
-  flatten(&f, g->top);
-  out->inst = f.out;
-  out->ninst = f.n;
+  if (!flatten_blocks(g, out)) return false;
   out->nvar = g->var.n;
   out->var = arena_new(g->arena, (size_t)MAX(g->var.n, 1) * sizeof(UOp *));
   out->flops = count_flops(g, g->top);

@@ -43,9 +43,9 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     if (s[2] >= 0) str_fmt(out, " if %%%d", s[2]);
     break;
   case INST_LOOP:
-    str_fmt(out, " %%%d .. %%%d%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
+    str_fmt(out, " %%%d .. %%%d%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
             in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
-            in->flags & LOOP_REDUCE ? " reduce" : "");
+            in->flags & LOOP_REDUCE ? " reduce" : "", in->flags & LOOP_ONCE ? " once" : "");
     if (in->cost) str_fmt(out, " cost %lld", (long long)in->cost);
     break;
   case INST_CHECK:

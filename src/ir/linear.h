@@ -40,7 +40,11 @@ typedef enum InstKind {
               */
 } InstKind;
 
-enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8 };
+/* LOOP_ONCE: runs once or not at all, and seldom. INST_EXTRA, on any instruction: it belongs to the blocks of a long
+ * sum (codegen/flatten.c) and is left out where a renderer estimates how much work a body is; of a loop, all that is
+ * inside.
+ */
+enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8, LOOP_ONCE = 16, INST_EXTRA = 32 };
 #define STRIDE_NONE INT64_MIN
 
 typedef struct Inst {
@@ -49,7 +53,7 @@ typedef struct Inst {
   uint16_t op;   /* Op, for ALU, ACC, UPDATE */
   int32_t src[3];
   int32_t param;  /* LOAD, STORE: which argument */
-  uint32_t flags; /* LOOP */
+  uint32_t flags; /* LOOP; INST_EXTRA; ALU: codegen's mark of a division without negative operands, 1 */
   int64_t cost;   /* LOOP: rough operations an iteration, all that is inside counted */
   int64_t stride; /* LOAD, STORE inside a vector loop */
   int64_t outer;  /* LOAD, STORE inside an outer loop of lanes */

@@ -112,7 +112,10 @@ static void emit_loop(Emit *e, int loop) {
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->openmp;
   if (parallel) parallel_pragma(e, loop, begin.s, end.s);
-  line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
+  if (in->flags & LOOP_ONCE)
+    line(e, "if (__builtin_expect(%s < %s, 0)) {", begin.s, end.s);
+  else
+    line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
   bool outer = e->parallel;
   e->parallel = outer || parallel;
   e->indent++;

@@ -253,6 +253,10 @@ int vector_copies(const Emit *e, int loop, int lanes) {
   int sum = 0, accs = 0, inner = 0, folds = 0, copies = 1;
   for (int i = loop + 1; i < e->at[loop].end; i++) {
     const Inst *in = &e->lin->inst[i];
+    if (in->flags & INST_EXTRA) {
+      if (in->kind == INST_LOOP) i = e->at[i].end;
+      continue;
+    }
     sum += weight(e, i);
     accs += in->kind == INST_ACC && e->at[i].vary;
     inner += in->kind == INST_LOOP;

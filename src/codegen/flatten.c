@@ -1,0 +1,312 @@
+/* flatten.c: the tree of loops to a list of instructions, with long float32 sums in blocks.
+ *
+ * Adding n values one after another in float32 loses about n/2 units of the last place when they have one sign: ten
+ * million times 0.1 comes out 0.15 % short. So a loop that may add more than PLAIN values to one accumulator becomes
+ *
+ *   q = n / BLOCK
+ *   for j = begin + q*BLOCK .. end: acc += x(j)            what is left over, the only loop that a short row runs
+ *   if q > 0:                                              a loop that runs once or not at all
+ *     hi = lo = 0
+ *     for b = 0 .. q:
+ *       part = 0
+ *       for k = 0 .. BLOCK: part += x(begin + b*BLOCK + k)
+ *       hi, lo += part                                     with the rounding error of hi kept in lo
+ *     acc += hi + lo
+ *
+ * and the relative error for values of one sign is that of the longest plain sum, whatever n is. Which loops are cut,
+ * and where, follows from sizes alone, so results do not depend on threads. Of nested loops that add to one
+ * accumulator, the one at which the number of additions passes BLOCK is cut, and those around it add up what it gives
+ * in the same way.
+ *
+ * Constants, as measured on random and on equal values (relative error of the worst of 300 values, added n times):
+ * n = 32: 5e-7, n = 64: 9.4e-7, n = 128: 1.9e-6. A block costs seven operations for each accumulator, and a row of at
+ * most BLOCK values three integer operations and one branch. Along a vector loop every lane has a sum of its own, so
+ * blocks are LANES times as long. */
+#include "codegen/block.h"
+
+#include "ir/context.h"
+
+#include <math.h>
+
+enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, LOG_LANES = 4, LANES = 1 << LOG_LANES, MAX_SUMS = 8 };
+
+typedef struct Flat {
+  Codegen *g;
+  VEC(Inst) out;
+  int *place; /* of each instruction as made */
+  bool failed;
+} Flat;
+
+/* The accumulators that a loop adds to. */
+typedef struct Sums {
+  int n;
+  int acc[MAX_SUMS]; /* as made */
+  int into[MAX_SUMS], hi[MAX_SUMS], lo[MAX_SUMS];
+} Sums;
+
+/* ---- instructions ---- */
+
+static int add(Flat *f, Inst in) {
+  if (!vec_push(ctx_base(f->g->ctx), &f->out, in)) f->failed = true;
+  return f->out.n - 1;
+}
+
+static int add_alu(Flat *f, Op op, PolyDType d, int a, int b, int c) {
+  return add(f,
+             (Inst){.kind = INST_ALU, .dtype = (uint8_t)d, .op = (uint16_t)op, .src = {a, b, c}, .flags = INST_EXTRA});
+}
+
+static int add_index(Flat *f, Op op, int a, int b) {
+  Inst in = {.kind = INST_ALU, .dtype = POLY_INT64, .op = (uint16_t)op, .src = {a, b, -1}};
+  return add(f, in);
+}
+
+static int add_const(Flat *f, int64_t v) {
+  return add(f, (Inst){.kind = INST_CONST, .dtype = POLY_INT64, .src = {-1, -1, -1}, .arg = {.i = v}});
+}
+
+static int add_loop(Flat *f, const Inst *like, int begin, int end, uint32_t flags) {
+  Inst in = *like;
+  in.src[0] = begin;
+  in.src[1] = end;
+  in.flags = flags;
+  return add(f, in);
+}
+
+static void add_end(Flat *f, int loop) { add(f, (Inst){.kind = INST_END, .src = {loop, -1, -1}}); }
+
+static int add_sum(Flat *f) {
+  Inst in = {.kind = INST_ACC, .dtype = POLY_FLOAT32, .op = OP_ADD, .src = {-1, -1, -1}, .flags = INST_EXTRA};
+  return add(f, in);
+}
+
+static void add_update(Flat *f, int acc, int value) {
+  add(f,
+      (Inst){.kind = INST_UPDATE, .dtype = POLY_FLOAT32, .op = OP_ADD, .src = {acc, value, -1}, .flags = INST_EXTRA});
+}
+
+static void put(Flat *f, int inst) {
+  Inst in = f->g->inst.at[inst];
+  for (int i = 0; i < 3; i++)
+    if (in.src[i] >= 0) in.src[i] = f->place[in.src[i]];
+  f->place[inst] = add(f, in);
+}
+
+/* ---- which sums a loop adds to, and how often ---- */
+
+static bool declares(const Flat *f, const Block *b, int acc) {
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child ? declares(f, l.child, acc) : l.inst == acc) return true;
+  }
+  return false;
+}
+
+static void find_sums(const Flat *f, const Block *b, const Block *loop, Sums *s) {
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child) {
+      find_sums(f, l.child, loop, s);
+      continue;
+    }
+    const Inst *in = &f->g->inst.at[l.inst];
+    if (in->kind != INST_UPDATE || in->op != OP_ADD || in->dtype != POLY_FLOAT32) continue;
+    bool known = declares(f, loop, in->src[0]);
+    for (int k = 0; k < s->n; k++) known |= s->acc[k] == in->src[0];
+    if (!known && s->n < MAX_SUMS) s->acc[s->n++] = in->src[0];
+  }
+}
+
+/* Most trips of a loop; INFINITY if they are not known before it runs. */
+static double most_trips(const Flat *f, const Block *c) {
+  UOp *n = int_sub(c->range->src[1], c->range->src[0]);
+  if (!n || block_ranges(f->g, n) & RANGES_LOAD) return INFINITY;
+  return n->vmax < 0 ? 0 : (double)n->vmax;
+}
+
+static bool in_lanes(const Flat *f, const Block *c) { return f->g->inst.at[c->loop].flags & LOOP_VECTOR; }
+
+/* Additions to one accumulator that follow each other in all trips of a loop. */
+static double most_steps(const Flat *f, const Block *c) {
+  double n = most_trips(f, c);
+  return in_lanes(f, c) ? ceil(n / LANES) : n;
+}
+
+/* The same in one trip. */
+static double steps_within(const Flat *f, const Block *c, int acc) {
+  double sum = 0;
+  for (int i = 0; i < c->line.n; i++) {
+    Line l = c->line.at[i];
+    if (l.child) {
+      double within = steps_within(f, l.child, acc);
+      sum += within > 0 ? within * most_steps(f, l.child) : 0;
+    } else {
+      const Inst *in = &f->g->inst.at[l.inst];
+      sum += in->kind == INST_UPDATE && in->src[0] == acc;
+    }
+  }
+  return sum;
+}
+
+/* ---- compensated sums ---- */
+
+static void open_pairs(Flat *f, Sums *s) {
+  for (int i = 0; i < s->n; i++) {
+    s->hi[i] = add_sum(f);
+    s->lo[i] = add_sum(f);
+  }
+}
+
+/* hi + part = t + e without error; e goes to lo. */
+static void add_to_pair(Flat *f, int hi, int lo, int part) {
+  PolyDType d = POLY_FLOAT32;
+  int t = add_alu(f, OP_ADD, d, hi, part, -1), b = add_alu(f, OP_SUB, d, t, hi, -1);
+  int a = add_alu(f, OP_SUB, d, t, b, -1);
+  int e = add_alu(f, OP_ADD, d, add_alu(f, OP_SUB, d, hi, a, -1), add_alu(f, OP_SUB, d, part, b, -1), -1);
+  add_update(f, lo, e);
+  add_update(f, hi, part);
+}
+
+/* Where hi is infinite, lo is NaN and hi alone is the sum. */
+static void close_pairs(Flat *f, const Sums *s) {
+  for (int i = 0; i < s->n; i++) {
+    int known = add_alu(f, OP_CMPEQ, POLY_BOOL, s->lo[i], s->lo[i], -1);
+    int both = add_alu(f, OP_ADD, POLY_FLOAT32, s->hi[i], s->lo[i], -1);
+    add_update(f, s->into[i], add_alu(f, OP_WHERE, POLY_FLOAT32, known, both, s->hi[i]));
+  }
+}
+
+/* ---- loops ---- */
+
+static void flatten(Flat *f, const Block *b);
+
+/* The body of c, adding to sums of its own; they are read out by the caller. */
+static void put_body_apart(Flat *f, const Block *c, const Sums *s, int *part) {
+  for (int i = 0; i < s->n; i++) f->place[s->acc[i]] = part[i] = add_sum(f);
+  flatten(f, c);
+  for (int i = 0; i < s->n; i++) f->place[s->acc[i]] = s->into[i];
+}
+
+/* The body of c. `apart`: a trip adds up a sum of its own, which is then added as one value. */
+static void put_body(Flat *f, const Block *c, const Sums *s, bool apart) {
+  int part[MAX_SUMS];
+  if (!apart) {
+    flatten(f, c);
+    return;
+  }
+  put_body_apart(f, c, s, part);
+  for (int i = 0; i < s->n; i++) add_update(f, s->into[i], part[i]);
+}
+
+static void put_plain(Flat *f, const Block *c, const Sums *s, bool apart) {
+  put(f, c->loop);
+  int loop = f->place[c->loop];
+  put_body(f, c, s, apart);
+  add_end(f, loop);
+}
+
+/* Each trip of c makes a long sum: these are added up with compensation. */
+static void put_long_trips(Flat *f, const Block *c, Sums *s) {
+  int part[MAX_SUMS];
+  open_pairs(f, s);
+  put(f, c->loop);
+  int loop = f->place[c->loop];
+  put_body_apart(f, c, s, part);
+  for (int i = 0; i < s->n; i++) add_to_pair(f, s->hi[i], s->lo[i], part[i]);
+  add_end(f, loop);
+  close_pairs(f, s);
+}
+
+/* q whole blocks from begin. */
+static void put_blocks(Flat *f, const Block *c, Sums *s, bool apart, int begin, int q, int shift) {
+  const Inst *like = &f->g->inst.at[c->loop];
+  int part[MAX_SUMS], log = add_const(f, shift), zero = add_const(f, 0), size = add_const(f, (int64_t)1 << shift);
+  open_pairs(f, s);
+  int blocks = add_loop(f, like, zero, q, LOOP_REDUCE), first = add_index(f, OP_SHL, blocks, log);
+  first = add_index(f, OP_ADD, begin, first);
+  Sums inner = *s;
+  for (int i = 0; i < s->n; i++) f->place[s->acc[i]] = inner.into[i] = part[i] = add_sum(f);
+  int loop = add_loop(f, like, zero, size, like->flags);
+  f->place[c->loop] = add_index(f, OP_ADD, first, loop);
+  put_body(f, c, &inner, apart);
+  add_end(f, loop);
+  for (int i = 0; i < s->n; i++) {
+    add_to_pair(f, s->hi[i], s->lo[i], part[i]);
+    f->place[s->acc[i]] = s->into[i];
+  }
+  add_end(f, blocks);
+  close_pairs(f, s);
+}
+
+/* What is left over after whole blocks. */
+static void put_rest(Flat *f, const Block *c, const Sums *s, bool apart, int begin, int end, uint32_t extra) {
+  const Inst *like = &f->g->inst.at[c->loop];
+  int loop = f->place[c->loop] = add_loop(f, like, begin, end, like->flags | extra);
+  put_body(f, c, s, apart);
+  add_end(f, loop);
+}
+
+static void put_in_blocks(Flat *f, const Block *c, Sums *s, bool apart, int shift) {
+  const Inst *like = &f->g->inst.at[c->loop];
+  const UOp *from = c->range->src[0], *to = c->range->src[1];
+  int begin = f->place[like->src[0]], end = f->place[like->src[1]];
+  if (from->op == OP_CONST && to->op == OP_CONST) {
+    int64_t q = (to->arg.i - from->arg.i) >> shift, rest = from->arg.i + (q << shift);
+    if (rest < to->arg.i) put_rest(f, c, s, apart, add_const(f, rest), end, INST_EXTRA);
+    put_blocks(f, c, s, apart, begin, add_const(f, q), shift);
+    return;
+  }
+  const UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
+  int log = add_const(f, shift), zero = add_const(f, 0), n = end;
+  if (!uop_is_int(c->range->src[0], 0)) n = add_index(f, OP_SUB, end, begin);
+  if (!trips || trips->vmin < 0) n = add_index(f, OP_MAX, n, zero);
+  int q = add_index(f, OP_SHR, n, log), rest = add_index(f, OP_ADD, begin, add_index(f, OP_SHL, q, log));
+  put_rest(f, c, s, apart, rest, end, 0);
+  int any = add_alu(f, OP_CMPLT, POLY_BOOL, zero, q, -1);
+  int once = add_loop(f, like, zero, add_index(f, OP_CAST, any, -1), LOOP_ONCE | INST_EXTRA);
+  put_blocks(f, c, s, apart, begin, q, shift);
+  add_end(f, once);
+}
+
+static void put_loop(Flat *f, const Block *c) {
+  Sums s = {0};
+  if (f->g->inst.at[c->loop].flags & LOOP_REDUCE) find_sums(f, c, c, &s);
+  double within = 0, trips = most_steps(f, c);
+  for (int i = 0; i < s.n; i++) {
+    s.into[i] = f->place[s.acc[i]];
+    within = fmax(within, steps_within(f, c, s.acc[i]));
+  }
+  /* Lanes add up sums of their own: the pair, which every trip reads, belongs outside. */
+  bool lanes = in_lanes(f, c), apart = lanes && within > BLOCK / 2;
+  if (apart) within = 1;
+  if (!s.n || within * trips <= PLAIN) {
+    put_plain(f, c, &s, apart);
+  } else if (within > BLOCK / 2) {
+    put_long_trips(f, c, &s);
+  } else {
+    int shift = LOG_BLOCK;
+    while (shift > 1 && within * (1 << shift) > BLOCK) shift--;
+    put_in_blocks(f, c, &s, apart, lanes ? shift + LOG_LANES : shift);
+  }
+}
+
+static void flatten(Flat *f, const Block *b) {
+  for (int i = 0; i < b->line.n && !f->failed; i++) {
+    if (b->line.at[i].child)
+      put_loop(f, b->line.at[i].child);
+    else
+      put(f, b->line.at[i].inst);
+  }
+}
+
+bool flatten_blocks(Codegen *g, Linear *out) {
+  Base *base = ctx_base(g->ctx);
+  Flat f = {.g = g};
+  f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
+  if (f.place) flatten(&f, g->top);
+  out->inst = f.place && !f.failed ? arena_new(g->arena, (size_t)(f.out.n + 1) * sizeof *out->inst) : NULL;
+  out->ninst = f.out.n;
+  for (int i = 0; out->inst && i < f.out.n; i++) out->inst[i] = f.out.at[i];
+  vec_free(base, &f.out);
+  return out->inst != NULL;
+}
