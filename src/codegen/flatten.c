@@ -28,7 +28,7 @@
 
 #include <math.h>
 
-enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, LOG_LANES = 4, LANES = 1 << LOG_LANES, MAX_SUMS = 8 };
+enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, LOG_LANES = 5, LANES = 1 << LOG_LANES, MAX_SUMS = 8 };
 
 typedef struct Flat {
   Codegen *g;
@@ -217,7 +217,11 @@ static void put_long_trips(Flat *f, const Block *c, Sums *s) {
   close_pairs(f, s);
 }
 
-/* q whole blocks from begin. */
+static int add_trips(Flat *f, const Block *c, int begin, int end) {
+  return uop_is_int(c->range->src[0], 0) ? end : add_index(f, OP_SUB, end, begin);
+}
+
+/* q whole blocks from begin, into pairs. */
 static void put_blocks(Flat *f, const Block *c, Sums *s, bool apart, int begin, int q, int shift) {
   const Inst *like = &f->g->inst.at[c->loop];
   int part[MAX_SUMS], log = add_const(f, shift), zero = add_const(f, 0), size = add_const(f, (int64_t)1 << shift);
@@ -235,10 +239,9 @@ static void put_blocks(Flat *f, const Block *c, Sums *s, bool apart, int begin, 
     f->place[s->acc[i]] = s->into[i];
   }
   add_end(f, blocks);
-  close_pairs(f, s);
 }
 
-/* What is left over after whole blocks. */
+/* The values that make no whole block. */
 static void put_rest(Flat *f, const Block *c, const Sums *s, bool apart, int begin, int end, uint32_t extra) {
   const Inst *like = &f->g->inst.at[c->loop];
   int loop = f->place[c->loop] = add_loop(f, like, begin, end, like->flags | extra);
@@ -246,25 +249,42 @@ static void put_rest(Flat *f, const Block *c, const Sums *s, bool apart, int beg
   add_end(f, loop);
 }
 
-static void put_in_blocks(Flat *f, const Block *c, Sums *s, bool apart, int shift) {
-  const Inst *like = &f->g->inst.at[c->loop];
+/* Blocks, then the rest: memory is read in order and from where it is aligned. */
+static void put_blocks_first(Flat *f, const Block *c, Sums *s, bool apart, int begin, int end, int shift) {
   const UOp *from = c->range->src[0], *to = c->range->src[1];
-  int begin = f->place[like->src[0]], end = f->place[like->src[1]];
   if (from->op == OP_CONST && to->op == OP_CONST) {
     int64_t q = (to->arg.i - from->arg.i) >> shift, rest = from->arg.i + (q << shift);
-    if (rest < to->arg.i) put_rest(f, c, s, apart, add_const(f, rest), end, INST_EXTRA);
     put_blocks(f, c, s, apart, begin, add_const(f, q), shift);
-    return;
+    if (rest < to->arg.i) put_rest(f, c, s, apart, add_const(f, rest), end, INST_EXTRA);
+  } else {
+    int log = add_const(f, shift), n = add_trips(f, c, begin, end), q = add_index(f, OP_SHR, n, log);
+    int rest = add_index(f, OP_ADD, begin, add_index(f, OP_SHL, q, log));
+    put_blocks(f, c, s, apart, begin, q, shift);
+    put_rest(f, c, s, apart, rest, end, INST_EXTRA);
   }
-  const UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
-  int log = add_const(f, shift), zero = add_const(f, 0), n = end;
-  if (!uop_is_int(c->range->src[0], 0)) n = add_index(f, OP_SUB, end, begin);
-  if (!trips || trips->vmin < 0) n = add_index(f, OP_MAX, n, zero);
-  int q = add_index(f, OP_SHR, n, log), rest = add_index(f, OP_ADD, begin, add_index(f, OP_SHL, q, log));
-  put_rest(f, c, s, apart, rest, end, 0);
-  int any = add_alu(f, OP_CMPLT, POLY_BOOL, zero, q, -1);
-  int once = add_loop(f, like, zero, add_index(f, OP_CAST, any, -1), LOOP_ONCE | INST_EXTRA);
-  put_blocks(f, c, s, apart, begin, q, shift);
+  close_pairs(f, s);
+}
+
+/* Where whole blocks begin in a row of unknown length. A row of at most PLAIN values has none of them; along lanes that
+ * choice costs more than it saves (a tenth of a sum of scalars over short rows), since few rows are as long as a block.
+ */
+static int add_first(Flat *f, int begin, int end, int n, int shift, bool lanes) {
+  int64_t size = (int64_t)1 << shift;
+  if (lanes) n = add_index(f, OP_MAX, n, add_const(f, 0));
+  int rest = add_index(f, OP_ADD, begin, add_index(f, OP_AND, n, add_const(f, size - 1)));
+  if (lanes) return rest;
+  int plain = add_const(f, size * (PLAIN / BLOCK));
+  int few = add(f, (Inst){.kind = INST_ALU, .dtype = POLY_BOOL, .op = OP_CMPLE, .src = {n, plain, -1}});
+  return add(f, (Inst){.kind = INST_ALU, .dtype = POLY_INT64, .op = OP_WHERE, .src = {few, end, rest}});
+}
+
+/* The rest, then blocks if there are any: a short row runs the one loop that it would run anyway. */
+static void put_rest_first(Flat *f, const Block *c, Sums *s, bool apart, int begin, int end, int shift) {
+  int n = add_trips(f, c, begin, end), first = add_first(f, begin, end, n, shift, in_lanes(f, c));
+  put_rest(f, c, s, apart, begin, first, 0);
+  int once = add_loop(f, &f->g->inst.at[c->loop], first, end, LOOP_ONCE | INST_EXTRA);
+  put_blocks(f, c, s, apart, first, add_index(f, OP_SHR, n, add_const(f, shift)), shift);
+  close_pairs(f, s);
   add_end(f, once);
 }
 
@@ -286,7 +306,11 @@ static void put_loop(Flat *f, const Block *c) {
   } else {
     int shift = LOG_BLOCK;
     while (shift > 1 && within * (1 << shift) > BLOCK) shift--;
-    put_in_blocks(f, c, &s, apart, lanes ? shift + LOG_LANES : shift);
+    const Inst *loop = &f->g->inst.at[c->loop];
+    bool constant = c->range->src[0]->op == OP_CONST && c->range->src[1]->op == OP_CONST;
+    if (lanes) shift += LOG_LANES;
+    (constant || (lanes && trips < INFINITY) ? put_blocks_first : put_rest_first)(
+        f, c, &s, apart, f->place[loop->src[0]], f->place[loop->src[1]], shift);
   }
 }
 

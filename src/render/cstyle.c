@@ -87,15 +87,19 @@ bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end) {
   return true;
 }
 
+static bool is_loaded(const Linear *lin, int i) {
+  const Inst *in = &lin->inst[i];
+  if (in->kind != INST_ALU) return in->kind == INST_LOAD;
+  for (int k = 0; k < 3; k++)
+    if (in->src[k] >= 0 && is_loaded(lin, in->src[k])) return true;
+  return false;
+}
+
 /* Do iterations of the loop differ in length, because a loop inside has bounds that were loaded? Then threads take rows
  * as they come, a few at a time; every row is computed by one of them, so the result is the same. */
 static bool is_ragged(const Linear *lin, int loop) {
-  for (int i = loop + 1; lin->inst[i].kind != INST_END || lin->inst[i].src[0] != loop; i++) {
-    if (lin->inst[i].kind != INST_LOOP) continue;
-    const Inst *end = &lin->inst[lin->inst[i].src[1]];
-    while (end->kind == INST_ALU && end->op == OP_CAST) end = &lin->inst[end->src[0]];
-    if (end->kind == INST_LOAD) return true;
-  }
+  for (int i = loop + 1; lin->inst[i].kind != INST_END || lin->inst[i].src[0] != loop; i++)
+    if (lin->inst[i].kind == INST_LOOP && is_loaded(lin, lin->inst[i].src[1])) return true;
   return false;
 }
 

@@ -294,13 +294,16 @@ static void decode_inst(const Linear *lin, int k, Kernel *kernel, int *begin_of,
     c.what = CODE_LOOP;
     begin_of[k] = (int)(*at - kernel->code);
     break;
-  case INST_END:
+  case INST_END: {
     c.what = CODE_END;
     c.dst = in->src[0];
     c.b = lin->inst[in->src[0]].src[1];
     c.to = begin_of[in->src[0]] + 1;
-    kernel->code[c.to - 1].to = (int)(*at - kernel->code) + 1;
+    bool once = lin->inst[in->src[0]].flags & LOOP_ONCE;
+    kernel->code[c.to - 1].to = (int)(*at - kernel->code) + !once;
+    if (once) return;
     break;
+  }
   }
   if (gate >= 0) *(*at)++ = (Code){.what = CODE_GATE, .dst = c.dst, .c = gate};
   *(*at)++ = c;
