@@ -158,6 +158,18 @@ static UOp *with_own_ranges(Codegen *g, UOp *u, uint64_t open) {
   return u;
 }
 
+static int add_cast(Codegen *g, Block *b, int value, PolyDType to, UOp *origin) {
+  if (value < 0 || g->inst.at[value].dtype == to) return value;
+  return add_inst(g, b, (Inst){.kind = INST_ALU, .dtype = (uint8_t)to, .op = OP_CAST, .src = {value, -1, -1}}, origin);
+}
+
+/* What a reduction is accumulated in: sums and products of the half types in float32, rounded at the end. */
+static PolyDType acc_dtype(const UOp *loop) {
+  bool half = loop->dtype == POLY_FLOAT16 || loop->dtype == POLY_BFLOAT16;
+  bool rounds = loop->arg.i == OP_ADD || loop->arg.i == OP_MUL;
+  return half && rounds ? POLY_FLOAT32 : (PolyDType)loop->dtype;
+}
+
 static int emit_loop(Codegen *g, Block *b, UOp *u) {
   UOp *member[8];
   int acc[8], n;
@@ -168,7 +180,10 @@ static int emit_loop(Codegen *g, Block *b, UOp *u) {
   if (!ready) return -1;
   n = companions(g, b, u, member, LEN(member));
   for (int i = 0; i < n; i++) {
-    Inst inst = {.kind = INST_ACC, .dtype = member[i]->dtype, .op = (uint16_t)member[i]->arg.i, .src = {-1, -1, -1}};
+    Inst inst = {.kind = INST_ACC,
+                 .dtype = (uint8_t)acc_dtype(member[i]),
+                 .op = (uint16_t)member[i]->arg.i,
+                 .src = {-1, -1, -1}};
     acc[i] = add_inst(g, b, inst, member[i]);
     if (acc[i] < 0) return -1;
   }
@@ -176,15 +191,17 @@ static int emit_loop(Codegen *g, Block *b, UOp *u) {
   for (int i = 1; inner && i < u->nsrc; i++) inner = open_loop(g, inner, u->src[i], LOOP_REDUCE);
   if (!inner) return -1;
   for (int i = 0; i < n; i++) {
-    int v = emit_value(g, inner, member[i]->src[0]);
-    Inst inst = {
-        .kind = INST_UPDATE, .dtype = member[i]->dtype, .op = (uint16_t)member[i]->arg.i, .src = {acc[i], v, -1}};
+    PolyDType d = acc_dtype(member[i]);
+    int v = add_cast(g, inner, emit_value(g, inner, member[i]->src[0]), d, member[i]->src[0]);
+    Inst inst = {.kind = INST_UPDATE, .dtype = (uint8_t)d, .op = (uint16_t)member[i]->arg.i, .src = {acc[i], v, -1}};
     if (v < 0 || add_inst(g, inner, inst, NULL) < 0) return -1;
   }
   for (; inner != b; inner = inner->parent)
     if (!close_loop(g, inner)) return -1;
-  for (int i = 0; i < n; i++)
-    if (!remember(g, b, member[i], acc[i])) return -1;
+  for (int i = 0; i < n; i++) {
+    acc[i] = add_cast(g, b, acc[i], (PolyDType)member[i]->dtype, member[i]);
+    if (acc[i] < 0 || !remember(g, b, member[i], acc[i])) return -1;
+  }
   return acc[0];
 }
 

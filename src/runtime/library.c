@@ -56,7 +56,10 @@ SCAN_INT(i64, int64_t, uint64_t)
 SCAN_INT(u64, uint64_t, uint64_t)
 SCAN_FLOAT(half, uint16_t, float, half_to_float, float_to_half)
 SCAN_FLOAT(bfloat, uint16_t, float, bfloat_to_float, float_to_bfloat)
-SCAN_FLOAT(f32, float, float, AS_IS, AS_IS)
+SCAN_ONE(f32_add, float, double, OP_IS_ADD, AS_IS, AS_IS) /* every result is rounded once */
+SCAN_ONE(f32_mul, float, double, OP_IS_MUL, AS_IS, AS_IS)
+SCAN_ONE(f32_max, float, float, OP_IS_FMAX, AS_IS, AS_IS)
+SCAN_ONE(f32_min, float, float, OP_IS_FMIN, AS_IS, AS_IS)
 SCAN_FLOAT(f64, double, double, AS_IS, AS_IS)
 
 typedef void (*ScanFn)(const void *from, void *to, int64_t n);
