@@ -17,7 +17,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 
 SRC := $(sort $(wildcard src/*/*.c))
-OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o)
+OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/float_math.o
 TESTS := $(patsubst test/c/%.c,$(BUILD)/test/%,$(sort $(wildcard test/c/test_*.c)))
 EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/c/*.c)))
 
@@ -34,6 +34,18 @@ $(BUILD)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	@echo "  CC   $<"
 	$(Q)$(CC) $(LIB_FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+
+# The float functions of kernels, for the interpreter: written by a program that is built first.
+FLOAT_MATH := $(BUILD)/float_math
+$(FLOAT_MATH): tools/float_math.c $(addprefix $(BUILD)/obj/,base/base.o render/cmath.o render/chelp.o render/cfloat.o)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^
+$(FLOAT_MATH).c: $(FLOAT_MATH)
+	$(Q)$(FLOAT_MATH) > $@.new && mv $@.new $@
+$(BUILD)/obj/float_math.o: $(FLOAT_MATH).c src/runtime/float_math.h
+	@echo "  CC   $<"
+	$(Q)$(CC) $(LIB_FLAGS) $(CFLAGS) -w -ffp-contract=off -c -o $@ $<
 
 $(BUILD)/test/%: test/c/%.c $(BUILD)/libpolygrad.a
 	@mkdir -p $(@D)
@@ -102,7 +114,7 @@ bench-geometric: setup all $(BENCH_VENV)/ready
 docs: all $(VENV)/ready
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) py/tools/gen_reference.py
 
-FORMAT := $(wildcard src/*/*.c src/*/*.h test/c/*.c test/c/*.h examples/c/*.c bench/hand/*.c bench/hand/*.h)
+FORMAT := $(wildcard src/*/*.c src/*/*.h tools/*.c test/c/*.c test/c/*.h examples/c/*.c bench/hand/*.c bench/hand/*.h)
 format: $(VENV)/ready
 	clang-format -i $(FORMAT)
 	$(VENV)/bin/ruff format py bench

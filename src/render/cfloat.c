@@ -113,53 +113,72 @@ const HelperText float_helpers[] = {
      "  const $I k = @bits(n + 12582912.0f) - 0x4b400000, half = k >> 1;\n"
      "  return x * @pow2(half) * @pow2(k - half);\n}"},
     {"cut", KIND_FLOAT, "$T @cut($T x, $T a, $T b) { return @larger(a, @smaller(b, x)); }"},
+    /* a b + c, rounded once. Sums of products are fused where this stands and nowhere else, so that scalars, vectors
+     * and the interpreter (runtime/interp.c) give the same bits; a processor without the instruction rounds twice. */
+    {"fma", KIND_F32,
+     "$T @fma($T a, $T b, $T c) {\n"
+     "#ifndef FUSED\n  return a * b + c;\n#endif\n"
+     "<4|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddps(a, b, c);\n#endif\n|>"
+     "<8|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddps256(a, b, c);\n#endif\n|>"
+     "<16|#if defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);\n#endif\n|>"
+     "  return <s|__builtin_fmaf(a, b, c)|><v|($T){|><l|__builtin_fmaf(a[#], b[#], c[#])|><v|}|>;\n}"},
+    {"fma", KIND_F64,
+     "$T @fma($T a, $T b, $T c) {\n"
+     "#ifndef FUSED\n  return a * b + c;\n#endif\n"
+     "<2|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddpd(a, b, c);\n#endif\n|>"
+     "<4|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddpd256(a, b, c);\n#endif\n|>"
+     "<8|#if defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);\n#endif\n|>"
+     "  return <s|__builtin_fma(a, b, c)|><v|($T){|><l|__builtin_fma(a[#], b[#], c[#])|><v|}|>;\n}"},
     /* e^x = 2^n e^r, |r| <= ln2/2 */
     {"exp", KIND_F32,
      "$T @exp($T x) {\n"
-     "  const $T c = @cut(x, @of(-104.0f), @of(89.0f)), n = (c * 1.44269502f + 12582912.0f) - 12582912.0f;\n"
-     "  const $T r = c - n * 0.693145752f - n * 1.42860677e-06f;\n"
-     "  $T p = r * 0.0013820742f + 0.00836924836f;\n"
-     "  p = p * r + 0.041668281f;\n"
-     "  p = p * r + 0.166665167f;\n"
-     "  p = p * r + 0.49999994f;\n"
-     "  return @scale(p * (r * r) + r + 1.0f, n);\n}"},
+     "  const $T c = @cut(x, @of(-104.0f), @of(89.0f)), n = @fma(c, @of(1.44269502f), @of(12582912.0f)) - "
+     "12582912.0f;\n"
+     "  const $T r = @fma(n, @of(-1.42860677e-06f), @fma(n, @of(-0.693145752f), c));\n"
+     "  $T p = @fma(r, @of(0.0013820742f), @of(0.00836924836f));\n"
+     "  p = @fma(p, r, @of(0.041668281f));\n"
+     "  p = @fma(p, r, @of(0.166665167f));\n"
+     "  p = @fma(p, r, @of(0.49999994f));\n"
+     "  return @scale(@fma(p, r * r, r) + 1.0f, n);\n}"},
     {"exp2", KIND_F32,
      "$T @exp2($T x) {\n"
      "  const $T c = @cut(x, @of(-151.0f), @of(129.0f)), n = (c + 12582912.0f) - 12582912.0f, r = c - n;\n"
-     "  $T p = r * 0.000153292349f + 0.00133918901f;\n"
-     "  p = p * r + 0.00961850304f;\n"
-     "  p = p * r + 0.0555035807f;\n"
-     "  p = p * r + 0.240226477f;\n"
-     "  p = p * r + 0.693147182f;\n"
-     "  return @scale(p * r + 1.0f, n);\n}"},
+     "  $T p = @fma(r, @of(0.000153292349f), @of(0.00133918901f));\n"
+     "  p = @fma(p, r, @of(0.00961850304f));\n"
+     "  p = @fma(p, r, @of(0.0555035807f));\n"
+     "  p = @fma(p, r, @of(0.240226477f));\n"
+     "  p = @fma(p, r, @of(0.693147182f));\n"
+     "  return @scale(@fma(p, r, @of(1.0f)), n);\n}"},
     /* 2^k (e^r - 1) + 2^k - 1, all halved, since 2^128 is no float */
     {"expm1", KIND_F32,
      "$T @expm1($T x) {\n"
      "  const $T c = @cut(x, @of(-20.0f), @of(89.0f));\n"
-     "  const $T t = c * 1.44269502f + 12582912.0f, n = t - 12582912.0f;\n"
-     "  const $T r = c - n * 0.693145752f - n * 1.42860677e-06f;\n"
+     "  const $T t = @fma(c, @of(1.44269502f), @of(12582912.0f)), n = t - 12582912.0f;\n"
+     "  const $T r = @fma(n, @of(-1.42860677e-06f), @fma(n, @of(-0.693145752f), c));\n"
      "  const $T s = @pow2(@bits(t) - 0x4b400001);\n"
-     "  $T p = r * 0.000197669942f + 0.00139332283f;\n"
-     "  p = p * r + 0.00833354145f;\n"
-     "  p = p * r + 0.0416664854f;\n"
-     "  p = p * r + 0.166666657f;\n"
-     "  p = p * r + 0.5f;\n"
-     "  const $T y = p * (r * r) + r, z = (y * s + (s - 0.5f)) * 2.0f;\n"
+     "  $T p = @fma(r, @of(0.000197669942f), @of(0.00139332283f));\n"
+     "  p = @fma(p, r, @of(0.00833354145f));\n"
+     "  p = @fma(p, r, @of(0.0416664854f));\n"
+     "  p = @fma(p, r, @of(0.166666657f));\n"
+     "  p = @fma(p, r, @of(0.5f));\n"
+     "  const $T y = @fma(p, r * r, r), z = @fma(y, s, s - 0.5f) * 2.0f;\n"
      "  return @where((x < 0x1p-25f) & (x > -0x1p-25f), x, z);\n}"},
     /* log(1+f) for f in sqrt(1/2)-1 .. sqrt(2)-1. Here and below no sum has two products: which of them is fused would
      * be left to the compiler, and scalars and vectors would differ. */
     {"log_part", KIND_F32,
      "$T @log_part($T f) {\n"
      "  const $T s = f * f;\n"
-     "  $T p = f * 0.0680306107f - 0.117219038f;\n"
-     "  p = p * f + 0.118852347f;\n"
-     "  p = p * f - 0.123961642f;\n"
-     "  p = p * f + 0.142187297f;\n"
-     "  p = p * f - 0.16668652f;\n"
-     "  p = p * f + 0.200022012f;\n"
-     "  p = p * f - 0.24999994f;\n"
-     "  p = p * f + 0.333333105f;\n"
-     "  return (p * f - 0.5f) * s + f;\n}"},
+     "  $T p = @fma(f, @of(0.0680306107f), @of(-0.117219038f));\n"
+     "  p = @fma(p, f, @of(0.118852347f));\n"
+     "  p = @fma(p, f, @of(-0.123961642f));\n"
+     "  p = @fma(p, f, @of(0.142187297f));\n"
+     "  p = @fma(p, f, @of(-0.16668652f));\n"
+     "  p = @fma(p, f, @of(0.200022012f));\n"
+     "  p = @fma(p, f, @of(-0.24999994f));\n"
+     "  p = @fma(p, f, @of(0.333333105f));\n"
+     "  return @fma(@fma(p, f, @of(-0.5f)), s, f);\n}"},
     /* log of what is not a positive number: 0, negative, NaN, infinity */
     {"log_rest", KIND_F32,
      "$T @log_rest($T x, $T r) {\n"
@@ -171,23 +190,23 @@ const HelperText float_helpers[] = {
      "  const $I u = @bits(@where(tiny, x * 0x1p23f, x)), e = (u - 0x3f3504f3) >> 23;\n"
      "  const $T f = @from_bits(u - (e << 23)) - 1.0f;\n"
      "  const $T k = @to_float(e) - @where(tiny, @of(23.0f), @of(0.0f));\n"
-     "  const $T r = @log_part(f) + k * 1.42860677e-06f;\n"
-     "  return @log_rest(x, k * 0.693145752f + r);\n}"},
+     "  const $T r = @fma(k, @of(1.42860677e-06f), @log_part(f));\n"
+     "  return @log_rest(x, @fma(k, @of(0.693145752f), r));\n}"},
     {"log2", KIND_F32,
      "$T @log2($T x) {\n"
      "  const $I tiny = x < 0x1p-126f;\n"
      "  const $I u = @bits(@where(tiny, x * 0x1p23f, x)), e = (u - 0x3f3504f3) >> 23;\n"
      "  const $T f = @from_bits(u - (e << 23)) - 1.0f;\n"
      "  const $T k = @to_float(e) - @where(tiny, @of(23.0f), @of(0.0f));\n"
-     "  $T p = f * -0.11567425f + 0.18686603f;\n"
-     "  p = p * f - 0.188591063f;\n"
-     "  p = p * f + 0.204203844f;\n"
-     "  p = p * f - 0.239918098f;\n"
-     "  p = p * f + 0.28861326f;\n"
-     "  p = p * f - 0.360683531f;\n"
-     "  p = p * f + 0.480896652f;\n"
-     "  p = p * f - 0.721347511f;\n"
-     "  return @log_rest(x, k + ((p * f + 0.442695051f) * f + f));\n}"},
+     "  $T p = @fma(f, @of(-0.11567425f), @of(0.18686603f));\n"
+     "  p = @fma(p, f, @of(-0.188591063f));\n"
+     "  p = @fma(p, f, @of(0.204203844f));\n"
+     "  p = @fma(p, f, @of(-0.239918098f));\n"
+     "  p = @fma(p, f, @of(0.28861326f));\n"
+     "  p = @fma(p, f, @of(-0.360683531f));\n"
+     "  p = @fma(p, f, @of(0.480896652f));\n"
+     "  p = @fma(p, f, @of(-0.721347511f));\n"
+     "  return @log_rest(x, k + @fma(@fma(p, f, @of(0.442695051f)), f, f));\n}"},
     /* log(u) with u = 1 + x, and what the rounding of u lost goes into f */
     {"log1p", KIND_F32,
      "$T @log1p($T x) {\n"
@@ -197,8 +216,8 @@ const HelperText float_helpers[] = {
      "  const $T scale = @from_bits(0x3f800000 - (e << 23));\n"
      "  const $T f = @from_bits(@bits(u) - (e << 23)) - 1.0f + @where(x < 0x1p30f, lost * scale, @of(0.0f));\n"
      "  const $T k = @to_float(e);\n"
-     "  const $T r = @log_part(f) + k * 1.42860677e-06f;\n"
-     "  return @where(x == 0.0f, x, @log_rest(u, k * 0.693145752f + r));\n}"},
+     "  const $T r = @fma(k, @of(1.42860677e-06f), @log_part(f));\n"
+     "  return @where(x == 0.0f, x, @log_rest(u, @fma(k, @of(0.693145752f), r)));\n}"},
 
     {"widen", KIND_F32, "$D @widen($T x) { return <s|x|><v|__builtin_convertvector(x, $D)|>; }"},
     {"narrow", KIND_F32, "$T @narrow($D x) { return <s|($T)x|><v|__builtin_convertvector(x, $T)|>; }"},
@@ -206,7 +225,7 @@ const HelperText float_helpers[] = {
     {"near", KIND_F32,
      "$T @near($T x, $T n) {\n"
      "  const $D k = @widen(n);\n"
-     "  return @narrow(@widen(x) - k * 0x1.921fb544p+0 - k * 0x1.0b4611a626331p-34);\n}"},
+     "  return @narrow(@D:fma(k, @D:of(-0x1.0b4611a626331p-34), @D:fma(k, @D:of(-0x1.921fb544p+0), @widen(x))));\n}"},
     {"reduce", KIND_F32,
      "$T @reduce($T x, $T n) {\n"
      "<s|  return @near(x, n);|><v|  return @join(@@near(@lo(x), @lo(n)), @@near(@hi(x), @hi(n)));|>\n}"},
@@ -229,7 +248,7 @@ const HelperText float_helpers[] = {
     /* sin(x + quarter pi/2) */
     {"trig", KIND_F32,
      "$T @trig($T x, int32_t quarter) {\n"
-     "  const $T t = x * 0.636619747f + 12582912.0f;\n"
+     "  const $T t = @fma(x, @of(0.636619747f), @of(12582912.0f));\n"
      "  const $I big = (x > 0x1p19f) | (x < -0x1p19f);\n"
      "  $I q = @bits(t) - 0x4b400000;\n"
      "  $T r = @reduce(x, t - 12582912.0f);\n"
@@ -241,14 +260,14 @@ const HelperText float_helpers[] = {
      "      q[l] = k;\n    }\n  }\n|>"
      "  q += quarter;\n"
      "  const $T s = r * r;\n"
-     "  $T a = s * 2.76699461e-06f - 0.000198471738f;\n"
-     "  a = a * s + 0.0083333673f;\n"
-     "  a = a * s - 0.166666672f;\n"
-     "  a = a * (s * r) + r;\n"
-     "  $T b = s * -2.79353372e-07f + 2.4812447e-05f;\n"
-     "  b = b * s - 0.00138889567f;\n"
-     "  b = b * s + 0.0416666679f;\n"
-     "  b = b * (s * s) + (1.0f - s * 0.5f);\n"
+     "  $T a = @fma(s, @of(2.76699461e-06f), @of(-0.000198471738f));\n"
+     "  a = @fma(a, s, @of(0.0083333673f));\n"
+     "  a = @fma(a, s, @of(-0.166666672f));\n"
+     "  a = @fma(a, s * r, r);\n"
+     "  $T b = @fma(s, @of(-2.79353372e-07f), @of(2.4812447e-05f));\n"
+     "  b = @fma(b, s, @of(-0.00138889567f));\n"
+     "  b = @fma(b, s, @of(0.0416666679f));\n"
+     "  b = @fma(b, s * s, @fma(s, @of(-0.5f), @of(1.0f)));\n"
      "  return @from_bits(@bits(@where((q & 1) != 0, b, a)) ^ (q & 2) << 30);\n}"},
     {"sin", KIND_F32, "$T @sin($T x) { return @where(x == 0.0f, x, @trig(x, 0)); }"},
     {"cos", KIND_F32, "$T @cos($T x) { return @trig(x, 1); }"},
@@ -257,58 +276,58 @@ const HelperText float_helpers[] = {
      "$T @tanh($T x) {\n"
      "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
      "  const $T a = @from_bits(@bits(x) ^ sign), s = a * a;\n"
-     "  $T p = s * -0.00566506386f + 0.0206042957f;\n"
-     "  p = p * s - 0.0537293665f;\n"
-     "  p = p * s + 0.133313224f;\n"
-     "  p = p * s - 0.333332777f;\n"
-     "  const $T small = p * (s * a) + a, big = 1.0f - 2.0f / (@exp(a + a) + 1.0f);\n"
+     "  $T p = @fma(s, @of(-0.00566506386f), @of(0.0206042957f));\n"
+     "  p = @fma(p, s, @of(-0.0537293665f));\n"
+     "  p = @fma(p, s, @of(0.133313224f));\n"
+     "  p = @fma(p, s, @of(-0.333332777f));\n"
+     "  const $T small = @fma(p, s * a, a), big = 1.0f - 2.0f / (@exp(a + a) + 1.0f);\n"
      "  return @from_bits(@bits(@where(a < 0.625f, small, big)) | sign);\n}"},
     /* 1 - exp(-P(x)) away from 0 */
     {"erf", KIND_F32,
      "$T @erf($T x) {\n"
      "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
      "  const $T a = @from_bits(@bits(x) ^ sign), s = a * a, c = @where(a > 4.0f, @of(4.0f), a);\n"
-     "  $T p = s * 7.80690316e-05f - 0.00079978531f;\n"
-     "  p = p * s + 0.0051871622f;\n"
-     "  p = p * s - 0.0268533472f;\n"
-     "  p = p * s + 0.112835787f;\n"
-     "  p = p * s - 0.37612626f;\n"
-     "  p = p * s + 0.128379166f;\n"
-     "  $T g = c * 2.14965385e-05f - 0.000439100171f;\n"
-     "  g = g * c + 0.00419355044f;\n"
-     "  g = g * c - 0.0251787771f;\n"
-     "  g = g * c + 0.108372197f;\n"
-     "  g = g * c + 0.633262813f;\n"
-     "  g = g * c + 1.12955678f;\n"
-     "  g = g * c - 0.000183444412f;\n"
-     "  const $T small = p * a + a, big = 1.0f - @exp(-g);\n"
+     "  $T p = @fma(s, @of(7.80690316e-05f), @of(-0.00079978531f));\n"
+     "  p = @fma(p, s, @of(0.0051871622f));\n"
+     "  p = @fma(p, s, @of(-0.0268533472f));\n"
+     "  p = @fma(p, s, @of(0.112835787f));\n"
+     "  p = @fma(p, s, @of(-0.37612626f));\n"
+     "  p = @fma(p, s, @of(0.128379166f));\n"
+     "  $T g = @fma(c, @of(2.14965385e-05f), @of(-0.000439100171f));\n"
+     "  g = @fma(g, c, @of(0.00419355044f));\n"
+     "  g = @fma(g, c, @of(-0.0251787771f));\n"
+     "  g = @fma(g, c, @of(0.108372197f));\n"
+     "  g = @fma(g, c, @of(0.633262813f));\n"
+     "  g = @fma(g, c, @of(1.12955678f));\n"
+     "  g = @fma(g, c, @of(-0.000183444412f));\n"
+     "  const $T small = @fma(p, a, a), big = 1.0f - @exp(-g);\n"
      "  return @from_bits(@bits(@where(a < 1.0f, small, big)) | sign);\n}"},
 
     /* 2^(y (k + log2(1+f))) in double */
     {"pow_part", KIND_F32,
      "$T @pow_part($T f, $T k, $T y) {\n"
      "  const $D d = @widen(f);\n"
-     "  $D p = d * -0.06981597070467728 + 0.13265356336431111;\n"
-     "  p = p * d - 0.13468165494789927;\n"
-     "  p = p * d + 0.13025319726193221;\n"
-     "  p = p * d - 0.1424847156307768;\n"
-     "  p = p * d + 0.16021741207322471;\n"
-     "  p = p * d - 0.18043793295893229;\n"
-     "  p = p * d + 0.20610715598527016;\n"
-     "  p = p * d - 0.24044639061797346;\n"
-     "  p = p * d + 0.28853879369520957;\n"
-     "  p = p * d - 0.36067379377384945;\n"
-     "  p = p * d + 0.48089834882787758;\n"
-     "  p = p * d - 0.72134752032489391;\n"
-     "  p = p * d + 1.4426950408865331;\n"
-     "  const $D t = @D:cut((p * d + @widen(k)) * @widen(y), @D:of(-200.0), @D:of(200.0));\n"
+     "  $D p = @D:fma(d, @D:of(-0.06981597070467728), @D:of(0.13265356336431111));\n"
+     "  p = @D:fma(p, d, @D:of(-0.13468165494789927));\n"
+     "  p = @D:fma(p, d, @D:of(0.13025319726193221));\n"
+     "  p = @D:fma(p, d, @D:of(-0.1424847156307768));\n"
+     "  p = @D:fma(p, d, @D:of(0.16021741207322471));\n"
+     "  p = @D:fma(p, d, @D:of(-0.18043793295893229));\n"
+     "  p = @D:fma(p, d, @D:of(0.20610715598527016));\n"
+     "  p = @D:fma(p, d, @D:of(-0.24044639061797346));\n"
+     "  p = @D:fma(p, d, @D:of(0.28853879369520957));\n"
+     "  p = @D:fma(p, d, @D:of(-0.36067379377384945));\n"
+     "  p = @D:fma(p, d, @D:of(0.48089834882787758));\n"
+     "  p = @D:fma(p, d, @D:of(-0.72134752032489391));\n"
+     "  p = @D:fma(p, d, @D:of(1.4426950408865331));\n"
+     "  const $D t = @D:cut(@D:fma(p, d, @widen(k)) * @widen(y), @D:of(-200.0), @D:of(200.0));\n"
      "  const $D s = t + 6755399441055744.0, r = t - (s - 6755399441055744.0);\n"
-     "  $D q = r * 0.00015345784259067965 + 0.0013399957586949659;\n"
-     "  q = q * r + 0.0096184892613175726;\n"
-     "  q = q * r + 0.055503287119182419;\n"
-     "  q = q * r + 0.24022646885923687;\n"
-     "  q = q * r + 0.69314720576706923;\n"
-     "  q = q * r + 1.0000000005550704;\n"
+     "  $D q = @D:fma(r, @D:of(0.00015345784259067965), @D:of(0.0013399957586949659));\n"
+     "  q = @D:fma(q, r, @D:of(0.0096184892613175726));\n"
+     "  q = @D:fma(q, r, @D:of(0.055503287119182419));\n"
+     "  q = @D:fma(q, r, @D:of(0.24022646885923687));\n"
+     "  q = @D:fma(q, r, @D:of(0.69314720576706923));\n"
+     "  q = @D:fma(q, r, @D:of(1.0000000005550704));\n"
      "  return @narrow(q * @D:from_bits((@D:bits(s) + 1023) << 52));\n}"},
     {"pow_halves", KIND_F32,
      "$T @pow_halves($T f, $T k, $T y) {\n"

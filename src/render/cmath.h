@@ -23,7 +23,7 @@ typedef enum Elem {
   ELEM_COUNT
 } Elem;
 
-enum { MAX_LANES_LOG2 = 6, MAX_LANES = 1 << MAX_LANES_LOG2, MAX_HELPERS = 96 };
+enum { MAX_LANES_LOG2 = 6, MAX_LANES = 1 << MAX_LANES_LOG2, MAX_HELPERS = 112 };
 
 /* A short piece of text that is passed around by value. */
 typedef struct Txt {

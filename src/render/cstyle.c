@@ -16,6 +16,7 @@ static const Style styles[] = {
                    .prelude = "#include <math.h>\n#include <stdint.h>\n\n"
                               "/* operations below which one thread is quicker than several */\n"
                               "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN 250000\n#endif\n"
+                              "#if defined(__FMA__) || defined(__aarch64__)\n#define FUSED\n#endif\n"
                               "#define HELPER static inline __attribute__((always_inline, unused))\n"
                               "#define SELDOM static __attribute__((noinline, cold, unused))\n"},
 };

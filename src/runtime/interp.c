@@ -11,6 +11,7 @@
  * What an operation means is written in ir/eval.c (casts and identities are called there); the arithmetic is repeated
  * here so that a loop over it is quick, and a test compares the two. */
 #include "ir/eval.h"
+#include "runtime/float_math.h"
 #include "runtime/host.h"
 
 #include <math.h>
@@ -55,6 +56,7 @@ enum {
 };
 
 typedef double (*MathFn)(double);
+typedef float (*FloatFn)(float);
 
 typedef struct Code {
   uint16_t what;
@@ -62,7 +64,8 @@ typedef struct Code {
   int32_t dst, a, b, c;
   int32_t to; /* LOOP, END: where to jump; LOAD, STORE: which argument */
   union {
-    MathFn fn;
+    MathFn fn;   /* of float64 */
+    FloatFn ffn; /* of float32, and of the half types */
     Cell value;
   } u;
 } Code;
@@ -195,6 +198,15 @@ static const MathFn math_fn[OP_COUNT] = {
     [OP_TANH] = tanh,   [OP_ASINH] = asinh, [OP_ACOSH] = acosh, [OP_ATANH] = atanh, [OP_ERF] = erf,
     [OP_TRUNC] = trunc, [OP_FLOOR] = floor, [OP_CEIL] = ceil,   [OP_ROUND] = rint};
 
+/* As compiled kernels have them: code of their own, or the C library's. */
+static const FloatFn float_fn[OP_COUNT] = {
+    [OP_SQRT] = sqrtf,    [OP_EXP] = float_exp,   [OP_EXP2] = float_exp2,   [OP_EXPM1] = float_expm1,
+    [OP_LOG] = float_log, [OP_LOG2] = float_log2, [OP_LOG1P] = float_log1p, [OP_SIN] = float_sin,
+    [OP_COS] = float_cos, [OP_TAN] = tanf,        [OP_ASIN] = asinf,        [OP_ACOS] = acosf,
+    [OP_ATAN] = atanf,    [OP_SINH] = sinhf,      [OP_COSH] = coshf,        [OP_TANH] = float_tanh,
+    [OP_ASINH] = asinhf,  [OP_ACOSH] = acoshf,    [OP_ATANH] = atanhf,      [OP_ERF] = float_erf,
+    [OP_TRUNC] = truncf,  [OP_FLOOR] = floorf,    [OP_CEIL] = ceilf,        [OP_ROUND] = rintf};
+
 static Cell const_cell(const Inst *in) {
   if (class_of[in->dtype] <= CLS_U) return (Cell){.i = wrap(in->dtype, in->arg.i)};
   Cell c = {.i = in->arg.i}; /* the bits of a double */
@@ -215,7 +227,10 @@ static void decode_alu(const Linear *lin, const Inst *in, Code *c) {
   } else if (math_fn[in->op] && class_of[from] >= CLS_F) {
     static const uint16_t fn_code[CLS_COUNT] = {[CLS_F] = CODE_FN_F, [CLS_H] = CODE_FN_H, [CLS_D] = CODE_FN_D};
     c->what = fn_code[class_of[from]];
-    c->u.fn = math_fn[in->op];
+    if (c->what == CODE_FN_D)
+      c->u.fn = math_fn[in->op];
+    else
+      c->u.ffn = float_fn[in->op];
   } else {
     int dtype = cls == CLASS_COMPARE ? from : in->dtype;
     c->what = (uint16_t)(in->op * CLS_COUNT + class_of[dtype]);
@@ -384,6 +399,7 @@ static bool decode(Device *d, Arena *arena, const Linear *lin, Kernel *k) {
     R.d = (e);                                                                                                         \
     break;                                                                                                             \
   }
+#define POWER(x, y) _Generic((x), float : float_pow, double : pow)(x, y)
 #define COMPARE(op, sign)                                                                                              \
   case K(op, I):                                                                                                       \
   case K(op, W): R.i = A.i sign B.i; break;                                                                            \
@@ -410,7 +426,7 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
       INTS(MUL, x * y)
       FLOATS(MUL, x * y)
       FLOATS(DIV, x / y)
-      FLOATS(POW, pow((double)x, (double)y))
+      FLOATS(POW, POWER(x, y))
       INTS_SIGNED(IDIV, floor_div(x, y), y ? x / y : 0)
       INTS_SIGNED(MOD, floor_mod(x, y), y ? x % y : 0)
       INTS_SIGNED(MAX, x > y ? x : y, x > y ? x : y)
@@ -443,8 +459,8 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
       MEMORY(POLY_BFLOAT16)
       MEMORY(POLY_FLOAT32)
       MEMORY(POLY_FLOAT64)
-    case CODE_FN_F: R.f = (float)c->u.fn((double)A.f); break;
-    case CODE_FN_H: R = convert((Cell){.d = c->u.fn((double)A.f)}, POLY_FLOAT64, c->dtype); break;
+    case CODE_FN_F: R.f = c->u.ffn(A.f); break;
+    case CODE_FN_H: R.f = narrow(c->dtype, c->u.ffn(A.f)); break;
     case CODE_FN_D: R.d = c->u.fn(A.d); break;
     case CODE_WHERE: R = A.i ? B : r[c->c]; break;
     case CODE_CAST: R = convert(A, c->from, c->dtype); break;
