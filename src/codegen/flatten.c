@@ -33,7 +33,10 @@ enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, LOG_LANES = 5, LANES =
 typedef struct Flat {
   Codegen *g;
   VEC(Inst) out;
-  int *place; /* of each instruction as made */
+  int *place;         /* of each instruction as made */
+  const Block **home; /* the block that it is a line of */
+  int *uses;          /* how many instructions read it */
+  bool *into_sum;     /* a product that is part of a fused multiply-add */
   bool failed;
 } Flat;
 
@@ -85,11 +88,80 @@ static void add_update(Flat *f, int acc, int value) {
       (Inst){.kind = INST_UPDATE, .dtype = POLY_FLOAT32, .op = OP_ADD, .src = {acc, value, -1}, .flags = INST_EXTRA});
 }
 
+/* ---- fused multiply-adds ----
+ *
+ * Which products are rounded is decided here, and compilers are told to fuse nothing by themselves: so a kernel gives
+ * the same bits with every compiler, in a vector or not, and in the interpreter. A product in float32 or float64 is
+ * fused with the sum or difference that is its only reader, if that is in the same block; of two products, the first.
+ */
+
+static bool is_sum(const Inst *in) {
+  bool sum = in->kind == INST_ALU && (in->op == OP_ADD || in->op == OP_SUB);
+  return (sum || (in->kind == INST_UPDATE && in->op == OP_ADD)) &&
+         (in->dtype == POLY_FLOAT32 || in->dtype == POLY_FLOAT64);
+}
+
+/* Which source of a sum is a product that is fused with it; -1: none. */
+static int fused_source(const Flat *f, int sum) {
+  const Inst *in = &f->g->inst.at[sum];
+  if (!is_sum(in)) return -1;
+  for (int k = in->kind == INST_UPDATE; k < 2; k++) {
+    int s = in->src[k];
+    const Inst *mul = &f->g->inst.at[s];
+    if (mul->kind == INST_ALU && mul->op == OP_MUL && f->uses[s] == 1 && f->home[s] == f->home[sum]) return k;
+  }
+  return -1;
+}
+
+static bool find_fused(Flat *f) {
+  const Codegen *g = f->g;
+  f->home = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f->home);
+  f->uses = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f->uses);
+  f->into_sum = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f->into_sum);
+  if (!f->home || !f->uses || !f->into_sum) return false;
+  for (int b = 0; b < g->block.n; b++)
+    for (int i = 0; i < g->block.at[b]->line.n; i++)
+      if (g->block.at[b]->line.at[i].inst >= 0) f->home[g->block.at[b]->line.at[i].inst] = g->block.at[b];
+  for (int i = 0; i < g->inst.n; i++)
+    for (int k = 0; k < 3; k++)
+      if (g->inst.at[i].src[k] >= 0) f->uses[g->inst.at[i].src[k]]++;
+  for (int i = 0; i < g->inst.n; i++) {
+    int k = fused_source(f, i);
+    if (k >= 0) f->into_sum[g->inst.at[i].src[k]] = true;
+  }
+  return true;
+}
+
+static int add_negative(Flat *f, int x, uint8_t dtype) {
+  return add(f, (Inst){.kind = INST_ALU, .dtype = dtype, .op = OP_NEG, .src = {x, -1, -1}});
+}
+
+/* a*b + c, a*b - c, c - a*b, acc += a*b */
+static int add_fused(Flat *f, Inst in, int k) {
+  const Inst *mul = &f->g->inst.at[in.src[k]];
+  int a = f->place[mul->src[0]], b = f->place[mul->src[1]], c = f->place[in.src[1 - k]];
+  if (in.kind == INST_UPDATE) {
+    in.src[0] = c;
+    in.src[1] = a;
+    in.src[2] = b;
+    return add(f, in);
+  }
+  if (in.op == OP_SUB && k == 0) c = add_negative(f, c, in.dtype);
+  if (in.op == OP_SUB && k == 1) a = add_negative(f, a, in.dtype);
+  in.op = OP_MULACC;
+  in.src[0] = a;
+  in.src[1] = b;
+  in.src[2] = c;
+  return add(f, in);
+}
+
 static void put(Flat *f, int inst) {
   Inst in = f->g->inst.at[inst];
-  for (int i = 0; i < 3; i++)
+  int k = fused_source(f, inst);
+  if (f->into_sum[inst]) return;
+  for (int i = 0; k < 0 && i < 3; i++)
     if (in.src[i] >= 0) in.src[i] = f->place[in.src[i]];
-  f->place[inst] = add(f, in);
+  f->place[inst] = k < 0 ? add(f, in) : add_fused(f, in, k);
 }
 
 /* ---- which sums a loop adds to, and how often ---- */
@@ -327,8 +399,9 @@ bool flatten_blocks(Codegen *g, Linear *out) {
   Base *base = ctx_base(g->ctx);
   Flat f = {.g = g};
   f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
-  if (f.place) flatten(&f, g->top);
-  out->inst = f.place && !f.failed ? arena_new(g->arena, (size_t)(f.out.n + 1) * sizeof *out->inst) : NULL;
+  f.failed = !f.place || !find_fused(&f);
+  if (!f.failed) flatten(&f, g->top);
+  out->inst = !f.failed ? arena_new(g->arena, (size_t)(f.out.n + 1) * sizeof *out->inst) : NULL;
   out->ninst = f.out.n;
   for (int i = 0; out->inst && i < f.out.n; i++) out->inst[i] = f.out.at[i];
   vec_free(base, &f.out);

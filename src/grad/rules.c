@@ -38,6 +38,7 @@ static const double TWO_OVER_ROOT_PI = 1.12837916709551257390;
 #define grad_LOAD NULL
 #define grad_STORE NULL
 #define grad_LOOP NULL
+#define grad_MULACC NULL
 #define grad_CHECK NULL
 
 const GradRule grad_rules[OP_COUNT] = {

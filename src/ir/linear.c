@@ -170,6 +170,7 @@ static bool takes(Op op, PolyDType d) {
   case OP_CEIL:
   case OP_ROUND:
   case OP_DIV:
+  case OP_MULACC:
   case OP_POW: return dtype_is_float(d);
   case OP_IDIV:
   case OP_MOD:
@@ -184,7 +185,8 @@ static bool takes(Op op, PolyDType d) {
 }
 
 static bool check_alu(Verify *v, const Inst *in) {
-  if (in->op >= OP_COUNT || !op_elementwise((Op)in->op)) return bad(v, "it is not an elementwise op");
+  bool known = in->op < OP_COUNT && (op_elementwise((Op)in->op) || in->op == OP_MULACC);
+  if (!known) return bad(v, "it is not an elementwise op");
   int n = op_info[in->op].nsrc;
   for (int k = 0; k < n; k++)
     if (!source(v, k, false)) return false;
@@ -285,8 +287,10 @@ static bool check_end(Verify *v, const Inst *in) {
 static bool is_reduction(int op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
 
 static bool check_update(Verify *v, const Inst *in) {
-  if (!source(v, 0, false) || !source(v, 1, false) || !none_from(v, 2)) return false;
+  if (!source(v, 0, false) || !source(v, 1, false) || !source(v, 2, true)) return false;
   const Inst *acc = &v->lin->inst[in->src[0]];
+  bool fused = in->src[2] >= 0, sum = acc->op == OP_ADD && dtype_is_float((PolyDType)acc->dtype);
+  if (fused && (!sum || dtype_at(v, in->src[2]) != acc->dtype)) return bad(v, "it has too many sources");
   if (acc->kind != INST_ACC) return bad(v, "it updates what is no accumulator");
   if (acc->op != in->op) return bad(v, "the accumulator has another op");
   if (in->src[0] < v->lanes[OUTER]) return bad(v, "the accumulator is from before the outer lanes");

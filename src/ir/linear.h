@@ -28,14 +28,14 @@
 typedef enum InstKind {
   INST_CONST, /* arg as in a CONST UOp */
   INST_VAR,   /* integer argument number arg.i of the kernel, int64 */
-  INST_ALU,   /* op (any elementwise Op; CAST converts from the dtype of src 0) of src[0..2] */
+  INST_ALU,   /* op (MULACC or any elementwise Op; CAST converts from the dtype of src 0) of src[0..2] */
   INST_LOAD,  /* param[src 0]; src 1: gate, a bool; 0 is the value where it is false, and nothing is read */
   INST_STORE, /* param[src 0] = src 1; src 2: gate */
   INST_LOOP,  /* from src 0 up to but not including src 1; value: the loop variable, int64; flags */
   INST_END,   /* of loop src 0 */
   INST_ACC,   /* accumulator with the identity of op (ADD MUL MAX MIN) in dtype; its value when read: what it holds then
                */
-  INST_UPDATE, /* accumulator src 0 = op(it, src 1) */
+  INST_UPDATE, /* accumulator src 0 = op(it, src 1); with src 2: it + src 1 * src 2, rounded once */
   INST_CHECK /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in LOAD
               */
 } InstKind;

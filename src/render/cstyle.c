@@ -71,7 +71,11 @@ void emit_scalar(Emit *e, int i) {
   case INST_UPDATE: {
     const Inst *acc = &e->lin->inst[in->src[0]];
     Txt a = scalar_name(e, in->src[0]), b = scalar_name(e, in->src[1]);
-    line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, (PolyDType)acc->dtype, 1, a, b).s);
+    PolyDType of = (PolyDType)acc->dtype;
+    if (in->src[2] >= 0)
+      line(e, "%s = %s;", a.s, muladd_text(e, of, 1, b, scalar_name(e, in->src[2]), a).s);
+    else
+      line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, of, 1, a, b).s);
     break;
   }
   default: break;

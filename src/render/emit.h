@@ -64,7 +64,8 @@ Txt vector_name(Emit *e, int i, int copy);            /* the value of i as a vec
 Txt vector_mask(Emit *e, int i, int copy, int bytes); /* a bool as a mask with lanes of that many bytes */
 Txt identity_text(Op op, PolyDType d);
 Txt alu_scalar(Emit *e, int i, const Txt src[3]);
-Txt alu_vector(Emit *e, int i, int copy); /* empty: there is no vector form */
+Txt alu_vector(Emit *e, int i, int copy);                              /* empty: there is no vector form */
+Txt muladd_text(Emit *e, PolyDType d, int lanes, Txt a, Txt b, Txt c); /* a*b + c, rounded once */
 Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b);
 Txt load_text(Emit *e, PolyDType d, int lanes, Txt x);  /* from the form in memory */
 Txt store_text(Emit *e, PolyDType d, int lanes, Txt x); /* into it; masks have lanes of one byte */

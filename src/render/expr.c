@@ -214,6 +214,10 @@ static Txt call_scalar(Emit *e, Op op, PolyDType d, const Txt src[3], int n) {
   return n == 1 ? txt("%s(%s)", f.s, src[0].s) : txt("%s(%s, %s)", f.s, src[0].s, src[1].s);
 }
 
+Txt muladd_text(Emit *e, PolyDType d, int lanes, Txt a, Txt b, Txt c) {
+  return rounded(e, d, lanes, txt("%s(%s, %s, %s)", helper(e->help, "fma", elem_of(d), lanes).s, a.s, b.s, c.s));
+}
+
 Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
   const Inst *in = &e->lin->inst[i], *s0 = &e->lin->inst[in->src[0]];
   Op op = (Op)in->op;
@@ -226,6 +230,7 @@ Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
   if (op == OP_CAST) return cast_scalar(e, from, d, a);
   if (op == OP_BITCAST) return bitcast_scalar(e, from, d, a);
   if (op == OP_WHERE) return txt("%s ? %s : %s", a.s, src[1].s, src[2].s);
+  if (op == OP_MULACC) return muladd_text(e, d, 1, a, src[1], src[2]);
   if (op == OP_NEG) return d == POLY_BOOL ? a : txt("-%s%s%s", a.s[0] == '-' ? "(" : "", a.s, a.s[0] == '-' ? ")" : "");
   if (op == OP_NOT) return txt(d == POLY_BOOL ? "!%s" : "~%s", a.s);
   if ((op == OP_IDIV || op == OP_MOD) && !infix && (in->flags & 1) && dtype_is_int(d))
@@ -368,6 +373,9 @@ Txt alu_vector(Emit *e, int i, int copy) {
   if (op == OP_BITCAST) return bitcast_vector(e, i, copy);
   if (d == POLY_BOOL && (from == POLY_BOOL || op == OP_WHERE)) return bool_vector(e, i, copy);
   if (op == OP_WHERE) return where_vector(e, i, copy);
+  if (op == OP_MULACC)
+    return muladd_text(e, d, e->lanes, vector_name(e, in->src[0], copy), vector_name(e, in->src[1], copy),
+                       vector_name(e, in->src[2], copy));
   if (e->at[i].affine_compare) return compare_affine(e, i, copy);
   const char *infix = infix_of(e, in, from);
   if (infix) {

@@ -132,7 +132,10 @@ static void update_lanes(Emit *e, int i, int copy) {
   PolyDType d = (PolyDType)acc->dtype;
   Txt a = lanes_name(e, in->src[0], copy);
   Txt b = d == POLY_BOOL ? vector_mask(e, in->src[1], copy, 1) : vector_name(e, in->src[1], copy);
-  line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, d, e->lanes, a, b).s);
+  if (in->src[2] >= 0)
+    line(e, "%s = %s;", a.s, muladd_text(e, d, e->lanes, b, vector_name(e, in->src[2], copy), a).s);
+  else
+    line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, d, e->lanes, a, b).s);
 }
 
 void emit_lanes(Emit *e, int i) {

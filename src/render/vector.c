@@ -68,7 +68,8 @@ static bool spread_wide(Emit *e, int i) {
   if (p->outer < 0) return false;
   if (in->kind == INST_UPDATE) {
     Place *acc = &e->at[in->src[0]];
-    bool vary = acc->vary || outer_acc(e, i), wide = acc->wide || (!outer_acc(e, i) && is_wide(e, in->src[1]));
+    bool vary = acc->vary || outer_acc(e, i), more = is_wide(e, in->src[1]) || is_wide(e, in->src[2]),
+         wide = acc->wide || (!outer_acc(e, i) && more);
     news = vary != acc->vary || wide != acc->wide;
     acc->vary = vary;
     acc->wide = wide;
@@ -86,7 +87,8 @@ static void spread_vary(Emit *e, int loop) {
     for (int i = loop + 1; i < end; i++) {
       const Inst *in = &e->lin->inst[i];
       again |= spread_wide(e, i);
-      if (in->kind == INST_UPDATE && in->src[0] > loop && varies(e, in->src[1]) && !e->at[in->src[0]].vary) {
+      if (in->kind == INST_UPDATE && in->src[0] > loop && (varies(e, in->src[1]) || varies(e, in->src[2])) &&
+          !e->at[in->src[0]].vary) {
         e->at[in->src[0]].vary = again = true;
       } else if (!e->at[i].vary && find_vary(e, i)) {
         e->at[i].vary = again = true;
@@ -186,8 +188,10 @@ static bool need_sources(Emit *e, int i) {
   switch ((InstKind)in->kind) {
   case INST_STORE: return need_memory(e, i);
   case INST_UPDATE:
-    if (outer_acc(e, i) || e->at[in->src[0]].vary) news |= need(e, in->src[1], true);
-    if (e->at[in->src[0]].base) news |= need(e, in->src[1], false);
+    for (int k = 1; k < 3; k++) {
+      if (outer_acc(e, i) || e->at[in->src[0]].vary) news |= need(e, in->src[k], true);
+      if (e->at[in->src[0]].base) news |= need(e, in->src[k], false);
+    }
     return news;
   case INST_LOAD:
     if (p->vector) news |= need_memory(e, i);

@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-/* Contraction to fused multiply-add is the same in every run, and IEEE rules for NaN, infinities and signed zeros hold.
+/* Fused multiply-adds are written out in the source, and IEEE rules for NaN, infinities and signed zeros hold.
  * Lanes are written out in the source, so the compiler's own vectorisers have nothing to add, and gcc 12's give wrong
  * results for guarded loads and for comparisons that are the value of a lane. */
 static const char *const flags[] = {
@@ -27,7 +27,7 @@ static const char *const flags[] = {
 #else
     "-march=native",
 #endif
-    "-fopenmp",     "-shared",    "-fPIC", "-fno-math-errno",     "-fno-trapping-math",      "-ffp-contract=fast",
+    "-fopenmp",     "-shared",    "-fPIC", "-fno-math-errno",     "-fno-trapping-math",      "-ffp-contract=off",
     "-fwrapv"};
 
 /* ---- finding ---- */

@@ -254,6 +254,7 @@ static bool runnable(int what) {
   case OP_CMPEQ:
   case OP_CMPNE: return true;
   case OP_DIV:
+  case OP_MULACC:
   case OP_POW: return cls >= CLS_F;
   case OP_NOT:
   case OP_IDIV:
@@ -302,8 +303,9 @@ static void decode_inst(const Linear *lin, int k, Kernel *kernel, int *begin_of,
     break;
   case INST_UPDATE:
     c.dtype = lin->inst[in->src[0]].dtype;
-    c.what = (uint16_t)(in->op * CLS_COUNT + class_of[c.dtype]);
+    c.what = (uint16_t)((in->src[2] < 0 ? in->op : OP_MULACC) * CLS_COUNT + class_of[c.dtype]);
     c.dst = in->src[0];
+    if (in->src[2] >= 0) c.a = in->src[1], c.b = in->src[2], c.c = in->src[0];
     break;
   case INST_LOOP:
     c.what = CODE_LOOP;
@@ -427,6 +429,11 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
       FLOATS(MUL, x * y)
       FLOATS(DIV, x / y)
       FLOATS(POW, POWER(x, y))
+    case K(MULACC, F): R.f = fmaf(A.f, B.f, r[c->c].f); break;
+    case K(MULACC, H): R.f = narrow(c->dtype, fmaf(A.f, B.f, r[c->c].f)); break;
+    case K(MULACC, D):
+      R.d = fma(A.d, B.d, r[c->c].d);
+      break;
       INTS_SIGNED(IDIV, floor_div(x, y), y ? x / y : 0)
       INTS_SIGNED(MOD, floor_mod(x, y), y ? x % y : 0)
       INTS_SIGNED(MAX, x > y ? x : y, x > y ? x : y)

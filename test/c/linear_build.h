@@ -3,6 +3,7 @@
 #define TEST_LINEAR_BUILD_H
 
 #include <dlfcn.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "ir/context.h"
+#include "ir/eval.h"
 #include "render/render.h"
 
 typedef struct Kern {
@@ -77,6 +79,16 @@ static inline int kern_acc(Kern *k, Op op, PolyDType d) { return kern_put(k, INS
 static inline void kern_update(Kern *k, int acc, int value) {
   kern_put(k, INST_UPDATE, (PolyDType)k->inst[acc].dtype, (Op)k->inst[acc].op, acc, value, -1);
 }
+/* Functions are right to 2 ulp, everything else to the bit. */
+static inline bool is_math(Op op) { return (op >= OP_EXP && op <= OP_ERF) || op == OP_POW; }
+static inline bool close_enough(Op op, PolyDType d, Value got, Value want) {
+  if (!is_math(op) || !dtype_is_float(d)) return value_same(got, want, d);
+  if (isnan(want.f) || isinf(want.f) || isinf(got.f)) return value_same(got, want, d);
+  double eps = d == POLY_FLOAT64 ? 0x1p-51 : d == POLY_FLOAT32 ? 0x1p-22 : d == POLY_FLOAT16 ? 0x1p-10 : 0x1p-7;
+  double tiny = d == POLY_FLOAT16 ? 0x1p-24 : d == POLY_FLOAT64 ? 0x1p-1073 : 0x1p-133;
+  return fabs(got.f - want.f) <= fabs(want.f) * eps + tiny;
+}
+
 static inline int kern_idx(Kern *k, Op op, int a, int b) { return kern_alu(k, op, POLY_INT64, a, b, -1); }
 
 typedef void (*KernFn)(void *const *arg, const int64_t *var, int threads, int64_t *err);

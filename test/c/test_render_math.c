@@ -4,8 +4,6 @@
 
 /* ---- every op on every dtype ---- */
 
-static bool is_math(Op op) { return (op >= OP_EXP && op <= OP_ERF) || op == OP_POW; }
-
 /* Ops that the dtype takes, in a fixed order. */
 static int ops_of(PolyDType d, Op *out) {
   int n = 0;
@@ -39,14 +37,6 @@ static Kern *all_ops(PolyDType d, uint32_t flags) {
   }
   kern_end(k, i);
   return k;
-}
-
-static bool close_enough(Op op, PolyDType d, Value got, Value want) {
-  if (!is_math(op) || !dtype_is_float(d)) return value_same(got, want, d);
-  if (isnan(want.f) || isinf(want.f) || isinf(got.f)) return value_same(got, want, d);
-  double eps = d == POLY_FLOAT64 ? 0x1p-51 : d == POLY_FLOAT32 ? 0x1p-22 : d == POLY_FLOAT16 ? 0x1p-10 : 0x1p-7;
-  double tiny = d == POLY_FLOAT16 ? 0x1p-24 : d == POLY_FLOAT64 ? 0x1p-1073 : 0x1p-133;
-  return fabs(got.f - want.f) <= fabs(want.f) * eps + tiny;
 }
 
 static void check_ops(const Built *b, int kernel, PolyDType d, int n) {
