@@ -213,8 +213,9 @@ POLY_API PolyTensor *poly_glorot_uniform(PolyContext *ctx, PolyDType dtype, int 
 POLY_API PolyTensor *poly_glorot_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape);
 POLY_API PolyTensor *poly_kaiming_uniform(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a);
 POLY_API PolyTensor *poly_kaiming_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a);
-/* Draws n class indices (int32) a row from weights [rows, classes] or [classes]. Weights that are negative, not finite
- * or all 0 are an index error when it is computed: class `classes` is out of range. */
+/* Draws n class indices (int32) a row from weights [rows, classes] or [classes]. A class of weight 0 is never drawn.
+ * Weights that are negative, not finite or all 0, or fewer positive ones than draws without replacement, are an index
+ * error when it is computed: class `classes` is out of range. */
 POLY_API PolyTensor *poly_multinomial(PolyTensor *weights, int64_t n, bool replacement);
 
 /* ---- elementwise ---- */

@@ -10,6 +10,7 @@
  */
 #include "tensor/tensor.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -156,40 +157,54 @@ UOp *t_dropout(UOp *x, double p) {
 
 /* ---- sampling ---- */
 
-/* Nothing can be drawn of weights that are negative, not finite or all 0: the class is then one past the last, which
- * the read of 0, 1 ... classes - 1 refuses when it runs. */
-static UOp *checked_classes(UOp *pick, UOp *w) {
-  UOp *total = t_reduce(OP_ADD, w, 2, true), *zero = t_scalar_like(w, 0), *least = t_reduce(OP_MIN, w, 2, true);
-  UOp *some = t_and(t_less(zero, total), t_less(total, t_scalar_like(w, INFINITY)));
-  UOp *valid = t_and(some, t_less_equal(zero, least));
-  if (!valid || !pick) return NULL;
-  UOp *past = t_size_value(w->shape[1], (PolyDType)pick->dtype);
-  return uop_gather(uop_iota(w->ctx, (PolyDType)pick->dtype, w->shape[1]), t_where(valid, pick, past));
+/* Which rows [rows, 1] are weights that can be drawn from: none negative, infinite or NaN, and not all 0. */
+static UOp *can_draw(UOp *w, UOp *total) {
+  UOp *zero = t_scalar_like(w, 0);
+  UOp *known = t_less_equal(zero, t_reduce(OP_MIN, w, 2, true)), *some = t_less(zero, total);
+  return t_and(t_and(known, some), t_less(total, t_scalar_like(w, INFINITY)));
 }
 
-/* With replacement: how many running sums lie at or below u * total. Without: the largest log(u)/weight (Efraimidis and
- * Spirakis), which is O(classes log classes) a row. */
-static UOp *multinomial(UOp *w, int64_t n, bool replacement) {
+/* What cannot be drawn is the class one past the last, which the read of 0, 1 ... classes - 1 refuses when it runs. */
+static UOp *checked_classes(UOp *pick, UOp *w, UOp *valid) {
+  if (!valid || !pick) return NULL;
+  UOp *past = t_size_value(w->shape[1], (PolyDType)pick->dtype);
+  UOp *drawn = t_and(valid, t_less_equal(t_int_like(pick, 0), pick));
+  return uop_gather(uop_iota(w->ctx, (PolyDType)pick->dtype, w->shape[1]), t_where(drawn, pick, past));
+}
+
+/* The largest log(u)/weight (Efraimidis and Spirakis), O(classes log classes) a row. Classes of weight 0 come last, and
+ * those draws for which no other class is left are -1. */
+static UOp *draw_apart(UOp *w, int64_t n) {
   PolyContext *ctx = w->ctx;
+  PolyDType d = (PolyDType)w->dtype;
+  UOp *key = t_div(t_log(t_rand(ctx, d, 2, w->shape)), w), *zero = uop_index(ctx, 0),
+      *positive = t_less(t_scalar_like(w, 0), w);
+  double lowest = d == POLY_FLOAT64 ? -DBL_MAX : -(double)FLT_MAX;
+  key = t_where(positive, t_maximum(key, t_scalar_like(w, lowest)), t_scalar_like(w, -INFINITY));
+  UOp *order = t_argsort(key, 1, true);
+  UOp *pick = uop_shrink(order, (UOp *[2]){zero, zero}, (UOp *[2]){w->shape[0], uop_index(ctx, n)});
+  UOp *left = t_reduce(OP_ADD, uop_cast(positive, POLY_INT32), 2, true);
+  UOp *place = t_iota_axis(ctx, POLY_INT32, uop_index(ctx, n), 2, 1);
+  return t_where(t_less(place, left), pick, t_int_like(pick, -1));
+}
+
+/* How many running sums lie at or below u * total, and at most the place of the last class whose weight is not 0. */
+static UOp *draw_again(UOp *w, int64_t n, UOp *total) {
+  PolyContext *ctx = w->ctx;
+  UOp *sums = t_unsqueeze(t_scan(OP_ADD, w, 1), 1), *all = t_unsqueeze(total, 1);
+  UOp *shape[3] = {w->shape[0], uop_index(ctx, n), uop_index(ctx, 1)};
+  UOp *u = t_mul(t_rand(ctx, (PolyDType)w->dtype, 3, shape), all);
+  UOp *pick = t_reduce(OP_ADD, uop_cast(t_less_equal(sums, u), POLY_INT32), 4, false);
+  return t_minimum(pick, t_reduce(OP_ADD, uop_cast(t_less(sums, all), POLY_INT32), 4, false));
+}
+
+static UOp *multinomial(UOp *w, int64_t n, bool replacement) {
   bool vector = w->ndim == 1;
   if (vector) w = t_unsqueeze(w, 0);
   w = t_cast(w, w && w->dtype == POLY_FLOAT64 ? POLY_FLOAT64 : POLY_FLOAT32);
   if (!w) return NULL;
-  UOp *pick;
-  if (replacement) {
-    UOp *sums = t_unsqueeze(t_scan(OP_ADD, w, 1), 1);
-    UOp *total = t_unsqueeze(t_reduce(OP_MAX, t_scan(OP_ADD, w, 1), 2, true), 1);
-    UOp *shape[3] = {w->shape[0], uop_index(ctx, n), uop_index(ctx, 1)};
-    UOp *u = t_mul(t_rand(ctx, (PolyDType)w->dtype, 3, shape), total);
-    pick = t_reduce(OP_ADD, uop_cast(t_less_equal(sums, u), POLY_INT32), 4, false);
-    UOp *last = t_size_value(int_addc(w->shape[1], -1), POLY_INT32);
-    pick = t_minimum(pick, last);
-  } else {
-    UOp *key = t_div(t_log(t_rand(ctx, (PolyDType)w->dtype, 2, w->shape)), w);
-    UOp *order = t_argsort(key, 1, true), *zero = uop_index(ctx, 0);
-    pick = uop_shrink(order, (UOp *[2]){zero, zero}, (UOp *[2]){w->shape[0], uop_index(ctx, n)});
-  }
-  pick = checked_classes(pick, w);
+  UOp *total = t_reduce(OP_MAX, t_scan(OP_ADD, w, 1), 2, true);
+  UOp *pick = checked_classes(replacement ? draw_again(w, n, total) : draw_apart(w, n), w, can_draw(w, total));
   return vector ? t_drop_axes(pick, 1) : pick;
 }
 

@@ -335,6 +335,9 @@ class Creation:
         """Draws class indices by weight, with or without putting them back. Weights that are negative, not finite or all 0 are an
         IndexError when the result is computed: they name a class past the last.
 
+        A class of weight 0 is never drawn. -1 stands where there is nothing to draw: in a row whose weights are all 0, or
+        not all finite and at least 0, and without replacement once all classes with a weight are drawn.
+
         >>> Tensor([0.0, 0.0, 1.0]).multinomial(4, replacement=True).tolist()
         [2, 2, 2, 2]
         """
