@@ -1,18 +1,20 @@
-/* flatten.c: the tree of loops to a list of instructions, with long float32 sums in blocks.
+/* flatten.c: the tree of loops to a list of instructions, with long float32 sums in blocks and products fused with
+ * sums.
  *
  * Adding n values one after another in float32 loses about n/2 units of the last place when they have one sign: ten
  * million times 0.1 comes out 0.15 % short. So a loop that may add more than PLAIN values to one accumulator becomes
  *
- *   q = n / BLOCK
- *   for j = begin + q*BLOCK .. end: acc += x(j)            what is left over, the only loop that a short row runs
- *   if q > 0:                                              a loop that runs once or not at all
+ *   first = begin + (n <= PLAIN ? n : n mod BLOCK)
+ *   for j = begin .. first: acc += x(j)                    the only loop that a short row runs
+ *   if first < end:                                        a loop that runs once or not at all
  *     hi = lo = 0
- *     for b = 0 .. q:
+ *     for b = 0 .. n / BLOCK:
  *       part = 0
- *       for k = 0 .. BLOCK: part += x(begin + b*BLOCK + k)
+ *       for k = 0 .. BLOCK: part += x(first + b*BLOCK + k)
  *       hi, lo += part                                     with the rounding error of hi kept in lo
  *     acc += hi + lo
  *
+ * or, where the length is known or lanes go along the loop, blocks first and then the rest; memory is read in order,
  * and the relative error for values of one sign is that of the longest plain sum, whatever n is. Which loops are cut,
  * and where, follows from sizes alone, so results do not depend on threads. Of nested loops that add to one
  * accumulator, the one at which the number of additions passes BLOCK is cut, and those around it add up what it gives
@@ -20,7 +22,7 @@
  *
  * Constants, as measured on random and on equal values (relative error of the worst of 300 values, added n times):
  * n = 32: 5e-7, n = 64: 9.4e-7, n = 128: 1.9e-6. A block costs seven operations for each accumulator, and a row of at
- * most BLOCK values three integer operations and one branch. Along a vector loop every lane has a sum of its own, so
+ * most PLAIN values three integer operations and one branch. Along a vector loop every lane has a sum of its own, so
  * blocks are LANES times as long. */
 #include "codegen/block.h"
 
