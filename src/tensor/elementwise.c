@@ -125,7 +125,7 @@ static UOp *float_mod(UOp *a, UOp *b) {
 }
 
 /* Python's: -1 for a finite number by an infinity of the other sign, of which the quotient is rounded to -0; NaN for an
- * infinity by anything but 0. */
+ * infinity by anything but 0, and of NaN. */
 static UOp *float_floor_div(UOp *a, UOp *b) {
   if (is_const(a)) a = t_broadcast_like(a, b);
   if (a && is_const(b)) b = t_broadcast_like(b, a);
@@ -133,7 +133,7 @@ static UOp *float_floor_div(UOp *a, UOp *b) {
   UOp *q = uop_unary(OP_FLOOR, uop_binary(OP_DIV, a, b)), *zero = t_scalar_like(a, 0);
   UOp *far = uop_binary(OP_AND, t_unary(POLY_ISINF, b), opposed(a, a, b));
   UOp *lost = uop_binary(OP_AND, t_unary(POLY_ISINF, a), uop_binary(OP_CMPNE, b, zero));
-  q = uop_where(far, t_scalar_like(a, -1), q);
+  q = uop_where(far, t_subc(uop_binary(OP_SUB, a, a), 1), q);
   return uop_where(lost, t_scalar_like(a, NAN), q);
 }
 static UOp *float_trunc_div(UOp *a, UOp *b) { return uop_unary(OP_TRUNC, uop_binary(OP_DIV, a, b)); }

@@ -332,11 +332,9 @@ class Creation:
         return _shaped("poly_kaiming_normal", shape, device, dtype, requires_grad, float(a))
 
     def multinomial(self: Any, num_samples: int = 1, replacement: bool = False) -> Tensor:
-        """Draws class indices by weight, with or without putting them back. Weights that are negative, not finite or all 0 are an
-        IndexError when the result is computed: they name a class past the last.
-
-        A class of weight 0 is never drawn. -1 stands where there is nothing to draw: in a row whose weights are all 0, or
-        not all finite and at least 0, and without replacement once all classes with a weight are drawn.
+        """Draws class indices by weight, with or without putting them back. A class of weight 0 is never drawn. Weights that are
+        negative, not finite or all 0, or fewer positive ones than draws without replacement, are an IndexError when the result is
+        computed: they name a class past the last.
 
         >>> Tensor([0.0, 0.0, 1.0]).multinomial(4, replacement=True).tolist()
         [2, 2, 2, 2]
