@@ -188,6 +188,13 @@ def test_floor_division_by_infinities(device):
     assert (Tensor([1.0, -1.0]) // -inf).numpy().tolist() == [-1.0, 0.0]
 
 
+def test_softmax_of_huge_products(device):
+    """The largest score, rounded when its maximum is taken, is the same number when it is subtracted."""
+    a, b = np.float32([[1.3e19, 2.7e19, 1.1e19]]), np.float32([[3.1, 1.7, 2.9]])
+    want = np.exp((a * b).astype(np.float64) - (a * b).max())
+    np.testing.assert_allclose((Tensor(a).realize() * Tensor(b).realize()).softmax(-1).numpy(), want / want.sum(), rtol=1e-6)
+
+
 def test_softmax_of_nothing_but_minus_infinity(device):
     x = Tensor(np.full((2, 3), -np.inf, np.float32))
     assert np.isnan(x.softmax().numpy()).all()

@@ -93,26 +93,19 @@ static void add_update(Flat *f, int acc, int value) {
 /* ---- fused multiply-adds ----
  *
  * Which products are rounded is decided here, and compilers are told to fuse nothing by themselves: so a kernel gives
- * the same bits with every compiler, in a vector or not, and in the interpreter. A product in float32 or float64 is
- * fused with the sum or difference that is its only reader, if that is in the same block; of two products, the first.
+ * the same bits with every compiler, in a vector or not, and in the interpreter. A product in float32 or float64 that
+ * is added to an accumulator, and is read by nothing else, is fused with that addition. In elementwise work every
+ * operation is rounded: a*b - m must be 0 where m is the rounded a*b, as the largest score of a softmax is.
  */
 
-static bool is_sum(const Inst *in) {
-  bool sum = in->kind == INST_ALU && (in->op == OP_ADD || in->op == OP_SUB);
-  return (sum || (in->kind == INST_UPDATE && in->op == OP_ADD)) &&
-         (in->dtype == POLY_FLOAT32 || in->dtype == POLY_FLOAT64);
-}
-
-/* Which source of a sum is a product that is fused with it; -1: none. */
-static int fused_source(const Flat *f, int sum) {
-  const Inst *in = &f->g->inst.at[sum];
-  if (!is_sum(in)) return -1;
-  for (int k = in->kind == INST_UPDATE; k < 2; k++) {
-    int s = in->src[k];
-    const Inst *mul = &f->g->inst.at[s];
-    if (mul->kind == INST_ALU && mul->op == OP_MUL && f->uses[s] == 1 && f->home[s] == f->home[sum]) return k;
-  }
-  return -1;
+/* Is this the addition of such a product to an accumulator? */
+static bool adds_product(const Flat *f, int inst) {
+  const Inst *in = &f->g->inst.at[inst];
+  if (in->kind != INST_UPDATE || in->op != OP_ADD || (in->dtype != POLY_FLOAT32 && in->dtype != POLY_FLOAT64))
+    return false;
+  int s = in->src[1];
+  const Inst *mul = &f->g->inst.at[s];
+  return mul->kind == INST_ALU && mul->op == OP_MUL && f->uses[s] == 1 && f->home[s] == f->home[inst];
 }
 
 static bool find_fused(Flat *f) {
@@ -127,43 +120,22 @@ static bool find_fused(Flat *f) {
   for (int i = 0; i < g->inst.n; i++)
     for (int k = 0; k < 3; k++)
       if (g->inst.at[i].src[k] >= 0) f->uses[g->inst.at[i].src[k]]++;
-  for (int i = 0; i < g->inst.n; i++) {
-    int k = fused_source(f, i);
-    if (k >= 0) f->into_sum[g->inst.at[i].src[k]] = true;
-  }
+  for (int i = 0; i < g->inst.n; i++)
+    if (adds_product(f, i)) f->into_sum[g->inst.at[i].src[1]] = true;
   return true;
-}
-
-static int add_negative(Flat *f, int x, uint8_t dtype) {
-  return add(f, (Inst){.kind = INST_ALU, .dtype = dtype, .op = OP_NEG, .src = {x, -1, -1}});
-}
-
-/* a*b + c, a*b - c, c - a*b, acc += a*b */
-static int add_fused(Flat *f, Inst in, int k) {
-  const Inst *mul = &f->g->inst.at[in.src[k]];
-  int a = f->place[mul->src[0]], b = f->place[mul->src[1]], c = f->place[in.src[1 - k]];
-  if (in.kind == INST_UPDATE) {
-    in.src[0] = c;
-    in.src[1] = a;
-    in.src[2] = b;
-    return add(f, in);
-  }
-  if (in.op == OP_SUB && k == 0) c = add_negative(f, c, in.dtype);
-  if (in.op == OP_SUB && k == 1) a = add_negative(f, a, in.dtype);
-  in.op = OP_MULACC;
-  in.src[0] = a;
-  in.src[1] = b;
-  in.src[2] = c;
-  return add(f, in);
 }
 
 static void put(Flat *f, int inst) {
   Inst in = f->g->inst.at[inst];
-  int k = fused_source(f, inst);
   if (f->into_sum[inst]) return;
-  for (int i = 0; k < 0 && i < 3; i++)
+  if (adds_product(f, inst)) {
+    const Inst *mul = &f->g->inst.at[in.src[1]];
+    in.src[1] = mul->src[0];
+    in.src[2] = mul->src[1];
+  }
+  for (int i = 0; i < 3; i++)
     if (in.src[i] >= 0) in.src[i] = f->place[in.src[i]];
-  f->place[inst] = k < 0 ? add(f, in) : add_fused(f, in, k);
+  f->place[inst] = add(f, in);
 }
 
 /* ---- which sums a loop adds to, and how often ---- */

@@ -22,20 +22,12 @@ static bool is_given(const UOp *u, void *user) {
   return u->op == OP_GATHER || u->buffer;
 }
 
-static const UOp *unmoved(const UOp *u) {
-  while (op_info[u->op].cls == CLASS_MOVE || u->op == OP_NEG || u->op == OP_DETACH) u = u->src[0];
-  return u;
-}
-
-/* May two kernels come to different last bits? Sums are added up in the order of the loops around them, a product may
- * be rounded before it is added or not, functions are computed in lanes or alone. */
+/* May two kernels come to different last bits? Sums are added up in the order of the loops around them. */
 static bool rounds_freely(const UOp *u) {
   switch (u->op) {
   case OP_REDUCE:
   case OP_SEGMENT:
   case OP_POW: return true;
-  case OP_ADD:
-  case OP_SUB: return unmoved(u->src[0])->op == OP_MUL || unmoved(u->src[1])->op == OP_MUL;
   case OP_NEG:
   case OP_CAST:
   case OP_SQRT:
