@@ -767,6 +767,12 @@ POLY_API bool poly_depends_on(PolyTensor *root, PolyTensor *target);
 /* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on (see poly_depends_on); a
  * leaf that root does not depend on keeps the gradient it has, or none. */
 POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
+/* The same, but gradients end at the stops: out[k] is a new handle on what arrives at stops[k], NULL if nothing does,
+ * and neither the stop, if it is a leaf, nor what lies behind it gets anything of that. The caller goes on from there,
+ * with poly_backward_until(stops[k], out[k],
+ * ...), from the stops nearest to root on. If root is among the stops, it does not stop. */
+POLY_API PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n,
+                                        PolyTensor **out);
 /* The accumulated gradient as a new handle; NULL without error if there is none. */
 POLY_API PolyTensor *poly_get_grad(PolyTensor *t);
 POLY_API PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad); /* NULL clears */
@@ -802,14 +808,31 @@ typedef struct PolyStep PolyStep;
 /* Computes every tensor whose values are drawn at random, or were assigned, and have not been computed: a step that is
  * traced afterwards reads them; it would draw and assign what is still to be computed anew in each run. */
 POLY_API PolyStatus poly_settle(PolyContext *ctx);
-/* Compiles what is needed to compute `outputs` and all lazily assigned tensors in `state`, as a function of `inputs`
- * (realized tensors). Running replays the same kernels on new inputs. */
+/* A trace: between begin and end a function builds lazy tensors of which poly_step_new, called before the end, makes a
+ * step. A step depends on the tensors that the function used, whatever has been computed of them before: each tensor
+ * has its own identity during the trace. Tensors from before that the function assigns to are state of the step;
+ * tensors that it made are not. Values that depend on an input, on state or on random numbers cannot be read while the
+ * trace is open. begin calls poly_settle. end puts all tensors back; what was computed from an input cannot be read
+ * afterwards, unless as an output of the step. One trace at a time. O(nodes). */
+POLY_API PolyStatus poly_trace_begin(PolyContext *ctx);
+POLY_API void poly_trace_end(PolyContext *ctx);
+/* A new handle by which the traced function knows input t (realized): give it to the function and, as an input, to
+ * poly_step_new. It has t's memory and not its history. */
+POLY_API PolyTensor *poly_trace_input(PolyTensor *t);
+/* The traced function uses what t holds as a part of the program, as poly_read would. An error if that differs from run
+ * to run; a run after t was assigned is an error too. */
+POLY_API PolyStatus poly_trace_reads(PolyTensor *t);
+/* Compiles what is needed to compute `outputs` and all lazily assigned tensors in `state` or assigned in the open
+ * trace, as a function of `inputs` (realized tensors). Running replays the same kernels on new inputs. */
 POLY_API PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const *outputs, int noutput,
                                  PolyTensor *const *state, int nstate);
 /* Runs; inputs replace those given to poly_step_new: same dtype, same shape but for symbolic sizes. NULL: the same
- * inputs. */
+ * inputs, not those of poly_trace_input. An input that the function assigned to is changed. */
 POLY_API PolyStatus poly_step_run(PolyStep *s, PolyTensor *const *inputs, int ninput);
-/* The k-th output of the last run, as a new handle on memory that the next run overwrites. */
+/* A size that was bound when the step was traced (see poly_var_bind) has another value from the next run on: the codes
+ * of both. */
+POLY_API PolyStatus poly_step_bind(PolyStep *s, int64_t traced, int64_t now);
+/* The k-th output of the last run, as a new handle. Its memory is used again by a later run once the handle is free. */
 POLY_API PolyTensor *poly_step_output(PolyStep *s, int k);
 POLY_API int poly_step_kernels(const PolyStep *s);
 POLY_API int poly_step_intermediates(const PolyStep *s);

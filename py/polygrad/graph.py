@@ -70,6 +70,12 @@ class AutogradGraph:
         if status:
             self.fail()
 
+    def draw_seed(self) -> int:
+        """A seed for random numbers that are not drawn by tensors, out of the generator that Tensor.manual_seed sets."""
+        if self.tracing:
+            raise RuntimeError("numbers are drawn at random inside a compiled step, outside of its kernels: every run would use the same ones")
+        return C.poly_draw_seed(self.ptr)
+
     @property
     def device(self) -> str:
         return C.poly_device(self.ptr).decode()

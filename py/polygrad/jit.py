@@ -1,16 +1,19 @@
 """Trace once, run many times: TinyJit, and the tracing that compiled training steps use too.
 
-While a trace is open nothing runs: realize() is put off, optimizers leave their updates lazy, and reading a value is an error,
-because a replay could not read it again. What was assigned during the trace is the state that each run updates.
+While a trace is open nothing that the function computes runs: realize() is put off, optimizers leave their updates lazy, and reading a
+value that differs from run to run is an error. What was there before and is assigned during the trace is the state that each run updates.
 """
 
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
+from . import _core
+from ._core import wrap
 from ._ffi import C, handle_array
-from .graph import AutogradGraph
+from .graph import AutogradGraph, current
 from .symbolic import Dim, dim_code
 
 if TYPE_CHECKING:
@@ -18,25 +21,11 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """What a traced function changed."""
+    """The graphs that a traced function made of its inputs; what it assigned to, the C core knows."""
 
     def __init__(self, inputs: list[Any]) -> None:
         self.inputs = {t._h: k for k, t in enumerate(inputs)}
         self.graphs: dict[int, GraphInput] = {}
-        self.state: dict[int, Any] = {}  # handle: what keeps it alive
-        self.wanted: list[Any] = []  # tensors that the function wanted to have realized
-
-    def assigned(self, t: Tensor) -> None:
-        self.state.setdefault(t._h, t)
-
-    def optimizer(self, o: Any) -> None:
-        for p in o.params:
-            self.state.setdefault(p._h, p)
-        n = C.poly_optim_state(o._h, None, 0)
-        out = handle_array([None] * n)
-        C.poly_optim_state(o._h, out, n)
-        for h in out:
-            self.state.setdefault(h, o)
 
     def check_graph(self, edge_index: Tensor) -> None:
         if not edge_index.is_realized:
@@ -47,7 +36,9 @@ class Trace:
     def made_graph(self, edge_index: Tensor, counts: tuple[int, int], graph: Any) -> None:
         """The function looks at an edge_index as a graph: if that is an input, each run looks at its own."""
         k = self.inputs.get(edge_index._h)
-        if k is not None:
+        if k is None:
+            edge_index._g.check(C.poly_trace_reads(edge_index._h))
+        else:
             self.graphs.setdefault(graph._p, GraphInput(k, counts, graph))
 
 
@@ -76,11 +67,11 @@ class GraphInput:
         for h in handles:
             C.poly_free(h)
 
-    def of(self, inputs: list[Any], traced: list[Any]) -> list[int]:
-        """Handles of the arrays of the graph of a new input."""
+    def of(self, inputs: list[Any], traced: list[tuple[Any, ...]]) -> list[int]:
+        """Handles of the arrays of the graph of a new input; traced: the shapes in the trace."""
         g, sizes = self.graph._g, {}
         for new, old in zip(inputs, traced):
-            sizes.update({o.code: n for n, o in zip(new.shape, old.shape) if isinstance(o, Dim)})
+            sizes.update({o.code: n for n, o in zip(new.shape, old) if isinstance(o, Dim)})
         counts = [sizes.get(c.code, c) if isinstance(c, Dim) else c for c in self.counts]
         p = C.poly_graph_of(inputs[self.which]._h, *(dim_code(c, g) for c in counts))
         if p is None:
@@ -91,27 +82,22 @@ class GraphInput:
             C.poly_graph_free(p)
 
 
-def refuse_reading(g: AutogradGraph, what: str) -> None:
-    if g.tracing:
-        raise RuntimeError(f"{what} inside a compiled step: the value is not known while the step is traced, and a replay could not read it")
-
-
 class Replay:
-    """A compiled function of some tensors: run it with new ones."""
+    """A compiled function of some tensors: run it with new ones. traced: what the function knew the inputs by."""
 
-    def __init__(self, g: AutogradGraph, inputs: list[Any], outputs: list[Any], trace: Trace):
-        self._g, self._keep = g, (list(trace.state.values()), list(inputs))
-        state = list(trace.state)
+    def __init__(self, g: AutogradGraph, inputs: list[Any], traced: list[Any], outputs: list[Any], trace: Trace):
+        self._g = g
         self.graphs = list(trace.graphs.values())
         for graph in self.graphs:
             graph.settle()
-        given = [t._h for t in inputs] + [h for graph in self.graphs for h in graph.handles]
-        self._h = C.poly_step_new(
-            handle_array(given), len(given), handle_array([t._h for t in outputs]), len(outputs), handle_array(state), len(state)
-        )
+        given = [t._h for t in traced] + [h for graph in self.graphs for h in graph.handles]
+        self._h = C.poly_step_new(handle_array(given), len(given), handle_array([t._h for t in outputs]), len(outputs), None, 0)
         if self._h is None:
             g.fail()
-        self.inputs = inputs
+        self.inputs, self._own = inputs, handle_array([t._h for t in inputs])
+        self.shapes = [t.shape for t in traced]
+        self.counts = [getattr(t, "_count", None) for t in traced]
+        self.counted = any(n is not None for n in self.counts)
         self.n_outputs = len(outputs)
 
     def __del__(self, free: Any = C.poly_step_free) -> None:
@@ -123,22 +109,25 @@ class Replay:
 
     def run(self, inputs: list[Any] | None = None) -> None:
         """Runs all kernels, with the inputs of the trace or with others of the same dtype and, but for symbolic sizes, the same shape."""
-        if inputs is None:
-            status = C.poly_step_run(self._h, None, 0)
-        elif not self.graphs:
-            status = C.poly_step_run(self._h, handle_array([t._h for t in inputs]), len(inputs))
+        if inputs is None and not self.graphs:
+            status = C.poly_step_run(self._h, self._own, len(self.inputs))
         else:
-            arrays = [h for graph in self.graphs for h in graph.of(inputs, self.inputs)]
+            inputs = self.inputs if inputs is None else inputs
+            if self.counted:
+                _check_counts(self.counts, inputs)
+            arrays = [h for graph in self.graphs for h in graph.of(inputs, self.shapes)]
             given = [t._h for t in inputs] + arrays
             status = C.poly_step_run(self._h, handle_array(given), len(given))
             GraphInput.free(arrays)
         if status:
             self._g.fail()
 
-    def output(self, k: int) -> Tensor:
-        """The k-th output of the last run; the next run overwrites its memory."""
-        from ._core import wrap
+    def bind(self, traced: Dim, now: Dim) -> None:
+        """A size of the trace has another value from now on."""
+        self._g.check(C.poly_step_bind(self._h, dim_code(traced, self._g), dim_code(now, self._g)))
 
+    def output(self, k: int) -> Tensor:
+        """The k-th output of the last run."""
         return wrap(self._g, C.poly_step_output(self._h, k))
 
     @property
@@ -157,16 +146,51 @@ def _fits(shape: tuple[Any, ...], traced: tuple[Any, ...]) -> bool:
 
 def _flatten(x: Any, out: list[Any]) -> Any:
     """Takes the tensors out of nested lists, tuples and dicts; what is left is the structure, with numbers in their place."""
-    from .tensor import Tensor
-
-    if isinstance(x, Tensor):
+    if isinstance(x, _core.Tensor):
         out.append(x)
         return ("tensor", len(out) - 1)
     if isinstance(x, (list, tuple)):
         return ("list" if isinstance(x, list) else "tuple", tuple(_flatten(v, out) for v in x))
     if isinstance(x, dict):
         return ("dict", tuple((k, _flatten(x[k], out)) for k in x))
-    return ("value", x)
+    return ("size" if isinstance(x, Dim) else "value", x)
+
+
+def _sizes(structure: Any, out: list[Any]) -> list[Any]:
+    """The symbolic sizes in a structure, in order."""
+    kind, value = structure
+    if kind == "size":
+        out.append(value)
+    elif kind in ("list", "tuple"):
+        for v in value:
+            _sizes(v, out)
+    elif kind == "dict":
+        for _, v in value:
+            _sizes(v, out)
+    return out
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equal structures. Values of which == is no plain answer (arrays) must be the same object."""
+    if a[0] != b[0]:
+        return False
+    if a[0] == "value":
+        x, y = a[1], b[1]
+        if x is y:
+            return True
+        try:
+            return type(x) is type(y) and bool(x == y)
+        except (TypeError, ValueError):
+            return False
+    if a[0] == "tensor":
+        return a[1] == b[1]
+    if a[0] == "size":
+        return True  # its value may be another one: the core checks the rest
+    if len(a[1]) != len(b[1]):
+        return False
+    if a[0] == "dict":
+        return all(k == m and _same(v, w) for (k, v), (m, w) in zip(a[1], b[1]))
+    return all(_same(v, w) for v, w in zip(a[1], b[1]))
 
 
 def _build(structure: Any, tensors: Callable[[int], Any]) -> Any:
@@ -175,33 +199,56 @@ def _build(structure: Any, tensors: Callable[[int], Any]) -> Any:
         return tensors(value)
     if kind == "dict":
         return {k: _build(v, tensors) for k, v in value}
-    if kind == "value":
+    if kind in ("value", "size"):
         return value
     parts = [_build(v, tensors) for v in value]
     return parts if kind == "list" else tuple(parts)
 
 
-def trace(g: AutogradGraph, function: Callable[[], Any], inputs: list[Any]) -> tuple[Replay, Any]:
-    """Traces function, which reads inputs. Gives the compiled step and the structure of what function returned."""
+def _traced_input(t: Tensor) -> Tensor:
+    """What the traced function knows an input by: equal in everything but its identity and its history."""
+    own = wrap(t._g, C.poly_trace_input(t._h))
+    if hasattr(t, "_wanted"):
+        own._wanted = t._wanted
+    if hasattr(t, "_count"):
+        own._count = t._count
+    return own
+
+
+def _check_counts(traced: list[Any], given: list[Any]) -> None:
+    """The number of rows that an index vector speaks of is a part of the program, unless it is symbolic."""
+    for k, (old, t) in enumerate(zip(traced, given)):
+        new = getattr(t, "_count", old)
+        if old is not None and not isinstance(old, Dim) and new != old:
+            raise ValueError(f"argument {k} of a compiled function numbers {new} rows; it was compiled for {old}")
+
+
+def trace(g: AutogradGraph, function: Callable[..., Any], inputs: list[Any]) -> tuple[Replay, Any]:
+    """Traces function(inputs). Gives the compiled step and the structure of what function returned."""
     for t in inputs:
         t.realize()
-    if C.poly_settle(g.ptr):  # what is still to be drawn or assigned would be so in every run
-        g.fail()
-    record = Trace(inputs)
-    g.tracing.append(record)
+    g.check(C.poly_trace_begin(g.ptr))
     try:
-        result = function()
+        traced = [_traced_input(t) for t in inputs]
+        record = Trace(traced)
+        g.tracing.append(record)
+        try:
+            result = function(traced)
+        finally:
+            g.tracing.pop()
+        outputs: list[Any] = []
+        structure = _flatten(result, outputs)
+        return Replay(g, list(inputs), traced, outputs, record), structure
     finally:
-        g.tracing.pop()
-    outputs: list[Any] = []
-    structure = _flatten(result, outputs)
-    return Replay(g, inputs, outputs, record), structure
+        C.poly_trace_end(g.ptr)
 
 
 class TinyJit:
     """Compiles a function of tensors at its second call; later calls replay the kernels.
 
-    Shapes, dtypes and all other arguments must be those of the second call; values must not be read inside.
+    Shapes, dtypes and all other arguments must be those of the second call, but for the values of a Variable; values that depend on the
+    arguments must not be read inside.
+    A method is compiled for each object that it is called on, a function for each setting of Tensor.training, Tensor.no_grad and device.
 
     >>> from polygrad import Tensor, TinyJit
     >>> f = TinyJit(lambda x: (x * 2).realize())
@@ -211,44 +258,97 @@ class TinyJit:
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
-        self.replay: Replay | None = None
-        self.result: Any = None  # structure of what the function returned
-        self.calls = 0
+        self._steps: dict[Any, _Step] = {}
+        self._methods: weakref.WeakKeyDictionary[Any, TinyJit] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, function, updated=())
 
     def __get__(self, obj: Any, owner: Any) -> Any:
-        return functools.partial(self.__call__, obj)
+        """The method of an object: a TinyJit of its own, which lives as long as the object."""
+        if obj is None:
+            return self
+        own = self._methods.get(obj)
+        if own is None:
+            own = self._methods[obj] = _Method(self.function, obj)
+        return own
 
     def reset(self) -> None:
-        """Forgets the compiled step."""
-        self.replay, self.calls = None, 0
+        """Forgets the compiled steps."""
+        self._steps.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: list[Any] = []
-        structure = _flatten((args, kwargs), tensors)
-        if len({t._h for t in tensors}) != len(tensors):
-            raise ValueError("the same tensor was passed twice to a compiled function")
-        if self.replay is not None:
-            self._check(structure, tensors)
+        structure = _flatten((args, dict(sorted(kwargs.items())) if kwargs else kwargs), tensors)
+        g = tensors[0]._g if tensors else current()
+        if g.tracing:  # inside the trace of another function: a part of it
+            return self.function(*args, **kwargs)
+        mode = (C.poly_training(g.ptr), C.poly_no_grad(g.ptr), C.poly_device(g.ptr), id(g))
+        step = self._steps.get(mode)
+        if step is None:
+            step = self._steps[mode] = _Step()
+        if step.replay is None:
+            step.calls += 1
+            if step.calls == 1:
+                return self.function(*args, **kwargs)
+            step.compile(g, self.function, structure, tensors)
+        else:
+            step.check(structure, tensors)
+            if step.sizes:
+                step.bind(structure)
             for t in tensors:
                 if not t.is_realized:
                     t.realize()
-            self.replay.run(tensors)
-            return _build(self.result, self.replay.output)
-        self.calls += 1
-        if self.calls == 1 or (tensors and tensors[0]._g.tracing):
-            return self.function(*args, **kwargs)
-        from .graph import current
+        return step.run(tensors)
 
-        g = tensors[0]._g if tensors else current()
-        self.replay, self.result = trace(g, lambda: self.function(*args, **kwargs), tensors)
+
+class _Step:
+    """What a TinyJit has compiled for one setting of Tensor.training, Tensor.no_grad and device: these are a part of the program."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.replay: Replay | None = None
+        self.result: Any = None  # structure of what the function returned
+
+    def compile(self, g: AutogradGraph, call: Callable[..., Any], structure: Any, tensors: list[Any]) -> None:
+        def function(traced: list[Any]) -> Any:
+            args, kwargs = _build(structure, traced.__getitem__)
+            return call(*args, **kwargs)
+
+        self.replay, self.result = trace(g, function, tensors)
+        self.replay.inputs = []  # each call brings its own
         self.structure, self.signature = structure, [(t.shape, t.dtype) for t in tensors]
-        self.replay.run(None)
+        self.sizes = _sizes(structure, [])
+
+    def bind(self, structure: Any) -> None:
+        """Symbolic sizes among the arguments have the values of this call."""
+        for old, new in zip(self.sizes, _sizes(structure, [])):
+            assert self.replay is not None
+            self.replay.bind(old, new)
+
+    def run(self, tensors: list[Any]) -> Any:
+        assert self.replay is not None
+        self.replay.run(tensors)
         return _build(self.result, self.replay.output)
 
-    def _check(self, structure: Any, tensors: list[Any]) -> None:
-        if structure != self.structure:
+    def check(self, structure: Any, tensors: list[Any]) -> None:
+        try:
+            same = structure == self.structure
+        except ValueError:  # arrays
+            same = False
+        if not same and not _same(structure, self.structure):
             raise ValueError("a compiled function was called with other arguments than those that it was compiled with")
         for k, (t, (shape, dtype)) in enumerate(zip(tensors, self.signature)):
             if t.dtype is not dtype or not _fits(t.shape, shape):
                 raise ValueError(f"argument {k} of a compiled function is {t.shape} {t.dtype}; it was compiled with {shape} {dtype}")
+
+
+class _Method(TinyJit):
+    """A TinyJit of one object's method."""
+
+    def __init__(self, function: Callable[..., Any], obj: Any):
+        owner = weakref.ref(obj)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return function(owner(), *args, **kwargs)
+
+        functools.update_wrapper(method, function)
+        super().__init__(method)

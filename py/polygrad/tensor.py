@@ -17,7 +17,6 @@ from ._meaning import pair_warning
 from .context import Context, NoGrad
 from .device import HOST, Device, check_device
 from .dtypes import BY_CODE, DType, dtypes
-from .jit import refuse_reading
 from .mixin.creation import Creation
 from .mixin.elementwise import Elementwise
 from .mixin.indexing import Indexing
@@ -65,13 +64,14 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_rows", "_count", "_pair", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_rows", "_count", "_pair", "_freed", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
     _rows: tuple[Any, str]  # set on an index vector: the Graph whose edges it numbers, and the side
     _count: int  # set on an index vector: how many values it may have
     _pair: str | None  # set on the result of max(axis) and min(axis), which PyTorch gives as a pair: the method's name
+    _freed: bool  # backward(retain_graph=False) has run
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
@@ -270,8 +270,6 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         array([1, 2], dtype=int32)
         """
         d = self.dtype
-        if self._g.tracing:
-            refuse_reading(self._g, "numpy() or tolist()")
         if d.np is None:
             return self.cast(dtypes.float32).numpy()
         out = np.empty(tuple(int(s) for s in self.shape), d.np)
@@ -306,8 +304,6 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         5
         """
         kind = self.dtype.kind
-        if self._g.tracing:
-            refuse_reading(self._g, "item()")
         if kind == "f":
             value: Any = C.poly_item(self._h)
             if math.isnan(value) and C.poly_error_code(self._g.ptr):
@@ -390,8 +386,6 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         if x.ndim == 0 and self.ndim:
             x = x.cast(self.dtype).reshape((1,) * self.ndim).expand(self.shape)
         self._g.check(C.poly_assign(self._h, x._h))
-        if self._g.tracing:
-            self._g.tracing[-1].assigned(self)
         return self
 
     def replace(self, x: Tensor) -> Tensor:
@@ -492,7 +486,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         self.grad = None
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool = True) -> Tensor:
-        """Adds d(self)/d(leaf) into every leaf that requires a gradient. Returns self.
+        """Adds d(self)/d(leaf) into every leaf that requires a gradient. Returns self. With retain_graph=False a second backward of this
+        tensor is an error, as in PyTorch.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).backward(gradient=Tensor([1.0, 10.0])).tolist()
@@ -500,11 +495,16 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         >>> x.grad.tolist()
         [2.0, 40.0]
         """
+        if getattr(self, "_freed", False):
+            raise RuntimeError("backward a second time through a graph that was given up by backward(retain_graph=False)")
+        if gradient is not None:
+            gradient = operand(self, gradient)
         if self._g.hooks:
-            return _backward_with_hooks(self, gradient)
-        status = C.poly_backward(self._h, None if gradient is None else operand(self, gradient))
-        if status:
+            _backward_with_hooks(self, gradient)
+        elif C.poly_backward(self._h, gradient):
             self._g.fail()
+        if not retain_graph:
+            self._freed = True
         return self
 
     def gradient(self, *targets: Tensor, gradient: Tensor | None = None, materialize_grads: bool = False) -> list[Tensor]:
@@ -526,7 +526,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         return [wrap(self._g, h) for h in out]
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
-        """Calls hook(gradient) on a leaf at each backward; what it returns takes the gradient's place. Returns a remover.
+        """Calls hook(gradient) at each backward that reaches this tensor, a leaf or an intermediate; what it returns takes the gradient's place,
+        here and for what the tensor is computed from. Returns a remover.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
         >>> remove = x.register_hook(lambda g: g * 10)
@@ -618,21 +619,51 @@ def _rebuild(values: np.ndarray, dtype: str, wanted: bool | None) -> Tensor:
     return Tensor(values, dtype=dtype, requires_grad=wanted)
 
 
-def _backward_with_hooks(root: Tensor, gradient: Tensor | None) -> Tensor:
-    """Hooks see the new gradient alone: what was there is taken away before and added after."""
-    hooked = [(t, hooks) for ref, hooks in root._g.hooks.values() if (t := ref()) is not None]
-    old = [t.grad for t, _ in hooked]
-    for t, _ in hooked:
-        t.grad = None
-    root._g.check(C.poly_backward(root._h, None if gradient is None else operand(root, gradient)))
-    for (t, hooks), before in zip(hooked, old):
-        new = t.grad
-        for hook in hooks:
-            if new is not None:
-                result = hook(new)
-                new = new if result is None else result
-        t.grad = new if before is None else before if new is None else before + new
-    return root
+def _hooked(root: Tensor) -> list[tuple[Tensor, list[Any]]]:
+    """The tensors with hooks that gradients of root reach, each before those that it is computed from. Two handles on one node are one."""
+    found: list[tuple[Tensor, list[Any]]] = []
+    for ref, hooks in root._g.hooks.values():
+        t = ref()
+        if t is None or not C.poly_depends_on(root._h, t._h):
+            continue
+        place = len(found)
+        for k, (other, own) in enumerate(found):
+            if C.poly_depends_on(t._h, other._h):
+                if C.poly_depends_on(other._h, t._h):
+                    found[k] = (other, own + hooks)
+                    break
+                place = min(place, k)
+        else:
+            found.insert(place, (t, hooks))
+    return found
+
+
+def _backward_with_hooks(root: Tensor, gradient: Tensor | None) -> None:
+    """Gradients stop at tensors with hooks and go on from there as what the hooks return."""
+    hooked = _hooked(root)
+    stops = handles(t for t, _ in hooked)
+    arrived: list[Tensor | None] = [None] * len(hooked)
+
+    def go(t: Tensor, g: Tensor | None) -> None:
+        out = handle_array([None] * len(hooked))
+        t._g.check(C.poly_backward_until(t._h, None if g is None else g._h, stops, len(hooked), out))
+        for k, h in enumerate(out):
+            if h is not None:
+                new, old = wrap(t._g, h), arrived[k]
+                arrived[k] = new if old is None else old + new
+
+    if hooked and C.poly_depends_on(hooked[0][0]._h, root._h):  # the root has hooks itself
+        arrived[0] = root.ones_like() if gradient is None else gradient
+    else:
+        go(root, gradient)
+    for k, (t, hooks) in enumerate(hooked):
+        g = arrived[k]
+        if g is None:
+            continue
+        for hook in hooks[:]:
+            result = hook(g)
+            g = g if result is None else operand(t, result)
+        go(t, g)
 
 
 def explain(tensor: Tensor) -> str:

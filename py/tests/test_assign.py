@@ -114,3 +114,114 @@ def test_a_product_with_an_assigned_value():
     w = Tensor.empty(2, 40, 30)
     w.assign(Tensor.arange(2400).reshape(2, 40, 30).cast("float32") / 2400)
     np.testing.assert_allclose((Tensor(x).sized(n, 40) @ w[1]).numpy(), x @ w.numpy()[1], rtol=1e-4, atol=1e-4)
+
+
+# ---- views ----
+
+MOVES = {
+    "slice": (lambda t: t[1:3], lambda a: a[1:3]),
+    "all": (lambda t: t[:], lambda a: a[:]),
+    "row": (lambda t: t[2], lambda a: a[2]),
+    "element": (lambda t: t[1, 2], lambda a: a[1, 2:3].reshape(())),
+    "step": (lambda t: t[::2, 1::2], lambda a: a[::2, 1::2]),
+    "backwards": (lambda t: t[::-1], lambda a: a[::-1]),
+    "transpose": (lambda t: t.T, lambda a: a.T),
+    "flatten": (lambda t: t.flatten(), lambda a: a.reshape(-1)),
+    "flat slice": (lambda t: t.reshape(-1)[3:9], lambda a: a.reshape(-1)[3:9]),
+    "shrink": (lambda t: t.shrink(((0, 2), (1, 4))), lambda a: a[0:2, 1:4]),
+    "flip": (lambda t: t.flip(1)[:, 0:2], lambda a: a[:, ::-1][:, 0:2]),
+    "unsqueeze": (lambda t: t.unsqueeze(1)[0], lambda a: a[:, None][0]),
+    "chain": (lambda t: t.permute(1, 0)[1:3].reshape(2, 2, 2)[1], lambda a: a.T[1:3, :].reshape(2, 2, 2)[1]),
+    "split": (lambda t: t.split(2)[1], lambda a: a[2:4]),
+    "detach": (lambda t: t.detach()[0], lambda a: a[0]),
+}
+
+
+def _numpy_assign(a, view, values):
+    """What a view shows, by numbering the elements."""
+    places = view(np.arange(a.size).reshape(a.shape))
+    flat = a.reshape(-1).copy()
+    flat[places.reshape(-1)] = values.reshape(-1)
+    return flat.reshape(a.shape)
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("name", MOVES)
+def test_assign_to_a_view(name, lazy, read, device):
+    move, like = MOVES[name]
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    t = Tensor(a.copy()) + 0 if lazy else Tensor(a.copy())
+    before = t * 1
+    view = move(t)
+    if read:
+        np.testing.assert_array_equal(view.numpy(), like(a))
+    values = -np.arange(1, like(a).size + 1, dtype=np.float32).reshape(like(a).shape)
+    view.assign(Tensor(values))
+    want = _numpy_assign(a, like, values)
+    np.testing.assert_array_equal(t.numpy(), want)
+    np.testing.assert_array_equal(view.numpy(), values)
+    view += 1  # still a view
+    np.testing.assert_array_equal(t.numpy(), _numpy_assign(a, like, values + 1))
+    np.testing.assert_array_equal(before.numpy(), a)
+
+
+def test_views_of_views():
+    t = Tensor(np.arange(6, dtype=np.float32)).reshape(2, 3)
+    row = t[0]
+    row[1:2].assign(9)
+    t[1][2] = 7
+    assert t.tolist() == [[0, 9, 2], [3, 4, 7]] and row.tolist() == [0, 9, 2]
+    t += 1
+    row += 1  # of the values that row has: it was taken before t changed
+    assert t.tolist() == [[1, 10, 3], [4, 5, 8]] and row.tolist() == [1, 10, 3]
+
+
+def test_a_view_of_what_is_gone_is_a_tensor():
+    part = Tensor(np.arange(4, dtype=np.float32))[1:3]
+    part += 1
+    assert part.tolist() == [2, 3]
+    x = Tensor(np.arange(4, dtype=np.float32))
+    other = x.clone()[1:3]
+    other += 1
+    assert x.tolist() == [0, 1, 2, 3] and other.tolist() == [2, 3]
+
+
+def test_views_do_not_keep_memory():
+    x = Tensor.ones(1000, 10).contiguous().realize()
+    before, parts = x.graph.live_bytes, []
+    for _ in range(5):
+        big = (x * 2).realize()
+        parts.append(big[0].realize())
+        del big
+    assert x.graph.live_bytes - before < 40000
+
+
+def test_an_expanded_tensor_is_not_assigned():
+    t = Tensor([1.0, 2.0])
+    with pytest.raises(ValueError, match="expanded"):
+        t.reshape(1, 2).expand(3, 2).assign(Tensor.zeros(3, 2))
+    assert t.tolist() == [1, 2]
+
+
+def test_assign_through_no_grad():
+    w = Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with Tensor.test():
+        w[1:2].assign(Tensor([5.0]))
+    (w * w).sum().backward()
+    assert w.grad.tolist() == [2, 10, 6] and w.requires_grad
+
+
+CHANGES = [(lambda c: c.__setitem__(slice(0, 1), 5.0), [5, 2, 3]), (lambda c: c.assign(c + 1), [2, 3, 4]), (lambda c: c.__iadd__(1), [2, 3, 4])]
+
+
+@pytest.mark.parametrize("change, values", CHANGES)
+def test_detach_after_a_change(change, values, device):
+    c, want = Tensor(np.float32([1, 2, 3])), np.float32(values)
+    change(c)
+    np.testing.assert_array_equal(c.detach().numpy(), want)
+    np.testing.assert_array_equal(c.numpy(), want)
+    d = c.detach()
+    c.assign(c * 2)
+    np.testing.assert_array_equal(d.reshape(3, 1).numpy()[:, 0], want)
+    np.testing.assert_array_equal(c.numpy(), want * 2)

@@ -370,3 +370,46 @@ def test_zero_size():
     x = Tensor(np.zeros((0, 3)), requires_grad=True)
     (x * 2).sum().backward()
     assert x.grad.shape == (0, 3)
+
+
+# ---- hooks, freed graphs ----
+
+
+def test_hooks_on_intermediates():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    z = y * 3
+    seen = []
+    remove = [y.register_hook(lambda g: (seen.append(g.tolist()), g * 10)[1]), z.register_hook(lambda g: g + 1)]
+    (z.sum() + y.sum()).backward()  # z gets 1 + 1, y gets 2 * 3 + 1, and hands on ten times that
+    assert seen == [[7.0, 7.0]] and x.grad.tolist() == [140.0, 280.0]
+    for r in remove:
+        r()
+    x.grad = None
+    (z.sum() + y.sum()).backward()
+    assert x.grad.tolist() == [8.0, 16.0]
+
+
+def test_hooks_on_leaf_root_and_elsewhere():
+    x, other = Tensor([1.0, 2.0], requires_grad=True), Tensor([1.0], requires_grad=True)
+    called = []
+    x.register_hook(lambda g: g * 2)
+    (other * 2).register_hook(lambda g: called.append(g))
+    loss = (x * x).sum()
+    loss.register_hook(lambda g: g * 5)
+    loss.backward()
+    assert x.grad.tolist() == [20.0, 40.0]
+    (x * x * 1.5).sum().backward()  # hooks see the new part alone
+    assert x.grad.tolist() == [26.0, 52.0] and not called
+
+
+def test_a_freed_graph():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    loss.backward()
+    loss.backward(retain_graph=False)
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+    assert x.grad.tolist() == [4.0, 8.0]
+    (x * x).sum().backward()  # built again
+    assert x.grad.tolist() == [6.0, 12.0]

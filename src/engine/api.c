@@ -28,6 +28,7 @@ PolyContext *poly_context_new(void) { return poly_context_new_with(NULL); }
 void poly_context_free(PolyContext *ctx) {
   if (!ctx) return;
   if (ctx->engine) {
+    poly_trace_end(ctx);
     steps_free(ctx);
     for (PolyTensor *t = ctx->tensors; t; t = t->next) t->grad = NULL; /* gradients are in the list themselves */
     while (ctx->tensors) poly_free(ctx->tensors);

@@ -20,17 +20,26 @@ typedef struct Work {
   bool *needed;
   UOp **made; /* canonical node */
   Canon *out;
+  /* a traced step */
+  bool traced;
+  const Map *leaf, *constant; /* see canon_build_step */
+  Map history;                /* nodes that can no longer be computed: what is stored is read */
 } Work;
 
 bool canon_is_rng(const UOp *variable) { return strcmp(variable->arg.name, "rng") == 0; }
 
-/* A node that holds its value is a leaf. BUFFERs are entered: their sources are their sizes. */
-static bool stop(const UOp *u, void *user) {
-  (void)user;
-  return u->op == OP_BIND || (u->buffer && u->op != OP_BUFFER);
+static bool listed(const Map *m, const UOp *u) { return m && map_get(m, (uintptr_t)u, NULL); }
+
+/* A node that holds its value is a leaf. In a step that is so only for the memory of a tensor: an expression whose
+ * value happens to be stored, because somebody computed the same, is computed in each run. */
+static bool stored(const Work *w, const UOp *u) {
+  if (u->op == OP_BUFFER) return true;
+  if (!w->traced) return u->buffer != NULL;
+  return (u->buffer && node_is_own(u)) || listed(w->leaf, u) || listed(&w->history, u);
 }
 
-static bool stored(const UOp *u) { return u->op == OP_BUFFER || u->buffer; }
+/* BUFFERs are entered: their sources are their sizes. */
+static bool stop(const UOp *u, void *user) { return u->op == OP_BIND || (u->op != OP_BUFFER && stored(user, u)); }
 
 static bool const_shape(const UOp *u) {
   for (int d = 0; d < u->ndim; d++)
@@ -38,14 +47,35 @@ static bool const_shape(const UOp *u) {
   return true;
 }
 
+/* Values of which a step can only use what is stored: the history of a tensor that was computed before its own inputs
+ * were overwritten. */
+static bool find_history(Work *w, int nroot, UOp *const *root) {
+  Base *b = ctx_base(w->ctx);
+  if (!uop_walk(w->ctx, w->arena, nroot, root, stop, w, &w->walk)) return false;
+  bool *lost = arena_new(w->arena, (size_t)(w->walk.n + 1) * sizeof *lost);
+  if (!lost) return false;
+  for (int i = 0; i < w->walk.n; i++) {
+    UOp *u = w->walk.at[i];
+    if (stop(u, w) || u->op == OP_BUFFER) {
+      lost[i] = u->buffer && u->buffer->stale;
+      continue;
+    }
+    for (int k = u->op == OP_ASSIGN; k < u->nsrc && !lost[i]; k++) lost[i] = lost[u->src[k]->slot];
+    if (!lost[i] || !u->buffer) continue;
+    lost[i] = false;
+    if (!map_put(b, &w->history, (uintptr_t)u, 1)) return false;
+  }
+  return true;
+}
+
 /* Sizes of stored nodes are not their sources. If some are not constant, a second walk lists them too, before all
  * users. */
 static bool walk_all(Work *w, int nroot, UOp *const *root) {
-  if (!uop_walk(w->ctx, w->arena, nroot, root, stop, NULL, &w->walk)) return false;
+  if (!uop_walk(w->ctx, w->arena, nroot, root, stop, w, &w->walk)) return false;
   int extra = 0;
   for (int i = 0; i < w->walk.n; i++) {
     UOp *u = w->walk.at[i];
-    if (u->buffer && u->op != OP_BUFFER && !const_shape(u)) extra += u->ndim;
+    if (u->op != OP_BUFFER && stored(w, u) && !const_shape(u)) extra += u->ndim;
   }
   if (!extra) return true;
   UOp **all = arena_new(w->arena, (size_t)(extra + nroot) * sizeof *all);
@@ -53,27 +83,28 @@ static bool walk_all(Work *w, int nroot, UOp *const *root) {
   int n = 0;
   for (int i = 0; i < w->walk.n; i++) {
     UOp *u = w->walk.at[i];
-    if (u->buffer && u->op != OP_BUFFER && !const_shape(u))
+    if (u->op != OP_BUFFER && stored(w, u) && !const_shape(u))
       for (int d = 0; d < u->ndim; d++) all[n++] = u->shape[d];
   }
   memcpy(all + n, root, (size_t)nroot * sizeof *all);
-  return uop_walk(w->ctx, w->arena, n + nroot, all, stop, NULL, &w->walk);
+  return uop_walk(w->ctx, w->arena, n + nroot, all, stop, w, &w->walk);
 }
 
-static UOp *const *edges_of(const UOp *u, int *n) {
+static UOp *const *edges_of(const Work *w, const UOp *u, int *n) {
   if (u->op == OP_BIND) {
     *n = 0;
     return NULL;
   }
-  *n = stored(u) ? u->ndim : u->nsrc;
-  return stored(u) ? u->shape : u->src;
+  bool leaf = stored(w, u);
+  *n = leaf ? u->ndim : u->nsrc;
+  return leaf ? u->shape : u->src;
 }
 
 /* Places are copied out of the nodes, because builders may walk as well. */
 static bool index_edges(Work *w) {
   int total = 0, n;
   for (int i = 0; i < w->walk.n; i++) {
-    edges_of(w->walk.at[i], &n);
+    edges_of(w, w->walk.at[i], &n);
     total += n;
   }
   w->first = arena_new(w->arena, (size_t)(w->walk.n + 1) * sizeof(int));
@@ -81,7 +112,7 @@ static bool index_edges(Work *w) {
   if (!w->first || !w->edge) return false;
   total = 0;
   for (int i = 0; i < w->walk.n; i++) {
-    UOp *const *src = edges_of(w->walk.at[i], &n);
+    UOp *const *src = edges_of(w, w->walk.at[i], &n);
     w->first[i] = total;
     for (int k = 0; k < n; k++) w->edge[total++] = src[k]->epoch == w->walk.epoch ? src[k]->slot : -1;
   }
@@ -94,8 +125,8 @@ static void mark_needed(Work *w) {
   for (int i = w->walk.n; i-- > 0;) {
     if (!w->needed[i]) continue;
     UOp *u = w->walk.at[i];
-    bool value_only = u->op == OP_ASSIGN && !stored(u) && !w->keep[i];
-    int end = u->op == OP_FUNCTION && !stored(u) ? w->first[i] + 1 : w->first[i + 1];
+    bool value_only = u->op == OP_ASSIGN && !stored(w, u) && !w->keep[i];
+    int end = u->op == OP_FUNCTION && !stored(w, u) ? w->first[i] + 1 : w->first[i + 1];
     for (int e = w->first[i] + value_only; e < end; e++)
       if (w->edge[e] >= 0) w->needed[w->edge[e]] = true;
   }
@@ -135,7 +166,7 @@ static UOp *rebuild(UOp *u, UOp *const *src) {
 static UOp *make_node(Work *w, int i) {
   UOp *u = w->walk.at[i];
   int n;
-  UOp *const *old = edges_of(u, &n);
+  UOp *const *old = edges_of(w, u, &n);
   UOp *small[8 + 2 * MAX_DIMS], **src = small;
   if (n > LEN(small) && !(src = arena_new(w->arena, (size_t)n * sizeof *src))) return NULL;
   bool changed = false;
@@ -144,7 +175,7 @@ static UOp *make_node(Work *w, int i) {
     src[k] = at >= 0 && w->made[at] ? w->made[at] : old[k];
     changed |= src[k] != old[k];
   }
-  if (stored(u)) return placeholder(w, u, src);
+  if (stored(w, u)) return placeholder(w, u, src);
   switch (u->op) {
   case OP_BIND: return variable(w, u);
   case OP_VARIABLE:
@@ -154,7 +185,7 @@ static UOp *make_node(Work *w, int i) {
   case OP_ASSIGN:
     if (!w->keep[i]) return src[1];
     break;
-  case OP_CONTIGUOUS: return uop_contiguous(src[0], 0);
+  case OP_CONTIGUOUS: return listed(w->constant, u) ? src[0] : uop_contiguous(src[0], 0);
   default: break;
   }
   return changed ? rebuild(u, src) : u;
@@ -174,21 +205,36 @@ static bool new_lists(Work *w) {
   return w->keep && w->needed && w->made && c->input && c->place && c->var && c->bound && c->value;
 }
 
-bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out) {
-  *out = (Canon){.nroot = nroot};
-  Work w = {.ctx = ctx, .arena = arena, .out = out};
-  if (!walk_all(&w, nroot, root) || !index_edges(&w) || !new_lists(&w)) return false;
+static bool build(Work *w, int nroot, UOp *const *root, const bool *inplace) {
+  Arena *arena = w->arena;
+  Canon *out = w->out;
+  if (!walk_all(w, nroot, root) || !index_edges(w) || !new_lists(w)) return false;
   int *place = arena_new(arena, (size_t)(nroot + 1) * sizeof(int));
   out->root = arena_new(arena, (size_t)(nroot + 1) * sizeof(UOp *));
   if (!place || !out->root) return false;
   for (int r = 0; r < nroot; r++) {
     place[r] = root[r]->slot;
-    w.needed[place[r]] = true;
-    if (inplace && inplace[r]) w.keep[place[r]] = true;
+    w->needed[place[r]] = true;
+    if (inplace && inplace[r]) w->keep[place[r]] = true;
   }
-  mark_needed(&w);
-  for (int i = 0; i < w.walk.n; i++)
-    if (w.needed[i] && !(w.made[i] = make_node(&w, i))) return false;
-  for (int r = 0; r < nroot; r++) out->root[r] = w.made[place[r]];
+  mark_needed(w);
+  for (int i = 0; i < w->walk.n; i++)
+    if (w->needed[i] && !(w->made[i] = make_node(w, i))) return false;
+  for (int r = 0; r < nroot; r++) out->root[r] = w->made[place[r]];
   return true;
+}
+
+bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out) {
+  *out = (Canon){.nroot = nroot};
+  Work w = {.ctx = ctx, .arena = arena, .out = out};
+  return build(&w, nroot, root, inplace);
+}
+
+bool canon_build_step(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, const Map *leaf,
+                      const Map *constant, Canon *out) {
+  *out = (Canon){.nroot = nroot};
+  Work w = {.ctx = ctx, .arena = arena, .out = out, .traced = true, .leaf = leaf, .constant = constant};
+  bool ok = find_history(&w, nroot, root) && build(&w, nroot, root, inplace);
+  map_free(ctx_base(ctx), &w.history);
+  return ok;
 }

@@ -5,6 +5,8 @@
  *   plan.c     plans and their cache          memory.c  sizes and places of a plan's slots
  *   check.c    what holds of every plan       run.c     one execution of a plan
  *   step.c     plans replayed on other inputs peek.c    views of stored memory, read without a plan
+ *   trace.c    the trace of a step            values.c  data in and out, assignment
+ *   view.c     assignment to a part
  *   profile.c  what ran, how long             api.c     contexts */
 #ifndef POLY_ENGINE_H
 #define POLY_ENGINE_H
@@ -29,6 +31,16 @@ typedef struct Canon {
   int64_t *value;
 } Canon;
 bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out);
+/* The same for a step that is run again and again: of the nodes that hold a value only the memory of tensors is read
+ * (node_is_own), and what is in `leaf`, with memory or without; what is in `constant` is its source. */
+bool canon_build_step(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, const Map *leaf,
+                      const Map *constant, Canon *out);
+/* Memory that belongs to a tensor. Any other node is an expression: interning makes one node of all tensors that are
+ * computed alike, so that a value stored there says nothing about what the next tensor computed alike should be after
+ * one of its inputs was replaced. */
+static inline bool node_is_own(const UOp *u) {
+  return u->op == OP_BUFFER || u->op == OP_ASSIGN || (u->op == OP_CONTIGUOUS && u->arg.i != 0);
+}
 /* Is this the counter of a random draw? Each of its BINDs is a variable of its own. */
 bool canon_is_rng(const UOp *variable);
 
@@ -133,6 +145,8 @@ bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t);
 bool realize_readers(PolyContext *ctx, int n, UOp *const *node, int nskip, PolyTensor *const *skip);
 /* Points a node at memory it now holds (takes the reference), releasing what it had. */
 void node_set_buffer(UOp *u, PolyBuffer *b);
+/* Which nodes of a walk the function of a step has left behind: they can no longer be computed. */
+void walk_ended(const Walk *w, bool *ended);
 /* The node's memory can no longer be read as its value. */
 void node_set_stale(UOp *u);
 bool node_fail_stale(const UOp *u);
@@ -148,10 +162,46 @@ PolyBuffer *memory_copy(PolyBuffer *b);
 /* Copies the elements of u if it only moves those of stored memory. False, without an error, for anything else. */
 bool peek(const UOp *u, void *out, size_t out_bytes);
 
+/* ---- view.c, values.c ---- */
+
+/* Assigns to what t is a view of, and to t. done: false if that is nothing that lives, so t is a tensor of its own. */
+bool view_assign(PolyTensor *t, UOp *value, bool *done);
+/* t is about to let go of its program: if it is a view, what it shows is noted. */
+bool view_keep_path(PolyTensor *t);
+/* Makes t hold a value of its shape and dtype, in its own memory where it has some. */
+bool assign_value(PolyTensor *t, UOp *value);
+
 /* ---- step.c ---- */
 
 /* Handle t has moved: steps that captured its node follow. */
 void steps_moved(PolyTensor *t, UOp *from, UOp *to);
+
+/* ---- trace.c ---- */
+
+/* The nodes of a tensor before the trace began and while it is open. */
+typedef struct Renamed {
+  UOp *before, *during;
+  bool used;     /* the step reads it */
+  bool constant; /* no memory is behind it: it is computed where it is used, unless it is assigned */
+  uint64_t leaf; /* the handle whose gradient it was; 0: none */
+} Renamed;
+
+/* The trace of a step that is open in a context. */
+typedef struct Tracing {
+  uint64_t first;       /* handles from this id on were made by the traced function */
+  uint64_t drawn;       /* random counter at the beginning */
+  bool done;            /* a step was made of it */
+  VEC(Renamed) renamed; /* see PolyTensor.renamed */
+  VEC(UOp *) input;     /* what the inputs are called in the trace */
+  VEC(UOp *) read;      /* memory whose contents the function has read */
+} Tracing;
+
+/* May the values of these tensors be read now? Not if a trace is open and they differ from run to run. */
+bool trace_may_read(PolyContext *ctx, int n, PolyTensor *const *t);
+/* The function that is traced is about to assign to t, which needs memory of its own for that. */
+bool trace_assigns(PolyTensor *t);
+/* The tensors that a step updates: those given and those assigned in the trace; how many, -1: an error was set. */
+int trace_state(PolyContext *ctx, Arena *arena, int n, PolyTensor *const *given, PolyTensor ***out);
 
 /* ---- profile.c ---- */
 
@@ -179,7 +229,8 @@ typedef struct Engine {
   Plan *newest, *oldest, *bucket[PLAN_BUCKETS];
   int nplan;
   PolyStep *steps;
-  PolyBuffer stale; /* stands for memory that was overwritten */
+  PolyBuffer stale; /* stands for memory that was overwritten, */
+  PolyBuffer ended; /* and for the inputs of a trace that has ended */
   int64_t plans_built, plans_reused;
   size_t memory; /* of the machine */
   Profile profile;

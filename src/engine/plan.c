@@ -387,6 +387,7 @@ bool engine_new(PolyContext *ctx) {
   e->ctx = ctx;
   e->memory = machine_memory();
   e->stale = (PolyBuffer){.refs = 1, .stale = true, .borrowed = true, .device = ctx->runtime->current};
+  e->ended = e->stale;
   ctx->engine = e;
   return true;
 }

@@ -29,9 +29,11 @@ void node_set_stale(UOp *u) { node_set_buffer(u, u->op == OP_BUFFER ? buffer_ret
 
 bool node_fail_stale(const UOp *u) {
   char shape[256];
-  return base_fail(ctx_base(u->ctx), POLY_ERROR_RUNTIME,
-                   "a tensor needed here was overwritten by an assignment (shape %s)",
-                   shape_text(u, shape, sizeof shape));
+  const char *why = u->buffer == &u->ctx->engine->ended
+                        ? "a tensor that was computed inside a compiled step is needed outside of it: return it from "
+                          "the function that is compiled (shape of the input that it came from: %s)"
+                        : "a tensor needed here was overwritten by an assignment (shape %s)";
+  return base_fail(ctx_base(u->ctx), POLY_ERROR_RUNTIME, why, shape_text(u, shape, sizeof shape));
 }
 
 void handle_set(PolyTensor *t, UOp *u) {
@@ -139,8 +141,16 @@ static bool choose_needed(Job *j, const Walk *w, bool *needed) {
   return changed;
 }
 
+void walk_ended(const Walk *w, bool *ended) {
+  for (int i = 0; i < w->n; i++) {
+    const UOp *u = w->at[i];
+    ended[i] = u->buffer == &u->ctx->engine->ended;
+    for (int k = first_read(u); !is_value(u, NULL) && !ended[i] && k < u->nsrc; k++) ended[i] = ended[u->src[k]->slot];
+  }
+}
+
 /* Handles that read memory which is about to change are chosen too. */
-static bool choose_readers(Job *j, const Walk *w, bool *reads, int nover, UOp *const *over) {
+static bool choose_readers(Job *j, const Walk *w, bool *reads, const bool *ended, int nover, UOp *const *over) {
   bool changed = false;
   memset(reads, 0, (size_t)w->n * sizeof *reads);
   for (int h = 0; h < j->nhandle && !j->readers_only; h++)
@@ -153,7 +163,8 @@ static bool choose_readers(Job *j, const Walk *w, bool *reads, int nover, UOp *c
     for (int k = first_read(u); !is_value(u, NULL) && !reads[i] && k < u->nsrc; k++) reads[i] = reads[u->src[k]->slot];
   }
   for (int h = 0; h < j->nhandle; h++) {
-    if (j->chosen[h] || !reads[j->handle[h]->uop->slot]) continue;
+    int at = j->handle[h]->uop->slot;
+    if (j->chosen[h] || !reads[at] || ended[at]) continue;
     j->chosen[h] = changed = true;
   }
   return changed;
@@ -190,10 +201,12 @@ static bool choose_all(Job *j, int nover, UOp *const *over) {
   Walk w;
   if (!uop_walk(j->ctx, &j->arena, j->nhandle, root, is_value, NULL, &w)) return false;
   bool *mark = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *mark);
-  if (!mark) return false;
+  bool *ended = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *ended);
+  if (!mark || !ended) return false;
+  walk_ended(&w, ended);
   for (bool again = true; again;) {
     again = choose_needed(j, &w, mark);
-    again |= choose_readers(j, &w, mark, nover, over);
+    again |= choose_readers(j, &w, mark, ended, nover, over);
   }
   return true;
 }
@@ -332,7 +345,9 @@ static bool make_fresh(Job *j) {
     UOp *u = j->handle[h]->uop;
     int r = j->chosen[h] ? place_of(j, u) : -1;
     j->chosen[h] = r >= 0 && may_move(j, j->handle[h], r, history, sharing);
-    if (j->chosen[h] && !j->fresh[r] && !(j->fresh[r] = node_for_memory(j->ctx, NULL, u))) return false;
+    if (!j->chosen[h]) continue;
+    if (!view_keep_path(j->handle[h])) return false;
+    if (!j->fresh[r] && !(j->fresh[r] = node_for_memory(j->ctx, NULL, u))) return false;
   }
   return true;
 }
@@ -343,7 +358,7 @@ static bool save_losers(Job *j) {
     UOp *u = j->handle[h]->uop;
     if (!j->chosen[h] || !j->loses[h] || !u->buffer) continue;
     UOp *n = node_for_memory(j->ctx, u->buffer, u);
-    if (!n) return false;
+    if (!n || !view_keep_path(j->handle[h])) return false;
     handle_set(j->handle[h], n);
   }
   return true;
@@ -406,8 +421,9 @@ static void commit_root(Job *j, int r) {
     int k = input_of(j, u->src[0]);
     b = buffer_retain(j->input[k]);
     if (!j->own[k]) node_set_stale(u->src[0]);
-  } else {
-    b = buffer_retain(j->out[j->plan->root_slot[r]]);
+  } else { /* the value of an assignment under another name (DETACH) is in its target's memory */
+    const PlanSlot *slot = &j->plan->slot[j->plan->root_slot[r]];
+    b = buffer_retain(slot->kind == SLOT_INPUT ? j->input[slot->input] : j->out[j->plan->root_slot[r]]);
   }
   if (j->fresh[r]) node_set_buffer(j->fresh[r], buffer_retain(b));
   if (is_own_canon(j, r))
@@ -467,6 +483,7 @@ bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t) {
     if (t[k]->given && !let_go(t[k])) return false;
   for (int k = 0; k < n && done; k++) done = t[k]->uop->buffer && !t[k]->uop->buffer->stale;
   if (done) return true;
+  if (!trace_may_read(ctx, n, t)) return false;
   Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}};
   Scope s;
   scope_enter(ctx, &s);

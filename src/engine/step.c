@@ -16,7 +16,8 @@
 /* A node that a step reads: captured, or what an input was when the step was made. */
 typedef struct Capture {
   UOp *node;
-  PolyTensor *handle; /* whose node it is; compared, and used for what is written */
+  PolyTensor *handle; /* whose node it is; it may have been freed since: compared only, */
+  uint64_t id;        /* with its id, because addresses are used again */
   bool written;
 } Capture;
 
@@ -24,6 +25,7 @@ typedef struct StepInput {
   Capture traced;
   PolyDType dtype;
   int ndim;
+  bool written;       /* the step assigns to it */
   UOp *dim[MAX_DIMS]; /* canonical sizes, NULL: as in traced (an input that is not read) */
 } StepInput;
 
@@ -42,16 +44,22 @@ struct PolyStep {
   int ninput, ncapture, noutput, nrule;
   StepInput *input;
   Capture *capture;
-  int *from; /* for each input of the plan: argument k, or -1 - k for capture k */
+  Capture *known; /* memory whose contents were read while the step was traced: they are a part of the program */
+  int nknown;
+  bool outdated; /* one of these was changed */
+  int *from;     /* for each input of the plan: argument k, or -1 - k for capture k */
   int *out_slot;
   SizeRule *rule;
   PolyBuffer **in, **out; /* of a run; by slot */
   PolyBuffer *memory;     /* for temporary slots */
   int64_t *value, *traced;
   bool *bound, *rng;
-  UOp **name;     /* the caller's variables */
-  int *seed;      /* 1, 2: the variable is the low, the high half of the context's seed */
-  uint64_t draws; /* of a run */
+  UOp **name;        /* the caller's variables, */
+  UOp **bind;        /* with their values when the step was traced, */
+  bool *given;       /* and whether poly_step_bind gave the value for the next run */
+  int *seed;         /* 1, 2: the variable is the low, the high half of the context's seed */
+  uint64_t draws;    /* of a run */
+  PolyBuffer **copy; /* of a run: inputs of the plan that lie in memory which the step writes under another name */
 };
 
 /* ---- freeing, following ---- */
@@ -72,6 +80,7 @@ void poly_step_free(PolyStep *s) {
   if (s->next) s->next->prev = s->prev;
   for (int k = 0; s->input && k < s->ninput; k++) uop_release(s->input[k].traced.node);
   for (int k = 0; s->capture && k < s->ncapture; k++) uop_release(s->capture[k].node);
+  for (int k = 0; s->known && k < s->nknown; k++) uop_release(s->known[k].node);
   for (int i = 0; s->out && i < s->plan->nslot; i++) buffer_release(s->out[i]);
   for (int i = 0; i < s->held.n; i++) uop_release(s->held.at[i]);
   vec_free(&ctx->base, &s->held);
@@ -86,26 +95,33 @@ void steps_free(PolyContext *ctx) {
 }
 
 static void follow(Capture *c, const PolyTensor *t, const UOp *from, UOp *to) {
-  if (c->handle == t && c->node == from) set_capture(c, to);
+  if (c->handle == t && c->id == t->id && c->node == from) set_capture(c, to);
 }
 
 void steps_moved(PolyTensor *t, UOp *from, UOp *to) {
   for (PolyStep *s = t->ctx->engine->steps; s; s = s->next) {
     for (int k = 0; k < s->ninput; k++) follow(&s->input[k].traced, t, from, to);
     for (int k = 0; k < s->ncapture; k++) follow(&s->capture[k], t, from, to);
+    for (int k = 0; k < s->nknown; k++) {
+      if (s->known[k].node == from && s->known[k].id == t->id && to->buffer != from->buffer) s->outdated = true;
+      follow(&s->known[k], t, from, to);
+    }
   }
 }
 
 /* ---- making one ---- */
 
 typedef struct Trace {
-  PolyTensor *const *input, *const *output, *const *state;
+  Tracing *tracing; /* NULL: the tensors were used without poly_trace_begin */
+  PolyTensor *const *input, *const *output;
+  PolyTensor **state;
   int ninput, noutput, nstate;
   Arena arena;
   UOp **root; /* outputs, then assignments */
   bool *inplace;
   PolyTensor **assigned; /* the handle of each assignment */
   int nassign;
+  Map leaf, constant; /* what tensors from before the trace are called in it, and their places in the list of them */
   Canon canon;
 } Trace;
 
@@ -115,16 +131,22 @@ static bool keep(PolyStep *s, UOp *u) {
   return true;
 }
 
+/* The node of a tensor before a pending assignment. */
+static UOp *memory_of(const PolyTensor *t) {
+  UOp *u = t->uop;
+  return u->op == OP_ASSIGN && !u->buffer ? u->src[0] : u;
+}
+
 static bool check_trace(PolyContext *ctx, const Trace *t) {
   Base *b = &ctx->base;
   char shape[256];
   for (int k = 0; k < t->ninput; k++) {
-    const UOp *u = t->input[k]->uop;
+    const UOp *u = memory_of(t->input[k]);
     if (!u->buffer)
       return base_fail(b, POLY_ERROR_VALUE, "input %d of a step (shape %s) is not realized", k,
                        shape_text(u, shape, sizeof shape));
     for (int i = 0; i < k; i++)
-      if (t->input[i]->uop == u)
+      if (memory_of(t->input[i]) == u)
         return base_fail(b, POLY_ERROR_VALUE, "inputs %d and %d of a step are the same tensor", i, k);
   }
   for (int k = 0; k < t->nstate; k++) {
@@ -138,9 +160,20 @@ static bool check_trace(PolyContext *ctx, const Trace *t) {
 }
 
 /* What an output shows is copied to memory of the step's own, also if it is a parameter or an input. */
-static UOp *output_root(UOp *u) {
-  bool memory = u->buffer || u->op == OP_BUFFER || u->op == OP_ASSIGN;
+static UOp *output_root(const Trace *t, UOp *u) {
+  const UOp *value = u;
+  while (value->op == OP_DETACH || value->op == OP_FUNCTION) value = value->src[0];
+  bool memory = value->buffer || value->op == OP_BUFFER || value->op == OP_ASSIGN;
+  memory |= map_get(&t->leaf, (uintptr_t)value, NULL);
   return memory ? uop_contiguous(u, 0) : u;
+}
+
+static bool list_leaves(PolyContext *ctx, Trace *t) {
+  for (int k = 0; t->tracing && k < t->tracing->renamed.n; k++) {
+    const Renamed *r = &t->tracing->renamed.at[k];
+    if (!map_put(&ctx->base, r->constant ? &t->constant : &t->leaf, (uintptr_t)r->during, (uint64_t)k)) return false;
+  }
+  return true;
 }
 
 static bool collect_roots(Trace *t) {
@@ -150,12 +183,18 @@ static bool collect_roots(Trace *t) {
   t->assigned = arena_new(&t->arena, n * sizeof *t->assigned);
   if (!t->root || !t->inplace || !t->assigned) return false;
   for (int k = 0; k < t->noutput; k++)
-    if (!(t->root[k] = output_root(t->output[k]->uop))) return false;
+    if (!(t->root[k] = output_root(t, t->output[k]->uop))) return false;
   for (int k = 0; k < t->nstate; k++) {
     UOp *u = t->state[k]->uop;
+    if (u->op != OP_ASSIGN || u->buffer) continue;
     bool twice = false;
-    for (int i = 0; i < t->nassign && !twice; i++) twice = t->root[t->noutput + i]->src[0] == u->src[0];
-    if (u->op != OP_ASSIGN || u->buffer || twice) continue;
+    for (int i = 0; i < t->nassign && !twice; i++) {
+      const UOp *other = t->root[t->noutput + i];
+      twice = other->src[0] == u->src[0];
+      if (twice && other != u)
+        return base_fail(&u->ctx->base, POLY_ERROR_VALUE, "two tensors on the same memory are assigned by one step");
+    }
+    if (twice) continue;
     t->assigned[t->nassign] = t->state[k];
     t->inplace[t->noutput + t->nassign] = true;
     t->root[t->noutput + t->nassign++] = u;
@@ -173,7 +212,7 @@ static bool rewind_state(PolyContext *ctx, Trace *t) {
   return ok;
 }
 
-/* Gradients that were traced and never computed go: they read the state that each run overwrites. */
+/* Gradients that were built and never computed go: they read the state that each run overwrites. */
 static void trace_end(Trace *t, bool ok) {
   for (int k = 0; k < t->nassign; k++) {
     PolyTensor *h = t->assigned[k];
@@ -185,7 +224,6 @@ static void trace_end(Trace *t, bool ok) {
     }
     uop_release(t->root[t->noutput + k]);
   }
-  arena_free(&t->arena);
 }
 
 static PolyTensor *owner_of(const PolyContext *ctx, const Trace *t, const UOp *u) {
@@ -212,17 +250,20 @@ static bool new_lists(PolyStep *s, const Trace *t) {
   s->rng = arena_new(a, nvar * sizeof *s->rng);
   s->seed = arena_new(a, nvar * sizeof *s->seed);
   s->name = arena_new(a, nvar * sizeof *s->name);
+  s->bind = arena_new(a, nvar * sizeof *s->bind);
+  s->given = arena_new(a, nvar * sizeof *s->given);
   s->out = arena_new(a, nslot * sizeof *s->out);
+  s->copy = arena_new(a, nplace * sizeof *s->copy);
   return s->input && s->capture && s->from && s->in && s->out_slot && s->rule && s->value && s->traced && s->bound &&
-         s->rng && s->seed && s->name && s->out;
+         s->rng && s->seed && s->name && s->bind && s->given && s->out && s->copy;
 }
 
 static void take_inputs(PolyStep *s, const Trace *t) {
   s->ninput = t->ninput;
   for (int k = 0; k < t->ninput; k++) {
     UOp *u = t->input[k]->uop;
-    s->input[k] =
-        (StepInput){.traced = {uop_retain(u), t->input[k], false}, .dtype = (PolyDType)u->dtype, .ndim = u->ndim};
+    s->input[k] = (StepInput){
+        .traced = {uop_retain(u), t->input[k], t->input[k]->id, false}, .dtype = (PolyDType)u->dtype, .ndim = u->ndim};
   }
 }
 
@@ -245,20 +286,35 @@ static int input_of(const Trace *t, const UOp *u) {
   return k;
 }
 
+/* The step reads u: its tensor keeps that name. */
+static bool use_renamed(PolyContext *ctx, const Trace *t, const UOp *u) {
+  uint64_t at;
+  char shape[256];
+  if (!map_get(&t->leaf, (uintptr_t)u, &at)) return true;
+  Renamed *r = &t->tracing->renamed.at[at];
+  r->used = true;
+  return !r->leaf ||
+         base_fail(&ctx->base, POLY_ERROR_RUNTIME,
+                   "a step uses a gradient (shape %s) that was there before it was traced, and each run would use it "
+                   "again: call zero_grad before, or at the beginning of the step",
+                   shape_text(u, shape, sizeof shape));
+}
+
 /* Where each input of the plan comes from. */
 static bool take_places(PolyStep *s, const Trace *t) {
   const Canon *c = &t->canon;
   for (int i = 0; i < c->ninput; i++) {
     UOp *u = c->input[i];
     int k = input_of(t, u);
-    if (k < t->ninput && is_target(t, u))
-      return base_fail(&s->ctx->base, POLY_ERROR_VALUE, "input %d of a step is assigned by it: make it state", k);
     if (k < t->ninput) {
       s->from[i] = k;
+      s->input[k].written |= is_target(t, u);
       for (int d = 0; d < u->ndim; d++)
         if (!keep(s, s->input[k].dim[d] = c->place[i]->shape[d])) return false;
     } else {
-      s->capture[s->ncapture] = (Capture){uop_retain(u), owner_of(s->ctx, t, u), is_target(t, u)};
+      if (!use_renamed(s->ctx, t, u)) return false;
+      PolyTensor *owner = owner_of(s->ctx, t, u);
+      s->capture[s->ncapture] = (Capture){uop_retain(u), owner, owner ? owner->id : 0, is_target(t, u)};
       s->from[i] = -1 - s->ncapture++;
     }
   }
@@ -281,19 +337,22 @@ static int seed_half(const char *name) {
 static uint32_t seed_part(const PolyContext *ctx, int half) { return (uint32_t)(ctx->seed >> (half == 2 ? 32 : 0)); }
 
 /* A random counter is kept as its distance from where the context was: a run draws the next numbers. */
-static bool take_variables(PolyStep *s, const Canon *c) {
+static bool take_variables(PolyStep *s, const Trace *t) {
   const PolyContext *ctx = s->ctx;
+  const Canon *c = &t->canon;
+  if (t->tracing) s->draws = ctx->drawn - t->tracing->drawn; /* also those whose numbers are not used */
   for (int k = 0; k < c->nvar; k++) {
     UOp *name = c->bound[k]->src[0];
     int half = seed_half(name->arg.name);
     s->value[k] = s->traced[k] = c->value[k];
     s->name[k] = name;
+    s->bind[k] = c->bound[k];
     if (half && c->value[k] == (int64_t)seed_part(ctx, half)) s->seed[k] = half;
     if ((s->rng[k] = canon_is_rng(name))) {
       s->traced[k] = (int64_t)((uint32_t)ctx->drawn - (uint32_t)c->value[k]);
       s->draws = MAX(s->draws, (uint64_t)s->traced[k]);
     }
-    if (!keep(s, name)) return false;
+    if (!keep(s, name) || !keep(s, s->bind[k])) return false;
   }
   return true;
 }
@@ -316,12 +375,51 @@ static void find_rules(PolyStep *s) {
     }
 }
 
+/* Somebody assigned to a captured tensor and did not realize it. */
+static bool realize_capture(PolyContext *ctx, Capture *c) {
+  if (c->node->buffer) return c->node->buffer->stale ? node_fail_stale(c->node) : true;
+  PolyTensor *owner = NULL;
+  for (PolyTensor *t = ctx->tensors; t && !owner; t = t->next)
+    if (t->uop == c->node) owner = t;
+  Scope scope;
+  scope_enter(ctx, &scope);
+  PolyTensor *t = owner ? owner : tensor_wrap(ctx, c->node);
+  bool ok = t && realize_handles(ctx, 1, &t);
+  if (ok && !c->node->buffer) set_capture(c, t->uop);
+  if (!owner) poly_free(t);
+  scope_leave(ctx, &scope);
+  return ok;
+}
+
+static bool take_known(PolyStep *s, const Trace *t) {
+  int n = t->tracing ? t->tracing->read.n : 0;
+  if (!(s->known = arena_new(&s->arena, (size_t)(n + 1) * sizeof *s->known))) return false;
+  for (int i = 0; i < n; i++) {
+    UOp *u = t->tracing->read.at[i];
+    PolyTensor *owner = owner_of(s->ctx, t, u);
+    for (int k = 0; owner && k < s->nknown; k++)
+      if (s->known[k].node == u) owner = NULL;
+    if (owner) s->known[s->nknown++] = (Capture){uop_retain(u), owner, owner->id, false};
+  }
+  return true;
+}
+
+/* Tensors that were pending when the trace began have the value that they had then. */
+static bool compute_captures(PolyStep *s) {
+  for (int k = 0; k < s->ncapture; k++)
+    if (!s->capture[k].node->buffer && !realize_capture(s->ctx, &s->capture[k])) return false;
+  return true;
+}
+
 static bool step_build(PolyStep *s, Trace *t) {
   PolyContext *ctx = s->ctx;
-  if (!canon_build(ctx, &t->arena, t->noutput + t->nassign, t->root, t->inplace, &t->canon)) return false;
+  if (!canon_build_step(ctx, &t->arena, t->noutput + t->nassign, t->root, t->inplace, &t->leaf, &t->constant,
+                        &t->canon))
+    return false;
   if (!(s->plan = plan_get(ctx, &t->canon)) || !new_lists(s, t)) return false;
   take_inputs(s, t);
-  if (!take_places(s, t) || !take_unread_sizes(s, &t->canon) || !take_variables(s, &t->canon)) return false;
+  if (!take_places(s, t) || !take_unread_sizes(s, &t->canon) || !take_variables(s, t)) return false;
+  if (!compute_captures(s) || !take_known(s, t)) return false;
   find_rules(s);
   s->noutput = t->noutput;
   for (int k = 0; k < t->noutput; k++) s->out_slot[k] = s->plan->root_slot[k];
@@ -338,7 +436,7 @@ static PolyStep *step_new(PolyContext *ctx, Trace *t) {
   ctx->engine->steps = s;
   Scope scope;
   scope_enter(ctx, &scope);
-  bool ok = collect_roots(t) && rewind_state(ctx, t) && step_build(s, t);
+  bool ok = list_leaves(ctx, t) && collect_roots(t) && rewind_state(ctx, t) && step_build(s, t);
   trace_end(t, ok);
   scope_leave(ctx, &scope);
   if (ok) return s;
@@ -361,14 +459,21 @@ PolyStep *poly_step_new(PolyTensor *const *inputs, int ninput, PolyTensor *const
   if (!same_context(&ctx, ninput, inputs) || !same_context(&ctx, noutput, outputs) ||
       !same_context(&ctx, nstate, state) || !ctx)
     return NULL;
-  Trace t = {.input = inputs,
+  Trace t = {.tracing = ctx->tracing,
+             .input = inputs,
              .output = outputs,
-             .state = state,
              .ninput = ninput,
              .noutput = noutput,
-             .nstate = nstate,
              .arena = {.b = &ctx->base}};
-  return check_trace(ctx, &t) ? step_new(ctx, &t) : NULL;
+  t.nstate = trace_state(ctx, &t.arena, nstate, state, &t.state);
+  ctx->tracing = NULL; /* from here on values may be computed */
+  PolyStep *s = t.nstate >= 0 && check_trace(ctx, &t) ? step_new(ctx, &t) : NULL;
+  ctx->tracing = t.tracing;
+  if (s && t.tracing) t.tracing->done = true;
+  map_free(&ctx->base, &t.leaf);
+  map_free(&ctx->base, &t.constant);
+  arena_free(&t.arena);
+  return s;
 }
 
 /* ---- running one: sizes ---- */
@@ -426,7 +531,7 @@ static bool check_sizes(PolyStep *s, int k, const UOp *u) {
 static bool bind_sizes(PolyStep *s, PolyTensor *const *inputs) {
   int nvar = s->plan->nvar;
   memcpy(s->value, s->traced, (size_t)nvar * sizeof *s->value);
-  memset(s->bound, 0, (size_t)nvar * sizeof *s->bound);
+  memcpy(s->bound, s->given, (size_t)nvar * sizeof *s->bound);
   for (int k = 0; k < s->ninput; k++) {
     const UOp *u = argument(s, inputs, k);
     if (u->dtype != s->input[k].dtype || u->ndim != s->input[k].ndim)
@@ -445,22 +550,6 @@ static bool bind_sizes(PolyStep *s, PolyTensor *const *inputs) {
 
 /* ---- running one: memory ---- */
 
-/* Somebody assigned to a captured tensor and did not realize it. */
-static bool realize_capture(PolyContext *ctx, Capture *c) {
-  if (c->node->buffer) return c->node->buffer->stale ? node_fail_stale(c->node) : true;
-  PolyTensor *owner = NULL;
-  for (PolyTensor *t = ctx->tensors; t && !owner; t = t->next)
-    if (t->uop == c->node) owner = t;
-  Scope scope;
-  scope_enter(ctx, &scope);
-  PolyTensor *t = owner ? owner : tensor_wrap(ctx, c->node);
-  bool ok = t && realize_handles(ctx, 1, &t);
-  if (ok && !c->node->buffer) set_capture(c, t->uop);
-  if (!owner) poly_free(t);
-  scope_leave(ctx, &scope);
-  return ok;
-}
-
 /* Only the step and the handle know it. */
 static bool is_private(const Capture *c) {
   return c->node->op == OP_BUFFER && c->node->refs <= 2 && c->node->buffer->refs == 1;
@@ -469,7 +558,7 @@ static bool is_private(const Capture *c) {
 /* The handle of a captured node, unless its owner has freed it. */
 static PolyTensor *living(const PolyContext *ctx, const Capture *c) {
   for (PolyTensor *t = ctx->tensors; t; t = t->next)
-    if (t == c->handle) return t->uop == c->node ? t : NULL;
+    if (t == c->handle && t->id == c->id) return t->uop == c->node ? t : NULL;
   return NULL;
 }
 
@@ -489,33 +578,84 @@ static bool make_private(PolyContext *ctx, Capture *c) {
   return true;
 }
 
+/* The tensors that a run writes: captured ones, and inputs, which are other tensors in each run. */
+typedef struct Written {
+  Capture **at;
+  Capture *input;
+  int n;
+} Written;
+
+static bool list_written(PolyStep *s, Arena *arena, PolyTensor *const *inputs, Written *w) {
+  size_t n = (size_t)(s->ncapture + s->ninput) + 1;
+  w->at = arena_new(arena, n * sizeof *w->at);
+  w->input = arena_new(arena, n * sizeof *w->input);
+  if (!w->at || !w->input) return false;
+  for (int k = 0; k < s->ncapture; k++)
+    if (s->capture[k].written) w->at[w->n++] = &s->capture[k];
+  for (int k = 0; k < s->ninput; k++) {
+    if (!s->input[k].written) continue;
+    PolyTensor *t = inputs ? inputs[k] : s->input[k].traced.handle;
+    for (int i = 0; inputs && i < s->ninput; i++)
+      if (i != k && inputs[i] == t)
+        return base_fail(&s->ctx->base, POLY_ERROR_VALUE,
+                         "inputs %d and %d of a step are the same tensor, and the step changes one of them", i, k);
+    for (int i = 0; i < s->ncapture; i++)
+      if (s->capture[i].handle == t && s->capture[i].id == (inputs ? t->id : s->input[k].traced.id))
+        return base_fail(&s->ctx->base, POLY_ERROR_VALUE,
+                         "input %d of a step is changed by it, and the step also reads it as a captured tensor", k);
+    w->input[k] = (Capture){uop_retain(argument(s, inputs, k)), t, inputs ? t->id : s->input[k].traced.id, true};
+    w->at[w->n++] = &w->input[k];
+  }
+  return true;
+}
+
+static bool save_readers(PolyContext *ctx, Arena *arena, const Written *w) {
+  UOp **node = arena_new(arena, (size_t)(w->n + 1) * sizeof *node);
+  PolyTensor **skip = arena_new(arena, (size_t)(w->n + 1) * sizeof *skip);
+  if (!node || !skip) return false;
+  for (int k = 0; k < w->n; k++) {
+    node[k] = w->at[k]->node;
+    skip[k] = w->at[k]->handle;
+  }
+  return realize_readers(ctx, w->n, node, w->n, skip);
+}
+
 /* State that others still read: what they need is computed first. */
-static bool prepare_state(PolyStep *s) {
+static bool prepare_state(PolyStep *s, PolyTensor *const *inputs) {
   PolyContext *ctx = s->ctx;
-  bool private = true;
-  for (int k = 0; k < s->ncapture; k++) {
+  for (int k = 0; k < s->ncapture; k++)
     if (!s->capture[k].node->buffer || s->capture[k].node->buffer->stale)
       if (!realize_capture(ctx, &s->capture[k])) return false;
-    if (s->capture[k].written) private &= is_private(&s->capture[k]);
-  }
+  bool private = true;
+  for (int k = 0; k < s->ncapture; k++) private &= !s->capture[k].written || is_private(&s->capture[k]);
+  for (int k = 0; k < s->ninput; k++) private &= !s->input[k].written;
   if (private) return true;
   Arena arena = {.b = &ctx->base};
-  UOp **node = arena_new(&arena, (size_t)(s->ncapture + 1) * sizeof *node);
-  PolyTensor **skip = arena_new(&arena, (size_t)(s->ncapture + 1) * sizeof *skip);
-  int n = 0;
-  for (int k = 0; node && skip && k < s->ncapture; k++) {
-    if (!s->capture[k].written || is_private(&s->capture[k])) continue;
-    node[n] = s->capture[k].node;
-    skip[n++] = s->capture[k].handle;
-  }
+  Written w = {0};
   Scope scope;
   scope_enter(ctx, &scope);
-  bool ok = node && skip && realize_readers(ctx, n, node, n, skip);
-  for (int k = 0; ok && k < s->ncapture; k++)
-    if (s->capture[k].written) ok = make_private(ctx, &s->capture[k]);
+  bool ok = list_written(s, &arena, inputs, &w) && save_readers(ctx, &arena, &w);
+  for (int k = 0; ok && k < w.n; k++) ok = make_private(ctx, w.at[k]);
+  for (int k = 0; w.input && k < s->ninput; k++) uop_release(w.input[k].node);
   scope_leave(ctx, &scope);
   arena_free(&arena);
   return ok;
+}
+
+/* A plan takes its inputs for different memory. Where a run gives it one memory twice and it writes one of the two,
+ * the other is read from a copy. */
+static bool part_inputs(PolyStep *s) {
+  const Plan *p = s->plan;
+  for (int i = 0; i < p->ninput; i++) {
+    int k = s->from[i];
+    if (!(k >= 0 ? s->input[k].written : s->capture[-1 - k].written)) continue;
+    for (int j = 0; j < p->ninput; j++) {
+      if (j == i || s->in[j] != s->in[i]) continue;
+      if (!(s->copy[j] = memory_copy(s->in[j]))) return false;
+      s->in[j] = s->copy[j];
+    }
+  }
+  return true;
 }
 
 static bool find_memory(PolyStep *s, PolyTensor *const *inputs) {
@@ -525,6 +665,7 @@ static bool find_memory(PolyStep *s, PolyTensor *const *inputs) {
     UOp *u = k >= 0 ? argument(s, inputs, k) : s->capture[-1 - k].node;
     if (!(s->in[i] = node_memory(u))) return false;
   }
+  if (!part_inputs(s)) return false;
   for (int i = 0; i < p->nslot; i++) {
     const PlanSlot *slot = &p->slot[i];
     if (slot->kind == SLOT_INPUT) {
@@ -533,9 +674,8 @@ static bool find_memory(PolyStep *s, PolyTensor *const *inputs) {
                          s->in[slot->input]->bytes, slot->bytes);
       continue;
     }
-    bool reuse = s->out[i] && s->out[i]->bytes >= slot->bytes;
-    for (int k = 0; k < p->ninput && reuse; k++) reuse = s->in[k] != s->out[i];
-    if (reuse) continue;
+    /* the result of an earlier run that somebody still has keeps its memory */
+    if (s->out[i] && s->out[i]->bytes >= slot->bytes && s->out[i]->refs == 1) continue;
     buffer_release(s->out[i]);
     s->out[i] = NULL;
   }
@@ -550,17 +690,48 @@ static bool find_arena(PolyStep *s) {
 }
 
 static bool step_run(PolyStep *s, PolyTensor *const *inputs) {
-  if (!bind_sizes(s, inputs) || !prepare_state(s) || !plan_size(s->plan, s->value) || !find_memory(s, inputs) ||
-      !find_arena(s))
-    return false;
-  if (!plan_run(s->plan, s->value, s->in, s->out, s->memory)) return false;
-  s->ctx->drawn += s->draws;
-  return true;
+  Runtime *runtime = s->ctx->runtime;
+  Device *current = runtime->current;
+  runtime->current = s->plan->device; /* of the trace */
+  bool ok = bind_sizes(s, inputs) && prepare_state(s, inputs) && plan_size(s->plan, s->value) &&
+            find_memory(s, inputs) && find_arena(s) && plan_run(s->plan, s->value, s->in, s->out, s->memory);
+  for (int i = 0; i < s->plan->ninput; i++) {
+    buffer_release(s->copy[i]);
+    s->copy[i] = NULL;
+  }
+  runtime->current = current;
+  if (ok) s->ctx->drawn += s->draws;
+  return ok;
+}
+
+PolyStatus poly_step_bind(PolyStep *s, int64_t traced, int64_t now) {
+  if (!s) return POLY_ERROR_VALUE;
+  PolyContext *ctx = s->ctx;
+  const UOp *old = dim_from_api(ctx, traced), *u = dim_from_api(ctx, now);
+  if (!old || !u) return status_of(ctx, false);
+  char a[64], b[64];
+  if (old->op != OP_BIND || u->op != OP_BIND || old->src[0] != u->src[0])
+    return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_VALUE,
+                                    "size %s of a step cannot be %s: only the value of a variable can change",
+                                    dim_text(old, a, sizeof a), dim_text(u, b, sizeof b)));
+  for (int k = 0; k < s->plan->nvar; k++) {
+    if (s->bind[k] != old) continue;
+    s->traced[k] = const_int(u->src[1]);
+    s->given[k] = true;
+  }
+  return POLY_OK;
 }
 
 PolyStatus poly_step_run(PolyStep *s, PolyTensor *const *inputs, int ninput) {
   if (!s) return POLY_ERROR_VALUE;
   PolyContext *ctx = s->ctx;
+  if (ctx->tracing)
+    return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_RUNTIME,
+                                    "a step cannot run while another one is traced: call the function itself there"));
+  if (s->outdated)
+    return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_RUNTIME,
+                                    "a tensor whose values were read while a step was traced was changed since: "
+                                    "trace the step again, or give the tensor to it as an input"));
   if (inputs && ninput != s->ninput)
     return status_of(ctx,
                      base_fail(&ctx->base, POLY_ERROR_VALUE, "a step of %d inputs was given %d", s->ninput, ninput));

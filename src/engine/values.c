@@ -134,7 +134,9 @@ static int find_unsettled(PolyContext *ctx, Arena *arena, int n, PolyTensor **t)
   for (int k = 0; root && k < n; k++) root[k] = t[k]->uop;
   if (!root || !uop_walk(ctx, arena, n, root, is_stored, NULL, &w)) return -1;
   bool *random = arena_new(arena, (size_t)(w.n + 1) * sizeof *random);
-  if (!random) return -1;
+  bool *ended = arena_new(arena, (size_t)(w.n + 1) * sizeof *ended);
+  if (!random || !ended) return -1;
+  walk_ended(&w, ended);
   for (int i = 0; i < w.n; i++) {
     const UOp *u = w.at[i];
     random[i] = u->op == OP_BIND && canon_is_rng(u->src[0]);
@@ -142,7 +144,7 @@ static int find_unsettled(PolyContext *ctx, Arena *arena, int n, PolyTensor **t)
   }
   int found = 0;
   for (int k = 0; k < n; k++)
-    if (random[root[k]->slot] || root[k]->op == OP_ASSIGN) t[found++] = t[k];
+    if (!ended[root[k]->slot] && (random[root[k]->slot] || root[k]->op == OP_ASSIGN)) t[found++] = t[k];
   return found;
 }
 
@@ -163,6 +165,7 @@ PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes) {
   if (!t) return POLY_ERROR_VALUE;
   PolyContext *ctx = t->ctx;
   size_t bytes;
+  if (!trace_may_read(ctx, 1, &t)) return status_of(ctx, false);
   if (peek(t->uop, out, out_bytes)) return status_of(ctx, true);
   if (!realize_handles(ctx, 1, &t) || !uop_bytes(t->uop, &bytes)) return status_of(ctx, false);
   if (bytes != out_bytes) {
@@ -176,7 +179,7 @@ PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes) {
 }
 
 void *poly_data(PolyTensor *t) {
-  if (!t || !realize_handles(t->ctx, 1, &t)) return NULL;
+  if (!t || !trace_may_read(t->ctx, 1, &t) || !realize_handles(t->ctx, 1, &t)) return NULL;
   return t->uop->buffer->data;
 }
 
@@ -271,6 +274,10 @@ PolyStatus poly_write(PolyTensor *t, const void *data, size_t bytes) {
                      base_fail(&ctx->base, POLY_ERROR_VALUE, "a tensor of shape %s is not realized: write needs memory",
                                shape_text(t->uop, shape, sizeof shape)));
   if (t->uop->buffer->stale) return status_of(ctx, node_fail_stale(t->uop));
+  if (ctx->tracing)
+    return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_RUNTIME,
+                                    "a tensor of shape %s is written while a step is traced: assign to it",
+                                    shape_text(t->uop, shape, sizeof shape)));
   if (!uop_bytes(t->uop, &own)) return status_of(ctx, false);
   if (own != bytes)
     return status_of(ctx, base_fail(&ctx->base, POLY_ERROR_VALUE, "a tensor of shape %s %s has %zu bytes, not %zu",
@@ -308,11 +315,10 @@ static UOp *target_of(PolyTensor *t) {
   return own ? u : NULL;
 }
 
-static bool assign(PolyTensor *t, PolyTensor *from) {
-  UOp *value = stretch(from->uop, t->uop);
-  value = value ? uop_cast(value, (PolyDType)t->uop->dtype) : NULL;
+bool assign_value(PolyTensor *t, UOp *value) {
   if (!value) return false;
   if (value == t->uop) return true;
+  if (!trace_assigns(t)) return false;
   UOp *target = target_of(t);
   UOp *u = value;
   if (target)
@@ -322,6 +328,14 @@ static bool assign(PolyTensor *t, PolyTensor *from) {
   if (!u) return false;
   handle_set(t, u);
   return true;
+}
+
+static bool assign(PolyTensor *t, PolyTensor *from) {
+  UOp *value = stretch(from->uop, t->uop);
+  value = value ? uop_cast(value, (PolyDType)t->uop->dtype) : NULL;
+  bool done = false;
+  if (!value || (t->view && !view_assign(t, value, &done))) return false;
+  return done || assign_value(t, value);
 }
 
 PolyStatus poly_assign(PolyTensor *t, PolyTensor *value) {
@@ -358,6 +372,8 @@ PolyStatus poly_replace(PolyTensor *t, PolyTensor *other) {
   if (!t || !other) return POLY_ERROR_VALUE;
   if (t->ctx != other->ctx)
     return status_of(t->ctx, base_fail(&t->ctx->base, POLY_ERROR_VALUE, "replace: the tensors belong to two contexts"));
+  handle_no_view(t);
+  if (t->ctx->tracing) return poly_assign(t, other); /* a step keeps the memory of its state */
   handle_set(t, other->uop);
   return POLY_OK;
 }

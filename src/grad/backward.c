@@ -60,6 +60,7 @@ PolyStatus poly_set_requires_grad(PolyTensor *t, bool on) {
     scope_leave(ctx, &scope);
   }
   if (ok) t->requires_grad = on;
+  if (ok && on) handle_no_view(t); /* a leaf has memory of its own */
   return status(ctx, ok);
 }
 
@@ -175,23 +176,51 @@ static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp
   return ok;
 }
 
-PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
+/* The gradients of the stops go into `out`, in new handles or NULL; they are leaves to this pass. */
+static bool backward(PolyTensor *root, UOp *seed, Arena *arena, int n, PolyTensor *const *stops, PolyTensor **out) {
+  PolyContext *ctx = root->ctx;
+  Leaves leaves;
+  if (!seed || !leaves_of(ctx, arena, &leaves)) return false;
+  size_t size = (size_t)(leaves.n + n) + 1;
+  UOp **target = arena_new(arena, size * sizeof *target), **part = arena_new(arena, size * sizeof *part);
+  if (!target || !part) return false;
+  for (int k = 0; k < leaves.n; k++) target[k] = leaves.uop[k];
+  for (int k = 0; k < n; k++) target[leaves.n + k] = stops[k]->uop;
+  UOp **reached = part + leaves.n;
+  if (!grad_build_until(ctx, root->uop, seed, leaves.n + n, target, n, target + leaves.n, part)) return false;
+  for (int k = 0; k < n; k++) {
+    if (!reached[k] || stops[k]->uop == root->uop) continue;
+    for (int i = 0; i < leaves.n; i++) /* a stop that is a leaf gets its gradient from the caller */
+      if (leaves.uop[i] == stops[k]->uop) part[i] = NULL;
+    if (!(out[k] = tensor_wrap(ctx, reached[k]))) return false;
+  }
+  if (!fill_flat(ctx, arena, root->uop, &leaves, part) || !accumulate(ctx, arena, &leaves, part)) return false;
+  root->consumed = true;
+  return true;
+}
+
+PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n,
+                               PolyTensor **out) {
+  for (int k = 0; k < n; k++) out[k] = NULL;
   if (!root) return POLY_ERROR_VALUE;
+  for (int k = 0; k < n; k++)
+    if (!stops[k]) return POLY_ERROR_VALUE;
   PolyContext *ctx = root->ctx;
   Arena arena = {.b = ctx_base(ctx)};
-  Leaves leaves;
   Scope scope;
   scope_enter(ctx, &scope);
-  UOp *seed = start(root, gradient, "backward");
-  bool ok = seed && leaves_of(ctx, &arena, &leaves);
-  UOp **part = ok ? arena_new(&arena, (size_t)(leaves.n + 1) * sizeof *part) : NULL;
-  ok = part && grad_build(ctx, root->uop, seed, leaves.n, leaves.uop, part);
-  ok = ok && fill_flat(ctx, &arena, root->uop, &leaves, part);
-  ok = ok && accumulate(ctx, &arena, &leaves, part);
-  if (ok) root->consumed = true;
+  bool ok = backward(root, start(root, gradient, "backward"), &arena, n, stops, out);
   scope_leave(ctx, &scope);
   arena_free(&arena);
+  for (int k = 0; !ok && k < n; k++) {
+    poly_free(out[k]);
+    out[k] = NULL;
+  }
   return status(ctx, ok);
+}
+
+PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
+  return poly_backward_until(root, gradient, NULL, 0, NULL);
 }
 
 PolyTensor *poly_get_grad(PolyTensor *t) {

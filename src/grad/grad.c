@@ -24,7 +24,7 @@ typedef struct Node {
   int nparts;
   int *edge;     /* place of each source in the tape */
   uint32_t need; /* sources to hand a gradient on to, as bits */
-  bool marked, target;
+  bool marked, target, stop;
 } Node;
 
 typedef struct Tape {
@@ -52,7 +52,7 @@ static bool no_way_on(const UOp *u, void *user) {
   return grad_mask(u) == 0;
 }
 
-static bool tape_open(PolyContext *ctx, Tape *t, UOp *root, int n, UOp *const *targets) {
+static bool tape_open(PolyContext *ctx, Tape *t, UOp *root, int n, UOp *const *targets, int nstop, UOp *const *stops) {
   *t = (Tape){.arena = {.b = ctx_base(ctx)}};
   Walk walk;
   if (!uop_walk(ctx, &t->arena, 1, &root, no_way_on, NULL, &walk)) return false;
@@ -65,10 +65,12 @@ static bool tape_open(PolyContext *ctx, Tape *t, UOp *root, int n, UOp *const *t
     t->target[k] = met ? targets[k]->slot : -1;
     if (met) t->node[targets[k]->slot].target = t->node[targets[k]->slot].marked = true;
   }
+  for (int k = 0; k < nstop; k++)
+    if (stops[k]->epoch == walk.epoch && stops[k] != root) t->node[stops[k]->slot].stop = true;
   for (int i = 0; i < walk.n; i++) {
     Node *node = &t->node[i];
     UOp *u = node->u = walk.at[i];
-    uint32_t mask = grad_mask(u);
+    uint32_t mask = node->stop ? 0 : grad_mask(u);
     int nsrc = MIN(uop_nvalue(u), GRAD_MAX_SRC);
     if (mask && !(node->edge = arena_new(&t->arena, (size_t)nsrc * sizeof(int)))) return false;
     for (int k = 0; k < nsrc; k++) {
@@ -159,10 +161,11 @@ static bool tape_run(PolyContext *ctx, Tape *t, UOp *seed) {
   return true;
 }
 
-bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out) {
+bool grad_build_until(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, int nstop, UOp *const *stops,
+                      UOp **out) {
   if (!root || !seed) return false;
   Tape t;
-  bool ok = tape_open(ctx, &t, root, n, targets) && tape_run(ctx, &t, seed);
+  bool ok = tape_open(ctx, &t, root, n, targets, nstop, stops) && tape_run(ctx, &t, seed);
   for (int k = 0; k < n; k++) {
     const Node *node = ok && t.target[k] >= 0 ? &t.node[t.target[k]] : NULL;
     out[k] = node && node->head ? node->head->g : NULL;
@@ -185,9 +188,13 @@ bool grad_depends(PolyContext *ctx, UOp *root, int n, UOp *const *targets, bool 
   return ok;
 }
 
+bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out) {
+  return grad_build_until(ctx, root, seed, n, targets, 0, NULL, out);
+}
+
 bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets) {
   Tape t;
-  bool reached = tape_open(ctx, &t, root, n, targets) && t.node[t.n - 1].marked;
+  bool reached = tape_open(ctx, &t, root, n, targets, 0, NULL) && t.node[t.n - 1].marked;
   tape_close(ctx, &t);
   return reached;
 }

@@ -9,6 +9,9 @@
  * depend on, or whose derivative is zero everywhere. Results are held by the open scope. False: an error is in the
  * context. O(nodes between root and its leaves). */
 bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out);
+/* The same along the paths that go through none of the stops: a gradient ends at a stop, other than root itself. */
+bool grad_build_until(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, int nstop, UOp *const *stops,
+                      UOp **out);
 
 /* Does a gradient flow from root to any of the targets? O(nodes). */
 bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets);

@@ -5,12 +5,26 @@
 
 #include "ir/uop.h"
 
+/* What a handle is a view of: the handle that it was made of, and what that is a view of. By its id, because it may be
+ * freed before. Shared by all views that were made of one handle. */
+typedef struct PolyView {
+  int refs;
+  uint64_t of;
+  struct PolyView *up; /* NULL: of is no view */
+} PolyView;
+
 struct PolyTensor {
   PolyContext *ctx;
   UOp *uop;
+  uint64_t id;             /* 1, 2, 3 ... in the order in which handles are made */
+  PolyView *view;          /* NULL: not a view */
+  UOp *path;               /* a view that was computed: the movements that made it, over a BUFFER without memory, */
+  uint64_t path_holder;    /* and the handle of the tensor that they move */
   PolyTensor *grad;        /* accumulated gradient, or NULL */
   PolyTensor *prev, *next; /* list of live handles */
   int scope;               /* depth of the poly_scope that frees it, 0: the caller does */
+  int renamed;             /* while a step is traced: its place, from 1, in the list of renamed tensors */
+  bool assigned;           /* assigned by the step that is being traced */
   bool requires_grad;
   bool consumed; /* backward has run through it: its history may go when it is realized */
   bool given;    /* poly_give: it has its value, and the program too until it is realized */
@@ -32,6 +46,7 @@ struct PolyContext {
   /* live tensor handles */
   PolyTensor *tensors;
   int ntensor;
+  uint64_t last_id;
   int scope_depth; /* of poly_scope_begin */
   /* random numbers: see tensor/random.c */
   uint64_t seed, drawn;
@@ -41,6 +56,7 @@ struct PolyContext {
   void (*buffer_release)(PolyContext *ctx, struct PolyBuffer *b);
   struct Runtime *runtime;
   struct Engine *engine;
+  struct Tracing *tracing; /* NULL: no step is being traced */
   struct Graphs *graphs;
   void (*graphs_free)(PolyContext *ctx); /* set with graphs */
   /* Vertex programs that are open, innermost first; set while there are some (graph/vertex.c):
@@ -53,6 +69,10 @@ struct PolyContext {
 
 /* Handles. tensor_wrap takes a scope-held node and returns a new handle that retains it. NULL in, NULL out. */
 PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u);
+/* Marks t, just made of x by moving axes, slicing or detaching, as a view of x. Gives t; NULL: out of memory, t is
+ * freed. */
+PolyTensor *handle_view(PolyTensor *t, const PolyTensor *x);
+void handle_no_view(PolyTensor *t);
 /* Sizes at the API: plain numbers, or codes of symbolic sizes (see poly_var_bind). */
 UOp *dim_from_api(PolyContext *ctx, int64_t d);
 int64_t dim_to_api(UOp *u);

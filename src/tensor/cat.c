@@ -145,7 +145,7 @@ PolyStatus poly_split(PolyTensor *x, int n, const int64_t *sizes, int axis, Poly
   for (int k = 0; ok && k < n; k++) {
     UOp *begin = end;
     end = int_add(end, t_dim(ctx, sizes[k]));
-    out[k] = tensor_wrap(ctx, t_slice(x->uop, at, begin, end));
+    out[k] = handle_view(tensor_wrap(ctx, t_slice(x->uop, at, begin, end)), x);
   }
   scope_leave(ctx, &s);
   return ok ? finish_handles(ctx, out, n) : poly_error_code(ctx);

@@ -155,4 +155,8 @@ static UOp *contiguous(UOp *x) { return x->op == OP_BUFFER || x->op == OP_CONTIG
 
 TENSOR_UNARY(poly_contiguous, contiguous(x->uop))
 TENSOR_UNARY(poly_clone, uop_contiguous(x->uop, ctx_unique(x->ctx)))
-TENSOR_UNARY(poly_detach, uop_detach(x->uop))
+
+PolyTensor *poly_detach(PolyTensor *x) {
+  if (!x) return NULL;
+  TENSOR_VIEW(x, uop_detach(x->uop));
+}

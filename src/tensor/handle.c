@@ -23,6 +23,7 @@ static PolyTensor *new_handle(PolyContext *ctx, UOp *u) {
   if (!t) return NULL;
   t->ctx = ctx;
   t->uop = uop_retain(u);
+  t->id = ++ctx->last_id;
   t->scope = ctx->scope_depth;
   t->next = ctx->tensors;
   if (t->next) t->next->prev = t;
@@ -43,6 +44,36 @@ PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u) {
   return t;
 }
 
+/* ---- views ---- */
+
+static void view_release(Base *b, PolyView *v) {
+  while (v && --v->refs == 0) {
+    PolyView *up = v->up;
+    mem_free(b, v, sizeof *v);
+    v = up;
+  }
+}
+
+PolyTensor *handle_view(PolyTensor *t, const PolyTensor *x) {
+  if (!t || t->ctx->zoomed) return t;
+  PolyView *v = mem_new(ctx_base(t->ctx), sizeof *v);
+  if (!v) {
+    poly_free(t);
+    return NULL;
+  }
+  *v = (PolyView){.refs = 1, .of = x->id, .up = x->view};
+  if (v->up) v->up->refs++;
+  t->view = v;
+  return t;
+}
+
+void handle_no_view(PolyTensor *t) {
+  view_release(ctx_base(t->ctx), t->view);
+  t->view = NULL;
+  uop_release(t->path);
+  t->path = NULL;
+}
+
 /* A handle owns the handle of its accumulated gradient. */
 void poly_free(PolyTensor *t) {
   while (t) {
@@ -52,6 +83,7 @@ void poly_free(PolyTensor *t) {
     if (t->next) t->next->prev = t->prev;
     if (ctx->tensors == t) ctx->tensors = t->next;
     ctx->ntensor--;
+    handle_no_view(t);
     uop_release(t->uop);
     mem_free(ctx_base(ctx), t, sizeof *t);
     t = grad;

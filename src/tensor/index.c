@@ -374,7 +374,9 @@ static UOp *setitem(UOp *x, int n, const PolyIndex *index, UOp *value) {
 
 PolyTensor *poly_getitem(PolyTensor *x, int n, const PolyIndex *index) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, getitem(x->uop, n, index));
+  for (int k = 0; k < n; k++)
+    if (index[k].kind == 't') TENSOR_RETURN(x->ctx, getitem(x->uop, n, index));
+  TENSOR_VIEW(x, getitem(x->uop, n, index));
 }
 
 PolyStatus poly_setitem(PolyTensor *x, int n, const PolyIndex *index, PolyTensor *value) {

@@ -25,7 +25,7 @@ static UOp *reshape(UOp *x, int ndim, const int64_t *shape) {
 
 PolyTensor *poly_reshape(PolyTensor *x, int ndim, const int64_t *shape) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, reshape(x->uop, ndim, shape));
+  TENSOR_VIEW(x, reshape(x->uop, ndim, shape));
 }
 
 static UOp *permute(UOp *x, int ndim, const int *order) {
@@ -46,7 +46,7 @@ static UOp *permute(UOp *x, int ndim, const int *order) {
 
 PolyTensor *poly_permute(PolyTensor *x, int ndim, const int *order) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, permute(x->uop, ndim, order));
+  TENSOR_VIEW(x, permute(x->uop, ndim, order));
 }
 
 static UOp *transpose(UOp *x, int a, int b) {
@@ -56,7 +56,7 @@ static UOp *transpose(UOp *x, int a, int b) {
 
 PolyTensor *poly_transpose(PolyTensor *x, int a, int b) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, transpose(x->uop, a, b));
+  TENSOR_VIEW(x, transpose(x->uop, a, b));
 }
 
 static UOp *expand(UOp *x, int ndim, const int64_t *shape) {
@@ -77,7 +77,7 @@ static UOp *expand(UOp *x, int ndim, const int64_t *shape) {
 
 PolyTensor *poly_expand(PolyTensor *x, int ndim, const int64_t *shape) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, expand(x->uop, ndim, shape));
+  TENSOR_VIEW(x, expand(x->uop, ndim, shape));
 }
 
 static UOp *squeeze(UOp *x, int axis) {
@@ -95,7 +95,7 @@ static UOp *squeeze(UOp *x, int axis) {
 
 PolyTensor *poly_squeeze(PolyTensor *x, int axis) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, squeeze(x->uop, axis));
+  TENSOR_VIEW(x, squeeze(x->uop, axis));
 }
 
 static UOp *unsqueeze(UOp *x, int axis) {
@@ -105,7 +105,7 @@ static UOp *unsqueeze(UOp *x, int axis) {
 
 PolyTensor *poly_unsqueeze(PolyTensor *x, int axis) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, unsqueeze(x->uop, axis));
+  TENSOR_VIEW(x, unsqueeze(x->uop, axis));
 }
 
 static UOp *flatten(UOp *x, int first, int last) {
@@ -118,7 +118,7 @@ static UOp *flatten(UOp *x, int first, int last) {
 
 PolyTensor *poly_flatten(PolyTensor *x, int first, int last) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, flatten(x->uop, first, last));
+  TENSOR_VIEW(x, flatten(x->uop, first, last));
 }
 
 static UOp *unflatten(UOp *x, int axis, int n, const int64_t *sizes) {
@@ -136,7 +136,7 @@ static UOp *unflatten(UOp *x, int axis, int n, const int64_t *sizes) {
 
 PolyTensor *poly_unflatten(PolyTensor *x, int axis, int n, const int64_t *sizes) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, unflatten(x->uop, axis, n, sizes));
+  TENSOR_VIEW(x, unflatten(x->uop, axis, n, sizes));
 }
 
 /* ---- shrink, pad, flip ---- */
@@ -157,7 +157,7 @@ static UOp *shrink(UOp *x, const int64_t *ranges) {
 
 PolyTensor *poly_shrink(PolyTensor *x, const int64_t *ranges) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, shrink(x->uop, ranges));
+  TENSOR_VIEW(x, shrink(x->uop, ranges));
 }
 
 static UOp *part(UOp *x, int axis, UOp *begin, UOp *end, bool flip) {
@@ -241,7 +241,7 @@ static UOp *flip(UOp *x, int naxis, const int *axes) {
 
 PolyTensor *poly_flip(PolyTensor *x, int naxis, const int *axes) {
   if (!x) return NULL;
-  TENSOR_RETURN(x->ctx, flip(x->uop, naxis, axes));
+  TENSOR_VIEW(x, flip(x->uop, naxis, axes));
 }
 
 /* ---- repetition ---- */
@@ -335,7 +335,11 @@ static UOp *diag(UOp *x) {
 }
 
 TENSOR_UNARY(poly_diag, diag(x->uop))
-TENSOR_UNARY(poly_diagonal, t_diagonal(x->uop))
+
+PolyTensor *poly_diagonal(PolyTensor *x) {
+  if (!x) return NULL;
+  TENSOR_VIEW(x, t_diagonal(x->uop));
+}
 
 static UOp *unfold(UOp *x, int axis, int64_t size, int64_t step) {
   int at, ndim = x->ndim;

@@ -34,6 +34,20 @@ static inline PolyTensor *t_result(PolyContext *ctx, PolyStatus before, UOp *u) 
     TENSOR_RETURN(x->ctx, expr);                                                                                       \
   }
 
+/* The same for functions that show x, or a part of it, in another shape: assigning to the result assigns to x. */
+#define TENSOR_VIEW(x_, expr)                                                                                          \
+  do {                                                                                                                 \
+    const PolyTensor *view_of_ = (x_);                                                                                 \
+    Scope scope_;                                                                                                      \
+    PolyContext *tensor_ctx_ = view_of_->ctx;                                                                          \
+    PolyStatus before_ = tensor_ctx_->base.code;                                                                       \
+    scope_enter(tensor_ctx_, &scope_);                                                                                 \
+    UOp *value_ = (expr);                                                                                              \
+    PolyTensor *result_ = handle_view(t_result(tensor_ctx_, before_, value_), view_of_);                               \
+    scope_leave(tensor_ctx_, &scope_);                                                                                 \
+    return result_;                                                                                                    \
+  } while (0)
+
 /* The node of a handle that may be NULL. */
 static inline UOp *t_uop(const PolyTensor *t) { return t ? t->uop : NULL; }
 

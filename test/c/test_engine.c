@@ -240,6 +240,41 @@ static void shapes_of_an_assignment(void **state) {
   poly_step_free(s);
 }
 
+/* A part of a tensor is assigned, through several movements; views in between follow, others see the old contents. */
+static void assign_to_a_view(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *c = poly_from_data(ctx, (float[]){0, 1, 2, 3, 4, 5}, POLY_FLOAT32, SHAPE(2, 3));
+  PolyTensor *turned = poly_permute(c, 2, (int[]){1, 0}), *other = poly_reshape(c, 1, (int64_t[]){6});
+  PolyTensor *part = poly_shrink(turned, (int64_t[]){1, 3, 0, 1}); /* (2, 1): elements 1 and 2 */
+  assert_int_equal(poly_assign(part, poly_from_data(ctx, (float[]){10, 20}, POLY_FLOAT32, SHAPE(2, 1))), POLY_OK);
+  EXPECT(c, 0, 10, 20, 3, 4, 5);
+  EXPECT(turned, 0, 3, 10, 4, 20, 5);
+  EXPECT(part, 10, 20);
+  EXPECT(other, 0, 1, 2, 3, 4, 5);
+  assert_int_equal(poly_assign(part, poly_mul_scalar(part, 2)), POLY_OK); /* computed meanwhile: still a view */
+  EXPECT(c, 0, 20, 40, 3, 4, 5);
+  EXPECT(poly_detach(c), 0, 20, 40, 3, 4, 5);
+  PolyTensor *wide = poly_expand(poly_shrink(c, (int64_t[]){0, 1, 0, 3}), 2, (int64_t[]){2, 3});
+  expect_error(ctx, poly_assign(wide, poly_mul_scalar(wide, 2)), POLY_ERROR_VALUE, "expanded");
+  poly_free(c);
+  poly_free(turned);
+  poly_free(other);
+  assert_int_equal(poly_assign(part, poly_mul_scalar(part, 2)), POLY_OK); /* nobody else is left */
+  EXPECT(part, 40, 80);
+}
+
+/* The value of a pending assignment under another name is in the memory that it writes. */
+static void detached_after_assignment(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *c = FLOATS(ctx, 1, 2, 3);
+  assert_int_equal(poly_assign(c, poly_add_scalar(c, 1)), POLY_OK);
+  PolyTensor *d = poly_detach(c);
+  EXPECT(d, 2, 3, 4);
+  assert_int_equal(poly_assign(c, poly_add_scalar(c, 1)), POLY_OK);
+  EXPECT(c, 3, 4, 5);
+  EXPECT(d, 2, 3, 4);
+}
+
 static void swap_through_assignments(void **state) {
   PolyContext *ctx = *state;
   PolyTensor *a = FLOATS(ctx, 1, 2), *b = FLOATS(ctx, 3, 4);
@@ -491,6 +526,14 @@ static void too_large_is_said(void **state) {
   EXPECT(poly_add_scalar(FLOATS(ctx, 1), 1), 2); /* still usable */
 }
 
+/* A step of an input that it changes, of a parameter and of what was computed before. */
+static PolyStep *traced_step(PolyTensor *v, PolyTensor *w, PolyTensor *x) {
+  PolyTensor *in = poly_trace_input(v), *y = poly_sum(poly_mul(in, in), 0, NULL, false);
+  if (poly_assign(w, poly_detach(poly_add(w, x))) != POLY_OK || poly_assign(in, poly_mul_scalar(in, 1)) != POLY_OK)
+    return NULL;
+  return y ? poly_step_new(&in, 1, &y, 1, NULL, 0) : NULL;
+}
+
 /* A small program with everything in it. True: it ran to the end. */
 static bool small_program(PolyContext *ctx) {
   bool ok = false;
@@ -512,8 +555,17 @@ static bool small_program(PolyContext *ctx) {
   s = poly_step_new(&v, 1, &y, 1, &x, 1);
   if (!s || poly_step_run(s, NULL, 0) != POLY_OK || poly_step_run(s, &v, 1) != POLY_OK) goto done;
   PolyTensor *out = poly_step_output(s, 0);
+  if (!out || poly_item(out) != 5) goto done;
+  if (poly_assign(poly_shrink(poly_flip(x, 1, (int[]){0}), (int64_t[]){0, 1, 0, 2}), y) != POLY_OK) goto done;
+  if (poly_trace_begin(ctx) != POLY_OK) goto done;
+  poly_step_free(s);
+  s = traced_step(v, w, x);
+  poly_trace_end(ctx);
+  if (!s || poly_step_run(s, &v, 1) != POLY_OK) goto done;
+  out = poly_step_output(s, 0);
   ok = out && poly_item(out) == 5;
 done:
+  poly_trace_end(ctx);
   poly_step_free(s);
   poly_scope_end(ctx);
   return ok;
@@ -580,6 +632,8 @@ int main(void) {
       TEST(many_assignments_run_as_one),
       TEST(pending_assignments_run_with_their_readers),
       TEST(shapes_of_an_assignment),
+      TEST(assign_to_a_view),
+      TEST(detached_after_assignment),
       TEST(swap_through_assignments),
       TEST(assign_to_a_lazy_tensor),
       TEST(overwritten_history_is_an_error),

@@ -20,7 +20,7 @@ static void step_replays(void **state) {
   PolyTensor *x2 = FLOATS(ctx, 5, 6);
   assert_int_equal(poly_step_run(s, &x2, 1), POLY_OK);
   EXPECT(poly_step_output(s, 0), 55, 72);
-  EXPECT(out, 55, 72); /* the step's own memory */
+  EXPECT(out, 10, 20); /* a result that is kept does not change */
   EXPECT(w, 16, 18);
   assert_true(poly_step_kernels(s) >= 1);
   poly_step_free(s);
@@ -216,6 +216,95 @@ static void step_output_as_input(void **state) {
   poly_step_free(s);
 }
 
+/* What happens to be computed already, and is kept, is no part of a step: it depends on its tensors. */
+static void step_forgets_what_was_computed(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = FLOATS(ctx, 1, 2), *w = FLOATS(ctx, 10, 10);
+  assert_int_equal(poly_set_requires_grad(w, true), POLY_OK);
+  PolyTensor *kept = poly_mul(x, w), *twice = poly_mul_scalar(w, 2), *lazy = poly_mul_scalar(w, 3);
+  assert_int_equal(poly_realize(kept), POLY_OK);
+  assert_int_equal(poly_realize(twice), POLY_OK);
+  assert_int_equal(poly_trace_begin(ctx), POLY_OK);
+  PolyTensor *in = poly_trace_input(x);
+  PolyTensor *y = poly_add(poly_add(poly_mul(in, w), poly_mul_scalar(w, 2)), poly_add(twice, lazy));
+  PolyStep *s = poly_step_new(&in, 1, &y, 1, NULL, 0);
+  if (!s) fail_msg("%s", poly_error_text(ctx));
+  poly_trace_end(ctx);
+  assert_int_equal(poly_step_run(s, &x, 1), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 80, 90);
+  PolyTensor *x2 = FLOATS(ctx, 5, 6);
+  assert_int_equal(poly_step_run(s, &x2, 1), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 120, 130);
+  assert_int_equal(poly_write(w, (float[]){1, 1}, 8), POLY_OK); /* twice and lazy are what they were */
+  assert_int_equal(poly_step_run(s, &x2, 1), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 57, 58);
+  EXPECT(kept, 10, 20);
+  EXPECT(twice, 20, 20);
+  EXPECT(lazy, 30, 30);
+  expect_error(ctx, poly_read(y, (float[2]){0}, 8), POLY_ERROR_RUNTIME, "inside a compiled step");
+  poly_step_free(s);
+}
+
+/* Assigning to a tensor of the trace, to one from before, and to an input. */
+static void trace_finds_state(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = FLOATS(ctx, 1, 2), *w = FLOATS(ctx, 10, 10), *z = poly_zeros(ctx, POLY_FLOAT32, SHAPE(2));
+  assert_int_equal(poly_trace_begin(ctx), POLY_OK);
+  PolyTensor *in = poly_trace_input(x), *own = poly_clone(in);
+  assert_int_equal(poly_assign(own, poly_add_scalar(own, 1)), POLY_OK);
+  assert_int_equal(poly_assign(w, poly_add(w, own)), POLY_OK);
+  assert_int_equal(poly_assign(z, poly_add(z, own)), POLY_OK);
+  assert_int_equal(poly_assign(in, poly_mul_scalar(in, 2)), POLY_OK);
+  expect_error(ctx, poly_realize(poly_add(in, w)), POLY_ERROR_RUNTIME, "while the step is traced");
+  expect_error(ctx, poly_trace_begin(ctx), POLY_ERROR_RUNTIME, "another one");
+  PolyStep *s = poly_step_new(&in, 1, &own, 1, NULL, 0);
+  if (!s) fail_msg("%s", poly_error_text(ctx));
+  poly_trace_end(ctx);
+  EXPECT(w, 10, 10); /* tracing ran nothing */
+  EXPECT(x, 1, 2);
+  PolyTensor *reader = poly_add_scalar(x, 100);
+  assert_int_equal(poly_step_run(s, &x, 1), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 2, 3);
+  EXPECT(x, 2, 4);
+  EXPECT(reader, 101, 102);
+  assert_int_equal(poly_step_run(s, &x, 1), POLY_OK);
+  EXPECT(w, 15, 18);
+  EXPECT(z, 5, 8);
+  EXPECT(x, 4, 8);
+  poly_step_free(s);
+}
+
+static void trace_without_a_step_changes_nothing(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = FLOATS(ctx, 1, 2), *w = FLOATS(ctx, 10, 10), *lazy = poly_mul(x, w);
+  assert_int_equal(poly_set_requires_grad(w, true), POLY_OK);
+  assert_int_equal(poly_set_grad(w, FLOATS(ctx, 7, 7)), POLY_OK);
+  assert_int_equal(poly_trace_begin(ctx), POLY_OK);
+  PolyTensor *in = poly_trace_input(x);
+  assert_int_equal(poly_backward(poly_sum(poly_mul(in, w), 0, NULL, false), NULL), POLY_OK);
+  assert_int_equal(poly_assign(w, poly_detach(poly_add(w, in))), POLY_OK);
+  poly_trace_end(ctx);
+  EXPECT(w, 10, 10);
+  EXPECT(lazy, 10, 20);
+  EXPECT(poly_get_grad(w), 7, 7);
+}
+
+/* Constants may be read; when they change the step is out of date. */
+static void trace_reads_constants(void **state) {
+  PolyContext *ctx = *state;
+  PolyTensor *x = FLOATS(ctx, 1, 2), *c = FLOATS(ctx, 3);
+  assert_int_equal(poly_trace_begin(ctx), POLY_OK);
+  PolyTensor *in = poly_trace_input(x), *y = poly_mul_scalar(in, poly_item(c));
+  PolyStep *s = poly_step_new(&in, 1, &y, 1, NULL, 0);
+  assert_non_null(s);
+  poly_trace_end(ctx);
+  assert_int_equal(poly_step_run(s, &x, 1), POLY_OK);
+  EXPECT(poly_step_output(s, 0), 3, 6);
+  assert_int_equal(poly_write(c, (float[]){4}, 4), POLY_OK);
+  expect_error(ctx, poly_step_run(s, &x, 1), POLY_ERROR_RUNTIME, "changed since");
+  poly_step_free(s);
+}
+
 static void steps_keep_memory_flat(void **state) {
   PolyContext *ctx = *state;
   PolyTensor *x = FLOATS(ctx, 1, 2, 3), *w = FLOATS(ctx, 0, 0, 0);
@@ -246,6 +335,10 @@ int main(void) {
       TEST(step_checks_its_inputs),
       TEST(step_draws_fresh_numbers),
       TEST(step_output_as_input),
+      TEST(step_forgets_what_was_computed),
+      TEST(trace_finds_state),
+      TEST(trace_without_a_step_changes_nothing),
+      TEST(trace_reads_constants),
       TEST(steps_keep_memory_flat),
   };
   return cmocka_run_group_tests_name("steps", tests, NULL, NULL);

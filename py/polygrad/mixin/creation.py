@@ -210,6 +210,8 @@ class Creation:
         >>> Tensor.manual_seed(7); a == Tensor.rand(3).tolist()
         True
         """
+        if current().tracing:
+            raise RuntimeError("manual_seed inside a compiled function: set the seed before it is called")
         C.poly_manual_seed(current().ptr, seed & 0xFFFFFFFFFFFFFFFF)
 
     @staticmethod

@@ -90,8 +90,6 @@ class Indexing:
         n, array, keep = _index(self, key)
         v = operand(self, value)
         self._g.check(C.poly_setitem(self._h, n, array, v._h))
-        if self._g.tracing:
-            self._g.tracing[-1].assigned(self)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("elements of a tensor cannot be deleted")

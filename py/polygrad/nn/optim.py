@@ -129,8 +129,6 @@ class _Group:
 
     def schedule(self) -> None:
         self._g.check(C.poly_optim_schedule(self._h))
-        if self._g.tracing:
-            self._g.tracing[-1].optimizer(self)
 
     @property
     def lr(self) -> float:

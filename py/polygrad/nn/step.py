@@ -29,7 +29,7 @@ class CompiledTrainingStep:
 
     @property
     def loss(self) -> Tensor:
-        """The loss of the last run; the next run overwrites it."""
+        """The loss of the last run."""
         return self._replay.output(0)
 
     def loss_value(self) -> float:
@@ -63,7 +63,8 @@ def _part(state: list[Tensor]) -> None:
 
 
 def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: Tensor) -> CompiledTrainingStep:
-    """Traces train_step(model, opt, *inputs), which returns the loss, and compiles it. Nothing is updated by compiling.
+    """Traces train_step(model, opt, *inputs), which returns the loss, and compiles it. Nothing is updated by compiling; each run starts
+    without gradients, and those that the parameters of opt have now are dropped.
 
     >>> from polygrad import Tensor
     >>> from polygrad.nn import Linear, SGD, compile_step, get_parameters
@@ -84,8 +85,10 @@ def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: 
     if waiting:
         waiting[0].realize(*waiting[1:])
     _part(state)
+    if hasattr(opt, "zero_grad"):
+        opt.zero_grad()
     g = inputs[0]._g if inputs else state[0]._g
-    replay, structure = trace(g, lambda: train_step(model, opt, *inputs), list(inputs))
+    replay, structure = trace(g, lambda traced: train_step(model, opt, *traced), list(inputs))
     if structure[0] != "tensor" and replay.n_outputs == 0:
         raise ValueError("the traced step must return the loss")
     return CompiledTrainingStep(replay, list(inputs), (model, opt))

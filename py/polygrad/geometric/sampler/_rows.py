@@ -19,7 +19,7 @@ PolyRelation, PolySeeds, PolySampleSpec = _struct("PolyRelation"), _struct("Poly
 
 def draw_seed() -> int:
     """A seed out of the generator that Tensor.manual_seed sets."""
-    return C.poly_draw_seed(current().ptr)
+    return current().draw_seed()
 
 
 def thread_count() -> int:

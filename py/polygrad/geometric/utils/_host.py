@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import C, current
+from ..._core import current
 from ...dtypes import dtypes, to_dtype
 from ...graphs import Graph
 from ...tensor import Tensor
@@ -111,7 +111,7 @@ def ones(n: Any, dtype: Any = None) -> Tensor:
 
 def generator() -> np.random.Generator:
     """numpy's generator, seeded from the library's: what it gives depends on Tensor.manual_seed and on nothing else."""
-    return np.random.default_rng(C.poly_draw_seed(current().ptr))
+    return np.random.default_rng(current().draw_seed())
 
 
 def count(index: Any, size: int | None = None) -> np.ndarray:
