@@ -7,12 +7,17 @@
  * unless a poly_scope is open: then poly_scope_end frees it. Arguments are borrowed, never consumed.
  *
  * Errors. A function that fails returns NULL (or a status other than POLY_OK); code and text are in the context until
- * poly_clear_error. A function given a NULL tensor returns NULL and keeps the first error, so a chain of calls is
- * checked once, at its end. The library never prints (except at DEBUG), never aborts, never exits.
+ * poly_clear_error. A function given a NULL tensor returns NULL and keeps the first error, so a chain of calls is checked
+ * once, at its end. Every function checks its arguments: pointers that are NULL or were freed, handles of another kind or
+ * context are errors that name the function and the argument. A call without a live context leaves its error with the
+ * calling thread (poly_error_code(NULL)) and in the context that the thread has used last. The library never prints
+ * (except at DEBUG), never aborts, never exits.
  *
  * Cost. Building is O(1) a call except where noted; costs that are named are those of running.
  *
- * Threads. A context and its tensors belong to one thread at a time; two contexts share nothing.
+ * Threads. Calls of several threads on one context follow one another, and each thread has its own last error; switches
+ * and scopes are the context's. Two contexts share nothing. A forked process may use contexts in which no other thread
+ * was at work, on one thread if its parent had run kernels on several.
  *
  * Axes may be negative (counted from the end). Sizes are int64_t; a size may be symbolic, see poly_var_bind. */
 #ifndef POLYGRAD_H
@@ -76,11 +81,11 @@ typedef struct PolyAllocator {
 POLY_API PolyContext *poly_context_new(void);
 /* The same with an allocator of the caller's, used for everything but tensor memory, which goes through it as well. */
 POLY_API PolyContext *poly_context_new_with(const PolyAllocator *allocator);
-/* Frees the context, its tensors and its plans. Handles that are still alive become invalid. */
+/* Frees the context, its tensors and its plans. Handles that are still alive become invalid. NULL is allowed. */
 POLY_API void poly_context_free(PolyContext *ctx);
 /* Version of the library, "major.minor.patch". */
 POLY_API const char *poly_version(void);
-/* Last error: code, and text that lives until the next error or poly_clear_error. */
+/* Last error of this thread: code, and text that lives until the thread asks again. ctx NULL: of calls without a context. */
 POLY_API PolyStatus poly_error_code(const PolyContext *ctx);
 POLY_API const char *poly_error_text(const PolyContext *ctx);
 POLY_API void poly_clear_error(PolyContext *ctx);

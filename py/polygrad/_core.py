@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _signatures as sig
-from ._ffi import C, Release, handle_array, int64_array, int_array
+from ._ffi import C, Release, describe, handle_array, int64_array, int_array, raw, whole
 from .dtypes import DType, dtypes, to_dtype
 from .graph import AutogradGraph, current
 from .symbolic import Dim, Variable, dim_code
@@ -23,7 +23,9 @@ else:
     Tensor = None  # set by tensor.py
 
 _new = object.__new__
-_unary, _binary, _binary_scalar = C.poly_unary, C.poly_binary, C.poly_binary_scalar
+# Their operations are constants; the number of a scalar is checked where it is given.
+_unary, _binary, _binary_scalar = raw("poly_unary"), raw("poly_binary"), raw("poly_binary_scalar")
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
 def wrap(g: AutogradGraph, h: int | None) -> Tensor:
@@ -48,7 +50,7 @@ def argfix(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def sizes(g: AutogradGraph, values: Iterable[Any]) -> Any:
     """Sizes as a C array; they may be symbolic."""
-    return int64_array([v if v.__class__ is int else dim_code(v, g) for v in values])
+    return int64_array([v if v.__class__ is int and -2 < v <= INT64_MAX else dim_code(v, g) for v in values])
 
 
 def axes(axis: Any) -> tuple[int, Any]:
@@ -57,7 +59,7 @@ def axes(axis: Any) -> tuple[int, Any]:
         return 0, None
     if axis.__class__ is int:
         return 1, int_array((axis,))
-    values = tuple(axis) if isinstance(axis, (tuple, list)) else (axis.__index__(),)
+    values = tuple(axis) if isinstance(axis, (tuple, list)) else (whole(axis, "i", "axis"),)
     return len(values), int_array(values)
 
 
@@ -110,7 +112,7 @@ def operand(like: Any, x: Any, dtype: DType | None = None) -> Tensor:
         return scalar(like._g, number, dtype or number_dtype(like.dtype, number))
     if isinstance(x, (np.ndarray, list, tuple)):
         return from_values(like._g, x, dtype)
-    raise TypeError(f"a tensor or a number is needed, not {type(x).__name__}")
+    raise TypeError(f"a tensor or a number is needed, not {describe(x)}")
 
 
 def number_dtype(d: DType, number: Any) -> DType:
@@ -122,10 +124,26 @@ def number_dtype(d: DType, number: Any) -> DType:
     return dtypes.default_float
 
 
+def int_bits(number: int, d: DType) -> int:
+    """An integer as the core takes it for dtype d: the upper half of uint64 is passed as the negative number of the same bits."""
+    if number > INT64_MAX and d is dtypes.uint64:
+        return whole(number, "L", "a uint64") - (1 << 64)
+    return whole(number, "l", f"a number with {d.name}")
+
+
+def int_value(number: int, d: DType) -> int:
+    """An integer that is to be the value of a tensor of dtype d, as the core takes it; OverflowError if it does not fit."""
+    bits = 8 * d.itemsize
+    low, high = (0, (1 << bits) - 1) if d.kind == "u" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    if d.kind != "b" and not low <= number <= high:
+        raise OverflowError(f"{number} does not fit {d.name}, which holds {low} to {high}")
+    return int(number != 0) if d.kind == "b" else int_bits(number, d)
+
+
 def scalar(g: AutogradGraph, number: Any, d: DType) -> Tensor:
     """A tensor without axes."""
     if isinstance(number, int) and d.kind != "f":
-        return wrap(g, C.poly_full_int(g.ptr, d.code, 0, None, number))
+        return wrap(g, C.poly_full_int(g.ptr, d.code, 0, None, int_value(number, d)))
     return wrap(g, C.poly_scalar(g.ptr, d.code, float(number)))
 
 
@@ -198,6 +216,8 @@ def _list_dtype(data: Any) -> DType:
     """Bools give bool, whole numbers int32, anything with a float float32; numpy's own types stay."""
     a = np.array(data)
     if a.dtype.kind == "O":
+        if any(isinstance(v, int) and not INT64_MIN <= v < 1 << 64 for v in a.flat):
+            raise OverflowError("a whole number in a list does not fit 64 bits")
         raise ValueError("the rows of a nested list must have the same length and hold numbers")
     flat = data
     while isinstance(flat, (list, tuple)) and flat:
@@ -231,7 +251,7 @@ def binary(op: int, a: Any, b: Any) -> Tensor:
         h = _binary(op, a._h, b._h)
     elif b.__class__ is float:
         h = _binary_scalar(op, a._h, b"f", 0, b, False)
-    elif b.__class__ is int:
+    elif b.__class__ is int and INT64_MIN <= b <= INT64_MAX:
         h = _binary_scalar(op, a._h, b"i", b, 0.0, False)
     else:
         return binary_other(op, a, b, False)
@@ -249,10 +269,10 @@ def binary_other(op: int, a: Any, b: Any, reverse: bool) -> Tensor:
     if number is not None:
         if number.__class__ is bool:
             h = _binary_scalar(op, a._h, b"b", int(number), 0.0, reverse)
-        elif isinstance(number, int):
-            h = _binary_scalar(op, a._h, b"i", number, 0.0, reverse)
+        elif isinstance(number, int) and (a.dtype.kind != "f" or INT64_MIN <= number <= INT64_MAX):
+            h = _binary_scalar(op, a._h, b"i", int_bits(number, a.dtype), 0.0, reverse)
         else:
-            h = _binary_scalar(op, a._h, b"f", 0, number, reverse)
+            h = _binary_scalar(op, a._h, b"f", 0, float(number), reverse)
         return wrap(a._g, h)
     other = operand(a, b)
     return wrap(a._g, _binary(op, other._h, a._h) if reverse else _binary(op, a._h, other._h))

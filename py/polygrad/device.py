@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import graph as _graph
+from ._ffi import describe
 from .graph import AutogradGraph, current
 
 
@@ -38,6 +39,15 @@ HOST = ("CPU", "INTERP")  # they share memory
 
 def check_device(g: AutogradGraph, name: str) -> None:
     """A graph computes on one device: naming another is an error, but for the two that share the host's memory."""
+    if not isinstance(name, str):
+        raise TypeError(f"a device is named by a text such as 'CPU', not {describe(name)}")
     name = Device.canonicalize(name)
-    if name != g.device and not (name in HOST and g.device in HOST):
-        raise RuntimeError(f"this graph runs on {g.device}, not on {name}: set Device.DEFAULT = {name!r} first")
+    if name == g.device or (name in HOST and g.device in HOST):
+        return
+    now = g.device
+    try:
+        g.device = name
+    except ValueError as e:  # there is no such device; it says which there are
+        raise RuntimeError(str(e)) from None
+    g.device = now
+    raise RuntimeError(f"this graph runs on {now}, not on {name}: set Device.DEFAULT = {name!r} before its tensors are made")

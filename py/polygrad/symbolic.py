@@ -12,7 +12,7 @@ import ctypes
 import re
 from typing import Any
 
-from ._ffi import C
+from ._ffi import C, describe
 from .graph import AutogradGraph, current
 
 DIM_LIMIT = -(1 << 40)  # codes of symbolic sizes are below
@@ -149,6 +149,8 @@ def dim(graph: AutogradGraph, code: int) -> Any:
 def dim_code(x: Any, graph: AutogradGraph) -> int:
     """A size as the C API takes it."""
     if x.__class__ is int:
+        if not DIM_LIMIT <= x < 1 << 63:  # below are codes, which a number must not be taken for
+            raise ValueError(f"a size of {x} is out of range")
         return x
     if isinstance(x, Dim):
         if x.graph is not graph:
@@ -157,5 +159,5 @@ def dim_code(x: Any, graph: AutogradGraph) -> int:
     if isinstance(x, Variable):
         raise ValueError(f"{x} has no value: use {x.name}.bind(value)")
     if hasattr(x, "__index__"):
-        return x.__index__()
-    raise TypeError(f"a size must be a whole number, not {x!r}")
+        return dim_code(int(x.__index__()), graph)
+    raise TypeError(f"a size must be a whole number, not {describe(x)}")

@@ -15,7 +15,7 @@ from ._core import C, current, from_numpy, from_values, handles, operand, same_g
 from ._ffi import INT64, handle_array
 from ._meaning import pair_warning
 from .context import Context, NoGrad
-from .device import HOST, Device, check_device
+from .device import check_device
 from .dtypes import BY_CODE, DType, dtypes
 from .mixin.creation import Creation
 from .mixin.elementwise import Elementwise
@@ -407,9 +407,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         if isinstance(device, DType) or (isinstance(device, str) and device.lower() in _core.dtypes.__dict__):
             return self.cast(device)
         if device is not None:
-            name = Device.canonicalize(device)
-            if name != self.device and not (name in HOST and self.device in HOST):
-                check_device(self._g, name)
+            check_device(self._g, device)
         return self
 
     def to_(self, device: Any) -> Tensor:

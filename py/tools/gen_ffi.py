@@ -100,14 +100,16 @@ def generate(header: str) -> str:
         decl = " ".join(decl.split())
         result, name, args = re.match(r"(.*?[ *])(poly_\w+)\((.*)\)$", decl).groups()
         codes = [argument_code(a, set(enums)) for a in split_arguments(args)]
-        functions.append((name, code_of(result, set(enums)), "".join(codes)))
+        names = [re.search(r"\(\*(\w+)\)|(\w+)$", a) for a in split_arguments(args)]
+        called = " ".join(n.group(1) or n.group(2) for n in names)
+        functions.append((name, code_of(result, set(enums)), "".join(codes), called))
     count = len(re.findall(r"POLY_API\s+\w", text))
     if count != len(functions):
         raise SystemExit(f"gen_ffi: {count} declarations, {len(functions)} understood")
     out = ['"""Signatures of libpolygrad, generated from include/polygrad.h by tools/gen_ffi.py. Do not edit.', ""]
     out += ["Codes: v void, b bool, c char, i int and enums, l int64, L uint64, z size_t, d double, s text, p other pointers.", '"""', ""]  # noqa: E501
-    out += ["# name: (result, arguments)", "FUNCTIONS = {"]
-    out += [f'    "{n}": ("{r}", "{a}"),' for n, r, a in functions]
+    out += ["# name: (result, arguments, their names)", "FUNCTIONS = {"]
+    out += [f'    "{n}": ("{r}", "{a}", "{c}"),' for n, r, a, c in functions]
     out += ["}", "", "# struct: [(field, code followed by the length of an array)]", "STRUCTS = {"]
     for name, fields in structs.items():
         out += [f'    "{name}": ['] + [f'        ("{f}", "{c}"),' for f, c in fields] + ["    ],"]

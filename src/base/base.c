@@ -66,6 +66,7 @@ bool base_fail(Base *b, PolyStatus code, const char *fmt, ...) {
 
 void base_clear(Base *b) {
   b->code = POLY_OK;
+  b->passing = false;
   b->text[0] = 0;
 }
 

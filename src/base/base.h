@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "polygrad.h"
+#include "api/names.h" /* after the public names, whose meaning it changes */
 
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -24,6 +25,7 @@
 typedef struct Base {
   PolyAllocator alloc;
   PolyStatus code;
+  bool passing; /* the error is of an interruption: the next call forgets it */
   size_t bytes; /* now allocated through alloc */
   char text[1024];
 } Base;

@@ -1,5 +1,6 @@
 /* api.c: contexts: making and freeing them, their errors, devices, switches and counters. */
 #include "engine/engine.h"
+#include "api/guard.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   if (!ctx) return NULL;
   ctx->base = base;
   ctx->debug = debug_from_environment();
-  if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) return ctx;
+  if (ctx_init(ctx) && guard_new(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) return ctx;
   poly_context_free(ctx);
   return NULL;
 }
@@ -38,6 +39,7 @@ void poly_context_free(PolyContext *ctx) {
   ctx_drop(ctx);
   engine_free(ctx);
   if (ctx->runtime) runtime_free(ctx->runtime);
+  guard_free(ctx);
   Base base = ctx->base;
   mem_free(&base, ctx, sizeof *ctx);
 }

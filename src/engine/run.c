@@ -1,5 +1,6 @@
 /* run.c: one execution of a plan. In: the plan, values of its variables, memory of its inputs. Out: memory with its
  * results. Everything that can be refused is refused before the first kernel: sizes, memory. */
+#include "base/threads.h"
 #include "engine/engine.h"
 
 #include <stdio.h>
@@ -122,7 +123,7 @@ static void set_pointers(Plan *p, PolyBuffer *const *input, PolyBuffer *const *o
 static int kernel_threads(const Plan *p, const PlanItem *it) {
   enum { FEW_BYTES = 1 << 20, FEW_FLOPS = 250000 };
   bool small = it->nvar && it->nbytes < FEW_BYTES && it->nflops < FEW_FLOPS;
-  return small ? 1 : p->ctx->runtime->threads;
+  return small ? 1 : threads_allowed(p->ctx->runtime->threads);
 }
 
 static bool run_kernel(Plan *p, const PlanItem *it) {
@@ -152,7 +153,7 @@ static bool run_matmul(Plan *p, const PlanItem *it) {
     c.a = element(p->ptr[it->arg[1]], a, c.dtype);
     c.b = element(p->ptr[it->arg[2]], b, c.dtype);
     c.c = element(p->ptr[it->arg[0]], r, c.dtype);
-    if (!p->device->matmul(p->device, &c, p->ctx->runtime->threads)) return false;
+    if (!p->device->matmul(p->device, &c, threads_allowed(p->ctx->runtime->threads))) return false;
   }
   return true;
 }
@@ -168,7 +169,8 @@ static bool library_tensor(const Plan *p, const UOp *u, void *data, LibraryTenso
 
 static bool run_library(Plan *p, const PlanItem *it) {
   const UOp *u = it->library;
-  LibraryCall call = {.name = u->arg.name, .n = u->arg.i, .nsrc = uop_nvalue(u), .threads = p->ctx->runtime->threads};
+  LibraryCall call = {
+      .name = u->arg.name, .n = u->arg.i, .nsrc = uop_nvalue(u), .threads = threads_allowed(p->ctx->runtime->threads)};
   for (int k = 0; k < call.nsrc; k++)
     if (!library_tensor(p, u->src[k], p->ptr[it->arg[it->nout + k]], &call.src[k])) return false;
   if (!library_tensor(p, u, p->ptr[it->arg[0]], &call.out)) return false;

@@ -8,6 +8,7 @@
  *
  * Sizes. A symbolic size of an input is matched with the actual one, which gives its variable for this run. Random
  * counters go on from where the context is. */
+#include "base/handles.h"
 #include "engine/engine.h"
 
 #include <inttypes.h>
@@ -87,7 +88,7 @@ void poly_step_free(PolyStep *s) {
   buffer_release(s->memory);
   plan_release(s->plan);
   arena_free(&s->arena);
-  mem_free(&ctx->base, s, sizeof *s);
+  handle_free(&ctx->base, s, sizeof *s);
 }
 
 void steps_free(PolyContext *ctx) {
@@ -427,7 +428,7 @@ static bool step_build(PolyStep *s, Trace *t) {
 }
 
 static PolyStep *step_new(PolyContext *ctx, Trace *t) {
-  PolyStep *s = mem_new(&ctx->base, sizeof *s);
+  PolyStep *s = handle_new(&ctx->base, sizeof *s, HANDLE_STEP, ctx);
   if (!s) return NULL;
   s->ctx = ctx;
   s->arena.b = &ctx->base;

@@ -51,7 +51,15 @@ static PolyTensor *new_tensor(PolyContext *ctx, PolyDType dtype, int ndim, const
   return t;
 }
 
+/* NULL is the memory of a tensor without elements alone. */
+static bool has_data(PolyContext *ctx, const char *function, const void *data, int ndim, const int64_t *shape) {
+  for (int d = 0; d < ndim && d < MAX_DIMS; d++)
+    if (shape[d] == 0) return true;
+  return data || base_fail(&ctx->base, POLY_ERROR_VALUE, "%s: argument data is NULL", function);
+}
+
 PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape) {
+  if (!has_data(ctx, "poly_from_data", data, ndim, shape)) return NULL;
   return ctx ? new_tensor(ctx, dtype, ndim, shape, data) : NULL;
 }
 
@@ -61,7 +69,7 @@ PolyTensor *poly_empty(PolyContext *ctx, PolyDType dtype, int ndim, const int64_
 
 PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *dims,
                                void (*release)(void *user), void *user) {
-  if (!ctx) return NULL;
+  if (!ctx || !has_data(ctx, "poly_from_borrowed", data, ndim, dims)) return NULL;
   UOp *shape[MAX_DIMS], *u = NULL;
   size_t bytes;
   PolyTensor *t = NULL;

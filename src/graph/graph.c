@@ -6,6 +6,8 @@
  * A context keeps a list of its graphs, so that none outlives it, and a short table from edge_index tensors to graphs.
  * The table holds the tensor's node, so its address cannot come back as another tensor; an entry goes when nobody else
  * holds the node, or when its memory was overwritten. */
+#include "base/threads.h"
+#include "base/handles.h"
 #include "graph/graph.h"
 
 #include "runtime/device.h"
@@ -29,7 +31,9 @@ struct Graphs {
   uint64_t clock;
 };
 
-int graph_threads(const PolyGraph *g, int64_t work) { return work < PARALLEL ? 1 : MAX(1, poly_threads(g->ctx)); }
+int graph_threads(const PolyGraph *g, int64_t work) {
+  return work < PARALLEL ? 1 : threads_allowed(poly_threads(g->ctx));
+}
 
 /* ---- freeing ---- */
 
@@ -81,7 +85,7 @@ static void release_graph(PolyGraph *g) {
       child->next = dead;
       dead = child;
     }
-    mem_free(ctx_base(d->ctx), d, sizeof *d);
+    handle_free(ctx_base(d->ctx), d, sizeof *d);
   }
 }
 
@@ -111,7 +115,7 @@ static void graphs_free(PolyContext *ctx) {
     all->first = g->next;
     g->twin = NULL;
     release_arrays(g);
-    mem_free(ctx_base(ctx), g, sizeof *g);
+    handle_free(ctx_base(ctx), g, sizeof *g);
   }
   mem_free(ctx_base(ctx), all, sizeof *all);
   ctx->graphs = NULL;
@@ -180,7 +184,7 @@ static bool check_count(PolyContext *ctx, int64_t n, const char *what) {
 }
 
 static PolyGraph *graph_new(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
-  PolyGraph *g = graphs_open(ctx) ? mem_new(ctx_base(ctx), sizeof *g) : NULL;
+  PolyGraph *g = graphs_open(ctx) ? handle_new(ctx_base(ctx), sizeof *g, HANDLE_GRAPH, ctx) : NULL;
   if (!g) return NULL;
   *g = (PolyGraph){.ctx = ctx, .refs = 1, .num_edges = today(edges), .num_nodes = {today(src), today(dst)}};
   g->edges = uop_retain(edges);

@@ -7,6 +7,7 @@
  * With few features the points of a group are put into a k-d tree: halves along the widest side until LEAF points are
  * left. A search goes down the side of the query first and leaves out what cannot be nearer than the worst it keeps.
  * With many features no side can be left out, and all points are looked at. */
+#include "base/threads.h"
 #include "graph/graph.h"
 
 #include <float.h>
@@ -427,7 +428,7 @@ static PolyTensor *run(PolyTensor *x, PolyTensor *y, const char *what, Job *j) {
   PolyContext *ctx = x->ctx;
   Base *b = j->b = ctx_base(ctx);
   PolyTensor *out = NULL;
-  j->threads = MAX(1, poly_threads(ctx));
+  j->threads = threads_allowed(poly_threads(ctx));
   bool ok = points_read(x, what, &j->x);
   ok = ok && points_read(y, what, &j->y);
   j->gx.n = j->x.n, j->gy.n = j->y.n;
@@ -533,7 +534,7 @@ PolyTensor *poly_fps(PolyTensor *x, const int64_t *ptr, int64_t groups, double r
   out = mem_new(b, out_bytes);
   distance = mem_new(b, (size_t)MAX(p.n, 1) * sizeof *distance);
   if (!out || !distance) goto end;
-  int threads = MAX(1, poly_threads(ctx));
+  int threads = threads_allowed(poly_threads(ctx));
   bool inside = groups < threads && p.n >= FPS_PARALLEL;
 #pragma omp parallel for num_threads(inside ? 1 : threads) schedule(dynamic, 1) if (!inside && p.n > 1 << 10)
   for (int64_t k = 0; k < groups; k++) {

@@ -10,6 +10,7 @@
  * the result does not depend on threads. Since the small numbers get most edges, names can be dealt out at random: by a
  * Feistel network on the bits of a number, applied until it is in range, which is a permutation that needs no memory.
  */
+#include "base/threads.h"
 #include "graph/sampler.h"
 
 enum { ROUNDS = 4, TRIES = 1000 };
@@ -66,7 +67,7 @@ PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, d
   m.a = share(a), m.ab = share(a + b), m.abc = share(a + b + c);
   while (m.levels < 40 && (uint64_t)1 << m.levels < m.nodes) m.levels++;
   m.half = MAX(1, (m.levels + 1) / 2);
-#pragma omp parallel for num_threads(MAX(1, threads)) if (num_edges > 1 << 12)
+#pragma omp parallel for num_threads(threads_allowed(threads)) if (num_edges > 1 << 12)
   for (int64_t k = 0; k < num_edges; k++) {
     uint64_t row, col;
     draw(&m, (Random){random_key(m.key, (uint64_t)k)}, &row, &col);

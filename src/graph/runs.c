@@ -3,6 +3,7 @@
  *
  * Runs are independent and each is gone through in order, so the result does not depend on the number of threads. Sums
  * of floats are kept in double. O(E F). */
+#include "base/threads.h"
 #include "graph/graph.h"
 
 #include <inttypes.h>
@@ -112,7 +113,7 @@ PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, cha
     return NULL;
   }
   RunFn fn = run_fn[dtype][at - run_ops];
-  int threads = r.rows * r.width < 1 << 15 ? 1 : poly_threads(ctx);
+  int threads = r.rows * r.width < 1 << 15 ? 1 : threads_allowed(poly_threads(ctx));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t k = 0; k < n; k++) fn(&r, k);
   return out;

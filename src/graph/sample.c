@@ -7,6 +7,8 @@
  *
  * For each hop threads count what every node takes and draw the edges; one thread then numbers the nodes that these
  * lead to, in their order, which is what makes the numbers independent of the threads. */
+#include "base/threads.h"
+#include "base/handles.h"
 #include "graph/sampler.h"
 
 #include <inttypes.h>
@@ -21,7 +23,7 @@ static size_t types_of(const PolySample *s) { return (size_t)s->sampler->types; 
 PolySample *poly_sample_new(const PolySampler *sampler) {
   if (!sampler) return NULL;
   Base b = {.alloc = sampler->base.alloc};
-  PolySample *s = mem_new(&b, sizeof *s);
+  PolySample *s = handle_new(&b, sizeof *s, HANDLE_SAMPLE, NULL);
   if (!s) return NULL;
   s->base = b;
   s->sampler = sampler;
@@ -61,7 +63,7 @@ void poly_sample_free(PolySample *s) {
   vec_free(&b, &s->hop_edges);
   mem_free(&b, s->nodes, types_of(s) * sizeof *s->nodes);
   mem_free(&b, s->edges, (size_t)s->relations * sizeof *s->edges);
-  mem_free(&b, s, sizeof *s);
+  handle_free(&b, s, sizeof *s);
 }
 
 PolyStatus poly_sample_error(const PolySample *s) { return s ? s->base.code : POLY_ERROR_MEMORY; }
@@ -329,7 +331,7 @@ static bool draw_hops(PolySample *s, const PolySampleSpec *spec) {
       const Relation *r = &s->sampler->relation.at[k];
       Hop h = {s, spec, r, &s->nodes[r->dst], spec->counts[(int64_t)k * spec->hops + hop], 0, 1};
       h.key = random_key(random_key(key, (uint64_t)hop), (uint64_t)k);
-      if (h.to->end - h.to->begin >= PARALLEL / 8) h.threads = MAX(1, spec->threads);
+      if (h.to->end - h.to->begin >= PARALLEL / 8) h.threads = threads_allowed(spec->threads);
       if (!draw_hop(&h, k, hop)) return false;
     }
     sample_next_hop(s, hop);
@@ -366,7 +368,7 @@ bool sample_induce(PolySample *s, int threads) {
     if (!n || !r->edges || !s->nodes[r->src].node.n) continue;
     if (!vec_reserve(&s->base, &s->offset, n + 1)) return false;
     int64_t *offset = s->offset.at;
-    int parts = n < PARALLEL ? 1 : MAX(1, threads);
+    int parts = n < PARALLEL ? 1 : threads_allowed(threads);
     offset[0] = 0;
 #pragma omp parallel for num_threads(parts) schedule(dynamic, CHUNK)
     for (int i = 0; i < n; i++) offset[i + 1] = induce_row(s, r, i, NULL, 0);

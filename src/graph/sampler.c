@@ -1,5 +1,7 @@
 /* sampler.c: a sampler: the relations that samples are drawn from, checked once and sorted by destination; and the rows
  * of features that belong to a sample. Knows nothing of contexts and tensors. */
+#include "base/threads.h"
+#include "base/handles.h"
 #include "graph/sampler.h"
 
 #include "graph/graph.h"
@@ -15,7 +17,7 @@ enum { PARALLEL = 1 << 15 };
 PolySampler *poly_sampler_new(const PolyAllocator *allocator, int node_types, const int64_t *num_nodes) {
   Base b = {.alloc = allocator ? *allocator : (PolyAllocator){0}};
   if (node_types < 1 || !num_nodes) return NULL;
-  PolySampler *s = mem_new(&b, sizeof *s);
+  PolySampler *s = handle_new(&b, sizeof *s, HANDLE_SAMPLER, NULL);
   if (!s) return NULL;
   s->base = b;
   s->types = node_types;
@@ -47,7 +49,7 @@ void poly_sampler_free(PolySampler *s) {
   for (int k = 0; k < s->relation.n; k++) free_relation(&b, &s->relation.at[k]);
   vec_free(&b, &s->relation);
   mem_free(&b, s->nodes, (size_t)s->types * sizeof *s->nodes);
-  mem_free(&b, s, sizeof *s);
+  handle_free(&b, s, sizeof *s);
 }
 
 PolyStatus poly_sampler_error(const PolySampler *s) { return s ? s->base.code : POLY_ERROR_MEMORY; }
@@ -186,7 +188,7 @@ PolyStatus poly_sampler_add(PolySampler *s, const PolyRelation *given, int threa
     return b->code;
   Relation r = {.src = given->src_type, .dst = given->dst_type, .edges = given->num_edges};
   r.rows = s->nodes[r.dst];
-  threads = r.edges + r.rows < PARALLEL ? 1 : MAX(1, threads);
+  threads = r.edges + r.rows < PARALLEL ? 1 : threads_allowed(threads);
   if (!fill_rows(b, &r, given, s->nodes, threads) || !fill_values(b, &r, given, threads) ||
       !check_rows(b, &r, threads)) {
     free_relation(b, &r);
@@ -205,7 +207,9 @@ int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_bytes, const
   const char *in = from;
   char *to = out;
   size_t bytes = (size_t)n * row_bytes;
-#pragma omp parallel for num_threads(bytes < PARALLEL ? 1 : MAX(1, threads)) schedule(static) reduction(min : bad)
+#pragma omp parallel for num_threads(bytes < PARALLEL ? 1 : threads_allowed(threads)) schedule(static)                 \
+    reduction(min                                                                                                      \
+              : bad)
   for (int64_t k = 0; k < n; k++) {
     if (index[k] < 0 || index[k] >= rows) {
       bad = MIN(bad, k);

@@ -11,6 +11,7 @@
  *
  *   add(nb(n, el), self(v, er))     [in-neighbours, 8] and [vertices, 8]
  *   ->  add(src(el), dst(er))       [E, 8], under the name in-neighbours */
+#include "base/handles.h"
 #include "graph/graph.h"
 
 #include "runtime/device.h"
@@ -239,12 +240,12 @@ static void free_program(PolyVertex *v) {
   for (int k = 0; k < v->loops.n; k++) {
     uop_release(v->loops.at[k]->size);
     poly_graph_free(v->loops.at[k]->g);
-    mem_free(b, v->loops.at[k], sizeof *v->loops.at[k]);
+    handle_free(b, v->loops.at[k], sizeof *v->loops.at[k]);
   }
   vec_free(b, &v->loops);
   uop_release(v->size);
   poly_graph_free(v->g);
-  mem_free(b, v, sizeof *v);
+  handle_free(b, v, sizeof *v);
 }
 
 void vertex_free_all(PolyContext *ctx) {
@@ -275,7 +276,7 @@ static void close_program(PolyVertex *v) {
 PolyVertex *poly_zoom_in(PolyGraph *g) {
   if (!g) return NULL;
   PolyContext *ctx = g->ctx;
-  PolyVertex *v = mem_new(ctx_base(ctx), sizeof *v);
+  PolyVertex *v = handle_new(ctx_base(ctx), sizeof *v, HANDLE_VERTEX, ctx);
   if (!v) return NULL;
   char name[32];
   int before = 0;
@@ -349,7 +350,7 @@ static PolyNbs *new_loop(PolyVertex *v, PolyGraph *g, End near) {
   int before = 0;
   for (const PolyVertex *o = ctx->zoomed; o; o = o->outer)
     for (int k = 0; k < o->loops.n; k++) before += o->loops.at[k]->near == near;
-  PolyNbs *n = mem_new(ctx_base(ctx), sizeof *n);
+  PolyNbs *n = handle_new(ctx_base(ctx), sizeof *n, HANDLE_NBS, ctx);
   if (!n) return NULL;
   *n = (PolyNbs){.v = v, .g = g, .near = near};
   number_name(n->name, sizeof n->name, near == DST ? "in-neighbours" : "out-neighbours", before);
@@ -362,7 +363,7 @@ static PolyNbs *new_loop(PolyVertex *v, PolyGraph *g, End near) {
     return n;
   }
   uop_release(n->size);
-  mem_free(ctx_base(ctx), n, sizeof *n);
+  handle_free(ctx_base(ctx), n, sizeof *n);
   return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* walk.c: random walks on one relation. From a node the walk goes on to the other end of one of its row's edges. With
  * p and q as node2vec has them (Grover and Leskovec, 2016) a step is drawn uniformly, and kept with a probability that
  * depends on where the walk came from; else another is drawn. */
+#include "base/threads.h"
 #include "graph/sampler.h"
 
 typedef struct Walk {
@@ -63,7 +64,7 @@ int64_t poly_sampler_walk(const PolySampler *s, int relation, const int64_t *sta
   double back = 1 / p, away = 1 / q, most = MAX(MAX(back, away), 1.0);
   Walk w = {r, length, back / most, 1 / most, away / most, p == 1 && q == 1};
   uint64_t key = random_key(random_mix(seed), 3);
-#pragma omp parallel for num_threads(n *length < 4096 ? 1 : MAX(1, threads)) schedule(dynamic, 64)
+#pragma omp parallel for num_threads(n *length < 4096 ? 1 : threads_allowed(threads)) schedule(dynamic, 64)
   for (int64_t k = 0; k < n; k++)
     walk(&w, start[k], (Random){random_key(key, (uint64_t)k)}, nodes + k * (length + 1),
          edges ? edges + k * length : NULL);

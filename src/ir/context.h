@@ -22,6 +22,7 @@ struct PolyTensor {
   uint64_t path_holder;    /* and the handle of the tensor that they move */
   PolyTensor *grad;        /* accumulated gradient, or NULL */
   PolyTensor *prev, *next; /* list of live handles */
+  PolyTensor *freed_next;  /* see api/guard.c */
   int scope;               /* depth of the poly_scope that frees it, 0: the caller does */
   int renamed;             /* while a step is traced: its place, from 1, in the list of renamed tensors */
   bool assigned;           /* assigned by the step that is being traced */
@@ -31,7 +32,8 @@ struct PolyTensor {
 };
 
 struct PolyContext {
-  Base base; /* first */
+  Base base;           /* first */
+  struct Guard *guard; /* its lock; see api/guard.h */
   /* intern table */
   UOp **bucket;
   int nbucket, nnode;

@@ -11,6 +11,7 @@
  *   AdamW    p *= 1 - lr wd;  then Adam without wd
  *   RMSprop  g += wd p;  v = a v + (1-a) g^2;  d = g / (sqrt(v) + eps);  m = mu m + d;  p -= lr m
  *   LAMB     u = m' / (sqrt(v') + eps) + wd p  (m', v' as in Adam, corrected);  p -= lr |p| / |u| u */
+#include "base/handles.h"
 #include "tensor/tensor.h"
 
 typedef enum Kind { SGD, ADAM, ADAMW, RMSPROP, LAMB } Kind;
@@ -199,7 +200,7 @@ static PolyOptim *optim_new(PolyTensor *const *params, int n, double lr, Setting
   Base *b = ctx_base(ctx);
   if (!check_settings(b, &set, lr)) return NULL;
   size_t list = (size_t)n * sizeof(PolyTensor *);
-  PolyOptim *o = mem_new(b, sizeof *o + 3 * list);
+  PolyOptim *o = handle_new(b, sizeof *o + 3 * list, HANDLE_OPTIM, ctx);
   if (!o) return NULL;
   *o = (PolyOptim){.ctx = ctx, .set = set, .lr = lr, .param = (PolyTensor **)(o + 1)};
   o->first = o->param + n;
@@ -254,7 +255,7 @@ void poly_optim_free(PolyOptim *o) {
   poly_free(o->power1);
   poly_free(o->power2);
   poly_free(o->rate);
-  mem_free(ctx_base(o->ctx), o, sizeof *o + 3 * given * sizeof(PolyTensor *));
+  handle_free(ctx_base(o->ctx), o, sizeof *o + 3 * given * sizeof(PolyTensor *));
 }
 
 /* ---- using one ---- */

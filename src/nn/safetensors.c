@@ -3,6 +3,7 @@
  *
  * Saving writes a new file beside the old one and renames it, so that at any moment the path names a whole file.
  * Reading holds the header only; each tensor's bytes are read when it is asked for. */
+#include "base/handles.h"
 #include "nn/safetensors.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ static bool read_header(PolyStateFile *f) {
 PolyStateFile *poly_safe_open(PolyContext *ctx, const char *path) {
   Base *b = ctx_base(ctx);
   if (!path) return fail_null(b, POLY_ERROR_VALUE, "safetensors: no path was given");
-  PolyStateFile *f = mem_new(b, sizeof *f);
+  PolyStateFile *f = handle_new(b, sizeof *f, HANDLE_FILE, ctx);
   if (!f) return NULL;
   *f = (PolyStateFile){.ctx = ctx, .b = b, .path = mem_strdup(b, path), .fd = -1, .header = {.b = b}};
   bool ok = f->path != NULL;
@@ -119,7 +120,7 @@ void poly_safe_close(PolyStateFile *f) {
   if (f->fd >= 0) close(f->fd);
   safe_header_free(&f->header);
   mem_strfree(f->b, f->path);
-  mem_free(f->b, f, sizeof *f);
+  handle_free(f->b, f, sizeof *f);
 }
 
 /* ---- writing ---- */

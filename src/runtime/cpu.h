@@ -14,13 +14,16 @@ typedef struct Compiler {
   int nword;      /* further arguments from CC */
   char stamp[64]; /* size and time of the program: changes when it is replaced */
 } Compiler;
-/* CC, then gcc, clang, cc on PATH. False: none. */
+/* CC if it is set, else gcc, clang or cc on PATH. False: none. */
 bool compiler_find(Compiler *c);
 bool cpu_has_compiler(void);
 /* All that the result depends on besides the source, as text. */
 void compiler_describe(const Compiler *c, Str *out);
-/* dir/kernels.c -> dir/kernels.so. False: message holds the first lines of what the compiler said. */
-bool compiler_run(const Compiler *c, const char *dir, char *message, size_t nmessage);
+/* dir/kernels.c -> dir/kernels.so. Unless it is COMPILER_ENDED, message says why: the first lines of the compiler's
+ * output, or how it ended. */
+enum { COMPILE_SECONDS = 600 }; /* unless POLY_COMPILE_TIMEOUT is set */
+typedef enum CompilerEnd { COMPILER_ENDED, COMPILER_FAILED, COMPILER_TOO_LONG, COMPILER_INTERRUPTED } CompilerEnd;
+CompilerEnd compiler_run(const Compiler *c, const char *dir, char *message, size_t nmessage);
 
 /* ---- matmul_cpu.c ---- */
 
@@ -31,6 +34,7 @@ typedef struct CpuDevice {
   Host host; /* first */
   Compiler compiler;
   bool found, looked; /* for a compiler */
+  bool swept[2];      /* stale files were removed: from the directory for temporary files, from the cache */
   void *dnnl;         /* handle of the library */
   SgemmFn sgemm;      /* NULL: own routine */
   bool dnnl_looked;

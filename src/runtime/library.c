@@ -233,7 +233,7 @@ static bool run_segment_order(Device *d, const LibraryCall *call) {
     *(int32_t *)call->out.data = 0;
   d->free(d, work, room);
   if (bad == entries) return true;
-  return base_fail(b, POLY_ERROR_INDEX, "index %lld at position %lld is out of range for %lld rows",
+  return base_fail(b, POLY_ERROR_INDEX, "scatter: index %lld at position %lld is out of range for an axis of size %lld",
                    (long long)index_at(index, bad), (long long)bad, (long long)rows);
 }
 

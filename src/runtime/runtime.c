@@ -40,8 +40,9 @@ void host_init(Host *h, Runtime *r, const char *name) {
 }
 
 bool host_index_error(PolyContext *ctx, int64_t index, int64_t size) {
-  return base_fail(ctx_base(ctx), POLY_ERROR_INDEX, "index %lld is out of range for an axis of size %lld",
-                   (long long)index, (long long)size);
+  return base_fail(ctx_base(ctx), POLY_ERROR_INDEX,
+                   "gather or scatter: index %lld is out of range for an axis of size %lld", (long long)index,
+                   (long long)size);
 }
 
 /* ---- runtime ---- */
@@ -77,7 +78,8 @@ static Device *default_device(Runtime *r) {
     Device *d = runtime_open(r, env);
     if (d || ctx_base(r->ctx)->code == POLY_ERROR_MEMORY) return d;
   }
-  if (cpu_has_compiler()) return runtime_open(r, "CPU");
+  const char *cc = getenv("CC"); /* set, but not there: the CPU's error says so */
+  if ((cc && *cc) || cpu_has_compiler()) return runtime_open(r, "CPU");
   if (r->ctx->debug >= 1) fprintf(stderr, "polygrad: no C compiler was found, the interpreter runs the kernels\n");
   return runtime_open(r, "INTERP");
 }

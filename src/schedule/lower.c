@@ -225,16 +225,47 @@ static UOp *known_row(Lower *l, UOp *index, UOp *const *idx) {
   return r->index == index ? r->row : NULL;
 }
 
+/* Is part used in v? Without an answer for want of memory: no. */
+static bool is_used(Lower *l, UOp *v, const UOp *part) {
+  Base *b = ctx_base(l->ctx);
+  VEC(UOp *) stack = {0};
+  Map seen = {0};
+  bool found = v == part, ok = vec_push(b, &stack, v);
+  while (ok && !found && stack.n) {
+    UOp *u = stack.at[--stack.n];
+    for (int k = 0; k < u->nsrc && ok && !found; k++) {
+      UOp *s = u->src[k];
+      found = s == part;
+      if (s->nsrc && !map_get(&seen, (uintptr_t)s, NULL))
+        ok = map_put(b, &seen, (uintptr_t)s, 1) && vec_push(b, &stack, s);
+    }
+  }
+  vec_free(b, &stack);
+  map_free(b, &seen);
+  return found;
+}
+
+/* A value that is the same at every index (a constant, a broadcast axis) is read without one. The index is checked all
+ * the same: the value is chosen by a comparison that holds unless the check fails, in which case the run fails. */
+static UOp *with_check(Lower *l, UOp *v, UOp *value, UOp *size, UOp *gate) {
+  UOp *good = uop_binary(OP_CMPEQ, checked(l, value, size, gate), value);
+  bool zero = v->op == OP_CONST && const_float(v) == 0;
+  return uop_where(good, v, uop_const(l->ctx, (PolyDType)v->dtype, zero));
+}
+
 static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *x = u->src[0], *index = u->src[1], *at[MAX_DIMS];
-  at[0] = known_row(l, index, idx);
-  if (!at[0]) at[0] = value_at(l, index, idx, gate);
-  if (at[0] && index->op == OP_ENDPOINT)
-    at[0] = uop_cast(at[0], POLY_INT64);
-  else
-    at[0] = checked(l, at[0], x->shape[0], gate);
+  UOp *value = known_row(l, index, idx);
+  bool trusted = value || index->op == OP_ENDPOINT;
+  if (!value) value = value_at(l, index, idx, gate);
+  value = uop_cast(value, POLY_INT64);
+  if (!value) return NULL;
+  bool inside = value->vmin >= 0 && value->vmax < x->shape[0]->vmin;
+  at[0] = trusted || inside ? value : checked(l, value, x->shape[0], gate);
   for (int i = 1; i < x->ndim; i++) at[i] = idx[index->ndim + i - 1];
-  return at[0] ? value_at(l, x, at, gate) : NULL;
+  UOp *v = at[0] ? value_at(l, x, at, gate) : NULL;
+  if (!v || trusted || (inside && value->op == OP_CONST) || is_used(l, v, at[0])) return v;
+  return with_check(l, v, value, x->shape[0], gate);
 }
 
 static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {

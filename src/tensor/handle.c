@@ -2,6 +2,7 @@
  *
  * A handle holds one reference on its node and is a member of the context's list, newest first. A symbolic size crosses
  * the API as a code: POLY_DIM_LIMIT - 1 - k stands for ctx->dims.at[k], which the context keeps alive. */
+#include "base/handles.h"
 #include "tensor/tensor.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@ static bool is_computed(const UOp *u) {
 }
 
 static PolyTensor *new_handle(PolyContext *ctx, UOp *u) {
-  PolyTensor *t = mem_new(ctx_base(ctx), sizeof *t);
+  PolyTensor *t = handle_new(ctx_base(ctx), sizeof *t, HANDLE_TENSOR, ctx);
   if (!t) return NULL;
   t->ctx = ctx;
   t->uop = uop_retain(u);
@@ -85,7 +86,7 @@ void poly_free(PolyTensor *t) {
     ctx->ntensor--;
     handle_no_view(t);
     uop_release(t->uop);
-    mem_free(ctx_base(ctx), t, sizeof *t);
+    handle_free(ctx_base(ctx), t, sizeof *t);
     t = grad;
   }
 }

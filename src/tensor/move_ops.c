@@ -268,8 +268,9 @@ static UOp *windows_overlapping(UOp *x, int axis, UOp *count, int64_t size, int6
 UOp *t_windows(UOp *x, int axis, int64_t size, int64_t step, int64_t dilation) {
   if (!x) return NULL;
   UOp *n = x->shape[axis];
-  int64_t span = dilation * (size - 1) + 1;
-  if (size < 1 || step < 1 || dilation < 1 || n->vmax < span) {
+  bool whole = size >= 1 && step >= 1 && dilation >= 1 && size - 1 <= n->vmax && dilation <= n->vmax + 1;
+  int64_t span = whole && !__builtin_mul_overflow(dilation, size - 1, &span) ? span + 1 : INT64_MAX;
+  if (!whole || n->vmax < span) {
     char text[256];
     return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE,
                      "windows of %" PRId64 " elements (step %" PRId64 ", dilation %" PRId64

@@ -16,31 +16,29 @@ UOp *t_wrap_index(UOp *index, UOp *size) {
   if (!index || !size || dtype_is_unsigned((PolyDType)index->dtype)) return t_index_cast(index, size);
   index = t_index_cast(index, size);
   if (!index) return NULL;
-  UOp *from_end = t_add(index, t_size_value(size, (PolyDType)index->dtype));
-  return t_where(t_less(index, t_int_like(index, 0)), from_end, index);
+  UOp *from_end = t_add(index, t_size_value(size, (PolyDType)index->dtype)), *zero = t_int_like(index, 0);
+  /* what lies before the beginning stays as it is, so that the error names it */
+  return t_where(t_and(t_less(index, zero), t_less_equal(zero, from_end)), from_end, index);
 }
 
-/* 0 <= index < size */
-static UOp *in_range(UOp *index, UOp *size) {
-  if (!index) return NULL;
-  UOp *low = t_less_equal(t_int_like(index, 0), index);
-  return t_and(low, t_less(index, t_size_value(size, (PolyDType)index->dtype)));
+/* index itself, read from 0, 1, 2 ... : an error names it and size if it lies outside. */
+static UOp *checked(UOp *index, UOp *size) {
+  return index && size ? uop_gather(uop_iota(index->ctx, (PolyDType)index->dtype, size), index) : NULL;
 }
 
 UOp *t_linear_index(int n, UOp *const *index, UOp *const *size) {
   if (n == 1) return index[0];
-  UOp *ok = NULL, *sum = NULL, *stride = NULL;
+  UOp *sum = NULL, *stride = NULL;
   for (int k = n - 1; k >= 0; k--) {
-    if (!index[k] || !size[k]) return NULL;
-    UOp *inside = in_range(index[k], size[k]);
+    UOp *part = checked(index[k], size[k]);
+    if (!part) return NULL;
     bool last = k == n - 1;
-    UOp *step = last ? index[k] : t_mul(index[k], t_size_value(stride, (PolyDType)index[k]->dtype));
-    ok = last ? inside : t_and(ok, inside);
+    UOp *step = last ? part : t_mul(part, t_size_value(stride, (PolyDType)part->dtype));
     sum = last ? step : t_add(sum, step);
     stride = last ? size[k] : int_mul(stride, size[k]);
-    if (!ok || !sum || !stride) return NULL;
+    if (!sum || !stride) return NULL;
   }
-  return sum ? t_where(ok, sum, t_int_like(sum, -1)) : NULL;
+  return sum;
 }
 
 /* The [E] index behind one that does not change along the axes other than `axis`, or NULL. */
@@ -55,27 +53,24 @@ static UOp *row_index(UOp *index, int axis) {
 
 /* For each element of index, the place of the element of x that it names: other axes count for themselves. */
 static UOp *element_index(UOp *x, int axis, UOp *index) {
-  UOp *total = uop_numel(x);
-  index = t_index_cast(index, total);
+  index = t_index_cast(index, uop_numel(x));
   if (!index) return NULL;
+  bool alone = true; /* is index the whole address? Then it is checked where it is used */
+  for (int k = 0; k < x->ndim; k++)
+    alone = alone && (k == axis || (uop_is_int(index->shape[k], 1) && uop_is_int(x->shape[k], 1)));
+  if (alone) return index;
   PolyDType d = (PolyDType)index->dtype;
-  UOp *ok = in_range(index, x->shape[axis]), *stride = uop_index(x->ctx, 1), *sum = NULL;
-  bool alone = true, first = true; /* alone: is index the whole address? */
-  for (int k = x->ndim - 1; k >= 0 && stride; k--) {
-    if (k != axis && uop_is_int(index->shape[k], 1)) { /* always 0 */
-      alone = alone && uop_is_int(x->shape[k], 1);
-    } else {
-      UOp *at = k == axis ? index : t_iota_axis(x->ctx, d, index->shape[k], x->ndim, k);
+  UOp *inside = checked(index, x->shape[axis]), *stride = uop_index(x->ctx, 1), *sum = NULL;
+  for (int k = x->ndim - 1; k >= 0 && stride && inside; k--) {
+    if (k == axis || !uop_is_int(index->shape[k], 1)) { /* else it is always 0 */
+      UOp *at = k == axis ? inside : t_iota_axis(x->ctx, d, index->shape[k], x->ndim, k);
       UOp *part = uop_is_int(stride, 1) ? at : t_mul(at, t_size_value(stride, d));
-      sum = first ? part : t_add(sum, part);
-      first = false;
-      alone = alone && k == axis;
+      sum = sum ? t_add(sum, part) : part;
       if (!sum) return NULL;
     }
     stride = int_mul(stride, x->shape[k]);
   }
-  if (!stride) return NULL;
-  return alone ? sum : t_where(ok, sum, t_int_like(index, -1));
+  return stride ? sum : NULL;
 }
 
 /* Shapes of a gather or scatter: the same number of axes; apart from `axis`, index no larger than x. */

@@ -60,7 +60,7 @@ UOp *t_scatter(UOp *x, int axis, UOp *index, UOp *src);
 UOp *t_scatter_reduce(UOp *x, int axis, UOp *index, UOp *src, const char *reduce, bool include_self);
 /* Negative indices count from the end: index < 0 ? index + size : index. */
 UOp *t_wrap_index(UOp *index, UOp *size);
-/* One index into axes flattened together; -1, which raises, where a part is outside its own axis. */
+/* One index into axes flattened together; each part is checked against its own axis when it runs. */
 UOp *t_linear_index(int n, UOp *const *index, UOp *const *size);
 
 /* ---- sort.c: t_argsort is in tensor.h ---- */

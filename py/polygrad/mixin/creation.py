@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import AutogradGraph, C, argfix, current, dtypes, handles, sizes, to_dtype, wrap
+from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, sizes, to_dtype, wrap
 from .._ffi import handle_array
 from ..device import check_device
-from ..symbolic import Dim, Variable
+from ..symbolic import Dim, Variable, dim_code
 
 if TYPE_CHECKING:
     from ..dtypes import DTypeLike
@@ -76,9 +76,10 @@ class Creation:
         """
         if not isinstance(shape, (tuple, list)):
             shape = (shape,)
-        g, code, n, dims = _begin((shape,), device, dtype, None if dtype is not None else dtypes.from_py(fill_value))
-        if isinstance(fill_value, int):
-            return _finish(wrap(g, C.poly_full_int(g.ptr, code, n, dims, int(fill_value))), requires_grad)
+        d = dtypes.from_py(fill_value) if dtype is None else to_dtype(dtype)
+        g, code, n, dims = _begin((shape,), device, d)
+        if isinstance(fill_value, int) and d.kind != "f":
+            return _finish(wrap(g, C.poly_full_int(g.ptr, code, n, dims, int_value(fill_value, d))), requires_grad)
         return _finish(wrap(g, C.poly_full(g.ptr, code, n, dims, float(fill_value))), requires_grad)
 
     @staticmethod
@@ -117,7 +118,7 @@ class Creation:
         floats = any(isinstance(v, float) for v in (start, stop, step))
         d = to_dtype(dtype) if dtype is not None else dtypes.default_float if floats else dtypes.default_int
         if isinstance(stop, (Dim, Variable)) and not isinstance(start, Dim) and step == 1:  # a symbolic size
-            count = wrap(g, C.poly_iota(g.ptr, d.code, sizes(g, (stop - start,))[0]))
+            count = wrap(g, C.poly_iota(g.ptr, d.code, dim_code(stop - start, g)))
             return _finish(count + start if start else count, requires_grad)
         return _finish(wrap(g, C.poly_arange(g.ptr, d.code, float(start), float(stop), float(step))), requires_grad)
 
@@ -131,7 +132,7 @@ class Creation:
         [0.0, 2.5, 5.0, 7.5, 10.0]
         """
         g, code, _, _ = _begin((), device, dtype)
-        return _finish(wrap(g, C.poly_linspace(g.ptr, code, float(start), float(stop), int(steps))), requires_grad)
+        return _finish(wrap(g, C.poly_linspace(g.ptr, code, float(start), float(stop), steps)), requires_grad)
 
     @staticmethod
     def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:

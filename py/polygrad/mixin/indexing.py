@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core import C, from_values, number_dtype, operand, same_graph, wrap
+from .._core import INT64_MAX, C, from_values, number_dtype, operand, same_graph, wrap
 from .._ffi import PolyIndex, handle_array
 from .._meaning import pair_warning
-from ..symbolic import Dim, dim_code
+from ..symbolic import DIM_LIMIT, Dim, dim_code
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+_set_kind, _set_start = PolyIndex.kind.__set__, PolyIndex.start.__set__  # past the checks of a struct, for what was checked here
+
+
 def _entry(x: Any, entry: Any, key: Any, keep: list[Any]) -> None:
     """Fills one PolyIndex. Tensors made on the way go into keep, so that they outlive the call."""
     if key.__class__ is int:
-        entry.kind, entry.start = b"i", key
+        _set_kind(entry, b"i")
+        _set_start(entry, _place(key))
     elif key.__class__ is slice:
         entry.kind = b"s"
         entry.has_start, entry.has_stop = key.start is not None, key.stop is not None
@@ -34,19 +38,26 @@ def _entry(x: Any, entry: Any, key: Any, keep: list[Any]) -> None:
     elif isinstance(key, Dim):
         entry.kind, entry.start = b"i", dim_code(key, x._g)
     elif isinstance(key, np.integer):
-        entry.kind, entry.start = b"i", int(key)
+        entry.kind, entry.start = b"i", _place(int(key))
     else:
         t = _index_tensor(x, key)
         keep.append(t)
         entry.kind, entry.tensor = b"t", t._h
 
 
+def _place(key: int) -> int:
+    """A number as an index; none is so large, or it would be taken for the code of a symbolic size."""
+    if not DIM_LIMIT <= key <= INT64_MAX:
+        raise IndexError(f"index {key} is out of range")
+    return key
+
+
 def _whole(v: Any) -> Any:
-    """Slice bounds may be numpy integers, sizes or tensors of one element."""
-    if v.__class__ is int or isinstance(v, Dim):
+    """Slice bounds may be numpy integers, sizes or tensors of one element. Bounds beyond every size mean the end, as in Python."""
+    if isinstance(v, Dim):
         return v
     if hasattr(v, "__index__"):
-        return v.__index__()
+        return min(max(v.__index__(), DIM_LIMIT), -DIM_LIMIT)
     raise TypeError(f"slice bounds must be whole numbers, not {v!r}")
 
 

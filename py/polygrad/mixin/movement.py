@@ -30,6 +30,25 @@ def _pairs(x: Any, arg: Any, what: str) -> list[Any]:
     return list(arg)
 
 
+def _repeat_each(x: Any, counts: Any, dim: int) -> Any:
+    """Slice k of x counts[k] times: each place of the result counts the slices that have ended before it."""
+    if counts.dtype.kind not in "iu" or counts.ndim != 1:
+        raise TypeError(f"repeats must be whole numbers, one for each slice, not {counts.dtype} of shape {counts.shape}")
+    size = x.shape[dim] if x.ndim else 1
+    if counts.shape[0] == 1:
+        counts = counts.expand(size)
+    if counts.shape[0] != size:
+        raise ValueError(f"repeats has {counts.shape[0]} entries for an axis of size {size}")
+    if not size:
+        return x
+    ends = counts.cast("int64").cumsum(0).realize(lowest := counts.min())
+    if lowest.item() < 0:
+        raise ValueError(f"repeats cannot be negative: {lowest.item()}")
+    total = ends[-1].item()
+    ended = ends[:1].zeros_like().expand(total + 1).index_add(0, ends, ends.ones_like())
+    return x.index_select(dim, ended.cumsum(0)[:total])
+
+
 class Movement:
     """Shapes may be given as numbers or as one tuple."""
 
@@ -195,13 +214,18 @@ class Movement:
         values = argfix((repeats, *args))
         return wrap(self._g, C.poly_repeat(self._h, len(values), sizes(self._g, values)))
 
-    def repeat_interleave(self: Any, repeats: int, dim: int | None = None) -> Tensor:
-        """Repeats each element; of the flattened tensor if dim is None.
+    def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Tensor:
+        """Repeats each element; of the flattened tensor if dim is None. A tensor of counts, one for each element, is computed to know
+        the size of the result.
 
         >>> Tensor([1, 2]).repeat_interleave(2).tolist()
         [1, 1, 2, 2]
+        >>> Tensor([1, 2]).repeat_interleave(Tensor([3, 1])).tolist()
+        [1, 1, 1, 2]
         """
         x = self.flatten() if dim is None else self
+        if isinstance(repeats, (list, tuple)) or (hasattr(repeats, "shape") and repeats.shape != ()):
+            return _repeat_each(x, operand(self, repeats), 0 if dim is None else dim)
         return wrap(self._g, C.poly_repeat_interleave(x._h, repeats, 0 if dim is None else dim))
 
     def roll(self: Any, shifts: Any, dims: Any = None) -> Tensor:
@@ -215,7 +239,7 @@ class Movement:
         shifts, dims = (shifts,) if isinstance(shifts, int) else tuple(shifts), (dims,) if isinstance(dims, int) else tuple(dims)
         if len(shifts) != len(dims):
             raise RuntimeError(f"roll needs as many shifts as axes, got {shifts} and {dims}")
-        return wrap(self._g, C.poly_roll(self._h, len(dims), int64_array(shifts), int_array(dims)))
+        return wrap(self._g, C.poly_roll(self._h, len(dims), int64_array(shifts, "shift"), int_array(dims)))
 
     def cat(self: Any, *args: Any, dim: int = 0) -> Tensor:
         """Joins tensors along an axis: a.cat(b) or Tensor.cat(a, b).
@@ -262,6 +286,7 @@ class Movement:
         """
         if chunks <= 0:
             raise ValueError(f"chunk needs a positive count, got {chunks}")
+        chunks = min(chunks, max((1, *self.shape)))  # more parts than elements come to nothing
         out = handle_array([None] * chunks)
         n = C.poly_chunk(self._h, chunks, dim, out)
         if n < 0:

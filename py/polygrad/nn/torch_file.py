@@ -63,6 +63,8 @@ def _load(f: BinaryIO, name: Any, extra: int) -> Any:
         zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, OverflowError, ValueError, OSError,
     ) as e:  # fmt: skip
         raise ValueError(f"{name}: damaged: {e}") from e
+    except (MemoryError, RecursionError) as e:
+        raise ValueError(f"{name}: damaged, or too large for the memory of this machine ({type(e).__name__})") from e
 
 
 class _Refused(Exception):
@@ -494,7 +496,20 @@ class _ZipReader(_Reader):
             raise _Refused(f"storage {key!r} is declared with {declared} bytes, data/{key} has {has}")
 
 
-def _load_legacy(f: BinaryIO, size: int, extra: int) -> Any:
+class _Bounded:
+    """A file from which no more is asked than it has left: a damaged length would make Python take that much memory first."""
+
+    def __init__(self, f: BinaryIO, size: int):
+        self.f, self.size = f, size
+        self.readline, self.tell = f.readline, f.tell
+
+    def read(self, n: int = -1) -> bytes:
+        left = max(0, self.size - self.tell())
+        return self.f.read(left if n < 0 else min(n, left))
+
+
+def _load_legacy(file: BinaryIO, size: int, extra: int) -> Any:
+    f: Any = _Bounded(file, size)
     reader = _Reader(size, extra)
     try:
         first = _Machine(reader).run(f)
@@ -520,7 +535,7 @@ def _load_legacy(f: BinaryIO, size: int, extra: int) -> Any:
     return result
 
 
-def _legacy_storage(f: BinaryIO, size: int, reader: _Reader, key: str, swapped: bool) -> None:
+def _legacy_storage(f: Any, size: int, reader: _Reader, key: str, swapped: bool) -> None:
     """A count of elements and as many elements; how large they are is known from the tensors."""
     head = f.read(8)
     if len(head) < 8:

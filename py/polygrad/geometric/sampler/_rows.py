@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._core import C, current, to_dtype
-from ..._ffi import ERRORS, _struct
+from ..._ffi import ERRORS, struct_type
 
-PolyRelation, PolySeeds, PolySampleSpec = _struct("PolyRelation"), _struct("PolySeeds"), _struct("PolySampleSpec")
+PolyRelation, PolySeeds, PolySampleSpec = struct_type("PolyRelation"), struct_type("PolySeeds"), struct_type("PolySampleSpec")
 
 
 def draw_seed() -> int:
