@@ -205,6 +205,7 @@ static bool run_items(Plan *p) {
 }
 
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena) {
+  if (p->ctx->runtime->poison) arena = NULL; /* a fresh one is filled with NaN, one of the last run is not */
   if (!plan_size(p, value) || !check_peak(p, out, arena) || !new_outputs(p, out)) return false;
   PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
   if (!arena && p->arena_bytes && !own) return false;

@@ -86,8 +86,8 @@ PolyBuffer *buffer_borrow(Device *d, void *data, size_t bytes, void (*release)(v
 PolyBuffer *buffer_retain(PolyBuffer *b);
 void buffer_release(PolyBuffer *b);
 
-/* The devices of a context. runtime_new reads POLY_DEVICE and POLY_THREADS and registers what can be opened on demand.
- */
+/* The devices of a context. runtime_new reads POLY_DEVICE, POLY_THREADS and POLY_POISON and registers what can be
+ * opened on demand. */
 typedef struct Runtime {
   PolyContext *ctx;
   Device *device[8]; /* opened so far */
@@ -97,6 +97,7 @@ typedef struct Runtime {
   int64_t live_bytes, peak_bytes;
   int64_t compilations; /* by a real compiler, not found in the cache */
   char *cache_dir;
+  bool poison; /* POLY_POISON=1: fresh memory is filled with NaN, so that a value nobody wrote shows */
 } Runtime;
 Runtime *runtime_new(PolyContext *ctx);
 void runtime_free(Runtime *r);

@@ -12,6 +12,7 @@
  * sets. */
 #include "runtime/host.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 enum { LINE = 64, HUGE_PAGE = 2 << 20, STAGGER = 16 };
@@ -139,6 +140,7 @@ void *heap_alloc(Heap *h, size_t bytes) {
   } else if (!(p = new_block(h, size, cls, bytes))) {
     return NULL;
   }
+  if (r->poison) memset(p, HEAP_POISON, size);
   r->live_bytes += (int64_t)bytes;
   r->peak_bytes = MAX(r->peak_bytes, r->live_bytes);
   return p;

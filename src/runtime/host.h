@@ -10,6 +10,8 @@
 
 struct Block;
 enum { HEAP_CLASSES = 448 };
+/* Every byte of it: NaN in each float dtype; as an index it is out of range. */
+enum { HEAP_POISON = 0xFF };
 typedef struct Heap {
   Runtime *runtime;
   struct Block *spare[HEAP_CLASSES]; /* freed blocks by size class */

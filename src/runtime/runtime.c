@@ -95,6 +95,8 @@ Runtime *runtime_new(PolyContext *ctx) {
   if (!r) return NULL;
   r->ctx = ctx;
   r->threads = default_threads();
+  const char *poison = getenv("POLY_POISON");
+  r->poison = poison && atoi(poison) > 0;
   bool clean = b->code == POLY_OK;
   r->cache_dir = cache_default_dir(b);
   if (!clean || b->code != POLY_ERROR_MEMORY) r->current = default_device(r);
