@@ -16,7 +16,7 @@ from . import reference as R
 from .ops import OPS
 from .tolerance import FLOATS
 
-KINDS = ("values", "first", "second", "separate", "jit", "step", "sized")
+KINDS = {"values": 0.22, "first": 0.22, "second": 0.2, "separate": 0.05, "jit": 0.1, "step": 0.1, "sized": 0.1, "large": 0.01}
 
 
 @dataclass
@@ -56,9 +56,9 @@ class Program:
     def text(self) -> list[str]:
         return [f"{s.name} = {s.text()}" for s in self.steps]
 
-    def evaluate(self, leaves: dict[str, Leaf] | None = None) -> dict[str, R.Ref]:
-        """The reference values of everything, with the program's own leaves or others."""
-        refs = {k: R.leaf(v.values, v.dt) for k, v in (leaves or self.leaves).items()}
+    def evaluate(self, leaves: dict[str, Any] | None = None) -> dict[str, R.Ref]:
+        """The reference values of everything, with the program's own leaves or others (Leaf or Ref)."""
+        refs = {k: v if isinstance(v, R.Ref) else R.leaf(v.values, v.dt) for k, v in (leaves or self.leaves).items()}
         with np.errstate(all="ignore"):
             for s in self.steps:
                 refs[s.name] = OPS[s.op].ref(*[refs[a] for a in s.args], **s.params)
@@ -83,6 +83,9 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dt: str, fill: tuple)
     return rng.integers(low, max(high, low + 1), shape).astype(bool if dt == "bool" else np.int64)
 
 
+SIZED_ROWS = 6  # no other axis has this size: equal sizes must not look like the same one
+
+
 @dataclass
 class GraphLeaf:
     name: str
@@ -95,9 +98,10 @@ class Maker:
 
     def __init__(self, seed: int):
         self.rng = np.random.default_rng(seed)
-        kind = str(self.rng.choice(KINDS, p=[0.22, 0.23, 0.2, 0.05, 0.1, 0.1, 0.1]))
+        kind = str(self.rng.choice(list(KINDS), p=list(KINDS.values())))
         self.program = Program(seed, kind)
-        self.sized = kind == "sized"
+        self.sized = kind in ("sized", "large")  # only operations that work for any number of rows
+        self.most = 400000 if kind == "large" else 3000
         self.refs: dict[str, R.Ref] = {}
         self.pool: list[str] = []
         self.graph: GraphLeaf | None = None
@@ -173,7 +177,7 @@ class Maker:
             if self.sized and q.shape != r.shape and q.shape[:1] != (1,):
                 return False
             try:
-                return int(np.prod(np.broadcast_shapes(r.shape, q.shape))) <= 3000
+                return int(np.prod(np.broadcast_shapes(r.shape, q.shape))) <= self.most
             except ValueError:
                 return False
 
@@ -190,11 +194,9 @@ class Maker:
 
     def begin(self) -> None:
         if self.sized:
+            rows = int(self.rng.integers(5000, 60000)) if self.program.kind == "large" else SIZED_ROWS
             for _ in range(2):
-                self.float_leaf((int(self.rng.integers(2, 5)), int(self.rng.integers(1, 4))), self.main)
-            n = self.refs[self.pool[0]].shape[0]
-            self.program.leaves = {k: v for k, v in self.program.leaves.items() if v.values.shape[0] == n}
-            self.pool = list(self.program.leaves)
+                self.float_leaf((rows, int(self.rng.integers(1, 4))), self.main)
             return
         for _ in range(int(self.rng.integers(1, 3))):
             self.float_leaf(self.shape(), self.float_dtype())
@@ -209,7 +211,7 @@ class Maker:
             return
         args, params = chosen
         r = o.ref(*[self.refs[a] for a in args], **params)
-        if r.size > 3000 or r.ndim > 5:
+        if r.size > self.most or r.ndim > 5:
             return
         name = f"t{len(self.program.steps)}"
         self.program.steps.append(Step(name, o.name, tuple(args), params))
@@ -245,6 +247,9 @@ def generate(seed: int) -> Program:
     with np.errstate(all="ignore"):
         m.begin()
         graph = not m.sized and m.rng.random() < 0.35
-        for _ in range(int(m.rng.integers(2, 6 if m.program.kind == "second" else 11))):
+        length = int(m.rng.integers(2, 6 if m.program.kind == "second" else 11))
+        for _ in range(2 * length):
+            if len(m.program.steps) >= length:
+                break
             m.step(*(_SIZED if m.sized else _ON_GRAPHS if graph and m.rng.random() < 0.6 else _PLAIN))
     return m.finish()

@@ -1,6 +1,6 @@
 """What the text of a program calls besides polygrad's own functions: assignments, which are statements, and vertex programs, which are blocks."""
 
-from polygrad import zoomIn, zoomOut
+from polygrad.vertex import zoomIn, zoomOut
 
 
 def fuzz_assign(x, y):

@@ -121,7 +121,7 @@ def cast(x, dt):
     return Ref(wrap(x.v.astype(np.int64), dt), x.e, dt)
 
 
-WIDTH = {"int8": np.int8, "uint8": np.uint8, "int16": np.int16, "int32": np.int32, "int64": np.int64, "bool": np.bool_}
+WIDTH = {k: np.dtype(k) for k in ("int8", "uint8", "int16", "int32", "uint32", "int64", "bool")}
 
 
 def wrap(v, dt):
@@ -291,7 +291,7 @@ def put(x, places, shape, unsure=None):
 
 def move(x, f):
     """A movement: what f does to an array of x's flat places, it does to x. A place of -1 is a zero."""
-    return take(x, np.ascontiguousarray(f(np.arange(x.size).reshape(x.shape))))
+    return take(x, np.array(f(np.arange(x.size).reshape(x.shape))))
 
 
 def reshape(x, shape):
@@ -332,7 +332,7 @@ def rsum(x, axes=None, keep=False):
     kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     n = int(np.prod([x.shape[k] for k in axes]))
     if not x.is_float:
-        dt = {"int8": "int32", "int16": "int32", "uint8": "int32", "bool": "int32"}.get(x.dt, x.dt)
+        dt = {"int8": "int32", "int16": "int32", "uint8": "uint32", "bool": "int32"}.get(x.dt, x.dt)
         return Ref(wrap(x.v.astype(np.int64).sum(axes, keepdims=keep), dt), x.e.sum(axes, keepdims=keep), dt)
     e = x.e.sum(axes, keepdims=keep) + max(n - 1, 0) * FLOATS[x.dt].u * np.abs(x.v).sum(axes, keepdims=keep)
     v = x.v.sum(axes, keepdims=keep)
@@ -368,10 +368,13 @@ def order_of(x, axis, descending):
     """The stable order along axis, and where errors could have changed it."""
     key = x.v.astype(np.float64)
     order = np.argsort(-key if descending else key, axis, kind="stable")
-    v, e = np.take_along_axis(key, order, axis), np.take_along_axis(x.e, order, axis)
-    near = ~(np.abs(np.diff(v, axis=axis)) > e.max(axis, keepdims=True) * 2) & (e.max(axis, keepdims=True) > 0)
-    pad = np.zeros_like(np.take(near, [0], axis)) if near.shape[axis] else np.zeros(np.take(order, range(min(1, order.shape[axis])), axis).shape, bool)
-    unsure = np.concatenate([near, pad], axis) | np.concatenate([pad, near], axis) if order.shape[axis] else np.zeros(order.shape, bool)
+    v = np.moveaxis(np.take_along_axis(key, order, axis), axis, 0)
+    unsure = np.zeros(v.shape, bool)
+    worst = np.moveaxis(x.e, axis, 0).max(0, initial=0) * 2
+    near = ~(np.abs(np.diff(v, axis=0)) > worst) & (worst > 0)  # neighbours that could change places
+    unsure[1:] |= near
+    unsure[:-1] |= near
+    unsure = np.moveaxis(unsure, 0, axis)
     return order, unsure
 
 
