@@ -1,7 +1,9 @@
 # make          the library, shared and static
 # make demo     trains a graph network on Cora (or the karate club) and writes a page with pictures; installs what it needs
 # make test     every test; installs what it needs
+# make fuzz     random programs and damaged files with fresh seeds: SECONDS=600, SEED=..., PROGRAMS=..., DEVICE=INTERP (docs/testing.md)
 # make asan     the C tests under the address and undefined-behaviour sanitizers
+# make tsan     the C tests under the thread sanitizer, kernels included;  ONLY="engine step" runs some of them
 # make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
 # make bench-graph   graph networks beside PyTorch Geometric, kernels beside ones written by hand, a graph of 115M edges
 # make bench-geometric   epochs beside PyTorch Geometric's, accuracies over ten seeds
@@ -18,8 +20,9 @@ PYTHON := $(VENV)/bin/python
 
 SRC := $(sort $(wildcard src/*/*.c))
 OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/float_math.o
-TESTS := $(patsubst test/c/%.c,$(BUILD)/test/%,$(sort $(wildcard test/c/test_*.c)))
-EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/c/*.c)))
+ONLY ?=
+TESTS := $(if $(ONLY),$(ONLY:%=$(BUILD)/test/test_%),$(patsubst test/c/%.c,$(BUILD)/test/%,$(sort $(wildcard test/c/test_*.c))))
+EXAMPLES := $(if $(ONLY),,$(patsubst examples/c/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/c/*.c))))
 
 Q := $(if $(V),,@)
 
@@ -88,10 +91,28 @@ test: setup-test
 	@$(MAKE) --no-print-directory -j2 all
 	@$(MAKE) --no-print-directory c-tests
 	@$(MAKE) --no-print-directory py-tests
+	@$(MAKE) --no-print-directory asan ONLY="engine step graph safetensors"
+	@$(MAKE) --no-print-directory tsan ONLY="engine library sample"
+
+# POLY_POISON fills fresh memory with NaN: a value that nobody wrote cannot pass for a number.
+SECONDS ?= 60
+SEED ?=
+PROGRAMS ?= 0
+DEVICE ?= all
+FUZZ = POLY_POISON=1 POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py:py/tests $(PYTHON) -m fuzz $(if $(SEED),--seed $(SEED)) --out $(BUILD)/fuzz
+fuzz: all $(VENV)/ready
+	@$(FUZZ) --seconds $(SECONDS) --programs $(PROGRAMS) --device $(DEVICE); a=$$?; \
+	  $(FUZZ) --files --seconds $$(( $(SECONDS) / 4 + 5 )); b=$$?; [ $$a = 0 ] && [ $$b = 0 ]
 
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 asan: setup-test
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS="-O1 -g $(SAN)" LDFLAGS="$(SAN)" -j2 c-tests
+# libgomp's barriers are unknown to the thread sanitizer, which then reports races that are none: clang's runtime tells it through archer. The
+# compiler's flag is part of CC, since kernels are compiled with CC when they run.
+tsan: setup-test
+	@tools/setup.sh clang libomp-dev libclang-rt-dev
+	@OMP_TOOL_LIBRARIES=$$(ls /usr/lib/llvm-*/lib/libarcher.so | tail -1) TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1" POLY_THREADS=4 \
+	  $(MAKE) --no-print-directory BUILD=$(BUILD)/tsan CC="clang -fsanitize=thread" CFLAGS="-O1 -g" -j2 c-tests
 
 BENCH_VENV := $(BUILD)/bench-venv
 BENCH_RUN = POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(BENCH_VENV)/bin/python
@@ -127,4 +148,4 @@ lint: $(VENV)/ready
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all setup setup-test demo c-tests py-tests test asan bench bench-graph bench-geometric docs format lint clean
+.PHONY: all setup setup-test demo c-tests py-tests test fuzz asan tsan bench bench-graph bench-geometric docs format lint clean

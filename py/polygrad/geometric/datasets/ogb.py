@@ -143,7 +143,8 @@ def _labels(path: str) -> np.ndarray:
         return read_table(path, np.int64)
     except ValueError:
         values = read_table(path, np.float64)
-        return values.astype(np.float32) if not np.array_equal(values, np.rint(values)) else values.astype(np.int64)
+        whole = np.array_equal(values, np.rint(values)) and bool((np.abs(values) < 2.0**63).all())
+        return values.astype(np.int64 if whole else np.float32)
 
 
 def _attach(store: Any, folder: str, prefix: str, rows: int, edges: bool = False) -> None:

@@ -109,13 +109,13 @@ class TUDataset(FileDataset):
 
 def _one_hot(labels: np.ndarray, path: str) -> np.ndarray:
     """Labels [N, K] as float32, a block of columns for each of them."""
-    labels = labels - labels.min(axis=0) if labels.size else labels
-    widths = labels.max(axis=0) + 1 if labels.size else np.zeros(labels.shape[1], np.int64)
-    if (widths > 100_000).any() or widths.sum() * labels.shape[0] > 1 << 30:
-        raise ValueError(f"{path}: labels as far apart as {int(widths.max())} cannot be made one-hot")
-    out = np.zeros((labels.shape[0], int(widths.sum())), np.float32)
-    starts = pointers(widths)[:-1]
-    out[np.arange(labels.shape[0])[:, None], labels + starts] = 1
+    low, high = (labels.min(axis=0).tolist(), labels.max(axis=0).tolist()) if labels.size else ([0] * labels.shape[1], [-1] * labels.shape[1])
+    widths = [b - a + 1 for a, b in zip(low, high)]  # Python's integers: labels may be as far apart as int64 allows
+    if max(widths, default=0) > 100_000 or sum(widths) * labels.shape[0] > 1 << 30:
+        raise ValueError(f"{path}: labels as far apart as {max(widths)} cannot be made one-hot")
+    out = np.zeros((labels.shape[0], sum(widths)), np.float32)
+    starts = pointers(np.array(widths, np.int64))[:-1]
+    out[np.arange(labels.shape[0])[:, None], labels - np.array(low, labels.dtype) + starts] = 1
     return out
 
 
