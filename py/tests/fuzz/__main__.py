@@ -25,7 +25,8 @@ os.environ.setdefault("POLY_POISON", "1")
 def replay(seed: int, devices: list[str], folder: Path) -> int:
     from .generate import generate
     from .run import run
-    from .shrink import save, shrink
+    from .shrink import shrink
+    from .source import save
 
     program = generate(seed)
     print(f"# {program.kind}, outputs {program.outputs}")

@@ -20,7 +20,8 @@ from polygrad import with_autograd_graph
 
 from .generate import generate
 from .run import Failure, run, run_group
-from .shrink import save, shrink
+from .shrink import shrink
+from .source import save
 
 GROUP = 40  # programs whose kernels are compiled as one file
 PER_CONTEXT = 400  # programs that share a context: plans of earlier ones are kept in it
@@ -49,7 +50,7 @@ def seeds_of(job: Job, batch: int) -> range:
 def signature(f: Failure) -> str:
     """Failures of the same steps and the same kind of text are taken for one."""
     steps = "|".join(s.op for s in f.program.steps)
-    return f"{f.program.kind} {steps} {re.sub(r'[0-9.e+-]+', '#', f.text)[:60]}"
+    return f"{f.program.kind} {steps} {re.sub(r'[0-9][0-9.e+-]*', '#', f.text)[:60]}"
 
 
 def work(job: Job) -> None:
@@ -87,7 +88,8 @@ def _report(f: Failure, seen: dict[str, int], folder: Path) -> None:
     key = signature(small)
     seen[key] = seen.get(key, 0) + 1
     where = save(small, folder) if seen[key] <= SAVED_PER_SIGNATURE else Path("-")
-    print(f"! {where} seed {f.program.seed}: {key}: {small.text}".replace("\n", " "), flush=True)
+    lines = "; ".join(small.program.text())
+    print(f"! {where} seed {f.program.seed}, {small.program.kind}: {small.text} | {lines}".replace("\n", " "), flush=True)
 
 
 class Worker:

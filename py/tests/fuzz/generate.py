@@ -247,7 +247,7 @@ def generate(seed: int) -> Program:
     with np.errstate(all="ignore"):
         m.begin()
         graph = not m.sized and m.rng.random() < 0.35
-        length = int(m.rng.integers(2, 6 if m.program.kind == "second" else 11))
+        length = int(m.rng.integers(2, 8 if m.program.kind == "second" else 12))
         for _ in range(2 * length):
             if len(m.program.steps) >= length:
                 break

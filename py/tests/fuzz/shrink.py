@@ -1,4 +1,4 @@
-"""Makes a failing program small, and writes it as a file that runs by itself.
+"""Makes a failing program small.
 
 Smaller means: a simpler kind, fewer outputs and targets, a step replaced by a leaf with its reference value or by its own operand, no steps that nothing
 needs. Each candidate is kept if it still fails, for whatever reason.
@@ -6,18 +6,14 @@ needs. Each candidate is kept if it still fails, for whatever reason.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from . import helpers
 from .generate import Leaf, Program, Step, round_to
 from .reference import WIDTH
 from .run import Failure, run
-from .tolerance import FLOATS, SLACK
 
 SIMPLER = {"second": ["values", "first"], "first": ["values"], "separate": ["values", "first"], "jit": ["values", "first"], "step": ["values", "first"], "sized": ["values"], "large": ["values", "first"]}  # fmt: skip
 
@@ -102,81 +98,3 @@ def shrink(failure: Failure, tries: int = 400) -> Failure:
 
 def _measure(p: Program) -> tuple[int, int, int, int]:
     return len(p.steps), ["values", "first", "separate", "second", "large", "sized", "jit", "step"].index(p.kind), len(p.outputs), len(p.leaves) + len(p.targets)
-
-
-# ---- a file that runs by itself ----
-
-
-def _array(a: np.ndarray, dt: str) -> str:
-    numpy = "float32" if dt == "bfloat16" else dt
-    if a.size > 2000:
-        return f"np.random.default_rng(0).uniform(-2, 2, {a.shape}).astype('{numpy}')  # the values of the program are drawn in its replay"
-    return f"np.array({a.tolist()!r}, '{numpy}').reshape({a.shape})".replace("nan", "np.nan").replace("inf", "np.inf")
-
-
-def source(failure: Failure) -> str:
-    """The program as Python: inputs, the lines that fail, and what was expected."""
-    p = failure.program
-    out = [
-        f'"""Seed {p.seed}, {p.kind}, on {failure.device}: {_quote(failure.text)}',
-        "",
-        f'Replay with all checks: python -m fuzz --replay {p.seed} --device {failure.device}"""',
-        "import numpy as np",
-        "from polygrad import Device, Graph, Tensor",
-        "from polygrad.geometric.utils import scatter, softmax",
-        "",
-        f"Device.DEFAULT = {failure.device!r}",
-    ]
-    text = "\n".join(p.text())
-    for name, f in vars(helpers).items():
-        if name.startswith("fuzz_") and name in text:
-            out += ["", "from polygrad.vertex import zoomIn, zoomOut" if "zoomIn" in inspect.getsource(f) else "", inspect.getsource(f)]
-    for name, leaf in p.leaves.items():
-        cast = ".cast('bfloat16').realize()" if leaf.dt == "bfloat16" else ""
-        out.append(f"{name} = Tensor({_array(leaf.values, leaf.dt)}){cast}")
-    out += p.text()
-    if p.kind not in ("values", "separate", "sized"):
-        out += _gradient_text(p)
-    realized = [*p.outputs, *(["*grads"] if p.kind in ("first", "second", "jit", "step", "large") else []), *(["*seconds"] if p.kind == "second" else [])]
-    out.append(f"Tensor.realize({', '.join(realized)})")
-    out += [f"print({o!r}, {o}.numpy())" for o in p.outputs]
-    if p.kind not in ("values", "separate", "sized"):
-        out.append(f"for name, g in zip({p.targets!r}, grads): print('gradient of', name, g.numpy())")
-    if p.kind == "second":
-        out.append(f"for name, g in zip({p.targets!r}, seconds): print('second gradient of', name, g.numpy())")
-    if failure.check is not None:
-        c = failure.check
-        out.append(f"print('expected', {c.label!r}, {np.array2string(c.ref.v, threshold=200)!r}, 'allowed', {np.array2string(SLACK * c.ref.e, threshold=200, precision=3)!r})")
-    return "\n".join(out) + "\n"
-
-
-def _quote(text: str) -> str:
-    return text.replace("\\", "/").replace('"""', "'''")
-
-
-def _gradient_text(p: Program) -> list[str]:
-    """The weighted sum of the outputs, and its gradients."""
-    from .run import weights
-
-    refs = p.evaluate()
-    terms, out = [], []
-    for k, o in enumerate(p.outputs):
-        r = refs[o]
-        if r.is_float:
-            terms.append(f"({o} * Tensor({_array(weights(p, k, r.shape, r.dt).values, r.dt)}).cast('{r.dt}')).sum()")
-    targets = [t for t in p.targets if refs[t].dt in FLOATS]
-    out.append(f"grads = ({' + '.join(terms)}).gradient({', '.join(targets)}, materialize_grads=True)")
-    if p.kind == "second":
-        again = []
-        for k, t in enumerate(targets):
-            r = refs[t]
-            again.append(f"(grads[{k}] * Tensor({_array(weights(p, 100 + k, r.shape, r.dt).values, r.dt)}).cast('{r.dt}')).sum()")
-        out.append(f"seconds = ({' + '.join(again)}).gradient({', '.join(targets)}, materialize_grads=True)")
-    return out
-
-
-def save(failure: Failure, folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"fail_{failure.program.seed}_{failure.device.lower()}.py"
-    path.write_text(source(failure))
-    return path
