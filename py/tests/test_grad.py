@@ -413,3 +413,8 @@ def test_a_freed_graph():
     assert x.grad.tolist() == [4.0, 8.0]
     (x * x).sum().backward()  # built again
     assert x.grad.tolist() == [6.0, 12.0]
+
+
+def test_second_gradients_of_normalize_at_zeros():
+    """Some elements of a row are 0, the row is not."""
+    gradgradcheck(lambda x: x.normalize(dim=1), np.array([[0.0, -2.0, 0.5], [1.0, 0.0, 0.0]]))
