@@ -84,7 +84,7 @@ def _run_batch(seeds: range, device: str) -> list[Failure]:
 
 
 def _report(f: Failure, seen: dict[str, int], folder: Path) -> None:
-    small = shrink(f, 400 if f.device == "INTERP" else 40)
+    small = shrink(f, 400 if f.device == "INTERP" else 40, lambda: print(f"@ {f.program.seed}", flush=True))
     key = signature(small)
     seen[key] = seen.get(key, 0) + 1
     where = save(small, folder) if seen[key] <= SAVED_PER_SIGNATURE else Path("-")

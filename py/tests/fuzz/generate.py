@@ -238,6 +238,7 @@ def _table(names: list[str]) -> tuple[list[str], np.ndarray]:
 _GRAPH = [n for n in OPS if n.startswith(("g_", "pyg_", "v_"))]
 _PLAIN = _table([n for n in OPS if n not in _GRAPH])
 _SIZED = _table([n for n in OPS if OPS[n].sized])
+_LARGE = _table([n for n in OPS if OPS[n].sized and n != "prod"])  # a product of thousands says nothing
 _ON_GRAPHS = _table(_GRAPH)
 
 
@@ -248,8 +249,9 @@ def generate(seed: int) -> Program:
         m.begin()
         graph = not m.sized and m.rng.random() < 0.35
         length = int(m.rng.integers(2, 8 if m.program.kind == "second" else 12))
+        sized = _LARGE if m.program.kind == "large" else _SIZED
         for _ in range(2 * length):
             if len(m.program.steps) >= length:
                 break
-            m.step(*(_SIZED if m.sized else _ON_GRAPHS if graph and m.rng.random() < 0.6 else _PLAIN))
+            m.step(*(sized if m.sized else _ON_GRAPHS if graph and m.rng.random() < 0.6 else _PLAIN))
     return m.finish()

@@ -6,7 +6,7 @@ needs. Each candidate is kept if it still fails, for whatever reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -73,8 +73,8 @@ def candidates(p: Program) -> Iterator[Program]:
         yield from _bypass(p, s)
 
 
-def shrink(failure: Failure, tries: int = 400) -> Failure:
-    """The smallest failure that was found."""
+def shrink(failure: Failure, tries: int = 400, tick: Callable[[], None] = lambda: None) -> Failure:
+    """The smallest failure that was found. tick is called before each try."""
     best = failure
     found = True
     while found and tries > 0:
@@ -86,6 +86,7 @@ def shrink(failure: Failure, tries: int = 400) -> Failure:
             c = trimmed(c)
             if not c.outputs:
                 continue
+            tick()
             try:
                 smaller = run(c, failure.device)
             except Exception:  # the candidate is no program: the reference cannot compute it
