@@ -221,7 +221,8 @@ class Maker:
     def finish(self) -> Program:
         p = self.program
         names = [s.name for s in p.steps]
-        wanted = [n for n in names if self.rng.random() < 0.25]
+        density = self.rng.choice([0.15, 0.5, 0.9])
+        wanted = [n for n in names if self.rng.random() < density]
         if names and names[-1] not in wanted:
             wanted.append(names[-1])
         self.rng.shuffle(wanted)
