@@ -57,7 +57,10 @@ def _all_values(x: object) -> None:
 
 def _safe_write(folder: Path) -> None:
     rng = np.random.default_rng(0)
-    safe_save({"a": Tensor(rng.random((3, 4)).astype(np.float32)), "b.c": Tensor(np.arange(7)), "h": Tensor(np.ones(5, np.float16))}, folder / "a.safetensors")
+    safe_save(
+        {"a": Tensor(rng.random((3, 4)).astype(np.float32)), "b.c": Tensor(np.arange(7)), "h": Tensor(np.ones(5, np.float16))},
+        folder / "a.safetensors",
+    )
 
 
 def _torch_content() -> tuple[dict, dict[str, bytes]]:
@@ -112,7 +115,13 @@ def _entities_read(folder: Path) -> None:
 
 
 def _ogb_write(folder: Path) -> None:
-    files = {"num-node-list": "4\n", "num-edge-list": "3\n", "edge": "0,1\n1,2\n3,0\n", "node-feat": "0.5,1\n1,2\n3,4\n5,6\n", "node-label": "0\n1\n1\n0\n"}
+    files = {
+        "num-node-list": "4\n",
+        "num-edge-list": "3\n",
+        "edge": "0,1\n1,2\n3,0\n",
+        "node-feat": "0.5,1\n1,2\n3,4\n5,6\n",
+        "node-label": "0\n1\n1\n0\n",
+    }
     for name, text in files.items():
         (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
 

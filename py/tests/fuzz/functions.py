@@ -14,8 +14,6 @@ from .reference import (
     cast,
     compare,
     detach,
-    expand,
-    first_place,
     lift,
     maximum,
     monotone,
@@ -27,7 +25,6 @@ from .reference import (
     take,
     where,
 )
-from .tolerance import FLOATS
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -474,7 +471,3 @@ def segment_softmax(m, index, rows):
     top = rows_at(detach(segment_max(m, index, rows)), index)
     e = exp(m - top)
     return e / rows_at(segment_sum(e, index, rows), index)
-
-
-__all__ = [name for name in dir() if not name.startswith("_") and name not in ("annotations", "math", "np", "FLOATS")]
-_ = first_place, expand

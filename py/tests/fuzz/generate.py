@@ -188,7 +188,11 @@ class Maker:
             return a
         drop = int(self.rng.integers(0, r.ndim + 1))
         shape = tuple(1 if self.rng.random() < 0.3 else n for n in r.shape[drop:])
-        return self.float_leaf(shape, self.float_dtype()) if r.is_float else self.add_leaf(shape, r.dt, ("int", -5 if r.dt[0] == "i" else 0, 2 if r.dt == "bool" else 9), True)
+        return (
+            self.float_leaf(shape, self.float_dtype())
+            if r.is_float
+            else self.add_leaf(shape, r.dt, ("int", -5 if r.dt[0] == "i" else 0, 2 if r.dt == "bool" else 9), True)
+        )
 
     # ---- making ----
 

@@ -15,7 +15,9 @@ G = "Graph({0}, {n})."
 
 
 def _rows(m, count, limit=1000):
-    return m.pick(lambda r: r.is_float and 1 <= r.ndim <= 3 and r.shape[0] == count and m.size_of(r) <= limit) or m.float_leaf((count, int(m.rng.integers(1, 4))), m.float_dtype())
+    return m.pick(lambda r: r.is_float and 1 <= r.ndim <= 3 and r.shape[0] == count and m.size_of(r) <= limit) or m.float_leaf(
+        (count, int(m.rng.integers(1, 4))), m.float_dtype()
+    )
 
 
 def _nodes(m, **p):
@@ -70,8 +72,20 @@ def _prod(x, index, n):
 
 # ---- polygrad.geometric ----
 
-op("pyg_scatter", "scatter({1}, {0}[{row}], 0, {n}, '{reduce}')", lambda g, x, n, row, reduce: _scatter(x, g.v[row], n, reduce), lambda m: _reduced(m), 1.0)
-op("pyg_softmax", "softmax({1}, {0}[{row}], num_nodes={n})", lambda g, x, n, row, reduce: F.segment_softmax(x, g.v[row], n), lambda m: _reduced(m, True), 0.7)
+op(
+    "pyg_scatter",
+    "scatter({1}, {0}[{row}], 0, {n}, '{reduce}')",
+    lambda g, x, n, row, reduce: _scatter(x, g.v[row], n, reduce),
+    lambda m: _reduced(m),
+    1.0,
+)
+op(
+    "pyg_softmax",
+    "softmax({1}, {0}[{row}], num_nodes={n})",
+    lambda g, x, n, row, reduce: F.segment_softmax(x, g.v[row], n),
+    lambda m: _reduced(m, True),
+    0.7,
+)
 
 
 def _reduced(m, nonempty=False):

@@ -96,12 +96,34 @@ def filled_axis_keep(m, r):
 
 # ---- elementwise ----
 
-for _name in ("tanh", "sigmoid", "sin", "cos", "silu", "softsign", "atan", "asinh", "erf", "logsigmoid", "softplus", "relu", "mish", "quick_gelu", "gelu"):
+
+def _of_positive(f):
+    """f of a number that is surely positive."""
+    return lambda x: f(x * x + 0.5)
+
+
+for _name in (
+    "tanh",
+    "sigmoid",
+    "sin",
+    "cos",
+    "silu",
+    "softsign",
+    "atan",
+    "asinh",
+    "erf",
+    "logsigmoid",
+    "softplus",
+    "relu",
+    "mish",
+    "quick_gelu",
+    "gelu",
+):
     op(_name, "{0}." + _name + "()", getattr(F, _name), one(), 0.5, sized=True)
 for _name, _limit in (("exp", 8), ("exp2", 8), ("expm1", 8), ("sinh", 8), ("cosh", 8), ("square", 300), ("log1p", 0.9)):
     op(_name, "{0}." + _name + "()", getattr(F, _name), one(limit=_limit), 0.4, sized=True)
 for _name in ("sqrt", "rsqrt", "log", "log2", "log10", "reciprocal"):
-    op(_name, "({0}.square() + 0.5)." + _name + "()", lambda x, f=getattr(F, _name): f(x * x + 0.5), one(limit=300), 0.3, sized=True)
+    op(_name, "({0}.square() + 0.5)." + _name + "()", _of_positive(getattr(F, _name)), one(limit=300), 0.3, sized=True)
 op("log_abs", "({0}.abs() + 0.5).log()", lambda x: F.log(F.absolute(x) + 0.5), one(), 0.3, sized=True)
 op("log_raw", "{0}.log()", F.log, one(), 0.1, sized=True)
 op("sqrt_raw", "{0}.sqrt()", F.sqrt, one(), 0.1, sized=True)
@@ -139,9 +161,23 @@ def _casts(dts):
     return lambda m, r: {"dtype": str(m.rng.choice([d for d in dts if d != r.dt]))}
 
 
-op("cast", "{0}.cast('{dtype}')", lambda x, dtype: R.cast(x, dtype), one(params=_casts(["float16", "bfloat16", "float32", "float64"])), 0.4, sized=True)
+op(
+    "cast",
+    "{0}.cast('{dtype}')",
+    lambda x, dtype: R.cast(x, dtype),
+    one(params=_casts(["float16", "bfloat16", "float32", "float64"])),
+    0.4,
+    sized=True,
+)
 op("to_int", "{0}.cast('{dtype}')", lambda x, dtype: R.cast(x, dtype), one(limit=1e6, params=_casts(["int32", "int64", "bool"])), 0.2, sized=True)
-op("to_float", "{0}.cast('{dtype}')", lambda x, dtype: R.cast(x, dtype), one("whole", params=_casts(["float16", "float32", "float64"])), 0.6, sized=True)
+op(
+    "to_float",
+    "{0}.cast('{dtype}')",
+    lambda x, dtype: R.cast(x, dtype),
+    one("whole", params=_casts(["float16", "float32", "float64"])),
+    0.6,
+    sized=True,
+)
 
 # ---- whole numbers and truth values ----
 
@@ -153,7 +189,14 @@ for _name, _sign, _f in (("and", "&", np.bitwise_and), ("or", "|", np.bitwise_or
     op("int_" + _name, "({0} " + _sign + " {1})", lambda a, b, f=_f: R.Ref(f(a.v, b.v), a.e + b.e, a.dt), two("whole"), 0.2, sized=True)
 op("int_div", "({0} // 3)", lambda x: R.Ref(R.wrap(x.v // 3, x.dt), x.e, x.dt), one("int"), 0.2, sized=True)
 op("int_mod", "({0} % 3)", lambda x: R.Ref(x.v % 3, x.e, x.dt), one("int"), 0.2, sized=True)
-op("int_cast", "{0}.cast('{dtype}')", lambda x, dtype: R.cast(x, dtype), one("whole", params=_casts(["int8", "uint8", "int16", "int32", "int64"])), 0.3, sized=True)
+op(
+    "int_cast",
+    "{0}.cast('{dtype}')",
+    lambda x, dtype: R.cast(x, dtype),
+    one("whole", params=_casts(["int8", "uint8", "int16", "int32", "int64"])),
+    0.3,
+    sized=True,
+)
 op("not", "({0} == 0)", lambda x: R.compare(R.cast(x, "int64"), "==", R.leaf(0, "int64")), one("whole"), 0.2, sized=True)
 op("int_sum", "{0}.sum({axes}, {keep})", lambda x, axes, keep: R.rsum(x, axes, keep), one("whole", params=with_axes), 0.5, sized=True)
 op("int_top", "{0}.max({axes}, {keep})", lambda x, axes, keep: R.rmax(x, axes, keep), one("int", params=with_filled_axes), 0.3, sized=True)
@@ -164,18 +207,52 @@ op("sum", "{0}.sum({axes}, {keep})", lambda x, axes, keep: R.rsum(x, axes, keep)
 op("mean", "{0}.mean({axes}, {keep})", lambda x, axes, keep: F.mean(x, axes, keep), one(params=with_filled_axes), 1.0, sized=True)
 op("max", "{0}.max({axes}, {keep})", lambda x, axes, keep: R.rmax(x, axes, keep), one(params=with_filled_axes), 1.0, sized=True)
 op("min", "{0}.min({axes}, {keep})", lambda x, axes, keep: R.rmax(x, axes, keep, -1.0), one(params=with_filled_axes), 0.7, sized=True)
-op("prod", "{0}.prod({axis}, {keep})", lambda x, axis, keep: F.prod(x, axis % x.ndim, keep), one(ndim=(1, 9), limit=30, params=with_axis_keep), 0.5, sized=True)
+op(
+    "prod",
+    "{0}.prod({axis}, {keep})",
+    lambda x, axis, keep: F.prod(x, axis % x.ndim, keep),
+    one(ndim=(1, 9), limit=30, params=with_axis_keep),
+    0.5,
+    sized=True,
+)
 op("var", "{0}.var({axes}, {keep}, 0)", lambda x, axes, keep: F.var(x, axes, keep, 0), one(limit=300, params=with_filled_axes), 0.5, sized=True)
-op("std", "({0}.var({axes}, {keep}, 0) + 0.1).sqrt()", lambda x, axes, keep: F.sqrt(F.var(x, axes, keep, 0) + 0.1), one(limit=300, params=with_filled_axes), 0.3, sized=True)
-op("logsumexp", "{0}.logsumexp({axes}, {keep})", lambda x, axes, keep: F.logsumexp(x, axes, keep), one(ndim=(1, 9), params=with_filled_axes), 0.6, sized=True)
+op(
+    "std",
+    "({0}.var({axes}, {keep}, 0) + 0.1).sqrt()",
+    lambda x, axes, keep: F.sqrt(F.var(x, axes, keep, 0) + 0.1),
+    one(limit=300, params=with_filled_axes),
+    0.3,
+    sized=True,
+)
+op(
+    "logsumexp",
+    "{0}.logsumexp({axes}, {keep})",
+    lambda x, axes, keep: F.logsumexp(x, axes, keep),
+    one(ndim=(1, 9), params=with_filled_axes),
+    0.6,
+    sized=True,
+)
 op("softmax", "{0}.softmax({axis})", lambda x, axis: F.softmax(x, axis), one(ndim=(1, 9), nonempty=True, params=with_axis), 1.0, sized=True)
-op("log_softmax", "{0}.log_softmax({axis})", lambda x, axis: F.log_softmax(x, axis), one(ndim=(1, 9), nonempty=True, params=with_axis), 0.6, sized=True)
+op(
+    "log_softmax",
+    "{0}.log_softmax({axis})",
+    lambda x, axis: F.log_softmax(x, axis),
+    one(ndim=(1, 9), nonempty=True, params=with_axis),
+    0.6,
+    sized=True,
+)
 op("argmax", "{0}.argmax({axis})", lambda x, axis: R.first_place(x, axis), one(ndim=(1, 9), params=with_filled_axis), 0.4)
 op("argmin", "{0}.argmin({axis})", lambda x, axis: R.first_place(x, axis, -1.0), one(ndim=(1, 9), params=with_filled_axis), 0.2)
 op("cumsum", "{0}.cumsum({axis})", lambda x, axis: F.cumsum(x, axis), one(ndim=(1, 9), nonempty=True, params=with_axis), 0.8)
 op("cumprod", "{0}.cumprod({axis})", lambda x, axis: F.cumprod(x, axis % x.ndim), one(ndim=(1, 9), nonempty=True, limit=30, params=with_axis), 0.4)
 op("cummax", "{0}.cummax({axis})[0]", lambda x, axis: F.cummax(x, axis), one(ndim=(1, 9), nonempty=True, params=with_axis), 0.4)
-op("logcumsumexp", "{0}.logcumsumexp({axis})", lambda x, axis: F.logcumsumexp(x, axis), one(ndim=(1, 9), nonempty=True, limit=100, params=with_axis), 0.4)
+op(
+    "logcumsumexp",
+    "{0}.logcumsumexp({axis})",
+    lambda x, axis: F.logcumsumexp(x, axis),
+    one(ndim=(1, 9), nonempty=True, limit=100, params=with_axis),
+    0.4,
+)
 op("layernorm", "{0}.layernorm(eps=0.125)", lambda x: F.layernorm(x, 0.125), one(ndim=(1, 9), nonempty=True, limit=300), 0.6)
 op("rmsnorm", "{0}.rmsnorm(eps=0.125)", lambda x: F.rmsnorm(x, 0.125), one(ndim=(1, 9), nonempty=True, limit=300), 0.4)
 op("normalize", "{0}.normalize(dim={axis})", lambda x, axis: F.normalize(x, axis), one(ndim=(1, 9), nonempty=True, limit=300, params=with_axis), 0.3)
@@ -236,7 +313,9 @@ def _gather_params(m, need_source):
         return None
     r = m.refs[a]
     axis = int(m.rng.integers(r.ndim))
-    shape = tuple(int(m.rng.integers(0 if m.rng.random() < 0.1 else 1, n + 1)) if k != axis else int(m.rng.integers(1, 5)) for k, n in enumerate(r.shape))
+    shape = tuple(
+        int(m.rng.integers(0 if m.rng.random() < 0.1 else 1, n + 1)) if k != axis else int(m.rng.integers(1, 5)) for k, n in enumerate(r.shape)
+    )
     args = (a, m.indices(shape, r.shape[axis]))
     return (args + ((m.float_leaf(shape, r.dt),) if need_source else ())), {"axis": axis}
 
@@ -287,7 +366,13 @@ def _index_add(m):
     return (a, m.indices((n,), r.shape[axis]), m.float_leaf(shape, r.dt)), {"axis": axis}
 
 
-op("index_add", "{0}.index_add({axis}, {1}, {2})", lambda x, i, s, axis: x + R.put(s, np.take(np.arange(x.size).reshape(x.shape), i.v, axis), x.shape), _index_add, 0.8)
+op(
+    "index_add",
+    "{0}.index_add({axis}, {1}, {2})",
+    lambda x, i, s, axis: x + R.put(s, np.take(np.arange(x.size).reshape(x.shape), i.v, axis), x.shape),
+    _index_add,
+    0.8,
+)
 
 # ---- products and windows ----
 
@@ -309,9 +394,14 @@ def _einsum(m):
     if a is None:
         return None
     n, k = m.refs[a].shape
-    formula, shape = [("ij,kj->ik", (3, k)), ("ij,ij->j", (n, k)), ("ij,j->i", (k,)), ("ij,kl->iljk", (2, 3)), ("ij,jk->ki", (k, 2)), ("ij,ik->jk", (n, 2))][
-        int(m.rng.integers(6))
-    ]
+    formula, shape = [
+        ("ij,kj->ik", (3, k)),
+        ("ij,ij->j", (n, k)),
+        ("ij,j->i", (k,)),
+        ("ij,kl->iljk", (2, 3)),
+        ("ij,jk->ki", (k, 2)),
+        ("ij,ik->jk", (n, 2)),
+    ][int(m.rng.integers(6))]
     return (a, m.float_leaf(shape, m.refs[a].dt)), {"formula": formula}
 
 
@@ -326,14 +416,23 @@ def _conv(m):
     x = m.pick(lambda r: r.is_float and r.ndim == 4 and r.shape[1] == groups * per and r.shape[2] >= 3 and r.shape[3] >= 3 and r.size <= 300)
     x = x if x is not None else m.float_leaf((int(m.rng.integers(1, 3)), groups * per, h, w), dt)
     weight = m.float_leaf((groups * more, per, kh, kw), m.refs[x].dt)
-    return (x, weight), {"groups": groups, "stride": int(m.rng.integers(1, 3)), "dilation": int(m.rng.integers(1, 3)), "padding": int(m.rng.integers(0, 2))}
+    return (x, weight), {
+        "groups": groups,
+        "stride": int(m.rng.integers(1, 3)),
+        "dilation": int(m.rng.integers(1, 3)),
+        "padding": int(m.rng.integers(0, 2)),
+    }
 
 
 op("conv2d", "{0}.conv2d({1}, None, {groups}, {stride}, {dilation}, {padding})", F.conv2d, _conv, 0.5)
 
 
 def _pool(m, r):
-    return {"kernel": (int(m.rng.integers(1, r.shape[2] + 1)), int(m.rng.integers(1, r.shape[3] + 1))), "stride": int(m.rng.integers(1, 3))} if r.size else None
+    return (
+        {"kernel": (int(m.rng.integers(1, r.shape[2] + 1)), int(m.rng.integers(1, r.shape[3] + 1))), "stride": int(m.rng.integers(1, 3))}
+        if r.size
+        else None
+    )
 
 
 op("avg_pool", "{0}.avg_pool2d({kernel}, {stride})", F.avg_pool2d, one(ndim=(4, 4), params=_pool), 0.5)
@@ -346,13 +445,33 @@ def _moved(name, text, f, params, weight=1.0, ndim=(1, 9), kind="any", sized=Fal
     op(name, text, lambda x, **p: R.move(x, lambda i: f(i, **p)), one(kind, ndim=ndim, params=params), weight, sized)
 
 
-_moved("permute", "{0}.permute({order})", lambda i, order: i.transpose(order), lambda m, r: {"order": tuple(int(v) for v in m.rng.permutation(r.ndim))}, 1.2)
+_moved(
+    "permute",
+    "{0}.permute({order})",
+    lambda i, order: i.transpose(order),
+    lambda m, r: {"order": tuple(int(v) for v in m.rng.permutation(r.ndim))},
+    1.2,
+)
 _moved("flip", "{0}.flip({axis})", lambda i, axis: np.flip(i, axis), with_axis, 0.7)
 _moved("transpose", "{0}.transpose(0, 1)", lambda i: i.swapaxes(0, 1), None, 0.4, ndim=(2, 9))
 _moved("unsqueeze", "{0}.unsqueeze({axis})", lambda i, axis: np.expand_dims(i, axis), with_axis, 0.4, ndim=(1, 3))
 _moved("contiguous", "{0}.contiguous()", lambda i: i, None, 0.6, ndim=(0, 9), sized=True)
-_moved("tril", "{0}.tril({k})", lambda i, k: np.where(np.tril(np.ones(i.shape, bool), k), i, -1), lambda m, r: {"k": int(m.rng.integers(-1, 2))}, 0.3, ndim=(2, 9), kind="float")
-_moved("roll", "{0}.roll({k}, {axis})", lambda i, k, axis: np.roll(i, k, axis), lambda m, r: {"k": int(m.rng.integers(-3, 4)), "axis": axis_of(m, r)}, 0.3)
+_moved(
+    "tril",
+    "{0}.tril({k})",
+    lambda i, k: np.where(np.tril(np.ones(i.shape, bool), k), i, -1),
+    lambda m, r: {"k": int(m.rng.integers(-1, 2))},
+    0.3,
+    ndim=(2, 9),
+    kind="float",
+)
+_moved(
+    "roll",
+    "{0}.roll({k}, {axis})",
+    lambda i, k, axis: np.roll(i, k, axis),
+    lambda m, r: {"k": int(m.rng.integers(-3, 4)), "axis": axis_of(m, r)},
+    0.3,
+)
 _moved("diagonal", "{0}.diagonal()", lambda i: np.ascontiguousarray(np.diagonal(i)), None, 0.2, ndim=(2, 2), kind="float")
 
 
@@ -400,8 +519,17 @@ def _pad_value(x, widths):
     return R.where(R.Ref(inside, np.zeros(inside.shape), "bool"), y, R.lift(1.5, x))
 
 
-_moved("expand", "{0}.unsqueeze(0).expand({n}, *{0}.shape)", lambda i, n: np.broadcast_to(i, (n, *i.shape)), lambda m, r: {"n": int(m.rng.integers(0 if m.rng.random() < 0.1 else 1, 4))}, 0.8, ndim=(0, 3))
-_moved("repeat", "{0}.repeat({n})", lambda i, n: np.tile(i, n), lambda m, r: {"n": tuple(int(v) for v in m.rng.integers(1, 3, r.ndim))}, 0.4, ndim=(1, 3))
+_moved(
+    "expand",
+    "{0}.unsqueeze(0).expand({n}, *{0}.shape)",
+    lambda i, n: np.broadcast_to(i, (n, *i.shape)),
+    lambda m, r: {"n": int(m.rng.integers(0 if m.rng.random() < 0.1 else 1, 4))},
+    0.8,
+    ndim=(0, 3),
+)
+_moved(
+    "repeat", "{0}.repeat({n})", lambda i, n: np.tile(i, n), lambda m, r: {"n": tuple(int(v) for v in m.rng.integers(1, 3, r.ndim))}, 0.4, ndim=(1, 3)
+)
 _moved("unfold", "{0}.unfold({axis}, {size}, {step})", lambda i, axis, size, step: np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(i, size, axis)[(slice(None),) * axis + (slice(None, None, step),)]), lambda m, r: _unfold(m, r), 0.3, ndim=(1, 3), kind="float")  # fmt: skip
 
 

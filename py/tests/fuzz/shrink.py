@@ -98,4 +98,9 @@ def shrink(failure: Failure, tries: int = 400, tick: Callable[[], None] = lambda
 
 
 def _measure(p: Program) -> tuple[int, int, int, int]:
-    return len(p.steps), ["values", "first", "separate", "second", "large", "sized", "jit", "step"].index(p.kind), len(p.outputs), len(p.leaves) + len(p.targets)
+    return (
+        len(p.steps),
+        ["values", "first", "separate", "second", "large", "sized", "jit", "step"].index(p.kind),
+        len(p.outputs),
+        len(p.leaves) + len(p.targets),
+    )

@@ -74,7 +74,9 @@ def _jit(p: Program) -> list[str]:
         leaves = redrawn(p, run)
         out += [f"inputs = [{', '.join(_tensor(leaves[n]) for n in p.leaves)}]", "got = f(*inputs)"]
         out += ["alive.append(got)"] if p.keep else []
-        out.append(f"print('call {run + 1}', [t.numpy() for t in got], 'without TinyJit', [t.numpy() for t in program(*[t.clone() for t in inputs])])")
+        out.append(
+            f"print('call {run + 1}', [t.numpy() for t in got], 'without TinyJit', [t.numpy() for t in program(*[t.clone() for t in inputs])])"
+        )
     return out
 
 
@@ -95,7 +97,10 @@ def _step(p: Program) -> list[str]:
     out.append(f"step = compile_step(train, model, SGD([{', '.join(f'model.{n}' for n in params)}], lr={RATE}), *first)")
     for run in range(3):
         leaves = redrawn(p, run)
-        out += [f"step.run({', '.join(_tensor(leaves[n]) for n in inputs)})", f"print('step {run + 1}', step.loss_value(), [{', '.join(f'model.{n}.numpy()' for n in params)}])"]
+        out += [
+            f"step.run({', '.join(_tensor(leaves[n]) for n in inputs)})",
+            f"print('step {run + 1}', step.loss_value(), [{', '.join(f'model.{n}.numpy()' for n in params)}])",
+        ]
     return out
 
 
@@ -119,7 +124,13 @@ def source(failure: Failure) -> str:
     """The text of the file."""
     p = failure.program
     note = failure.text.replace("\\", "/").replace('"""', "'''")
-    out = [f'"""Seed {p.seed}, {p.kind}, on {failure.device}: {note}', "", f'With all checks: python -m fuzz --replay {p.seed} --device {failure.device}"""', "", HEAD]
+    out = [
+        f'"""Seed {p.seed}, {p.kind}, on {failure.device}: {note}',
+        "",
+        f'With all checks: python -m fuzz --replay {p.seed} --device {failure.device}"""',
+        "",
+        HEAD,
+    ]
     out += ["nan, inf = np.nan, np.inf", f"Device.DEFAULT = {failure.device!r}", ""]
     text = "\n".join(p.text())
     out += [inspect.getsource(f) + "\n" for name, f in vars(helpers).items() if name.startswith("fuzz_") and name in text]
