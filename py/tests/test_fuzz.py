@@ -114,3 +114,10 @@ def test_gradients_of_the_reference(seed):
             ok = np.abs(grad.v - want) <= 1e-4 * (1 + np.abs(want)) + 4 * grad.e
             smooth = np.isfinite(want) & (np.abs(numeric(value, leaves[name].v, 1e-4) - want) < 1e-3 * (1 + np.abs(want)))
             assert ok[smooth].all(), (name, "\n".join(p.text()), grad.v, want)
+
+
+def test_fresh_memory_is_poisoned():
+    """Otherwise a value that no kernel wrote could pass for a number."""
+    from polygrad import Tensor
+
+    assert np.isnan(Tensor.empty(3).numpy()).all() and np.isnan(Tensor.empty(100, 100, dtype="float64").numpy()).all()
