@@ -394,3 +394,14 @@ def test_the_largest_of_scaled_and_shifted_values(device):
     for k in np.unique(index[1]):
         want[k] = 1 - m[index[1] == k].max(0) ** 2
     np.testing.assert_allclose(shift.grad.numpy(), want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_over_all_edges(name):
+    """Along the axis of the edges a softmax sees every edge, so its gradient may not be moved to the nodes."""
+    edges, w = np.array([[0, 0, 1, 0], [1, 0, 0, 1]]), np.float32([[1, -2], [3, 0.5], [-1, 2], [0.25, 1]])
+    x = Tensor([[0.3, -1.0], [0.7, 0.2]], requires_grad=True)
+    (getattr(Graph(edges, 2).src(x), name)(0) * Tensor(w)).sum().backward()
+    y = Tensor([[0.3, -1.0], [0.7, 0.2]], requires_grad=True)
+    (getattr(y[Tensor(edges[0])], name)(0) * Tensor(w)).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-5, atol=1e-6)
