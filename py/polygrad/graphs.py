@@ -86,7 +86,7 @@ class Graph:
     [100.0, 0.0, 11.0]
     """
 
-    __slots__ = ("_p", "_g", "_bipartite", "_edge_index", "_parent", "__weakref__")
+    __slots__ = ("_p", "_g", "_bipartite", "_edge_index", "_parent", "_added_loops", "__weakref__")
 
     def __init__(self, edge_index: Any, num_nodes: int | None = None, *, num_src: int | None = None, num_dst: int | None = None):
         self._p, self._edge_index = 0, None
@@ -112,7 +112,7 @@ class Graph:
         self._p = 0
         if p is None:
             g.fail()
-        self._p, self._g, self._bipartite, self._parent = p, g, bipartite, parent
+        self._p, self._g, self._bipartite, self._parent, self._added_loops = p, g, bipartite, parent, False
         return self
 
     @classmethod
@@ -292,8 +292,11 @@ class Graph:
 
     # ---- other graphs ----
 
-    def _derive(self, p: int | None) -> Graph:
-        return Graph._make(self._g, p, self._bipartite, self)
+    def _derive(self, p: int | None, loops: bool = False) -> Graph:
+        """loops: it has self loops that were added."""
+        made = Graph._make(self._g, p, self._bipartite, self)
+        made._added_loops = loops
+        return made
 
     def with_self_loops(self, only_missing: bool = False) -> Graph:
         """With an edge from each node to itself, after the others; or only where there is none.
@@ -301,7 +304,7 @@ class Graph:
         >>> Graph([[0, 1], [0, 0]]).with_self_loops(only_missing=True).edge_index.tolist()
         [[0, 1, 1], [0, 0, 1]]
         """
-        return self._derive(C.poly_graph_with_self_loops(self._p, only_missing))
+        return self._derive(C.poly_graph_with_self_loops(self._p, only_missing), loops=True)
 
     def with_own_loops(self) -> Graph:
         """Without the loops that are there, and then one at each node, behind the others; it comes from the last one that the node had.
@@ -309,7 +312,7 @@ class Graph:
         >>> Graph([[0, 1, 1], [0, 0, 1]]).with_own_loops().edge_index.tolist()
         [[1, 0, 1], [0, 0, 1]]
         """
-        return self._derive(C.poly_graph_with_own_loops(self._p))
+        return self._derive(C.poly_graph_with_own_loops(self._p), loops=True)
 
     def without_self_loops(self) -> Graph:
         """Without the edges from a node to itself."""

@@ -142,7 +142,10 @@ def kept(t: Any) -> Any:
 
 
 def is_linear(conv: Any) -> bool:
-    """Is propagate linear in x, so that factors of nodes and linear maps may change places with it? Not if a subclass changed something."""
+    """Is propagate linear in x, so that factors of nodes and linear maps may change places with it? Not if a subclass changed something, or if
+    hooks are to see the messages of the formula."""
+    if conv._watched:
+        return False
     own = (getattr(type(conv), name).__module__.startswith(__package__ + ".") for name in ("message", "aggregate", "update"))
     return conv.aggr in ("add", "sum", "mean") and all(own)
 
@@ -169,8 +172,9 @@ class Smoother:
         by_edge: bool = False,
     ) -> Scaled:  # fmt: skip
         """by_edge: self loops must be edges, because the layer does something to each of them."""
+        cached = cached and not self._watched  # type: ignore[attr-defined]
         if cached and self._cached is not None:
-            return self._cached
+            return self._keep_loops(self._cached)
         graph = graph_of(edge_index, x.shape[self.node_dim])  # type: ignore[attr-defined]
         if loops and edge_weight is None and not by_edge and is_linear(self) and self.aggr != "mean":  # type: ignore[attr-defined]
             s = scaled_with_own(graph, self.flow, x.dtype)  # type: ignore[attr-defined]
@@ -180,6 +184,11 @@ class Smoother:
             s = Scaled(s.graph, None, edge_weights(s, x.dtype))
         if cached:
             s = self._cached = Scaled(s.graph, kept(s.scale), kept(s.weight), kept(s.own))
+        return self._keep_loops(s)
+
+    def _keep_loops(self, s: Scaled) -> Scaled:
+        """Where loops count beside the edges, an edge mask leaves those among the edges alone."""
+        self._own_loops = s.own is not None
         return s
 
     def _smooth(self, s: Scaled, x: Tensor) -> Tensor:

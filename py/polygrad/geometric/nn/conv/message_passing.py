@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ....graphs import Graph
 from ....nn.module import Module
+from ....symbolic import Dim
 from ....tensor import Tensor
 from ..._rows import axis_of, mark
 from ..resolver import aggregation_resolver
+from ._loops import same_size
 
 SPECIAL = frozenset({"edge_index", "adj_t", "edge_index_i", "edge_index_j", "size", "size_i", "size_j", "ptr", "index", "dim_size"})
 FUSABLE = frozenset({"add", "sum", "mean", "min", "max"})
@@ -135,6 +137,8 @@ class MessagePassing(Module):
         self._loop_mask: Tensor | None = None
         self._apply_sigmoid = True
         self._explain_message: _Function | None = None
+        self._explained: Graph | None = None  # the graph of the messages that explain_message gets
+        self._own_loops = False  # the layer adds what self loops bring beside the edges: loops among them are not to be masked
         self._decomposed_layers = decomposed_layers
 
     @classmethod
@@ -358,35 +362,45 @@ class MessagePassing(Module):
         self._explain = on
         self._explain_message = _Function("explain_message", self.explain_message, 1) if on else None
 
+    @property
+    def _watched(self) -> bool:
+        """Does anything look at single messages, so that they must be those of the formula? A mask that they are multiplied with does not."""
+        if self._explain and getattr(self.explain_message, "__func__", None) is not MessagePassing.explain_message:
+            return True
+        return any(self._before.values()) or any(self._after.values())
+
     def explain_message(self, inputs: Tensor, dim_size: int | None) -> Tensor:
-        """Messages times the edge mask (its sigmoid, if apply_sigmoid was set). Self loops that a layer adds are not masked."""
+        """Messages times the edge mask (its sigmoid, if apply_sigmoid was set). Self loops are not masked in layers that add them."""
         mask = self._edge_mask
         if mask is None:
             raise ValueError("there is no edge mask to explain with: set one with explain.set_masks or layer._edge_mask")
         if self._apply_sigmoid:
             mask = mask.sigmoid()
+        mask = self._on_graph(mask)
         edges = inputs.shape[self.node_dim]
-        if mask.shape[0] != edges:
-            mask = self._with_loops(mask)
         if mask.shape[0] != edges:
             raise ValueError(f"a mask of {mask.shape[0]} edges does not fit messages of {edges} edges")
         shape = [1] * inputs.ndim
         shape[axis_of(inputs, self.node_dim)] = -1
         return inputs * mask.reshape(*shape)
 
-    def _with_loops(self, mask: Tensor) -> Tensor:
-        """The mask on the edges of a graph that was made from the mask's."""
-        made = []
-        graph: Graph | None = self._explained
-        while graph is not None and graph.num_edges != mask.shape[0]:
-            made.append(graph)
+    def _on_graph(self, mask: Tensor) -> Tensor:
+        """A mask of the edges that the model was given, on the edges of the layer's graph, which may have been made from them."""
+        graph = self._explained
+        chain = []  # graphs from the layer's up to the first of all
+        while graph is not None:
+            chain.append(graph)
             graph = graph._parent
-        if graph is None:
+        while chain and not same_size(chain[-1].num_edges, mask.shape[0]):
+            chain.pop()
+        if not chain:
             return mask
-        for g in reversed(made):
-            mask = g.carry(mask, 1.0)
-        last = made[0]
-        return (last.src_index == last.dst_index).where(1.0, mask)
+        for parent, g in zip(chain[::-1], chain[-2::-1]):
+            mask = _follow(parent, g, mask)
+        if self._own_loops or any(g._added_loops for g in chain[:-1]):
+            last = chain[0]
+            mask = (last.src_index == last.dst_index).where(1.0, mask)
+        return mask
 
     # ---- hooks ----
 
@@ -453,6 +467,16 @@ def _graph_of(edge_index: Any, size: list[Any]) -> Graph:
     if sources is None:
         return Graph(edge_index)
     return Graph(edge_index, sources) if sources == targets else Graph(edge_index, num_src=sources, num_dst=targets)
+
+
+def _follow(parent: Graph, graph: Graph, mask: Tensor) -> Tensor:
+    """A mask of parent's edges on those of a graph made from it. Edges keep their order, and added ones come last: only where some were
+    removed are they looked up."""
+    if not graph._added_loops and same_size(parent.num_edges, graph.num_edges):
+        return mask
+    if graph._added_loops and not isinstance(graph.num_edges, Dim) and graph.num_edges - parent.num_edges == graph.num_dst:
+        return Tensor.cat(mask, Tensor.ones(graph.num_dst, dtype=mask.dtype))
+    return graph.carry(mask, 1.0)
 
 
 def _end(graph: Graph, dim: int) -> Tensor:
