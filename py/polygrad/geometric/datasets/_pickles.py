@@ -162,7 +162,7 @@ _DAMAGE = (
 
 
 def load_pickle(path: str) -> Any:
-    """An array (sparse matrices are made dense) or a dict of lists of numbers. Anything else is an error that names the file."""
+    """An array (sparse matrices are made dense), a tuple of arrays, or a dict of lists of numbers. Anything else is an error that names the file."""
     with open(path, "rb") as f:
         content = f.read()
     try:
@@ -171,6 +171,8 @@ def load_pickle(path: str) -> Any:
             return value.dense()
         if isinstance(value, _Array) and value.array is not None:
             return value.array
+        if isinstance(value, (tuple, list)) and value and all(isinstance(v, _Array) and v.array is not None for v in value):
+            return tuple(v.array for v in value)
         if isinstance(value, dict):
             return _lists(value)
         raise pickle.UnpicklingError(f"it holds a {type(value).__name__.strip('_')}")
