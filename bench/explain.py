@@ -180,7 +180,7 @@ def measure(case, args):
 
 def main():
     args = parser().parse_args()
-    os.environ.setdefault("POLYGRAD_THREADS", str(args.threads))
+    os.environ.setdefault("POLY_THREADS", str(args.threads))
     import torch
     from polygrad import Tensor
 

@@ -1,4 +1,4 @@
-"""The command `polygrad`: train, datasets, bench, info. Each is in a file of its own, which is loaded when it is called."""
+"""The command `polygrad`: train, explain, datasets, bench, info. Each is in a file of its own, which is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "train": "trains a graph network and writes a page with pictures",
+    "explain": "shows what a network's answer for a node depends on, as a page with a picture",
     "datasets": "the data that can be trained on, and where it was found",
     "bench": "a short benchmark of this machine",
     "info": "version, devices, compiler, threads and cache",

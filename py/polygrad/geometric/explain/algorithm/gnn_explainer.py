@@ -119,13 +119,10 @@ class GNNExplainer(ExplainerAlgorithm):
             loss = self._output_loss(y_hat, y)
             for m in masks:
                 loss = loss + m.cost(self.coeffs)
-            optimizer.zero_grad()
-            loss.backward()
-            slopes = []
-            for m in masks:
-                if m.value.grad is None:
-                    raise ValueError(_UNUSED[m.prefix])
-                slopes.append(m.value.grad)
+            values = [m.value for m in masks]
+            for m, g in zip(masks, _slopes(loss, masks)):
+                m.value.grad = g
+            slopes = [value.grad for value in values]
             optimizer.step()
             optimizer.zero_grad()
             return slopes
@@ -141,6 +138,19 @@ class GNNExplainer(ExplainerAlgorithm):
 
     def _result(self, m: _Mask) -> Tensor:
         return (m.value.detach().sigmoid() * (m.hard != 0)).realize()
+
+
+def _slopes(loss: Tensor, masks: list[_Mask]) -> list[Tensor]:
+    """Gradients of the masks alone: the parameters of the model get none."""
+    try:
+        return loss.gradient(*[m.value for m in masks])
+    except RuntimeError:
+        for m in masks:
+            try:
+                loss.gradient(m.value)
+            except RuntimeError:
+                raise ValueError(_UNUSED[m.prefix]) from None
+        raise
 
 
 _UNUSED = {
