@@ -247,6 +247,8 @@ class Movement:
         >>> Tensor.cat(Tensor([1]), Tensor([2, 3])).tolist()
         [1, 2, 3]
         """
+        if self.__class__.__module__ != _HERE and (each := _each(self)):  # values by type, see geometric.nn.to_hetero
+            return each(lambda *ts: ts[0].cat(*ts[1:], dim=dim), *argfix((self, *args)))
         ts = _tensors(self, args)
         return wrap(ts[0]._g, C.poly_cat(handles(ts), len(ts), dim))
 
@@ -256,6 +258,8 @@ class Movement:
         >>> Tensor.stack(Tensor([1, 2]), Tensor([3, 4])).tolist()
         [[1, 2], [3, 4]]
         """
+        if self.__class__.__module__ != _HERE and (each := _each(self)):
+            return each(lambda *ts: ts[0].stack(*ts[1:], dim=dim), *argfix((self, *args)))
         ts = _tensors(self, args)
         return wrap(ts[0]._g, C.poly_stack(handles(ts), len(ts), dim))
 
@@ -399,6 +403,14 @@ def _kept_size(x: Any, k: int, s: Any) -> Any:
     if s is not None and not s.vmin <= int(shape[k]) <= s.vmax:
         raise ValueError(f"size {shape[k]} of axis {k} is outside the bounds of {s}")
     return shape[k]
+
+
+_HERE = "polygrad.tensor"  # where Tensor is from
+
+
+def _each(first: Any) -> Any:
+    """The function that does something for each type, of a value by type or a list of such; None for tensors."""
+    return getattr(first[0] if isinstance(first, (list, tuple)) and first else first, "for_each", None)
 
 
 def _tensors(first: Any, rest: tuple[Any, ...]) -> list[Any]:

@@ -7,6 +7,8 @@ from ..._rows import rows_of
 
 
 def _pool(x: Tensor, batch: Tensor | None, size: int | None, op: str) -> Tensor:
+    if hasattr(x, "for_each"):  # values by type, see to_hetero
+        return x.for_each(_pool, x, batch, size, op)
     dim = -1 if x.ndim == 1 else -2
     if batch is None:
         return getattr(x, op)(dim, keepdim=x.ndim <= 2)
