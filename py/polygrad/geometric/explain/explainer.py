@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ...tensor import Tensor
 from .algorithm.base import ExplainerAlgorithm
 from .algorithm.masks import clear_masks, set_hetero_masks, set_masks
@@ -88,6 +90,8 @@ class Explainer:
                 warnings.warn("the 'target' is not used for explanations of type 'model', which explain what the model predicts", stacklevel=2)
             prediction = self.get_prediction(x, edge_index, **kwargs)
             target = self.get_target(prediction).realize()
+        if isinstance(index, (int, np.integer)):
+            index = Tensor(np.array([index]))
         with _Evaluation():
             found = self.algorithm(self.model, x, edge_index, target=target, index=index, **kwargs)
         found._model_config = self.model_config

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...._ffi import C
 from ....jit import trace
 from ....nn.optim import Adam
 from ....tensor import Tensor
@@ -118,11 +119,14 @@ class GNNExplainer(ExplainerAlgorithm):
                 y_hat, y = y_hat[at], y[at]
             loss = self._output_loss(y_hat, y)
             for m in masks:
+                if not C.poly_depends_on(loss._h, m.value._h):
+                    raise ValueError(_UNUSED[m.prefix])
+            for m in masks:
                 loss = loss + m.cost(self.coeffs)
             values = [m.value for m in masks]
-            for m, g in zip(masks, _slopes(loss, masks)):
-                m.value.grad = g
-            slopes = [value.grad for value in values]
+            slopes = loss.gradient(*values)  # of the masks alone: the parameters of the model get none
+            for value, slope in zip(values, slopes):
+                value.grad = slope
             optimizer.step()
             optimizer.zero_grad()
             return slopes
@@ -138,19 +142,6 @@ class GNNExplainer(ExplainerAlgorithm):
 
     def _result(self, m: _Mask) -> Tensor:
         return (m.value.detach().sigmoid() * (m.hard != 0)).realize()
-
-
-def _slopes(loss: Tensor, masks: list[_Mask]) -> list[Tensor]:
-    """Gradients of the masks alone: the parameters of the model get none."""
-    try:
-        return loss.gradient(*[m.value for m in masks])
-    except RuntimeError:
-        for m in masks:
-            try:
-                loss.gradient(m.value)
-            except RuntimeError:
-                raise ValueError(_UNUSED[m.prefix]) from None
-        raise
 
 
 _UNUSED = {
