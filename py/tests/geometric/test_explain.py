@@ -15,9 +15,26 @@ from polygrad.geometric.datasets import BA2MotifDataset, BAShapes, ExplainerData
 from polygrad.geometric.datasets.graph_generator import BAGraph, ERGraph, GraphGenerator, GridGraph, TreeGraph
 from polygrad.geometric.datasets.motif_generator import CustomMotif, CycleMotif, GridMotif, HouseMotif, MotifGenerator
 from polygrad.geometric.explain import (
-    AttentionExplainer, CaptumExplainer, DummyExplainer, Explainer, ExplainerConfig, Explanation, GNNExplainer, GraphMaskExplainer, HeteroExplanation,
-    ModelConfig, PGExplainer, ThresholdConfig, characterization_score, clear_masks, fidelity, fidelity_curve_auc, groundtruth_metrics, set_masks,
-    unfaithfulness, write_page,
+    AttentionExplainer,
+    CaptumExplainer,
+    DummyExplainer,
+    Explainer,
+    ExplainerConfig,
+    Explanation,
+    GNNExplainer,
+    GraphMaskExplainer,
+    HeteroExplanation,
+    ModelConfig,
+    PGExplainer,
+    ThresholdConfig,
+    characterization_score,
+    clear_masks,
+    fidelity,
+    fidelity_curve_auc,
+    groundtruth_metrics,
+    set_masks,
+    unfaithfulness,
+    write_page,
 )  # fmt: skip
 
 NODE = {"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"}
@@ -297,7 +314,11 @@ def test_pg_explainer_learns():
 def test_gradients_as_formulas():
     case, model = Case("gradients"), gcn()
     case.load(model)
-    for method, name, kwargs in (("Saliency", "saliency", {}), ("InputXGradient", "input", {}), ("IntegratedGradients", "integrated", {"n_steps": 20})):
+    for method, name, kwargs in (
+        ("Saliency", "saliency", {}),
+        ("InputXGradient", "input", {}),
+        ("IntegratedGradients", "integrated", {"n_steps": 20}),
+    ):
         explainer = Explainer(model, CaptumExplainer(method, **kwargs), "model", NODE, "attributes", "object")
         found = explainer(case.t("x"), case.t("edge_index"), index=3)
         close(found.node_mask, case[f"{name}_x"], 1e-3, 1e-5)
@@ -343,7 +364,9 @@ def test_guided_and_deconvolution():
     with pytest.raises(TypeError, match="n_steps"):
         CaptumExplainer("IntegratedGradients", steps=3)
     with pytest.raises(ValueError, match="probabilities"):
-        Explainer(model, CaptumExplainer("Saliency"), "model", {"mode": "binary_classification", "task_level": "node", "return_type": "raw"}, "attributes")
+        Explainer(
+            model, CaptumExplainer("Saliency"), "model", {"mode": "binary_classification", "task_level": "node", "return_type": "raw"}, "attributes"
+        )
 
 
 def test_graph_mask():

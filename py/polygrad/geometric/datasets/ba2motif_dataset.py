@@ -20,8 +20,8 @@ GRAPHS, NODES, WIDTH = 1000, 20, 10
 
 
 class BA2MotifDataset(FileDataset):
-    """BA-2motifs ("Parameterized Explainer for Graph Neural Network", 2020): 1000 Barabasi-Albert graphs of 20 nodes, half of them with a cycle of five
-    nodes (class 0) and half with a house (class 1); all 10 features are 0.1.
+    """BA-2motifs ("Parameterized Explainer for Graph Neural Network", 2020): 1000 Barabasi-Albert graphs of 20 nodes, half of them with a cycle of
+    five nodes (class 0) and half with a house (class 1); all 10 features are 0.1.
 
     With a root, the file of the authors is read from there, or downloaded. Without, num_graphs graphs are generated in the same manner, and also
     have the true `edge_mask` [E].
@@ -73,9 +73,7 @@ class BA2MotifDataset(FileDataset):
         for k in range(self.num_graphs):
             made = attach(base(), [motifs[k % 2]()], rng)
             x = np.full((made["y"].size, WIDTH), 0.1, np.float32)
-            graphs.append(
-                Data(x=Tensor(x), edge_index=Tensor(made["edge_index"]), y=Tensor(np.array([k % 2])), edge_mask=Tensor(made["edge_mask"]))
-            )
+            graphs.append(Data(x=Tensor(x), edge_index=Tensor(made["edge_index"]), y=Tensor(np.array([k % 2])), edge_mask=Tensor(made["edge_mask"])))
         return graphs
 
 

@@ -163,9 +163,7 @@ class HeteroExplanation(ExplanationMixin, HeteroData):
             nodes[kind] = chosen.expand(count) if mask.shape[0] == 1 and count not in (None, 1) else chosen
         return out.subgraph(nodes)
 
-    def visualize_feature_importance(
-        self, path: Any = None, feat_labels: Mapping[str, Sequence[Any]] | None = None, top_k: int | None = None
-    ) -> str:
+    def visualize_feature_importance(self, path: Any = None, feat_labels: Mapping[str, Sequence[Any]] | None = None, top_k: int | None = None) -> str:
         """Bars for the features of all types, by the sum of the mask over the nodes. Gives the SVG, and writes it to path if one is given."""
         from .picture import bars
 

@@ -4,8 +4,9 @@ from .._lazy import lazy
 
 _TABLE = {
     "link_pred": [
-        "LinkPredMetric", "LinkPredMetricCollection", "LinkPredPrecision", "LinkPredRecall", "LinkPredF1", "LinkPredMAP", "LinkPredNDCG", "LinkPredMRR",
-        "LinkPredHitRatio", "LinkPredCoverage", "LinkPredDiversity", "LinkPredPersonalization", "LinkPredAveragePopularity", "LinkPredMetricData",
+        "LinkPredMetric", "LinkPredMetricCollection", "LinkPredPrecision", "LinkPredRecall", "LinkPredF1", "LinkPredMAP", "LinkPredNDCG",
+        "LinkPredMRR", "LinkPredHitRatio", "LinkPredCoverage", "LinkPredDiversity", "LinkPredPersonalization", "LinkPredAveragePopularity",
+        "LinkPredMetricData",
     ],
 }  # fmt: skip
 

@@ -14,9 +14,9 @@ _own, _, _names = lazy(
         "sequential": ["Sequential"],
         "resolver": ["activation_resolver", "aggregation_resolver", "normalization_resolver"],
         "inits": [],
-        "to_hetero": ["to_hetero"],
-        "to_hetero_with_bases": ["to_hetero_with_bases"],
-        "summary": ["summary"],
+        "to_hetero_transformer": ["to_hetero"],
+        "to_hetero_with_bases_transformer": ["to_hetero_with_bases"],
+        "model_summary": ["summary"],
     },
 )
 # Later ones do not hide earlier ones.

@@ -43,9 +43,11 @@ def _operator(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg abs invert and or xor lt le gt ge eq ne getitem"
-).split():
+_OPERATORS = (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg abs invert and or xor lt le gt ge eq ne "
+    "getitem"
+).split()
+for _name in _OPERATORS:
     setattr(Typed, f"__{_name}__", _operator(f"__{_name}__"))
 Typed.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]
 
@@ -153,8 +155,8 @@ def _probe_operator(self: Any, *args: Any) -> Any:
     return Probe(probed((self, args)))
 
 
-for _name in [n for n in vars(Typed) if n.startswith("__") and getattr(vars(Typed)[n], "__name__", "") == "method"]:
-    setattr(Probe, _name, _probe_operator)
+for _name in _OPERATORS:
+    setattr(Probe, f"__{_name}__", _probe_operator)
 Probe.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]
 
 

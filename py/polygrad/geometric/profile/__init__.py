@@ -12,7 +12,7 @@ from .._lazy import lazy
 _TABLE = {
     "utils": ["count_parameters", "get_model_size", "get_data_size", "get_cpu_memory_from_gc"],
     "timer": ["timeit", "profileit", "CPUStats", "CPUStatsSummary", "get_stats_summary", "print_time_total"],
-    "benchmark": ["benchmark"],
+    "_benchmark": ["benchmark"],
 }
 
 LEFT_OUT = {

@@ -64,11 +64,10 @@ class PGExplainer(ExplainerAlgorithm):
             return self._refuse("it has no masks of nodes: node_mask_type must be None")
         return True
 
-    def train(self, epoch: Any = True, model: Any = None, x: Any = None, edge_index: Any = None, *, target: Any = None, index: Any = None,
-              **kwargs: Any) -> Any:  # fmt: skip
+    def train(  # type: ignore[override]
+        self, epoch: int, model: Any, x: Any, edge_index: Any, *, target: Any, index: Any = None, **kwargs: Any
+    ) -> float:
         """One step of training; gives the loss. epoch: counts from 0 to epochs - 1."""
-        if model is None:
-            raise TypeError("train needs the epoch, the model, x and edge_index")
         hetero = isinstance(x, dict)
         self._check(index)
         at = index_of(index)

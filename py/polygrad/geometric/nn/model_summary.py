@@ -95,7 +95,7 @@ def _watch(module: Any, seen: dict[int, tuple[str, str]]) -> None:
 
 def _shapes(values: Any) -> str:
     values = values if isinstance(values, (tuple, list)) else (values,)
-    return ", ".join(str([int(n) for n in v.shape]) for v in values if hasattr(v, "shape"))
+    return ", ".join(str([int(n) for n in v.shape]) for v in values if isinstance(getattr(v, "shape", None), tuple))
 
 
 def _count(module: Any) -> str:

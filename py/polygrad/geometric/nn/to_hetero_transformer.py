@@ -14,6 +14,7 @@ from ._typed import EDGE, GRAPH, NODE, Probe, Typed, each, gather, level_of, pro
 from .aggr.base import Aggregation
 from .conv.hetero_conv import group
 from .conv.message_passing import MessagePassing
+from .inits import reset
 from .module_dict import ModuleDict
 from .sequential import Sequential
 
@@ -23,7 +24,7 @@ AGGRS = ("sum", "mean", "min", "max", "mul")
 def key2str(key: Any) -> str:
     """A type as part of a name.
 
-    >>> from polygrad.geometric.nn.to_hetero import key2str
+    >>> from polygrad.geometric.nn.to_hetero_transformer import key2str
     >>> key2str(("author", "writes", "paper"))
     'author__writes__paper'
     """
@@ -41,7 +42,9 @@ def check_metadata(metadata: Any) -> tuple[list[str], list[Any]]:
         warnings.warn(f"nodes of type {sorted(unused)} are not updated: no edge type leads to them", stacklevel=3)
     for name in [*nodes, *[e[1] for e in edges]]:
         if not name.isidentifier():
-            warnings.warn(f"the type {name!r} has characters other than letters, digits and underscores, which change in names of parameters", stacklevel=3)
+            warnings.warn(
+                f"the type {name!r} has characters other than letters, digits and underscores, which change in names of parameters", stacklevel=3
+            )
     return nodes, edges
 
 
@@ -126,10 +129,13 @@ class _PerType(ModuleDict):
             made = self[key2str(key)] = copy.deepcopy(self._module)
             if len(keys) < 2:
                 continue
-            if hasattr(made, "reset_parameters"):
-                made.reset_parameters()
-            elif get_parameters(made):
-                warnings.warn(f"{self._path!r} is copied for each type, but has no reset_parameters(): all copies begin with the same parameters", stacklevel=4)
+            reset(made)
+            if not hasattr(made, "reset_parameters") and not type(made).__module__.startswith("polygrad.") and get_parameters(made):
+                warnings.warn(
+                    f"{self._path!r} is copied for each type, but {type(made).__name__} has no reset_parameters(): parameters of its own that are "
+                    "not in layers begin the same in all copies",
+                    stacklevel=5,
+                )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if _has_probe((args, kwargs)):
@@ -207,8 +213,7 @@ class HeteroModule(nn.Module):
         """Draws new parameters of all copies."""
         for part in self._parts:
             for made in part.values() if len(part) else [part._module]:
-                if hasattr(made, "reset_parameters"):
-                    made.reset_parameters()
+                reset(made)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         names = list(self._levels)
@@ -236,9 +241,9 @@ def to_hetero(module: Any, metadata: Any, aggr: str = "sum", input_map: dict[str
         h_t = aggr over edge types (s, r, t) of conv_(s, r, t)((h_s, h_t), edges of r)
 
     module: any model whose forward computes with its modules, with methods and operators of tensors, Tensor.cat and Tensor.stack, functions of
-    polygrad.nn.functional, and global poolings; layers whose input sizes differ between types take -1 for them. metadata: (node types, edge types), see
-    HeteroData.metadata(). aggr: 'sum', 'mean', 'min', 'max' or 'mul'. input_map: {argument: 'node', 'edge' or 'graph'} where the names do not tell; those
-    with 'edge' or 'adj' in them are by edge type. debug: prints which copies were made.
+    polygrad.nn.functional, and global poolings; layers whose input sizes differ between types take -1 for them. metadata: (node types, edge
+    types), see HeteroData.metadata(). aggr: 'sum', 'mean', 'min', 'max' or 'mul'. input_map: {argument: 'node', 'edge' or 'graph'} where the names
+    do not tell; those with 'edge' or 'adj' in them are by edge type. debug: prints which copies were made.
 
     The result is called with dicts by type. Its state dict has PyG's names ('conv1.author__writes__paper.lin_l.weight'). Aggregations used as
     modules give one value for the whole graph, joined over the node types.

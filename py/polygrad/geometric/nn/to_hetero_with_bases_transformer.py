@@ -14,7 +14,7 @@ from .conv.message_passing import MessagePassing
 from .dense.linear import Linear
 from .inits import glorot
 from .module_dict import ModuleDict
-from .to_hetero import Held, argument_levels, check_metadata, key2str, replace_modules
+from .to_hetero_transformer import Held, argument_levels, check_metadata, key2str, replace_modules
 
 
 def _weigh(layer: Any, inputs: Any, messages: Tensor) -> Tensor:
