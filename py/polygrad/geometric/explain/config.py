@@ -78,7 +78,7 @@ class _Config:
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={value.value if isinstance(value, Enum) else value!r}" for name, value in vars(self).items())
+        inside = ", ".join(f"{name}={(value.value if isinstance(value, Enum) else value)!r}" for name, value in vars(self).items())
         return f"{type(self).__name__}({inside})"
 
 
@@ -90,7 +90,7 @@ class ExplainerConfig(_Config):
 
     >>> from polygrad.geometric.explain import ExplainerConfig
     >>> ExplainerConfig("model", edge_mask_type="object")
-    ExplainerConfig(explanation_type=model, node_mask_type=None, edge_mask_type=object)
+    ExplainerConfig(explanation_type='model', node_mask_type=None, edge_mask_type='object')
     """
 
     def __init__(self, explanation_type: Any, node_mask_type: Any = None, edge_mask_type: Any = None):
@@ -112,7 +112,7 @@ class ModelConfig(_Config):
 
     >>> from polygrad.geometric.explain import ModelConfig
     >>> ModelConfig("regression", "graph")
-    ModelConfig(mode=regression, task_level=graph, return_type=raw)
+    ModelConfig(mode='regression', task_level='graph', return_type='raw')
     """
 
     def __init__(self, mode: Any, task_level: Any, return_type: Any = None):
@@ -133,7 +133,7 @@ class ThresholdConfig(_Config):
 
     >>> from polygrad.geometric.explain import ThresholdConfig
     >>> ThresholdConfig("hard", 0.5)
-    ThresholdConfig(type=hard, value=0.5)
+    ThresholdConfig(type='hard', value=0.5)
     """
 
     def __init__(self, threshold_type: Any, value: Any):

@@ -259,7 +259,7 @@ def to_hetero(module: Any, metadata: Any, aggr: str = "sum", input_map: dict[str
     >>> x = {"user": Tensor.ones(3, 4), "item": Tensor.ones(2, 5)}
     >>> edges = {("user", "buys", "item"): Tensor([[0, 1], [0, 1]]), ("item", "by", "user"): Tensor([[0, 1], [0, 1]])}
     >>> {kind: out.shape for kind, out in net(x, edges).items()}
-    {'item': (2, 2), 'user': (3, 2)}
+    {'user': (3, 2), 'item': (2, 2)}
     """
     made = HeteroModule(module, metadata, aggr, input_map)
     if debug:
