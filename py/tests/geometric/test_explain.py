@@ -399,6 +399,29 @@ def test_graph_level(cpu):
     assert 0 <= fidelity(Explainer(model, GNNExplainer(), "model", GRAPH, None, "object"), found)[0] <= 1
 
 
+@pytest.mark.parametrize("kind", ["pool", "value", "graph"])
+def test_models_that_cannot_be_traced(kind):
+    """Those that read values or make their own graphs are called anew in each step, and give the same."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            self.conv, self.lin = gnn.GraphConv(4, 8), nn.Linear(8, 2)
+
+        def forward(self, x, edge_index, batch):
+            if kind == "value":
+                x = x * float(x.sum().item() > 0)
+            if kind == "graph":
+                edge_index = Tensor(edge_index.numpy()[:, ::-1].copy())[:, Tensor(np.arange(4)[::-1].copy())]
+            return self.lin(gnn.global_mean_pool(self.conv(x, edge_index).relu(), batch))
+
+    model, x, edges, batch = Net(), Tensor.rand(5, 4).realize(), Tensor([[0, 1, 2, 3], [1, 2, 3, 4]]), Tensor([0, 0, 0, 1, 1])
+    found = Explainer(model, Fixed(Tensor.zeros(5, 4), Tensor.zeros(4), epochs=8), "model", GRAPH, "attributes", "object")(x, edges, batch=batch)
+    kind = "pool"
+    plain = Explainer(model, Fixed(Tensor.zeros(5, 4), Tensor.zeros(4), epochs=8), "model", GRAPH, "attributes", "object")(x, edges, batch=batch)
+    close(found.edge_mask, plain.edge_mask.numpy())
+    close(found.node_mask, plain.node_mask.numpy())
+
+
 # ---- several types ----
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Callable
 
 import numpy as np
 
 from .... import nn
+from ....jit import trace
 from ....tensor import Tensor
 from ...utils._subgraph import get_num_hops, k_hop_subgraph
 from ..config import ExplainerConfig, ModelConfig, ModelMode, ModelReturnType
@@ -20,6 +22,24 @@ def index_of(index: Any) -> Any:
     if isinstance(index, slice):
         return index
     return Tensor(np.asarray(index, np.int64))
+
+
+def repeat(step: Callable[[], list[Tensor]], inputs: list[Tensor], times: int) -> Iterator[list[Tensor]]:
+    """Runs a step of training again and again; gives its results after each run. It is compiled once, if the model allows: one that reads values, or
+    makes graphs of its own, is called anew for each step."""
+    if times < 1:
+        return
+    try:
+        replay, _ = trace(inputs[0]._g, step, inputs)
+    except RuntimeError:
+        for _ in range(times):
+            out = step()
+            out[0].realize(*out[1:])
+            yield out
+        return
+    for _ in range(times):
+        replay.run()
+        yield [replay.output(k) for k in range(replay.n_outputs)]
 
 
 class ExplainerAlgorithm(nn.Module):
@@ -113,4 +133,4 @@ class ExplainerAlgorithm(nn.Module):
         return f"{type(self).__name__}()"
 
 
-__all__ = ["ExplainerAlgorithm", "index_of"]
+__all__ = ["ExplainerAlgorithm", "index_of", "repeat"]

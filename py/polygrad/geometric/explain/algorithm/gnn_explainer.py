@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 from ...._ffi import C
-from ....jit import trace
 from ....nn.optim import Adam
 from ....tensor import Tensor
 from ..config import MaskType
 from ..explanation import Explanation, HeteroExplanation
-from .base import ExplainerAlgorithm, index_of
+from .base import ExplainerAlgorithm, index_of, repeat
 from .dummy_explainer import mask_shape
 from .masks import clear_masks, set_hetero_masks, set_masks
 
@@ -131,14 +130,10 @@ class GNNExplainer(ExplainerAlgorithm):
             optimizer.zero_grad()
             return slopes
 
-        if self.epochs < 1:
-            return
-        replay, _ = trace(target._g, step, inputs)
-        for epoch in range(self.epochs):
-            replay.run()
+        for epoch, found in enumerate(repeat(step, inputs, self.epochs)):
             if epoch == 0:
-                for k, m in enumerate(masks):
-                    m.hard.assign((replay.output(k) != 0).cast(m.hard.dtype)).realize()
+                for m, slope in zip(masks, found):
+                    m.hard.assign((slope != 0).cast(m.hard.dtype)).realize()
 
     def _result(self, m: _Mask) -> Tensor:
         return (m.value.detach().sigmoid() * (m.hard != 0)).realize()

@@ -7,13 +7,12 @@ import types
 from typing import Any
 
 from .... import nn
-from ....jit import trace
 from ....nn import functional as F
 from ....nn.optim import Adam, RMSprop
 from ....tensor import Tensor
 from ..config import ModelTaskLevel
 from ..explanation import Explanation
-from .base import ExplainerAlgorithm, index_of
+from .base import ExplainerAlgorithm, index_of, repeat
 from .dummy_explainer import mask_shape
 from .masks import clear_masks, layers_of
 
@@ -149,7 +148,7 @@ class GraphMaskExplainer(ExplainerAlgorithm):
         for t in own:
             t.realize()
 
-        def step() -> Tensor:
+        def step() -> list[Tensor]:
             penalty: Any = 0.0
             for layer, gate, values in zip(layers, gates, latest):
                 layer._gate, cost = _hard_concrete(gate(values), training=True)
@@ -168,11 +167,10 @@ class GraphMaskExplainer(ExplainerAlgorithm):
             multiplier.step()
             optimizer.zero_grad()
             multiplier.zero_grad()
-            return loss
+            return [loss]
 
-        replay, _ = trace(x._g, step, [x])
-        for _ in range(self.epochs):
-            replay.run()
+        for _ in repeat(step, [x], self.epochs):
+            pass
         price.assign(price.clamp(-2.0, 30.0)).realize()
 
     def _cost(self, loss: Tensor, penalty: Tensor, features: Tensor, price: Tensor) -> Tensor:
