@@ -2,7 +2,8 @@
 
 BA-Shapes: a GCN of three layers tells the place of a node in a house; for some nodes of houses, the 12 edges with the largest masks are
 compared with those of houses. BA-2motifs (generated): a GCN of three layers and a mean tells which motif a graph has; as many edges as the motif has are
-compared with it. Both sides have the same models with the same weights, the same graphs, and draw masks of their own.
+compared with it. There the two motifs differ in their number of edges, which is enough to tell the classes: what is explained need not be the motif, on
+either side. Both sides have the same models with the same weights, the same graphs, and draw masks of their own.
 
 Usage: explain.py [--nodes 20] [--graphs 20] [--epochs 100] [--threads 2] [--json FILE]
 """

@@ -29,10 +29,11 @@ def set_masks(model: Any, mask: Tensor, edge_index: Tensor, apply_sigmoid: bool 
     >>> masked, conv(x, edge_index).tolist()
     ([[0.0], [0.5]], [[2.0], [1.0]])
     """
+    kept = edge_index[0] != edge_index[1] if isinstance(edge_index, Tensor) else None
     for layer in layers_of(model):
         if layer.explain is not False:
             layer.explain = True
-            layer._edge_mask, layer._apply_sigmoid = mask, apply_sigmoid
+            layer._edge_mask, layer._loop_mask, layer._apply_sigmoid = mask, kept, apply_sigmoid
 
 
 def set_hetero_masks(model: Any, mask_dict: Mapping[Any, Any], edge_index_dict: Mapping[Any, Any], apply_sigmoid: bool = True) -> None:
@@ -52,7 +53,7 @@ def clear_masks(model: Any) -> None:
     for layer in layers_of(model):
         if layer.explain is True:
             layer.explain = None
-        layer._edge_mask, layer._explained, layer._apply_sigmoid = None, None, True
+        layer._edge_mask, layer._loop_mask, layer._explained, layer._apply_sigmoid = None, None, None, True
 
 
 __all__ = ["clear_masks", "layers_of", "set_hetero_masks", "set_masks"]

@@ -134,7 +134,7 @@ class MessagePassing(Module):
         self._after: dict[str, list[Any]] = {}
         self._explain: bool | None = None
         self._edge_mask: Tensor | None = None
-        self._loop_mask: Tensor | None = None
+        self._loop_mask: Tensor | None = None  # edges that are no loops: for explain_message of subclasses
         self._apply_sigmoid = True
         self._explain_message: _Function | None = None
         self._explained: Graph | None = None  # the graph of the messages that explain_message gets
