@@ -651,6 +651,17 @@ def test_ba2motif_file(tmp_path):
         assert data[2].edge_index.numpy().tolist() == np.stack(np.nonzero(adj[2])).tolist()
 
 
+@pytest.mark.parametrize("content", [(np.zeros((2, 3, 3)), np.zeros((2, 4, 1)), np.eye(2)), (np.zeros(3),), np.zeros(3)])
+def test_ba2motif_damaged(tmp_path, content):
+    import pickle
+
+    (tmp_path / "raw").mkdir()
+    with open(tmp_path / "raw" / "BA-2motif.pkl", "wb") as f:
+        pickle.dump(content, f)
+    with pytest.raises(ValueError, match="BA-2motif.pkl"):
+        BA2MotifDataset(str(tmp_path))
+
+
 def test_command(tmp_path, capsys):
     from polygrad.cli import main
 

@@ -59,8 +59,12 @@ class BA2MotifDataset(FileDataset):
 
     def _from_file(self) -> list[Data]:
         path = self.raw_paths[0]
-        adj, x, y = (np.asarray(a) for a in load_pickle(path))
-        if adj.ndim != 3 or x.ndim != 3 or y.ndim != 2 or not len(adj) == len(x) == len(y):
+        arrays = load_pickle(path)
+        if not isinstance(arrays, tuple) or len(arrays) != 3:
+            raise ValueError(f"{path}: three arrays are needed: adjacency matrices, features and classes")
+        adj, x, y = arrays
+        shapes = adj.ndim == 3 and x.ndim == 3 and y.ndim == 2 and adj.shape[1] == adj.shape[2] == x.shape[1]
+        if not shapes or not len(adj) == len(x) == len(y) or not y.shape[1]:
             raise ValueError(f"{path}: arrays of shapes {adj.shape}, {x.shape} and {y.shape} are not adjacency matrices, features and classes")
         return [
             Data(x=Tensor(f.astype(np.float32)), edge_index=Tensor(np.stack(np.nonzero(a)).astype(np.int64)), y=Tensor([int(np.argmax(c))]))
