@@ -338,6 +338,24 @@ def test_attributions_add_up(method):
     close(found.node_mask.numpy().sum(), with_x[kind] - without[kind], 2e-2, 2e-3)
 
 
+@pytest.mark.parametrize("method", ["gausslegendre", "riemann_left", "riemann_right", "riemann_middle", "riemann_trapezoid"])
+def test_ways_to_integrate(method):
+    """Of f = x^3 from a baseline b: (x^3 - b^3), however the way is cut; and steps share one program."""
+
+    class Net(nn.Module):
+        def forward(self, x, edge_index):
+            return x**3
+
+    x, config = Tensor([[1.0], [2.0]]), {"mode": "regression", "task_level": "node"}
+    algorithm = CaptumExplainer("IntegratedGradients", n_steps=400 if method != "gausslegendre" else 4, method=method, baselines=0.5)
+    before = x._g.plans_built
+    found = Explainer(Net(), algorithm, "model", config, node_mask_type="attributes")(x, Tensor([[0], [1]]))
+    close(found.node_mask, [[0.875], [7.875]], 2e-2)
+    assert x._g.plans_built - before < 12
+    with pytest.raises(ValueError, match="method must be"):
+        Explainer(Net(), CaptumExplainer("IntegratedGradients", method="simpson"), "model", config, "attributes")(x, Tensor([[0], [1]]))
+
+
 def test_guided_and_deconvolution():
     """By hand: f = v . relu(W x), whose backward pass is changed at the ReLU."""
     rng = np.random.default_rng(3)

@@ -41,12 +41,12 @@ def integrated_gradients(
         given = baselines if isinstance(baselines, (list, tuple)) else [baselines] * len(inputs)
         start = [b if isinstance(b, Tensor) else Tensor.full(x.shape, float(b)) for b, x in zip(given, inputs)]
     places, weights = _quadrature(method, n_steps)
-    total: Inputs = [Tensor.zeros(*x.shape) for x in inputs]
+    total: Inputs = [Tensor.zeros(*x.shape).contiguous().realize() for x in inputs]
     for place, weight in zip(places, weights):
-        # The place is a tensor, so that all steps are one plan.
-        at = Tensor(np.array([place], np.float32))
+        # Place and weight are tensors, so that all steps are one plan.
+        at, share = Tensor(np.array([place], np.float32)), Tensor(np.array([weight], np.float32))
         slopes = _gradients(output, [b + at * (x - b) for b, x in zip(start, inputs)])
-        total = [t + float(weight) * g for t, g in zip(total, slopes)]
+        total = [t + share * g for t, g in zip(total, slopes)]
         total[0].realize(*total[1:])
     return [t * (x - b) for t, x, b in zip(total, inputs, start)]
 
@@ -64,7 +64,9 @@ def _quadrature(method: str, steps: int) -> tuple[np.ndarray, np.ndarray]:
     if method == "riemann_middle":
         return (even + 0.5) / steps, np.full(steps, 1 / steps)
     if method == "riemann_trapezoid":
-        weights = np.full(steps, 1 / steps)
+        if steps < 2:
+            raise ValueError(f"riemann_trapezoid needs two steps or more, not {steps}")
+        weights = np.full(steps, 1 / (steps - 1))
         weights[[0, -1]] /= 2
         return np.linspace(0, 1, steps), weights
     raise ValueError(f"method must be 'gausslegendre' or one of the Riemann sums, not {method!r}")
