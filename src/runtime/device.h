@@ -3,6 +3,7 @@
 #define POLY_DEVICE_H
 
 #include "ir/linear.h"
+#include "ir/target.h"
 
 typedef struct Device Device;
 typedef struct Program Program;
@@ -36,13 +37,6 @@ typedef struct LibraryCall {
   LibraryTensor out;
   int threads;
 } LibraryCall;
-
-/* What codegen needs to know to shape loops for a device. */
-typedef struct Target {
-  bool host;   /* its memory is the host's: kernels and the program see the same addresses */
-  bool vector; /* can run LOOP_VECTOR as lanes */
-  bool matmul; /* has a matrix product of its own for float32 */
-} Target;
 
 struct Device {
   const char *name;
