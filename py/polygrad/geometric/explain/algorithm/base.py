@@ -24,13 +24,15 @@ def index_of(index: Any) -> Any:
     return Tensor(np.asarray(index, np.int64))
 
 
-def repeat(step: Callable[[], list[Tensor]], inputs: list[Tensor], times: int) -> Iterator[list[Tensor]]:
+def repeat(step: Callable[[], list[Tensor]], reads: list[Tensor], times: int) -> Iterator[list[Tensor]]:
     """Runs a step of training again and again; gives its results after each run. It is compiled once, if the model allows: one that reads values, or
-    makes graphs of its own, is called anew for each step."""
+    makes graphs of its own, is called anew for each step. reads: tensors that the step reads, which are computed once, before it."""
     if times < 1:
         return
+    for t in reads:
+        t.realize()
     try:
-        replay, _ = trace(inputs[0]._g, step, inputs)
+        replay, _ = trace(reads[0]._g, lambda _: step(), [])
     except RuntimeError:
         for _ in range(times):
             out = step()

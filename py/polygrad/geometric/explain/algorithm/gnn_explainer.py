@@ -110,7 +110,7 @@ class GNNExplainer(ExplainerAlgorithm):
     def _learn(self, call: Any, masks: list[_Mask], target: Tensor, index: Any) -> None:
         optimizer = Adam([m.value for m in masks], lr=self.lr)
         at = index_of(index)
-        inputs = [target] if at is None or isinstance(at, slice) else [target, at]
+        reads = [target] if at is None or isinstance(at, slice) else [target, at]
 
         def step() -> list[Tensor]:
             y_hat, y = call(), target
@@ -130,7 +130,7 @@ class GNNExplainer(ExplainerAlgorithm):
             optimizer.zero_grad()
             return slopes
 
-        for epoch, found in enumerate(repeat(step, inputs, self.epochs)):
+        for epoch, found in enumerate(repeat(step, reads, self.epochs)):
             if epoch == 0:
                 for m, slope in zip(masks, found):
                     m.hard.assign((slope != 0).cast(m.hard.dtype)).realize()
