@@ -1,5 +1,5 @@
 # make          the library, shared and static
-# make demo     trains a graph network on Cora (or the karate club) and writes a page with pictures; installs what it needs
+# make demo     trains a graph network on Cora, which is part of the package, and writes a page with pictures; installs what it needs
 # make test     every test; installs what it needs
 # make fuzz     random programs and damaged files with fresh seeds: SECONDS=600, SEED=..., PROGRAMS=..., DEVICE=INTERP (docs/testing.md)
 # make asan     the C tests under the address and undefined-behaviour sanitizers
@@ -69,8 +69,10 @@ $(VENV)/ready: py/requirements-test.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r py/requirements-test.txt
 	touch $@
 
-# The demo needs numpy only. The environment of the tests will do, if it is there.
+# The demo needs numpy only, and no network: the environment of the tests or the system's Python will do, if they have it.
 DEMO_VENV = $(if $(wildcard $(VENV)/ready),$(VENV),$(BUILD)/demo-venv)
+DEMO_READY = $(if $(wildcard $(VENV)/ready),,$(shell python3 -c 'import numpy' 2>/dev/null || echo $(BUILD)/demo-venv/ready))
+DEMO_PYTHON = $(if $(wildcard $(DEMO_VENV)/ready),$(DEMO_VENV)/bin/python,python3)
 $(BUILD)/demo-venv/ready:
 	@mkdir -p $(@D)
 	@python3 -m venv $(@D)
@@ -79,8 +81,8 @@ $(BUILD)/demo-venv/ready:
 	@touch $@
 demo: setup
 	@tools/setup.sh python3 python3-venv
-	@$(MAKE) --no-print-directory -s -j2 all $(DEMO_VENV)/ready
-	@POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(DEMO_VENV)/bin/python -m polygrad \
+	@$(MAKE) --no-print-directory -s -j2 all $(DEMO_READY)
+	@POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(DEMO_PYTHON) -m polygrad \
 	  train --dataset Cora --fallback KarateClub --model gat --epochs 200 --output $(BUILD)/demo
 
 c-tests: $(TESTS) $(EXAMPLES)

@@ -137,10 +137,10 @@ def test_another_dataset_where_the_first_cannot_be_had(tmp_path, capsys, monkeyp
 
     monkeypatch.setattr(_files, "data_folders", lambda root: [str(tmp_path)])
     monkeypatch.setattr(_files, "download_url", no)
-    given = ["train", "--dataset", "Cora", "--epochs", "1", "--hidden", "4", "--no-page", "--output", str(tmp_path)]
+    given = ["train", "--dataset", "CiteSeer", "--epochs", "1", "--hidden", "4", "--no-page", "--output", str(tmp_path)]
     assert cli.main(given) == 2
     err = capsys.readouterr().err
-    assert "ind.cora.graph" in err and str(tmp_path) in err
+    assert "ind.citeseer.graph" in err and str(tmp_path) in err
     assert cli.main([*given, "--fallback", "KarateClub"]) == 0
     out = capsys.readouterr().out
     assert "KarateClub takes its place" in out and "gcn on KarateClub" in out

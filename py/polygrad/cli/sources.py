@@ -32,17 +32,19 @@ class Source:
         return getattr(datasets, self.kind)(**given)
 
     def where(self, root: str | None) -> str | None:
-        """The folder of its files, if they are here."""
+        """The folder of its files, or its file in the package, if they are here."""
         from ..geometric import datasets
 
         cls = getattr(datasets, self.kind)
         probe = cls.__new__(cls)  # only to ask for places: nothing is read
         probe.root, probe.split, probe.cleaned, probe.hetero = root, "public", False, False
         probe.name = self.given["name"].lower() if self.kind == "Entities" else self.given["name"]
-        return probe._find()
+        return probe._find() or probe._packaged()
 
     def bytes(self, folder: str) -> int:
-        """Size of its files in that folder."""
+        """Size of its files in that folder, or of that file."""
+        if os.path.isfile(folder):
+            return os.path.getsize(folder)
         from ..geometric import datasets
 
         cls = getattr(datasets, self.kind)

@@ -94,6 +94,68 @@ def test_planetoid(name, nodes, edges, features, classes, test):
     assert (np.bincount(y[masks[0]]) == 5).all()
 
 
+def test_cora_of_the_package(alone):
+    """Without files and without a network Cora is there, the graph of the paper: these sums change with any bit, edge, class or mask."""
+    dataset = Planetoid(name="Cora")
+    data = dataset[0]
+    assert (data.num_nodes, data.num_edges, dataset.num_features, dataset.num_classes) == (2708, 10556, 1433, 7)
+    assert data.validate() and data.is_undirected() and not data.has_self_loops() and data.is_sorted(sort_by_row=False)
+    assert [digest(data[key].numpy()) for key in data.keys()] == CORA
+    assert [int(data[m].sum().item()) for m in ("train_mask", "val_mask", "test_mask")] == [140, 500, 1000]
+    assert int(Planetoid(name="Cora", split="full")[0].train_mask.sum().item()) == 1208
+    kept = Planetoid(alone / "root", "Cora")[0]  # and is kept in a root like any other
+    assert digest(kept.x.numpy()) == CORA[0] and digest(Planetoid(alone / "root", "Cora")[0].edge_index.numpy()) == CORA[1]
+    with pytest.raises(FileNotFoundError, match="ind.citeseer.x"):
+        Planetoid(name="CiteSeer")
+
+
+def digest(array):
+    import hashlib
+
+    return hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()[:16]
+
+
+CORA = ["b546ba4bd53a367d", "c17a379b31145080", "f6deb822fb169205", "87eb1dbb0a1f6b1f", "27636c7a04d4fc63", "cac4570ec49173ac"]
+
+
+def test_cora_of_the_package_is_that_of_the_files():
+    """And it is small, since it travels with every copy."""
+    from polygrad.geometric.datasets._packaged import packaged, unpack
+
+    path = packaged("Cora")
+    assert os.path.getsize(path) < 300_000 and "Revisiting" in (Path(path).parent / "README.md").read_text()
+    ours, theirs = unpack(path), read_planetoid(os.path.dirname(need("planetoid/ind.cora.x")), "Cora")
+    assert ours.keys() == theirs.keys()
+    for key in ours.keys():
+        np.testing.assert_array_equal(ours[key].numpy(), theirs[key].numpy(), strict=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"words": np.zeros((3, 2), np.uint8)},
+        {"num_words": np.array(17)},
+        {"edges": np.array([[0], [9]], np.uint16)},
+        {"edges": np.array([[0], [-1]])},
+        {"part": np.full(4, 9, np.uint8)},
+        {"y": np.zeros(5, np.uint8)},
+    ],
+)
+def test_damaged_package(tmp_path, other):
+    from polygrad.geometric.datasets._packaged import pack, unpack
+
+    data = Data(x=Tensor(np.eye(4, 9, dtype=np.float32)), edge_index=Tensor([[1, 0], [0, 1]]), y=Tensor([0, 1, 2, 1]))
+    for k, key in enumerate(("train_mask", "val_mask", "test_mask")):
+        data[key] = Tensor(np.arange(4) == k)
+    path = str(tmp_path / "a.npz")
+    pack(data, path)
+    back = unpack(path)
+    assert all((back[key].numpy() == data[key].numpy()).all() for key in data.keys())
+    np.savez(path, **{**dict(np.load(path)), **other})
+    with pytest.raises(ValueError, match="a.npz"):
+        unpack(path)
+
+
 def test_checksums_of_planetoid():
     """The checksums that downloads must have are those of the files that are here."""
     import hashlib

@@ -82,6 +82,10 @@ class FileDataset(InMemoryDataset):
                     return place
         return None
 
+    def _packaged(self) -> str | None:
+        """The file of the package that takes the place of raw files that are nowhere else."""
+        return None
+
     @property
     def raw_dir(self) -> str:
         if self._raw is None:
@@ -100,7 +104,7 @@ class FileDataset(InMemoryDataset):
         """Raw files are fetched when they are needed: not if the processed ones are there."""
 
     def _fetch(self) -> None:
-        if self._find() is not None:
+        if self._find() is not None or self._packaged() is not None:
             return
         try:
             self.download()

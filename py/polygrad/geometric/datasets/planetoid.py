@@ -11,6 +11,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ._edges import check_pairs, once, without_loops
 from ._files import FileDataset, one
+from ._packaged import packaged, unpack
 from ._pickles import load_npz, load_pickle
 from ._tables import read_table
 
@@ -51,6 +52,8 @@ class Planetoid(FileDataset):
 
     name: "Cora", "CiteSeer" or "PubMed". split: "public", the fixed split of the paper; "full", all other nodes are for training; "geom-gcn", ten
     splits (masks [V, 10]); "random", num_train_per_class nodes a class for training, num_val and num_test others.
+
+    Cora is part of the package: where its files are not found, nothing is downloaded, except for the splits "geom-gcn".
 
     | | nodes | edges | features | classes |
     |---|---|---|---|---|
@@ -102,7 +105,13 @@ class Planetoid(FileDataset):
     def processed_file_names(self) -> str:
         return "geom-gcn.safetensors" if self.split == "geom-gcn" else "data.safetensors"
 
+    def _packaged(self) -> str | None:
+        return None if self.split == "geom-gcn" else packaged(self.name)
+
     def read(self) -> tuple[Any, Any, dict[str, Any]]:
+        path = self._packaged()
+        if path is not None and self._find() is None:
+            return one(unpack(path))
         data = read_planetoid(self.raw_dir, self.name)
         if self.split == "geom-gcn":
             keys = ["train_mask", "val_mask", "test_mask"]
