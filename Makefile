@@ -63,7 +63,7 @@ $(BUILD)/examples/%: examples/c/%.c $(BUILD)/libpolygrad.a
 setup:
 	@tools/setup.sh gcc libc6-dev make libdnnl2 libgomp1
 setup-test: setup
-	@tools/setup.sh libcmocka-dev python3-venv
+	@tools/setup.sh libcmocka-dev python3-venv libmetis5
 $(VENV)/ready: py/requirements-test.txt
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r py/requirements-test.txt

@@ -77,8 +77,7 @@ def test_promises_are_found():
 @pytest.mark.parametrize("page", [p for p in PAGES if any("int main" in s for _, s in blocks(p, "c"))], ids=lambda p: p.name)
 def test_c_programs_run(page, tmp_path):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    assert compiler, "these tests need a C compiler"
     for k, (line, source) in enumerate(blocks(page, "c")):
         if "int main" not in source:
             continue
@@ -101,8 +100,6 @@ def test_links_lead_somewhere():
 @pytest.fixture(scope="module")
 def reference():
     path = ROOT / "py" / "tools" / "gen_reference.py"
-    if not path.is_file():
-        pytest.skip("the tools are not here")
     spec = importlib.util.spec_from_file_location("gen_reference", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 
+import networkx as nx
 import numpy as np
 import pytest
 from graph_helpers import KINDS, assert_narrow, big_graph, edges, stored_by
 from helpers import gradcheck
+from scipy import sparse
 
 import polygrad.nn.functional as F
 from polygrad import Context, Graph, HeteroGraph, Tensor
@@ -48,7 +50,6 @@ def test_from_csr():
 
 
 def test_from_scipy():
-    sparse = pytest.importorskip("scipy.sparse")
     a = sparse.csr_matrix(np.array([[0, 1.5, 0], [0, 0, 2], [3, 0, 4]]))
     g, w = Graph.from_scipy(a, weights=True)
     dense = np.zeros((3, 3))
@@ -58,7 +59,6 @@ def test_from_scipy():
 
 
 def test_from_networkx():
-    nx = pytest.importorskip("networkx")
     g, w = Graph.from_networkx(nx.Graph([("a", "b", {"w": 2.0}), ("b", "c"), ("c", "c")]), weight="w")
     assert g.num_nodes == 3
     pairs = sorted(zip(g.src_index.tolist(), g.dst_index.tolist(), w.tolist()))

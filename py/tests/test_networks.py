@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+import sklearn.datasets
 
 from polygrad import Context, Tensor
 from polygrad.nn import AdamW, Conv2d, CosineAnnealingLR, Embedding, LayerNorm, Linear, compile_step, get_parameters
@@ -39,7 +40,7 @@ def train_step(model, opt, x, y):
 
 
 def digits():
-    data = pytest.importorskip("sklearn.datasets").load_digits()
+    data = sklearn.datasets.load_digits()
     order = np.random.default_rng(0).permutation(len(data.target))
     x, y = (data.images[order, None] / 16).astype(np.float32), data.target[order].astype(np.int32)
     return x[:1437], y[:1437], x[1437:], y[1437:]

@@ -21,7 +21,6 @@ def test_version_is_that_of_the_header():
 @pytest.mark.parametrize("folder, path", [(".", "py/tools"), ("py", None)])
 def test_metadata(folder, path, tmp_path):
     """Both places give the same package. (Building a wheel compiles the library, which is too slow for a test.)"""
-    pytest.importorskip("setuptools")
     hook = "root_backend" if path else "setuptools.build_meta"
     code = f"import sys, {hook} as backend; print(backend.prepare_metadata_for_build_wheel(sys.argv[1]))"
     env = {**os.environ, "PYTHONPATH": str(ROOT / path) if path else ""}

@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", type=int, default=200, help="of GNNExplainer (200)")
     add("--edges", type=int, default=40, help="edges that are kept (40)")
     add("--seed", type=int, default=0)
-    add("--root", help="folder of the data; else POLYGRAD_DATA, ../shared/data, or a download")
+    add("--root", help="folder of the data; else POLYGRAD_DATA, ~/.cache/polygrad/data, or a download")
     add("--output", metavar="FILE", help="the page (polygrad-output/explain-DATASET-MODEL-NODE.html)")
 
 

@@ -66,7 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--patience", type=int, metavar="N", help="ends when the validation loss has not fallen for N epochs; 0: never (nodes 100, graphs 0)")
     add("--seed", type=int, default=0, help="of the first run; the next takes the next (0)")
     add("--runs", type=_positive, default=1, help="trainings with different seeds; of graphs also different parts for the test (1)")
-    add("--root", help="folder of the data; else POLYGRAD_DATA, ../shared/data, or a download")
+    add("--root", help="folder of the data; else POLYGRAD_DATA, ~/.cache/polygrad/data, or a download")
     add("--output", metavar="DIR", help="where the page and the results go (polygrad-output/DATASET-MODEL)")
     add("--checkpoint", metavar="FILE", help="kept up to date while training; where it is there already, the training goes on from it")
     add("--threads", type=_positive, help="for kernels and matrix products (as many as the machine has)")

@@ -4,6 +4,7 @@ import copy
 import pickle
 import threading
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -564,7 +565,6 @@ def test_training_steps_on_batches_of_any_size_share_a_plan(cpu):
 
 
 def test_networkx_and_scipy():
-    nx = pytest.importorskip("networkx", reason="networkx is not installed")
     data = Data(x=Tensor([[1.0], [2.0], [3.0]]), edge_index=Tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     g = data.to_networkx(node_attrs=["x"], to_undirected=True)
     assert isinstance(g, nx.Graph) and sorted(g.edges) == [(0, 1), (1, 2)]
@@ -573,7 +573,6 @@ def test_networkx_and_scipy():
 
 
 def test_scipy():
-    pytest.importorskip("scipy", reason="scipy is not installed")
     data = Data(edge_index=Tensor([[0, 1], [1, 2]]), edge_weight=Tensor([2.0, 3.0]), num_nodes=3)
     matrix = data.to_scipy("edge_weight")
     assert matrix.toarray().tolist() == [[0, 2, 0], [0, 0, 3], [0, 0, 0]]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_data import cases, csr, find, write_npz, write_planetoid, write_rdf, write_tu
 
 from polygrad import Tensor
 from polygrad.geometric.data import Data
@@ -30,7 +31,6 @@ from polygrad.geometric.datasets import (
     StochasticBlockModelDataset,
     TUDataset,
 )
-from polygrad.geometric.datasets._files import data_folders
 from polygrad.geometric.datasets._npz import read_npz
 from polygrad.geometric.datasets._pickles import load_npz, load_pickle
 from polygrad.geometric.datasets._tables import read_table
@@ -40,12 +40,11 @@ from polygrad.geometric.datasets.rmat import rmat_graph
 from polygrad.geometric.datasets.tu_dataset import read_tu
 
 
-def need(path):
-    """The folder of some files; the test is skipped where they are not to be had."""
-    for folder in data_folders(None):
-        if os.path.exists(os.path.join(folder, path)):
-            return os.path.join(folder, path)
-    pytest.skip(f"{path} is neither in POLYGRAD_DATA nor in ../shared/data")
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A folder for written data sets, where datasets look first."""
+    monkeypatch.setenv("POLYGRAD_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
 
 
 @pytest.fixture
@@ -54,13 +53,10 @@ def alone(tmp_path, monkeypatch):
     import urllib.error
     import urllib.request
 
-    from polygrad.geometric.datasets import _files
-
     def refuse(*args, **kwargs):
         raise urllib.error.URLError("no network in tests")
 
     monkeypatch.setattr(urllib.request, "urlopen", refuse)
-    monkeypatch.setattr(_files, "_BESIDE", tmp_path / "nowhere")
     monkeypatch.delenv("POLYGRAD_DATA", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "work").mkdir()
@@ -68,25 +64,28 @@ def alone(tmp_path, monkeypatch):
     return tmp_path
 
 
-# ---- the files that others made ----
+# ---- whole data sets: written ones, and the known ones that are on this machine ----
 
 
-@pytest.mark.parametrize(
-    "name, nodes, edges, features, classes, test", [("Cora", 2708, 10556, 1433, 7, 1000), ("CiteSeer", 3327, 9104, 3703, 6, 1000)]
-)
-def test_planetoid(name, nodes, edges, features, classes, test):
-    need(f"planetoid/ind.{name.lower()}.x")
+@pytest.mark.parametrize("name, counts", cases(
+    ("planetoid/ind.cora.x", "Cora", {"nodes": 2708, "edges": 10556, "features": 1433, "classes": 7, "test": 1000}),
+    ("planetoid/ind.citeseer.x", "CiteSeer", {"nodes": 3327, "edges": 9104, "features": 3703, "classes": 6, "test": 1000}),
+))  # fmt: skip
+def test_planetoid(request, name, counts):
+    if name is None:
+        name, counts = "Cora", write_planetoid(request.getfixturevalue("written"))
     dataset = Planetoid(None, name)
-    data = dataset[0]
+    data, classes = dataset[0], counts["classes"]
     assert repr(dataset) == f"{name}()" and len(dataset) == 1
-    assert (data.num_nodes, data.num_edges, dataset.num_features, dataset.num_classes) == (nodes, edges, features, classes)
+    found = {"nodes": data.num_nodes, "edges": data.num_edges, "features": dataset.num_features, "classes": dataset.num_classes}
+    assert {**found, "test": int(data.test_mask.sum().item())} == counts
     assert data.validate() and data.is_undirected() and not data.has_self_loops()
-    assert [int(data[m].sum().item()) for m in ("train_mask", "val_mask", "test_mask")] == [20 * classes, 500, test]
+    assert [int(data[m].sum().item()) for m in ("train_mask", "val_mask")] == [20 * classes, 500]
     y, train = data.y.numpy(), data.train_mask.numpy()
     assert (np.bincount(y[train]) == 20).all()
     assert data.is_sorted(sort_by_row=False)
     full = Planetoid(None, name, split="full")[0]
-    assert int(full.train_mask.sum().item()) == nodes - 500 - test
+    assert int(full.train_mask.sum().item()) == counts["nodes"] - 500 - counts["test"]
     Tensor.manual_seed(1)
     random = Planetoid(None, name, split="random", num_train_per_class=5, num_val=30, num_test=40)[0]
     masks = [random[m].numpy() for m in ("train_mask", "val_mask", "test_mask")]
@@ -124,10 +123,11 @@ def test_cora_of_the_package_is_that_of_the_files():
 
     path = packaged("Cora")
     assert os.path.getsize(path) < 300_000 and "Revisiting" in (Path(path).parent / "README.md").read_text()
-    ours, theirs = unpack(path), read_planetoid(os.path.dirname(need("planetoid/ind.cora.x")), "Cora")
-    assert ours.keys() == theirs.keys()
-    for key in ours.keys():
+    ours, files = unpack(path), find("planetoid/ind.cora.x")
+    theirs = read_planetoid(str(files.parent), "Cora") if files else {}
+    for key in theirs.keys():
         np.testing.assert_array_equal(ours[key].numpy(), theirs[key].numpy(), strict=True)
+    assert [digest(ours[key].numpy()) for key in ours.keys()] == CORA
 
 
 @pytest.mark.parametrize(
@@ -156,87 +156,117 @@ def test_damaged_package(tmp_path, other):
         unpack(path)
 
 
-def test_checksums_of_planetoid():
-    """The checksums that downloads must have are those of the files that are here."""
+def test_checksums_of_planetoid(tmp_path, monkeypatch):
+    """A download whose content is not the known one is refused; the checksums are those of the files that are on this machine."""
     import hashlib
+    import urllib.request
 
-    folder = Path(need("planetoid/ind.cora.x")).parent
-    known = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.glob("ind.*")}
-    assert len(known) >= 8 and {k: Planetoid.checksums[k] for k in known} == known
+    from polygrad.geometric.datasets.planetoid import PARTS
+
+    assert set(Planetoid.checksums) == {f"ind.{n}.{part}" for n in ("cora", "citeseer", "pubmed") for part in PARTS}
+    here = find("planetoid/ind.cora.x")
+    for path in here.parent.glob("ind.*") if here else []:
+        assert Planetoid.checksums[path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
+    write_planetoid(tmp_path / "net", "pubmed")
+
+    class Answer(io.BytesIO):
+        headers: dict = {}
+
+    def answer(request, timeout):
+        return Answer((tmp_path / "net" / "planetoid" / request.full_url.rsplit("/", 1)[1]).read_bytes())
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("POLYGRAD_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match="checksum"):
+        Planetoid(tmp_path / "root", "PubMed")
+    monkeypatch.setattr(Planetoid, "checksums", {})
+    assert Planetoid(tmp_path / "root", "PubMed").num_classes == 5
 
 
 def test_geom_gcn_splits(tmp_path):
-    folder = need("planetoid/ind.cora.x")
-    raw = tmp_path / "Cora" / "raw"
-    raw.mkdir(parents=True)
-    for path in Path(folder).parent.glob("ind.cora.*"):
-        (raw / path.name).write_bytes(path.read_bytes())
+    nodes = write_planetoid(tmp_path)["nodes"]
     for k in range(10):
-        masks = np.zeros((3, 2708), bool)
+        masks = np.zeros((3, nodes), bool)
         masks[:, k] = True
-        np.savez(raw / f"cora_split_0.6_0.2_{k}.npz", train_mask=masks[0], val_mask=masks[1], test_mask=masks[2])
+        np.savez(tmp_path / "planetoid" / f"cora_split_0.6_0.2_{k}.npz", train_mask=masks[0], val_mask=masks[1], test_mask=masks[2])
     data = Planetoid(tmp_path, "Cora", split="geom-gcn")[0]
-    assert data.train_mask.shape == (2708, 10) and data.train_mask.numpy()[:10].tolist() == np.eye(10, dtype=bool).tolist()
+    assert data.train_mask.shape == (nodes, 10) and data.train_mask.numpy()[:10].tolist() == np.eye(10, dtype=bool).tolist()
 
 
-def test_npz_datasets():
-    need("npz/amazon_electronics_photo.npz")
-    photo = Amazon(None, "Photo")
-    data = photo[0]
-    assert (data.num_nodes, data.num_edges, photo.num_features, photo.num_classes) == (7650, 238162, 745, 8)
-    assert data.is_coalesced() and not data.has_self_loops() and np.isin(data.x.numpy(), (0.0, 1.0)).all()
+@pytest.mark.parametrize("name, counts", cases(
+    ("npz/amazon_electronics_photo.npz", "Photo", {"nodes": 7650, "edges": 238162, "features": 745, "classes": 8}),
+    ("npz/ms_academic_cs.npz", "CS", {"nodes": 18333, "edges": 163788, "features": 6805, "classes": 15}),
+))  # fmt: skip
+def test_npz_datasets(request, name, counts):
+    if name is None:
+        name, counts = "Photo", write_npz(request.getfixturevalue("written"), "amazon_electronics_photo")
+    dataset = Amazon(None, name) if name == "Photo" else Coauthor(None, name)
+    data = dataset[0]
+    assert counts == {"nodes": data.num_nodes, "edges": data.num_edges, "features": dataset.num_features, "classes": dataset.num_classes}
+    assert data.is_coalesced() and not data.has_self_loops() and data.is_undirected()
+    assert np.isin(data.x.numpy(), (0.0, 1.0)).all()
+
+
+def test_names_of_npz_datasets(written):
+    counts = write_npz(written, "ms_academic_cs")
+    assert Coauthor(None, "CS")[0].num_edges == counts["edges"]
     with pytest.raises(ValueError, match="Books"):
         Amazon(None, "Books")
 
 
-def test_coauthor():
-    need("npz/ms_academic_cs.npz")
-    cs = Coauthor(None, "CS")
-    assert (cs[0].num_nodes, cs[0].num_edges, cs.num_features, cs.num_classes) == (18333, 163788, 6805, 15)
-
-
-@pytest.mark.parametrize("name, graphs, features, wide, classes, nodes, edges", [
-    ("MUTAG", 188, 7, 7, 2, 3371, 7442), ("PROTEINS", 1113, 3, 4, 2, 43471, 162088), ("ENZYMES", 600, 3, 21, 6, 19580, 74564),
-])  # fmt: skip
-def test_tu(name, graphs, features, wide, classes, nodes, edges):
-    need(f"tu/{name}")
+@pytest.mark.parametrize("name, counts", cases(
+    ("tu/MUTAG", "MUTAG", {"graphs": 188, "features": 7, "wide": 7, "classes": 2, "nodes": 3371, "edges": 7442, "first": 17, "edge_labels": 4}),
+    ("tu/PROTEINS", "PROTEINS", {"graphs": 1113, "features": 3, "wide": 4, "classes": 2, "nodes": 43471, "edges": 162088, "first": 42, "edge_labels": 0}),
+    ("tu/ENZYMES", "ENZYMES", {"graphs": 600, "features": 3, "wide": 21, "classes": 6, "nodes": 19580, "edges": 74564, "first": 37, "edge_labels": 0}),
+))  # fmt: skip
+def test_tu(request, name, counts):
+    if name is None:
+        name, counts = "WRITTEN", write_tu(request.getfixturevalue("written"), "WRITTEN")
     dataset = TUDataset(None, name)
+    graphs, features = counts["graphs"], counts["features"]
     assert repr(dataset) == f"{name}({graphs})" and len(dataset) == graphs
-    assert (dataset.num_features, dataset.num_classes) == (features, classes)
-    assert TUDataset(None, name, use_node_attr=True).num_features == wide
-    assert dataset.data.x.shape == (nodes, features) and dataset.data.edge_index.shape == (2, edges)
+    assert (dataset.num_features, dataset.num_classes) == (features, counts["classes"])
+    assert TUDataset(None, name, use_node_attr=True).num_features == counts["wide"]
+    assert dataset.data.x.shape == (counts["nodes"], features) and dataset.data.edge_index.shape == (2, counts["edges"])
     for k in (0, graphs // 2, graphs - 1):
         assert dataset[k].validate() and dataset[k].is_coalesced() and (dataset[k].x.numpy().sum(axis=1) == 1).all()
+    assert dataset[0].num_nodes == counts["first"]
+    assert (dataset.num_node_labels, dataset.num_edge_labels, dataset.num_edge_attributes) == (features, counts["edge_labels"], 0)
     if name == "MUTAG":
         assert repr(dataset[0]) == "Data(edge_index=[2, 38], x=[17, 7], edge_attr=[38, 4], y=[1])"
-        assert (dataset.num_node_labels, dataset.num_edge_labels, dataset.num_edge_attributes) == (7, 4, 0)
 
 
-def test_entities():
-    need("rdf/aifb/aifb_stripped.nt.gz")
-    aifb = Entities(None, "AIFB")
+@pytest.mark.parametrize("name, counts", cases(
+    ("rdf/aifb/aifb_stripped.nt.gz", "AIFB", {"nodes": 8285, "edges": 58086, "relations": 90, "classes": 4, "train": 140, "test": 36}),
+))  # fmt: skip
+def test_entities(request, name, counts):
+    if name is None:
+        name, counts = "AIFB", write_rdf(request.getfixturevalue("written"))
+    aifb = Entities(None, name)
     data = aifb[0]
-    assert (data.num_nodes, data.num_edges, aifb.num_relations, aifb.num_classes) == (8285, 58086, 90, 4)
-    assert data.train_idx.shape == (140,) and data.test_idx.shape == (36,) and data.validate()
+    found = {"nodes": data.num_nodes, "edges": data.num_edges, "relations": aifb.num_relations, "classes": aifb.num_classes}
+    assert {**found, "train": data.train_idx.shape[0], "test": data.test_idx.shape[0]} == counts and data.validate()
     edges, kinds = data.edge_index.numpy(), data.edge_type.numpy()
     there = {tuple(e) for e in np.concatenate([edges, kinds[None]])[:, kinds % 2 == 0].T.tolist()}
     back = {(b, a, r - 1) for a, b, r in np.concatenate([edges, kinds[None]])[:, kinds % 2 == 1].T.tolist()}
     assert there == back
-    counts = np.bincount(kinds)[::2]
-    assert (np.diff(counts) <= 0).all()  # the most frequent relation comes first
+    of_kind = np.bincount(kinds)[::2]
+    assert (np.diff(of_kind) <= 0).all()  # the most frequent relation comes first
     assert not set(data.train_idx.tolist()) & set(data.test_idx.tolist())
-    hetero = Entities(None, "AIFB", hetero=True)
-    assert hetero[0].num_nodes == 8285 and hetero[0].num_edges == 58086 and len(hetero[0].edge_types) == 90 and hetero.num_classes == 4
+    hetero = Entities(None, name, hetero=True)
+    assert hetero[0].num_nodes == counts["nodes"] and hetero[0].num_edges == counts["edges"]
+    assert len(hetero[0].edge_types) == counts["relations"] and hetero.num_classes == counts["classes"]
 
 
 def test_what_was_read_is_kept(tmp_path):
-    need("tu/MUTAG")
-    first = TUDataset(tmp_path, "MUTAG")
-    path = tmp_path / "MUTAG" / "processed" / "data.safetensors"
+    write_tu(tmp_path, "WRITTEN")
+    first = TUDataset(tmp_path, "WRITTEN")
+    path = tmp_path / "WRITTEN" / "processed" / "data.safetensors"
     assert path.is_file()
-    again = TUDataset(tmp_path, "MUTAG")
-    assert again.num_edge_labels == 4
-    for k in (0, 187):
+    again = TUDataset(tmp_path, "WRITTEN")
+    assert again.num_edge_labels == 3
+    for k in (0, 239):
         for key in ("x", "edge_index", "edge_attr", "y"):
             assert np.array_equal(first[k][key].numpy(), again[k][key].numpy())
 
@@ -245,12 +275,12 @@ def test_what_was_read_is_kept(tmp_path):
         data.x = data.x * 2
         return data
 
-    assert TUDataset(tmp_path, "MUTAG", pre_transform=doubled)[0].x.max().item() == 2
-    assert TUDataset(tmp_path, "MUTAG")[0].x.max().item() == 1
-    assert len(TUDataset(tmp_path, "MUTAG", pre_filter=lambda d: d.num_nodes > 20)) < 188
+    assert TUDataset(tmp_path, "WRITTEN", pre_transform=doubled)[0].x.max().item() == 2
+    assert TUDataset(tmp_path, "WRITTEN")[0].x.max().item() == 1
+    assert len(TUDataset(tmp_path, "WRITTEN", pre_filter=lambda d: d.num_nodes > 8)) < 240
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.warns(UserWarning, match="damaged"):
-        assert len(TUDataset(tmp_path, "MUTAG")) == 188
+        assert len(TUDataset(tmp_path, "WRITTEN")) == 240
 
 
 # ---- where files are looked for ----
@@ -273,8 +303,11 @@ def test_places(alone, monkeypatch):
     tiny_tu(alone / "env" / "tu" / "ENVIRONMENT", "ENVIRONMENT")
     monkeypatch.setenv("POLYGRAD_DATA", str(alone / "env"))
     assert len(TUDataset(None, "ENVIRONMENT")) == 2 and len(TUDataset(alone / "root", "ENVIRONMENT")) == 2
-    tiny_tu(alone / "shared" / "data" / "tu" / "BESIDE", "BESIDE")
-    assert len(TUDataset(None, "BESIDE")) == 2
+    tiny_tu(alone / "home" / ".cache" / "polygrad" / "data" / "tu" / "CACHED", "CACHED")
+    assert len(TUDataset(None, "CACHED")) == 2
+    tiny_tu(alone / "shared" / "data" / "tu" / "BESIDE", "BESIDE")  # the folder that we are in says nothing about data
+    with pytest.raises(FileNotFoundError):
+        TUDataset(None, "BESIDE")
 
 
 def test_what_cannot_be_had_says_where_to_put_it(alone, monkeypatch):
@@ -403,15 +436,6 @@ class Named:
 
     def __reduce__(self):
         return self.function, self.args
-
-
-def csr(shape=(2, 3), data=(1.0, 2.0), indices=(0, 2), indptr=(0, 1, 2)):
-    """The pickle of a scipy csr_matrix, made without scipy."""
-    out = io.BytesIO()
-    out.write(b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n)\x81")
-    state = {"_shape": shape, "data": np.array(data, np.float32), "indices": np.array(indices, np.int32), "indptr": np.array(indptr, np.int32)}
-    out.write(pickle.dumps(state, 2)[2:-1] + b"b.")
-    return out.getvalue()
 
 
 def test_pickles_of_arrays_matrices_and_graphs(tmp_path):

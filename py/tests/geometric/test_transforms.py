@@ -541,5 +541,4 @@ def test_points_by_cells_and_triangles():
     close(out.pos, [[0.15, 0.2], [1.5, 0.2], [1.6, 1.7]])
     assert out.y.tolist() == [1, 0, 2] and out.x.tolist() == [0.5, 2.0, 3.0]
     assert T.Delaunay()(Data(pos=Tensor(pos[:3]))).face.tolist() == [[0], [1], [2]]
-    pytest.importorskip("scipy")
     assert T.Delaunay()(Data(pos=Tensor(pos))).face.shape == (3, 2)

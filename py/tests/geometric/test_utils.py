@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from polygrad import Graph, Tensor, TinyJit, dtypes, nn
 from polygrad.geometric import transforms as T
@@ -345,7 +347,6 @@ def test_trim_to_layer():
 
 
 def test_spmm():
-    sp = pytest.importorskip("scipy.sparse")
     e = np.array([[0, 2, 2, 1], [1, 1, 0, 1]])
     w = weights(e)
     x = np.random.default_rng(0).random((3, 2)).astype(np.float32)
@@ -553,8 +554,6 @@ def test_augmentation():
 
 
 def test_scipy_and_networkx():
-    nx = pytest.importorskip("networkx")
-    pytest.importorskip("scipy")
     from polygrad.geometric.data import Data
 
     e, n = GRAPHS[0]

@@ -1,7 +1,7 @@
 """Datasets: the usual benchmarks, small embedded graphs, and generators.
 
-Files are looked for in `root`, in the folder of the environment variable POLYGRAD_DATA, in `../shared/data` beside the project, and
-then downloaded. Cora is part of the package.
+Files are looked for in `root`, in the folder of the environment variable POLYGRAD_DATA and in `~/.cache/polygrad/data`, and else downloaded.
+Cora is part of the package.
 """
 
 from .._lazy import lazy

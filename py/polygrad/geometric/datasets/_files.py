@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 from ..data.data import Data
@@ -14,14 +13,10 @@ from ..data.download import download_url
 from ..data.files import load_collated, save_collated
 from ..data.in_memory_dataset import InMemoryDataset, check_slices
 
-_BESIDE = Path(__file__).resolve().parents[4].parent / "shared" / "data"  # beside a checkout
-
 
 def data_folders(root: str | None) -> list[str]:
     """The folders in which raw files are looked for, in this order."""
-    given = os.environ.get("POLYGRAD_DATA")
-    beside = [str(_BESIDE), os.path.abspath(os.path.join(os.getcwd(), "..", "shared", "data"))]
-    found = [root, given, *beside, os.path.join(os.path.expanduser("~"), ".cache", "polygrad", "data")]
+    found = [root, os.environ.get("POLYGRAD_DATA"), os.path.join(os.path.expanduser("~"), ".cache", "polygrad", "data")]
     return list(dict.fromkeys(os.path.abspath(os.path.expanduser(f)) for f in found if f))
 
 
