@@ -147,6 +147,8 @@ lint: $(VENV)/ready
 	clang $(LIB_FLAGS) -fsyntax-only $(SRC)
 	$(VENV)/bin/ruff check py bench
 	$(VENV)/bin/mypy py/polygrad
+	@$(MAKE) --no-print-directory -s -j2 all
+	tools/check_layers.py $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

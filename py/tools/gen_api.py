@@ -4,7 +4,7 @@
     python py/tools/gen_api.py --check    fails if a file is out of date
 
     src/api/checked.c   every public function: checks its arguments, locks their context, calls the function behind it
-    src/api/names.h     the functions behind, core_..., and the names under which the rest of the library writes them
+    src/ir/names.h      the functions behind, core_..., and the names under which the rest of the library writes them
     test/c/api_calls.h  a call of every public function with arguments out of a table, for the test of bad arguments
 
 Rules follow from types and names; the tables below hold what they cannot tell. A pointer is needed unless it is listed as
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from gen_ffi import HEADER, ROOT, split_arguments
 
 CHECKED = ROOT / "src" / "api" / "checked.c"
-NAMES = ROOT / "src" / "api" / "names.h"
+NAMES = ROOT / "src" / "ir" / "names.h"
 CALLS = ROOT / "test" / "c" / "api_calls.h"
 
 KINDS = {

@@ -155,6 +155,7 @@ bool guard_new(PolyContext *ctx) {
   g->user = self();
   g->ctx = ctx;
   ctx->guard = g;
+  ctx->guard_free = guard_free;
   pthread_mutex_lock(&all_lock);
   g->next = all;
   if (all) all->prev = g;

@@ -2,7 +2,7 @@
  *
  * A public function poly_x is written in src/api/checked.c, which is generated from include/polygrad.h: it looks at its
  * arguments, takes the lock of their context, calls core_x, and gives the lock back. The rest of the library defines
- * and calls core_x, under the name poly_x (src/api/names.h, generated as well); nothing inside is checked or locked
+ * and calls core_x, under the name poly_x (src/ir/names.h, generated as well); nothing inside is checked or locked
  * again.
  *
  * Errors are kept for each thread that uses a context. A call that names no context that is alive leaves its error with
@@ -10,8 +10,8 @@
 #ifndef POLY_GUARD_H
 #define POLY_GUARD_H
 
-#include "base/base.h"
 #include "base/handles.h"
+#include "ir/public.h"
 
 typedef struct ApiCall {
   const char *name; /* of the public function */

@@ -7,6 +7,10 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   ApiCall c;
   api_begin(&c, "poly_context_new");
   PolyContext *ctx = core_context_new_with(allocator);
+  if (ctx && !guard_new(ctx)) {
+    core_context_free(ctx);
+    ctx = NULL;
+  }
   if (!ctx) api_refuse(&c, POLY_ERROR_MEMORY, "out of memory: no context");
   return ctx;
 }

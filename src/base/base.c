@@ -19,7 +19,7 @@ static void *raw_realloc(Base *b, void *p, size_t old_size, size_t new_size) {
   void *q = b->alloc.realloc ? b->alloc.realloc(b->alloc.user, p, old_size, new_size)
                              : default_realloc(NULL, p, old_size, new_size);
   if (new_size && !q) {
-    base_fail(b, POLY_ERROR_MEMORY, "out of memory: %zu bytes were asked for", new_size);
+    base_fail(b, STATUS_MEMORY, "out of memory: %zu bytes were asked for", new_size);
     return NULL;
   }
   b->bytes = b->bytes - old_size + new_size;
@@ -49,14 +49,14 @@ void mem_strfree(Base *b, char *s) {
   if (s) mem_free(b, s, strlen(s) + 1);
 }
 
-bool base_vfail(Base *b, PolyStatus code, const char *fmt, va_list ap) {
-  if (b->code != POLY_OK) return false;
+bool base_vfail(Base *b, int code, const char *fmt, va_list ap) {
+  if (b->code != STATUS_OK) return false;
   b->code = code;
   vsnprintf(b->text, sizeof b->text, fmt, ap);
   return false;
 }
 
-bool base_fail(Base *b, PolyStatus code, const char *fmt, ...) {
+bool base_fail(Base *b, int code, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   base_vfail(b, code, fmt, ap);
@@ -65,7 +65,7 @@ bool base_fail(Base *b, PolyStatus code, const char *fmt, ...) {
 }
 
 void base_clear(Base *b) {
-  b->code = POLY_OK;
+  b->code = STATUS_OK;
   b->passing = false;
   b->text[0] = 0;
 }

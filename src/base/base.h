@@ -9,9 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "polygrad.h"
-#include "api/names.h" /* after the public names, whose meaning it changes */
-
 #define LEN(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -21,10 +18,19 @@
 #define PRINTF_LIKE(f, a)
 #endif
 
+/* realloc and free in one: a new_size of 0 frees. NULL: the C library's. */
+typedef struct Allocator {
+  void *(*realloc)(void *user, void *p, size_t old_size, size_t new_size);
+  void *user;
+} Allocator;
+
+/* Codes of errors are those of the public API (PolyStatus), of which base knows two. */
+enum { STATUS_OK = 0, STATUS_MEMORY = 4 };
+
 /* The allocator and the last error: the first member of every context. */
 typedef struct Base {
-  PolyAllocator alloc;
-  PolyStatus code;
+  Allocator alloc;
+  int code;
   bool passing; /* the error is of an interruption: the next call forgets it */
   size_t bytes; /* now allocated through alloc */
   char text[1024];
@@ -39,8 +45,8 @@ void mem_strfree(Base *b, char *s);
 
 /* Errors. base_fail keeps the first error until base_clear and always returns false; fail_null is the same as a NULL.
  */
-bool base_fail(Base *b, PolyStatus code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-bool base_vfail(Base *b, PolyStatus code, const char *fmt, va_list ap);
+bool base_fail(Base *b, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+bool base_vfail(Base *b, int code, const char *fmt, va_list ap);
 void base_clear(Base *b);
 #define fail_null(b, ...) (base_fail((b), __VA_ARGS__), (void *)0)
 

@@ -12,7 +12,7 @@ enum { SHARDS = 16, FIRST_SIZE = 64 };
 
 typedef struct Entry {
   const void *p; /* NULL: free */
-  PolyContext *ctx;
+  struct PolyContext *ctx;
   uint8_t kind;
   bool live;
 } Entry;
@@ -74,7 +74,7 @@ static bool rebuild(Shard *s) {
   return true;
 }
 
-bool handle_add(Base *b, const void *p, HandleKind kind, PolyContext *ctx) {
+bool handle_add(Base *b, const void *p, HandleKind kind, struct PolyContext *ctx) {
   uint64_t h = mix(p);
   Shard *s = take(h);
   bool ok = (s->used + 1) * 4 <= s->size * 3 || rebuild(s);
@@ -85,10 +85,10 @@ bool handle_add(Base *b, const void *p, HandleKind kind, PolyContext *ctx) {
     *e = (Entry){.p = p, .ctx = ctx, .kind = (uint8_t)kind, .live = true};
   }
   give(s);
-  return ok || base_fail(b, POLY_ERROR_MEMORY, "out of memory: no room for a handle");
+  return ok || base_fail(b, STATUS_MEMORY, "out of memory: no room for a handle");
 }
 
-void *handle_new(Base *b, size_t size, HandleKind kind, PolyContext *ctx) {
+void *handle_new(Base *b, size_t size, HandleKind kind, struct PolyContext *ctx) {
   void *p = mem_new(b, size);
   if (!p || handle_add(b, p, kind, ctx)) return p;
   mem_free(b, p, size);

@@ -25,16 +25,16 @@ typedef enum HandleKind {
 } HandleKind;
 
 typedef struct HandleInfo {
-  HandleKind kind;  /* HANDLE_NONE: unknown */
-  bool live;        /* false: it was freed */
-  PolyContext *ctx; /* that it belongs to; NULL: none */
+  HandleKind kind;         /* HANDLE_NONE: unknown */
+  bool live;               /* false: it was freed */
+  struct PolyContext *ctx; /* that it belongs to; NULL: none */
 } HandleInfo;
 
 /* Memory for a handle, entered into the register; and back. NULL: an error was set. */
-void *handle_new(Base *b, size_t size, HandleKind kind, PolyContext *ctx);
+void *handle_new(Base *b, size_t size, HandleKind kind, struct PolyContext *ctx);
 void handle_free(Base *b, void *p, size_t size);
 /* The same for memory that the caller has. False: no memory for the entry, an error was set. */
-bool handle_add(Base *b, const void *p, HandleKind kind, PolyContext *ctx);
+bool handle_add(Base *b, const void *p, HandleKind kind, struct PolyContext *ctx);
 void handle_drop(const void *p);
 HandleInfo handle_find(const void *p);
 const char *handle_kind_name(HandleKind kind);

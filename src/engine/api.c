@@ -1,6 +1,5 @@
 /* api.c: contexts: making and freeing them, their errors, devices, switches and counters. */
 #include "engine/engine.h"
-#include "api/guard.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,12 +11,12 @@ static int debug_from_environment(void) {
 
 PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   Base base = {0};
-  if (allocator) base.alloc = *allocator;
+  if (allocator) base.alloc = (Allocator){allocator->realloc, allocator->user};
   PolyContext *ctx = mem_new(&base, sizeof *ctx);
   if (!ctx) return NULL;
   ctx->base = base;
   ctx->debug = debug_from_environment();
-  if (ctx_init(ctx) && guard_new(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) return ctx;
+  if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) return ctx;
   poly_context_free(ctx);
   return NULL;
 }
@@ -39,7 +38,7 @@ void poly_context_free(PolyContext *ctx) {
   ctx_drop(ctx);
   engine_free(ctx);
   if (ctx->runtime) runtime_free(ctx->runtime);
-  guard_free(ctx);
+  if (ctx->guard) ctx->guard_free(ctx);
   Base base = ctx->base;
   mem_free(&base, ctx, sizeof *ctx);
 }
@@ -50,11 +49,6 @@ PolyStatus poly_error_code(const PolyContext *ctx) { return ctx ? ctx->base.code
 const char *poly_error_text(const PolyContext *ctx) { return ctx ? ctx->base.text : "out of memory: no context"; }
 void poly_clear_error(PolyContext *ctx) {
   if (ctx) base_clear(&ctx->base);
-}
-
-PolyStatus status_of(PolyContext *ctx, bool ok) {
-  if (ok) return POLY_OK;
-  return ctx->base.code == POLY_OK ? POLY_ERROR_RUNTIME : ctx->base.code;
 }
 
 PolyStatus poly_set_device(PolyContext *ctx, const char *name) {

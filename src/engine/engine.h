@@ -240,6 +240,4 @@ void engine_drop_plans(PolyContext *ctx); /* while nodes still live */
 void engine_free(PolyContext *ctx);
 void steps_free(PolyContext *ctx);
 
-PolyStatus status_of(PolyContext *ctx, bool ok);
-
 #endif

@@ -30,12 +30,6 @@ static UOp *start(PolyTensor *root, PolyTensor *gradient, const char *what) {
   return uop_spread(uop_const(ctx, (PolyDType)u->dtype, 1), u->ndim, u->shape);
 }
 
-static PolyStatus status(PolyContext *ctx, bool ok) {
-  if (ok) return POLY_OK;
-  PolyStatus code = poly_error_code(ctx);
-  return code == POLY_OK ? POLY_ERROR_RUNTIME : code;
-}
-
 /* ---- leaves ---- */
 
 /* A node of its own: interning would make one leaf of two tensors that are computed alike. */
@@ -61,7 +55,7 @@ PolyStatus poly_set_requires_grad(PolyTensor *t, bool on) {
   }
   if (ok) t->requires_grad = on;
   if (ok && on) handle_no_view(t); /* a leaf has memory of its own */
-  return status(ctx, ok);
+  return status_of(ctx, ok);
 }
 
 /* Handles with the mark, and their nodes; in the arena. */
@@ -128,21 +122,7 @@ PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *
     poly_free(out[k]);
     out[k] = NULL;
   }
-  return status(root->ctx, ok);
-}
-
-/* A gradient as its leaf holds it: outside the caller's poly_scope, and without history once it is realized, or
- * accumulation over many steps would keep them all alive. */
-static PolyTensor *held(PolyContext *ctx, UOp *u) {
-  PolyTensor *t = tensor_wrap(ctx, u);
-  if (!t) return NULL;
-  t->consumed = true;
-  return poly_keep(t);
-}
-
-static void hold(PolyTensor *t, PolyTensor *grad) {
-  poly_free(t->grad);
-  t->grad = grad;
+  return status_of(root->ctx, ok);
 }
 
 /* Leaves that no gradient flows to, though root is computed from them: their derivative is zero. */
@@ -163,13 +143,13 @@ static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp
   for (int k = 0; ok && k < leaves->n; k++) {
     if (!part[k]) continue;
     PolyTensor *old = leaves->tensor[k]->grad;
-    sum[k] = held(ctx, old ? uop_binary(OP_ADD, old->uop, part[k]) : part[k]);
+    sum[k] = held_grad(ctx, old ? uop_binary(OP_ADD, old->uop, part[k]) : part[k]);
     ok = sum[k] != NULL;
   }
   for (int k = 0; sum && k < leaves->n; k++) {
     if (!sum[k]) continue;
     if (ok)
-      hold(leaves->tensor[k], sum[k]);
+      hold_grad(leaves->tensor[k], sum[k]);
     else
       poly_free(sum[k]);
   }
@@ -216,43 +196,11 @@ PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTenso
     poly_free(out[k]);
     out[k] = NULL;
   }
-  return status(ctx, ok);
+  return status_of(ctx, ok);
 }
 
 PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
   return poly_backward_until(root, gradient, NULL, 0, NULL);
-}
-
-PolyTensor *poly_get_grad(PolyTensor *t) {
-  if (!t || !t->grad) return NULL;
-  Scope scope;
-  scope_enter(t->ctx, &scope);
-  PolyTensor *g = tensor_wrap(t->ctx, t->grad->uop);
-  scope_leave(t->ctx, &scope);
-  if (g) g->consumed = true;
-  return g;
-}
-
-PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad) {
-  if (!t) return POLY_ERROR_VALUE;
-  PolyContext *ctx = t->ctx;
-  if (!grad) {
-    hold(t, NULL);
-    return POLY_OK;
-  }
-  if (!shape_equal(t->uop, grad->uop)) {
-    uop_fail_shapes("set_grad", t->uop, grad->uop);
-    return status(ctx, false);
-  }
-  if (t->uop->dtype != grad->uop->dtype)
-    return status(ctx, base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "set_grad: a gradient of dtype %s for a tensor of %s",
-                                 dtype_name((PolyDType)grad->uop->dtype), dtype_name((PolyDType)t->uop->dtype)));
-  Scope scope;
-  scope_enter(ctx, &scope);
-  PolyTensor *own = held(ctx, grad->uop);
-  scope_leave(ctx, &scope);
-  if (own) hold(t, own);
-  return status(ctx, own != NULL);
 }
 
 /* Everything is a function of the elements of an empty tensor. */

@@ -34,6 +34,7 @@ struct PolyTensor {
 struct PolyContext {
   Base base;           /* first */
   struct Guard *guard; /* its lock; see api/guard.h */
+  void (*guard_free)(PolyContext *ctx);
   /* intern table */
   UOp **bucket;
   int nbucket, nnode;
@@ -68,6 +69,16 @@ struct PolyContext {
   bool (*meet)(PolyContext *ctx, int n, UOp **x, bool aligned);
   UOp *(*settle)(PolyContext *ctx, UOp *x, UOp **size);
 };
+
+/* The code that a public function returns: that of the last error unless it went well. */
+PolyStatus status_of(PolyContext *ctx, bool ok);
+/* Axis in 0 .. ndim-1 out of one that may be negative. Error: "axis 3 is out of range for a tensor of 2 dimensions".
+ * A tensor of no dimensions takes 0 and -1, as if it had one axis; use t_axis_bit on the result. */
+bool shape_axis(PolyContext *ctx, int axis, int ndim, int *out);
+/* Makes u the gradient that t holds: outside the caller's poly_scope, and without history once it is realized, or
+ * accumulation over many steps would keep them all alive. NULL: none. held_grad makes the handle alone. */
+PolyTensor *held_grad(PolyContext *ctx, UOp *u);
+void hold_grad(PolyTensor *t, PolyTensor *grad);
 
 /* Handles. tensor_wrap takes a scope-held node and returns a new handle that retains it. NULL in, NULL out. */
 PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u);

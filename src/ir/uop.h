@@ -14,6 +14,7 @@
 #define POLY_UOP_H
 
 #include "base/base.h"
+#include "ir/public.h"
 
 enum { MAX_DIMS = 16, UOP_MAX_PARTS = 32 /* of a CAT */ };
 

@@ -7,6 +7,7 @@
 #define POLY_CMATH_H
 
 #include "base/base.h"
+#include "ir/public.h"
 
 /* What a value is computed in. float16 and bfloat16 are computed in float, bool in C's _Bool or in masks. */
 typedef enum Elem {

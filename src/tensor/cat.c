@@ -80,7 +80,7 @@ UOp *t_stack(PolyContext *ctx, int n, UOp *const *x, int axis) {
 static UOp *join(PolyContext *ctx, PolyTensor *const *t, int n, int axis, bool stack) {
   Base *b = ctx_base(ctx);
   int at;
-  if (stack ? !t_axis(ctx, axis, t[0]->uop->ndim + 1, &at) : !t_real_axis(t[0]->uop, axis, &at)) return NULL;
+  if (stack ? !shape_axis(ctx, axis, t[0]->uop->ndim + 1, &at) : !t_real_axis(t[0]->uop, axis, &at)) return NULL;
   UOp **x = mem_new(b, (size_t)n * sizeof(*x));
   if (!x) return NULL;
   for (int k = 0; k < n; k++) x[k] = t[k]->uop;

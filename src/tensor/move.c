@@ -34,7 +34,7 @@ static UOp *permute(UOp *x, int ndim, const int *order) {
   char text[256];
   bool ok = ndim == x->ndim;
   for (int k = 0; ok && k < ndim; k++) {
-    if (!t_axis(x->ctx, order[k], x->ndim, &perm[k])) return NULL;
+    if (!shape_axis(x->ctx, order[k], x->ndim, &perm[k])) return NULL;
     ok = !(seen >> perm[k] & 1);
     seen |= 1u << perm[k];
   }
@@ -51,7 +51,7 @@ PolyTensor *poly_permute(PolyTensor *x, int ndim, const int *order) {
 
 static UOp *transpose(UOp *x, int a, int b) {
   int i, j;
-  return t_axis(x->ctx, a, x->ndim, &i) && t_axis(x->ctx, b, x->ndim, &j) ? t_transpose(x, i, j) : NULL;
+  return shape_axis(x->ctx, a, x->ndim, &i) && shape_axis(x->ctx, b, x->ndim, &j) ? t_transpose(x, i, j) : NULL;
 }
 
 PolyTensor *poly_transpose(PolyTensor *x, int a, int b) {
@@ -87,7 +87,7 @@ static UOp *squeeze(UOp *x, int axis) {
     for (int k = 0; k < x->ndim; k++) mask |= (uint32_t)uop_is_int(x->shape[k], 1) << k;
   } else {
     if (x->ndim == 0 && (axis == 0 || axis == -1)) return x;
-    if (!t_axis(x->ctx, axis, x->ndim, &at)) return NULL;
+    if (!shape_axis(x->ctx, axis, x->ndim, &at)) return NULL;
     if (uop_is_int(x->shape[at], 1)) mask = 1u << at;
   }
   return t_drop_axes(x, mask);
@@ -100,7 +100,7 @@ PolyTensor *poly_squeeze(PolyTensor *x, int axis) {
 
 static UOp *unsqueeze(UOp *x, int axis) {
   int at;
-  return t_axis(x->ctx, axis, x->ndim + 1, &at) ? t_unsqueeze(x, at) : NULL;
+  return shape_axis(x->ctx, axis, x->ndim + 1, &at) ? t_unsqueeze(x, at) : NULL;
 }
 
 PolyTensor *poly_unsqueeze(PolyTensor *x, int axis) {
@@ -111,7 +111,7 @@ PolyTensor *poly_unsqueeze(PolyTensor *x, int axis) {
 static UOp *flatten(UOp *x, int first, int last) {
   int a, b;
   if (x->ndim == 0) x = t_flatten(x);
-  if (!x || !t_axis(x->ctx, first, x->ndim, &a) || !t_axis(x->ctx, last, x->ndim, &b)) return NULL;
+  if (!x || !shape_axis(x->ctx, first, x->ndim, &a) || !shape_axis(x->ctx, last, x->ndim, &b)) return NULL;
   if (a > b) return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "flatten: axis %d comes after axis %d", a, b);
   return t_merge_axes(x, a, b);
 }
@@ -269,7 +269,7 @@ PolyTensor *poly_repeat(PolyTensor *x, int n, const int64_t *repeats) {
 static UOp *repeat_interleave(UOp *x, int64_t repeats, int axis) {
   int at = 0;
   if (axis == POLY_ALL_AXES || x->ndim == 0) x = t_flatten(x);
-  if (!x || (axis != POLY_ALL_AXES && !t_axis(x->ctx, axis, x->ndim, &at))) return NULL;
+  if (!x || (axis != POLY_ALL_AXES && !shape_axis(x->ctx, axis, x->ndim, &at))) return NULL;
   UOp *times = t_dim(x->ctx, repeats);
   if (times && times->vmin < 0)
     return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "repeat_interleave: %" PRId64 " times", repeats);

@@ -46,7 +46,7 @@ static UOp *zero(const UOp *x) { return uop_index(x->ctx, 0); }
 static UOp *one(const UOp *x) { return uop_index(x->ctx, 1); }
 
 bool t_real_axis(const UOp *x, int axis, int *out) {
-  if (x->ndim) return t_axis(x->ctx, axis, x->ndim, out);
+  if (x->ndim) return shape_axis(x->ctx, axis, x->ndim, out);
   return base_fail(ctx_base(x->ctx), POLY_ERROR_INDEX, "axis %d is out of range for a tensor of 0 dimensions", axis);
 }
 

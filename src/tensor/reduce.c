@@ -162,7 +162,7 @@ UOp *t_argmax(UOp *x, int axis, bool keepdim) { return arg_extreme(OP_MAX, x, ax
 UOp *t_argmin(UOp *x, int axis, bool keepdim) { return arg_extreme(OP_MIN, x, axis, keepdim); }
 
 static UOp *arg_public(Op op, UOp *x, int axis, bool keepdim) {
-  if (axis != POLY_ALL_AXES) return t_axis(x->ctx, axis, x->ndim, &axis) ? arg_extreme(op, x, axis, keepdim) : NULL;
+  if (axis != POLY_ALL_AXES) return shape_axis(x->ctx, axis, x->ndim, &axis) ? arg_extreme(op, x, axis, keepdim) : NULL;
   UOp *y = arg_extreme(op, t_flatten(x), 0, false);
   UOp *ones[MAX_DIMS];
   for (int d = 0; d < x->ndim; d++) ones[d] = uop_index(x->ctx, 1);
@@ -280,7 +280,7 @@ REDUCTION(poly_logsumexp, (AXES), t_logsumexp(x->uop, mask, keepdim))
 /* One axis, normalised, then f(u, axis). */
 #define ALONG(name, f)                                                                                                 \
   PolyTensor *name(PolyTensor *x, int axis) {                                                                          \
-    if (!x || !t_axis(x->ctx, axis, x->uop->ndim, &axis)) return NULL;                                                 \
+    if (!x || !shape_axis(x->ctx, axis, x->uop->ndim, &axis)) return NULL;                                                 \
     TENSOR_RETURN(x->ctx, f(x->uop, axis));                                                                            \
   }
 ALONG(poly_softmax, t_softmax)

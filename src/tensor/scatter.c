@@ -243,7 +243,7 @@ UOp *t_index_add(UOp *x, int axis, UOp *index, UOp *src) {
 /* ---- handles ---- */
 
 /* Axis of a function where a 0-dim tensor counts as one of size 1. */
-static bool axis_of(const UOp *x, int axis, int *at) { return t_axis(x->ctx, axis, x->ndim ? x->ndim : 1, at); }
+static bool axis_of(const UOp *x, int axis, int *at) { return shape_axis(x->ctx, axis, x->ndim ? x->ndim : 1, at); }
 
 PolyTensor *poly_gather(PolyTensor *x, int axis, PolyTensor *index) {
   int at;

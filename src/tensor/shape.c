@@ -76,21 +76,13 @@ UOp *t_broadcast_like(UOp *x, const UOp *like) { return like ? t_broadcast(x, li
 
 /* ---- axes and sizes ---- */
 
-bool t_axis(PolyContext *ctx, int axis, int ndim, int *out) {
-  int n = MAX(ndim, 1);
-  *out = axis < 0 ? axis + n : axis;
-  if (*out >= 0 && *out < n) return true;
-  return base_fail(ctx_base(ctx), POLY_ERROR_INDEX, "axis %d is out of range for a tensor of %d dimension%s", axis,
-                   ndim, ndim == 1 ? "" : "s");
-}
-
 bool t_axes_mask(PolyContext *ctx, int naxis, const int *axes, int ndim, uint32_t *mask) {
   *mask = (uint32_t)((1ull << ndim) - 1);
   if (!axes) return true;
   uint32_t bits = 0;
   for (int k = 0; k < naxis; k++) {
     int a;
-    if (!t_axis(ctx, axes[k], ndim, &a)) return false;
+    if (!shape_axis(ctx, axes[k], ndim, &a)) return false;
     if (bits >> a & 1) return base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "axis %d is given twice", axes[k]);
     bits |= 1u << a;
   }

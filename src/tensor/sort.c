@@ -39,7 +39,7 @@ UOp *t_sort_values(UOp *x, int axis, UOp *order) {
 /* ---- handles ---- */
 
 static bool sort_axis(PolyTensor *x, int axis, int *at) {
-  return t_axis(x->ctx, axis, x->uop->ndim ? x->uop->ndim : 1, at);
+  return shape_axis(x->ctx, axis, x->uop->ndim ? x->uop->ndim : 1, at);
 }
 
 PolyTensor *poly_argsort(PolyTensor *x, int axis, bool descending) {

@@ -67,9 +67,6 @@ UOp *t_broadcast(UOp *x, int ndim, UOp *const *shape);
 UOp *t_broadcast_like(UOp *x, const UOp *like);
 /* Are two sizes provably equal? */
 bool t_same_size(UOp *a, UOp *b);
-/* Axis in 0 .. ndim-1 out of one that may be negative. Error: "axis 3 is out of range for a tensor of 2 dimensions".
- * A tensor of no dimensions takes 0 and -1, as if it had one axis; use t_axis_bit on the result. */
-bool t_axis(PolyContext *ctx, int axis, int ndim, int *out);
 /* Bits of the axes; axes NULL: all of them. The same axis twice is an error. A tensor of no dimensions has no bits. */
 bool t_axes_mask(PolyContext *ctx, int naxis, const int *axes, int ndim, uint32_t *mask);
 static inline uint32_t t_axis_bit(const UOp *x, int axis) { return x->ndim ? 1u << axis : 0; }

@@ -281,7 +281,7 @@ static void allocations_may_fail(void **state) {
     PolyContext *ctx = calloc(1, sizeof *ctx);
     Failing failing = {.left = -1};
     assert_non_null(ctx);
-    ctx->base.alloc = (PolyAllocator){failing_realloc, &failing};
+    ctx->base.alloc = (Allocator){failing_realloc, &failing};
     assert_true(ctx_init(ctx));
     failing.left = n;
     build_everything(ctx);

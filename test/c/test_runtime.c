@@ -65,7 +65,7 @@ static void test_out_of_memory_names_the_bytes(void **state) {
   World *w = *state;
   Device *d = device(w, "INTERP");
   size_t limit = 1 << 20;
-  w->ctx.base.alloc = (PolyAllocator){refuse, &limit};
+  w->ctx.base.alloc = (Allocator){refuse, &limit};
   assert_null(d->alloc(d, 123456789));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
   assert_non_null(strstr(w->ctx.base.text, "123456789"));
@@ -73,7 +73,7 @@ static void test_out_of_memory_names_the_bytes(void **state) {
   assert_null(buffer_new(d, SIZE_MAX / 2));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
   base_clear(&w->ctx.base);
-  w->ctx.base.alloc = (PolyAllocator){0};
+  w->ctx.base.alloc = (Allocator){0};
 }
 
 /* ---- the interpreter ---- */

@@ -488,7 +488,7 @@ static void test_failing_allocations(void **state) {
   for (int n = 0;; n++) {
     Fixture *f = calloc(1, sizeof *f);
     Failing a = {.left = -1};
-    f->ctx.base.alloc = (PolyAllocator){failing_realloc, &a};
+    f->ctx.base.alloc = (Allocator){failing_realloc, &a};
     assert_true(ctx_init(&f->ctx));
     a.left = n;
     poly_scope_begin(&f->ctx);

@@ -12,6 +12,7 @@
 #define POLY_SAMPLER_H
 
 #include "base/base.h"
+#include "ir/public.h"
 
 /* The edges into each node of one type from the nodes of another (or the same) type. */
 typedef struct Relation {

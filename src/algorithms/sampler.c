@@ -2,7 +2,7 @@
  * of features that belong to a sample. Knows nothing of contexts and tensors. */
 #include "base/threads.h"
 #include "base/handles.h"
-#include "graph/sampler.h"
+#include "algorithms/sampler.h"
 
 #include "graph/graph.h"
 
@@ -15,7 +15,8 @@ enum { PARALLEL = 1 << 15 };
 /* ---- making ---- */
 
 PolySampler *poly_sampler_new(const PolyAllocator *allocator, int node_types, const int64_t *num_nodes) {
-  Base b = {.alloc = allocator ? *allocator : (PolyAllocator){0}};
+  Base b = {0};
+  if (allocator) b.alloc = (Allocator){allocator->realloc, allocator->user};
   if (node_types < 1 || !num_nodes) return NULL;
   PolySampler *s = handle_new(&b, sizeof *s, HANDLE_SAMPLER, NULL);
   if (!s) return NULL;

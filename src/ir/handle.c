@@ -3,10 +3,25 @@
  * A handle holds one reference on its node and is a member of the context's list, newest first. A symbolic size crosses
  * the API as a code: POLY_DIM_LIMIT - 1 - k stands for ctx->dims.at[k], which the context keeps alive. */
 #include "base/handles.h"
-#include "tensor/tensor.h"
+#include "ir/context.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+_Static_assert(STATUS_OK == (int)POLY_OK && STATUS_MEMORY == (int)POLY_ERROR_MEMORY, "codes of base and of the API");
+
+PolyStatus status_of(PolyContext *ctx, bool ok) {
+  if (ok) return POLY_OK;
+  return ctx->base.code == POLY_OK ? POLY_ERROR_RUNTIME : ctx->base.code;
+}
+
+bool shape_axis(PolyContext *ctx, int axis, int ndim, int *out) {
+  int n = MAX(ndim, 1);
+  *out = axis < 0 ? axis + n : axis;
+  if (*out >= 0 && *out < n) return true;
+  return base_fail(ctx_base(ctx), POLY_ERROR_INDEX, "axis %d is out of range for a tensor of %d dimension%s", axis,
+                   ndim, ndim == 1 ? "" : "s");
+}
 
 /* ---- handles ---- */
 
@@ -105,9 +120,9 @@ int poly_ndim(const PolyTensor *t) { return t ? t->uop->ndim : 0; }
 int64_t poly_dim(const PolyTensor *t, int axis) {
   int a;
   if (!t) return -1;
-  if (t->uop->ndim == 0 && t_axis(t->ctx, axis, 0, &a))
+  if (t->uop->ndim == 0 && shape_axis(t->ctx, axis, 0, &a))
     base_fail(ctx_base(t->ctx), POLY_ERROR_INDEX, "axis %d is out of range for a tensor of 0 dimensions", axis);
-  if (t->uop->ndim == 0 || !t_axis(t->ctx, axis, t->uop->ndim, &a)) return -1;
+  if (t->uop->ndim == 0 || !shape_axis(t->ctx, axis, t->uop->ndim, &a)) return -1;
   return dim_to_api(t->uop->shape[a]);
 }
 
@@ -278,4 +293,51 @@ const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n) {
   if (u) return dim_text(u, buf, n);
   snprintf(buf, n, "%" PRId64, dim);
   return buf;
+}
+
+/* ---- gradients that handles hold ---- */
+
+PolyTensor *held_grad(PolyContext *ctx, UOp *u) {
+  PolyTensor *t = tensor_wrap(ctx, u);
+  if (!t) return NULL;
+  t->consumed = true;
+  return poly_keep(t);
+}
+
+void hold_grad(PolyTensor *t, PolyTensor *grad) {
+  poly_free(t->grad);
+  t->grad = grad;
+}
+
+PolyTensor *poly_get_grad(PolyTensor *t) {
+  if (!t || !t->grad) return NULL;
+  Scope scope;
+  scope_enter(t->ctx, &scope);
+  PolyTensor *g = tensor_wrap(t->ctx, t->grad->uop);
+  scope_leave(t->ctx, &scope);
+  if (g) g->consumed = true;
+  return g;
+}
+
+PolyStatus poly_set_grad(PolyTensor *t, PolyTensor *grad) {
+  if (!t) return POLY_ERROR_VALUE;
+  PolyContext *ctx = t->ctx;
+  if (!grad) {
+    hold_grad(t, NULL);
+    return POLY_OK;
+  }
+  if (!shape_equal(t->uop, grad->uop)) {
+    uop_fail_shapes("set_grad", t->uop, grad->uop);
+    return status_of(ctx, false);
+  }
+  if (t->uop->dtype != grad->uop->dtype)
+    return status_of(ctx,
+                     base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "set_grad: a gradient of dtype %s for a tensor of %s",
+                               dtype_name((PolyDType)grad->uop->dtype), dtype_name((PolyDType)t->uop->dtype)));
+  Scope scope;
+  scope_enter(ctx, &scope);
+  PolyTensor *own = held_grad(ctx, grad->uop);
+  scope_leave(ctx, &scope);
+  if (own) hold_grad(t, own);
+  return status_of(ctx, own != NULL);
 }

@@ -8,7 +8,7 @@
  * go one step at a time, because each choice rules out others; the third takes the rows of the first graph in parallel.
  */
 #include "graph/graph.h"
-#include "graph/sampler.h"
+#include "algorithms/sampler.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -9,7 +9,7 @@
  * lead to, in their order, which is what makes the numbers independent of the threads. */
 #include "base/threads.h"
 #include "base/handles.h"
-#include "graph/sampler.h"
+#include "algorithms/sampler.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * p and q as node2vec has them (Grover and Leskovec, 2016) a step is drawn uniformly, and kept with a probability that
  * depends on where the walk came from; else another is drawn. */
 #include "base/threads.h"
-#include "graph/sampler.h"
+#include "algorithms/sampler.h"
 
 typedef struct Walk {
   const Relation *r;

@@ -11,7 +11,7 @@
  * Feistel network on the bits of a number, applied until it is in range, which is a permutation that needs no memory.
  */
 #include "base/threads.h"
-#include "graph/sampler.h"
+#include "algorithms/sampler.h"
 
 enum { ROUNDS = 4, TRIES = 1000 };
 

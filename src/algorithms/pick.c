@@ -1,7 +1,7 @@
 /* pick.c: which edges of one row are drawn. In: a range of places, a count, a random stream of the row's own. Out:
  * places. Without replacement every set of `count` places is equally likely; with weights the draws are as if one place
  * after the other were drawn by weight from those left. */
-#include "graph/sampler.h"
+#include "algorithms/sampler.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * from to a drawn node collect a budget, 1 / in-degree for each such edge. At each hop so many of every type are drawn,
  * by the square of their budgets; their neighbours collect in turn. At the end all edges between the nodes are taken.
  */
-#include "graph/sampler.h"
+#include "algorithms/sampler.h"
 
 #include <string.h>
 
