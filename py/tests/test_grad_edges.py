@@ -249,3 +249,18 @@ def test_a_norm_of_nan_is_nan():
     x = Tensor([[np.nan, 1.0], [0.0, 0.0], [3.0, 4.0]], dtype="float32")
     np.testing.assert_array_equal(norm(x, dim=1).numpy(), [np.nan, 0, 5])
     assert np.isnan(x.normalize().numpy()[0]).all()
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_an_extremum_that_is_nan_has_no_gradient(device, name):
+    """No element equals it, so nobody can say where its gradient goes: it is NaN, over an axis and over the entries of a row."""
+    x = Tensor(np.array([[1.0, np.nan, 3.0], [2.0, 2.0, 2.0]], "f"))
+    g = getattr(x, name)(1).sum().gradient(x)[0].numpy()
+    assert np.isnan(g[0]).all()
+    np.testing.assert_allclose(g[1], 1 / 3, rtol=1e-6)
+    flat, rows = Tensor(np.array([1.0, np.nan, 3.0, 2.0, 5.0], "f")), Tensor([0, 0, 0, 1, 1])
+    for entries in (flat, flat * 1.0, flat.exp()):
+        y = Tensor.zeros(2).scatter_reduce(0, rows, entries, "a" + name, include_self=False)
+        g = y.sum().gradient(entries)[0].numpy()
+        assert np.isnan(g[:3]).all()
+        np.testing.assert_array_equal(g[3:], [0, 1] if name == "max" else [1, 0])

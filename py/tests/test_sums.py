@@ -10,6 +10,7 @@ from polygrad import Device, Tensor
 from polygrad._ffi import C
 from polygrad.geometric.nn import SimpleConv
 from polygrad.graph import current
+from polygrad.nn import BatchNorm
 
 LIMIT = 1e-6
 
@@ -73,6 +74,32 @@ def test_what_is_made_of_sums(device):
     assert error(t.softmax(), np.exp(wide) / np.exp(wide).sum()) < LIMIT
     assert error(t.cumsum(), np.cumsum(wide)) < LIMIT
     assert error((t * t).mean().sqrt(), np.sqrt((wide * wide).mean())) < LIMIT
+
+
+def test_statistics_of_a_batch(device):
+    """Running and batch statistics of BatchNorm, and what it makes of them."""
+    x = positive((20000, 6)) + np.float32(0.5)
+    wide = x.astype(np.float64)
+    norm = BatchNorm(6, affine=False, momentum=1.0)
+    with Tensor.train():
+        y = norm(Tensor(x))
+    assert error(norm.running_mean, wide.mean(0)) < LIMIT
+    assert error(norm.running_var, wide.var(0, ddof=1)) < LIMIT
+    want = (wide - wide.mean(0)) / np.sqrt(wide.var(0) + 1e-5)
+    assert np.max(np.abs(y.numpy() - want)) < 2e-6
+
+
+def test_mean_losses(device):
+    n = 50000
+    x, target = positive((n, 3)), positive((n, 3), 1)
+    wide, to = x.astype(np.float64), target.astype(np.float64)
+    classes = np.random.default_rng(2).integers(0, 3, n)
+    t, goal = Tensor(x).realize(), Tensor(target).realize()
+    logits = wide - np.log(np.exp(wide).sum(1, keepdims=True))
+    assert error((t - goal).square().mean(), ((wide - to) ** 2).mean()) < LIMIT
+    assert error((t - goal).abs().mean(), np.abs(wide - to).mean()) < LIMIT
+    assert error(t.sparse_categorical_crossentropy(Tensor(classes)), -logits[np.arange(n), classes].mean()) < LIMIT
+    assert error(t.binary_crossentropy_logits(goal), (np.log1p(np.exp(wide)) - wide * to).mean()) < LIMIT
 
 
 def test_rows_of_a_graph(device):

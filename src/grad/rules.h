@@ -10,6 +10,8 @@
 
 #include "grad/grad.h"
 
+#include <math.h>
+
 enum { GRAD_MAX_SRC = 32 };
 
 typedef void (*GradRule)(UOp *u, UOp *g, uint32_t need, UOp **out);
@@ -103,6 +105,9 @@ static inline UOp *is_zero(UOp *a) { return equal(a, like(a, 0)); }
 /* g where cond, 0 elsewhere; and the other way round. */
 static inline UOp *keep_if(UOp *cond, UOp *g) { return uop_where(cond, g, like(g, 0)); }
 static inline UOp *keep_unless(UOp *cond, UOp *g) { return uop_where(cond, like(g, 0), g); }
+/* The gradient of elements that are not u, their maximum or minimum: 0, or NaN where u is NaN, which equals no element.
+ */
+static inline UOp *beside(UOp *u) { return u ? uop_where(equal(u, u), like(u, 0), like(u, NAN)) : NULL; }
 
 /* Sums are taken in a wider dtype where that of x is narrow: grad_wide(x), and back with uop_cast. */
 static inline UOp *grad_wide(UOp *x) { return x ? uop_cast(x, dtype_sum((PolyDType)x->dtype)) : NULL; }

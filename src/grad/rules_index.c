@@ -75,14 +75,15 @@ static UOp *hit_by_place(UOp *u) {
 
 /* Elements that are their segment's maximum (minimum) share its gradient equally. */
 static UOp *segment_extremum(UOp *u, UOp *g) {
-  UOp *x = u->src[0], *index = u->src[1];
-  if (dtype_is_float((PolyDType)x->dtype) && is_inexact(x)) return keep_if(hit_by_place(u), uop_gather(g, index));
+  UOp *x = u->src[0], *index = u->src[1], *others = beside(u);
+  if (dtype_is_float((PolyDType)x->dtype) && is_inexact(x))
+    return uop_where(hit_by_place(u), uop_gather(add(g, others), index), uop_gather(others, index));
   UOp *hit = equal(x, uop_gather(u, index));
   UOp *wide = grad_wide(g);
   UOp *count = uop_segment(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, index, u->shape[0]);
   /* An empty segment has count 0, but is never read. */
   UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype);
-  return keep_if(hit, uop_gather(share, index));
+  return uop_where(hit, uop_gather(share, index), uop_gather(others, index));
 }
 
 /* As for the product over an axis, see rules_move.c. */

@@ -71,7 +71,8 @@ static UOp *extremum(UOp *u, UOp *g, uint32_t axes) {
   UOp *wide = grad_wide(g);
   UOp *count = uop_reduce(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, axes);
   UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype);
-  return keep_if(hit, uop_expand(share, x->shape));
+  UOp *others = beside(u);
+  return share && others ? uop_where(hit, uop_expand(share, x->shape), uop_expand(others, x->shape)) : NULL;
 }
 
 /* d(prod)/dx[j] is prod / x[j]; where x[j] is 0 it is the product of the others, which is 0 unless x[j] is the only

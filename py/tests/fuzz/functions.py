@@ -200,7 +200,8 @@ def relu(x):
 
 
 def leaky_relu(x, slope):
-    return where(compare(x, "<", 0.0), x * slope, x)
+    """0 counts as negative, as in PyTorch."""
+    return where(compare(x, ">", 0.0), x, x * slope)
 
 
 def elu(x):
@@ -217,6 +218,12 @@ def clamp(x, lo, hi):
     """The ends count as inside."""
     y = where(compare(x, "<", lo), lift(lo, x), x)
     return where(compare(x, ">", hi), lift(hi, x), y)
+
+
+def hardtanh(x):
+    """The ends count as outside, as in PyTorch."""
+    y = where(compare(x, "<=", -1.0), lift(-1.0, x), x)
+    return where(compare(x, ">=", 1.0), lift(1.0, x), y)
 
 
 def step_function(x, f):

@@ -138,7 +138,7 @@ op("gelu_none", "{0}.gelu('none')", F.gelu_erf, one(), 0.2, sized=True)
 op("leaky", "{0}.leaky_relu(0.25)", lambda x: F.leaky_relu(x, 0.25), one(), 0.4, sized=True)
 op("elu", "{0}.elu()", F.elu, one(), 0.3, sized=True)
 op("clamp", "{0}.clamp(-0.5, 1.0)", lambda x: F.clamp(x, -0.5, 1.0), one(), 0.4, sized=True)
-op("hardtanh", "{0}.hardtanh()", lambda x: F.clamp(x, -1.0, 1.0), one(), 0.2, sized=True)
+op("hardtanh", "{0}.hardtanh()", F.hardtanh, one(), 0.2, sized=True)
 op("cube", "({0} ** 3)", F.cube, one(limit=50), 0.3, sized=True)
 op("scale", "({0} * 0.5 + 0.25)", lambda x: x * 0.5 + 0.25, one(), 0.6, sized=True)
 for _name, _f in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("round", np.rint)):
