@@ -49,10 +49,10 @@ OPTIONAL = {
 
 # How many entries an array has, by its name; a function's own come first.
 COUNTS = {
-    "shape": "ndim", "order": "ndim", "axes": "naxis", "shifts": "naxis", "sizes": "n", "repeats": "n", "t": "n", "params": "n", "targets": "n", "stops": "n",
+    "shape": "ndim", "order": "ndim", "axes": "naxis", "shifts": "naxis", "sizes": "n", "repeats": "n", "t": "n", "params": "n", "targets": "n",
     "inputs": "ninput", "outputs": "noutput", "state": "nstate", "names": "n", "kernel": "nspatial", "stride": "nspatial",
     "dilation": "nspatial", "padding": "nspatial", "index": "n", "x": "n", "out": "n", "seeds": "num_seeds", "num_nodes": "node_types",
-    "start": "n", "nodes": "n", "buf": "n",
+    "start": "n", "stops": "n", "nodes": "n", "buf": "n",
 }  # fmt: skip
 OWN_COUNTS = {
     "poly_read": {"out": "out_bytes"}, "poly_write": {"data": "bytes"}, "poly_graph_from_coo": {"src": "num_edges", "dst": "num_edges"},
