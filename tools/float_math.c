@@ -16,7 +16,13 @@ static const char head[] = "/* Written by tools/float_math.c. */\n"
                            "#else\n#define CHOOSE(f, g) f\n#define WITH_FMA __attribute__((unused))\n#endif\n\n";
 
 int main(void) {
-  static const char *const unary[] = {"exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tanh", "erf"};
+  static const char *const unary[] = {
+#define NAME_OWN(function) #function,
+#define NAME_LIBRARY(function)
+#define E(...)
+#define FN(name, cost, props, function, code) NAME_##code(function)
+#include "ir/ops.def"
+  };
   static Base base;
   static Helpers h = {.types = {.b = &base}, .code = {.b = &base}};
   for (int i = 0; i < LEN(unary); i++) helper(&h, unary[i], ELEM_F32, 1);

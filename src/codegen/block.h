@@ -26,7 +26,7 @@ struct Block {
 typedef struct Codegen {
   PolyContext *ctx;
   Arena *arena;
-  const CodegenOptions *opt;
+  const Target *target;
   Map ranges;        /* memo of index_ranges */
   uint64_t used;     /* ids that RANGEs of the kernel have */
   VEC(Inst) inst;    /* with sources numbered as made */

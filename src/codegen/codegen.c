@@ -108,9 +108,8 @@ static void codegen_free(Codegen *g) {
   map_free(b, &g->made);
 }
 
-bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt,
-                    Linear *out) {
-  Codegen g = {.ctx = ctx, .arena = arena, .opt = opt};
+bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const Target *target, Linear *out) {
+  Codegen g = {.ctx = ctx, .arena = arena, .target = target};
   *out = (Linear){0};
   UOp **merged = arena_new(arena, (size_t)nstore * sizeof *merged);
   if (!merged) return false;

@@ -5,12 +5,7 @@
 
 #include "ir/linear.h"
 
-typedef struct CodegenOptions {
-  bool vector;
-} CodegenOptions;
-
 /* The result lives in the arena; its nodes in the caller's scope. */
-bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const CodegenOptions *opt,
-                    Linear *out);
+bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const Target *target, Linear *out);
 
 #endif

@@ -23,14 +23,14 @@
  * Constants, as measured on random and on equal values (relative error of the worst of 300 values, added n times):
  * n = 32: 5e-7, n = 64: 9.4e-7, n = 128: 1.9e-6. A block costs seven operations for each accumulator, and a row of at
  * most PLAIN values three integer operations and one branch. Along a vector loop every lane has a sum of its own, so
- * blocks are LANES times as long. */
+ * blocks are as many times as long as the Target says there are such sums. */
 #include "codegen/block.h"
 
 #include "ir/context.h"
 
 #include <math.h>
 
-enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, LOG_LANES = 5, LANES = 1 << LOG_LANES, MAX_SUMS = 8 };
+enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, MAX_SUMS = 8 };
 
 typedef struct Flat {
   Codegen *g;
@@ -175,7 +175,7 @@ static bool in_lanes(const Flat *f, const Block *c) { return f->g->inst.at[c->lo
 /* Additions to one accumulator that follow each other in all trips of a loop. */
 static double most_steps(const Flat *f, const Block *c) {
   double n = most_trips(f, c);
-  return in_lanes(f, c) ? ceil(n / LANES) : n;
+  return in_lanes(f, c) ? ceil(n / (1 << f->g->target->log_sum_lanes)) : n;
 }
 
 /* The same in one trip. */
@@ -354,7 +354,7 @@ static void put_loop(Flat *f, const Block *c) {
     while (shift > 1 && within * (1 << shift) > BLOCK) shift--;
     const Inst *loop = &f->g->inst.at[c->loop];
     bool constant = c->range->src[0]->op == OP_CONST && c->range->src[1]->op == OP_CONST;
-    if (lanes) shift += LOG_LANES;
+    if (lanes) shift += f->g->target->log_sum_lanes;
     (constant || (lanes && trips < INFINITY) ? put_blocks_first : put_rest_first)(
         f, c, &s, apart, f->place[loop->src[0]], f->place[loop->src[1]], shift);
   }

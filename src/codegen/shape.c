@@ -5,7 +5,7 @@
 
 #include "ir/context.h"
 
-enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4, LANES = 8, MAX_OUTER = 32, MAX_WIDE = 256 };
+enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4, MAX_OUTER = 32, MAX_WIDE = 256 };
 
 /* Trips of a loop, at most; of one whose bounds are loaded, a guess. */
 static double loop_trips(Codegen *g, const UOp *r) {
@@ -49,18 +49,19 @@ static int64_t lane_step(Codegen *g, UOp *index, const UOp *r, const UOp *outer)
  * What is the same for all lanes is done once for them; what differs is done for all at once, but for memory that is
  * not contiguous. */
 static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, const UOp *outer) {
+  const LaneGains *gain = &g->target->gain;
   if (!u) return 0;
   if (inst->kind == INST_LOAD || inst->kind == INST_STORE) {
     int64_t s = lane_step(g, access_index(u), r, outer);
     UOp *gate = u->op == OP_LOAD && u->nsrc > 2 ? u->src[2] : NULL;
-    if ((r && varies(g, gate, r)) || (outer && varies(g, gate, outer))) return -1;
-    if (s == STRIDE_NONE && outer) return -2; /* addresses of all lanes */
-    return s == 1 ? 2 : s == -1 ? 1.5 : s == 0 ? 1 : -0.5;
+    if ((r && varies(g, gate, r)) || (outer && varies(g, gate, outer))) return gain->gated;
+    if (s == STRIDE_NONE && outer) return gain->scattered; /* addresses of all lanes */
+    return s == 1 ? gain->contiguous : s == -1 ? gain->reversed : s == 0 ? gain->same : gain->strided;
   }
   if (inst->kind != INST_ALU) return 0;
   bool address = inst->dtype == POLY_INT64 && u->op != OP_CAST;
-  bool function = op_info[inst->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)inst->dtype);
-  return address ? 0 : function && inst->op != OP_NEG && inst->op != OP_CAST ? 6 : 0.5;
+  bool function = op_info[inst->op].cls == CLASS_UNARY && op_info[inst->op].takes == TAKES_FLOAT;
+  return address ? 0 : function ? gain->function : gain->simple;
 }
 
 /* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it. */
@@ -101,7 +102,8 @@ static bool outer_allowed(Codegen *g, const Block *b) {
 static bool inner_allowed(Codegen *g, const Block *b, const UOp *outer) {
   int64_t n = constant_trips(b->range), all = n * constant_trips(outer);
   bool folds = !(g->inst.at[b->loop].flags & LOOP_REDUCE) || power_of_two(n);
-  return n > 1 && n <= MAX_WIDE && all <= MAX_WIDE && all % LANES == 0 && folds && lanes_allowed(g, b, b->range);
+  return n > 1 && n <= MAX_WIDE && all <= MAX_WIDE && all % g->target->lanes == 0 && folds &&
+         lanes_allowed(g, b, b->range);
 }
 
 /* Gain in b of lanes along `outer`, alone or with the loops inside that are the better for it; those are marked. */
@@ -171,14 +173,13 @@ static void set_strides(Codegen *g, Block *b, const UOp *lanes, const UOp *outer
 
 /* Trips from the top down, then costs from the bottom up; lanes share the cost of an iteration. */
 static void estimate(Codegen *g, Block *b) {
+  const CostTable *cost = &g->target->cost;
   b->cost = 0;
   for (int i = 0; i < b->line.n; i++) {
     Line l = b->line.at[i];
     if (!l.child) {
       const Inst *inst = &g->inst.at[l.inst];
-      bool function =
-          inst->kind == INST_ALU && op_info[inst->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)inst->dtype);
-      b->cost += function ? 8 : 1;
+      b->cost += inst->kind == INST_ALU ? cost->op[op_info[inst->op].cost] : cost->cached;
       continue;
     }
     l.child->trips = b->trips * loop_trips(g, l.child->range);
@@ -186,7 +187,7 @@ static void estimate(Codegen *g, Block *b) {
     b->cost += loop_trips(g, l.child->range) * l.child->cost;
   }
   if (!b->range) return;
-  if (g->inst.at[b->loop].flags & (LOOP_VECTOR | LOOP_OUTER)) b->cost /= LANES;
+  if (g->inst.at[b->loop].flags & (LOOP_VECTOR | LOOP_OUTER)) b->cost /= g->target->lanes;
   g->inst.at[b->loop].cost = b->cost < 1e15 ? (int64_t)b->cost + 1 : (int64_t)1e15;
 }
 
@@ -202,7 +203,7 @@ static void choose_threads(Codegen *g) {
 
 bool shape_loops(Codegen *g) {
   estimate(g, g->top);
-  if (g->opt->vector) choose_lanes(g, g->top, true);
+  if (g->target->vector_bytes) choose_lanes(g, g->top, true);
   estimate(g, g->top);
   set_strides(g, g->top, NULL, NULL);
   choose_threads(g);

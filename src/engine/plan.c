@@ -38,8 +38,7 @@ static bool add_kernel(PolyContext *ctx, Map *seen, Lowered *l, const Linear *li
 }
 
 static bool lower_items(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, Lowered *l) {
-  const Device *d = ctx->runtime->current;
-  CodegenOptions opt = {.vector = d->target.vector};
+  const Target *target = &ctx->runtime->current->target;
   size_t n = (size_t)l->schedule.nitem + 1;
   l->kernel = arena_new(arena, n * sizeof *l->kernel);
   l->which = arena_new(arena, n * sizeof *l->which);
@@ -52,7 +51,7 @@ static bool lower_items(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, 
     const Item *it = &l->schedule.item[i];
     l->item_kernel[i] = -1;
     if (it->kind != ITEM_KERNEL) continue;
-    ok = codegen_kernel(ctx, arena, it->nout, it->store, &opt, &l->item[i]);
+    ok = codegen_kernel(ctx, arena, it->nout, it->store, target, &l->item[i]);
     if (!ok) schedule_blame(ctx, limits, it->nout, it->made);
     ok = ok && add_kernel(ctx, &seen, l, &l->item[i], &l->item_kernel[i]);
   }
@@ -80,13 +79,12 @@ static UOp **plan_roots(PolyContext *ctx, Arena *arena, const Canon *c) {
 }
 
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out) {
-  ScheduleOptions opt = {.matmul = ctx->runtime->current->target.matmul};
   ScheduleLimits limits = {0};
   UOp **root = plan_roots(ctx, arena, c);
   bool ok = false, again = root != NULL;
   while (again) {
     *out = (Lowered){0};
-    ok = schedule_build(ctx, arena, c->nroot, root, &opt, &limits, &out->schedule) &&
+    ok = schedule_build(ctx, arena, c->nroot, root, &ctx->runtime->current->target, &limits, &out->schedule) &&
          lower_items(ctx, arena, &limits, out) && plan_check(ctx, arena, &limits, c->nroot, out);
     again = !ok && schedule_limit(ctx, &limits);
   }
@@ -94,16 +92,8 @@ bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out) {
   return ok;
 }
 
-static int vector_bytes(void) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  return __builtin_cpu_supports("avx512f") ? 64 : __builtin_cpu_supports("avx2") ? 32 : 16;
-#else
-  return 16;
-#endif
-}
-
 bool plan_render(PolyContext *ctx, const Lowered *l, Str *out) {
-  return render_program(ctx, DIALECT_C, vector_bytes(), l->nkernel, l->which, out) && !out->failed;
+  return render_program(ctx, &ctx->runtime->current->target, l->nkernel, l->which, out) && !out->failed;
 }
 
 /* ---- building ---- */

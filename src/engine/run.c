@@ -118,12 +118,11 @@ static void set_pointers(Plan *p, PolyBuffer *const *input, PolyBuffer *const *o
 
 /* ---- items ---- */
 
-/* A kernel over symbolic sizes was compiled for the largest: today's sizes tell whether several threads are worth it.
+/* A kernel over symbolic sizes was compiled for the largest: the sizes of this run tell whether several threads are worth it.
  */
 static int kernel_threads(const Plan *p, const PlanItem *it) {
-  enum { FEW_BYTES = 1 << 20, FEW_FLOPS = 250000 };
-  bool small = it->nvar && it->nbytes < FEW_BYTES && it->nflops < FEW_FLOPS;
-  return small ? 1 : threads_allowed(p->ctx->runtime->threads);
+  int wanted = p->ctx->runtime->threads;
+  return threads_allowed(it->nvar ? target_threads(&p->device->target, wanted, it->nflops, it->nbytes) : wanted);
 }
 
 static bool run_kernel(Plan *p, const PlanItem *it) {

@@ -44,7 +44,6 @@ static const double TWO_OVER_ROOT_PI = 1.12837916709551257390;
 const GradRule grad_rules[OP_COUNT] = {
 #define X(name, nsrc, cls, dt) [OP_##name] = grad_##name,
 #include "ir/ops.def"
-#undef X
 };
 
 /* Source 0 of u is x. */

@@ -183,9 +183,7 @@ static UOp *fail_dtype(Op op, const UOp *a, const UOp *b) {
 
 UOp *uop_unary(Op op, UOp *x) {
   if (!x) return NULL;
-  bool is_float = dtype_is_float((PolyDType)x->dtype);
-  bool ok = op == OP_NEG ? x->dtype != POLY_BOOL : op == OP_NOT ? !is_float : is_float;
-  if (!ok) return fail_dtype(op, x, NULL);
+  if (!op_takes(op, (PolyDType)x->dtype)) return fail_dtype(op, x, NULL);
   return elementwise(op, (PolyDType)x->dtype, (UArg){0}, 1, &x);
 }
 
@@ -209,25 +207,7 @@ UOp *uop_bitcast(UOp *x, PolyDType dtype) {
 UOp *uop_binary(Op op, UOp *a, UOp *b) {
   if (!a || !b) return NULL;
   if (a->dtype != b->dtype) return fail_dtype(op, a, b);
-  bool is_float = dtype_is_float((PolyDType)a->dtype);
-  switch (op) {
-  case OP_DIV:
-  case OP_POW:
-    if (!is_float) return fail_dtype(op, a, NULL);
-    break;
-  case OP_IDIV:
-  case OP_MOD:
-  case OP_SHL:
-  case OP_SHR:
-    if (!dtype_is_int((PolyDType)a->dtype)) return fail_dtype(op, a, NULL);
-    break;
-  case OP_AND:
-  case OP_OR:
-  case OP_XOR:
-    if (is_float) return fail_dtype(op, a, NULL);
-    break;
-  default: break;
-  }
+  if (!op_takes(op, (PolyDType)a->dtype)) return fail_dtype(op, a, NULL);
   PolyDType dtype = op_info[op].dtype == RULE_BOOL ? POLY_BOOL : (PolyDType)a->dtype;
   return elementwise(op, dtype, (UArg){0}, 2, (UOp *[]){a, b});
 }

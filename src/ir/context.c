@@ -5,10 +5,26 @@
 #include <string.h>
 
 const OpInfo op_info[OP_COUNT] = {
-#define X(name, nsrc, cls, dt) {#name, nsrc, CLASS_##cls, RULE_##dt},
+#define X(name, nsrc, cls, dt) {#name, nsrc, CLASS_##cls, RULE_##dt, 0, 0, 0, 0, 0, 0, 0},
+#define EXACT 1
+#define COMMUTES 2
+#define E(name, nsrc, cls, dt, takes, cost, props, infix, bools, call)                                                 \
+  {#name, nsrc,  CLASS_##cls, RULE_##dt, TAKES_##takes, COST_##cost, ((props)&EXACT) != 0, ((props)&COMMUTES) != 0,    \
+   infix, bools, call},
 #include "ops.def"
-#undef X
+#undef EXACT
+#undef COMMUTES
 };
+
+bool op_takes(Op op, PolyDType dtype) {
+  switch (op_info[op].takes) {
+  case TAKES_FLOAT: return dtype_is_float(dtype);
+  case TAKES_INT: return dtype_is_int(dtype);
+  case TAKES_BITS: return !dtype_is_float(dtype);
+  case TAKES_NUMBER: return dtype != POLY_BOOL;
+  default: return true;
+  }
+}
 
 enum { FIRST_BUCKETS = 1024 };
 

@@ -153,11 +153,10 @@ Value value_identity(Op op, PolyDType dtype) {
 static double neg(double x) { return -x; }
 
 static double (*const float_unary[OP_COUNT])(double) = {
-    [OP_NEG] = neg,   [OP_SQRT] = sqrt,   [OP_EXP] = exp,     [OP_EXP2] = exp2,   [OP_EXPM1] = expm1,
-    [OP_LOG] = log,   [OP_LOG2] = log2,   [OP_LOG1P] = log1p, [OP_SIN] = sin,     [OP_COS] = cos,
-    [OP_TAN] = tan,   [OP_ASIN] = asin,   [OP_ACOS] = acos,   [OP_ATAN] = atan,   [OP_SINH] = sinh,
-    [OP_COSH] = cosh, [OP_TANH] = tanh,   [OP_ASINH] = asinh, [OP_ACOSH] = acosh, [OP_ATANH] = atanh,
-    [OP_ERF] = erf,   [OP_TRUNC] = trunc, [OP_FLOOR] = floor, [OP_CEIL] = ceil,   [OP_ROUND] = rint,
+    [OP_NEG] = neg,
+#define E(...)
+#define FN(name, cost, props, function, code) [OP_##name] = function,
+#include "ops.def"
 };
 
 static bool float_binary(Op op, double a, double b, double *r) {

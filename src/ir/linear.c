@@ -142,48 +142,6 @@ static bool none_from(Verify *v, int k) {
   return true;
 }
 
-/* Which dtypes an op takes. */
-static bool takes(Op op, PolyDType d) {
-  switch (op) {
-  case OP_SQRT:
-  case OP_EXP:
-  case OP_EXP2:
-  case OP_EXPM1:
-  case OP_LOG:
-  case OP_LOG2:
-  case OP_LOG1P:
-  case OP_SIN:
-  case OP_COS:
-  case OP_TAN:
-  case OP_ASIN:
-  case OP_ACOS:
-  case OP_ATAN:
-  case OP_SINH:
-  case OP_COSH:
-  case OP_TANH:
-  case OP_ASINH:
-  case OP_ACOSH:
-  case OP_ATANH:
-  case OP_ERF:
-  case OP_TRUNC:
-  case OP_FLOOR:
-  case OP_CEIL:
-  case OP_ROUND:
-  case OP_DIV:
-  case OP_MULACC:
-  case OP_POW: return dtype_is_float(d);
-  case OP_IDIV:
-  case OP_MOD:
-  case OP_SHL:
-  case OP_SHR: return dtype_is_int(d);
-  case OP_NOT:
-  case OP_AND:
-  case OP_OR:
-  case OP_XOR: return !dtype_is_float(d);
-  default: return true;
-  }
-}
-
 static bool check_alu(Verify *v, const Inst *in) {
   bool known = in->op < OP_COUNT && (op_elementwise((Op)in->op) || in->op == OP_MULACC);
   if (!known) return bad(v, "it is not an elementwise op");
@@ -194,7 +152,7 @@ static bool check_alu(Verify *v, const Inst *in) {
   PolyDType out = (PolyDType)in->dtype, first = dtype_at(v, in->src[0]);
   if (in->op == OP_CAST) return true;
   if (in->op == OP_BITCAST) return dtype_size(first) == dtype_size(out) || bad(v, "item sizes differ");
-  if (!takes((Op)in->op, first)) return bad(v, "the op does not take this dtype");
+  if (!op_takes((Op)in->op, first)) return bad(v, "the op does not take this dtype");
   bool where = in->op == OP_WHERE, compare = op_info[in->op].cls == CLASS_COMPARE;
   if (where && first != POLY_BOOL) return bad(v, "the condition is not a bool");
   if (compare && out != POLY_BOOL) return bad(v, "a comparison gives a bool");

@@ -125,11 +125,6 @@ typedef struct Match {
   UOp *var[3]; /* X Y C */
 } Match;
 
-static bool commutes(Op op) {
-  return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN || op == OP_AND || op == OP_OR || op == OP_XOR ||
-         op == OP_CMPEQ || op == OP_CMPNE;
-}
-
 static bool is_constant(const UOp *u, int token) {
   const UOp *c = const_under(u);
   if (!c) return false;
@@ -203,7 +198,7 @@ UOp *identity_apply(const Identity *list, int n, UOp *u) {
   unsigned group = dtype_group(dtype);
   for (int i = 0; i < n; i++) {
     if (list[i].from[0] != u->op || !(list[i].dtypes & group)) continue;
-    for (int swap = 0; swap <= commutes((Op)u->op); swap++) {
+    for (int swap = 0; swap <= op_info[u->op].commutes; swap++) {
       Match m = {{0}};
       const int16_t *from = list[i].from, *to = list[i].to;
       if (!match(&from, u, &m, swap)) continue;

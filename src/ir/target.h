@@ -1,15 +1,78 @@
 /* target.h: where code will run, in numbers. A device gives a Target; schedule, codegen and render read it and know
- * nothing else of devices: no pass asks which device it is, it asks for the number that it needs. */
+ * nothing else of devices: no pass asks which device it is, it asks for the number that it needs. The rows of the
+ * devices, and where their numbers come from, are in runtime/targets.c.
+ *
+ * What decides bits (the width of lanes, the pieces of a sum) is the same for every number of threads. */
 #ifndef POLY_TARGET_H
 #define POLY_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What rendered text is written in. */
+typedef enum Dialect { DIALECT_C, DIALECT_CUDA, DIALECT_OPENCL } Dialect;
+
+/* Kinds of work: the column `cost` of ir/ops.def. */
+typedef enum OpCost {
+  COST_NONE,
+  COST_SIMPLE,
+  COST_DIVIDE,
+  COST_FUNCTION,
+  COST_POWER,
+  COST_ROUNDING,
+  COST_KINDS
+} OpCost;
+
+/* In operations: what one addition of one element takes when nothing waits for it. */
+typedef struct CostTable {
+  int op[COST_KINDS];
+  int load, store; /* one element of memory that no cache holds */
+  int cached;      /* one element that a loop over it has in the cache: loads and stores beside arithmetic */
+  int launch;      /* one more kernel */
+} CostTable;
+
+/* What lanes save in one run of one instruction, in operations; negative: they cost. */
+typedef struct LaneGains {
+  double contiguous, reversed, same, strided; /* loads and stores, by the step from lane to lane; same: one element */
+  double scattered;                           /* along two loops that memory does not join */
+  double gated;                               /* a condition of each lane decides whether memory is read */
+  double function, simple;                    /* functions of one float; other arithmetic */
+} LaneGains;
+
+/* From how much work on several threads are used: below, one is done before a second one has begun. */
+typedef struct ThreadWork {
+  int64_t ops, bytes; /* of a kernel: operations, and memory that it touches */
+  int64_t elements;   /* of a library routine */
+  int64_t products;   /* multiplications of a matrix product */
+} ThreadWork;
+
 typedef struct Target {
-  bool host;   /* its memory is the host's: kernels and the program see the same addresses */
-  bool vector; /* can run LOOP_VECTOR as lanes */
-  bool matmul; /* has a matrix product of its own for float32 */
+  Dialect dialect; /* of its kernels as text, to compile or to look at */
+  bool host;       /* its memory is the host's: kernels and the program see the same addresses */
+  int index_bits;  /* of an index into memory: 32 or 64 */
+  uint32_t dtypes; /* bit of a PolyDType: kernels may have values of it, */
+  uint32_t matmul; /* and there is a matrix product for it */
+
+  int vector_bytes;     /* widest register that lanes fill; 0: no loop runs as lanes */
+  int vector_registers; /* how many there are */
+  int lanes;            /* lanes that a loop has, as far as costs go, and that the sizes of two loops have in common */
+  int log_sum_lanes;    /* sums of its own, as a power of two, that a sum along lanes is taken to have */
+  int registers[COST_KINDS]; /* that one operation keeps busy */
+
+  int group;              /* most threads that share fast memory and can wait for each other; 1: there are no groups */
+  int64_t shared_bytes;   /* of that memory */
+  int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
+
+  int split_pieces;       /* a reduction of at least split_elements elements a result, */
+  int64_t split_elements; /* to at most split_results results, is cut into so many pieces */
+  int64_t split_results;
+
+  CostTable cost;
+  LaneGains gain;
+  ThreadWork threads;
 } Target;
+
+/* How many of `wanted` threads a kernel of so much work is worth: all, or one. */
+int target_threads(const Target *t, int wanted, int64_t ops, int64_t bytes);
 
 #endif

@@ -15,13 +15,13 @@
 
 #include "base/base.h"
 #include "ir/public.h"
+#include "ir/target.h"
 
 enum { MAX_DIMS = 16, UOP_MAX_PARTS = 32 /* of a CAT */ };
 
 typedef enum Op {
 #define X(name, nsrc, cls, dt) OP_##name,
 #include "ops.def"
-#undef X
   OP_COUNT
 } Op;
 
@@ -41,13 +41,22 @@ typedef enum OpClass {
 
 typedef enum DTypeRule { RULE_SAME, RULE_BOOL, RULE_GIVEN, RULE_VALUE } DTypeRule;
 
+typedef enum OpTakes { TAKES_ANY, TAKES_FLOAT, TAKES_INT, TAKES_BITS, TAKES_NUMBER } OpTakes;
+
+/* The columns of ops.def. Those from `takes` on are of elementwise ops, and 0 for others. */
 typedef struct OpInfo {
   const char *name;
   int nsrc;
   OpClass cls;
   DTypeRule dtype;
+  OpTakes takes;
+  OpCost cost;
+  bool exact, commutes;
+  const char *infix, *bools, *call;
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
+
+bool op_takes(Op op, PolyDType dtype); /* as the dtype of its (value) sources */
 
 /* Is it computed element by element from sources of the same shape? */
 static inline bool op_elementwise(Op op) { return op_info[op].cls >= CLASS_UNARY && op_info[op].cls <= CLASS_TERNARY; }

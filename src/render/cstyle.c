@@ -13,10 +13,8 @@ static const Style styles[] = {
     [DIALECT_C] = {.dialect = DIALECT_C,
                    .vectors = true,
                    .openmp = true,
-                   .prelude = "#include <math.h>\n#include <stdint.h>\n\n"
-                              "/* operations below which one thread is quicker than several */\n"
-                              "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN 250000\n#endif\n"
-                              "#if defined(__FMA__) || defined(__aarch64__)\n#define FUSED\n#endif\n"
+                   .includes = "#include <math.h>\n#include <stdint.h>\n\n",
+                   .prelude = "#if defined(__FMA__) || defined(__aarch64__)\n#define FUSED\n#endif\n"
                               "#define HELPER static inline __attribute__((always_inline, unused))\n"
                               "#define SELDOM static __attribute__((noinline, cold, unused))\n"},
 };
@@ -214,8 +212,9 @@ static void emit_table(Str *out, int n, const Linear *const *kernel) {
   str_add(out, n ? "};\n" : "  0,\n};\n");
 }
 
-bool render_program(PolyContext *ctx, Dialect dialect, int vector_bytes, int n, const Linear *const *kernel, Str *out) {
+bool render_program(PolyContext *ctx, const Target *target, int n, const Linear *const *kernel, Str *out) {
   Base *b = ctx_base(ctx);
+  Dialect dialect = target->dialect;
   if (dialect != DIALECT_C) return base_fail(b, POLY_ERROR_RUNTIME, "this dialect cannot be rendered yet");
   Helpers *help = mem_new(b, sizeof *help);
   if (!help) return false;
@@ -228,13 +227,18 @@ bool render_program(PolyContext *ctx, Dialect dialect, int vector_bytes, int n, 
               .lin = kernel[k],
               .out = &body,
               .help = help,
-              .vector_bytes = vector_bytes,
+              .target = target,
               .loop = -1,
               .outer = -1,
               .lanes = 1,
               .copies = 1};
     ok = emit_kernel(&e, kernel_name(n, kernel, k).s);
   }
+  str_add(out, styles[dialect].includes);
+  str_fmt(out,
+          "/* operations below which one thread is quicker than several */\n"
+          "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN %lld\n#endif\n",
+          (long long)target->threads.ops);
   str_add(out, styles[dialect].prelude);
   str_add(out, "\n");
   if (help->types.n) str_addn(out, help->types.at, help->types.n);

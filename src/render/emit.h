@@ -11,7 +11,7 @@ typedef struct Style {
   Dialect dialect;
   bool vectors; /* LOOP_VECTOR becomes vector types; else it is ignored */
   bool openmp;
-  const char *prelude;
+  const char *includes, *prelude;
 } Style;
 
 /* What is known of an instruction, about the vector loop that it is in. */
@@ -38,7 +38,7 @@ typedef struct Emit {
   Str *out;
   Helpers *help;
   Place *at;
-  int vector_bytes;
+  const Target *target;
   int indent;
   bool parallel;     /* inside a loop that runs on several threads */
   int loop;          /* the vector loop being written, -1: none */

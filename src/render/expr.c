@@ -114,33 +114,7 @@ static Txt vector_operand(Emit *e, int i, int copy) {
 
 /* ---- the spelling of ops ---- */
 
-static const struct {
-  const char *infix, *bools; /* between two operands; the same for bools */
-  const char *call;          /* helper or library function */
-} spell[OP_COUNT] = {
-    [OP_ADD] = {"+", "|", NULL},        [OP_SUB] = {"-", "^", NULL},        [OP_MUL] = {"*", "&", NULL},
-    [OP_DIV] = {"/", NULL, NULL},       [OP_AND] = {"&", "&", NULL},        [OP_OR] = {"|", "|", NULL},
-    [OP_XOR] = {"^", "^", NULL},        [OP_CMPLT] = {"<", "<", NULL},      [OP_CMPLE] = {"<=", "<=", NULL},
-    [OP_CMPEQ] = {"==", "==", NULL},    [OP_CMPNE] = {"!=", "!=", NULL},    [OP_MAX] = {NULL, "|", "max"},
-    [OP_MIN] = {NULL, "&", "min"},      [OP_IDIV] = {NULL, "&", "idiv"},    [OP_MOD] = {NULL, NULL, "mod"},
-    [OP_SHL] = {NULL, NULL, "shl"},     [OP_SHR] = {NULL, NULL, "shr"},     [OP_POW] = {NULL, NULL, "pow"},
-    [OP_SQRT] = {NULL, NULL, "sqrt"},   [OP_EXP] = {NULL, NULL, "exp"},     [OP_EXP2] = {NULL, NULL, "exp2"},
-    [OP_EXPM1] = {NULL, NULL, "expm1"}, [OP_LOG] = {NULL, NULL, "log"},     [OP_LOG2] = {NULL, NULL, "log2"},
-    [OP_LOG1P] = {NULL, NULL, "log1p"}, [OP_SIN] = {NULL, NULL, "sin"},     [OP_COS] = {NULL, NULL, "cos"},
-    [OP_TAN] = {NULL, NULL, "tan"},     [OP_ASIN] = {NULL, NULL, "asin"},   [OP_ACOS] = {NULL, NULL, "acos"},
-    [OP_ATAN] = {NULL, NULL, "atan"},   [OP_SINH] = {NULL, NULL, "sinh"},   [OP_COSH] = {NULL, NULL, "cosh"},
-    [OP_TANH] = {NULL, NULL, "tanh"},   [OP_ASINH] = {NULL, NULL, "asinh"}, [OP_ACOSH] = {NULL, NULL, "acosh"},
-    [OP_ATANH] = {NULL, NULL, "atanh"}, [OP_ERF] = {NULL, NULL, "erf"},     [OP_TRUNC] = {NULL, NULL, "trunc"},
-    [OP_FLOOR] = {NULL, NULL, "floor"}, [OP_CEIL] = {NULL, NULL, "ceil"},   [OP_ROUND] = {NULL, NULL, "rint"},
-};
-
 static bool is_compare(Op op) { return op_info[op].cls == CLASS_COMPARE; }
-
-/* Results that are exact in the dtype of their sources need no rounding. */
-static bool keeps_rounding(Op op) {
-  return op == OP_NEG || op == OP_MAX || op == OP_MIN || op == OP_WHERE || op == OP_TRUNC || op == OP_FLOOR ||
-         op == OP_CEIL || op == OP_ROUND || op == OP_BITCAST || is_compare(op);
-}
 
 static const char *small_name(PolyDType d) { return d == POLY_FLOAT16 ? "f16" : "bf16"; }
 
@@ -172,10 +146,10 @@ static bool plain_shift(const Emit *e, const Inst *in) {
 
 static const char *infix_of(const Emit *e, const Inst *in, PolyDType from) {
   Op op = (Op)in->op;
-  if (from == POLY_BOOL) return spell[op].bools;
+  if (from == POLY_BOOL) return op_info[op].bools;
   if ((op == OP_IDIV || op == OP_MOD) && plain_division(e, in)) return op == OP_IDIV ? "/" : "%";
   if ((op == OP_SHL || op == OP_SHR) && plain_shift(e, in)) return op == OP_SHL ? "<<" : ">>";
-  return spell[op].infix;
+  return op_info[op].infix;
 }
 
 /* ---- scalars ---- */
@@ -209,7 +183,7 @@ static Txt bitcast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
 
 static Txt call_scalar(Emit *e, Op op, PolyDType d, const Txt src[3], int n) {
   Elem el = elem_of(d);
-  const char *name = spell[op].call;
+  const char *name = op_info[op].call;
   Txt f = helper_exists(name, el) ? helper(e->help, name, el, 1) : txt("%s%s", name, el == ELEM_F32 ? "f" : "");
   return n == 1 ? txt("%s(%s)", f.s, src[0].s) : txt("%s(%s, %s)", f.s, src[0].s, src[1].s);
 }
@@ -240,15 +214,15 @@ Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
     r = txt("%s %s %s", a.s, infix, src[1].s);
   else
     r = call_scalar(e, op, d, src, op_info[op].nsrc);
-  return keeps_rounding(op) ? r : rounded(e, d, 1, r);
+  return op_info[op].exact ? r : rounded(e, d, 1, r);
 }
 
 /* The running value goes second: then only one comparison of max or min waits for it. */
 Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b) {
-  const char *infix = d == POLY_BOOL ? spell[op].bools : spell[op].infix;
+  const char *infix = d == POLY_BOOL ? op_info[op].bools : op_info[op].infix;
   Txt r = infix ? txt("%s %s %s", a.s, infix, b.s)
-                : txt("%s(%s, %s)", helper(e->help, spell[op].call, elem_of(d), lanes).s, b.s, a.s);
-  return keeps_rounding(op) ? r : rounded(e, d, lanes, r);
+                : txt("%s(%s, %s)", helper(e->help, op_info[op].call, elem_of(d), lanes).s, b.s, a.s);
+  return op_info[op].exact ? r : rounded(e, d, lanes, r);
 }
 
 Txt load_text(Emit *e, PolyDType d, int lanes, Txt x) {
@@ -330,7 +304,7 @@ static Txt compare_affine(Emit *e, int i, int copy) {
   if (d != 1) iota = txt("%s * %d", iota.s, (int)d);
   Txt gap = txt("%s - %s", scalar_name(e, in->src[1]).s, scalar_name(e, in->src[0]).s);
   if (copy) gap = txt("%s - %lld", gap.s, (long long)(d * copy * e->lanes));
-  return txt("%s %s %s(%s)", iota.s, spell[in->op].infix, helper(e->help, "clamp", ELEM_I64, 1).s, gap.s);
+  return txt("%s %s %s(%s)", iota.s, op_info[in->op].infix, helper(e->help, "clamp", ELEM_I64, 1).s, gap.s);
 }
 
 static Txt bool_vector(Emit *e, int i, int copy) {
@@ -349,7 +323,7 @@ static Txt bool_vector(Emit *e, int i, int copy) {
     Txt c = vector_mask(e, in->src[2], copy, bytes);
     return txt("(%s & %s) | (~%s & %s)", a.s, b.s, a.s, c.s);
   }
-  default: return spell[op].bools ? txt("%s %s %s", a.s, spell[op].bools, b.s) : no_text();
+  default: return op_info[op].bools ? txt("%s %s %s", a.s, op_info[op].bools, b.s) : no_text();
   }
 }
 
@@ -386,11 +360,11 @@ Txt alu_vector(Emit *e, int i, int copy) {
     return rounded(e, d, e->lanes, r);
   }
   if (op == OP_NEG || op == OP_NOT) return txt("%c%s", op == OP_NEG ? '-' : '~', vector_name(e, in->src[0], copy).s);
-  if (!spell[op].call || !helper_exists(spell[op].call, el)) return no_text();
-  Txt f = helper(e->help, spell[op].call, el, e->lanes), a = vector_name(e, in->src[0], copy), r;
+  if (!op_info[op].call || !helper_exists(op_info[op].call, el)) return no_text();
+  Txt f = helper(e->help, op_info[op].call, el, e->lanes), a = vector_name(e, in->src[0], copy), r;
   if (op_info[op].nsrc == 1)
     r = txt("%s(%s)", f.s, a.s);
   else
     r = txt("%s(%s, %s)", f.s, a.s, vector_name(e, in->src[1], copy).s);
-  return keeps_rounding(op) ? r : rounded(e, d, e->lanes, r);
+  return op_info[op].exact ? r : rounded(e, d, e->lanes, r);
 }

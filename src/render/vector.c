@@ -240,7 +240,7 @@ int vector_lanes(const Emit *e, int loop) {
   int widest = e->at[loop].vector ? 8 : 1;
   for (int i = loop + 1; i < e->at[loop].end; i++) widest = MAX(widest, lane_bytes(e, i));
   int lanes = 1;
-  while (lanes * 2 * widest <= e->vector_bytes && lanes < MAX_LANES) lanes *= 2;
+  while (lanes * 2 * widest <= e->target->vector_bytes && lanes < MAX_LANES) lanes *= 2;
   return lanes;
 }
 
@@ -248,8 +248,7 @@ int vector_lanes(const Emit *e, int loop) {
 static int weight(const Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   if (!e->at[i].vector || in->kind == INST_CHECK) return 0;
-  if (in->kind != INST_ALU) return 1;
-  return in->op >= OP_EXP && in->op <= OP_ERF ? 6 : in->op == OP_POW ? 12 : 1;
+  return in->kind == INST_ALU ? e->target->registers[op_info[in->op].cost] : 1;
 }
 
 /* Copies of the body side by side: they hide latency where iterations depend on each other through accumulators. */
@@ -291,7 +290,7 @@ static bool is_vector_loop(const Emit *e, int i) {
 /* Lanes of a register that suit the outer loop and all vector loops in it; 0: there are none. */
 static int outer_width(const Emit *e, int outer) {
   int width = vector_lanes(e, outer);
-  int64_t h = trips(e, outer), most = e->vector_bytes >= 64 ? 16 : 8; /* half of the registers */
+  int64_t h = trips(e, outer), most = e->target->vector_registers / 2;
   for (int i = outer + 1; i < e->at[outer].end; i++)
     while (is_vector_loop(e, i) && width > 1 && h * trips(e, i) % width) width /= 2;
   for (int i = outer + 1; i < e->at[outer].end && width > 1; i++)

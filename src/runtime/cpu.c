@@ -237,12 +237,26 @@ static void cpu_close(Device *d) {
   mem_free(ctx_base(d->ctx), cpu, sizeof *cpu);
 }
 
+/* The vector registers that this machine has. */
+static void find_vectors(Target *t) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (__builtin_cpu_supports("avx512f")) {
+    t->vector_bytes = 64;
+    t->vector_registers = 32;
+  } else if (__builtin_cpu_supports("avx2")) {
+    t->vector_bytes = 32;
+  }
+#else
+  (void)t;
+#endif
+}
+
 Device *cpu_open(Runtime *r) {
   CpuDevice *cpu = mem_new(ctx_base(r->ctx), sizeof *cpu);
   if (!cpu) return NULL;
-  host_init(&cpu->host, r, "CPU");
+  host_init(&cpu->host, r, "CPU", &cpu_target);
   Device *d = &cpu->host.device;
-  d->target.vector = d->target.matmul = true;
+  find_vectors(&d->target);
   d->needs_source = true;
   d->compile = cpu_compile;
   d->program_free = cpu_program_free;

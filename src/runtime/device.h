@@ -5,6 +5,9 @@
 #include "ir/linear.h"
 #include "ir/target.h"
 
+/* Rows of runtime/targets.c. */
+extern const Target cpu_target, interp_target;
+
 typedef struct Device Device;
 typedef struct Program Program;
 

@@ -4,16 +4,13 @@
 #ifndef POLY_FLOAT_MATH_H
 #define POLY_FLOAT_MATH_H
 
-float float_exp(float x);
-float float_exp2(float x);
-float float_expm1(float x);
-float float_log(float x);
-float float_log2(float x);
-float float_log1p(float x);
-float float_sin(float x);
-float float_cos(float x);
-float float_tanh(float x);
-float float_erf(float x);
+#define DECLARE_OWN(function) float float_##function(float x);
+#define DECLARE_LIBRARY(function)
+#define E(...)
+#define FN(name, cost, props, function, code) DECLARE_##code(function)
+#include "ir/ops.def"
+#undef DECLARE_OWN
+#undef DECLARE_LIBRARY
 float float_pow(float x, float y);
 
 #endif

@@ -29,7 +29,7 @@ typedef struct Host {
   Heap heap;
 } Host;
 /* Fills in the functions that do not depend on how kernels run. */
-void host_init(Host *h, Runtime *r, const char *name);
+void host_init(Host *h, Runtime *r, const char *name, const Target *target);
 
 /* ---- library.c, matmul_cpu.c, matmul_naive.c ---- */
 

@@ -192,20 +192,19 @@ static Cell bitcast(Cell v, int from, int to) {
 /* ---- decoding ---- */
 
 static const MathFn math_fn[OP_COUNT] = {
-    [OP_SQRT] = sqrt,   [OP_EXP] = exp,     [OP_EXP2] = exp2,   [OP_EXPM1] = expm1, [OP_LOG] = log,
-    [OP_LOG2] = log2,   [OP_LOG1P] = log1p, [OP_SIN] = sin,     [OP_COS] = cos,     [OP_TAN] = tan,
-    [OP_ASIN] = asin,   [OP_ACOS] = acos,   [OP_ATAN] = atan,   [OP_SINH] = sinh,   [OP_COSH] = cosh,
-    [OP_TANH] = tanh,   [OP_ASINH] = asinh, [OP_ACOSH] = acosh, [OP_ATANH] = atanh, [OP_ERF] = erf,
-    [OP_TRUNC] = trunc, [OP_FLOOR] = floor, [OP_CEIL] = ceil,   [OP_ROUND] = rint};
+#define E(...)
+#define FN(name, cost, props, function, code) [OP_##name] = function,
+#include "ir/ops.def"
+};
 
 /* As compiled kernels have them: code of their own, or the C library's. */
 static const FloatFn float_fn[OP_COUNT] = {
-    [OP_SQRT] = sqrtf,    [OP_EXP] = float_exp,   [OP_EXP2] = float_exp2,   [OP_EXPM1] = float_expm1,
-    [OP_LOG] = float_log, [OP_LOG2] = float_log2, [OP_LOG1P] = float_log1p, [OP_SIN] = float_sin,
-    [OP_COS] = float_cos, [OP_TAN] = tanf,        [OP_ASIN] = asinf,        [OP_ACOS] = acosf,
-    [OP_ATAN] = atanf,    [OP_SINH] = sinhf,      [OP_COSH] = coshf,        [OP_TANH] = float_tanh,
-    [OP_ASINH] = asinhf,  [OP_ACOSH] = acoshf,    [OP_ATANH] = atanhf,      [OP_ERF] = float_erf,
-    [OP_TRUNC] = truncf,  [OP_FLOOR] = floorf,    [OP_CEIL] = ceilf,        [OP_ROUND] = rintf};
+#define FLOAT_OWN(function) float_##function
+#define FLOAT_LIBRARY(function) function##f
+#define E(...)
+#define FN(name, cost, props, function, code) [OP_##name] = FLOAT_##code(function),
+#include "ir/ops.def"
+};
 
 static Cell const_cell(const Inst *in) {
   if (class_of[in->dtype] <= CLS_U) return (Cell){.i = wrap(in->dtype, in->arg.i)};
@@ -549,9 +548,8 @@ static void interp_close(Device *d) {
 Device *interp_open(Runtime *r) {
   Host *h = mem_new(ctx_base(r->ctx), sizeof *h);
   if (!h) return NULL;
-  host_init(h, r, "INTERP");
+  host_init(h, r, "INTERP", &interp_target);
   Device *d = &h->device;
-  d->target.matmul = true;
   d->compile = interp_compile;
   d->program_free = interp_program_free;
   d->launch = interp_launch;

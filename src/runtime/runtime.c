@@ -27,14 +27,14 @@ static bool host_copy(Device *d, void *dst, const void *src, size_t bytes) {
   return true;
 }
 
-void host_init(Host *h, Runtime *r, const char *name) {
+void host_init(Host *h, Runtime *r, const char *name, const Target *target) {
   h->heap.runtime = r;
   Device *d = &h->device;
   d->name = name;
+  d->target = *target;
   d->ctx = r->ctx;
   d->alloc = host_alloc;
   d->free = host_free;
-  d->target.host = true;
   d->copy_in = d->copy_out = host_copy;
   d->library = library_run;
 }

@@ -12,9 +12,6 @@
 
 enum {
   CHEAP = 8,              /* operations an element that are not worth memory */
-  LOAD = 16,              /* operations that take as long as loading an element from memory, */
-  STORE = 32,             /* and storing one, */
-  LAUNCH = 8192,          /* and running one more kernel */
   MUCH_WORK = 160,        /* operations an element beside which a store is little */
   TOO_DEEP = 512,         /* chains that are cut at any cost */
   LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
@@ -28,20 +25,9 @@ enum {
 static bool maps_edges(const Sched *s, const UOp *u);
 static bool edge_sized(const Sched *s, const UOp *u);
 
-static int op_cost(const UOp *u) {
-  switch (u->op) {
-  case OP_REDUCE:
-  case OP_SEGMENT: return COST_LIMIT;
-  case OP_DIV:
-  case OP_SQRT:
-  case OP_IDIV:
-  case OP_MOD: return 4;
-  case OP_CAST:
-  case OP_BITCAST: return 1;
-  default: break;
-  }
-  if (!op_elementwise((Op)u->op)) return 0;
-  return op_info[u->op].cls == CLASS_UNARY && dtype_is_float((PolyDType)u->dtype) && u->op != OP_NEG ? 10 : 1;
+static int op_cost(const Sched *s, const UOp *u) {
+  if (u->op == OP_REDUCE || u->op == OP_SEGMENT) return COST_LIMIT;
+  return op_elementwise((Op)u->op) ? s->target->cost.op[op_info[u->op].cost] : 0;
 }
 
 static UOp *unstretched(UOp *u) {
@@ -90,9 +76,9 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
   Below r = {0};
   todo[ntodo++] = n;
   n->visited = stamp;
-  for (int k = 0; k < ntodo && r.ops + LOAD * r.loads <= limit; k++) {
+  for (int k = 0; k < ntodo && r.ops + s->target->cost.load * r.loads <= limit; k++) {
     const UOp *u = todo[k]->node;
-    r.ops += op_cost(u);
+    r.ops += op_cost(s, u);
     for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
       NodeInfo *below = u->src[i]->op == OP_CONST ? NULL : sched_info(s, u->src[i]);
       if (!below || below->visited == stamp) continue;
@@ -125,9 +111,9 @@ static void measure(Sched *s, NodeInfo *n) {
     if (!below->contraction) n->cost = MIN(COST_LIMIT, n->cost + below->cost);
   }
   if (spreads(node)) n->cost = MIN(n->cost, 1);
-  n->cost = MIN(COST_LIMIT, n->cost + op_cost(node));
+  n->cost = MIN(COST_LIMIT, n->cost + op_cost(s, node));
   n->maps_edges = maps_edges(s, node);
-  if (node->op == OP_REDUCE && s->opt->matmul && !n->maps_edges)
+  if (node->op == OP_REDUCE && s->target->matmul & (1u << node->dtype) && !n->maps_edges)
     n->contraction = contract_match(node, &n->matmul, n->operand);
   bool product = node->op == OP_REDUCE && is_stretched(node->src[0]) && !n->maps_edges;
   if (n->contraction || product) n->depth = 0; /* will be stored */
@@ -145,7 +131,7 @@ static bool ends_chain(Sched *s, NodeInfo *n) {
   if (edge_sized(s, node)) return false;
   if (n->users < 2 || n->cost <= MUCH_WORK) return false;
   Below b = inlined_work(s, n, MUCH_WORK);
-  return b.ops + LOAD * b.loads > MUCH_WORK && uop_numel_max(node) <= b.widest;
+  return b.ops + s->target->cost.load * b.loads > MUCH_WORK && uop_numel_max(node) <= b.widest;
 }
 
 bool sched_measure(Sched *s, const Walk *walk) {
@@ -448,10 +434,11 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
  * memory. */
 static bool pays_to_store(Sched *s, NodeInfo *n) {
   int64_t numel = uop_numel_max(n->node), again = n->readers - 1;
-  int launch = (int)(LAUNCH / MAX(numel, 1)), stored = STORE + n->readers * LOAD + launch;
+  const CostTable *cost = &s->target->cost;
+  int launch = (int)(cost->launch / MAX(numel, 1)), stored = cost->store + n->readers * cost->load + launch;
   Below b = inlined_work(s, n, 2 * stored);
   if (b.reduction || (numel > b.widest && b.widest)) return false;
-  return b.ops > STORE + 2 * LOAD + launch || again * (b.ops + LOAD * b.loads) > 2 * stored;
+  return b.ops > cost->store + 2 * cost->load + launch || again * (b.ops + cost->load * b.loads) > 2 * stored;
 }
 
 /* Sources come before users in `info`, so what is stored shortens the way of what is made of it. */

@@ -52,7 +52,7 @@ typedef struct Trial {
 typedef struct Sched {
   PolyContext *ctx;
   Arena *arena;
-  const ScheduleOptions *opt;
+  const Target *target;
   ScheduleLimits *limits;
   Map index; /* node -> place in info */
   VEC(NodeInfo *) info;

@@ -257,14 +257,14 @@ static void sched_free(Sched *s, Drafts *d) {
   map_free(b, &s->input);
 }
 
-bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt,
+bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
                     ScheduleLimits *limits, Schedule *out) {
-  Sched s = {.ctx = ctx, .arena = arena, .opt = opt, .limits = limits};
+  Sched s = {.ctx = ctx, .arena = arena, .target = target, .limits = limits};
   Drafts d = {0};
   *out = (Schedule){0};
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   bool ok =
-      split && split_reductions(ctx, arena, nroot, root, split) && store_roots(&s, nroot, split) && settle_all(&s);
+      split && split_reductions(ctx, target, nroot, root, split) && store_roots(&s, nroot, split) && settle_all(&s);
   s.settled = true;
   ok = ok && build_items(&s, &d, out) && place_roots(&s, nroot, split, out) && hand_out_slots(&s, nroot, out);
   sched_free(&s, &d);

@@ -2,7 +2,7 @@
  *
  * In: canonical roots. Leaves are BUFFER nodes with arg.i = -(k+1) for input k, VARIABLE for sizes and other integers
  * (no BIND), CONST and IOTA. Out: slots (memory that a plan touches) and items that read and write them. Knows nothing
- * of devices but what the options say, and nothing of how kernels are written. A kernel comes out as STORE nodes over
+ * of devices but what the Target says, and nothing of how kernels are written. A kernel comes out as STORE nodes over
  * RANGEs: scheduling lowers, because whether a value must be stored is seen from the index at which it is read. */
 #ifndef POLY_SCHEDULE_H
 #define POLY_SCHEDULE_H
@@ -50,10 +50,6 @@ typedef struct Schedule {
   int *root_slot; /* where each root's value is after the run; a root ASSIGN: the slot of the buffer it writes */
 } Schedule;
 
-typedef struct ScheduleOptions {
-  bool matmul; /* the device has a matrix product */
-} ScheduleOptions;
-
 /* What a kernel may hold beside the node that it stores. */
 typedef enum Hold {
   HOLD_ANYTHING,
@@ -72,7 +68,7 @@ typedef struct ScheduleLimits {
 
 /* Lists live in the arena and their nodes in the caller's scope. Where it fails, or where what it gives cannot be
  * written (which schedule_blame takes down), schedule_limit says whether it is to be tried again. */
-bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const ScheduleOptions *opt,
+bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
                     ScheduleLimits *limits, Schedule *out);
 
 /* ---- limits.c ---- */

@@ -4,6 +4,6 @@
 
 #include "ir/uop.h"
 
-bool split_reductions(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, UOp **out);
+bool split_reductions(PolyContext *ctx, const Target *target, int nroot, UOp *const *root, UOp **out);
 
 #endif

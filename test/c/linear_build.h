@@ -14,6 +14,7 @@
 #include "ir/context.h"
 #include "ir/eval.h"
 #include "render/render.h"
+#include "runtime/device.h"
 
 typedef struct Kern {
   Linear lin;
@@ -109,7 +110,10 @@ static inline Built kern_build(int n, Kern *const *k, int vector_bytes, const ch
   Str s = {.b = &ctx.base};
   const Linear **lin = calloc((size_t)n, sizeof *lin);
   for (int i = 0; i < n; i++) lin[i] = &k[i]->lin;
-  bool ok = render_program(&ctx, DIALECT_C, vector_bytes, n, lin, &s);
+  Target target = cpu_target;
+  target.vector_bytes = vector_bytes;
+  target.vector_registers = vector_bytes >= 64 ? 32 : 16;
+  bool ok = render_program(&ctx, &target, n, lin, &s);
   free(lin);
   if (!ok) {
     fprintf(stderr, "render: %s\n", ctx.base.text);

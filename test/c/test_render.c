@@ -444,12 +444,14 @@ static void test_out_of_memory(void **state) {
   (void)state;
   Kern *k = softmax(4, 0, 10);
   const Linear *lin[] = {&k->lin};
+  Target target = cpu_target;
+  target.vector_bytes = 64;
   bool done = false;
   for (int n = 0; !done; n++) {
     int left = n;
     PolyContext ctx = {.base.alloc = {failing_realloc, &left}};
     Str s = {.b = &ctx.base};
-    done = render_program(&ctx, DIALECT_C, 64, 1, lin, &s);
+    done = render_program(&ctx, &target, 1, lin, &s);
     assert_true(done || ctx.base.code == POLY_ERROR_MEMORY);
     str_free(&s);
     assert_int_equal(ctx.base.bytes, 0);

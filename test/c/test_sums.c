@@ -3,6 +3,7 @@
 #include "ir_fixture.h"
 
 #include "codegen/codegen.h"
+#include "runtime/device.h"
 
 enum { ROWS = 100 };
 
@@ -30,9 +31,9 @@ static int count(const Linear *lin, InstKind kind, uint32_t marks) {
 }
 
 static void generate(Fixture *f, Arena *arena, UOp *store, bool vector, Linear *out) {
-  CodegenOptions opt = {.vector = vector};
+  const Target *target = vector ? &cpu_target : &interp_target;
   assert_non_null(store);
-  assert_true(codegen_kernel(&f->ctx, arena, 1, &store, &opt, out));
+  assert_true(codegen_kernel(&f->ctx, arena, 1, &store, target, out));
   if (!linear_verify(&f->ctx, out)) fail_msg("%s", f->ctx.base.text);
 }
 

@@ -1,0 +1,64 @@
+/* targets.c: the Target of each device, one row each: every number that schedule, codegen and render decide by, and
+ * where it comes from. A device copies its row and fills in what it finds out about the machine. */
+#include "runtime/device.h"
+
+enum { ALL_DTYPES = (1u << POLY_DTYPE_COUNT) - 1, FLOATS = 1u << POLY_FLOAT32 | 1u << POLY_FLOAT64 };
+
+#define COSTS                                                                                                          \
+  {                                                                                                                    \
+    .op = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 4, [COST_FUNCTION] = 10, [COST_POWER] = 20, [COST_ROUNDING] = 1},        \
+    .load = 16, .store = 32, .cached = 1, .launch = 8192                                                               \
+  }
+
+#define THREADS                                                                                                        \
+  { .ops = 250000, .bytes = 1 << 20, .elements = 32768, .products = 100000 }
+
+const Target cpu_target = {
+    .dialect = DIALECT_C,
+    .host = true,
+    .index_bits = 64,
+    .dtypes = ALL_DTYPES,
+    .matmul = FLOATS,
+    .vector_bytes = 16,
+    .vector_registers = 16,
+    .lanes = 8,
+    .log_sum_lanes = 5,
+    .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 6, [COST_POWER] = 12, [COST_ROUNDING] = 1},
+    .group = 1,
+    .cache_bytes = {32 << 10, 1 << 20},
+    .split_pieces = 64,
+    .split_elements = 32768,
+    .split_results = 64,
+    .cost = COSTS,
+    .gain = {.contiguous = 2,
+             .reversed = 1.5,
+             .same = 1,
+             .strided = -0.5,
+             .scattered = -2,
+             .gated = -1,
+             .function = 6,
+             .simple = 0.5},
+    .threads = THREADS,
+};
+
+/* One scalar at a time, on one thread. What is stored and how sums are cut is as on the CPU, so that both run the same
+ * schedule. */
+const Target interp_target = {
+    .dialect = DIALECT_C,
+    .host = true,
+    .index_bits = 64,
+    .dtypes = ALL_DTYPES,
+    .matmul = FLOATS,
+    .lanes = 1,
+    .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
+    .group = 1,
+    .split_pieces = 64,
+    .split_elements = 32768,
+    .split_results = 64,
+    .cost = COSTS,
+    .threads = THREADS,
+};
+
+int target_threads(const Target *t, int wanted, int64_t ops, int64_t bytes) {
+  return ops < t->threads.ops && bytes < t->threads.bytes ? 1 : wanted;
+}
