@@ -73,6 +73,8 @@ typedef struct Target {
 } Target;
 
 /* How many of `wanted` threads a kernel of so much work is worth: all, or one. */
-int target_threads(const Target *t, int wanted, int64_t ops, int64_t bytes);
+static inline int target_threads(const Target *t, int wanted, int64_t ops, int64_t bytes) {
+  return ops < t->threads.ops && bytes < t->threads.bytes ? 1 : wanted;
+}
 
 #endif

@@ -58,7 +58,3 @@ const Target interp_target = {
     .cost = COSTS,
     .threads = THREADS,
 };
-
-int target_threads(const Target *t, int wanted, int64_t ops, int64_t bytes) {
-  return ops < t->threads.ops && bytes < t->threads.bytes ? 1 : wanted;
-}
