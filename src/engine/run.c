@@ -118,7 +118,8 @@ static void set_pointers(Plan *p, PolyBuffer *const *input, PolyBuffer *const *o
 
 /* ---- items ---- */
 
-/* A kernel over symbolic sizes was compiled for the largest: the sizes of this run tell whether several threads are worth it.
+/* A kernel over symbolic sizes was compiled for the largest: the sizes of this run tell whether several threads are
+ * worth it.
  */
 static int kernel_threads(const Plan *p, const PlanItem *it) {
   int wanted = p->ctx->runtime->threads;
