@@ -13,6 +13,8 @@ from scipy import sparse
 
 import polygrad.nn.functional as F
 from polygrad import Context, Graph, HeteroGraph, Tensor
+from polygrad._ffi import C
+from polygrad.graph import current
 from polygrad.graphs import REDUCTIONS
 
 INDEX = np.array([[0, 1, 2, 2], [2, 2, 0, 2]])
@@ -405,3 +407,23 @@ def test_softmax_over_all_edges(name):
     y = Tensor([[0.3, -1.0], [0.7, 0.2]], requires_grad=True)
     (getattr(y[Tensor(edges[0])], name)(0) * Tensor(w)).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_edge_to_node_shows_what_it_moves(capfd):
+    """Linear maps of sums and joins of both ends are computed once per node, however they are written; DEBUG=5 shows each step."""
+    rng = np.random.default_rng(0)
+    index, x, y = rng.integers(0, 4, (2, 9)), rng.standard_normal((4, 3)).astype("f4"), rng.standard_normal((4, 3)).astype("f4")
+    e, a, w = rng.standard_normal((9, 2)).astype("f4"), rng.standard_normal(3).astype("f4"), rng.standard_normal((8, 5)).astype("f4")
+    g, tx, ty = Graph(index, 4), Tensor(x), Tensor(y)
+    s, d = x[index[0]], y[index[1]]
+    C.poly_set_debug(current().ptr, 5)
+    try:
+        score = ((g.src(tx) - g.dst(ty)) * Tensor(a)).sum(-1)
+        mapped = g.src(tx).cat(Tensor(e), g.dst(ty) + g.src(tx), dim=1) @ Tensor(w)
+    finally:
+        C.poly_set_debug(current().ptr, 0)
+    shown = capfd.readouterr().err
+    assert shown.count("edge_to_node: REDUCE (9, 3) -> (4, 1)") == 2, shown
+    assert "edge_to_node: REDUCE (9, 5, 3) -> (4, 5, 1)" in shown and "edge_to_node: REDUCE (9, 5, 2)" not in shown, shown
+    np.testing.assert_allclose(score.numpy(), ((s - d) * a).sum(-1), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(mapped.numpy(), np.concatenate([s, e, d + s], 1) @ w, rtol=1e-4, atol=1e-5)

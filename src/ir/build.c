@@ -1,7 +1,7 @@
 /* build.c: builders. Each checks its operands, infers dtype and shape, drops moves that change nothing, and interns.
  * Errors are reported here, when the program is written, with the shapes in the text. */
 #include "ir/context.h"
-#include "ir/hoist.h"
+#include "ir/edge_to_node.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -167,7 +167,7 @@ static UOp *elementwise(Op op, PolyDType dtype, UArg arg, int n, UOp *const *src
       return NULL;
     }
   }
-  UOp *hoisted = model ? hoist_elementwise(op, dtype, n, src) : NULL;
+  UOp *hoisted = model ? edge_to_node_elementwise(op, dtype, n, src) : NULL;
   if (hoisted) return hoisted;
   if (!model) model = src[0];
   return uop_make(src[0]->ctx, op, dtype, arg, n, src, model->ndim, model->shape);
@@ -222,7 +222,7 @@ UOp *uop_where(UOp *cond, UOp *a, UOp *b) {
 /* ---- movement ---- */
 
 static UOp *move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape) {
-  UOp *hoisted = hoist_move(op, x, arg, nint, ints, ndim, shape);
+  UOp *hoisted = edge_to_node_move(op, x, arg, nint, ints, ndim, shape);
   if (hoisted) return hoisted;
   UOp *src[1 + 2 * MAX_DIMS] = {x};
   for (int i = 0; i < nint; i++) src[1 + i] = ints[i];
@@ -369,7 +369,7 @@ UOp *uop_cat(int n, UOp *const *part, int axis) {
 
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes) {
   if (!x || !axes) return x;
-  UOp *shape[MAX_DIMS], *hoisted = hoist_reduce(op, x, axes);
+  UOp *shape[MAX_DIMS], *hoisted = edge_to_node_reduce(op, x, axes);
   if (hoisted) return hoisted;
   for (int i = 0; i < x->ndim; i++) shape[i] = axes & (1u << i) ? uop_index(x->ctx, 1) : x->shape[i];
   return uop_make(x->ctx, OP_REDUCE, (PolyDType)x->dtype, (UArg){op, axes, NULL}, 1, &x, x->ndim, shape);
@@ -435,14 +435,14 @@ UOp *uop_contiguous(UOp *x, int64_t unique) {
 
 UOp *uop_detach(UOp *x) {
   if (!x || x->op == OP_DETACH || x->op == OP_CONST) return x;
-  if (hoist_is_row_read(x)) return uop_gather(uop_detach(x->src[0]), x->src[1]);
+  if (is_row_read(x)) return uop_gather(uop_detach(x->src[0]), x->src[1]);
   return uop_make(x->ctx, OP_DETACH, (PolyDType)x->dtype, (UArg){0}, 1, &x, x->ndim, x->shape);
 }
 
 /* Where x is read from ends of edges, value is as well, and the function is one of the nodes. */
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
   if (!value || !all_set(n, x)) return NULL;
-  UOp *src[4] = {value}, *hoisted = hoist_function(rule, p, value, n, x);
+  UOp *src[4] = {value}, *hoisted = edge_to_node_function(rule, p, value, n, x);
   if (hoisted) return hoisted;
   for (int i = 0; i < n; i++) src[1 + i] = x[i];
   UArg arg = {.i = rule};

@@ -12,7 +12,7 @@
 #include "schedule/contract.h"
 
 #include "ir/context.h"
-#include "ir/hoist.h"
+#include "ir/edge_to_node.h"
 #include "ir/index.h"
 
 enum { SMALL_PRODUCT = 4096, KIND_A = 1, KIND_B = 2, KIND_BOTH = KIND_A | KIND_B, NARROW = 32, LOOK_INTO = 64 };
@@ -212,7 +212,7 @@ static bool sums_over_edges(const Match *m) {
   for (int s = 0; s < 2; s++) {
     int budget = LOOK_INTO;
     Op op = (Op)m->side[s].base->op;
-    if ((op_elementwise(op) || op == OP_REDUCE) && hoist_reads_ends(m->side[s].base, &budget)) return true;
+    if ((op_elementwise(op) || op == OP_REDUCE) && reads_row_ends(m->side[s].base, &budget)) return true;
   }
   return false;
 }

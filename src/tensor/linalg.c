@@ -6,8 +6,6 @@
  */
 #include "tensor/shape_ops.h"
 
-#include "ir/hoist.h"
-
 #include <string.h>
 
 /* What products of dtype d are summed in. */
@@ -27,48 +25,9 @@ UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, Poly
 
 /* ---- matmul ---- */
 
-static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out);
-
-/* Linear maps of what was read from the ends of edges go to the ends: each part is computed once a node (ir/hoist.c).
- *
- *   (src(x) - dst(y)) @ w      ->   src(x @ w) - dst(y @ w)
- *   [src(x) | e | dst(y)] @ w  ->   src(x @ w1) + e @ w2 + dst(y @ w3) */
-enum { DEEP_SUM = 8 }; /* sums of sums are looked into only so far */
-
-static bool reads_ends(const UOp *a, int depth) {
-  if (hoist_is_row_read(a)) return true;
-  bool sum = a->op == OP_ADD || a->op == OP_SUB || a->op == OP_CAT;
-  for (int k = 0; sum && depth && !a->buffer && k < a->nsrc; k++)
-    if (reads_ends(a->src[k], depth - 1)) return true;
-  return false;
-}
-
-static UOp *matmul_joined(UOp *a, UOp *b, PolyDType out) {
-  UOp *zero = uop_index(a->ctx, 0), *at = zero, *sum = NULL;
-  for (int k = 0; k < a->nsrc; k++) {
-    UOp *next = int_add(at, a->src[k]->shape[a->ndim - 1]);
-    UOp *slice = uop_shrink(b, (UOp *[]){zero, at}, (UOp *[]){b->shape[0], next});
-    UOp *part = matmul_rows(a->src[k], slice, out);
-    sum = k ? t_add(sum, part) : part;
-    at = next;
-  }
-  return sum;
-}
-
-/* The map of each part, if a is a sum or a join of parts of which some were read from an end; NULL: it is not. */
-static UOp *matmul_parts(UOp *a, UOp *b, PolyDType out) {
-  if (b->ndim != 2 || !reads_ends(a, DEEP_SUM) || hoist_is_row_read(a)) return NULL;
-  if (a->op == OP_CAT) return a->arg.i == a->ndim - 1 ? matmul_joined(a, b, out) : NULL;
-  if (a->src[0]->op == OP_CONST || a->src[1]->op == OP_CONST) return NULL;
-  UOp *p = matmul_rows(a->src[0], b, out), *q = matmul_rows(a->src[1], b, out);
-  return a->op == OP_ADD ? t_add(p, q) : t_sub(p, q);
-}
-
 /* a [..., M, K] and b [..., N, K] to [..., M, N]. */
 static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out) {
   if (!a || !b) return NULL;
-  UOp *parts = matmul_parts(a, b, out);
-  if (parts) return parts;
   UOp *left = t_unsqueeze(a, a->ndim - 1), *right = t_unsqueeze(b, b->ndim - 2), *shape[MAX_DIMS];
   UOp *both[] = {left, right};
   int ndim;

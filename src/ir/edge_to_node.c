@@ -1,0 +1,255 @@
+/* edge_to_node.c: the pass that moves work from edges to nodes. A value that is read from one end of each edge, and
+ * then changed by something that looks at nothing but itself, is changed before it is read: once per node instead of
+ * once per edge.
+ *
+ *   relu(src(x) @ w)           ->   src(relu(x @ w))
+ *   (src(x) - dst(y)) @ w      ->   src(x @ w) - dst(y @ w)
+ *   [src(x) | e | dst(y)] @ w  ->   src(x @ w1) + e @ w2 + dst(y @ w3)
+ *
+ * GATHERs by an ENDPOINT so move outwards until their operand is a value of another end or of the edge. Matrix
+ * products, norms and functions of one end are then node-sized whoever writes them: a layer, a vertex program, or a
+ * gradient.
+ *
+ * The rules run while nodes are built (build.c asks before it makes a node), not on a finished program: stored values
+ * are found by their nodes and gradients are built from nodes, so all of them must see the same program. DEBUG=5 shows
+ * each step. */
+#include "ir/edge_to_node.h"
+
+#include "ir/context.h"
+
+#include <stdio.h>
+
+/* What was about to be computed for each edge, and what is computed for each node instead. */
+static UOp *show(const char *what, const UOp *edges, UOp *nodes) {
+  char from[128], to[128];
+  if (nodes && nodes->ctx->debug >= 5)
+    fprintf(stderr, "-- edge_to_node: %s %s -> %s\n", what, shape_text(edges, from, sizeof from),
+            shape_text(nodes, to, sizeof to));
+  return nodes;
+}
+
+bool reads_row_ends(const UOp *u, int *budget) {
+  if ((*budget)-- <= 0 || u->buffer) return false;
+  if (is_row_read(u)) return true;
+  bool inside = op_elementwise((Op)u->op) || op_info[u->op].cls == CLASS_MOVE || u->op == OP_CAT ||
+                u->op == OP_DETACH || u->op == OP_FUNCTION || (u->op == OP_REDUCE && !(u->arg.j & 1));
+  for (int i = 0; inside && i < uop_nvalue(u); i++)
+    if (reads_row_ends(u->src[i], budget)) return true;
+  return false;
+}
+
+/* u as a node-sized value whose gather by `end` is u: the gathered tensor itself, or one that is the same for every
+ * row. */
+static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
+  if (u->op == OP_CONST) return u;
+  if (is_row_read(u) && u->src[1] == end) return u->src[0];
+  if (u->op != OP_EXPAND || u->buffer || u->ndim < 1 || !uop_is_int(u->src[0]->shape[0], 1)) return NULL;
+  UOp *shape[MAX_DIMS] = {nodes};
+  for (int i = 1; i < u->ndim; i++) shape[i] = u->shape[i];
+  return uop_expand(u->src[0], shape);
+}
+
+/* For each row of x: is it read by any edge? */
+static UOp *rows_read(UOp *x, UOp *end) {
+  UOp *rowptr = end->src[END_ROWPTR], *zero = uop_index(x->ctx, 0), *one = uop_index(x->ctx, 1), *nodes = x->shape[0];
+  UOp *past = int_addc(nodes, 1), *dims[MAX_DIMS] = {nodes};
+  UOp *begins = past ? uop_shrink(rowptr, &zero, &nodes) : NULL, *ends = past ? uop_shrink(rowptr, &one, &past) : NULL;
+  for (int i = 1; i < x->ndim; i++) dims[i] = one;
+  UOp *any = begins && ends ? uop_reshape(uop_binary(OP_CMPLT, begins, ends), x->ndim, dims) : NULL;
+  return any ? uop_expand(any, x->shape) : NULL;
+}
+
+static bool may_overflow(Op op, const UOp *x) {
+  bool same_for_all = x->op == OP_CONST || (x->op == OP_EXPAND && uop_is_int(x->src[0]->shape[0], 1));
+  if (!dtype_is_float((PolyDType)x->dtype) || same_for_all) return false;
+  bool function = op_info[op].cls == CLASS_UNARY && op != OP_NEG && op != OP_CAST && op != OP_BITCAST;
+  return function || op == OP_MUL || op == OP_DIV || op == OP_POW;
+}
+
+/* x, but rows that no edge reads pass no gradient on. What is computed for such rows may be infinite (a division by
+ * their number of edges), which nobody sees but the gradient: 0 times infinity. Once gradients are made the two values
+ * are the same, and the choice between them is gone. */
+static UOp *guarded(Op op, UOp *x, UOp *end) {
+  if (!x || !may_overflow(op, x)) return x;
+  UOp *read = rows_read(x, end);
+  return read ? uop_where(read, x, uop_detach(x)) : NULL;
+}
+
+UOp *edge_to_node_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
+  UOp *read = NULL, *part[3];
+  for (int i = 0; i < n && !read; i++)
+    if (is_row_read(src[i])) read = src[i];
+  if (!read) return NULL;
+  for (int i = 0; i < n; i++)
+    if (!(part[i] = node_part(src[i], read->src[1], read->src[0]->shape[0]))) return NULL;
+  for (int i = 0; i < n; i++)
+    if (!(part[i] = guarded(op, part[i], read->src[1]))) return NULL;
+  UOp *value = op == OP_CAST      ? uop_cast(part[0], dtype)
+               : op == OP_BITCAST ? uop_bitcast(part[0], dtype)
+               : n == 1           ? uop_unary(op, part[0])
+               : n == 2           ? uop_binary(op, part[0], part[1])
+                                  : uop_where(part[0], part[1], part[2]);
+  return uop_gather(show(op_info[op].name, read, value), read->src[1]);
+}
+
+UOp *edge_to_node_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
+  bool along_edges = (rule == FUNCTION_SOFTMAX || rule == FUNCTION_LOG_SOFTMAX) && (p == 0 || p == -value->ndim);
+  if (along_edges || !is_row_read(value)) return NULL;
+  UOp *end = value->src[1], *node[3];
+  for (int i = 0; i < n; i++)
+    if (x[i]->op != OP_CONST && !(is_row_read(x[i]) && x[i]->src[1] == end)) return NULL;
+  for (int i = 0; i < n; i++) node[i] = x[i]->op == OP_CONST ? x[i] : guarded(OP_EXP, x[i]->src[0], end);
+  return uop_gather(uop_function(rule, p, value->src[0], n, node), end);
+}
+
+/* Does the move leave the first axis, that of the edges, as it is? */
+static bool keeps_rows(Op op, const UOp *x, UArg arg, UOp *const *ints, int ndim, UOp *const *shape) {
+  if (ndim < 1 || shape[0] != x->shape[0]) return false;
+  switch (op) {
+  case OP_RESHAPE:
+  case OP_EXPAND: return true;
+  case OP_PERMUTE: return (arg.i & 15) == 0;
+  case OP_PAD: return uop_is_int(ints[0], 0) && uop_is_int(ints[1], 0);
+  case OP_SHRINK: return uop_is_int(ints[0], 0) && ints[1] == x->shape[0];
+  case OP_FLIP: return !(arg.i & 1);
+  default: return false;
+  }
+}
+
+UOp *edge_to_node_move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape) {
+  if (!is_row_read(x) || !keeps_rows(op, x, arg, ints, ndim, shape)) return NULL;
+  UOp *node = x->src[0], *nodes = node->shape[0], *begin[MAX_DIMS], *end[MAX_DIMS], *sizes[MAX_DIMS] = {nodes};
+  int perm[MAX_DIMS];
+  for (int i = 1; i < ndim; i++) sizes[i] = shape[i];
+  for (int i = 0; i < nint / 2 && i < MAX_DIMS; i++) {
+    begin[i] = ints[2 * i];
+    end[i] = ints[2 * i + 1];
+  }
+  UOp *moved = NULL;
+  switch (op) {
+  case OP_RESHAPE: moved = uop_reshape(node, ndim, sizes); break;
+  case OP_EXPAND: moved = uop_expand(node, sizes); break;
+  case OP_PAD: moved = uop_pad(node, begin, end); break;
+  case OP_FLIP: moved = uop_flip(node, (uint32_t)arg.i); break;
+  case OP_SHRINK:
+    end[0] = nodes;
+    moved = uop_shrink(node, begin, end);
+    break;
+  default:
+    for (int i = 0; i < ndim; i++) perm[i] = (int)((arg.i >> (4 * i)) & 15);
+    moved = uop_permute(node, perm);
+  }
+  return uop_gather(show(op_info[op].name, x, moved), x->src[1]);
+}
+
+/* ---- linear maps ---- */
+
+enum { DEEP_SUM = 8 }; /* sums of sums are looked into only so far */
+
+static bool sum_reads_ends(const UOp *u, int depth) {
+  if (is_row_read(u)) return true;
+  bool sum = u->op == OP_ADD || u->op == OP_SUB || u->op == OP_CAT;
+  for (int k = 0; sum && depth && !u->buffer && k < u->nsrc; k++)
+    if (sum_reads_ends(u->src[k], depth - 1)) return true;
+  return false;
+}
+
+static bool same_for_all_rows(const UOp *u) {
+  return u->op == OP_EXPAND && !u->buffer && u->ndim && uop_is_int(u->src[0]->shape[0], 1);
+}
+
+/* u, or what u repeats along new axes in another dtype, if that is a sum or a join. */
+static UOp *sum_behind(UOp *u) {
+  while (!u->buffer && (u->op == OP_RESHAPE || u->op == OP_EXPAND || u->op == OP_CAST)) u = u->src[0];
+  bool sum = u->op == OP_ADD || u->op == OP_SUB || u->op == OP_CAT;
+  return sum && !u->buffer && sum_reads_ends(u, DEEP_SUM) ? u : NULL;
+}
+
+/* The axes of a sum as axes of u, which repeats it along axes of size 1 that a RESHAPE put in. False: it is moved in
+ * some other way. */
+static bool axes_of(UOp *u, UOp *sum, int *axis) {
+  if (u == sum) {
+    for (int i = 0; i < sum->ndim; i++) axis[i] = i;
+    return true;
+  }
+  UOp *x = u->src[0];
+  int inner[MAX_DIMS], to[MAX_DIMS];
+  if (!axes_of(x, sum, inner)) return false;
+  for (int i = 0; i < x->ndim; i++) to[i] = i;
+  if (u->op == OP_RESHAPE)
+    for (int i = 0, k = 0; i < x->ndim; i++, k++) {
+      while (k < u->ndim && u->shape[k] != x->shape[i] && uop_is_int(u->shape[k], 1)) k++;
+      if (k == u->ndim || u->shape[k] != x->shape[i]) return false;
+      to[i] = k;
+    }
+  for (int i = 0; i < sum->ndim; i++) {
+    axis[i] = to[inner[i]];
+    if (u->op == OP_EXPAND && u->shape[axis[i]] != sum->shape[i]) return false;
+  }
+  return true;
+}
+
+/* part, which stands for `sum` below u, with the moves of u; where it is narrower along one axis, so is the result. */
+static UOp *with_moves(UOp *u, const UOp *sum, UOp *part, const int *axis, int narrow) {
+  if (u == sum) return part;
+  UOp *x = with_moves(u->src[0], sum, part, axis, narrow), *shape[MAX_DIMS];
+  if (!x) return NULL;
+  if (u->op == OP_CAST) return uop_cast(x, (PolyDType)u->dtype);
+  int at[MAX_DIMS];
+  if (narrow >= 0 && !axes_of(u, (UOp *)(uintptr_t)sum, at)) return NULL;
+  for (int i = 0; i < u->ndim; i++) shape[i] = narrow >= 0 && at[narrow] == i ? part->shape[narrow] : u->shape[i];
+  return u->op == OP_RESHAPE ? uop_reshape(x, u->ndim, shape) : uop_expand(x, shape);
+}
+
+/* w[from .. to) along an axis; w stays a repeated value. */
+static UOp *along(UOp *w, int axis, UOp *from, UOp *to) {
+  UOp *x = w->src[0], *begin[MAX_DIMS], *end[MAX_DIMS], *shape[MAX_DIMS];
+  bool repeated = x->shape[axis] != w->shape[axis];
+  for (int i = 0; i < w->ndim; i++) {
+    begin[i] = i == axis && !repeated ? from : uop_index(w->ctx, 0);
+    end[i] = i == axis && !repeated ? to : x->shape[i];
+    shape[i] = i == axis ? int_sub(to, from) : w->shape[i];
+  }
+  return shape[axis] ? uop_expand(uop_shrink(x, begin, end), shape) : NULL;
+}
+
+/* The sum of a*w over axes, w the same for all rows, as one such sum for each part of a. NULL without an error: a is
+ * not a sum of parts of which some are read from an end. */
+static UOp *map_parts(UOp *a, UOp *w, uint32_t axes) {
+  UOp *sum = sum_behind(a), *total = NULL, *at = uop_index(a->ctx, 0);
+  int axis[MAX_DIMS];
+  if (!sum || !same_for_all_rows(w) || !axes_of(a, sum, axis)) return NULL;
+  bool join = sum->op == OP_CAT;
+  int joined = join ? (int)sum->arg.i : -1;
+  if (join && (!joined || !(axes & (1u << axis[joined])))) return NULL;
+  for (int k = 0; k < sum->nsrc; k++) {
+    UOp *part = sum->src[k];
+    if (part->op == OP_CONST) return NULL;
+    UOp *moved = with_moves(a, sum, part, axis, joined), *factor = w;
+    if (join) {
+      UOp *next = int_add(at, part->shape[joined]);
+      factor = along(w, axis[joined], at, next);
+      at = next;
+    }
+    UOp *product = moved && factor ? uop_binary(OP_MUL, moved, factor) : NULL;
+    UOp *one = uop_reduce(OP_ADD, product, axes);
+    total = k ? uop_binary(sum->op == OP_SUB ? OP_SUB : OP_ADD, total, one) : one;
+    if (!total) return NULL;
+  }
+  return total;
+}
+
+UOp *edge_to_node_reduce(Op op, UOp *x, uint32_t axes) {
+  if (axes & 1 || x->buffer) return NULL;
+  if (is_row_read(x)) {
+    UOp *nodes = show("REDUCE", x, uop_reduce(op, x->src[0], axes));
+    return uop_gather(nodes, x->src[1]);
+  }
+  if (op != OP_ADD || x->op != OP_MUL) return NULL;
+  for (int s = 0; s < 2; s++) {
+    if (x->src[s]->op == OP_CONST || x->src[!s]->op == OP_CONST) continue;
+    UOp *parts = map_parts(x->src[s], x->src[!s], axes);
+    if (parts || ctx_base(x->ctx)->code != POLY_OK) return parts;
+  }
+  return NULL;
+}

@@ -1,0 +1,21 @@
+/* edge_to_node.h: work on gathered rows of a graph is done on the nodes. */
+#ifndef POLY_EDGE_TO_NODE_H
+#define POLY_EDGE_TO_NODE_H
+
+#include "ir/uop.h"
+
+/* Is u a read of node values at one end of the edges, not yet stored? */
+static inline bool is_row_read(const UOp *u) {
+  return u->op == OP_GATHER && u->src[1]->op == OP_ENDPOINT && !u->buffer;
+}
+/* f(GATHER(x, e)) -> GATHER(f(x), e) for an ENDPOINT e, where f works on each row alone. The builders of build.c ask
+ * before they make a node; NULL without an error: not this case. ints: the operands of a move. */
+UOp *edge_to_node_elementwise(Op op, PolyDType dtype, int n, UOp *const *src);
+UOp *edge_to_node_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);
+UOp *edge_to_node_move(Op op, UOp *x, UArg arg, int nint, UOp *const *ints, int ndim, UOp *const *shape);
+UOp *edge_to_node_reduce(Op op, UOp *x, uint32_t axes);
+
+/* Is u computed, element by element, from values read at ends of edges? Looks at `budget` nodes at most. */
+bool reads_row_ends(const UOp *u, int *budget);
+
+#endif
