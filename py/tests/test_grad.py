@@ -7,6 +7,8 @@ import pytest
 from helpers import gradcheck, gradgradcheck, values
 
 from polygrad import Tensor, dtypes
+from polygrad._ffi import C
+from polygrad.graph import current
 
 F = dtypes.float64
 
@@ -418,3 +420,19 @@ def test_a_freed_graph():
 def test_second_gradients_of_normalize_at_zeros():
     """Some elements of a row are 0, the row is not."""
     gradgradcheck(lambda x: x.normalize(dim=1), np.array([[0.0, -2.0, 0.5], [1.0, 0.0, 0.0]]))
+
+
+def test_a_weight_used_twice_gets_two_matrix_products(cpu, capfd):
+    """Its gradient is the sum of two products, not one sum of two products, of which only a plain loop could be made."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((40, 30)).astype("f4") for _ in range(2))
+    w = rng.standard_normal((30, 20)).astype("f4")
+    weight = Tensor(w, requires_grad=True)
+    ((Tensor(x) @ weight).square().sum() + (Tensor(y) @ weight).square().sum()).backward()
+    C.poly_set_debug(current().ptr, 3)
+    try:
+        got = weight.grad.numpy()
+    finally:
+        C.poly_set_debug(current().ptr, 0)
+    np.testing.assert_allclose(got, 2 * x.T @ (x @ w) + 2 * y.T @ (y @ w), rtol=1e-4, atol=1e-4)
+    assert capfd.readouterr().err.count("matrix product:") == 4

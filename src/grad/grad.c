@@ -145,6 +145,25 @@ static bool pass_on(Base *b, Tape *t, const Node *node, UOp *g) {
   return true;
 }
 
+/* A factor that is broadcast into several products, as a weight used twice is: each product is summed by itself, which
+ * is a matrix product, and the sums are added. Of their sum, REDUCE(ADD(MUL, MUL)), only a plain loop could be made. */
+static bool is_shared_factor(const Node *node) {
+  int products = 0;
+  for (const Part *p = node->head; p; p = p->next) products += p->g->op == OP_MUL;
+  return node->u->op == OP_EXPAND && products && node->nparts > 1 && !node->target;
+}
+
+static bool pass_on_parts(Base *b, Tape *t, Node *node) {
+  Part *part = node->head;
+  node->head = node->tail = NULL;
+  node->nparts = 0;
+  for (; part; part = part->next)
+    if (part->g->op == OP_MUL ? !pass_on(b, t, node, part->g) : !give(t, (int)(node - t->node), part->g)) return false;
+  if (!node->head) return true;
+  UOp *rest = collect(b, t, node);
+  return rest && pass_on(b, t, node, rest);
+}
+
 /* Leaves the sum of each target in its node's head. */
 static bool tape_run(PolyContext *ctx, Tape *t, UOp *seed) {
   Base *b = ctx_base(ctx);
@@ -153,6 +172,10 @@ static bool tape_run(PolyContext *ctx, Tape *t, UOp *seed) {
   for (int i = t->n - 1; i >= 0; i--) {
     Node *node = &t->node[i];
     if (!node->head) continue;
+    if (node->need && is_shared_factor(node)) {
+      if (!pass_on_parts(b, t, node)) return false;
+      continue;
+    }
     UOp *g = collect(b, t, node);
     if (!g) return false;
     node->head->g = g;
