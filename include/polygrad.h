@@ -89,8 +89,8 @@ POLY_API const char *poly_version(void);
 POLY_API PolyStatus poly_error_code(const PolyContext *ctx);
 POLY_API const char *poly_error_text(const PolyContext *ctx);
 POLY_API void poly_clear_error(PolyContext *ctx);
-/* Chooses the device by name: "CPU", "INTERP". Fails if it cannot be used here. Tensors already realized are copied
- * when used. */
+/* Chooses the device by name: "CPU", "INTERP", or "TEST", the interpreter on memory of its own. Fails if it cannot be
+ * used here. Tensors already realized are copied when they are used on a device with other memory. */
 POLY_API PolyStatus poly_set_device(PolyContext *ctx, const char *name);
 POLY_API const char *poly_device(const PolyContext *ctx);
 /* Threads for kernels; 0: as many as the machine has (or POLY_THREADS). */
@@ -114,6 +114,10 @@ POLY_API int64_t poly_live_tensors(const PolyContext *ctx);
 POLY_API int64_t poly_live_bytes(const PolyContext *ctx);
 POLY_API int64_t poly_peak_bytes(const PolyContext *ctx);
 POLY_API void poly_reset_peak(PolyContext *ctx);
+/* The same of one device, by name. Devices that work in the same memory ("CPU", "INTERP") count together; 0 for one that
+ * was not used yet. */
+POLY_API int64_t poly_device_live_bytes(PolyContext *ctx, const char *device);
+POLY_API int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device);
 
 /* Scopes: handles made between begin and end are freed at end, but for those given to poly_keep. They nest. */
 POLY_API void poly_scope_begin(PolyContext *ctx);

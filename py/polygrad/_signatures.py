@@ -28,6 +28,8 @@ FUNCTIONS = {
     "poly_live_bytes": ("l", "p", "ctx"),
     "poly_peak_bytes": ("l", "p", "ctx"),
     "poly_reset_peak": ("v", "p", "ctx"),
+    "poly_device_live_bytes": ("l", "ps", "ctx device"),
+    "poly_device_peak_bytes": ("l", "ps", "ctx device"),
     "poly_scope_begin": ("v", "p", "ctx"),
     "poly_scope_end": ("v", "p", "ctx"),
     "poly_keep": ("p", "p", "t"),

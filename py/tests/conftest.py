@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
-@pytest.fixture(params=["INTERP", "CPU"])
+@pytest.fixture(params=["INTERP", "CPU", "TEST"])
 def device(request):
     """The test runs once on each device."""
     from polygrad import Device

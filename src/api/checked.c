@@ -165,6 +165,28 @@ void poly_reset_peak(PolyContext *ctx) {
   api_leave(&call, POLY_OK);
 }
 
+int64_t poly_device_live_bytes(PolyContext *ctx, const char *device) {
+  ApiCall call;
+  api_begin(&call, "poly_device_live_bytes");
+  api_context(&call, ctx);
+  api_array(&call, device, true, "device");
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_device_live_bytes(ctx, device);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device) {
+  ApiCall call;
+  api_begin(&call, "poly_device_peak_bytes");
+  api_context(&call, ctx);
+  api_array(&call, device, true, "device");
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_device_peak_bytes(ctx, device);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 void poly_scope_begin(PolyContext *ctx) {
   ApiCall call;
   api_begin(&call, "poly_scope_begin");

@@ -64,7 +64,28 @@ int64_t poly_live_nodes(const PolyContext *ctx) { return ctx->nnode; }
 int64_t poly_live_tensors(const PolyContext *ctx) { return ctx->ntensor; }
 int64_t poly_live_bytes(const PolyContext *ctx) { return ctx->runtime->live_bytes; }
 int64_t poly_peak_bytes(const PolyContext *ctx) { return ctx->runtime->peak_bytes; }
-void poly_reset_peak(PolyContext *ctx) { ctx->runtime->peak_bytes = ctx->runtime->live_bytes; }
+void poly_reset_peak(PolyContext *ctx) {
+  Runtime *r = ctx->runtime;
+  r->peak_bytes = r->live_bytes;
+  for (int k = 0; k < MAX_MEMORIES; k++)
+    if (r->memory[k]) r->memory[k]->peak_bytes = r->memory[k]->live_bytes;
+}
+
+/* The memory of a device that is open; one that is not has none. */
+static const Memory *memory_of_device(PolyContext *ctx, const char *name) {
+  const Device *d = name && device_known(ctx->runtime, name) ? runtime_find(ctx->runtime, name) : NULL;
+  return d ? d->memory : NULL;
+}
+
+int64_t poly_device_live_bytes(PolyContext *ctx, const char *device) {
+  const Memory *m = memory_of_device(ctx, device);
+  return m ? m->live_bytes : 0;
+}
+
+int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device) {
+  const Memory *m = memory_of_device(ctx, device);
+  return m ? m->peak_bytes : 0;
+}
 
 void poly_set_debug(PolyContext *ctx, int level) { ctx->debug = level; }
 void poly_set_threads(PolyContext *ctx, int threads) {

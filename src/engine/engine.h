@@ -56,6 +56,7 @@ typedef struct PlanSlot {
   int over;        /* TEMP: the slot whose memory it takes over when that is read for the last time; -1: none */
   size_t bytes;    /* today */
   size_t offset;   /* TEMP: in the arena, today */
+  bool written;    /* by an item */
 } PlanSlot;
 
 typedef struct PlanItem {
@@ -95,7 +96,7 @@ typedef struct Plan {
   int64_t *value;
   size_t arena_bytes, output_bytes;
   /* scratch of a run */
-  void **ptr, **args;
+  MemoryRef *at, *args; /* where each slot is; the arguments of a launch */
   int64_t *vars;
   int profiled; /* number of the profile that has listed its slots */
 } Plan;
@@ -131,8 +132,9 @@ bool uop_bytes(const UOp *u, size_t *bytes);
 
 /* ---- run.c ---- */
 
-/* Runs p. input: memory of each input. out: one entry a slot; entries that are NULL are allocated for OUTPUT slots and
- * belong to the caller. arena: memory for TEMP slots, NULL: allocated for this run. */
+/* Runs p on its device, whichever is current. input: what each input holds, brought there. out: one entry a slot;
+ * entries that are NULL are allocated for OUTPUT slots and belong to the caller. arena: memory for TEMP slots, NULL:
+ * allocated for this run. */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
 /* Memory for a tensor; the error text of a failure names it. */
 PolyBuffer *tensor_memory(Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why);
@@ -153,9 +155,8 @@ bool node_fail_stale(const UOp *u);
 /* A handle's node, and what steps have captured, move from one node to another. */
 void handle_set(PolyTensor *t, UOp *u);
 UOp *node_for_memory(PolyContext *ctx, PolyBuffer *b, const UOp *like);
-/* Memory that the current device can use. NULL: an error was set. */
-PolyBuffer *node_memory(UOp *u);
-PolyBuffer *memory_copy(PolyBuffer *b);
+/* What the node holds, wherever it lies. NULL: an error was set. */
+PolyBuffer *node_memory(const UOp *u);
 
 /* ---- peek.c ---- */
 
@@ -232,7 +233,6 @@ typedef struct Engine {
   PolyBuffer stale; /* stands for memory that was overwritten, */
   PolyBuffer ended; /* and for the inputs of a trace that has ended */
   int64_t plans_built, plans_reused;
-  size_t memory; /* of the machine */
   Profile profile;
 } Engine;
 bool engine_new(PolyContext *ctx);

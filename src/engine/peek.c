@@ -10,7 +10,7 @@ enum { MAX_MOVES = 32 };
 
 /* Elements of a buffer: offset + sum of index * stride. */
 typedef struct Strided {
-  const PolyBuffer *memory;
+  PolyBuffer *memory;
   int ndim;
   int64_t size[MAX_DIMS], stride[MAX_DIMS], offset;
 } Strided;
@@ -110,7 +110,7 @@ static bool move(const UOp *u, Strided *s) {
   }
 }
 
-/* u as a view of stored memory on the host. */
+/* u as a view of stored memory. */
 static bool strided_view(const UOp *u, Strided *s) {
   const UOp *chain[MAX_MOVES];
   int n = 0;
@@ -119,7 +119,7 @@ static bool strided_view(const UOp *u, Strided *s) {
     if (!moves || n == MAX_MOVES) return false;
     chain[n++] = u;
   }
-  if (u->buffer->stale || !u->buffer->device->target.host || !of_buffer(u, s)) return false;
+  if (u->buffer->stale || !of_buffer(u, s)) return false;
   while (n-- > 0)
     if (!move(chain[n], s)) return false;
   return true;
@@ -141,13 +141,13 @@ static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int 
 #undef COPY
 }
 
-static char *copy_axes(const Strided *s, int axis, int64_t offset, int size, char *to) {
+static char *copy_axes(const Strided *s, const char *from, int axis, int64_t offset, int size, char *to) {
   if (axis >= s->ndim - 1) {
     int64_t n = s->ndim ? s->size[axis] : 1, stride = s->ndim ? s->stride[axis] : 1;
-    copy_row(to, (const char *)s->memory->data + offset * size, n, stride, size);
+    copy_row(to, from + offset * size, n, stride, size);
     return to + n * size;
   }
-  for (int64_t i = 0; i < s->size[axis]; i++) to = copy_axes(s, axis + 1, offset + i * s->stride[axis], size, to);
+  for (int64_t i = 0; i < s->size[axis]; i++) to = copy_axes(s, from, axis + 1, offset + i * s->stride[axis], size, to);
   return to;
 }
 
@@ -155,6 +155,8 @@ bool peek(const UOp *u, void *out, size_t out_bytes) {
   Strided s;
   size_t bytes;
   if (u->buffer || !strided_view(u, &s) || !uop_bytes(u, &bytes) || bytes != out_bytes) return false;
-  if (bytes) copy_axes(&s, 0, s.offset, dtype_size((PolyDType)u->dtype), out);
-  return true;
+  if (!bytes) return true;
+  const char *from = buffer_read(s.memory, host_memory(u->ctx->runtime));
+  if (from) copy_axes(&s, from, 0, s.offset, dtype_size((PolyDType)u->dtype), out);
+  return from;
 }

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codegen/codegen.h"
 #include "ir/rewrite.h"
@@ -160,6 +159,7 @@ static bool take_slots(Plan *p, const Schedule *s) {
       PlanSlot *slot = &p->slot[s->item[i].arg[a]];
       slot->first = MIN(slot->first, i);
       slot->last = MAX(slot->last, i);
+      slot->written |= a < s->item[i].nout;
     }
   find_over(p, s);
   return true;
@@ -223,10 +223,10 @@ static bool take_items(Plan *p, const Lowered *l) {
     if (!take_item(p, l, i)) return false;
     widest = MAX(widest, MAX(p->item[i].narg, p->item[i].nvar));
   }
-  p->ptr = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->ptr);
+  p->at = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->at);
   p->args = arena_new(&p->arena, (size_t)widest * sizeof *p->args);
   p->vars = arena_new(&p->arena, (size_t)widest * sizeof *p->vars);
-  return p->ptr && p->args && p->vars;
+  return p->at && p->args && p->vars;
 }
 
 static bool take_roots(Plan *p, const Canon *c) {
@@ -357,26 +357,11 @@ Plan *plan_get(PolyContext *ctx, const Canon *c) {
 
 /* ---- the engine of a context ---- */
 
-/* What this process may use: the machine's memory, or less in a container. */
-static size_t machine_memory(void) {
-  static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  size_t least = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
-  for (int i = 0; i < LEN(limits); i++) {
-    unsigned long long limit;
-    FILE *f = fopen(limits[i], "r");
-    if (f && fscanf(f, "%llu", &limit) == 1) least = MIN(least, (size_t)limit);
-    if (f) fclose(f);
-  }
-  return least;
-}
-
 bool engine_new(PolyContext *ctx) {
   Engine *e = mem_new(ctx_base(ctx), sizeof *e);
   if (!e) return false;
   e->ctx = ctx;
-  e->memory = machine_memory();
-  e->stale = (PolyBuffer){.refs = 1, .stale = true, .borrowed = true, .device = ctx->runtime->current};
+  e->stale = (PolyBuffer){.refs = 1, .stale = true, .borrowed = true, .runtime = ctx->runtime};
   e->ended = e->stale;
   ctx->engine = e;
   return true;

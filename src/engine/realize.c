@@ -49,33 +49,10 @@ UOp *node_for_memory(PolyContext *ctx, PolyBuffer *b, const UOp *like) {
   return u;
 }
 
-static bool transfer(PolyBuffer *to, const PolyBuffer *from) {
-  if (from->device->target.host) return to->device->copy_in(to->device, to->data, from->data, from->bytes);
-  if (to->device->target.host) return from->device->copy_out(from->device, to->data, from->data, from->bytes);
-  Base *b = ctx_base(to->device->ctx);
-  void *host = mem_new(b, from->bytes);
-  bool ok = (host || !from->bytes) && from->device->copy_out(from->device, host, from->data, from->bytes) &&
-            to->device->copy_in(to->device, to->data, host, from->bytes);
-  mem_free(b, host, from->bytes);
-  return ok;
-}
-
-/* Host devices share their memory; from any other the contents move over, once. */
-PolyBuffer *node_memory(UOp *u) {
-  PolyContext *ctx = u->ctx;
-  Device *d = ctx->runtime->current;
+PolyBuffer *node_memory(const UOp *u) {
   PolyBuffer *b = u->buffer;
-  if (!b) return fail_null(&ctx->base, POLY_ERROR_RUNTIME, "internal: a tensor without memory");
-  if (b->stale) return node_fail_stale(u), NULL;
-  if (b->device == d || (d->target.host && b->device->target.host)) return b;
-  PolyBuffer *here = buffer_new(d, b->bytes);
-  if (!here) return NULL;
-  if (!transfer(here, b)) {
-    buffer_release(here);
-    return NULL;
-  }
-  node_set_buffer(u, here);
-  return here;
+  if (!b) return fail_null(ctx_base(u->ctx), POLY_ERROR_RUNTIME, "internal: a tensor without memory");
+  return b->stale ? (node_fail_stale(u), NULL) : b;
 }
 
 /* ---- which handles ---- */
@@ -290,7 +267,7 @@ static bool find_roots(Job *j) {
   pick_inplace(j);
   for (int h = 0; h < j->nhandle; h++) {
     UOp *u = j->handle[h]->uop;
-    if (j->chosen[h] && !u->buffer && viewed(u) && (!node_memory(viewed(u)) || !add_root(j, u))) return false;
+    if (j->chosen[h] && !u->buffer && viewed(u) && !add_root(j, u)) return false;
   }
   for (int r = j->ncompute; r < j->nroot; r++) node_set_buffer(j->root[r], buffer_retain(viewed(j->root[r])->buffer));
   return true;
@@ -382,13 +359,6 @@ static bool find_inputs(Job *j) {
   return true;
 }
 
-PolyBuffer *memory_copy(PolyBuffer *b) {
-  PolyBuffer *copy = buffer_new(b->device, b->bytes);
-  if (!copy || transfer(copy, b)) return copy;
-  buffer_release(copy);
-  return NULL;
-}
-
 /* Memory that other nodes share is not written: the target gets a copy of its own. */
 static bool unshare_targets(Job *j) {
   for (int r = 0; r < j->ncompute; r++) {
@@ -396,7 +366,7 @@ static bool unshare_targets(Job *j) {
     int k = input_of(j, j->root[r]->src[0]);
     if (k < 0) return base_fail(ctx_base(j->ctx), POLY_ERROR_RUNTIME, "internal: an assignment without its target");
     if (j->input[k]->refs <= 1) continue;
-    PolyBuffer *copy = memory_copy(j->input[k]);
+    PolyBuffer *copy = buffer_copy(j->input[k], j->plan->device->memory);
     if (!copy) return false;
     j->input[k] = copy;
     j->own[k] = true;

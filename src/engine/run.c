@@ -25,7 +25,7 @@ static void bytes_text(size_t bytes, char *buf, size_t n) {
     snprintf(buf, n, "%.1f %s", v, unit[k]);
 }
 
-static bool fail_memory(PolyContext *ctx, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype,
+static bool fail_memory(const Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype,
                         const char *why) {
   char size[32], dims[256];
   size_t at = 0;
@@ -33,23 +33,17 @@ static bool fail_memory(PolyContext *ctx, size_t bytes, int ndim, const int64_t 
   dims[0] = 0;
   for (int d = 0; d < ndim && at + 24 < sizeof dims; d++)
     at += (size_t)snprintf(dims + at, sizeof dims - at, "%s%lld", d ? ", " : "", (long long)shape[d]);
-  return base_fail(ctx_base(ctx), POLY_ERROR_MEMORY, "out of memory: %s for a tensor of shape (%s%s) %s (%s)", size,
-                   dims, ndim == 1 ? "," : "", dtype_name(dtype), why);
-}
-
-/* The machine would rather kill the process than refuse: what cannot fit is refused here. */
-static bool fits(PolyContext *ctx, size_t bytes) {
-  size_t live = (size_t)MAX(ctx->runtime->live_bytes, 0), all = ctx->engine->memory;
-  return live <= all && bytes <= all - live;
+  return base_fail(ctx_base(d->ctx), POLY_ERROR_MEMORY, "out of memory on %s: %s for a tensor of shape (%s%s) %s (%s)",
+                   d->name, size, dims, ndim == 1 ? "," : "", dtype_name(dtype), why);
 }
 
 PolyBuffer *tensor_memory(Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why) {
   Base *b = ctx_base(d->ctx);
   bool clean = b->code == POLY_OK;
-  PolyBuffer *p = fits(d->ctx, bytes) ? buffer_new(d, bytes) : NULL;
+  PolyBuffer *p = buffer_new(d->memory, bytes);
   if (p) return p;
   if (clean) base_clear(b);
-  fail_memory(d->ctx, bytes, ndim, shape, dtype, why);
+  fail_memory(d, bytes, ndim, shape, dtype, why);
   return NULL;
 }
 
@@ -62,7 +56,7 @@ static bool slot_shape(const Plan *p, const PlanSlot *s, int64_t *shape) {
 static bool fail_slot(const Plan *p, const PlanSlot *s) {
   int64_t shape[MAX_DIMS] = {0};
   if (!slot_shape(p, s, shape)) return false;
-  return fail_memory(p->ctx, s->bytes, s->node->ndim, shape, (PolyDType)s->node->dtype, s->why);
+  return fail_memory(p->device, s->bytes, s->node->ndim, shape, (PolyDType)s->node->dtype, s->why);
 }
 
 /* The peak of the run is known: refuse it as a whole, naming the largest tensor in it. */
@@ -75,7 +69,7 @@ static bool check_peak(const Plan *p, PolyBuffer *const *out, const PolyBuffer *
     if (s->kind == SLOT_OUTPUT) need += s->bytes;
     if (!largest || s->bytes > largest->bytes) largest = s;
   }
-  return !largest || fits(p->ctx, need) || fail_slot(p, largest);
+  return !largest || memory_fits(p->device->memory, need) || fail_slot(p, largest);
 }
 
 static bool new_outputs(const Plan *p, PolyBuffer **out) {
@@ -84,7 +78,7 @@ static bool new_outputs(const Plan *p, PolyBuffer **out) {
     const PlanSlot *s = &p->slot[i];
     if (s->kind != SLOT_OUTPUT || out[i]) continue;
     bool clean = b->code == POLY_OK;
-    if ((out[i] = buffer_new(p->device, s->bytes))) continue;
+    if ((out[i] = buffer_new(p->device->memory, s->bytes))) continue;
     if (clean) base_clear(b);
     return fail_slot(p, s);
   }
@@ -94,7 +88,7 @@ static bool new_outputs(const Plan *p, PolyBuffer **out) {
 static PolyBuffer *new_arena(const Plan *p) {
   Base *b = ctx_base(p->ctx);
   bool clean = b->code == POLY_OK;
-  PolyBuffer *arena = buffer_new(p->device, p->arena_bytes);
+  PolyBuffer *arena = buffer_new(p->device->memory, p->arena_bytes);
   const PlanSlot *largest = NULL;
   for (int i = 0; !arena && i < p->nslot; i++)
     if (p->slot[i].kind == SLOT_TEMP && (!largest || p->slot[i].bytes > largest->bytes)) largest = &p->slot[i];
@@ -105,15 +99,22 @@ static PolyBuffer *new_arena(const Plan *p) {
   return arena;
 }
 
-static void set_pointers(Plan *p, PolyBuffer *const *input, PolyBuffer *const *out, const PolyBuffer *arena) {
+/* The memory of every slot on the plan's device: what the plan is given is brought there. */
+static bool bind_slots(Plan *p, PolyBuffer *const *input, PolyBuffer *const *out, PolyBuffer *arena) {
+  Memory *m = p->device->memory;
+  void *base = arena ? buffer_overwrite(arena, m) : NULL;
+  if (arena && !base) return false;
   for (int i = 0; i < p->nslot; i++) {
     const PlanSlot *s = &p->slot[i];
-    switch (s->kind) {
-    case SLOT_INPUT: p->ptr[i] = input[s->input]->data; break;
-    case SLOT_OUTPUT: p->ptr[i] = out[i]->data; break;
-    case SLOT_TEMP: p->ptr[i] = arena ? (char *)arena->data + s->offset : NULL; break;
-    }
+    MemoryRef *at = &p->at[i];
+    *at = (MemoryRef){base, base ? s->offset : 0};
+    if (s->kind == SLOT_TEMP) continue;
+    PolyBuffer *b = s->kind == SLOT_OUTPUT ? out[i] : input[s->input];
+    void *data = s->kind == SLOT_OUTPUT ? buffer_overwrite(b, m) : s->written ? buffer_update(b, m) : buffer_read(b, m);
+    *at = (MemoryRef){data, 0};
+    if (!data) return false;
   }
+  return true;
 }
 
 /* ---- items ---- */
@@ -127,13 +128,14 @@ static int kernel_threads(const Plan *p, const PlanItem *it) {
 }
 
 static bool run_kernel(Plan *p, const PlanItem *it) {
-  for (int a = 0; a < it->narg; a++) p->args[a] = p->ptr[it->arg[a]];
+  for (int a = 0; a < it->narg; a++) p->args[a] = p->at[it->arg[a]];
   for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
   return p->device->launch(p->program, it->kernel, p->args, p->vars, kernel_threads(p, it));
 }
 
-static void *element(void *base, int64_t at, PolyDType dtype) {
-  return base ? (char *)base + at * dtype_size(dtype) : NULL;
+static MemoryRef element(MemoryRef at, int64_t place, PolyDType dtype) {
+  at.offset += (size_t)(place * dtype_size(dtype));
+  return at;
 }
 
 static bool run_matmul(Plan *p, const PlanItem *it) {
@@ -150,15 +152,15 @@ static bool run_matmul(Plan *p, const PlanItem *it) {
       b += k * it->b_outer[o];
       r += k * it->c_outer[o];
     }
-    c.a = element(p->ptr[it->arg[1]], a, c.dtype);
-    c.b = element(p->ptr[it->arg[2]], b, c.dtype);
-    c.c = element(p->ptr[it->arg[0]], r, c.dtype);
+    c.a = element(p->at[it->arg[1]], a, c.dtype);
+    c.b = element(p->at[it->arg[2]], b, c.dtype);
+    c.c = element(p->at[it->arg[0]], r, c.dtype);
     if (!p->device->matmul(p->device, &c, threads_allowed(p->ctx->runtime->threads))) return false;
   }
   return true;
 }
 
-static bool library_tensor(const Plan *p, const UOp *u, void *data, LibraryTensor *t) {
+static bool library_tensor(const Plan *p, const UOp *u, MemoryRef data, LibraryTensor *t) {
   t->dtype = (PolyDType)u->dtype;
   t->ndim = u->ndim;
   t->data = data;
@@ -172,8 +174,8 @@ static bool run_library(Plan *p, const PlanItem *it) {
   LibraryCall call = {
       .name = u->arg.name, .n = u->arg.i, .nsrc = uop_nvalue(u), .threads = threads_allowed(p->ctx->runtime->threads)};
   for (int k = 0; k < call.nsrc; k++)
-    if (!library_tensor(p, u->src[k], p->ptr[it->arg[it->nout + k]], &call.src[k])) return false;
-  if (!library_tensor(p, u, p->ptr[it->arg[0]], &call.out)) return false;
+    if (!library_tensor(p, u->src[k], p->at[it->arg[it->nout + k]], &call.src[k])) return false;
+  if (!library_tensor(p, u, p->at[it->arg[0]], &call.out)) return false;
   return p->device->library(p->device, &call);
 }
 
@@ -193,6 +195,7 @@ static bool run_items(Plan *p) {
     double start = timed ? now_ms() : 0;
     if (!run_item(p, &p->item[i])) return false;
     if (!timed) continue;
+    if (p->device->wait && !p->device->wait(p->device)) return false;
     double ms = now_ms() - start;
     profile_item(p, &p->item[i], ms);
     debug_item(p, &p->item[i], ms);
@@ -206,11 +209,11 @@ static bool run_items(Plan *p) {
 
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena) {
   if (p->ctx->runtime->poison) arena = NULL; /* a fresh one is filled with NaN, one of the last run is not */
-  if (!plan_size(p, value) || !check_peak(p, out, arena) || !new_outputs(p, out)) return false;
+  if (!device_usable(p->device) || !plan_size(p, value) || !check_peak(p, out, arena) || !new_outputs(p, out))
+    return false;
   PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
   if (!arena && p->arena_bytes && !own) return false;
-  set_pointers(p, input, out, arena ? arena : own);
-  bool ok = run_items(p);
+  bool ok = bind_slots(p, input, out, arena ? arena : own) && run_items(p);
   buffer_release(own);
   return ok;
 }

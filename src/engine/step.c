@@ -564,11 +564,11 @@ static PolyTensor *living(const PolyContext *ctx, const Capture *c) {
 }
 
 /* Gives a captured node that others use as well a name, and memory if need be, of its own. */
-static bool make_private(PolyContext *ctx, Capture *c) {
+static bool make_private(PolyContext *ctx, Memory *m, Capture *c) {
   if (is_private(c)) return true;
   UOp *old = c->node;
   bool shared = old->buffer->refs > 1;
-  PolyBuffer *b = shared ? memory_copy(old->buffer) : buffer_retain(old->buffer);
+  PolyBuffer *b = shared ? buffer_copy(old->buffer, m) : buffer_retain(old->buffer);
   UOp *n = b ? node_for_memory(ctx, b, old) : NULL;
   buffer_release(b);
   if (!n) return false;
@@ -636,7 +636,7 @@ static bool prepare_state(PolyStep *s, PolyTensor *const *inputs) {
   Scope scope;
   scope_enter(ctx, &scope);
   bool ok = list_written(s, &arena, inputs, &w) && save_readers(ctx, &arena, &w);
-  for (int k = 0; ok && k < w.n; k++) ok = make_private(ctx, w.at[k]);
+  for (int k = 0; ok && k < w.n; k++) ok = make_private(ctx, s->plan->device->memory, w.at[k]);
   for (int k = 0; w.input && k < s->ninput; k++) uop_release(w.input[k].node);
   scope_leave(ctx, &scope);
   arena_free(&arena);
@@ -652,7 +652,7 @@ static bool part_inputs(PolyStep *s) {
     if (!(k >= 0 ? s->input[k].written : s->capture[-1 - k].written)) continue;
     for (int j = 0; j < p->ninput; j++) {
       if (j == i || s->in[j] != s->in[i]) continue;
-      if (!(s->copy[j] = memory_copy(s->in[j]))) return false;
+      if (!(s->copy[j] = buffer_copy(s->in[j], p->device->memory))) return false;
       s->in[j] = s->copy[j];
     }
   }
@@ -686,21 +686,17 @@ static bool find_memory(PolyStep *s, PolyTensor *const *inputs) {
 static bool find_arena(PolyStep *s) {
   if (!s->plan->arena_bytes || (s->memory && s->memory->bytes >= s->plan->arena_bytes)) return true;
   buffer_release(s->memory);
-  s->memory = buffer_new(s->plan->device, s->plan->arena_bytes);
+  s->memory = buffer_new(s->plan->device->memory, s->plan->arena_bytes);
   return s->memory != NULL;
 }
 
 static bool step_run(PolyStep *s, PolyTensor *const *inputs) {
-  Runtime *runtime = s->ctx->runtime;
-  Device *current = runtime->current;
-  runtime->current = s->plan->device; /* of the trace */
   bool ok = bind_sizes(s, inputs) && prepare_state(s, inputs) && plan_size(s->plan, s->value) &&
             find_memory(s, inputs) && find_arena(s) && plan_run(s->plan, s->value, s->in, s->out, s->memory);
   for (int i = 0; i < s->plan->ninput; i++) {
     buffer_release(s->copy[i]);
     s->copy[i] = NULL;
   }
-  runtime->current = current;
   if (ok) s->ctx->drawn += s->draws;
   return ok;
 }

@@ -130,8 +130,7 @@ PolyTensor *poly_trace_input(PolyTensor *t) {
                      shape_text(u, shape, sizeof shape));
   Scope scope;
   scope_enter(ctx, &scope);
-  const PolyBuffer *b = u->buffer;
-  PolyBuffer *same = buffer_borrow(b->device, b->data, b->bytes, NULL, NULL);
+  PolyBuffer *same = buffer_alias(u->buffer);
   UOp *n = same ? node_for_memory(ctx, same, u) : NULL;
   buffer_release(same);
   bool listed = n && vec_push(&ctx->base, &ctx->tracing->input, n);

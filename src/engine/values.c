@@ -39,7 +39,7 @@ static UOp *filled(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *d
   PolyBuffer *b = u ? memory_for(u) : NULL;
   if (!b) return NULL;
   node_set_buffer(u, b);
-  if (data && b->bytes && !b->device->copy_in(b->device, b->data, data, b->bytes)) return NULL;
+  if (data && b->bytes && !buffer_put(b, ctx->runtime->current->memory, data, b->bytes)) return NULL;
   return u;
 }
 
@@ -78,7 +78,7 @@ PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, in
   scope_enter(ctx, &s);
   if (shape_of_api(ctx, ndim, dims, shape)) u = uop_buffer(ctx, dtype, ndim, shape);
   if (u && uop_bytes(u, &bytes)) t = tensor_wrap(ctx, u);
-  if (t) b = buffer_borrow(ctx->runtime->current, data, bytes, release, user);
+  if (t) b = buffer_borrow(ctx->runtime, data, bytes, release, user);
   if (b) node_set_buffer(u, b);
   scope_leave(ctx, &s);
   if (b) return t;
@@ -182,13 +182,12 @@ PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes) {
                                     shape_text(t->uop, shape, sizeof shape), dtype_name((PolyDType)t->uop->dtype),
                                     bytes, out_bytes));
   }
-  PolyBuffer *b = t->uop->buffer;
-  return status_of(ctx, !bytes || b->device->copy_out(b->device, out, b->data, bytes));
+  return status_of(ctx, buffer_get(t->uop->buffer, out, bytes));
 }
 
 void *poly_data(PolyTensor *t) {
   if (!t || !trace_may_read(t->ctx, 1, &t) || !realize_handles(t->ctx, 1, &t)) return NULL;
-  return t->uop->buffer->data;
+  return buffer_expose(t->uop->buffer);
 }
 
 typedef struct Element {
@@ -261,13 +260,13 @@ int64_t poly_item_int(PolyTensor *t) {
 /* Writes in place when t alone uses its memory; otherwise t gets new memory, and whoever read the old one still can. */
 static bool write_memory(PolyTensor *t, const void *data, size_t bytes) {
   UOp *u = t->uop;
-  PolyBuffer *b = u->buffer;
-  if (u->op == OP_BUFFER && u->refs == 1 && b->refs == 1) return b->device->copy_in(b->device, b->data, data, bytes);
+  Memory *here = t->ctx->runtime->current->memory;
+  if (u->op == OP_BUFFER && u->refs == 1 && u->buffer->refs == 1) return buffer_put(u->buffer, here, data, bytes);
   UOp *n = node_for_memory(t->ctx, NULL, u);
   PolyBuffer *memory = n ? memory_for(u) : NULL;
   if (!memory) return false;
   node_set_buffer(n, memory);
-  if (!memory->device->copy_in(memory->device, memory->data, data, bytes)) return false;
+  if (!buffer_put(memory, here, data, bytes)) return false;
   handle_set(t, n);
   return true;
 }

@@ -142,41 +142,25 @@ void poly_graph_free(PolyGraph *g) {
 
 /* ---- arrays ---- */
 
-static Device *host_device(PolyContext *ctx) {
-  Device *d = ctx->runtime->current;
-  return d->target.host ? d : runtime_open(ctx->runtime, "INTERP");
-}
+static int64_t today(UOp *size) { return poly_dim_value(size->ctx, dim_to_api(size)); }
 
-/* Arrays are filled on the host. The engine moves them to another device when a kernel there needs them. */
+/* Arrays are filled on the host, before anything else uses them. A plan brings them to its device. */
 UOp *graph_array(PolyContext *ctx, UOp *size) {
-  Device *now = ctx->runtime->current, *host = host_device(ctx);
-  int64_t n = dim_to_api(size);
-  if (!host || !size) return NULL;
-  ctx->runtime->current = host;
-  PolyTensor *t = poly_empty(ctx, POLY_INT32, 1, &n);
-  ctx->runtime->current = now;
-  UOp *u = t ? uop_retain(t->uop) : NULL;
-  poly_free(t);
+  if (!size) return NULL;
+  int64_t n = today(size);
+  Scope s;
+  scope_enter(ctx, &s);
+  PolyBuffer *b = buffer_new(host_memory(ctx->runtime), (size_t)n * sizeof(int32_t));
+  UOp *u = b ? uop_retain(uop_buffer(ctx, POLY_INT32, 1, &size)) : NULL;
+  scope_leave(ctx, &s);
+  if (u)
+    u->buffer = b;
+  else
+    buffer_release(b);
   return u;
 }
 
-int32_t *graph_data(UOp *array) {
-  if (!array) return NULL;
-  PolyBuffer *b = array->buffer;
-  if (b->device->target.host) return b->data;
-  Device *host = host_device(array->ctx);
-  PolyBuffer *here = host ? buffer_new(host, b->bytes) : NULL;
-  if (!here) return NULL;
-  if (!b->device->copy_out(b->device, here->data, b->data, b->bytes)) {
-    buffer_release(here);
-    return NULL;
-  }
-  array->buffer = here;
-  buffer_release(b);
-  return here->data;
-}
-
-static int64_t today(UOp *size) { return poly_dim_value(size->ctx, dim_to_api(size)); }
+int32_t *graph_data(UOp *array) { return array ? buffer_read(array->buffer, host_memory(array->ctx->runtime)) : NULL; }
 
 static bool check_count(PolyContext *ctx, int64_t n, const char *what) {
   return n <= INT32_MAX ||
@@ -443,9 +427,6 @@ PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void 
 
 /* ---- the graph of an edge_index tensor ---- */
 
-/* Memory that others may write to behind the library's back. */
-static bool is_shared(const PolyBuffer *b) { return b->borrowed || b->refs > 1; }
-
 /* Does the memory still say what the graph says? */
 static bool same_pairs(PolyGraph *g, const Pairs *p) {
   int threads = graph_threads(g, p->n);
@@ -490,7 +471,7 @@ static PolyGraph *graph_of(PolyTensor *t, const Pairs *p, int64_t num_src, int64
   struct Graphs *all = ctx->graphs;
   forget_gone(all);
   Known *k = find_known(all, node, num_src, num_dst);
-  if (k && is_shared(node->buffer) && !same_pairs(k->graph, p)) {
+  if (k && buffer_is_shared(node->buffer) && !same_pairs(k->graph, p)) {
     forget(k);
     k = NULL;
   }
@@ -513,17 +494,10 @@ PolyGraph *poly_graph_of(PolyTensor *edge_index, int64_t num_src, int64_t num_ds
                      shape_text(edge_index->uop, shape, sizeof shape));
   int64_t n = poly_dim_value(ctx, poly_dim(edge_index, 1));
   if (poly_realize(edge_index) != POLY_OK) return NULL;
-  PolyBuffer *b = edge_index->uop->buffer;
-  void *copy = NULL, *data = b->data;
-  if (!b->device->target.host) {
-    data = copy = mem_resize(ctx_base(ctx), NULL, 0, MAX(b->bytes, 1));
-    if (!copy || !b->device->copy_out(b->device, copy, b->data, b->bytes)) data = NULL;
-  }
+  char *data = buffer_read(edge_index->uop->buffer, host_memory(ctx->runtime));
   PolyDType dtype = poly_dtype(edge_index);
-  Pairs p = {{data, (char *)data + n * dtype_size(dtype)}, dtype, n};
-  PolyGraph *g = data ? graph_of(edge_index, &p, num_src, num_dst) : NULL;
-  mem_free(ctx_base(ctx), copy, MAX(b->bytes, 1));
-  return g;
+  if (!data) return NULL;
+  return graph_of(edge_index, &(Pairs){{data, data + n * dtype_size(dtype)}, dtype, n}, num_src, num_dst);
 }
 
 /* ---- reading ---- */

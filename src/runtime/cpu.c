@@ -23,6 +23,7 @@ typedef struct CpuProgram {
   Program program; /* first */
   void *handle;
   const KernelFn *kernel;
+  HostArgs args;
 } CpuProgram;
 
 /* ---- loading ---- */
@@ -153,7 +154,7 @@ static void *build(CpuDevice *cpu, const char *cache, const char *source, const 
   char message[640] = "";
   void *handle = NULL;
   CompilerEnd how = COMPILER_FAILED;
-  Runtime *r = cpu->host.heap.runtime;
+  Runtime *r = cpu->runtime;
   r->compilations++;
   if (cache) handle = build_in(cpu, cache, true, source, key, &how, message, sizeof message);
   if (!handle && how != COMPILER_TOO_LONG && how != COMPILER_INTERRUPTED) {
@@ -170,7 +171,7 @@ static bool need_compiler(CpuDevice *cpu) {
   if (!cpu->looked) cpu->found = compiler_find(&cpu->compiler);
   cpu->looked = true;
   if (cpu->found) return true;
-  Base *b = ctx_base(cpu->host.device.ctx);
+  Base *b = ctx_base(cpu->device.ctx);
   const char *cc = getenv("CC");
   if (cc && strspn(cc, " \t") < strlen(cc))
     return base_fail(
@@ -183,7 +184,7 @@ static bool need_compiler(CpuDevice *cpu) {
 }
 
 static void *find_or_build(CpuDevice *cpu, const char *source) {
-  Runtime *r = cpu->host.heap.runtime;
+  Runtime *r = cpu->runtime;
   Str about = {.b = ctx_base(r->ctx)};
   compiler_describe(&cpu->compiler, &about);
   if (about.failed) {
@@ -205,17 +206,17 @@ static void cpu_program_free(Program *p) {
   if (!p) return;
   CpuProgram *cp = (CpuProgram *)p;
   if (cp->handle) dlclose(cp->handle);
+  host_args_free(p->device->ctx, &cp->args);
   mem_free(ctx_base(p->device->ctx), cp, sizeof *cp);
 }
 
 static Program *cpu_compile(Device *d, const char *source, int n, const Linear *const *kernel) {
-  (void)kernel;
   CpuDevice *cpu = (CpuDevice *)d;
   if (!need_compiler(cpu)) return NULL;
   CpuProgram *cp = mem_new(ctx_base(d->ctx), sizeof *cp);
   if (!cp) return NULL;
   cp->program = (Program){.device = d, .nkernel = n};
-  cp->handle = find_or_build(cpu, source);
+  if (host_args_new(d->ctx, &cp->args, n, kernel)) cp->handle = find_or_build(cpu, source);
   if (!cp->handle) {
     cpu_program_free(&cp->program);
     return NULL;
@@ -224,16 +225,16 @@ static Program *cpu_compile(Device *d, const char *source, int n, const Linear *
   return &cp->program;
 }
 
-static bool cpu_launch(Program *p, int k, void *const *args, const int64_t *vars, int threads) {
+static bool cpu_launch(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads) {
   int64_t err[3] = {0};
-  ((CpuProgram *)p)->kernel[k](args, vars, threads, err);
+  CpuProgram *cp = (CpuProgram *)p;
+  cp->kernel[k](host_args(&cp->args, k, args), vars, threads, err);
   return !err[0] || host_index_error(p->device->ctx, err[1], err[2]);
 }
 
 static void cpu_close(Device *d) {
   CpuDevice *cpu = (CpuDevice *)d;
   cpu_matmul_close(cpu);
-  heap_trim(&cpu->host.heap, 0);
   mem_free(ctx_base(d->ctx), cpu, sizeof *cpu);
 }
 
@@ -254,9 +255,10 @@ static void find_vectors(Target *t) {
 Device *cpu_open(Runtime *r) {
   CpuDevice *cpu = mem_new(ctx_base(r->ctx), sizeof *cpu);
   if (!cpu) return NULL;
-  host_init(&cpu->host, r, "CPU", &cpu_target);
-  Device *d = &cpu->host.device;
+  Device *d = &cpu->device;
+  host_init(d, r, "CPU", &cpu_target);
   find_vectors(&d->target);
+  cpu->runtime = r;
   d->needs_source = true;
   d->compile = cpu_compile;
   d->program_free = cpu_program_free;

@@ -31,7 +31,8 @@ typedef int (*SgemmFn)(char transa, char transb, int64_t m, int64_t n, int64_t k
                        int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
 
 typedef struct CpuDevice {
-  Host host; /* first */
+  Device device; /* first */
+  Runtime *runtime;
   Compiler compiler;
   bool found, looked; /* for a compiler */
   bool swept[2];      /* stale files were removed: from the directory for temporary files, from the cache */

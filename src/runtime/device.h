@@ -9,15 +9,23 @@
 extern const Target cpu_target, interp_target;
 
 typedef struct Device Device;
+typedef struct Memory Memory;
 typedef struct Program Program;
+typedef struct Runtime Runtime;
+
+/* Where a value lies on a device: memory that it has allocated, and bytes from its beginning. The address means nothing
+ * to the host, unless the memory is the host's. */
+typedef struct MemoryRef {
+  void *memory;
+  size_t offset;
+} MemoryRef;
 
 /* Batched matrix product, row-major in the sense of strides: C[b,i,j] (+)= sum_k A[b,i,k] B[b,k,j].
  * For each operand either the row or the column stride is 1. Strides and counts are elements. */
 typedef struct MatmulCall {
   PolyDType dtype; /* of all three */
   int64_t m, n, k, batch;
-  const void *a, *b;
-  void *c;
+  MemoryRef a, b, c;
   int64_t a_row, a_col, a_batch, b_row, b_col, b_batch, c_row, c_batch; /* c's column stride is 1 */
 } MatmulCall;
 
@@ -25,7 +33,7 @@ typedef struct LibraryTensor {
   PolyDType dtype;
   int ndim;
   int64_t shape[MAX_DIMS];
-  void *data; /* row-major */
+  MemoryRef data; /* row-major */
 } LibraryTensor;
 
 /* A named routine. "argsort": n=1 descending, along the last axis, int32 places, stable, NaN last when ascending and
@@ -41,23 +49,48 @@ typedef struct LibraryCall {
   int threads;
 } LibraryCall;
 
+/* A memory, and how bytes get in and out of it. Devices that work in the same memory share one: the CPU and the
+ * interpreter work in the host's.
+ *
+ * Launches of a device run in order. If it runs them asynchronously, `free`, `copy` and `copy_out` come after all
+ * launches that were made before them: a buffer is released as soon as its last launch was made. */
+enum { MAX_MEMORIES = 6 };
+struct Memory {
+  const char *name; /* for error texts */
+  Runtime *runtime;
+  int number;                              /* its place in a buffer's list of copies; 0: the host's */
+  int64_t live_bytes, peak_bytes;          /* counted by memory_alloc and memory_free */
+  size_t capacity;                         /* what is refused beyond this; 0: unknown */
+  void *(*alloc)(Memory *m, size_t bytes); /* 64-byte aligned, not cleared; NULL and an error text with the bytes */
+  void (*free)(Memory *m, void *p, size_t bytes);
+  bool (*copy_in)(Memory *m, void *dst, const void *host, size_t bytes);
+  bool (*copy_out)(Memory *m, void *host, const void *src, size_t bytes);
+  bool (*copy)(Memory *m, void *dst, const void *src, size_t bytes); /* within the memory */
+};
+/* Counted. NULL and an error that names memory and bytes. */
+void *memory_alloc(Memory *m, size_t bytes);
+void memory_free(Memory *m, void *p, size_t bytes);
+/* Can these bytes be had? What cannot fit is better refused than asked for: the machine would rather kill the process
+ * than refuse. */
+bool memory_fits(const Memory *m, size_t bytes);
+
 struct Device {
   const char *name;
   PolyContext *ctx;
+  Memory *memory;
   Target target;
-  bool needs_source;                       /* compile takes rendered text */
-  void *(*alloc)(Device *d, size_t bytes); /* 64-byte aligned, not cleared; NULL and an error text with the bytes */
-  void (*free)(Device *d, void *p, size_t bytes);
-  bool (*copy_in)(Device *d, void *dst, const void *host, size_t bytes);
-  bool (*copy_out)(Device *d, void *host, const void *src, size_t bytes);
+  bool closed;       /* by runtime_close: nothing can run on it any more */
+  Device *next;      /* of the closed ones */
+  bool needs_source; /* compile takes rendered text */
   /* All kernels of a plan at once. source is NULL unless needs_source. The linear kernels may be freed afterwards. */
   Program *(*compile)(Device *d, const char *source, int n, const Linear *const *kernel);
   void (*program_free)(Program *p);
-  /* Runs kernel k. args: one pointer a parameter; vars: its integer arguments. False and an error text on an index
-   * error. */
-  bool (*launch)(Program *p, int k, void *const *args, const int64_t *vars, int threads);
+  /* Runs kernel k. args: the device's memory for each parameter; vars: its integer arguments. False and an error text
+   * on an index error. */
+  bool (*launch)(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads);
   bool (*matmul)(Device *d, const MatmulCall *m, int threads);
   bool (*library)(Device *d, const LibraryCall *call);
+  bool (*wait)(Device *d); /* until all launches have ended; NULL: they have when launch returns */
   void (*close)(Device *d);
 };
 
@@ -67,39 +100,82 @@ struct Program {
   /* the device's own fields follow */
 };
 
-/* Memory of a tensor. Reference-counted; bytes are counted in the runtime for poly_live_bytes and poly_peak_bytes. */
+/* What a tensor holds: bytes, and a copy of them in each memory that they were used in. Reference-counted. */
+typedef struct BufferCopy {
+  void *data; /* NULL: none */
+  bool valid; /* holds the value; writing to one copy makes the others invalid */
+} BufferCopy;
+
 typedef struct PolyBuffer {
-  Device *device;
-  void *data;
+  Runtime *runtime;
   size_t bytes;
   int refs;
-  bool stale;                  /* overwritten by an assignment: reading it as the old value is an error */
-  void (*release)(void *user); /* borrowed memory: called instead of free */
+  bool stale;    /* overwritten by an assignment: reading it as the old value is an error */
+  bool exposed;  /* the host's copy is known outside and may be written there: other copies are not kept */
+  bool borrowed; /* the host's copy is the caller's, */
+  void (*release)(void *user); /* who is told when it is no longer used */
   void *user;
-  bool borrowed;
+  struct PolyBuffer *prev, *next; /* the buffers of the runtime that are no aliases */
+  struct PolyBuffer *of;          /* another name for that buffer, without copies of its own; NULL: not an alias */
+  BufferCopy copy[MAX_MEMORIES];
 } PolyBuffer;
-PolyBuffer *buffer_new(Device *d, size_t bytes);
-PolyBuffer *buffer_borrow(Device *d, void *data, size_t bytes, void (*release)(void *), void *user);
+/* A buffer in m whose contents are still to be written. */
+PolyBuffer *buffer_new(Memory *m, size_t bytes);
+/* A buffer on memory of the caller's, on the host. */
+PolyBuffer *buffer_borrow(Runtime *r, void *data, size_t bytes, void (*release)(void *), void *user);
+/* Another buffer that is the same memory. */
+PolyBuffer *buffer_alias(PolyBuffer *b);
 PolyBuffer *buffer_retain(PolyBuffer *b);
 void buffer_release(PolyBuffer *b);
+/* Its contents in m: copied from another memory if they are not valid there. NULL: an error was set. */
+void *buffer_read(PolyBuffer *b, Memory *m);
+/* The same, to be changed: no other copy is valid afterwards. */
+void *buffer_update(PolyBuffer *b, Memory *m);
+/* The same, to be overwritten as a whole: nothing is copied. */
+void *buffer_overwrite(PolyBuffer *b, Memory *m);
+/* Its contents on the host for whoever may keep the address and write there. */
+void *buffer_expose(PolyBuffer *b);
+/* The first bytes, to or from the host, without a copy there. m: where they are written. */
+bool buffer_get(PolyBuffer *b, void *host, size_t bytes);
+bool buffer_put(PolyBuffer *b, Memory *m, const void *host, size_t bytes);
+/* A buffer in m with the same contents. */
+PolyBuffer *buffer_copy(PolyBuffer *b, Memory *m);
+/* May its contents be changed by somebody else? */
+static inline bool buffer_is_shared(const PolyBuffer *b) { return b->of || b->exposed || b->borrowed || b->refs > 1; }
 
 /* The devices of a context. runtime_new reads POLY_DEVICE, POLY_THREADS and POLY_POISON and registers what can be
  * opened on demand. */
-typedef struct Runtime {
+struct Runtime {
   PolyContext *ctx;
-  Device *device[8]; /* opened so far */
+  Memory *memory[MAX_MEMORIES]; /* by number; the first is the host's */
+  Device *device[8];            /* open ones */
   int ndevice;
+  Device *closed; /* closed ones: plans may still know them */
+  PolyBuffer *buffers;
   Device *current;
   int threads;
-  int64_t live_bytes, peak_bytes;
-  int64_t compilations; /* by a real compiler, not found in the cache */
+  int64_t live_bytes, peak_bytes; /* of all memories together */
+  int64_t compilations;           /* by a real compiler, not found in the cache */
   char *cache_dir;
   bool poison; /* POLY_POISON=1: fresh memory is filled with NaN, so that a value nobody wrote shows */
-} Runtime;
+};
 Runtime *runtime_new(PolyContext *ctx);
 void runtime_free(Runtime *r);
 Device *runtime_open(Runtime *r, const char *name); /* cached; NULL and an error that lists the known names */
+/* False and an error that lists the known names. */
+bool device_known(const Runtime *r, const char *name);
+/* The device by that name if it is open. */
+Device *runtime_find(const Runtime *r, const char *name);
+/* Closes an open device that is not the current one: what only its memory holds goes to the host, and whatever was
+ * compiled for it can no longer run. Opening the name again makes another device. */
+bool runtime_close(Runtime *r, Device *d);
+/* False and an error if the device was closed. */
+bool device_usable(const Device *d);
+static inline Memory *host_memory(const Runtime *r) { return r->memory[0]; }
+/* Gives a new memory its number; false: there are too many. */
+bool runtime_add_memory(Runtime *r, Memory *m);
 Device *cpu_open(Runtime *r);
 Device *interp_open(Runtime *r);
+Device *testdev_open(Runtime *r);
 
 #endif

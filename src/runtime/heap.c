@@ -1,4 +1,4 @@
-/* heap.c: memory blocks of the host devices.
+/* heap.c: blocks of the host's memory.
  *
  * In: byte counts. Out: blocks aligned to 64 bytes, taken from the context's allocator with room to align inside. A
  * freed block is kept for a while: a training loop asks for the same sizes in every step, and fresh memory costs a page
@@ -89,14 +89,14 @@ void heap_trim(Heap *h, size_t keep) {
   while (h->oldest && h->spare_bytes > keep) {
     Block *b = h->oldest;
     list_remove(h, b);
-    mem_free(ctx_base(h->runtime->ctx), b->raw, b->total);
+    mem_free(ctx_base(h->memory->runtime->ctx), b->raw, b->total);
   }
 }
 
 /* From the allocator, after spare blocks have been given back if it refuses. The text of a refusal names what the
  * caller asked for, not what rounding made of it. */
 static void *take(Heap *h, size_t total, size_t asked) {
-  Base *base = ctx_base(h->runtime->ctx);
+  Base *base = ctx_base(h->memory->runtime->ctx);
   bool clean = base->code == POLY_OK;
   void *raw = mem_resize(base, NULL, 0, total);
   if (!raw && h->oldest) {
@@ -106,7 +106,7 @@ static void *take(Heap *h, size_t total, size_t asked) {
   }
   if (!raw && clean) {
     base_clear(base);
-    base_fail(base, POLY_ERROR_MEMORY, "out of memory: %zu bytes were asked for", asked);
+    base_fail(base, POLY_ERROR_MEMORY, "out of memory on %s: %zu bytes were asked for", h->memory->name, asked);
   }
   return raw;
 }
@@ -128,9 +128,6 @@ static void *new_block(Heap *h, size_t size, int cls, size_t asked) {
 }
 
 void *heap_alloc(Heap *h, size_t bytes) {
-  Runtime *r = h->runtime;
-  if (bytes > SIZE_MAX / 4)
-    return fail_null(ctx_base(r->ctx), POLY_ERROR_MEMORY, "out of memory: %zu bytes were asked for", bytes);
   int cls;
   size_t size = round_size(bytes, &cls);
   void *p;
@@ -140,17 +137,13 @@ void *heap_alloc(Heap *h, size_t bytes) {
   } else if (!(p = new_block(h, size, cls, bytes))) {
     return NULL;
   }
-  if (r->poison) memset(p, HEAP_POISON, size);
-  r->live_bytes += (int64_t)bytes;
-  r->peak_bytes = MAX(r->peak_bytes, r->live_bytes);
+  if (h->memory->runtime->poison) memset(p, HEAP_POISON, size);
   return p;
 }
 
-void heap_free(Heap *h, void *p, size_t bytes) {
-  if (!p) return;
-  h->runtime->live_bytes -= (int64_t)bytes;
+void heap_free(Heap *h, void *p) {
   list_add(h, head_of(p));
   size_t keep = KEEP_SPARE;
-  if (keep) keep = MAX(keep, (size_t)h->runtime->peak_bytes / 2);
+  if (keep) keep = MAX(keep, (size_t)h->memory->peak_bytes / 2);
   heap_trim(h, keep);
 }

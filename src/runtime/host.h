@@ -1,4 +1,4 @@
-/* host.h: what the two devices that live in the host's memory (CPU and interpreter) share: blocks of memory, library
+/* host.h: what the devices that live in the host's memory (CPU and interpreter) share: blocks of memory, library
  * routines, plain matrix products. Private to src/runtime. */
 #ifndef POLY_HOST_H
 #define POLY_HOST_H
@@ -13,23 +13,41 @@ enum { HEAP_CLASSES = 448 };
 /* Every byte of it: NaN in each float dtype; as an index it is out of range. */
 enum { HEAP_POISON = 0xFF };
 typedef struct Heap {
-  Runtime *runtime;
+  Memory *memory;                    /* that it is the heap of */
   struct Block *spare[HEAP_CLASSES]; /* freed blocks by size class */
   struct Block *oldest, *newest;     /* the same blocks by the time of their freeing */
   size_t spare_bytes;
   unsigned count; /* large blocks made so far: staggers their starts */
 } Heap;
 void *heap_alloc(Heap *h, size_t bytes); /* 64-byte aligned; NULL and an error with the bytes */
-void heap_free(Heap *h, void *p, size_t bytes);
+void heap_free(Heap *h, void *p);
 void heap_trim(Heap *h, size_t keep); /* gives spare blocks back until at most keep bytes are left */
 
-/* Both devices begin with this. */
-typedef struct Host {
-  Device device; /* first */
+/* A memory whose blocks are a heap: the host's, and the test device's. */
+typedef struct HeapMemory {
+  Memory memory; /* first */
   Heap heap;
-} Host;
-/* Fills in the functions that do not depend on how kernels run. */
-void host_init(Host *h, Runtime *r, const char *name, const Target *target);
+} HeapMemory;
+/* The host's memory, the first of the runtime. */
+bool host_memory_open(Runtime *r);
+void host_memory_close(Runtime *r);
+
+/* Fills in what does not depend on how kernels run. */
+void host_init(Device *d, Runtime *r, const char *name, const Target *target);
+
+/* The address of a value in the host's memory. */
+static inline void *host_at(MemoryRef ref) { return ref.memory ? (char *)ref.memory + ref.offset : NULL; }
+
+/* The arguments of a launch as addresses, which is what kernels on the host take. Room for those of the largest kernel
+ * of a program. */
+typedef struct HostArgs {
+  void **at;
+  int *count; /* of each kernel */
+  int room, nkernel;
+} HostArgs;
+bool host_args_new(PolyContext *ctx, HostArgs *h, int n, const Linear *const *kernel);
+void host_args_free(PolyContext *ctx, HostArgs *h);
+void *const *host_args(HostArgs *h, int k, const MemoryRef *args);
 
 /* ---- library.c, matmul_cpu.c, matmul_naive.c ---- */
 

@@ -83,6 +83,7 @@ typedef struct InterpProgram {
   Arena arena;
   Kernel *kernel;
   Cell *reg; /* of the running launch; as many as the largest kernel needs */
+  HostArgs args;
 } InterpProgram;
 
 static const uint8_t class_of[POLY_DTYPE_COUNT] = {
@@ -496,13 +497,13 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
 
 /* ---- the device ---- */
 
-static bool interp_launch(Program *p, int k, void *const *args, const int64_t *vars, int threads) {
+static bool interp_launch(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads) {
   (void)threads;
   InterpProgram *ip = (InterpProgram *)p;
   const Kernel *kernel = &ip->kernel[k];
   memcpy(ip->reg, kernel->cell, (size_t)kernel->ncell * sizeof(Cell));
   for (int i = 0; i < kernel->nvar; i++) ip->reg[kernel->var[2 * i]].i = vars[kernel->var[2 * i + 1]];
-  const Code *bad = run(kernel->code, ip->reg, args);
+  const Code *bad = run(kernel->code, ip->reg, host_args(&ip->args, k, args));
   return !bad || host_index_error(p->device->ctx, ip->reg[bad->a].i, ip->reg[bad->b].i);
 }
 
@@ -510,6 +511,7 @@ static void interp_program_free(Program *p) {
   if (!p) return;
   InterpProgram *ip = (InterpProgram *)p;
   arena_free(&ip->arena);
+  host_args_free(p->device->ctx, &ip->args);
   mem_free(ctx_base(p->device->ctx), ip, sizeof *ip);
 }
 
@@ -520,7 +522,7 @@ static Program *interp_compile(Device *d, const char *source, int n, const Linea
   ip->program = (Program){.device = d, .nkernel = n};
   ip->arena.b = ctx_base(d->ctx);
   ip->kernel = arena_new(&ip->arena, (size_t)n * sizeof *ip->kernel + 1);
-  bool ok = ip->kernel != NULL;
+  bool ok = ip->kernel && host_args_new(d->ctx, &ip->args, n, kernel);
   int ncell = 1;
   for (int i = 0; ok && i < n; i++) {
     ok = linear_verify(d->ctx, kernel[i]) && decode(d, &ip->arena, kernel[i], &ip->kernel[i]);
@@ -539,17 +541,12 @@ static bool interp_matmul(Device *d, const MatmulCall *m, int threads) {
   return true;
 }
 
-static void interp_close(Device *d) {
-  Host *h = (Host *)d;
-  heap_trim(&h->heap, 0);
-  mem_free(ctx_base(d->ctx), h, sizeof *h);
-}
+static void interp_close(Device *d) { mem_free(ctx_base(d->ctx), d, sizeof *d); }
 
 Device *interp_open(Runtime *r) {
-  Host *h = mem_new(ctx_base(r->ctx), sizeof *h);
-  if (!h) return NULL;
-  host_init(h, r, "INTERP", &interp_target);
-  Device *d = &h->device;
+  Device *d = mem_new(ctx_base(r->ctx), sizeof *d);
+  if (!d) return NULL;
+  host_init(d, r, "INTERP", &interp_target);
   d->compile = interp_compile;
   d->program_free = interp_program_free;
   d->launch = interp_launch;

@@ -86,7 +86,7 @@ static bool run_scan(Device *d, const LibraryCall *call) {
   int threads = library_threads(call, rows, rows * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t r = 0; r < rows; r++)
-    fn((const char *)x->data + (size_t)r * step, (char *)call->out.data + (size_t)r * step, n);
+    fn((const char *)host_at(x->data) + (size_t)r * step, (char *)host_at(call->out.data) + (size_t)r * step, n);
   return true;
 }
 
@@ -103,15 +103,15 @@ enum { BUCKETS = 64 };
  * well. */
 static inline int64_t index_at(const LibraryTensor *t, int64_t e) {
   switch (t->dtype) {
-  case POLY_INT8: return ((const int8_t *)t->data)[e];
+  case POLY_INT8: return ((const int8_t *)host_at(t->data))[e];
   case POLY_BOOL:
-  case POLY_UINT8: return ((const uint8_t *)t->data)[e];
-  case POLY_INT16: return ((const int16_t *)t->data)[e];
-  case POLY_UINT16: return ((const uint16_t *)t->data)[e];
-  case POLY_UINT32: return ((const uint32_t *)t->data)[e];
+  case POLY_UINT8: return ((const uint8_t *)host_at(t->data))[e];
+  case POLY_INT16: return ((const int16_t *)host_at(t->data))[e];
+  case POLY_UINT16: return ((const uint16_t *)host_at(t->data))[e];
+  case POLY_UINT32: return ((const uint32_t *)host_at(t->data))[e];
   case POLY_INT64:
-  case POLY_UINT64: return ((const int64_t *)t->data)[e];
-  default: return ((const int32_t *)t->data)[e];
+  case POLY_UINT64: return ((const int64_t *)host_at(t->data))[e];
+  default: return ((const int32_t *)host_at(t->data))[e];
   }
 }
 
@@ -127,8 +127,8 @@ static inline int64_t index_at(const LibraryTensor *t, int64_t e) {
   } while (0)
 static int64_t count_part(const LibraryTensor *index, int64_t from, int64_t to, int64_t rows, int shift,
                           int32_t *count) {
-  const int32_t *i32 = index->data;
-  const int64_t *i64 = index->data;
+  const int32_t *i32 = host_at(index->data);
+  const int64_t *i64 = host_at(index->data);
   if (index->dtype == POLY_INT32) COUNT(i32[e]);
   if (index->dtype == POLY_INT64) COUNT(i64[e]);
   COUNT(index_at(index, e));
@@ -142,8 +142,8 @@ static int64_t count_part(const LibraryTensor *index, int64_t from, int64_t to, 
     deal[next[v >> shift]++] = v << 32 | (uint64_t)e;                                                                  \
   }
 static void deal_part(const LibraryTensor *index, int64_t from, int64_t to, int shift, int32_t *next, uint64_t *deal) {
-  const int32_t *i32 = index->data;
-  const int64_t *i64 = index->data;
+  const int32_t *i32 = host_at(index->data);
+  const int64_t *i64 = host_at(index->data);
   if (index->dtype == POLY_INT32)
     DEAL(i32[e])
   else if (index->dtype == POLY_INT64)
@@ -222,16 +222,16 @@ static bool run_segment_order(Device *d, const LibraryCall *call) {
                      (long long)entries);
   int parts = library_threads(call, entries, entries + rows);
   size_t counts = (size_t)parts * sizeof(int32_t[BUCKETS]), room = counts + (size_t)entries * sizeof(uint64_t);
-  char *work = d->alloc(d, room); /* kept by the device for the next call */
+  char *work = memory_alloc(d->memory, room); /* kept by the device for the next call */
   if (!work) return false;
   memset(work, 0, counts);
   int64_t bad = 0;
   if (rows > 0)
     bad = order_segments(index, entries, rows, parts, (int32_t(*)[BUCKETS])work, (uint64_t *)(work + counts),
-                         call->out.data);
+                         host_at(call->out.data));
   else
-    *(int32_t *)call->out.data = 0;
-  d->free(d, work, room);
+    *(int32_t *)host_at(call->out.data) = 0;
+  memory_free(d->memory, work, room);
   if (bad == entries) return true;
   return base_fail(b, POLY_ERROR_INDEX, "scatter: index %lld at position %lld is out of range for an axis of size %lld",
                    (long long)index_at(index, bad), (long long)bad, (long long)rows);
@@ -250,9 +250,9 @@ static void write_true(const uint8_t *x, int64_t from, int64_t to, const Library
   for (int64_t i = from; i < to && at < room; i++) {
     if (!x[i]) continue;
     if (out->dtype == POLY_INT64)
-      ((int64_t *)out->data)[at] = i;
+      ((int64_t *)host_at(out->data))[at] = i;
     else
-      ((int32_t *)out->data)[at] = (int32_t)i;
+      ((int32_t *)host_at(out->data))[at] = (int32_t)i;
     at++;
   }
 }
@@ -267,12 +267,12 @@ static bool run_nonzero(Device *d, const LibraryCall *call) {
   int64_t begin[PARTS + 1] = {0};
   int parts = n >= 1 << 16 ? PARTS : 1, threads = library_threads(call, parts, n);
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int p = 0; p < parts; p++) begin[p + 1] = count_true(x->data, n * p / parts, n * (p + 1) / parts);
+  for (int p = 0; p < parts; p++) begin[p + 1] = count_true(host_at(x->data), n * p / parts, n * (p + 1) / parts);
   for (int p = 0; p < parts; p++) begin[p + 1] += begin[p];
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int p = 0; p < parts; p++) write_true(x->data, n * p / parts, n * (p + 1) / parts, out, begin[p], room);
+  for (int p = 0; p < parts; p++) write_true(host_at(x->data), n * p / parts, n * (p + 1) / parts, out, begin[p], room);
   if (begin[parts] < room) /* the room behind them is cleared */
-    memset((char *)out->data + begin[parts] * dtype_size(out->dtype), 0,
+    memset((char *)host_at(out->data) + begin[parts] * dtype_size(out->dtype), 0,
            (size_t)(room - begin[parts]) * (size_t)dtype_size(out->dtype));
   return begin[parts] <= room || base_fail(b, POLY_ERROR_VALUE, "nonzero: %lld values do not fit in %lld places",
                                            (long long)begin[parts], (long long)room);

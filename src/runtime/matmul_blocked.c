@@ -62,9 +62,9 @@ typedef struct Tile {
 #define TILES(name, T, MICRO_FN, MR, NR)                                                                               \
   static void name(const Tile *t) {                                                                                    \
     const MatmulCall *m = t->m;                                                                                        \
-    const T *a = (const T *)m->a + t->batch * m->a_batch + t->i0 * m->a_row;                                           \
-    const T *b = (const T *)m->b + t->batch * m->b_batch + t->j0 * m->b_col;                                           \
-    T *c = (T *)m->c + t->batch * m->c_batch + t->i0 * m->c_row + t->j0, *ap = t->apack, *bp = t->bpack;               \
+    const T *a = (const T *)host_at(m->a) + t->batch * m->a_batch + t->i0 * m->a_row;                                  \
+    const T *b = (const T *)host_at(m->b) + t->batch * m->b_batch + t->j0 * m->b_col;                                  \
+    T *c = (T *)host_at(m->c) + t->batch * m->c_batch + t->i0 * m->c_row + t->j0, *ap = t->apack, *bp = t->bpack;      \
     for (int64_t k0 = 0; k0 < m->k; k0 += KC) {                                                                        \
       int64_t kc = MIN((int64_t)KC, m->k - k0);                                                                        \
       for (int64_t j = 0; j < t->nc; j += NR)                                                                          \

@@ -69,8 +69,8 @@ static int run_rows(SgemmFn sgemm, const MatmulCall *m, char ta, int64_t lda, ch
   for (int p = 0; p < threads; p++) {
     int64_t first = p * each, rows = MIN(each, m->m - first);
     if (rows <= 0) continue;
-    bad |= sgemm(ta, tb, rows, m->n, m->k, 1.0f, (const float *)m->a + first * m->a_row, lda, m->b, ldb, 0.0f,
-                 (float *)m->c + first * m->c_row, ldc);
+    bad |= sgemm(ta, tb, rows, m->n, m->k, 1.0f, (const float *)host_at(m->a) + first * m->a_row, lda, host_at(m->b),
+                 ldb, 0.0f, (float *)host_at(m->c) + first * m->c_row, ldc);
   }
   return bad;
 }
@@ -81,8 +81,8 @@ static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
   if (!as_blas(m->m, m->k, m->a_row, m->a_col, &ta, &lda) || !as_blas(m->k, m->n, m->b_row, m->b_col, &tb, &ldb) ||
       ldc < m->n)
     return false;
-  const float *a = m->a, *b = m->b;
-  float *c = m->c;
+  const float *a = host_at(m->a), *b = host_at(m->b);
+  float *c = host_at(m->c);
   double work = (double)m->m * (double)m->n * (double)m->k;
   bool apart = m->batch > 1 && (work < 2e6 || m->batch >= 4 * threads) && work * (double)m->batch > 5e4;
   if (m->batch == 1 && work < 1e6) threads = 1; /* over before a second thread is awake */
@@ -115,35 +115,36 @@ static bool run_long(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads)
   int64_t size = m->m * m->n, each = m->k / LONG_PIECES, rest = m->k % LONG_PIECES;
   if (m->batch != 1 || m->k < LONG_SUM || size > SMALL_RESULT || m->c_row != m->n) return false;
   size_t bytes = (size_t)(LONG_PIECES * size) * sizeof(float);
-  float *part = d->alloc(d, bytes), *c = m->c;
+  float *part = memory_alloc(d->memory, bytes), *c = host_at(m->c);
   if (!part) {
     base_clear(ctx_base(d->ctx));
     return false;
   }
   MatmulCall p = *m, r = *m;
-  p.c = part;
+  p.c = (MemoryRef){part, 0};
   p.k = each;
   p.batch = LONG_PIECES;
   p.a_batch = each * m->a_col;
   p.b_batch = each * m->b_row;
   p.c_batch = size;
   r.k = rest;
-  r.a = (const float *)m->a + LONG_PIECES * p.a_batch;
-  r.b = (const float *)m->b + LONG_PIECES * p.b_batch;
+  r.a.offset += (size_t)(LONG_PIECES * p.a_batch) * sizeof(float);
+  r.b.offset += (size_t)(LONG_PIECES * p.b_batch) * sizeof(float);
   bool ok = run_sgemm(sgemm, &p, threads) && (!rest || run_sgemm(sgemm, &r, 1));
   for (int64_t i = 0; ok && i < size; i++) {
     float sum = rest ? c[i] : 0;
     for (int k = 0; k < LONG_PIECES; k++) sum += part[k * size + i];
     c[i] = sum;
   }
-  d->free(d, part, bytes);
+  memory_free(d->memory, part, bytes);
   return ok;
 }
 
 static void fill_zero(const MatmulCall *m) {
   size_t size = (size_t)dtype_size(m->dtype);
   for (int64_t i = 0; i < m->batch * m->m; i++)
-    memset((char *)m->c + (size_t)(i / m->m * m->c_batch + i % m->m * m->c_row) * size, 0, (size_t)m->n * size);
+    memset((char *)host_at(m->c) + (size_t)(i / m->m * m->c_batch + i % m->m * m->c_row) * size, 0,
+           (size_t)m->n * size);
 }
 
 bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {

@@ -12,9 +12,9 @@
 #define NAIVE(name, T, ACC, GET, PUT)                                                                                  \
   static void name(const MatmulCall *m, int64_t row) {                                                                 \
     int64_t batch = row / m->m, i = row % m->m;                                                                        \
-    const T *a = (const T *)m->a + batch * m->a_batch + i * m->a_row;                                                  \
-    const T *b = (const T *)m->b + batch * m->b_batch;                                                                 \
-    T *c = (T *)m->c + batch * m->c_batch + i * m->c_row;                                                              \
+    const T *a = (const T *)host_at(m->a) + batch * m->a_batch + i * m->a_row;                                         \
+    const T *b = (const T *)host_at(m->b) + batch * m->b_batch;                                                        \
+    T *c = (T *)host_at(m->c) + batch * m->c_batch + i * m->c_row;                                                     \
     for (int64_t j = 0; j < m->n; j++) {                                                                               \
       ACC sum = 0;                                                                                                     \
       for (int64_t k = 0; k < m->k; k++) sum += (ACC)GET(a[k * m->a_col]) * (ACC)GET(b[k * m->b_row + j * m->b_col]);  \

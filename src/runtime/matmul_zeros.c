@@ -156,12 +156,12 @@ typedef enum Side { NEITHER, LEFT, LEFT_COLUMNS, RIGHT } Side;
 static Side find_side(const MatmulCall *m, Rows *s, int64_t *rows) {
   if (m->m * m->k >= LEAST && m->n >= NARROW && m->n <= WIDE) {
     bool by_rows = m->a_col == 1 && m->a_row >= m->k;
-    *s = (Rows){(float *)m->a, by_rows ? m->a_row : m->a_col, by_rows ? m->k : m->m};
+    *s = (Rows){(float *)host_at(m->a), by_rows ? m->a_row : m->a_col, by_rows ? m->k : m->m};
     *rows = by_rows ? m->m : m->k;
     if ((by_rows || (m->a_row == 1 && m->a_col >= m->m)) && mostly_zero(s, *rows)) return by_rows ? LEFT : LEFT_COLUMNS;
   }
   if (m->k * m->n >= LEAST && m->m >= NARROW && m->m <= WIDE && m->b_col == 1 && m->b_row >= m->n) {
-    *s = (Rows){(float *)m->b, m->b_row, m->n};
+    *s = (Rows){(float *)host_at(m->b), m->b_row, m->n};
     *rows = m->k;
     if (mostly_zero(s, *rows)) return RIGHT;
   }
@@ -169,7 +169,7 @@ static Side find_side(const MatmulCall *m, Rows *s, int64_t *rows) {
 }
 
 bool matmul_zeros(Device *d, const MatmulCall *m, int threads) {
-  Rows s, c = {m->c, m->c_row, m->n};
+  Rows s, c = {host_at(m->c), m->c_row, m->n};
   int64_t rows;
   if (m->batch != 1 || m->dtype != POLY_FLOAT32) return false;
   Side side = find_side(m, &s, &rows);
@@ -177,11 +177,11 @@ bool matmul_zeros(Device *d, const MatmulCall *m, int threads) {
   /* the other operand: its rows go with the columns of s (gather) or with its rows (scatter) */
   bool is_b = side != RIGHT;
   int64_t n = is_b ? m->n : m->m, col = is_b ? m->b_col : m->a_row;
-  Rows other = {(float *)(is_b ? m->b : m->a), is_b ? m->b_row : m->a_col, n};
+  Rows other = {(float *)host_at(is_b ? m->b : m->a), is_b ? m->b_row : m->a_col, n};
   int64_t turned = col == 1 ? 0 : m->k * n, wide = side == RIGHT ? m->n * n : 0;
   size_t bytes = (size_t)(turned + wide) * sizeof(float);
   if (turned && other.ld != 1) return false;
-  float *room = bytes ? d->alloc(d, bytes) : NULL;
+  float *room = bytes ? memory_alloc(d->memory, bytes) : NULL;
   if (bytes && !room) {
     base_clear(ctx_base(d->ctx));
     return false;
@@ -200,6 +200,6 @@ bool matmul_zeros(Device *d, const MatmulCall *m, int threads) {
     scatter(&loops, &s, rows, &other, &t, threads);
     transpose(&t, m->n, &c, threads);
   }
-  if (room) d->free(d, room, bytes);
+  if (room) memory_free(d->memory, room, bytes);
   return good;
 }

@@ -10,33 +10,82 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static const struct {
   const char *name;
   Device *(*open)(Runtime *r);
-} known[] = {{"CPU", cpu_open}, {"INTERP", interp_open}};
+} known[] = {{"CPU", cpu_open}, {"INTERP", interp_open}, {"TEST", testdev_open}};
 
-/* ---- functions that the host devices share ---- */
+/* ---- the host's memory, and what its devices share ---- */
 
-static void *host_alloc(Device *d, size_t bytes) { return heap_alloc(&((Host *)d)->heap, bytes); }
-static void host_free(Device *d, void *p, size_t bytes) { heap_free(&((Host *)d)->heap, p, bytes); }
+static void *host_alloc(Memory *m, size_t bytes) { return heap_alloc(&((HeapMemory *)m)->heap, bytes); }
 
-static bool host_copy(Device *d, void *dst, const void *src, size_t bytes) {
-  (void)d;
+static void host_free(Memory *m, void *p, size_t bytes) {
+  (void)bytes;
+  heap_free(&((HeapMemory *)m)->heap, p);
+}
+
+static bool host_copy(Memory *m, void *dst, const void *src, size_t bytes) {
+  (void)m;
   if (bytes) memmove(dst, src, bytes);
   return true;
 }
 
-void host_init(Host *h, Runtime *r, const char *name, const Target *target) {
-  h->heap.runtime = r;
-  Device *d = &h->device;
+/* What this process may use: the machine's memory, or less in a container. */
+static size_t machine_memory(void) {
+  static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  size_t least = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : SIZE_MAX;
+  for (int i = 0; i < LEN(limits); i++) {
+    unsigned long long limit;
+    FILE *f = fopen(limits[i], "r");
+    if (f && fscanf(f, "%llu", &limit) == 1) least = MIN(least, (size_t)limit);
+    if (f) fclose(f);
+  }
+  return least;
+}
+
+bool host_memory_open(Runtime *r) {
+  HeapMemory *h = mem_new(ctx_base(r->ctx), sizeof *h);
+  if (!h) return false;
+  h->memory = (Memory){.name = "the host", .runtime = r, .alloc = host_alloc, .free = host_free};
+  h->memory.copy_in = h->memory.copy_out = h->memory.copy = host_copy;
+  h->memory.capacity = machine_memory();
+  h->heap.memory = &h->memory;
+  return runtime_add_memory(r, &h->memory);
+}
+
+void host_memory_close(Runtime *r) {
+  HeapMemory *h = (HeapMemory *)host_memory(r);
+  if (!h) return;
+  heap_trim(&h->heap, 0);
+  mem_free(ctx_base(r->ctx), h, sizeof *h);
+}
+
+void host_init(Device *d, Runtime *r, const char *name, const Target *target) {
   d->name = name;
   d->target = *target;
   d->ctx = r->ctx;
-  d->alloc = host_alloc;
-  d->free = host_free;
-  d->copy_in = d->copy_out = host_copy;
+  d->memory = host_memory(r);
   d->library = library_run;
+}
+
+bool host_args_new(PolyContext *ctx, HostArgs *h, int n, const Linear *const *kernel) {
+  *h = (HostArgs){.room = 1, .nkernel = n};
+  if (!(h->count = mem_new(ctx_base(ctx), (size_t)MAX(n, 1) * sizeof *h->count))) return false;
+  for (int k = 0; k < n; k++) h->room = MAX(h->room, h->count[k] = kernel[k]->nparam);
+  return (h->at = mem_new(ctx_base(ctx), (size_t)h->room * sizeof *h->at)) != NULL;
+}
+
+void host_args_free(PolyContext *ctx, HostArgs *h) {
+  mem_free(ctx_base(ctx), h->at, (size_t)h->room * sizeof *h->at);
+  mem_free(ctx_base(ctx), h->count, (size_t)MAX(h->nkernel, 1) * sizeof *h->count);
+}
+
+void *const *host_args(HostArgs *h, int k, const MemoryRef *args) {
+  for (int i = 0; i < h->count[k]; i++) h->at[i] = host_at(args[i]);
+  return h->at;
 }
 
 bool host_index_error(PolyContext *ctx, int64_t index, int64_t size) {
@@ -47,21 +96,69 @@ bool host_index_error(PolyContext *ctx, int64_t index, int64_t size) {
 
 /* ---- runtime ---- */
 
-Device *runtime_open(Runtime *r, const char *name) {
-  Base *b = ctx_base(r->ctx);
+bool runtime_add_memory(Runtime *r, Memory *m) {
+  for (m->number = 0; m->number < MAX_MEMORIES && r->memory[m->number];) m->number++;
+  if (m->number == MAX_MEMORIES)
+    return base_fail(ctx_base(r->ctx), POLY_ERROR_RUNTIME, "too many devices with memory of their own are open");
+  r->memory[m->number] = m;
+  return true;
+}
+
+Device *runtime_find(const Runtime *r, const char *name) {
   for (int i = 0; i < r->ndevice; i++)
     if (!strcasecmp(r->device[i]->name, name)) return r->device[i];
-  for (int i = 0; i < LEN(known); i++)
-    if (!strcasecmp(known[i].name, name)) {
-      if (r->ndevice == LEN(r->device)) return fail_null(b, POLY_ERROR_RUNTIME, "too many devices are open");
-      Device *d = known[i].open(r);
-      if (d) r->device[r->ndevice++] = d;
-      return d;
-    }
+  return NULL;
+}
+
+static int place_of(const char *name) {
+  int i = 0;
+  while (i < LEN(known) && strcasecmp(known[i].name, name)) i++;
+  return i;
+}
+
+bool device_known(const Runtime *r, const char *name) {
+  if (place_of(name) < LEN(known)) return true;
   char list[128] = "";
   for (int i = 0; i < LEN(known); i++)
     snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", known[i].name);
-  return fail_null(b, POLY_ERROR_VALUE, "unknown device \"%s\"; known devices: %s", name, list);
+  return base_fail(ctx_base(r->ctx), POLY_ERROR_VALUE, "unknown device \"%s\"; known devices: %s", name, list);
+}
+
+Device *runtime_open(Runtime *r, const char *name) {
+  Device *d = runtime_find(r, name);
+  if (d || !device_known(r, name)) return d;
+  if (r->ndevice == LEN(r->device)) return fail_null(ctx_base(r->ctx), POLY_ERROR_RUNTIME, "too many devices are open");
+  if ((d = known[place_of(name)].open(r))) r->device[r->ndevice++] = d;
+  return d;
+}
+
+bool device_usable(const Device *d) {
+  return !d->closed || base_fail(ctx_base(d->ctx), POLY_ERROR_RUNTIME, "the device %s was closed", d->name);
+}
+
+/* Moves what a memory holds to the host. */
+static bool empty_memory(Runtime *r, const Memory *m) {
+  int k = m->number;
+  for (PolyBuffer *b = r->buffers; b; b = b->next)
+    if (b->copy[k].valid && !buffer_read(b, host_memory(r))) return false;
+  for (PolyBuffer *b = r->buffers; b; b = b->next)
+    if (b->copy[k].data && !buffer_update(b, host_memory(r))) return false;
+  return true;
+}
+
+bool runtime_close(Runtime *r, Device *d) {
+  if (d == r->current)
+    return base_fail(ctx_base(r->ctx), POLY_ERROR_VALUE, "the device %s is in use: it cannot be closed", d->name);
+  bool shared = d->memory == host_memory(r);
+  if (!shared && !empty_memory(r, d->memory)) return false;
+  if (!shared) r->memory[d->memory->number] = NULL;
+  int at = 0;
+  while (r->device[at] != d) at++;
+  for (r->ndevice--; at < r->ndevice; at++) r->device[at] = r->device[at + 1];
+  d->closed = true;
+  d->next = r->closed;
+  r->closed = d;
+  return true;
 }
 
 static int default_threads(void) {
@@ -99,7 +196,8 @@ Runtime *runtime_new(PolyContext *ctx) {
   r->poison = poison && atoi(poison) > 0;
   bool clean = b->code == POLY_OK;
   r->cache_dir = cache_default_dir(b);
-  if (!clean || b->code != POLY_ERROR_MEMORY) r->current = default_device(r);
+  bool memory = (!clean || b->code != POLY_ERROR_MEMORY) && host_memory_open(r);
+  if (memory) r->current = default_device(r);
   if (!r->current) {
     runtime_free(r);
     return NULL;
@@ -113,6 +211,12 @@ void runtime_free(Runtime *r) {
   if (!r) return;
   if (r->ctx->runtime == r) r->ctx->runtime = NULL;
   for (int i = 0; i < r->ndevice; i++) r->device[i]->close(r->device[i]);
+  for (Device *d = r->closed; d;) {
+    Device *next = d->next;
+    d->close(d);
+    d = next;
+  }
+  host_memory_close(r);
   mem_strfree(ctx_base(r->ctx), r->cache_dir);
   mem_free(ctx_base(r->ctx), r, sizeof *r);
 }

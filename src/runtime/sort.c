@@ -26,7 +26,7 @@ static uint64_t key_float(uint64_t bits, int width, uint64_t infinity) {
 }
 
 static uint64_t key_at(const LibraryTensor *t, int64_t i) {
-  const void *p = t->data;
+  const void *p = host_at(t->data);
   switch (t->dtype) {
   case POLY_BOOL: return ((const uint8_t *)p)[i] != 0;
   case POLY_INT8: return ((const uint8_t *)p)[i] ^ 0x80u;
@@ -117,18 +117,18 @@ bool library_argsort(Device *d, const LibraryCall *call) {
   bool wide = width == 64;
   int threads = library_threads(call, rows, rows * n * 8);
   size_t item = wide ? sizeof(Wide) : sizeof(uint64_t), room = 2 * (size_t)n * item, total = room * (size_t)threads;
-  char *work = d->alloc(d, total);
+  char *work = memory_alloc(d->memory, total);
   if (!work) return false;
   uint64_t flip = !call->n ? 0 : t->dtype == POLY_BOOL ? 1 : wide ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int part = 0; part < threads; part++)
     for (int64_t r = rows * part / threads; r < rows * (part + 1) / threads; r++) {
-      int32_t *out = (int32_t *)call->out.data + r * n;
+      int32_t *out = (int32_t *)host_at(call->out.data) + r * n;
       if (wide)
         sort_wide(t, r * n, n, flip, out, (Wide *)(work + room * (size_t)part));
       else
         sort_narrow(t, r * n, n, flip, out, (uint64_t *)(work + room * (size_t)part));
     }
-  d->free(d, work, total);
+  memory_free(d->memory, work, total);
   return true;
 }

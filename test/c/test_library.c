@@ -10,7 +10,7 @@ static void check_matmul(World *w, Device *d, PolyDType dtype, const MatmulCall 
   char *a = malloc((size_t)(na * m.batch + 1) * size), *b = malloc((size_t)(nb * m.batch + 1) * size);
   char *c = malloc((size_t)(nc * m.batch + 1) * size), *want = malloc((size_t)(nc * m.batch + 1) * size);
   m.dtype = dtype;
-  m.a = a, m.b = b, m.c = c;
+  m.a.memory = a, m.b.memory = b, m.c.memory = c;
   m.a_row = ta ? 1 : m.k, m.a_col = ta ? m.m : 1, m.a_batch = na;
   m.b_row = tb ? 1 : m.n, m.b_col = tb ? m.k : 1, m.b_batch = m.b_batch ? 0 : nb;
   m.c_row = m.n, m.c_batch = nc;
@@ -20,7 +20,7 @@ static void check_matmul(World *w, Device *d, PolyDType dtype, const MatmulCall 
     value_store(b + (size_t)i * size, dtype, value_cast((Value){.f = (double)roll_float(w)}, POLY_FLOAT64, dtype));
   memset(c, 0x55, (size_t)(nc * m.batch + 1) * size);
   MatmulCall plain = m;
-  plain.c = want;
+  plain.c.memory = want;
   matmul_naive(&plain, 1);
   assert_true(d->matmul(d, &m, threads));
   for (int64_t i = 0; i < nc * m.batch; i++) {
@@ -60,19 +60,19 @@ static void test_blocked_matmul(void **state) {
   float *c = malloc(sizeof(float) * M * N), *c2 = malloc(sizeof(float) * M * N);
   for (int i = 0; i < M * K; i++) a[i] = roll_float(w);
   for (int i = 0; i < K * N; i++) b[i] = roll_float(w);
-  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, a, b, c, K, 1, 0, N, 1, 0, N, 0}, plain = m;
+  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0}, plain = m;
   assert_true(matmul_blocked(&w->ctx.base, &m, 1));
-  m.c = c2;
+  m.c.memory = c2;
   for (int threads = 2; threads < 6; threads++) {
     memset(c2, 0, sizeof(float) * M * N);
     assert_true(matmul_blocked(&w->ctx.base, &m, threads));
     assert_memory_equal(c, c2, sizeof(float) * M * N);
   }
-  plain.c = c2;
+  plain.c.memory = c2;
   matmul_naive(&plain, 1);
   for (int i = 0; i < M * N; i++) assert_true(fabsf(c[i] - c2[i]) < 1e-3f);
   m.a_row = plain.a_row = 0;
-  m.c = c;
+  m.c.memory = c;
   assert_true(device(w, "CPU")->matmul(device(w, "CPU"), &m, 2));
   matmul_naive(&plain, 1);
   for (int i = 0; i < M * N; i++) assert_true(fabsf(c[i] - c2[i]) < 1e-3f);
@@ -82,8 +82,8 @@ static void test_blocked_matmul(void **state) {
 /* ---- library routines ---- */
 
 static LibraryTensor tensor(PolyDType d, void *data, int64_t rows, int64_t n) {
-  LibraryTensor t = {.dtype = d, .ndim = 2, .shape = {rows, n}, .data = data};
-  if (rows < 0) t = (LibraryTensor){.dtype = d, .ndim = 1, .shape = {n}, .data = data};
+  LibraryTensor t = {.dtype = d, .ndim = 2, .shape = {rows, n}, .data = {data, 0}};
+  if (rows < 0) t = (LibraryTensor){.dtype = d, .ndim = 1, .shape = {n}, .data = {data, 0}};
   return t;
 }
 

@@ -10,26 +10,26 @@ static void note_release(void *user) { released += *(int *)user; }
 static void test_buffers_are_counted(void **state) {
   World *w = *state;
   Device *d = device(w, "INTERP");
-  PolyBuffer *b = buffer_new(d, 1000);
-  assert_int_equal((uintptr_t)b->data % 64, 0);
+  PolyBuffer *b = buffer_new(d->memory, 1000);
+  assert_int_equal((uintptr_t)buffer_read(b, d->memory) % 64, 0);
   assert_int_equal(w->runtime->live_bytes, 1000);
   assert_ptr_equal(buffer_retain(b), b);
   buffer_release(b);
   assert_int_equal(w->runtime->live_bytes, 1000);
-  PolyBuffer *big = buffer_new(d, 5 << 20);
-  memset(big->data, 1, 5 << 20);
+  PolyBuffer *big = buffer_new(d->memory, 5 << 20);
+  memset(buffer_overwrite(big, d->memory), 1, 5 << 20);
   buffer_release(big);
   buffer_release(b);
   assert_int_equal(w->runtime->live_bytes, 0);
   assert_int_equal(w->runtime->peak_bytes, 1000 + (5 << 20));
   int seven = 7;
   released = 0;
-  PolyBuffer *borrowed = buffer_borrow(d, &seven, sizeof seven, note_release, &seven);
+  PolyBuffer *borrowed = buffer_borrow(w->runtime, &seven, sizeof seven, note_release, &seven);
   assert_int_equal(w->runtime->live_bytes, 0);
   buffer_release(borrowed);
   assert_int_equal(released, 7);
-  PolyBuffer *empty = buffer_new(d, 0);
-  assert_non_null(empty->data);
+  PolyBuffer *empty = buffer_new(d->memory, 0);
+  assert_non_null(buffer_read(empty, d->memory));
   buffer_release(empty);
 }
 
@@ -42,13 +42,13 @@ static void test_blocks_do_not_overlap_and_are_reused(void **state) {
   for (int round = 0; round < 4; round++) {
     for (int i = 0; i < N; i++) {
       n[i] = i % 50 == 49 ? 3000000 + roll(w) % 100000 : roll(w) % 9000;
-      p[i] = d->alloc(d, n[i]);
+      p[i] = memory_alloc(d->memory, n[i]);
       assert_int_equal((uintptr_t)p[i] % 64, 0);
       memset(p[i], i & 255, n[i]);
     }
     for (int i = 0; i < N; i++) {
       for (size_t k = 0; k < n[i]; k += 97) assert_int_equal(((uint8_t *)p[i])[k], i & 255);
-      d->free(d, p[i], n[i]);
+      memory_free(d->memory, p[i], n[i]);
     }
   }
   assert_int_equal(w->runtime->live_bytes, 0);
@@ -66,11 +66,11 @@ static void test_out_of_memory_names_the_bytes(void **state) {
   Device *d = device(w, "INTERP");
   size_t limit = 1 << 20;
   w->ctx.base.alloc = (Allocator){refuse, &limit};
-  assert_null(d->alloc(d, 123456789));
+  assert_null(memory_alloc(d->memory, 123456789));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
   assert_non_null(strstr(w->ctx.base.text, "123456789"));
   base_clear(&w->ctx.base);
-  assert_null(buffer_new(d, SIZE_MAX / 2));
+  assert_null(buffer_new(d->memory, SIZE_MAX / 2));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
   base_clear(&w->ctx.base);
   w->ctx.base.alloc = (Allocator){0};
@@ -84,7 +84,9 @@ static bool run_interp(World *w, Kern *k, void *const *args, const int64_t *vars
   const Linear *lin = &k->lin;
   Program *p = d->compile(d, NULL, 1, &lin);
   assert_non_null(p);
-  bool ok = d->launch(p, 0, args, vars, 1);
+  MemoryRef ref[16] = {0};
+  for (int i = 0; i < k->lin.nparam; i++) ref[i].memory = args[i];
+  bool ok = d->launch(p, 0, ref, vars, 1);
   d->program_free(p);
   free(k);
   return ok;
@@ -313,11 +315,12 @@ static const char twice[] =
 
 static bool run_twice(World *w, int threads) {
   Device *d = device(w, "CPU");
-  Program *p = d->compile(d, twice, 2, NULL);
+  static const Linear two = {.nparam = 2}, none = {0};
+  Program *p = d->compile(d, twice, 2, (const Linear *[]){&two, &none});
   if (!p) return false;
   float x[3] = {1, 2, 3}, y[3] = {0};
   int64_t n = 3;
-  assert_true(d->launch(p, 0, (void *[]){y, x}, &n, threads));
+  assert_true(d->launch(p, 0, (MemoryRef[]){{y, 0}, {x, 0}}, &n, threads));
   assert_true(y[0] == 2 && y[1] == 4 && y[2] == 6);
   assert_false(d->launch(p, 1, NULL, NULL, threads));
   assert_string_equal(w->ctx.base.text, "gather or scatter: index 12 is out of range for an axis of size 10");
@@ -460,7 +463,8 @@ static void test_no_compiler(void **state) {
 static void test_compiler_says_why(void **state) {
   World *w = *state;
   Device *d = device(w, "CPU");
-  assert_null(d->compile(d, "int broken(void) { return undeclared_thing; }", 1, NULL));
+  static const Linear none = {0};
+  assert_null(d->compile(d, "int broken(void) { return undeclared_thing; }", 1, (const Linear *[]){&none}));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_RUNTIME);
   assert_non_null(strstr(w->ctx.base.text, "undeclared_thing"));
   base_clear(&w->ctx.base);
@@ -485,24 +489,25 @@ static bool work_through(PolyContext *ctx) {
   Runtime *r = runtime_new(ctx);
   if (!r) return false;
   Device *d = runtime_open(r, "INTERP"), *cpu = d ? runtime_open(r, "CPU") : NULL;
-  PolyBuffer *b = cpu ? buffer_new(cpu, 3 << 20) : NULL, *small = b ? buffer_new(d, 100) : NULL;
+  PolyBuffer *b = cpu ? buffer_new(cpu->memory, 3 << 20) : NULL, *small = b ? buffer_new(d->memory, 100) : NULL;
   Kern *k = kern_new("store");
   int out = kern_param(k, POLY_FLOAT64, true), zero = kern_int(k, POLY_INT64, 0), one = kern_float(k, POLY_FLOAT64, 1);
   kern_store(k, out, zero, one, 0, -1);
   const Linear *lin = &k->lin;
   Program *p = small && linear_verify(ctx, lin) ? d->compile(d, NULL, 1, &lin) : NULL;
-  bool ok = p && d->launch(p, 0, &small->data, NULL, 1) && *(double *)small->data == 1;
+  double *data = p ? buffer_overwrite(small, d->memory) : NULL;
+  bool ok = p && d->launch(p, 0, &(MemoryRef){data, 0}, NULL, 1) && *data == 1;
   if (p) d->program_free(p);
   free(k);
   double x[4] = {3, 1, 2, 0}, y[4];
   int32_t order[4], index[4] = {0, 1, 0, 1}, segments[7];
-  MatmulCall m = {POLY_FLOAT64, 2, 2, 2, 1, x, x, y, 2, 1, 0, 2, 1, 0, 2, 0};
+  MatmulCall m = {POLY_FLOAT64, 2, 2, 2, 1, {x, 0}, {x, 0}, {y, 0}, 2, 1, 0, 2, 1, 0, 2, 0};
   LibraryCall sort = {.name = "argsort", .nsrc = 1, .threads = 1};
-  sort.src[0] = (LibraryTensor){POLY_FLOAT64, 1, {4}, x};
-  sort.out = (LibraryTensor){POLY_INT32, 1, {4}, order};
+  sort.src[0] = (LibraryTensor){POLY_FLOAT64, 1, {4}, {x, 0}};
+  sort.out = (LibraryTensor){POLY_INT32, 1, {4}, {order, 0}};
   LibraryCall segment = {.name = "segment_order", .nsrc = 1, .threads = 1};
-  segment.src[0] = (LibraryTensor){POLY_INT32, 1, {4}, index};
-  segment.out = (LibraryTensor){POLY_INT32, 1, {7}, segments};
+  segment.src[0] = (LibraryTensor){POLY_INT32, 1, {4}, {index, 0}};
+  segment.out = (LibraryTensor){POLY_INT32, 1, {7}, {segments, 0}};
   ok = ok && cpu->matmul(cpu, &m, 1) && cpu->library(cpu, &sort) && d->library(d, &segment);
   buffer_release(b);
   buffer_release(small);

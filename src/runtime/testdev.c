@@ -1,0 +1,182 @@
+/* testdev.c: the test device. The interpreter on a memory of its own, so that what a device with other memory than the
+ * host's needs of the library is exercised without one.
+ *
+ * Addresses of this memory carry a tag, and whoever reads or writes through one without asking the device faults. What
+ * the device is given is checked: an address without the tag is the host's, and an error. Fresh and freed memory is
+ * filled with NaN, so a value that nobody wrote, or that was read after it was given back, shows. */
+#include "runtime/host.h"
+
+#include <string.h>
+
+/* Bits that no address of a program has: above the 47 of x86-64 and the 48 of ARM64, below the byte that ARM64
+ * ignores. */
+static const uintptr_t TAG = (uintptr_t)0x55 << 48, TAG_MASK = (uintptr_t)0xff << 48;
+
+typedef struct TestDevice {
+  Device device; /* first */
+  HeapMemory memory;
+  Device *interp; /* runs the kernels; its scratch memory is the host's */
+  MemoryRef *args;
+  int room;
+} TestDevice;
+
+static void *tagged(void *p) { return (void *)((uintptr_t)p | TAG); }
+static void *untagged(const void *p) { return (void *)((uintptr_t)p & ~TAG_MASK); }
+static bool is_tagged(const void *p) { return ((uintptr_t)p & TAG_MASK) == TAG; }
+
+/* ---- memory ---- */
+
+static void *test_alloc(Memory *m, size_t bytes) {
+  void *p = heap_alloc(&((HeapMemory *)m)->heap, bytes);
+  if (!p) return NULL;
+  memset(p, HEAP_POISON, bytes);
+  return tagged(p);
+}
+
+static void test_free(Memory *m, void *p, size_t bytes) {
+  memset(untagged(p), HEAP_POISON, bytes);
+  heap_free(&((HeapMemory *)m)->heap, untagged(p));
+}
+
+static bool check(const Memory *m, const void *p) {
+  return is_tagged(p) || base_fail(ctx_base(m->runtime->ctx), POLY_ERROR_RUNTIME,
+                                   "internal: an address that is not of the memory of %s", m->name);
+}
+
+static bool check_host(const Memory *m, const void *p) {
+  return !is_tagged(p) || base_fail(ctx_base(m->runtime->ctx), POLY_ERROR_RUNTIME,
+                                    "internal: an address of the memory of %s instead of the host's", m->name);
+}
+
+static bool test_copy_in(Memory *m, void *dst, const void *host, size_t bytes) {
+  if (!check(m, dst) || !check_host(m, host)) return false;
+  memcpy(untagged(dst), host, bytes);
+  return true;
+}
+
+static bool test_copy_out(Memory *m, void *host, const void *src, size_t bytes) {
+  if (!check(m, src) || !check_host(m, host)) return false;
+  memcpy(host, untagged(src), bytes);
+  return true;
+}
+
+static bool test_copy(Memory *m, void *dst, const void *src, size_t bytes) {
+  if (!check(m, dst) || !check(m, src)) return false;
+  memmove(untagged(dst), untagged(src), bytes);
+  return true;
+}
+
+/* ---- kernels ---- */
+
+static bool translate(const Memory *m, MemoryRef *ref) {
+  if (!ref->memory) return true; /* of a slot without bytes */
+  if (!check(m, ref->memory)) return false;
+  ref->memory = untagged(ref->memory);
+  return true;
+}
+
+/* Programs are the interpreter's, but belong to this device. */
+typedef struct TestProgram {
+  Program program; /* first */
+  Program *inner;
+  int *nparam;
+} TestProgram;
+
+static void test_program_free(Program *p) {
+  if (!p) return;
+  TestProgram *tp = (TestProgram *)p;
+  const TestDevice *t = (const TestDevice *)p->device;
+  Base *b = ctx_base(p->device->ctx);
+  t->interp->program_free(tp->inner);
+  mem_free(b, tp->nparam, (size_t)MAX(p->nkernel, 1) * sizeof *tp->nparam);
+  mem_free(b, tp, sizeof *tp);
+}
+
+static bool reserve(TestDevice *t, int n) {
+  if (n <= t->room) return true;
+  MemoryRef *more =
+      mem_resize(ctx_base(t->device.ctx), t->args, (size_t)t->room * sizeof *more, (size_t)n * sizeof *more);
+  if (!more) return false;
+  t->args = more;
+  t->room = n;
+  return true;
+}
+
+static Program *test_compile(Device *d, const char *source, int n, const Linear *const *kernel) {
+  TestDevice *t = (TestDevice *)d;
+  Base *b = ctx_base(d->ctx);
+  TestProgram *tp = mem_new(b, sizeof *tp);
+  if (!tp) return NULL;
+  tp->program = (Program){.device = d, .nkernel = n};
+  tp->nparam = mem_new(b, (size_t)MAX(n, 1) * sizeof *tp->nparam);
+  bool ok = tp->nparam != NULL;
+  for (int k = 0; ok && k < n; k++) ok = reserve(t, tp->nparam[k] = kernel[k]->nparam);
+  if (ok) tp->inner = t->interp->compile(t->interp, source, n, kernel);
+  if (tp->inner) return &tp->program;
+  test_program_free(&tp->program);
+  return NULL;
+}
+
+static bool test_launch(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads) {
+  const TestProgram *tp = (const TestProgram *)p;
+  TestDevice *t = (TestDevice *)p->device;
+  for (int i = 0; i < tp->nparam[k]; i++) {
+    t->args[i] = args[i];
+    if (!translate(&t->memory.memory, &t->args[i])) return false;
+  }
+  return t->interp->launch(tp->inner, k, t->args, vars, threads);
+}
+
+static bool test_matmul(Device *d, const MatmulCall *call, int threads) {
+  TestDevice *t = (TestDevice *)d;
+  const Memory *m = &t->memory.memory;
+  MatmulCall c = *call;
+  return translate(m, &c.a) && translate(m, &c.b) && translate(m, &c.c) && t->interp->matmul(t->interp, &c, threads);
+}
+
+static bool test_library(Device *d, const LibraryCall *call) {
+  TestDevice *t = (TestDevice *)d;
+  const Memory *m = &t->memory.memory;
+  LibraryCall c = *call;
+  for (int k = 0; k < c.nsrc; k++)
+    if (!translate(m, &c.src[k].data)) return false;
+  return translate(m, &c.out.data) && t->interp->library(t->interp, &c);
+}
+
+static void test_close(Device *d) {
+  TestDevice *t = (TestDevice *)d;
+  Base *b = ctx_base(d->ctx);
+  heap_trim(&t->memory.heap, 0);
+  if (t->interp) t->interp->close(t->interp);
+  mem_free(b, t->args, (size_t)t->room * sizeof *t->args);
+  mem_free(b, t, sizeof *t);
+}
+
+Device *testdev_open(Runtime *r) {
+  TestDevice *t = mem_new(ctx_base(r->ctx), sizeof *t);
+  if (!t) return NULL;
+  Memory *m = &t->memory.memory;
+  *m = (Memory){.name = "TEST", .runtime = r, .alloc = test_alloc, .free = test_free};
+  m->copy_in = test_copy_in;
+  m->copy_out = test_copy_out;
+  m->copy = test_copy;
+  m->capacity = host_memory(r)->capacity; /* it is the same machine's */
+  t->memory.heap.memory = m;
+  Device *d = &t->device;
+  d->name = "TEST";
+  d->ctx = r->ctx;
+  d->memory = m;
+  d->close = test_close;
+  if (!(t->interp = interp_open(r)) || !runtime_add_memory(r, m)) {
+    test_close(d);
+    return NULL;
+  }
+  d->target = t->interp->target;
+  d->target.host = false;
+  d->compile = test_compile;
+  d->program_free = test_program_free;
+  d->launch = test_launch;
+  d->matmul = test_matmul;
+  d->library = test_library;
+  return d;
+}
