@@ -96,12 +96,12 @@ test: setup-test
 	@$(MAKE) --no-print-directory asan ONLY="engine step graph safetensors"
 	@$(MAKE) --no-print-directory tsan ONLY="engine library sample"
 
-# POLY_POISON fills fresh memory with NaN: a value that nobody wrote cannot pass for a number.
+# POLY_POISON fills fresh memory with NaN: a value that nobody wrote cannot pass for a number. POLY_VERIFY checks what each pass made.
 SECONDS ?= 60
 SEED ?=
 PROGRAMS ?= 0
 DEVICE ?= all
-FUZZ = POLY_POISON=1 POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py:py/tests $(PYTHON) -m fuzz $(if $(SEED),--seed $(SEED)) --out $(BUILD)/fuzz
+FUZZ = POLY_POISON=1 POLY_VERIFY=1 POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py:py/tests $(PYTHON) -m fuzz $(if $(SEED),--seed $(SEED)) --out $(BUILD)/fuzz
 fuzz: all $(VENV)/ready
 	@$(FUZZ) --seconds $(SECONDS) --programs $(PROGRAMS) --device $(DEVICE); a=$$?; \
 	  $(FUZZ) --files --seconds $$(( $(SECONDS) / 4 + 5 )); b=$$?; [ $$a = 0 ] && [ $$b = 0 ]

@@ -5,6 +5,7 @@ passed=0 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export POLY_CACHE_DIR="${POLY_CACHE_DIR:-$dir/cache}"
+export POLY_VERIFY=1
 # The leak checker stops the program's threads to look at them and sometimes falls over itself; that says nothing of the program.
 run() {
   "$1" >"$dir/log" 2>&1 && return 0

@@ -1,9 +1,12 @@
 """Fixtures. Most tests run on the interpreter, which needs no compiler; `device` runs on both."""
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("POLY_VERIFY", "1")  # read when a context is made: by this process and by those that tests start
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))

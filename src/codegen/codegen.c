@@ -3,6 +3,7 @@
 #include "codegen/block.h"
 
 #include "ir/context.h"
+#include "ir/verify.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,8 +115,9 @@ bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *stor
   UOp **merged = arena_new(arena, (size_t)nstore * sizeof *merged);
   if (!merged) return false;
   for (int i = 0; i < nstore; i++) merged[i] = store[i];
-  bool ok = merge_ranges(ctx, arena, nstore, merged) && build_blocks(&g, nstore, merged) && shape_loops(&g) &&
-            write_out(&g, merged[0], out);
+  bool ok = merge_ranges(ctx, arena, nstore, merged) &&
+            uop_verify_pass(ctx, "merging of loops", nstore, merged, VERIFY_KERNEL) &&
+            build_blocks(&g, nstore, merged) && shape_loops(&g) && write_out(&g, merged[0], out);
   codegen_free(&g);
   return ok;
 }

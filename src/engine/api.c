@@ -9,6 +9,11 @@ static int debug_from_environment(void) {
   return text ? atoi(text) : 0;
 }
 
+static bool verify_from_environment(void) {
+  const char *text = getenv("POLY_VERIFY");
+  return text && atoi(text);
+}
+
 PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   Base base = {0};
   if (allocator) base.alloc = (Allocator){allocator->realloc, allocator->user};
@@ -16,6 +21,7 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   if (!ctx) return NULL;
   ctx->base = base;
   ctx->debug = debug_from_environment();
+  ctx->verify = verify_from_environment();
   if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) return ctx;
   poly_context_free(ctx);
   return NULL;

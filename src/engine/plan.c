@@ -8,6 +8,7 @@
 
 #include "codegen/codegen.h"
 #include "ir/rewrite.h"
+#include "ir/verify.h"
 #include "render/render.h"
 
 /* ---- lowering: schedule and kernels, no compiler yet ---- */
@@ -69,6 +70,7 @@ static UOp **plan_roots(PolyContext *ctx, Arena *arena, const Canon *c) {
   UOp **root = arena_new(arena, (size_t)(c->nroot + 1) * sizeof *root);
   if (!root) return NULL;
   memcpy(root, c->root, (size_t)c->nroot * sizeof *root);
+  if (!uop_verify_pass(ctx, "canon", c->nroot, root, VERIFY_TENSOR)) return NULL;
   if (!rewrite_graphs(ctx, &simplify_pass, NULL, c->nroot, root)) return NULL;
   for (int r = 0; r < c->nroot; r++) {
     if (c->root[r]->op == OP_ASSIGN || !is_input(root[r])) continue;
@@ -77,14 +79,27 @@ static UOp **plan_roots(PolyContext *ctx, Arena *arena, const Canon *c) {
   return root;
 }
 
+/* Where the context verifies, a plan that does not pass is an error and no reason to try another schedule: the second
+ * one would hide a mistake of the first. */
+static bool check_plan(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, int nroot, const Lowered *l) {
+  bool ok = plan_check(ctx, arena, limits, nroot, l);
+  return ctx->verify ? verify_result(ctx, "the compiler", ok) : ok;
+}
+
+static bool verify_schedule(PolyContext *ctx, int nroot, const Schedule *s) {
+  return !ctx->verify || verify_result(ctx, "the schedule", schedule_verify(ctx, nroot, s));
+}
+
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out) {
   ScheduleLimits limits = {0};
+  ctx->illegal = false;
   UOp **root = plan_roots(ctx, arena, c);
   bool ok = false, again = root != NULL;
   while (again) {
     *out = (Lowered){0};
     ok = schedule_build(ctx, arena, c->nroot, root, &ctx->runtime->current->target, &limits, &out->schedule) &&
-         lower_items(ctx, arena, &limits, out) && plan_check(ctx, arena, &limits, c->nroot, out);
+         verify_schedule(ctx, c->nroot, &out->schedule) && lower_items(ctx, arena, &limits, out) &&
+         check_plan(ctx, arena, &limits, c->nroot, out);
     again = !ok && schedule_limit(ctx, &limits);
   }
   schedule_limits_free(ctx, &limits);

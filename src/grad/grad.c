@@ -10,7 +10,9 @@
  * Numbers of sources are noted before any rule runs, since builders may walk the graph themselves and renumber it. */
 #include "grad/grad.h"
 #include "grad/rules.h"
+#include "ir/context.h"
 #include "ir/rewrite.h"
+#include "ir/verify.h"
 
 /* One gradient that a node got from one of its users, in the order of arrival. */
 typedef struct Part {
@@ -184,6 +186,18 @@ static bool tape_run(PolyContext *ctx, Tape *t, UOp *seed) {
   return true;
 }
 
+static bool verify_gradients(PolyContext *ctx, int n, UOp *const *out) {
+  if (!ctx->verify) return true;
+  Arena arena = {.b = ctx_base(ctx)};
+  UOp **made = arena_new(&arena, (size_t)(n + 1) * sizeof *made);
+  int nmade = 0;
+  for (int k = 0; k < n && made; k++)
+    if (out[k]) made[nmade++] = out[k];
+  bool ok = made && uop_verify_pass(ctx, "reverse mode", nmade, made, VERIFY_TENSOR);
+  arena_free(&arena);
+  return ok;
+}
+
 bool grad_build_until(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, int nstop, UOp *const *stops,
                       UOp **out) {
   if (!root || !seed) return false;
@@ -194,7 +208,7 @@ bool grad_build_until(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const 
     out[k] = node && node->head ? node->head->g : NULL;
   }
   tape_close(ctx, &t);
-  return ok;
+  return ok && verify_gradients(ctx, n, out);
 }
 
 static bool is_detached(const UOp *u, void *user) {

@@ -3,6 +3,7 @@
 #include "ir/rewrite.h"
 #include "ir/context.h"
 #include "ir/text.h"
+#include "ir/verify.h"
 
 #include <stdio.h>
 
@@ -110,6 +111,7 @@ bool rewrite_graphs(PolyContext *ctx, const RewritePass *pass, void *user, int n
   }
   for (int i = 0; i < nroot && ok; i++) roots[i] = memo_get(&d, roots[i]);
   if (ok && ctx->debug >= 5) show(&d, "after", nroot, roots);
+  ok = ok && uop_verify_pass(ctx, pass->name, nroot, roots, VERIFY_ANY);
   vec_free(&ctx->base, &d.stack);
   map_free(&ctx->base, &d.memo);
   return ok;

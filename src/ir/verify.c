@@ -27,6 +27,7 @@ bool uop_arity_ok(Op op, const UArg *arg, int nsrc, int ndim) {
   case OP_CAT:
   case OP_FUNCTION: return nsrc >= 2;
   case OP_LIBRARY: return arg->j >= 0 && arg->j <= 4 && nsrc == arg->j + ndim;
+  case OP_CHECK:
   case OP_LOAD: return nsrc == 2 || nsrc == 3;
   case OP_STORE: return nsrc >= 3;
   case OP_LOOP: return nsrc >= 2;
@@ -113,7 +114,9 @@ static bool check_kernel(const UOp *u) {
   if (u->ndim) return wrong(u, "a kernel op has no shape");
   switch (u->op) {
   case OP_RANGE:
-  case OP_CHECK: return (is_index(u->src[0]) && is_index(u->src[1])) || wrong(u, "a bound is not an int64");
+  case OP_CHECK:
+    if (!is_index(u->src[0]) || !is_index(u->src[1])) return wrong(u, "a bound is not an int64");
+    return u->nsrc == 2 || u->src[2]->dtype == POLY_BOOL || wrong(u, "the gate is not a bool");
   case OP_LOAD:
   case OP_STORE: return check_memory(u);
   default: return true;
@@ -171,4 +174,31 @@ bool uop_verify(PolyContext *ctx, int nroot, UOp *const *roots, VerifyLevel leve
   for (int i = 0; ok && i < w.n; i++) ok = uop_verify_node(w.at[i], level);
   arena_free(&arena);
   return ok;
+}
+
+/* ---- after a pass ---- */
+
+static bool is_stored(const UOp *u, void *user) {
+  (void)user;
+  return u->buffer != NULL;
+}
+
+bool verify_result(PolyContext *ctx, const char *pass, bool ok) {
+  Base *b = ctx_base(ctx);
+  if (ok || b->code == POLY_ERROR_MEMORY) return ok;
+  char why[512];
+  snprintf(why, sizeof why, "%.500s", b->text);
+  base_clear(b);
+  ctx->illegal = true;
+  return base_fail(b, POLY_ERROR_RUNTIME, "internal: what %s made is not legal: %s", pass, why);
+}
+
+bool uop_verify_pass(PolyContext *ctx, const char *pass, int nroot, UOp *const *roots, VerifyLevel level) {
+  if (!ctx->verify || ctx_base(ctx)->code != POLY_OK) return ctx_base(ctx)->code == POLY_OK;
+  Arena arena = {ctx_base(ctx), NULL};
+  Walk w;
+  bool ok = uop_walk(ctx, &arena, nroot, roots, is_stored, NULL, &w);
+  for (int i = 0; ok && i < w.n; i++) ok = w.at[i]->buffer || uop_verify_node(w.at[i], level);
+  arena_free(&arena);
+  return verify_result(ctx, pass, ok);
 }

@@ -24,6 +24,7 @@ Hold schedule_hold(const ScheduleLimits *l, const UOp *made) {
 
 bool schedule_limit(PolyContext *ctx, ScheduleLimits *l) {
   Base *b = ctx_base(ctx);
+  if (ctx->illegal) return false;                                           /* a mistake that tests must see */
   if (b->code != POLY_ERROR_RUNTIME || l->all == HOLD_ONE_OP) return false; /* memory ran out, or there is no less */
   bool tighter = false, ok = true;
   for (int i = 0; i < l->failed.n && ok && l->rounds < MAX_ROUNDS; i++) {

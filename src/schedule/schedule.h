@@ -71,6 +71,13 @@ typedef struct ScheduleLimits {
 bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
                     ScheduleLimits *limits, Schedule *out);
 
+/* ---- verify.c ---- */
+
+/* What is legal: slots and items that refer to each other as the comments above say, kernels whose nodes are legal and
+ * whose loops close. Which item may run before which is the business of engine/check.c. Runs after schedule_build if
+ * the context verifies. */
+bool schedule_verify(PolyContext *ctx, int nroot, const Schedule *s);
+
 /* ---- limits.c ---- */
 
 /* The kernel that stores these nodes cannot be written. Counts for the first failure only. */

@@ -28,6 +28,7 @@ static inline int fixture_open(void **state) {
   Fixture *f = calloc(1, sizeof *f);
   assert_non_null(f);
   assert_true(ctx_init(&f->ctx));
+  f->ctx.verify = true;
   f->random = 12345;
   scope_enter(&f->ctx, &f->scope);
   *state = f;

@@ -35,6 +35,7 @@ static inline int world_open(void **state) {
   unsetenv("POLY_DEVICE");
   unsetenv("CC");
   assert_true(ctx_init(&w->ctx));
+  w->ctx.verify = true;
   w->runtime = runtime_new(&w->ctx);
   assert_non_null(w->runtime);
   *state = w;

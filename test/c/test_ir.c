@@ -451,6 +451,29 @@ static UOp *grow_forever(UOp *u, void *user) {
   return uop_unary(OP_EXP, u);
 }
 
+static UOp *narrow_constant(UOp *u, void *user) {
+  (void)user;
+  UOp *wide = uop_const(u->ctx, POLY_FLOAT64, 0.1); /* no value of float32 */
+  return u->arg.i == wide->arg.i ? NULL : uop_make(u->ctx, OP_CONST, POLY_FLOAT32, wide->arg, 0, NULL, 0, NULL);
+}
+
+/* What a pass makes is verified by the driver, if the context says so: a mistake of a rule is an error that names the
+ * pass. */
+static void test_passes_are_verified(void **state) {
+  Fixture *f = *state;
+  PolyContext *c = &f->ctx;
+  static const RewriteRule rule = {OP_CONST, narrow_constant};
+  const RewritePass pass = {.name = "narrow", .rules = &rule, .nrule = 1};
+  UOp *root = uop_const(c, POLY_FLOAT32, 3);
+  assert_true(c->verify);
+  assert_null(rewrite_graph(c, &pass, root));
+  assert_non_null(strstr(c->base.text, "what narrow made is not legal"));
+  assert_true(c->illegal);
+  base_clear(&c->base);
+  c->verify = false;
+  assert_non_null(rewrite_graph(c, &pass, root));
+}
+
 static void test_passes_that_do_not_end_are_errors(void **state) {
   Fixture *f = *state;
   PolyContext *c = &f->ctx;
@@ -543,6 +566,7 @@ int main(void) {
       IR_TEST(test_verifier_levels),
       IR_TEST(test_simplify),
       IR_TEST(test_simplify_random_graphs),
+      IR_TEST(test_passes_are_verified),
       IR_TEST(test_passes_that_do_not_end_are_errors),
       IR_TEST(test_index_pass_simplifies),
       cmocka_unit_test(test_every_allocation_may_fail),

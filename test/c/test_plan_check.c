@@ -103,13 +103,65 @@ static void a_kernel_that_writes_too_little(void **state) {
   }
 }
 
+/* ---- the verifier of schedules ---- */
+
+static bool legal(PolyContext *ctx, Built *w) {
+  bool ok = schedule_verify(ctx, 2, &w->lowered.schedule);
+  base_clear(ctx_base(ctx));
+  return ok;
+}
+
+static Item *first_of(Built *w, ItemKind kind) {
+  for (int i = 0; i < w->lowered.schedule.nitem; i++)
+    if (w->lowered.schedule.item[i].kind == kind) return &w->lowered.schedule.item[i];
+  fail_msg("no such item");
+  return NULL;
+}
+
+/* Each kind of damage, in a fresh schedule. */
+static void damage(PolyContext *ctx, Built *w, int kind) {
+  Schedule *s = &w->lowered.schedule;
+  Item *kernel = first_of(w, ITEM_KERNEL), *product = first_of(w, ITEM_MATMUL);
+  switch (kind) {
+  case 0: s->slot[0].numel = uop_index(ctx, 7); break;
+  case 1: s->slot[s->root_slot[1]].kind = SLOT_TEMP; break;
+  case 2: s->root_slot[0] = s->nslot; break;
+  case 3: kernel->arg[0] = s->nslot; break;
+  case 4: kernel->arg[kernel->narg - 1] = kernel->arg[0]; break;
+  case 5: kernel->narg = kernel->nout; break; /* it reads what is no longer among its slots */
+  case 6: kernel->store[0] = kernel->store[0]->src[1]; break;
+  case 7: { /* without its outermost loop: the loop variable is left over */
+    const UOp *st = kernel->store[0];
+    UOp *src[8];
+    for (int k = 0; k + 1 < st->nsrc; k++) src[k] = st->src[k < 3 ? k : k + 1];
+    kernel->store[0] = uop_make(ctx, OP_STORE, (PolyDType)st->dtype, st->arg, st->nsrc - 1, src, 0, NULL);
+    break;
+  }
+  case 8: kernel->over[0] = 0; break;
+  case 9: product->matmul->k = NULL; break;
+  case 10: product->narg = 2; break;
+  case 11: s->slot[product->arg[0]].kind = SLOT_INPUT; break;
+  default: fail();
+  }
+}
+
+static void a_damaged_schedule(void **state) {
+  PolyContext *ctx = *state;
+  for (int kind = -1; kind < 12; kind++) {
+    Built w;
+    build(ctx, &w);
+    if (kind >= 0) damage(ctx, &w, kind);
+    if (legal(ctx, &w) != (kind < 0)) fail_msg("damage %d", kind);
+    drop(ctx, &w);
+  }
+}
+
 int main(void) {
 
   const struct CMUnitTest tests[] = {
-      TEST(a_sound_plan_passes),
-      TEST(an_item_that_is_missing),
-      TEST(items_in_the_wrong_order),
-      TEST(a_kernel_that_writes_too_little),
+      TEST(a_sound_plan_passes),      TEST(an_item_that_is_missing),
+      TEST(items_in_the_wrong_order), TEST(a_kernel_that_writes_too_little),
+      TEST(a_damaged_schedule),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
