@@ -96,6 +96,9 @@ test: setup-test
 	@$(MAKE) --no-print-directory asan ONLY="engine step graph safetensors"
 	@$(MAKE) --no-print-directory tsan ONLY="engine library sample"
 
+golden-update: $(BUILD)/test/test_texts
+	POLY_GOLDEN_UPDATE=1 $(BUILD)/test/test_texts
+
 # POLY_POISON fills fresh memory with NaN: a value that nobody wrote cannot pass for a number. POLY_VERIFY checks what each pass made.
 SECONDS ?= 60
 SEED ?=
