@@ -177,8 +177,12 @@ POLY_API PolyStatus poly_realize(PolyTensor *t);
 POLY_API PolyStatus poly_realize_many(PolyTensor *const *t, int n);
 /* Realizes and copies the values, row-major, into out of out_bytes bytes (must be numel*itemsize). */
 POLY_API PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes);
-/* Realizes and gives the memory itself (CPU, row-major), valid while t lives and is not assigned. */
+/* Realizes and gives the memory itself on the host (row-major), valid while t lives and is not assigned. What is written
+ * there is the tensor's value, also on devices with other memory, which copy it at each use. */
 POLY_API void *poly_data(PolyTensor *t);
+/* Realizes; a number that is the same for tensors on the same memory, wherever that is, and differs otherwise. 0: an
+ * error. */
+POLY_API uint64_t poly_memory_id(PolyTensor *t);
 /* The one element of t as a double or an int64. NaN / 0 and an error if t has more. */
 POLY_API double poly_item(PolyTensor *t);
 POLY_API int64_t poly_item_int(PolyTensor *t);

@@ -59,6 +59,7 @@ FUNCTIONS = {
     "poly_realize_many": ("i", "pi", "t n"),
     "poly_read": ("i", "ppz", "t out out_bytes"),
     "poly_data": ("p", "p", "t"),
+    "poly_memory_id": ("L", "p", "t"),
     "poly_item": ("d", "p", "t"),
     "poly_item_int": ("l", "p", "t"),
     "poly_write": ("i", "ppz", "t data bytes"),

@@ -120,6 +120,20 @@ class AutogradGraph:
         """The most bytes that were in use since the graph began or reset_peak was called."""
         return C.poly_peak_bytes(self.ptr)
 
+    def live_bytes_on(self, device: str) -> int:
+        """Bytes in use in the memory of one device. Devices that work in the same memory, such as CPU and INTERP, count together."""
+        return self._bytes_on(C.poly_device_live_bytes, device)
+
+    def peak_bytes_on(self, device: str) -> int:
+        """The most bytes that were in use in the memory of one device."""
+        return self._bytes_on(C.poly_device_peak_bytes, device)
+
+    def _bytes_on(self, count: Any, device: str) -> int:
+        n: int = count(self.ptr, device.encode())
+        if C.poly_error_code(self.ptr):
+            self.fail()
+        return n
+
     def reset_peak(self) -> None:
         """Makes peak_bytes start again."""
         C.poly_reset_peak(self.ptr)

@@ -1,4 +1,4 @@
-"""Fixtures. Most tests run on the interpreter, which needs no compiler; `device` runs on both."""
+"""Fixtures. Most tests run on the interpreter, which needs no compiler; `device` runs on every device."""
 
 import os
 import sys
@@ -33,14 +33,22 @@ def cpu():
     Device.DEFAULT = old
 
 
+ALSO_TEST = ("test_grad", "test_graphs", "test_golden", "test_trace")  # modules that run on the device with memory of its own as well
+
+
+def pytest_generate_tests(metafunc):
+    if metafunc.module.__name__.rpartition(".")[2] in ALSO_TEST and not {"device", "cpu"} & set(metafunc.fixturenames):
+        metafunc.parametrize("defaults", ["INTERP", "TEST"], indirect=True)
+
+
 @pytest.fixture(autouse=True)
-def defaults():
+def defaults(request):
     """Every test starts on the interpreter, with a known seed and switches, and leaves no error behind."""
     from polygrad import Device, Tensor
     from polygrad._ffi import C
     from polygrad.graph import current
 
-    Device.DEFAULT = "INTERP"
+    Device.DEFAULT = getattr(request, "param", "INTERP")
     Tensor.training = False
     Tensor.no_grad = False
     Tensor.manual_seed(1234)

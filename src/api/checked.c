@@ -469,6 +469,16 @@ void *poly_data(PolyTensor *t) {
   return result;
 }
 
+uint64_t poly_memory_id(PolyTensor *t) {
+  ApiCall call;
+  api_begin(&call, "poly_memory_id");
+  api_handle(&call, t, HANDLE_TENSOR, "t", false);
+  if (!api_enter(&call)) return 0;
+  uint64_t result = core_memory_id(t);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 double poly_item(PolyTensor *t) {
   ApiCall call;
   api_begin(&call, "poly_item");

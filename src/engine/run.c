@@ -117,6 +117,17 @@ static bool bind_slots(Plan *p, PolyBuffer *const *input, PolyBuffer *const *out
   return true;
 }
 
+/* An index of 32 bits does not reach every element of a larger tensor. */
+static bool check_index_width(const Plan *p) {
+  for (int i = 0; p->device->target.index_bits == 32 && i < p->nslot; i++) {
+    const PlanSlot *s = &p->slot[i];
+    if (s->bytes / (size_t)dtype_size((PolyDType)s->node->dtype) <= INT32_MAX) continue;
+    return base_fail(ctx_base(p->ctx), POLY_ERROR_VALUE, "a tensor of %zu bytes (%s) on %s, which has 32-bit indices",
+                     s->bytes, s->why, p->device->name);
+  }
+  return true;
+}
+
 /* ---- items ---- */
 
 /* A kernel over symbolic sizes was compiled for the largest: the sizes of this run tell whether several threads are
@@ -209,7 +220,8 @@ static bool run_items(Plan *p) {
 
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena) {
   if (p->ctx->runtime->poison) arena = NULL; /* a fresh one is filled with NaN, one of the last run is not */
-  if (!device_usable(p->device) || !plan_size(p, value) || !check_peak(p, out, arena) || !new_outputs(p, out))
+  if (!device_usable(p->device) || !plan_size(p, value) || !check_peak(p, out, arena) || !check_index_width(p) ||
+      !new_outputs(p, out))
     return false;
   PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
   if (!arena && p->arena_bytes && !own) return false;

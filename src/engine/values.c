@@ -190,6 +190,12 @@ void *poly_data(PolyTensor *t) {
   return buffer_expose(t->uop->buffer);
 }
 
+uint64_t poly_memory_id(PolyTensor *t) {
+  if (!t || !realize_handles(t->ctx, 1, &t)) return 0;
+  const PolyBuffer *b = t->uop->buffer;
+  return (uint64_t)(uintptr_t)(b->of ? b->of : b);
+}
+
 typedef struct Element {
   double f;
   int64_t i;

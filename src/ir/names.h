@@ -58,6 +58,7 @@ PolyStatus core_realize(PolyTensor *t);
 PolyStatus core_realize_many(PolyTensor *const *t, int n);
 PolyStatus core_read(PolyTensor *t, void *out, size_t out_bytes);
 void *core_data(PolyTensor *t);
+uint64_t core_memory_id(PolyTensor *t);
 double core_item(PolyTensor *t);
 int64_t core_item_int(PolyTensor *t);
 PolyStatus core_write(PolyTensor *t, const void *data, size_t bytes);
@@ -390,6 +391,7 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_realize_many core_realize_many
 #define poly_read core_read
 #define poly_data core_data
+#define poly_memory_id core_memory_id
 #define poly_item core_item
 #define poly_item_int core_item_int
 #define poly_write core_write

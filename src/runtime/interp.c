@@ -272,6 +272,19 @@ static bool runnable(int what) {
   }
 }
 
+/* Which values are computed as 32-bit indices, on a target that has these: int64 arithmetic that an index into memory
+ * is made of. It ends at what was checked against a size, at loops and at what was loaded. */
+static void find_indices(const Linear *lin, bool *index) {
+  for (int k = lin->ninst; k-- > 0;) {
+    const Inst *in = &lin->inst[k];
+    bool memory = in->kind == INST_LOAD || in->kind == INST_STORE;
+    if (memory && in->src[0] >= 0) index[in->src[0]] = true;
+    index[k] = index[k] && in->kind == INST_ALU && in->dtype == POLY_INT64;
+    for (int i = 0; index[k] && i < 3; i++)
+      if (in->src[i] >= 0) index[in->src[i]] = true;
+  }
+}
+
 /* One instruction to no, one or two codes at *at. */
 static void decode_inst(const Linear *lin, int k, Kernel *kernel, int *begin_of, Code **at) {
   const Inst *in = &lin->inst[k];
@@ -326,17 +339,27 @@ static void decode_inst(const Linear *lin, int k, Kernel *kernel, int *begin_of,
   *(*at)++ = c;
 }
 
+/* The same operation on int32: it wraps where 32 bits do not hold the value. */
+static void narrow_index(Code *c) {
+  c->dtype = POLY_INT32;
+  if (c->what < CODE_BASE && c->what % CLS_COUNT == CLS_I)
+    c->what = (uint16_t)(c->what / CLS_COUNT * CLS_COUNT + CLS_W);
+}
+
 static bool decode(Device *d, Arena *arena, const Linear *lin, Kernel *k) {
   size_t n = (size_t)lin->ninst;
   k->code = arena_new(arena, (2 * n + 1) * sizeof *k->code);
   k->cell = arena_new(arena, (n + 1) * sizeof *k->cell);
   k->var = arena_new(arena, 2 * n * sizeof *k->var + 1);
   int *begin_of = arena_new(arena, n * sizeof *begin_of + 1);
-  if (!k->code || !k->cell || !k->var || !begin_of) return false;
+  bool *index = arena_new(arena, n + 1);
+  if (!k->code || !k->cell || !k->var || !begin_of || !index) return false;
   k->ncell = lin->ninst + 1;
+  if (d->target.index_bits == 32) find_indices(lin, index);
   Code *at = k->code;
   for (int i = 0; i < lin->ninst; i++) {
     decode_inst(lin, i, k, begin_of, &at);
+    if (index[i]) narrow_index(&at[-1]);
     if (at > k->code && !runnable(at[-1].what))
       return base_fail(ctx_base(d->ctx), POLY_ERROR_TYPE, "the interpreter has no %s for %s",
                        op_info[lin->inst[i].op].name, dtype_name((PolyDType)at[-1].from));

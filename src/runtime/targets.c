@@ -58,3 +58,31 @@ const Target interp_target = {
     .cost = COSTS,
     .threads = THREADS,
 };
+
+/* The interpreter as a small GPU would be: memory of its own, 32-bit indices, lanes and groups of four. */
+const Target test_target = {
+    .dialect = DIALECT_C,
+    .index_bits = 32,
+    .dtypes = ALL_DTYPES,
+    .matmul = FLOATS,
+    .vector_bytes = 16,
+    .vector_registers = 16,
+    .lanes = 4,
+    .log_sum_lanes = 2,
+    .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
+    .group = 4,
+    .shared_bytes = 16 << 10,
+    .split_pieces = 4,
+    .split_elements = 256,
+    .split_results = 64,
+    .cost = COSTS,
+    .gain = {.contiguous = 2,
+             .reversed = 1.5,
+             .same = 1,
+             .strided = -0.5,
+             .scattered = -2,
+             .gated = -1,
+             .function = 6,
+             .simple = 0.5},
+    .threads = THREADS,
+};

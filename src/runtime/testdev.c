@@ -1,5 +1,5 @@
-/* testdev.c: the test device. The interpreter on a memory of its own, so that what a device with other memory than the
- * host's needs of the library is exercised without one.
+/* testdev.c: the test device. The interpreter on a memory of its own, with the Target of a small GPU, so that what such
+ * a device needs of the library is exercised without one.
  *
  * Addresses of this memory carry a tag, and whoever reads or writes through one without asking the device faults. What
  * the device is given is checked: an address without the tag is the host's, and an error. Fresh and freed memory is
@@ -171,8 +171,7 @@ Device *testdev_open(Runtime *r) {
     test_close(d);
     return NULL;
   }
-  d->target = t->interp->target;
-  d->target.host = false;
+  d->target = t->interp->target = test_target;
   d->compile = test_compile;
   d->program_free = test_program_free;
   d->launch = test_launch;

@@ -47,6 +47,7 @@ static bool call_poly_realize(const Arg *a, Result *r) { (void)r; return poly_re
 static bool call_poly_realize_many(const Arg *a, Result *r) { (void)r; return poly_realize_many((PolyTensor *const *)a[0].p, (int)a[1].i) == POLY_OK; }
 static bool call_poly_read(const Arg *a, Result *r) { (void)r; return poly_read((PolyTensor *)a[0].p, (void *)a[1].p, (size_t)a[2].i) == POLY_OK; }
 static bool call_poly_data(const Arg *a, Result *r) { (void)r; (void)poly_data((PolyTensor *)a[0].p); return true; }
+static bool call_poly_memory_id(const Arg *a, Result *r) { (void)r; (void)poly_memory_id((PolyTensor *)a[0].p); return true; }
 static bool call_poly_item(const Arg *a, Result *r) { (void)r; (void)poly_item((PolyTensor *)a[0].p); return true; }
 static bool call_poly_item_int(const Arg *a, Result *r) { (void)r; (void)poly_item_int((PolyTensor *)a[0].p); return true; }
 static bool call_poly_write(const Arg *a, Result *r) { (void)r; return poly_write((PolyTensor *)a[0].p, (const void *)a[1].p, (size_t)a[2].i) == POLY_OK; }
@@ -370,6 +371,7 @@ static const Call calls[] = {
   {"poly_realize_many", call_poly_realize_many, 2, true, {{"t", "LTENSOR", true}, {"n", "N", true}}},
   {"poly_read", call_poly_read, 3, true, {{"t", "HTENSOR", true}, {"out", "A", true}, {"out_bytes", "N", true}}},
   {"poly_data", call_poly_data, 1, false, {{"t", "HTENSOR", true}}},
+  {"poly_memory_id", call_poly_memory_id, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_item", call_poly_item, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_item_int", call_poly_item_int, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_write", call_poly_write, 3, true, {{"t", "HTENSOR", true}, {"data", "A", true}, {"bytes", "N", true}}},

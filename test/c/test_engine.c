@@ -650,6 +650,7 @@ int main(void) {
       TEST(words_about_a_tensor),
       TEST(too_large_is_said),
       cmocka_unit_test_prestate(every_allocation_may_fail, "INTERP"),
+      cmocka_unit_test_prestate(every_allocation_may_fail, "TEST"),
       cmocka_unit_test(every_allocation_may_fail_compiled),
   };
   return cmocka_run_group_tests_name("engine", tests, NULL, NULL);

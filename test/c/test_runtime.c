@@ -2,6 +2,9 @@
 #include "runtime_fixture.h"
 #include "linear_build.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 /* ---- buffers ---- */
 
 static int released;
@@ -68,12 +71,142 @@ static void test_out_of_memory_names_the_bytes(void **state) {
   w->ctx.base.alloc = (Allocator){refuse, &limit};
   assert_null(memory_alloc(d->memory, 123456789));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
-  assert_non_null(strstr(w->ctx.base.text, "123456789"));
+  assert_string_equal(w->ctx.base.text, "out of memory on the host: 123456789 bytes were asked for");
   base_clear(&w->ctx.base);
   assert_null(buffer_new(d->memory, SIZE_MAX / 2));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_MEMORY);
   base_clear(&w->ctx.base);
   w->ctx.base.alloc = (Allocator){0};
+}
+
+/* ---- copies in several memories ---- */
+
+static void set_bytes(PolyBuffer *b, Memory *m, int value) {
+  char bytes[64];
+  memset(bytes, value, sizeof bytes);
+  assert_true(buffer_put(b, m, bytes, sizeof bytes));
+}
+
+static int first_byte(PolyBuffer *b) {
+  signed char byte = 0;
+  assert_true(buffer_get(b, &byte, 1));
+  return byte;
+}
+
+/* Writing in one memory makes the other copy invalid; reading copies what is not valid, and nothing else. */
+static void test_one_copy_for_each_memory(void **state) {
+  World *w = *state;
+  Memory *host = device(w, "INTERP")->memory, *other = device(w, "TEST")->memory;
+  assert_ptr_equal(host, device(w, "CPU")->memory);
+  PolyBuffer *b = buffer_new(host, 64);
+  set_bytes(b, host, 1);
+  void *there = buffer_read(b, other);
+  assert_non_null(there);
+  assert_true(b->copy[host->number].valid && b->copy[other->number].valid);
+  assert_int_equal(w->runtime->live_bytes, 128);
+  assert_ptr_equal(buffer_update(b, other), there);
+  assert_true(!b->copy[host->number].data && b->copy[other->number].valid);
+  assert_int_equal(host->live_bytes, 0);
+  assert_int_equal(other->live_bytes, 64);
+  set_bytes(b, other, 2);
+  assert_int_equal(first_byte(b), 2);
+  assert_null(b->copy[host->number].data); /* read without a copy on the host */
+  assert_int_equal(*(signed char *)buffer_read(b, host), 2);
+  PolyBuffer *twin = buffer_copy(b, other), *alias = buffer_alias(b);
+  set_bytes(b, host, 3);
+  assert_int_equal(first_byte(twin), 2);
+  assert_int_equal(first_byte(alias), 3);
+  assert_true(buffer_is_shared(alias) && buffer_is_shared(b));
+  buffer_release(b);
+  assert_int_equal(first_byte(alias), 3);
+  buffer_release(alias);
+  buffer_release(twin);
+}
+
+/* Memory whose address is known outside may change at any time: it is copied at each use, and stays where it is. */
+static void test_exposed_and_borrowed_memory(void **state) {
+  World *w = *state;
+  Memory *host = device(w, "INTERP")->memory, *other = device(w, "TEST")->memory;
+  signed char bytes[64] = {1}, out;
+  PolyBuffer *b = buffer_borrow(w->runtime, bytes, sizeof bytes, NULL, NULL), *c = buffer_new(other, 64);
+  signed char *mine = buffer_expose(c);
+  for (int k = 2; k < 5; k++) {
+    bytes[0] = (signed char)k;
+    mine[0] = (signed char)(k + 10);
+    assert_true(other->copy_out(other, &out, buffer_read(b, other), 1) && out == k);
+    assert_true(other->copy_out(other, &out, buffer_read(c, other), 1) && out == k + 10);
+  }
+  assert_non_null(buffer_update(c, other));
+  set_bytes(c, other, 9);
+  assert_ptr_equal(buffer_read(c, host), mine);
+  assert_int_equal(mine[0], 9);
+  buffer_release(b);
+  buffer_release(c);
+}
+
+static bool crashes(void (*f)(void *), void *p) {
+  pid_t child = fork();
+  if (child == 0) {
+    signal(SIGSEGV, SIG_DFL);
+    signal(SIGBUS, SIG_DFL);
+    f(p);
+    _exit(0);
+  }
+  int how = 0;
+  assert_int_equal(waitpid(child, &how, 0), child);
+  return !(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+static void read_byte(void *p) { *(volatile char *)p; }
+
+/* The host cannot use the test device's addresses, nor the device the host's. */
+static void test_memories_are_apart(void **state) {
+  World *w = *state;
+  Device *d = device(w, "TEST");
+  PolyBuffer *b = buffer_new(d->memory, 64);
+  void *p = buffer_read(b, d->memory);
+  assert_true(crashes(read_byte, p));
+  double x[4] = {3, 1, 2, 0};
+  MatmulCall m = {POLY_FLOAT64, 2, 2, 2, 1, {p, 0}, {x, 0}, {p, 32}, 2, 1, 0, 2, 1, 0, 2, 0};
+  assert_false(d->matmul(d, &m, 1));
+  assert_int_equal(w->ctx.base.code, POLY_ERROR_RUNTIME);
+  base_clear(&w->ctx.base);
+  assert_true(d->memory->copy_in(d->memory, p, x, sizeof x));
+  m.b = m.a;
+  assert_true(d->matmul(d, &m, 1));
+  double y[8];
+  assert_true(buffer_get(b, y, sizeof y));
+  assert_true(y[4] == 11 && y[5] == 3 && y[6] == 6 && y[7] == 2);
+  LibraryCall sort = {.name = "argsort", .nsrc = 1, .threads = 1};
+  sort.src[0] = (LibraryTensor){POLY_FLOAT64, 1, {4}, {p, 0}};
+  sort.out = (LibraryTensor){POLY_INT32, 1, {4}, {p, 32}};
+  assert_true(d->library(d, &sort));
+  assert_true(buffer_get(b, y, sizeof y));
+  static const int32_t want[4] = {3, 1, 2, 0};
+  assert_memory_equal(&y[4], want, sizeof want);
+  buffer_release(b);
+}
+
+static void test_closed_device(void **state) {
+  World *w = *state;
+  Device *d = device(w, "TEST"), *now = w->runtime->current;
+  PolyBuffer *b = buffer_new(d->memory, 64);
+  set_bytes(b, d->memory, 5);
+  w->runtime->current = d;
+  assert_false(runtime_close(w->runtime, d));
+  base_clear(&w->ctx.base);
+  w->runtime->current = now;
+  assert_true(runtime_close(w->runtime, d));
+  assert_int_equal(first_byte(b), 5); /* on the host now */
+  assert_int_equal(d->memory->live_bytes, 0);
+  assert_false(device_usable(d));
+  assert_string_equal(w->ctx.base.text, "the device TEST was closed");
+  base_clear(&w->ctx.base);
+  assert_null(runtime_find(w->runtime, "TEST"));
+  Device *again = device(w, "TEST");
+  assert_ptr_not_equal(again, d);
+  assert_non_null(buffer_read(b, again->memory));
+  buffer_release(b);
 }
 
 /* ---- the interpreter ---- */
@@ -489,7 +622,8 @@ static bool work_through(PolyContext *ctx) {
   Runtime *r = runtime_new(ctx);
   if (!r) return false;
   Device *d = runtime_open(r, "INTERP"), *cpu = d ? runtime_open(r, "CPU") : NULL;
-  PolyBuffer *b = cpu ? buffer_new(cpu->memory, 3 << 20) : NULL, *small = b ? buffer_new(d->memory, 100) : NULL;
+  Device *other = cpu ? runtime_open(r, "TEST") : NULL;
+  PolyBuffer *b = other ? buffer_new(cpu->memory, 3 << 20) : NULL, *small = b ? buffer_new(d->memory, 100) : NULL;
   Kern *k = kern_new("store");
   int out = kern_param(k, POLY_FLOAT64, true), zero = kern_int(k, POLY_INT64, 0), one = kern_float(k, POLY_FLOAT64, 1);
   kern_store(k, out, zero, one, 0, -1);
@@ -508,7 +642,8 @@ static bool work_through(PolyContext *ctx) {
   LibraryCall segment = {.name = "segment_order", .nsrc = 1, .threads = 1};
   segment.src[0] = (LibraryTensor){POLY_INT32, 1, {4}, {index, 0}};
   segment.out = (LibraryTensor){POLY_INT32, 1, {7}, {segments, 0}};
-  ok = ok && cpu->matmul(cpu, &m, 1) && cpu->library(cpu, &sort) && d->library(d, &segment);
+  ok = ok && buffer_read(small, other->memory) && cpu->matmul(cpu, &m, 1) && cpu->library(cpu, &sort) &&
+       d->library(d, &segment);
   buffer_release(b);
   buffer_release(small);
   runtime_free(r);
@@ -534,6 +669,10 @@ int main(void) {
                                      TEST(test_buffers_are_counted),
                                      TEST(test_blocks_do_not_overlap_and_are_reused),
                                      TEST(test_out_of_memory_names_the_bytes),
+                                     TEST(test_one_copy_for_each_memory),
+                                     TEST(test_exposed_and_borrowed_memory),
+                                     TEST(test_memories_are_apart),
+                                     TEST(test_closed_device),
                                      TEST(test_elementwise),
                                      TEST(test_reduction),
                                      TEST(test_gates),

@@ -53,7 +53,7 @@ def _part(state: list[Tensor]) -> None:
     seen: set[int] = set()
     shared = []
     for t in state:
-        place = None if t.requires_grad else C.poly_data(t._h)
+        place = None if t.requires_grad else C.poly_memory_id(t._h)
         if place in seen:
             shared.append(t.replace(t.clone()))
         elif place:

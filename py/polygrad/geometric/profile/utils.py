@@ -42,7 +42,7 @@ def get_model_size(model: Any) -> int:
 
 def _bytes(value: Any, seen: set[int]) -> int:
     if isinstance(value, (Tensor, np.ndarray)):
-        place = (C.poly_data(value._h) if isinstance(value, Tensor) else value.ctypes.data) or id(value)
+        place = (C.poly_memory_id(value._h) if isinstance(value, Tensor) else value.ctypes.data) or id(value)
         if place in seen:
             return 0
         seen.add(place)
