@@ -1,6 +1,8 @@
 # make          the library, shared and static
 # make demo     trains a graph network on Cora, which is part of the package, and writes a page with pictures; installs what it needs
 # make test     every test; installs what it needs
+# make test-unit, test-integration, test-property   the tests of one kind (docs/testing.md)
+# make golden-update   writes the texts of test/golden anew
 # make fuzz     random programs and damaged files with fresh seeds: SECONDS=600, SEED=..., PROGRAMS=..., DEVICE=INTERP (docs/testing.md)
 # make asan     the C tests under the address and undefined-behaviour sanitizers
 # make tsan     the C tests under the thread sanitizer, kernels included;  ONLY="engine step" runs some of them
@@ -87,8 +89,17 @@ demo: setup
 
 c-tests: $(TESTS) $(EXAMPLES)
 	@tools/run_c_tests.sh $(TESTS) -- $(EXAMPLES)
+KIND ?=
 py-tests: all $(VENV)/ready
-	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q py/tests
+	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q $(if $(KIND),-m $(KIND)) py/tests
+# Tests by what they need (docs/testing.md). A C test that is in no list is a unit test; kinds of Python tests: py/tests/conftest.py.
+C_INTEGRATION := engine heads library render render_math runtime safetensors
+C_PROPERTY := identities int memory_plan render_random sums
+C_UNIT := $(filter-out $(C_INTEGRATION) $(C_PROPERTY),$(patsubst test/c/test_%.c,%,$(sort $(wildcard test/c/test_*.c))))
+test-unit test-integration test-property: test-%: setup-test
+	@$(MAKE) --no-print-directory -j2 all
+	@$(MAKE) --no-print-directory c-tests ONLY="$(C_$(shell echo $* | tr a-z A-Z))" $(if $(filter integration,$*),EXAMPLES="$(EXAMPLES)")
+	@$(MAKE) --no-print-directory py-tests KIND=$*
 test: setup-test
 	@$(MAKE) --no-print-directory -j2 all
 	@$(MAKE) --no-print-directory c-tests
@@ -128,6 +139,7 @@ $(BENCH_VENV)/ready: bench/requirements.txt
 bench: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/core.py
 	$(BENCH_RUN) bench/python_overhead.py
+	$(BENCH_RUN) bench/planning.py --json bench/results/planning.json
 bench-graph: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/graph_train.py --json bench/results/graph_train.json
 	$(BENCH_RUN) bench/graph_kernels.py --json bench/results/graph_kernels.json

@@ -1,6 +1,7 @@
 """Fixtures. Most tests run on the interpreter, which needs no compiler; `device` runs on every device."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +11,52 @@ os.environ.setdefault("POLY_VERIFY", "1")  # read when a context is made: by thi
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+
+# ---- kinds: every test has one of these marks, `pytest -m unit` runs those of a kind ----
+
+KINDS = {
+    "unit": "one function or class in this process, against a formula or a stored value",
+    "integration": "real files, processes, data sets, whole training runs, the command line and the pages",
+    "property": "properties, and comparisons with a second implementation on many or random inputs",
+}
+OF_MODULE = {
+    "integration": "test_accuracy test_cli test_datasets test_docs test_exit test_graph_classification test_networks test_package test_packaging "
+    "test_threads_processes test_torch_file",
+    "property": "test_conv_properties test_fuzz test_golden test_grad test_grad_edges test_matmul_zeros test_schedule_programs test_sums",
+}
+
+
+def pytest_configure(config):
+    for name, what in KINDS.items():
+        config.addinivalue_line("markers", f"{name}: {what}")
+
+
+def kind_of(item):
+    for kind, modules in OF_MODULE.items():
+        if item.path.stem in modules.split():
+            return kind
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        return "property"
+    return "integration" if {"tmp_path", "tmp_path_factory"} & set(item.fixturenames) else "unit"
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses among them
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not any(item.get_closest_marker(kind) for kind in KINDS):
+            item.add_marker(kind_of(item))
+
+
+@pytest.fixture(autouse=True)
+def no_processes(request, monkeypatch):
+    """A unit test starts no process: one that does is in the wrong list."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a unit test starts a process: mark it pytest.mark.integration")
+
+    if request.node.get_closest_marker("unit"):
+        monkeypatch.setattr(subprocess, "Popen", refuse)
 
 
 @pytest.fixture(params=["INTERP", "CPU", "TEST"])

@@ -18,8 +18,10 @@ def test_all_are_here():
     assert len(FILES) == 72
 
 
+@pytest.mark.parametrize("name", ["INTERP", "TEST"])  # TEST has memory of its own
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
-def test_fixture(path):
+def test_fixture(path, name):
+    Device.DEFAULT = name
     assert not check(path)
 
 
