@@ -36,7 +36,6 @@ def mlp(_):
 
 def random_graph(nodes, edges):
     import numpy as np
-
     from polygrad import Graph
 
     rng = np.random.default_rng(0)
