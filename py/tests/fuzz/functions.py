@@ -205,8 +205,8 @@ def leaky_relu(x, slope):
 
 
 def elu(x):
-    """0 counts as negative, as in PyTorch: only the second derivative tells."""
-    return where(compare(x, ">", 0.0), x, expm1(minimum_detached(x)))
+    """0 counts as positive, as in PyTorch: only the second derivative tells."""
+    return where(compare(x, ">=", 0.0), x, expm1(minimum_detached(x)))
 
 
 def minimum_detached(x):
