@@ -264,3 +264,15 @@ def test_an_extremum_that_is_nan_has_no_gradient(device, name):
         g = y.sum().gradient(entries)[0].numpy()
         assert np.isnan(g[:3]).all()
         np.testing.assert_array_equal(g[3:], [0, 1] if name == "max" else [1, 0])
+
+
+@pytest.mark.parametrize("name", ["amax", "amin"])
+def test_equal_values_of_a_scatter_share_its_gradient(device, name):
+    """The row that is scattered to is one of them."""
+    x, entries, rows = Tensor([1.0, 4.0]), Tensor([1.0, 1.0, 4.0]), Tensor([0, 0, 1])
+    a, b = x.scatter_reduce(0, rows, entries, name).sum().gradient(x, entries)
+    np.testing.assert_allclose(a.numpy(), [1 / 3, 1 / 2], rtol=1e-6)
+    np.testing.assert_allclose(b.numpy(), [1 / 3, 1 / 3, 1 / 2], rtol=1e-6)
+    functions = Tensor([0.5, 2.0]).exp(), Tensor([0.5, 0.25, 3.0]).exp()
+    a, b = functions[0].scatter_reduce(0, rows, functions[1], name).sum().gradient(*functions)
+    np.testing.assert_array_equal(a.numpy()[1] + b.numpy()[2], 1)

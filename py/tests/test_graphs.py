@@ -427,3 +427,12 @@ def test_edge_to_node_shows_what_it_moves(capfd):
     assert "edge_to_node: REDUCE (9, 5, 3) -> (4, 5, 1)" in shown and "edge_to_node: REDUCE (9, 5, 2)" not in shown, shown
     np.testing.assert_allclose(score.numpy(), ((s - d) * a).sum(-1), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(mapped.numpy(), np.concatenate([s, e, d + s], 1) @ w, rtol=1e-4, atol=1e-5)
+
+
+def test_slices_of_no_edges(device):
+    """Reshaping what no edge has must not be taken for a reshape of the nodes."""
+    x = Tensor(np.ones((2, 1), "f"))
+    along = Graph(Tensor(np.zeros((2, 0), np.int64)), 2).src(x)
+    for step in (2, -2, -1):
+        assert along[::step].numpy().shape == (0, 1)
+    assert along.reshape(0, 3, 2).numpy().shape == (0, 3, 2)

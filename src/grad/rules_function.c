@@ -87,6 +87,7 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_CELU: out[1] = exponential_unit(x, g, 1, p); break;
   case FUNCTION_HARDSIGMOID: out[1] = keep_if(between(u, 0, 1), mulc(g, 1.0 / 6)); break;
   case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
+  case FUNCTION_SCATTERED: grad_scattered(u, g, out); break;
   case FUNCTION_BCE: bce(u, g, need, out); break;
   }
 }

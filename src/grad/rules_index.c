@@ -86,6 +86,27 @@ static UOp *segment_extremum(UOp *u, UOp *g) {
   return uop_where(hit, uop_gather(share, index), uop_gather(others, index));
 }
 
+/* Rows of x and the entries that were scattered to them share the gradient equally. Where entries are not found again
+ * by comparing, the row and the one entry that is found by place have half each. */
+void grad_scattered(UOp *u, UOp *g, UOp **out) {
+  UOp *x = u->src[1], *entry = u->src[2], *index = u->src[3];
+  Op op = (Op)function_parameter(u);
+  if (is_inexact(entry) || is_inexact(x)) {
+    UOp *best = uop_segment(op, entry, index, u->shape[0]);
+    UOp *low = op == OP_MAX ? x : best, *high = op == OP_MAX ? best : x;
+    UOp *shared = uop_where(equal(x, best), mulc(g, 0.5), g);
+    out[1] = keep_unless(uop_binary(OP_CMPLT, low, high), shared);
+    out[2] = best ? segment_extremum(best, keep_unless(uop_binary(OP_CMPLT, high, low), shared)) : NULL;
+    return;
+  }
+  UOp *wide = grad_wide(g), *own = equal(x, u), *hit = equal(entry, uop_gather(u, index)), *others = beside(u);
+  if (!wide || !own || !hit) return;
+  UOp *count = uop_segment(OP_ADD, uop_cast(hit, (PolyDType)wide->dtype), index, u->shape[0]);
+  UOp *share = uop_cast(quo(wide, add(count, uop_cast(own, (PolyDType)wide->dtype))), (PolyDType)x->dtype);
+  out[1] = uop_where(own, share, others);
+  out[2] = uop_where(hit, uop_gather(share, index), uop_gather(others, index));
+}
+
 /* As for the product over an axis, see rules_move.c. */
 static UOp *segment_product(UOp *u, UOp *g) {
   UOp *x = u->src[0], *index = u->src[1];

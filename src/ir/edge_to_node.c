@@ -106,7 +106,7 @@ UOp *edge_to_node_function(FunctionRule rule, double p, UOp *value, int n, UOp *
 static bool keeps_rows(Op op, const UOp *x, UArg arg, UOp *const *ints, int ndim, UOp *const *shape) {
   if (ndim < 1 || shape[0] != x->shape[0]) return false;
   switch (op) {
-  case OP_RESHAPE:
+  case OP_RESHAPE: return x->shape[0]->vmax != 0; /* without edges, sizes that do not match per edge do so in all */
   case OP_EXPAND: return true;
   case OP_PERMUTE: return (arg.i & 15) == 0;
   case OP_PAD: return uop_is_int(ints[0], 0) && uop_is_int(ints[1], 0);

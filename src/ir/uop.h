@@ -157,6 +157,7 @@ typedef enum FunctionRule {
   FUNCTION_CELU,            /* x above 0, p (exp(x/p) - 1) below */
   FUNCTION_HARDSIGMOID,     /* x/6 + 1/2, within 0 and 1 */
   FUNCTION_HARDSWISH,       /* x times that */
+  FUNCTION_SCATTERED,       /* x and, of the rows y that index z sends to each of its rows, the extremum by op p */
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
 } FunctionRule;
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);

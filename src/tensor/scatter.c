@@ -200,6 +200,8 @@ static UOp *combine(Op op, UOp *x, UOp *index, UOp *src, bool include_self, bool
   UOp *self = uop_cast(x, acc), *seg = uop_segment(op, uop_cast(src, acc), index, x->shape[0]);
   UOp *count = mean || !include_self ? writers(index, x->shape[0]) : NULL;
   UOp *out = include_self ? uop_binary(op, self, seg) : seg;
+  if (include_self && (op == OP_MAX || op == OP_MIN) && dtype_is_float(acc))
+    out = uop_function(FUNCTION_SCATTERED, op, out, 3, (UOp *[]){self, uop_cast(src, acc), index});
   if (mean) {
     UOp *n = include_self ? uop_binary(OP_ADD, count, t_int_like(count, 1))
                           : uop_binary(OP_MAX, count, t_int_like(count, 1));

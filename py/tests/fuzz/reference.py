@@ -350,7 +350,8 @@ def rmax(x, axes=None, keep=False, sign=1.0):
     near = ~(np.abs(top - x.v) > x.e + slack)
     unsure = near & (near.sum(axes, keepdims=True) > 1) & ((x.e > 0) | (slack > 0))
     ties = x.v == top
-    share = Ref(ties / np.maximum(ties.sum(axes, keepdims=True), 1), unsure * 1.0, x.dt)
+    nobody = np.where(np.isnan(top), np.nan, 0.0)  # no element is equal to NaN
+    share = Ref(ties / np.maximum(ties.sum(axes, keepdims=True), 1) + nobody, unsure * 1.0, x.dt)
     return made(v, e, x.dt, (x,), lambda g: [expand(reshape(g, top.shape), x.shape) * share], EXACT)
 
 
