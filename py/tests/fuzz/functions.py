@@ -196,7 +196,7 @@ def sign(x):
 
 
 def relu(x):
-    return where(compare(x, ">", 0.0), x, lift(0.0, x))
+    return where(compare(x, "<=", 0.0), lift(0.0, x), x)  # NaN stays
 
 
 def leaky_relu(x, slope):
@@ -211,7 +211,7 @@ def elu(x):
 
 def minimum_detached(x):
     """x where it is not positive, else 0: so that exp of the branch not taken stays finite."""
-    return where(compare(x, "<=", 0.0), x, lift(0.0, x))
+    return where(compare(x, ">", 0.0), lift(0.0, x), x)
 
 
 def clamp(x, lo, hi):
