@@ -9,8 +9,8 @@
 from ._lazy import lazy
 
 _TABLE = {
-    "data": [], "datasets": [], "explain": [], "loader": [], "metrics": [], "nn": [], "profile": [], "sampler": [], "transforms": [], "typing": [],
-    "utils": [], "seed": ["seed_everything"],
+    "data": [], "datasets": [], "explain": [], "io": [], "loader": [], "metrics": [], "nn": [], "profile": [], "sampler": [], "transforms": [],
+    "typing": [], "utils": [], "seed": ["seed_everything"],
 }  # fmt: skip
 
 __getattr__, __dir__, __all__ = lazy(__name__, _TABLE)  # type: ignore[arg-type]

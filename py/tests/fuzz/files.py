@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from polygrad import Context, Device, Tensor, with_autograd_graph
+from polygrad.geometric import datasets
 from polygrad.geometric.datasets._npz import read_npz
 from polygrad.geometric.datasets.entities import read_entities
 from polygrad.geometric.datasets.ogb import read_graph
@@ -157,6 +158,66 @@ FORMATS = {
     "tu": Format(_tu_write, lambda f: read_tu(str(f), "TINY") and None),
     "entities": Format(_entities_write, _entities_read),
     "ogb": Format(_ogb_write, lambda f: read_graph(str(f)) and None),
+}
+
+
+def _dataset(writer: str, kind: str, *args: object, place: str = "") -> Format:
+    """A dataset in the small files of the tests, read without being kept."""
+
+    def write(folder: Path) -> None:
+        import dataset_files
+
+        (folder / place).mkdir(parents=True, exist_ok=True)
+        getattr(dataset_files, writer)(folder / place)
+
+    def read(folder: Path) -> None:
+        before = os.environ.get("POLYGRAD_DATA")
+        os.environ["POLYGRAD_DATA"] = str(folder)
+        try:
+            data = getattr(datasets, kind)(None, *args)[0]
+        finally:
+            os.environ.pop("POLYGRAD_DATA") if before is None else os.environ.update(POLYGRAD_DATA=before)
+        for store in data.stores:
+            _all_values(dict(store))
+
+    return Format(write, read)
+
+
+FORMATS |= {
+    "geom_gcn": _dataset("geom_gcn", "WebKB", "texas", place="texas/raw"),
+    "actor": _dataset("actor", "Actor"),
+    "musae": _dataset("musae", "Twitch", "DE"),
+    "heterophilous": _dataset("heterophilous", "HeterophilousGraphDataset", "minesweeper"),
+    "wikics": _dataset("wikics", "WikiCS"),
+    "airports": _dataset("airports", "Airports", "brazil"),
+    "mixhop": _dataset("mixhop", "MixHopSyntheticDataset", 0.3),
+    "attributed": _dataset("attributed", "AttributedGraphDataset", "wiki"),
+    "saint": _dataset("saint", "Flickr", place="Flickr"),
+    "reddit": _dataset("reddit", "Reddit"),
+    "ppi": _dataset("ppi", "PPI"),
+    "linkx": _dataset("penn", "LINKXDataset", "penn94", place="penn94/raw"),
+    "magnn": _dataset("dblp", "DBLP"),
+    "lastfm": _dataset("lastfm", "LastFM"),
+    "aminer": _dataset("aminer", "AMiner"),
+    "ogb_mag": _dataset("ogb_mag", "OGB_MAG"),
+    "hgb": _dataset("hgb", "HGBDataset", "acm", place="acm/raw"),
+    "movielens": _dataset("ml1m", "MovieLens1M"),
+    "taobao": _dataset("taobao", "Taobao"),
+    "wordnet": _dataset("wordnet", "WordNet18", place="WordNet18"),
+    "knowledge": _dataset("rel_link", "RelLinkPredDataset", "FB15k-237"),
+    "jodie": _dataset("jodie", "JODIEDataset", "wikipedia"),
+    "icews": _dataset("icews", "ICEWS18"),
+    "elliptic": _dataset("elliptic", "EllipticBitcoinDataset"),
+    "bitcoin": _dataset("bitcoin", "BitcoinOTC"),
+    "qm7b": _dataset("qm7b", "QM7b"),
+    "md17": _dataset("md17", "MD17", "ethanol"),
+    "zinc": _dataset("zinc", "ZINC", True),
+    "aqsol": _dataset("aqsol", "AQSOL"),
+    "multi_shapes": _dataset("multi_shapes", "BAMultiShapesDataset"),
+    "modelnet": _dataset("modelnet", "ModelNet", "10", place="ModelNet10"),
+    "coma": _dataset("coma", "CoMA"),
+    "tosca": _dataset("tosca", "TOSCA"),
+    "shapenet": _dataset("shapenet", "ShapeNet", ["Bag", "Mug"]),
 }
 COMPILED = {"kernels": Format(_cache_write, _cache_read)}  # a damaged one is compiled again: slow
 

@@ -23,6 +23,7 @@ URLS = {
     "ogbn-proteins": "https://snap.stanford.edu/ogb/data/nodeproppred/proteins.zip",
     "ogbn-mag": "https://snap.stanford.edu/ogb/data/nodeproppred/mag.zip",
 }
+EDGE_COLUMNS = ("edge_attr", "edge_reltype", "edge_weight", "edge_year")
 BOTH_WAYS = {"ogbn-products", "ogbn-proteins"}  # their files hold every edge once
 SPLITS = {"ogbn-arxiv": "time", "ogbn-products": "sales_ranking", "ogbn-proteins": "species", "ogbn-mag": "time"}
 
@@ -36,6 +37,9 @@ class OGBNodeDataset(FileDataset):
     """
 
     group: ClassVar[str] = "ogb"
+    addresses: ClassVar[dict[str, str]] = URLS
+    both_ways: ClassVar[set[str]] = BOTH_WAYS
+    splits: ClassVar[dict[str, str]] = SPLITS
 
     def __init__(
         self,
@@ -48,7 +52,7 @@ class OGBNodeDataset(FileDataset):
         force_reload: bool = False,
     ):
         self.name = name
-        self._inverse = name in BOTH_WAYS if add_inverse_edge is None else add_inverse_edge
+        self._inverse = name in self.both_ways if add_inverse_edge is None else add_inverse_edge
         super().__init__(root, transform, pre_transform, force_reload=force_reload, data_cls=HeteroData if self.is_hetero else Data)
 
     @property
@@ -78,10 +82,10 @@ class OGBNodeDataset(FileDataset):
         return f"data{'_inverse' if self._inverse else ''}.safetensors"
 
     def download(self) -> None:
-        if self.name not in URLS:
-            raise ValueError(f"there is no address for {self.name!r}, only for {', '.join(URLS)}")
+        if self.name not in self.addresses:
+            raise ValueError(f"there is no address for {self.name!r}, only for {', '.join(self.addresses)}")
         folder = os.path.dirname(self._download_dir())
-        path = download_url(URLS[self.name], os.path.dirname(folder))
+        path = download_url(self.addresses[self.name], os.path.dirname(folder))
         extract_zip(path, os.path.dirname(folder))
         inner = os.path.join(os.path.dirname(folder), os.path.basename(path)[:-4])
         if os.path.isdir(inner) and inner != folder:
@@ -91,16 +95,19 @@ class OGBNodeDataset(FileDataset):
     def read(self) -> tuple[Any, Any, dict[str, Any]]:
         return one(read_hetero(self.raw_dir) if self.is_hetero else read_graph(self.raw_dir, self._inverse))
 
-    def get_idx_split(self, split_type: str | None = None) -> dict[str, Any]:
-        """The nodes for training, validation and test: {"train": ..., "valid": ..., "test": ...}, by node type for a graph of many."""
+    def _split_folder(self, split_type: str | None) -> str:
         base = os.path.join(os.path.dirname(self.raw_dir), "split")
-        kind = split_type or SPLITS.get(self.name)
+        kind = split_type or self.splits.get(self.name)
         if kind is None:
             found = sorted(os.listdir(base)) if os.path.isdir(base) else []
             if len(found) != 1:
                 raise FileNotFoundError(f"{base} must have one folder of a split, or split_type must be given; it has {found}")
             kind = found[0]
-        folder = os.path.join(base, kind)
+        return os.path.join(base, kind)
+
+    def get_idx_split(self, split_type: str | None = None) -> dict[str, Any]:
+        """The nodes for training, validation and test: {"train": ..., "valid": ..., "test": ...}, by node type for a graph of many."""
+        folder = self._split_folder(split_type)
         if not self.is_hetero:
             n = int(self._data.num_nodes)
             return {part: _nodes(os.path.join(folder, f"{part}.csv.gz"), n) for part in ("train", "valid", "test")}
@@ -151,7 +158,7 @@ def _attach(store: Any, folder: str, prefix: str, rows: int, edges: bool = False
     """Features, labels and further columns of nodes or edges, where there are files of them."""
     kind = "edge" if edges else "node"
     found = {"edge_attr" if edges else "x": f"{kind}-feat"} | ({} if edges else {"y": "node-label", "node_year": "node_year"})
-    found |= {"edge_reltype": "edge_reltype"} if edges else {"node_species": "node_species"}
+    found |= {k: k for k in ("edge_reltype", "edge_weight", "edge_year")} if edges else {"node_species": "node_species"}
     for name, stem in found.items():
         path = os.path.join(folder, f"{stem}.csv.gz")
         if not os.path.isfile(path):
@@ -189,7 +196,7 @@ def read_graph(folder: str, inverse: bool = False) -> Data:
         both = np.repeat(pairs, 2, axis=1)
         both[:, 1::2] = pairs[::-1]
         pairs = both
-        for name in ("edge_attr", "edge_reltype"):
+        for name in EDGE_COLUMNS:
             if name in columns:
                 columns[name] = np.repeat(columns[name], 2, axis=0)
     data = Data(num_nodes=n, edge_index=Tensor(pairs))
