@@ -41,7 +41,7 @@ def load_npy(path: str, ndim: int | None = None, kinds: str = "biuf") -> np.ndar
     with open(path, "rb") as f:
         try:
             array = _read_npy(f, os.path.getsize(path))
-        except (ValueError, EOFError, MemoryError, OverflowError, SyntaxError, TypeError, KeyError, RecursionError) as e:
+        except (ValueError, EOFError, MemoryError, OverflowError) as e:
             raise ValueError(f"{path}: not an array that can be read: {e}") from None
     if (ndim is not None and array.ndim != ndim) or array.dtype.kind not in kinds:
         raise ValueError(f"{path}: an array of {array.dtype} {array.shape}, where {ndim} axes of the kind {kinds!r} are needed")

@@ -18,7 +18,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..data.extract import allowed
 from ._arrays import Sparse
-from ._pickles import _DAMAGE, LIMIT, _Array, _DType, _Matrix, _Unpickler, check_rows
+from ._pickles import _DAMAGE, LIMIT, _Array, _DType, _Matrix, _Unpickler, check_rows, npy_header
 
 
 class _Bytes:
@@ -145,9 +145,8 @@ def load_objects(path: str) -> Any:
     with open(path, "rb") as f:
         try:
             version = np.lib.format.read_magic(f)
-            reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            reader(f)
-        except (ValueError, EOFError, SyntaxError, TypeError, KeyError, RecursionError, MemoryError, OverflowError) as e:
+            npy_header(f, version)
+        except (ValueError, EOFError) as e:
             raise ValueError(f"{path}: not an npy file: {e}") from None
         return load_nested(path, f.tell())
 

@@ -222,12 +222,21 @@ def load_npz(path: str, names: list[str], limit: int = LIMIT) -> dict[str, np.nd
     return out
 
 
+def npy_header(f: Any, version: tuple[int, int]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of an array; what numpy's parser of the header stumbles over is a ValueError."""
+    import tokenize
+
+    try:
+        return np.lib.format.read_array_header_1_0(f) if version == (1, 0) else np.lib.format.read_array_header_2_0(f)
+    except (tokenize.TokenError, SyntaxError, TypeError, KeyError, RecursionError, MemoryError, OverflowError) as e:
+        raise ValueError(f"the header of an array is damaged: {e}") from None
+
+
 def _read_npy(f: Any, size: int) -> np.ndarray:
     version = np.lib.format.read_magic(f)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array in version {version} of the format")
-    header = np.lib.format.read_array_header_1_0(f) if version == (1, 0) else np.lib.format.read_array_header_2_0(f)
-    shape, fortran, dtype = header
+    shape, fortran, dtype = npy_header(f, version)
     if dtype.hasobject or dtype.kind not in "biuf":
         raise ValueError(f"an array of {dtype} is not read")
     need = dtype.itemsize

@@ -37,7 +37,10 @@ def _table(ids: list[str], path: str) -> dict[str, int]:
 
 def _ratings(rows: list[list[str]], users: dict[str, int], movies: dict[str, int], path: str) -> tuple[Tensor, np.ndarray, Tensor]:
     pairs = np.stack([number_of((r[0] for r in rows), users, path, "user"), number_of((r[1] for r in rows), movies, path, "movie")])
-    return Tensor(pairs), numbers((r[2] for r in rows), np.float64, path), tensor(numbers((r[3] for r in rows), np.int64, path))
+    rating = numbers((r[2] for r in rows), np.float64, path)
+    if not np.isfinite(rating).all() or (np.abs(rating) > 1e6).any():
+        raise ValueError(f"{path}: a rating is not a number that can be used")
+    return Tensor(pairs), rating, tensor(numbers((r[3] for r in rows), np.int64, path))
 
 
 class MovieLens100K(OneGraph):
