@@ -21,8 +21,12 @@ NodeOrEdgeType = Union[NodeType, EdgeType]
 Metadata = tuple[list[NodeType], list[EdgeType]]
 
 
-class SparseTensor:
-    """A type that nothing has: a sparse adjacency is a Graph here."""
+def __getattr__(name: str) -> type:
+    if name == "SparseTensor":
+        from .sparse_tensor import SparseTensor
+
+        return SparseTensor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 InputNodes = Union[OptTensor, NodeType, tuple[NodeType, Optional[Tensor]]]

@@ -83,6 +83,8 @@ def size_repr(key: Any, value: Any, indent: int = 0) -> str:
     pad = " " * indent
     if is_array(value):
         text = str(value.item()) if value.ndim == 0 else str([int(s) for s in value.shape])
+    elif hasattr(value, "sparse_sizes"):
+        text = f"[{', '.join(map(str, value.sparse_sizes()))}, nnz={value.nnz()}]"
     elif isinstance(value, str):
         text = f"'{value}'"
     elif isinstance(value, (Sequence, set)):

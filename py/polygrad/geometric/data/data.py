@@ -234,6 +234,22 @@ class BaseData:
         """Cuts the tensors off from what they were computed from."""
         return self._each("detach", *args)
 
+    def pin_memory(self, *args: str) -> Any:
+        """The same: memory of the CPU needs no pinning here."""
+        return self
+
+    def share_memory_(self, *args: str) -> Any:
+        """The same: loaders work with threads, which share all memory."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Is the memory shared with other processes? It never is."""
+        return False
+
+    def debug(self) -> bool:
+        """Raises if something is wrong with the graph; see validate."""
+        return bool(self.validate(raise_on_error=True)) if hasattr(self, "validate") else True
+
     def requires_grad_(self, *args: str, requires_grad: bool = True) -> Any:
         """Asks for gradients of the float tensors."""
         return self._each("requires_grad_", *args, requires_grad=requires_grad)

@@ -188,6 +188,16 @@ class Dataset:
         found = [to_array(d.y).reshape(-1) if np.ndim(to_array(d.y)) < 2 else to_array(d.y) for d in _flat(list(self)) if "y" in d]
         return count_classes(np.concatenate(found)) if found else 0
 
+    def get_summary(self) -> Any:
+        """Mean, deviation, minimum, quartiles and maximum of the numbers of nodes and edges."""
+        from .summary import Summary
+
+        return Summary.from_dataset(self)
+
+    def print_summary(self, fmt: str = "psql") -> None:
+        """Prints get_summary() as a table."""
+        print(self.get_summary())
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self) if len(self) > 1 else ''})"
 

@@ -62,6 +62,11 @@ def download_url(
     return path
 
 
+def download_google_url(id: str, folder: str, filename: str, log: bool = True) -> str:
+    """Downloads a file of Google Drive by its id, unless it is there, and returns its path."""
+    return download_url(f"https://drive.usercontent.google.com/download?id={id}&confirm=t", folder, log, filename)
+
+
 def _fetch(url: str, part: str, name: str, log: bool, limit: int, timeout: float) -> str:
     import hashlib  # here, because these take longer to load than all the rest, and most programs download nothing
     import urllib.error
@@ -96,4 +101,4 @@ def _length(answer: Any) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-__all__ = ["download_url"]
+__all__ = ["download_google_url", "download_url"]

@@ -99,4 +99,22 @@ def extract_gz(path: str, folder: str, log: bool = True) -> None:
         f.write(read_gz(path))
 
 
-__all__ = ["allowed", "extract_gz", "extract_tar", "extract_zip", "read_gz"]
+def extract_bz2(path: str, folder: str, log: bool = True) -> None:
+    """Unpacks a bzip2 file into a folder, without its ending."""
+    import bz2
+
+    name = os.path.basename(path)
+    target = _target(folder, name[:-4] if name.endswith(".bz2") else f"{name}.out", path)
+    try:
+        with bz2.open(path, "rb") as source:
+            _copy(source, target, allowed(os.path.getsize(path)), path)
+    except (OSError, EOFError) as e:
+        raise ValueError(f"{path}: not a bzip2 file that can be read: {e}") from None
+
+
+def makedirs(path: str) -> None:
+    """Makes a folder and those above it, unless they are there."""
+    os.makedirs(os.path.expanduser(os.path.normpath(path)), exist_ok=True)
+
+
+__all__ = ["allowed", "extract_bz2", "makedirs", "extract_gz", "extract_tar", "extract_zip", "read_gz"]

@@ -285,6 +285,9 @@ class NodeStorage(_Typed):
         for key, value in self._mapping.items():
             if "node" in key and is_array(value) and value.ndim:
                 return self._length(key, value)
+        for key, dim in (("adj_t", 1), ("adj", 0)):
+            if hasattr(self._mapping.get(key), "sparse_size"):
+                return self._mapping[key].sparse_size(dim)
         known = [self._mapping[key] for key in ("edge_index", "face") if is_array(self._mapping.get(key))]
         if self._mapping:
             warnings.warn(
@@ -324,6 +327,9 @@ class EdgeStorage(_Typed):
         for key, value in self._mapping.items():
             if "edge" in key and is_array(value) and value.ndim:
                 return self._length(key, value)
+        for key in ("adj", "adj_t"):
+            if hasattr(self._mapping.get(key), "nnz"):
+                return self._mapping[key].nnz()
         return 0
 
     @property

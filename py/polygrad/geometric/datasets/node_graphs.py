@@ -225,6 +225,8 @@ class MixHopSyntheticDataset(FileDataset):
     def read(self) -> tuple[Any, Any, dict[str, Any]]:
         paths = self.raw_paths
         x, y = load_npy(paths[0], 2), load_npy(paths[1], 2)
+        if np.abs(x).max(initial=0) > 1e30:
+            raise ValueError(f"{paths[0]}: a feature is too large")
         same_rows(paths[1], len(x), ally=y)
         graph = load_pickle(paths[2])
         if not isinstance(graph, dict):

@@ -15,5 +15,11 @@ __getattr__, __dir__, __all__ = lazy(
         "random_node_loader": ["RandomNodeLoader"],
         "graph_saint": ["GraphSAINTEdgeSampler", "GraphSAINTNodeSampler", "GraphSAINTRandomWalkSampler", "GraphSAINTSampler"],
         "imbalanced_sampler": ["ImbalancedSampler"],
+        "temporal_dataloader": ["TemporalDataLoader"],
+        "simple": ["DataListLoader", "DenseDataLoader"],
+        "dynamic_batch_sampler": ["DynamicBatchSampler"],
+        "around": ["CachedLoader", "PrefetchLoader", "ZipLoader"],
+        "shadow": ["ShaDowKHopSampler"],
+        "neighbor_sampler": ["NeighborSampler"],
     },
 )

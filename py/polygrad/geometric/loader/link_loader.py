@@ -24,7 +24,7 @@ def links_of(data: Any, given: Any) -> tuple[Any, np.ndarray]:
             raise ValueError("edge_label_index of a HeteroData is an edge type, or a pair of an edge type and edges")
         kind, given = (given, None) if isinstance(given[0], str) else given
         kind = data._to_canonical(*kind)
-        if kind not in data.edge_types:
+        if kind not in data.edge_types and (given is None or not {kind[0], kind[-1]} <= set(data.node_types)):
             raise ValueError(f"there are no edges of type {kind}; there are {data.edge_types}")
     if given is None:
         return kind, np.array(edges_of(data[kind] if kind is not None else data._store))

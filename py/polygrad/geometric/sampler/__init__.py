@@ -8,6 +8,7 @@ _TABLE = {
         "SubgraphType",
     ],
     "neighbor_sampler": ["NeighborSampler"],
+    "bidirectional": ["BidirectionalNeighborSampler"],
     "hgt_sampler": ["HGTSampler"],
     "walk": ["random_walk"],
 }  # fmt: skip

@@ -142,6 +142,48 @@ class SamplerOutput(_Fields):
         out.row, out.col, out.edge = _bidirectional(out.row, out.col, out.row, out.col, out.edge, out.edge)
         return out.to_tensors() if tensors else out
 
+    @property
+    def seed_node(self) -> Any:
+        """The number of the seed that each node belongs to; None for samples that are not disjoint."""
+        return None if self.batch is None else self.node[self.batch]
+
+    @property
+    def global_orig_row(self) -> Any:
+        return None if self.orig_row is None else self.node[self.orig_row]
+
+    @property
+    def global_orig_col(self) -> Any:
+        return None if self.orig_col is None else self.node[self.orig_col]
+
+    def merge_with(self, other: SamplerOutput, replace: bool = True) -> SamplerOutput:
+        """This sample and another. replace: what both have is there once; else the nodes of the other come after these."""
+        from ._merge import after, merged
+
+        tensors = isinstance(self.row, Tensor)
+        a, b = (s.to_arrays() if isinstance(s.row, Tensor) else s for s in (self, other))
+        fields = merged(a, b) if replace else after(a, b)
+        both_ways = fields.pop("both_ways", False)
+        out = SamplerOutput(**fields)
+        if both_ways:
+            out = out.to_bidirectional(keep_orig_edges=True)
+        return out.to_tensors() if tensors else out
+
+    @classmethod
+    def collate(cls, outputs: list[SamplerOutput], replace: bool = True) -> SamplerOutput:
+        """All of the samples merged, one after the other."""
+        from ._merge import FIELDS
+
+        if not outputs:
+            raise ValueError("an empty list of samples cannot be joined")
+        for k, out in enumerate(outputs):
+            differ = [f for f in FIELDS if (getattr(out, f) is None) != (getattr(outputs[0], f) is None)]
+            if differ:
+                raise ValueError(f"sample {k} and the first one differ in the field {differ[0]!r}")
+        result = outputs[0]
+        for out in outputs[1:]:
+            result = result.merge_with(out, replace)
+        return result
+
 
 @dataclass
 class HeteroSamplerOutput(_Fields):

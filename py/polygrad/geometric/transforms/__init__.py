@@ -28,6 +28,8 @@ __getattr__, __dir__, __all__ = lazy(
         "knn_graph": ["KNNGraph"],
         "radius_graph": ["RadiusGraph"],
         "to_dense": ["ToDense"],
+        "to_sparse_tensor": ["ToSparseTensor"],
+        "rooted_subgraph": ["RootedEgoNets", "RootedRWSubgraph"],
         "two_hop": ["TwoHop"],
         "line_graph": ["LineGraph"],
         "laplacian_lambda_max": ["LaplacianLambdaMax"],

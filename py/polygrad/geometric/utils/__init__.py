@@ -46,6 +46,7 @@ _TABLE = {
     "embedding": ["get_embeddings", "get_embeddings_hetero"],
     "_trim_to_layer": ["trim_to_layer", "TrimToLayer"],
     "ppr": ["get_ppr"],
+    "geodesic": ["geodesic_distance"],
     "smiles": ["from_rdmol", "from_smiles", "to_rdmol", "to_smiles"],
     "_train_test_split_edges": ["train_test_split_edges"],
 }  # fmt: skip

@@ -17,11 +17,11 @@ _OPS = {"sum": b"s", "add": b"s", "mean": b"m", "min": b"i", "max": b"a", "mul":
 
 
 def coalesce(
-    edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int | None = None, reduce: str = "sum", is_sorted: bool = False, sort_by_row: bool = True
+    edge_index: Any, edge_attr: Any = MISSING, num_nodes: int | None = None, reduce: str = "sum", is_sorted: bool = False, sort_by_row: bool = True
 ) -> Any:
     """Sorts the edges, and merges those that occur several times: their edge_attr are combined by `reduce`.
 
-    edge_attr: a tensor, a list of them, or None; if it was passed, the result is (edge_index, edge_attr). reduce: 'sum' ('add'), 'mean',
+    edge_index: [2, E], or a pair (row, col), which gives a pair. edge_attr: a tensor, a list of them, or None; if it was passed, the result is (edge_index, edge_attr). reduce: 'sum' ('add'), 'mean',
     'min', 'max', 'mul' or 'any'. is_sorted: the edges are in order. sort_by_row=False sorts by destination. O(E log E).
 
     >>> from polygrad import Tensor
@@ -30,6 +30,12 @@ def coalesce(
     >>> e.tolist(), w.tolist()
     ([[0, 1], [1, 0]], [3.0, 3.0])
     """
+    if isinstance(edge_index, tuple):  # a pair of sources and destinations gives a pair
+        joined = Tensor.stack(*edge_index) if all(isinstance(v, Tensor) for v in edge_index) else np.stack(edge_index)
+        result = coalesce(joined, edge_attr, num_nodes, reduce, is_sorted, sort_by_row)
+        alone = isinstance(edge_attr, str)
+        merged = result if alone else result[0]
+        return (merged[0], merged[1]) if alone else ((merged[0], merged[1]), result[1])
     e = _host.edges(edge_index)
     n = int(maybe_num_nodes(e, num_nodes))
     _host.check_range(e, n)

@@ -28,6 +28,8 @@ def spmm(src: Any, other: Tensor, reduce: str = "sum") -> Tensor:
         if reduce != "sum":
             raise ValueError(f"a dense matrix can be multiplied with reduce='sum' only, not {reduce!r}")
         return src @ other
+    if hasattr(src, "sparse_sizes"):
+        src = src.graph if src.storage.value() is None else (src.graph, src.storage.value())
     weight = None
     if isinstance(src, (tuple, list)) and len(src) == 2 and isinstance(src[0], Graph):
         graph, weight = src

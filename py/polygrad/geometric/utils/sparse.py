@@ -56,14 +56,14 @@ def is_scipy_sparse(src: Any) -> bool:
 
 
 def is_sparse(src: Any) -> bool:
-    """Whether src is a sparse adjacency matrix here: a Graph, or one of scipy's.
+    """Whether src is a sparse adjacency matrix here: a Graph, a SparseTensor, or one of scipy's.
 
     >>> from polygrad import Graph, Tensor
     >>> from polygrad.geometric.utils import is_sparse
     >>> is_sparse(Graph([[0], [1]])), is_sparse(Tensor([[0], [1]]))
     (True, False)
     """
-    return isinstance(src, Graph) or is_scipy_sparse(src)
+    return isinstance(src, Graph) or hasattr(src, "sparse_sizes") or is_scipy_sparse(src)
 
 
 def to_edge_index(adj: Any) -> tuple[Tensor, Tensor]:
@@ -77,6 +77,9 @@ def to_edge_index(adj: Any) -> tuple[Tensor, Tensor]:
     """
     if isinstance(adj, Graph):
         return adj.edge_index, _host.ones(adj.num_edges)
+    if hasattr(adj, "sparse_sizes"):
+        row, col, value = adj.coo()
+        return Tensor.stack(row, col), _host.ones(adj.nnz()) if value is None else value
     if is_scipy_sparse(adj):
         from .convert import from_scipy_sparse_matrix
 

@@ -157,6 +157,14 @@ class MessagePassing(Module):
             return f"{type(self).__name__}({self.in_channels}, {self.out_channels})"
         return f"{type(self).__name__}({getattr(self, 'channels', '')})"
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """forward; a SparseTensor in the place of edge_index (`adj_t`) is taken as its graph, its values as the edge weights or attributes."""
+        if any(hasattr(v, "sparse_sizes") for v in (*args, *kwargs.values())):
+            from ...sparse_tensor import unpacked
+
+            args, kwargs = unpacked(type(self).forward, self, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
     # ---- collecting arguments ----
 
     def _sizes(self, edge_index: Any, size: Any) -> list[Any]:

@@ -1,0 +1,368 @@
+"""FeatureStore and GraphStore: what a source of features and edges must offer, wherever it keeps them; and attributes that name a part of it."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from ._values import select, to_array
+
+
+class _Unset(Enum):
+    UNSET = None
+
+
+UNSET = _Unset.UNSET
+
+
+def _cast(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An attribute as it is, or one out of a tuple, a dictionary or arguments."""
+    if len(args) == 1 and not kwargs:
+        if isinstance(args[0], cls):
+            return args[0]
+        if isinstance(args[0], dict):
+            return cls(**args[0])
+        if isinstance(args[0], tuple) and not (cls is EdgeAttr and isinstance(args[0][0], str)):
+            return cls(*args[0])
+    return cls(*args, **kwargs)
+
+
+@dataclass
+class TensorAttr:
+    """Names a tensor of a FeatureStore: the group (a node type), the attribute, and the rows that are meant (None for all)."""
+
+    group_name: Any = UNSET
+    attr_name: Any = UNSET
+    index: Any = UNSET
+
+    def is_set(self, key: str) -> bool:
+        return getattr(self, key) is not UNSET
+
+    def is_fully_specified(self) -> bool:
+        return all(self.is_set(key) for key in self.__dataclass_fields__)
+
+    def fully_specify(self) -> TensorAttr:
+        """With None for what is not set."""
+        for key in self.__dataclass_fields__:
+            if not self.is_set(key):
+                setattr(self, key, None)
+        return self
+
+    def update(self, attr: TensorAttr) -> TensorAttr:
+        """Takes what is set in attr."""
+        for key in self.__dataclass_fields__:
+            if attr.is_set(key):
+                setattr(self, key, getattr(attr, key))
+        return self
+
+
+class AttrView:
+    """A part of a FeatureStore that is still to be named in full: store["paper"]["x"][:10], store["paper"].x."""
+
+    def __init__(self, store: FeatureStore, attr: TensorAttr):
+        self.__dict__.update({"_store": store, "_attr": attr})
+
+    def _next(self, value: Any) -> Any:
+        attr = copy.copy(self._attr)
+        missing = next((key for key in attr.__dataclass_fields__ if not attr.is_set(key)), None)
+        if missing is None:
+            raise KeyError(f"{attr} is named in full already")
+        setattr(attr, missing, None if isinstance(value, slice) and value == slice(None) else value)
+        return self._store.get_tensor(attr) if attr.is_fully_specified() else AttrView(self._store, attr)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._next(key)
+
+    def __getattr__(self, key: str) -> Any:
+        if key.startswith("__"):
+            raise AttributeError(key)
+        return self._next(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        attr = copy.copy(self._attr)
+        missing = next((k for k in attr.__dataclass_fields__ if not attr.is_set(k)), None)
+        if missing is not None:
+            setattr(attr, missing, key)
+        self._store.put_tensor(value, attr.fully_specify())
+
+    def __call__(self) -> Any:
+        """The tensor, with None for what is not named."""
+        return self._store.get_tensor(copy.copy(self._attr).fully_specify())
+
+    def __repr__(self) -> str:
+        return f"AttrView(store={self._store}, attr={self._attr})"
+
+
+class FeatureStore(ABC):
+    """A source of tensors by name. A subclass says how one is put, got, removed and measured."""
+
+    def __init__(self, tensor_attr_cls: Any = None):
+        self.__dict__["_tensor_attr_cls"] = tensor_attr_cls or TensorAttr
+
+    def _attr_of(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = True) -> Any:
+        attr = _cast(self.__dict__.get("_tensor_attr_cls", TensorAttr), args, kwargs)
+        if whole and not attr.is_fully_specified():
+            raise ValueError(f"{attr} does not name a tensor in full")
+        return attr
+
+    @abstractmethod
+    def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool: ...
+
+    @abstractmethod
+    def _get_tensor(self, attr: TensorAttr) -> Any: ...
+
+    @abstractmethod
+    def _remove_tensor(self, attr: TensorAttr) -> bool: ...
+
+    @abstractmethod
+    def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None: ...
+
+    @abstractmethod
+    def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        """The names of all tensors."""
+
+    def put_tensor(self, tensor: Any, *args: Any, **kwargs: Any) -> bool:
+        """Stores a tensor."""
+        return self._put_tensor(tensor, self._attr_of(args, kwargs))
+
+    def get_tensor(self, *args: Any, convert_type: bool = False, **kwargs: Any) -> Any:
+        """A tensor, or the rows of it that the attribute names. KeyError if there is none."""
+        attr = self._attr_of(args, kwargs)
+        found = self._get_tensor(attr)
+        if found is None:
+            raise KeyError(f"there is no tensor for {attr}")
+        return found
+
+    def multi_get_tensor(self, attrs: list[Any], convert_type: bool = False) -> list[Any]:
+        return [self.get_tensor(attr) for attr in attrs]
+
+    def remove_tensor(self, *args: Any, **kwargs: Any) -> bool:
+        return self._remove_tensor(self._attr_of(args, kwargs))
+
+    def update_tensor(self, tensor: Any, *args: Any, **kwargs: Any) -> bool:
+        attr = self._attr_of(args, kwargs)
+        self.remove_tensor(attr)
+        return self.put_tensor(tensor, attr)
+
+    def get_tensor_size(self, *args: Any, **kwargs: Any) -> tuple[int, ...] | None:
+        attr = self._attr_of(args, kwargs, whole=False)
+        if not attr.is_set("index"):
+            attr.index = None
+        return self._get_tensor_size(attr)
+
+    def view(self, *args: Any, **kwargs: Any) -> AttrView:
+        return AttrView(self, self._attr_of(args, kwargs, whole=False))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put_tensor(value, copy.copy(self._attr_of((key,), {}, whole=False)).fully_specify())
+
+    def __getitem__(self, key: Any) -> Any:
+        attr = self._attr_of((key,), {}, whole=False)
+        return self.get_tensor(attr) if attr.is_fully_specified() else AttrView(self, attr)
+
+    def __delitem__(self, key: Any) -> None:
+        self.remove_tensor(copy.copy(self._attr_of((key,), {}, whole=False)).fully_specify())
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError("a store is read by names: see get_all_tensor_attrs")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class EdgeLayout(Enum):
+    """How edges are stored: as pairs, or as pointers and neighbours of rows or of columns."""
+
+    COO = "coo"
+    CSC = "csc"
+    CSR = "csr"
+
+
+@dataclass
+class EdgeAttr:
+    """Names edges of a GraphStore: their type, their layout, whether they are sorted by column, and the numbers of nodes at both ends."""
+
+    edge_type: Any
+    layout: Any
+    is_sorted: bool = False
+    size: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        self.layout = EdgeLayout(getattr(self.layout, "value", self.layout))
+        self.is_sorted = self.is_sorted or self.layout is EdgeLayout.CSC
+
+
+class GraphStore(ABC):
+    """A source of edges by type and layout. A subclass says how they are put, got and removed."""
+
+    def __init__(self, edge_attr_cls: Any = None):
+        self.__dict__["_edge_attr_cls"] = edge_attr_cls or EdgeAttr
+
+    def _edges_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return _cast(self.__dict__.get("_edge_attr_cls", EdgeAttr), args, kwargs)
+
+    @abstractmethod
+    def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool: ...
+
+    @abstractmethod
+    def _get_edge_index(self, edge_attr: EdgeAttr) -> Any: ...
+
+    @abstractmethod
+    def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool: ...
+
+    @abstractmethod
+    def get_all_edge_attrs(self) -> list[EdgeAttr]:
+        """The types and layouts of all edges."""
+
+    def put_edge_index(self, edge_index: Any, *args: Any, **kwargs: Any) -> bool:
+        """Stores edges: (row, col), (row, colptr) or (rowptr, col), by the layout."""
+        return self._put_edge_index(edge_index, self._edges_of(args, kwargs))
+
+    def get_edge_index(self, *args: Any, **kwargs: Any) -> Any:
+        """Edges in the layout in which they were put. KeyError if there are none."""
+        attr = self._edges_of(args, kwargs)
+        found = self._get_edge_index(attr)
+        if found is None:
+            raise KeyError(f"there are no edges for {attr}")
+        return found
+
+    def remove_edge_index(self, *args: Any, **kwargs: Any) -> bool:
+        return self._remove_edge_index(self._edges_of(args, kwargs))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put_edge_index(value, self._edges_of((key,), {}))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get_edge_index(self._edges_of((key,), {}))
+
+    def __delitem__(self, key: Any) -> None:
+        self.remove_edge_index(self._edges_of((key,), {}))
+
+    # ---- layouts ----
+
+    def _all(self, layout: EdgeLayout, edge_types: list[Any] | None) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
+        by_type: dict[Any, list[EdgeAttr]] = defaultdict(list)
+        for attr in self.get_all_edge_attrs():
+            by_type[attr.edge_type].append(attr)
+        first, second, perm = {}, {}, {}
+        for kind in by_type if edge_types is None else edge_types:
+            if kind not in by_type:
+                raise KeyError(f"there are no edges of type {kind}; there are {list(by_type)}")
+            attrs = by_type[kind]
+            attr = next((a for a in attrs if a.layout is layout), attrs[0])
+            first[kind], second[kind], perm[kind] = _to_layout(self.get_edge_index(attr), attr, layout)
+        return first, second, perm
+
+    def coo(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
+        """(row, col, perm) of each type."""
+        return self._all(EdgeLayout.COO, edge_types)
+
+    def csr(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
+        """(rowptr, col, perm) of each type; perm is the order of the stored edges, None where they lie so."""
+        return self._all(EdgeLayout.CSR, edge_types)
+
+    def csc(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
+        """(row, colptr, perm) of each type."""
+        return self._all(EdgeLayout.CSC, edge_types)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def _spread(ptr: np.ndarray) -> np.ndarray:
+    return np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
+
+
+def _to_layout(edges: Any, attr: EdgeAttr, layout: EdgeLayout) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Stored edges in another layout."""
+    a, b = (to_array(v) for v in edges)
+    if attr.layout is layout:
+        return Tensor(a), Tensor(b), None
+    row, col = (_spread(a), b) if attr.layout is EdgeLayout.CSR else (a, _spread(b)) if attr.layout is EdgeLayout.CSC else (a, b)
+    if layout is EdgeLayout.COO:
+        return Tensor(row), Tensor(col), None
+    major = row if layout is EdgeLayout.CSR else col
+    known = attr.size[0 if layout is EdgeLayout.CSR else 1] if attr.size is not None else None
+    n = int(major.max(initial=-1)) + 1 if known is None else int(known)
+    order = None if layout is EdgeLayout.CSC and attr.is_sorted else np.argsort(major, kind="stable")
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=n))]).astype(np.int64)
+    row, col = (row, col) if order is None else (row[order], col[order])
+    perm = None if order is None else Tensor(order)
+    return (Tensor(ptr), Tensor(col), perm) if layout is EdgeLayout.CSR else (Tensor(row), Tensor(ptr), perm)
+
+
+class MemoryFeatureStore(FeatureStore):
+    """Tensors in a dictionary."""
+
+    _tensors: dict[tuple[Any, Any], Any]
+
+    def __init__(self, tensor_attr_cls: Any = None):
+        super().__init__(tensor_attr_cls)
+        self.__dict__["_tensors"] = {}
+
+    def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool:
+        key = (attr.group_name, attr.attr_name)
+        if attr.index is None:
+            self._tensors[key] = tensor
+            return True
+        if key not in self._tensors:
+            return False
+        whole = to_array(self._tensors[key]).copy()
+        whole[to_array(attr.index) if not isinstance(attr.index, slice) else attr.index] = to_array(tensor)
+        self._tensors[key] = Tensor(whole)
+        return True
+
+    def _get_tensor(self, attr: TensorAttr) -> Any:
+        found = self._tensors.get((attr.group_name, attr.attr_name))
+        if found is None or attr.index is None:
+            return found
+        if isinstance(attr.index, slice):
+            return found[attr.index]
+        return select(found, np.atleast_1d(to_array(attr.index)))
+
+    def _remove_tensor(self, attr: TensorAttr) -> bool:
+        return self._tensors.pop((attr.group_name, attr.attr_name), None) is not None
+
+    def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None:
+        found = self._get_tensor(attr)
+        return None if found is None else tuple(int(s) for s in found.shape)
+
+    def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        return [TensorAttr(group, name) for group, name in self._tensors]
+
+
+class MemoryGraphStore(GraphStore):
+    """Edges in a dictionary."""
+
+    _edges: dict[tuple[Any, EdgeLayout], tuple[Any, EdgeAttr]]
+
+    def __init__(self, edge_attr_cls: Any = None):
+        super().__init__(edge_attr_cls)
+        self.__dict__["_edges"] = {}
+
+    def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool:
+        self._edges[edge_attr.edge_type, edge_attr.layout] = (edge_index, edge_attr)
+        return True
+
+    def _get_edge_index(self, edge_attr: EdgeAttr) -> Any:
+        found = self._edges.get((edge_attr.edge_type, edge_attr.layout))
+        return None if found is None else found[0]
+
+    def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool:
+        return self._edges.pop((edge_attr.edge_type, edge_attr.layout), None) is not None
+
+    def get_all_edge_attrs(self) -> list[EdgeAttr]:
+        return [attr for _, attr in self._edges.values()]
+
+
+__all__ = [
+    "AttrView", "EdgeAttr", "EdgeLayout", "FeatureStore", "GraphStore", "MemoryFeatureStore", "MemoryGraphStore", "TensorAttr",
+]  # fmt: skip

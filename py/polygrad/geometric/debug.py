@@ -1,0 +1,41 @@
+"""A flag for more checks: `with debug():`. Indices and shapes are always checked here; the flag is for the code of users that asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_on = False
+
+
+def is_debug_enabled() -> bool:
+    return _on
+
+
+class set_debug:
+    """Sets the flag, as a call or for a while: `with set_debug(True):`."""
+
+    def __init__(self, mode: bool):
+        global _on
+        self._before, _on = _on, bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *args: Any) -> None:
+        global _on
+        _on = self._before
+
+
+class debug:
+    """`with debug():` turns the flag on for a while."""
+
+    def __enter__(self) -> None:
+        global _on
+        self._before, _on = _on, True
+
+    def __exit__(self, *args: Any) -> None:
+        global _on
+        _on = self._before
+
+
+__all__ = ["debug", "is_debug_enabled", "set_debug"]

@@ -1,0 +1,20 @@
+"""The folder in which files are kept between runs."""
+
+from __future__ import annotations
+
+import os
+
+_home: str | None = None
+
+
+def get_home_dir() -> str:
+    """The folder set by set_home_dir, else that of the environment variable POLYGRAD_HOME, else ~/.cache/polygrad."""
+    return os.path.expanduser(_home or os.environ.get("POLYGRAD_HOME") or os.path.join("~", ".cache", "polygrad"))
+
+
+def set_home_dir(path: str) -> None:
+    global _home
+    _home = path
+
+
+__all__ = ["get_home_dir", "set_home_dir"]

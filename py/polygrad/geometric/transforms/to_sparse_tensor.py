@@ -1,0 +1,52 @@
+"""ToSparseTensor: edges as a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..data._values import to_array
+from ..sparse_tensor import SparseTensor
+from .base_transform import BaseTransform
+
+
+class ToSparseTensor(BaseTransform):
+    """Puts a SparseTensor `adj_t` (rows are destinations) in the place of edge_index; edge attributes are sorted as its entries are.
+
+    attr: the edge attribute that becomes its values. remove_edge_index: takes edge_index and that attribute away.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import ToSparseTensor
+    >>> ToSparseTensor()(Data(edge_index=Tensor([[0, 1], [1, 2]]), num_nodes=3))
+    Data(num_nodes=3, adj_t=[3, 3, nnz=2])
+    """
+
+    def __init__(self, attr: str | None = "edge_weight", remove_edge_index: bool = True, fill_cache: bool = True, layout: Any = None):
+        self.attr, self.remove_edge_index, self.fill_cache, self.layout = attr, remove_edge_index, fill_cache, layout
+
+    def forward(self, data: Any) -> Any:
+        for store in data.edge_stores:
+            if "edge_index" not in store:
+                continue
+            pairs = to_array(store["edge_index"])
+            order = np.lexsort((pairs[0], pairs[1]))
+            sizes = store.size()[::-1]
+            keys = [k for k in store.keys() if k not in ("edge_index", "edge_label", "edge_label_index") and store.is_edge_attr(k)]
+            store._choose(keys, order)
+            store["edge_index"] = Tensor(np.ascontiguousarray(pairs[:, order]))
+            value = store.get(self.attr) if self.attr is not None else None
+            store["adj_t"] = SparseTensor(row=pairs[1, order], col=pairs[0, order], value=value, sparse_sizes=sizes, is_sorted=True)
+            if self.remove_edge_index:
+                del store["edge_index"]
+                if self.attr is not None:
+                    del store[self.attr]
+        return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(attr={self.attr}, layout={self.layout})"
+
+
+__all__ = ["ToSparseTensor"]
