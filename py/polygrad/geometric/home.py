@@ -13,6 +13,7 @@ def get_home_dir() -> str:
 
 
 def set_home_dir(path: str) -> None:
+    """Sets the folder for this process."""
     global _home
     _home = path
 

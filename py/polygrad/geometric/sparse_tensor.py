@@ -414,7 +414,8 @@ class SparseTensor:
 
 
 def unpacked(forward: Any, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a layer with graphs in the place of sparse matrices, whose values go to the first of edge_weight, edge_attr and edge_type that the
+    """The arguments of a layer with graphs in the place of sparse matrices, whose values go to the first of edge_weight, edge_attr and edge_type
+    that the
     layer has and that was not given."""
     bound = inspect.signature(forward).bind(layer, *args, **kwargs)
     values = bound.arguments

@@ -5,11 +5,29 @@ import pytest
 
 from polygrad import Tensor
 from polygrad.geometric.data import (
-    Data, EdgeAttr, HeteroData, MemoryFeatureStore, MemoryGraphStore, OnDiskDataset, SQLiteDatabase, Summary, TemporalData, TensorAttr,
+    Data,
+    EdgeAttr,
+    HeteroData,
+    MemoryFeatureStore,
+    MemoryGraphStore,
+    OnDiskDataset,
+    SQLiteDatabase,
+    Summary,
+    TemporalData,
+    TensorAttr,
 )  # fmt: skip
 from polygrad.geometric.loader import (
-    CachedLoader, DataListLoader, DataLoader, DenseDataLoader, DynamicBatchSampler, NeighborLoader, NeighborSampler, PrefetchLoader,
-    ShaDowKHopSampler, TemporalDataLoader, ZipLoader,
+    CachedLoader,
+    DataListLoader,
+    DataLoader,
+    DenseDataLoader,
+    DynamicBatchSampler,
+    NeighborLoader,
+    NeighborSampler,
+    PrefetchLoader,
+    ShaDowKHopSampler,
+    TemporalDataLoader,
+    ZipLoader,
 )  # fmt: skip
 from polygrad.geometric.sampler import BidirectionalNeighborSampler, NodeSamplerInput, SamplerOutput
 from polygrad.geometric.transforms import RootedEgoNets, RootedRWSubgraph

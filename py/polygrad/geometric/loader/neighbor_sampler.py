@@ -30,10 +30,12 @@ class EdgeIndex(NamedTuple):
 class NeighborSampler(SamplingLoader):
     """Samples around nodes in the manner of GraphSAGE ("Inductive Representation Learning on Large Graphs", 2017), one bipartite graph a layer.
 
-    edge_index: [2, E]. sizes: how many edges into each node, for each hop; -1 for all. node_idx: nodes, a mask, or None for all. transform: a function of
+    edge_index: [2, E]. sizes: how many edges into each node, for each hop; -1 for all. node_idx: nodes, a mask, or None for all. transform: a
+    function of
     (batch_size, n_id, adjs). Further arguments are those of SamplingLoader.
 
-    A batch is (batch_size, n_id, adjs): the nodes that were met, the input nodes first, and the graphs from the outermost hop in; a single one is not in a
+    A batch is (batch_size, n_id, adjs): the nodes that were met, the input nodes first, and the graphs from the outermost hop in; a single one
+    is not in a
     list. The destinations of a graph are the first nodes of its sources. Of each hop it draws edges into all nodes met so far.
     """
 

@@ -32,7 +32,8 @@ def input_of(data: Any, input_nodes: Any, input_id: Any = None) -> NodeSamplerIn
         return NodeSamplerInput(None if input_id is None else host(input_id), np.arange(n), None, kind)
     given = host(input_nodes) if hasattr(input_nodes, "shape") else input_nodes
     nodes = positions(given, n, "input_nodes")
-    ids = nodes if getattr(given, "dtype", None) == bool else None  # the entries of a mask are called by the numbers of their nodes
+    is_mask = getattr(getattr(given, "dtype", None), "kind", "") == "b"
+    ids = nodes if is_mask else None  # the entries of a mask are called by the numbers of their nodes
     if input_id is not None:
         ids = host(input_id)
         if ids.size != nodes.size:

@@ -16,7 +16,8 @@ from ._loop import SamplingLoader
 
 
 class ShaDowKHopSampler(SamplingLoader):
-    """Batches of subgraphs around nodes ("Decoupling the Depth and Scope of Graph Neural Networks", 2021): of each node, num_neighbors of the edges into
+    """Batches of subgraphs around nodes ("Decoupling the Depth and Scope of Graph Neural Networks", 2021): of each node, num_neighbors of the
+    edges into
     it, depth hops far, and all edges between the nodes that were met.
 
     data: Data. node_idx: nodes, a mask, or None for all. replace: an edge may be drawn several times. Further arguments are those of SamplingLoader.

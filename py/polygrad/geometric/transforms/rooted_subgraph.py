@@ -17,7 +17,8 @@ def _sub_edges(data: Any, value: Any, store: Any) -> Any:
 
 
 class RootedSubgraphData(Data):
-    """A graph with subgraphs: `sub_edge_index` [2, S] between places of `n_id`, `n_id` (nodes), `e_id` (edges), and `n_sub_batch`, `e_sub_batch`, the root
+    """A graph with subgraphs: `sub_edge_index` [2, S] between places of `n_id`, `n_id` (nodes), `e_id` (edges), and `n_sub_batch`,
+    `e_sub_batch`, the root
     of each."""
 
     joins: ClassVar[dict[str, Join]] = {

@@ -21,7 +21,8 @@ def coalesce(
 ) -> Any:
     """Sorts the edges, and merges those that occur several times: their edge_attr are combined by `reduce`.
 
-    edge_index: [2, E], or a pair (row, col), which gives a pair. edge_attr: a tensor, a list of them, or None; if it was passed, the result is (edge_index, edge_attr). reduce: 'sum' ('add'), 'mean',
+    edge_index: [2, E], or a pair (row, col), which gives a pair. edge_attr: a tensor, a list of them, or None; if it was passed, the result is
+    (edge_index, edge_attr). reduce: 'sum' ('add'), 'mean',
     'min', 'max', 'mul' or 'any'. is_sorted: the edges are in order. sort_by_row=False sorts by destination. O(E log E).
 
     >>> from polygrad import Tensor

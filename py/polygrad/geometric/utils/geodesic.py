@@ -15,7 +15,8 @@ def geodesic_distance(
     pos: Tensor, face: Tensor, src: Tensor | None = None, dst: Tensor | None = None, norm: bool = True, max_distance: float | None = None,
     num_workers: int = 0, **kwargs: Any,
 ) -> Tensor:  # fmt: skip
-    """The length of the shortest path along the edges of a mesh, from each of the vertices src (all by default) to all, or, if dst is given, to the vertex
+    """The length of the shortest path along the edges of a mesh, from each of the vertices src (all by default) to all, or, if dst is given, to
+    the vertex
     of dst beside it; infinite beyond max_distance. norm: in units of the square root of the mesh's area. O(sources * E log V), on the host.
 
     pos: [V, 3]. face: [3, N]. PyTorch Geometric's goes across the faces as well (it needs `gdist`), and finds somewhat shorter ways.

@@ -8,6 +8,7 @@ _on = False
 
 
 def is_debug_enabled() -> bool:
+    """Is the flag set?"""
     return _on
 
 

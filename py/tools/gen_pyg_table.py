@@ -1,0 +1,149 @@
+"""Writes docs/pyg-names.md: every public name of PyTorch Geometric 2.8, and what there is of it here. python py/tools/gen_pyg_table.py [--check]
+
+The names and their arguments are in py/tests/geometric/pyg_names.json. What is here is found by importing it: a name that imports and takes the same
+arguments is had; one that lacks some differs, as do those of DIFFER. A name that does not import is left out, for the reason that LEFT_OUT gives.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "py"))
+NAMES = ROOT / "py" / "tests" / "geometric" / "pyg_names.json"
+TABLE = ROOT / "docs" / "pyg-names.md"
+
+_CUDA = "tied to CUDA libraries of a vendor"
+_TEXT = "tied to language models"
+_OTHER = "a conversion to another framework"
+_TORCH = "about PyTorch itself: devices, its compiler, its export"
+_FEW = "not written"
+
+DIFFER = {
+    "datasets.QM9": "reads PyTorch Geometric's processed file, not the SDF file",
+    "datasets.MovieLens": "titles are encoded by a function that is given, not by a language model that is fetched",
+    "datasets.NELL": "features are dense",
+    "datasets.BA2MotifDataset": "without a root the graphs are generated",
+    "datasets.ICEWS18": "the split is that of the files",
+    "datasets.GDELT": "the split is that of the files",
+    "datasets.FAUST": "reads the unpacked meshes, not the zip archive",
+    "datasets.CoMA": "reads the unpacked meshes, not the zip archive",
+    "datasets.DGraphFin": "reads the unpacked dgraphfin.npz",
+    "datasets.TOSCA": "categories that can be chosen are in `kinds`",
+    "data.OnDiskDataset": "SQLite only; rows are JSON and arrays, not pickles",
+    "loader.ShaDowKHopSampler": "for edge_index, not adj_t",
+    "loader.PrefetchLoader": "one batch ahead; there is no transfer to a device to hide",
+    "sampler.BidirectionalNeighborSampler": "not disjoint",
+    "utils.geodesic_distance": "along the edges of the mesh, not across its faces",
+    "transforms.ToSparseTensor": "always a SparseTensor of this library; there are no layouts of PyTorch",
+    "torch_geometric.EdgeIndex": "a tensor with what is known of the edges; what is computed of it is a plain tensor",
+    "torch_geometric.Index": "a tensor with what is known of the indices; what is computed of it is a plain tensor",
+}
+
+LEFT_OUT = {
+    **dict.fromkeys(("nn.conv.CuGraphGATConv", "nn.conv.CuGraphRGCNConv", "nn.conv.CuGraphSAGEConv", "nn.conv.FusedGATConv"), _CUDA),
+    **dict.fromkeys(("utils.from_cugraph", "utils.to_cugraph", "torch_geometric.HashTensor"), _CUDA),
+    **{f"utils.{way}_{n}": _OTHER for n in ("dgl", "networkit", "trimesh") for way in ("from", "to")},
+    **dict.fromkeys(("utils.from_nested_tensor", "utils.to_nested_tensor", "utils.is_torch_sparse_tensor", "utils.to_torch_coo_tensor"), _TORCH),
+    **dict.fromkeys(("utils.to_torch_csc_tensor", "utils.to_torch_csr_tensor", "utils.to_torch_sparse_tensor", "nn.DataParallel"), _TORCH),
+    **dict.fromkeys(("loader.AffinityMixin", "nn.to_fixed_size", "nn.Reshape"), _TORCH),
+    **{
+        f"torch_geometric.{n}": _TORCH
+        for n in (
+            "compile", "device", "experimental_mode", "is_compiling", "is_experimental_mode_enabled", "is_in_onnx_export", "is_mps_available",
+            "is_torch_instance", "is_xpu_available", "safe_onnx_export", "set_experimental_mode",
+        )
+    },
+    **{
+        f"profile.{n}": _TORCH
+        for n in (
+            "get_gpu_memory_from_gc", "get_gpu_memory_from_ipex", "get_gpu_memory_from_nvidia_smi", "nvtxit", "rename_profile_file", "torch_profile",
+            "trace_handler", "xpu_profile",
+        )
+    },
+    **{
+        f"datasets.{n}": _TEXT
+        for n in (
+            "CWQDataset", "GitMolDataset", "InstructMolDataset", "MoleculeGPTDataset", "ProteinMPNNDataset", "TAGDataset", "WebQSPDataset",
+        )
+    },
+    **dict.fromkeys(("datasets.PascalVOCKeypoints", "datasets.WILLOWObjectClass", "transforms.ToSLIC"), "needs images and a network of torchvision"),
+    **{f"datasets.{n}": "files in formats of other libraries (HDF5, ASE)" for n in ("DynamicFAUST", "S3DIS", "HydroNet", "OMDB")},
+}  # fmt: skip
+REASONS = {"llm": _TEXT, "graphgym": "a framework of configurations around PyTorch Lightning", "distributed": "distributed training of PyTorch"}
+
+
+def find(module: str, name: str) -> Any:
+    """The object of that name here, or None."""
+    import polygrad.geometric  # noqa: F401 - an error here is not a name that is missing
+
+    try:
+        return getattr(importlib.import_module("polygrad.geometric" + ("" if module == "torch_geometric" else f".{module}")), name, None)
+    except ImportError:
+        return None
+
+
+def lacks(found: Any, wanted: list[str] | None) -> list[str]:
+    """Arguments of PyTorch Geometric's that ours does not take."""
+    if wanted is None or not callable(found):
+        return []
+    try:
+        mine = inspect.signature(found.__init__ if inspect.isclass(found) else found).parameters
+    except (TypeError, ValueError):
+        return []
+    if any(p.kind is p.VAR_KEYWORD for p in mine.values()):
+        return []
+    return [n for n in wanted if n not in mine]
+
+
+def row(module: str, name: str, wanted: list[str] | None) -> tuple[str, str]:
+    """("have" | "differ" | "left out", how or why)."""
+    key = f"{module}.{name}"
+    found = find(module, name)
+    if found is None:
+        return "left out", LEFT_OUT.get(key) or REASONS.get(module) or _FEW
+    missing = lacks(found, wanted)
+    notes = [DIFFER[key]] if key in DIFFER else []
+    notes += [f"without the argument{'s' if len(missing) > 1 else ''} {', '.join(f'`{m}`' for m in missing)}"] if missing else []
+    return ("differ" if notes else "have"), "; ".join(notes)
+
+
+def table() -> str:
+    names = json.loads(NAMES.read_text())
+    rows = {module: {n: row(module, n, p) for n, p in of.items()} for module, of in names.items()}
+    out = ["# Every public name of PyTorch Geometric 2.8", ""]
+    out += [
+        "Written by `py/tools/gen_pyg_table.py` from the list of names and arguments in `py/tests/geometric/pyg_names.json`; a test imports every"
+    ]
+    out += ['name that is said to be here. "Have" says that the name is here and takes the same arguments; values are compared where']
+    out += ["[testing.md](testing.md) says so. `nn.functional`, `nn.encoding` and so on are modules of `polygrad.geometric` too.", ""]
+    out += ["| module | names | have | differ | left out |", "|---|---|---|---|---|"]
+    for module, of in rows.items():
+        kinds = [k for k, _ in of.values()]
+        out += [f"| `{module}` | {len(of)} | {kinds.count('have')} | {kinds.count('differ')} | {kinds.count('left out')} |"]
+    for module, of in rows.items():
+        out += ["", f"## {module}", ""]
+        have = [n for n, (k, _) in of.items() if k == "have"]
+        if have:
+            out += ["Have: " + ", ".join(f"`{n}`" for n in have) + "."]
+        rest = [(n, k, why) for n, (k, why) in of.items() if k != "have"]
+        if rest:
+            out += ["", "| name | | how, or why |", "|---|---|---|"]
+            out += [f"| `{n}` | {k} | {why} |" for n, k, why in rest]
+    return "\n".join(out) + "\n"
+
+
+def main() -> None:
+    made = table()
+    if "--check" in sys.argv:
+        sys.exit(0 if TABLE.is_file() and TABLE.read_text() == made else f"{TABLE} is not up to date: run {Path(__file__).name}")
+    TABLE.write_text(made)
+
+
+if __name__ == "__main__":
+    main()
