@@ -3,6 +3,7 @@
 #include "grad/rules.h"
 #include "tensor/tensor.h"
 
+#include <math.h>
 #include <string.h>
 
 /* out[i..., f...] = x[index[i...], f...]: rows that were read several times collect. O(size of index * row). */
@@ -73,17 +74,20 @@ static UOp *hit_by_place(UOp *u) {
   return found ? equal(place, uop_gather(found, index)) : NULL;
 }
 
-/* Elements that are their segment's maximum (minimum) share its gradient equally. */
+/* Elements that are their segment's maximum (minimum) share its gradient equally. Where that is NaN no element equals
+ * it: the share is divided by 0, and NaN for all of them once it is multiplied by 0. By place, the NaN itself is found.
+ */
 static UOp *segment_extremum(UOp *u, UOp *g) {
-  UOp *x = u->src[0], *index = u->src[1], *others = beside(u);
-  if (dtype_is_float((PolyDType)x->dtype) && is_inexact(x))
-    return uop_where(hit_by_place(u), uop_gather(add(g, others), index), uop_gather(others, index));
-  UOp *hit = equal(x, uop_gather(u, index));
-  UOp *wide = grad_wide(g);
-  UOp *count = uop_segment(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, index, u->shape[0]);
-  /* An empty segment has count 0, but is never read. */
-  UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype);
-  return uop_where(hit, uop_gather(share, index), uop_gather(others, index));
+  UOp *x = u->src[0], *index = u->src[1];
+  if (dtype_is_float((PolyDType)x->dtype) && is_inexact(x)) {
+    UOp *place = hit_by_place(u), *known = uop_where(equal(u, u), g, like(g, NAN));
+    return place ? mul(uop_cast(place, (PolyDType)g->dtype), uop_gather(known, index)) : NULL;
+  }
+  UOp *hit = equal(x, uop_gather(u, index)), *wide = grad_wide(g);
+  UOp *part = hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL;
+  UOp *count = uop_segment(OP_ADD, part, index, u->shape[0]);
+  UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype); /* an empty segment has count 0, but is never read */
+  return share ? mul(uop_cast(hit, (PolyDType)share->dtype), uop_gather(share, index)) : NULL;
 }
 
 /* Rows of x and the entries that were scattered to them share the gradient equally. Where entries are not found again
