@@ -59,7 +59,8 @@ const Target interp_target = {
     .threads = THREADS,
 };
 
-/* The interpreter as a small GPU would be: memory of its own, 32-bit indices, lanes and groups of four. */
+/* The interpreter as a small GPU would be: memory of its own, 32-bit indices, lanes and groups of four. It runs lanes
+ * one after the other, so a sum along them is one sum. */
 const Target test_target = {
     .dialect = DIALECT_C,
     .index_bits = 32,
@@ -68,7 +69,6 @@ const Target test_target = {
     .vector_bytes = 16,
     .vector_registers = 16,
     .lanes = 4,
-    .log_sum_lanes = 2,
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
     .group = 4,
     .shared_bytes = 16 << 10,

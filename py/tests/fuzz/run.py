@@ -22,7 +22,7 @@ from .tolerance import FLOATS, SLACK
 
 ENV: dict[str, Any] = {"Tensor": Tensor, "Graph": Graph, "scatter": scatter, "softmax": softmax}
 ENV.update({k: v for k, v in vars(helpers).items() if k.startswith("fuzz_")})
-KNOWN_DEVICES = ("INTERP", "CPU", "OPENCL", "CUDA")
+KNOWN_DEVICES = ("INTERP", "CPU", "TEST", "OPENCL", "CUDA")
 GROUPED = ("values", "first", "second", "large")  # kinds whose results can be realized together with those of other programs
 
 
