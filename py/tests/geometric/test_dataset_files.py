@@ -360,6 +360,43 @@ def test_long_range(make):
     assert len(dataset) == 2 and dataset[0].y.shape == (1, 10)
 
 
+def pickled_tensor(array, shape=None, strides=None, offset=0):
+    """A tensor of PyTorch in a pickle that torch.save did not write: its storage is a file of torch.save in it."""
+    import struct
+
+    from test_torch_file import Op, legacy
+
+    kind = {"i": "torch.LongStorage", "f": "torch.FloatStorage"}[array.dtype.kind]
+    content = legacy(Op.storage(kind, "0", array.size, None), {"0": (array.size, array.tobytes())})
+    storage = Op.call("torch.storage._load_from_bytes", b"B" + struct.pack("<I", len(content)) + content)
+    strides = tuple(s // array.itemsize for s in array.strides) if strides is None else strides
+    hooks = Op.call("collections.OrderedDict")
+    return Op.call("torch._utils._rebuild_tensor_v2", storage, offset, array.shape if shape is None else shape, strides, False, hooks)
+
+
+def molecules(folder, **how):
+    from test_torch_file import program
+
+    bonds = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    one = {"atom_type": pickled_tensor(np.array([0, 3, 1])), "bond_type": pickled_tensor(bonds, **how)}
+    one["logP_SA_cycle_normalized"] = pickled_tensor(np.array([0.25], np.float32))
+    for part in ("train", "val", "test"):
+        (folder / f"{part}.pickle").write_bytes(program([one]))
+        (folder / f"{part}.index").write_text("0\n")
+
+
+def test_tensors_in_pickles(make):
+    """As the files of ZINC hold them; a view is read by its strides."""
+    data = make(molecules, "ZINC")[0]
+    assert edges(data) == [[0, 1, 1, 2], [1, 0, 2, 1]] and data.edge_attr.tolist() == [1, 1, 2, 2] and data.y.tolist() == [0.25]
+
+
+@pytest.mark.parametrize("how", [{"shape": (3, 4)}, {"offset": 1}, {"strides": (4, 1)}, {"shape": (-1, 3)}, {"shape": (3,)}])
+def test_tensors_beyond_their_storage(make, how):
+    with pytest.raises(ValueError, match="train.pickle"):
+        make(lambda folder: molecules(folder, **how), "ZINC")
+
+
 def test_superpixels_of_images(make):
     import pickle
 
