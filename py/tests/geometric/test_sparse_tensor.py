@@ -113,6 +113,40 @@ def test_layers_take_adj_t(name, weight):
     close(layer(data.x, adj), want.numpy())
 
 
+@pytest.mark.parametrize("name", ["GCN", "GraphSAGE", "GAT", "GIN", "EdgeCNN"])
+def test_models_take_adj_t(name):
+    from polygrad.geometric.nn import models
+
+    data = graph(weight=False)
+    model = getattr(models, name)(4, 8, 2, 3).eval()
+    close(model(data.x, ToSparseTensor()(graph_copy(data)).adj_t), model(data.x, data.edge_index).numpy())
+
+
+def test_adj_t_in_hetero_layers_and_compiled_steps():
+    from polygrad import nn
+
+    data = graph(weight=False)
+    adj, kind = ToSparseTensor()(graph_copy(data)).adj_t, ("a", "to", "a")
+    layer = conv.HeteroConv({kind: conv.SAGEConv(4, 3)})
+    close(layer({"a": data.x}, {kind: adj})["a"], layer({"a": data.x}, {kind: data.edge_index})["a"].numpy())
+    layer = conv.GCNConv(4, 2)
+    optimizer = nn.Adam(layer.parameters(), lr=0.05)
+
+    def train(layer, optimizer):
+        optimizer.zero_grad()
+        loss = (layer(data.x, adj) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step = nn.compile_step(train, layer, optimizer)
+    step.run()
+    first = step.loss_value()
+    for _ in range(5):
+        step.run()
+    assert step.loss_value() < first
+
+
 def graph_copy(data):
     import copy
 
