@@ -1,5 +1,7 @@
 """SparseTensor, EdgeIndex and Index: their parts, their arithmetic, and layers that take them in the place of edge_index."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -94,19 +96,17 @@ LAYERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(LAYERS))
-@pytest.mark.parametrize("weight", [False, True])
+def takes_weights(name):
+    return "edge_weight" in inspect.signature(getattr(conv, name).forward).parameters
+
+
+@pytest.mark.parametrize("name, weight", [(n, w) for n in sorted(LAYERS) for w in (False, True) if not w or takes_weights(n)])
 def test_layers_take_adj_t(name, weight):
     """With a sparse adjacency a layer gives what it gives with edge_index (and the weights, where it takes some)."""
-    import inspect
-
     layer = getattr(conv, name)(*LAYERS[name])
     data = graph(weight=weight)
     adj = ToSparseTensor()(graph_copy(data)).adj_t
-    takes = weight and "edge_weight" in inspect.signature(type(layer).forward).parameters
-    weighted = {"edge_weight": data.edge_weight} if takes else {}
-    if weight and not takes:
-        pytest.skip("the layer takes no weights")
+    weighted = {"edge_weight": data.edge_weight} if weight else {}
     Tensor.manual_seed(0)
     want = layer(data.x, data.edge_index, **weighted)
     Tensor.manual_seed(0)
