@@ -117,7 +117,8 @@ bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *stor
   for (int i = 0; i < nstore; i++) merged[i] = store[i];
   bool ok = merge_ranges(ctx, arena, nstore, merged) &&
             uop_verify_pass(ctx, "merging of loops", nstore, merged, VERIFY_KERNEL) &&
-            build_blocks(&g, nstore, merged) && shape_loops(&g) && write_out(&g, merged[0], out);
+            build_blocks(&g, nstore, merged) && shape_loops(&g) && write_out(&g, merged[0], out) &&
+            codegen_widths(arena, target, out);
   codegen_free(&g);
   return ok;
 }

@@ -8,4 +8,8 @@
 /* The result lives in the arena; its nodes in the caller's scope. */
 bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const Target *target, Linear *out);
 
+/* Of a linear kernel whose loops are marked: writes on the loops how they run on the target. codegen_kernel has done so
+ * for what it makes. */
+bool codegen_widths(Arena *arena, const Target *target, Linear *lin);
+
 #endif

@@ -46,6 +46,9 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     str_fmt(out, " %%%d .. %%%d%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
             in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
             in->flags & LOOP_REDUCE ? " reduce" : "", in->flags & LOOP_ONCE ? " once" : "");
+    if (in->lanes) str_fmt(out, " lanes %d", in->lanes);
+    if (in->copies) str_fmt(out, " copies %d tail %d", in->copies, in->tail);
+    if (in->chunk) str_fmt(out, " chunk %d", in->chunk);
     if (in->cost) str_fmt(out, " cost %lld", (long long)in->cost);
     break;
   case INST_CHECK:

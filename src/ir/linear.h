@@ -46,13 +46,18 @@ typedef enum InstKind {
  */
 enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8, LOOP_ONCE = 16, INST_EXTRA = 32 };
 #define STRIDE_NONE INT64_MIN
+enum { MAX_LANES = 64 }; /* of a vector */
 
 typedef struct Inst {
   uint8_t kind;  /* InstKind */
   uint8_t dtype; /* PolyDType of the value; of the stored value for STORE */
   uint16_t op;   /* Op, for ALU, ACC, UPDATE */
   int32_t src[3];
-  int32_t param;  /* LOAD, STORE: which argument */
+  int32_t param; /* LOAD, STORE: which argument */
+  /* How a marked LOOP runs, from codegen/widths.c. LOOP_VECTOR: steps of lanes * copies iterations; then of lanes; what
+   * is left in vectors half as wide and so on down to `tail` lanes, then one by one. LOOP_OUTER: lanes of a register.
+   * LOOP_PARALLEL: a thread takes `chunk` iterations at a time; 0: each has an equal share. */
+  uint16_t lanes, copies, tail, chunk;
   uint32_t flags; /* LOOP; INST_EXTRA; ALU: codegen's mark of a division without negative operands, 1 */
   int64_t cost;   /* LOOP: rough operations an iteration, all that is inside counted */
   int64_t stride; /* LOAD, STORE inside a vector loop */

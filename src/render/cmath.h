@@ -24,7 +24,7 @@ typedef enum Elem {
   ELEM_COUNT
 } Elem;
 
-enum { MAX_LANES_LOG2 = 6, MAX_LANES = 1 << MAX_LANES_LOG2, MAX_HELPERS = 112 };
+enum { LANES_LOG2 = 6, /* of the most lanes a vector has */ MAX_HELPERS = 112 };
 
 /* A short piece of text that is passed around by value. */
 typedef struct Txt {
@@ -37,8 +37,8 @@ static inline Txt no_text(void) { return (Txt){{0}}; }
 typedef struct Helpers {
   Str types, code;
   bool failed; /* a helper that does not exist was asked for */
-  uint8_t have_type[ELEM_COUNT][MAX_LANES_LOG2 + 1];
-  uint8_t have[MAX_HELPERS][ELEM_COUNT][MAX_LANES_LOG2 + 1];
+  uint8_t have_type[ELEM_COUNT][LANES_LOG2 + 1];
+  uint8_t have[MAX_HELPERS][ELEM_COUNT][LANES_LOG2 + 1];
 } Helpers;
 
 int elem_size(Elem e);

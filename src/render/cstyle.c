@@ -2,7 +2,7 @@
  * it needs, a function for each kernel, and the table `poly_kernels`. One statement a value, named by its place in the
  * kernel: v12, i3 for a loop variable, acc5 for an accumulator, p0 for a buffer, n1 for an integer argument.
  *
- * This file writes functions, loops and statements; expr.c writes values; vector.c, vecloop.c and veclanes.c do
+ * This file writes functions, loops and statements; expr.c writes values; vecloop.c and veclanes.c write
  * vector loops. */
 #include "render/emit.h"
 
@@ -82,36 +82,14 @@ void emit_scalar(Emit *e, int i) {
 
 /* ---- loops ---- */
 
-bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end) {
-  const Inst *in = &e->lin->inst[loop], *b = &e->lin->inst[in->src[0]], *n = &e->lin->inst[in->src[1]];
-  if (b->kind != INST_CONST || n->kind != INST_CONST) return false;
-  *begin = b->arg.i;
-  *end = n->arg.i;
-  return true;
-}
-
-static bool is_loaded(const Linear *lin, int i) {
-  const Inst *in = &lin->inst[i];
-  if (in->kind != INST_ALU) return in->kind == INST_LOAD;
-  for (int k = 0; k < 3; k++)
-    if (in->src[k] >= 0 && is_loaded(lin, in->src[k])) return true;
-  return false;
-}
-
-/* Do iterations of the loop differ in length, because a loop inside has bounds that were loaded? Then threads take rows
- * as they come, a few at a time; every row is computed by one of them, so the result is the same. */
-static bool is_ragged(const Linear *lin, int loop) {
-  for (int i = loop + 1; lin->inst[i].kind != INST_END || lin->inst[i].src[0] != loop; i++)
-    if (lin->inst[i].kind == INST_LOOP && is_loaded(lin, lin->inst[i].src[1])) return true;
-  return false;
-}
-
 /* The pragma of a loop over steps of `step` iterations each. The caller is not yet inside another parallel loop. */
 void parallel_pragma(Emit *e, int loop, const char *begin, const char *end) {
   int64_t cost = MAX(e->lin->inst[loop].cost, 1);
   Txt trips = !strcmp(begin, "0") ? txt("%s", end) : txt("(%s - %s)", end, begin);
+  int chunk = e->lin->inst[loop].chunk;
+  Txt schedule = chunk ? txt("dynamic, %d", chunk) : txt("static");
   line(e, "#pragma omp parallel for schedule(%s) num_threads(threads) if (threads > 1 && %s * %lldll > PARALLEL_MIN)",
-       is_ragged(e->lin, loop) ? "dynamic, 64" : "static", trips.s, (long long)cost);
+       schedule.s, trips.s, (long long)cost);
 }
 
 static void emit_loop(Emit *e, int loop) {
@@ -146,8 +124,8 @@ void emit_body(Emit *e, int from, int to) {
       emit_inner(e, i);
       continue;
     }
-    bool vector = (in->flags & LOOP_VECTOR) && e->style->vectors && e->loop < 0 && vector_lanes(e, i) > 1;
-    if (e->at[i].width)
+    bool lanes = e->style->vectors && in->lanes > 1, vector = lanes && e->loop < 0 && (in->flags & LOOP_VECTOR);
+    if (lanes && (in->flags & LOOP_OUTER))
       emit_outer_loop(e, i);
     else if (e->outer >= 0 && (in->flags & LOOP_VECTOR))
       emit_wide_loop(e, i);
@@ -162,17 +140,6 @@ void emit_body(Emit *e, int from, int to) {
 
 /* ---- kernels ---- */
 
-static bool find_ends(Emit *e, Arena *arena) {
-  int n = e->lin->ninst;
-  e->at = arena_new(arena, (size_t)MAX(n, 1) * sizeof *e->at);
-  if (!e->at) return false;
-  for (int i = 0; i < n; i++) {
-    e->at[i].end = n;
-    if (e->lin->inst[i].kind == INST_END) e->at[e->lin->inst[i].src[0]].end = i;
-  }
-  return true;
-}
-
 static void emit_params(Emit *e) {
   const Linear *lin = e->lin;
   for (int k = 0; k < lin->nparam; k++) {
@@ -185,9 +152,10 @@ static void emit_params(Emit *e) {
 
 static bool emit_kernel(Emit *e, const char *name) {
   Arena arena = {.b = e->help->code.b};
-  bool ok = find_ends(e, &arena);
+  e->at = lanes_analyse(&arena, e->lin, e->style->vectors);
+  e->spread = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->spread);
+  bool ok = e->at && e->spread;
   if (ok) {
-    vector_analyse(e);
     str_fmt(e->out, "\nvoid %s(void *const *arg, const int64_t *var, int threads, int64_t *err) {\n", name);
     e->indent = 1;
     emit_params(e);
@@ -227,7 +195,6 @@ bool render_program(PolyContext *ctx, const Target *target, int n, const Linear 
               .lin = kernel[k],
               .out = &body,
               .help = help,
-              .target = target,
               .loop = -1,
               .outer = -1,
               .lanes = 1,

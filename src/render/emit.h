@@ -2,7 +2,7 @@
 #ifndef POLY_EMIT_H
 #define POLY_EMIT_H
 
-#include "ir/linear.h"
+#include "ir/lanes.h"
 #include "render/cmath.h"
 #include "render/render.h"
 
@@ -14,23 +14,6 @@ typedef struct Style {
   const char *includes, *prelude;
 } Style;
 
-/* What is known of an instruction, about the vector loop that it is in. */
-typedef struct Place {
-  int end;                          /* LOOP: the place of its END */
-  int inside;                       /* the vector loop around it, -1: none */
-  bool vary;                        /* differs from lane to lane */
-  bool vector;                      /* its lanes are needed as a vector */
-  bool base;                        /* its value at lane 0 is needed as a scalar */
-  bool affine;                      /* an int64 that is base + lane * slope */
-  bool affine_compare, affine_cast; /* computed from such sources at lane 0, in int32 */
-  uint8_t mask;                     /* bool: bytes of a lane of the mask */
-  int64_t slope;
-  int outer;  /* the loop of outer lanes around it, -1: none */
-  bool wide;  /* differs along the vector loop inside that */
-  int width;  /* LOOP of outer lanes: lanes of a register; 0: the mark is ignored */
-  int spread; /* how deep in the text its lanes were spread, 0: not yet */
-} Place;
-
 typedef struct Emit {
   PolyContext *ctx;
   const Style *style;
@@ -38,7 +21,7 @@ typedef struct Emit {
   Str *out;
   Helpers *help;
   Place *at;
-  const Target *target;
+  int *spread; /* of an instruction inside outer lanes: how deep in the text its lanes were spread, 0: not yet */
   int indent;
   bool parallel;     /* inside a loop that runs on several threads */
   int loop;          /* the vector loop being written, -1: none */
@@ -47,12 +30,13 @@ typedef struct Emit {
   bool wide;         /* writing what differs along the vector loop inside it */
 } Emit;
 
+_Static_assert(MAX_LANES == 1 << LANES_LOG2, "helpers have as many lanes as loops");
+
 /* cstyle.c */
 void line(Emit *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* one indented line */
 void emit_scalar(Emit *e, int i);                           /* one instruction, a value for one iteration */
 void emit_body(Emit *e, int from, int to);                  /* instructions from .. to-1, with the loops in them */
 void parallel_pragma(Emit *e, int loop, const char *begin, const char *end);
-bool loop_trip(const Emit *e, int loop, int64_t *begin, int64_t *end); /* constant bounds */
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */
@@ -70,14 +54,6 @@ Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b);
 Txt load_text(Emit *e, PolyDType d, int lanes, Txt x);  /* from the form in memory */
 Txt store_text(Emit *e, PolyDType d, int lanes, Txt x); /* into it; masks have lanes of one byte */
 
-/* vector.c */
-void vector_analyse(Emit *e);
-void outer_level(Emit *e, bool wide);      /* sets lanes and copies inside outer lanes */
-int64_t lane_stride(const Emit *e, int i); /* of a LOAD or STORE; STRIDE_NONE: its index is a vector */
-bool outer_acc(const Emit *e, int update); /* does it update an accumulator from outside the vector loop? */
-int vector_lanes(const Emit *e, int loop);
-int vector_copies(const Emit *e, int loop, int lanes);
-
 /* vecloop.c */
 void emit_vector_loop(Emit *e, int loop);
 void emit_lanes(Emit *e, int i); /* one instruction inside it, for all lanes and copies */
@@ -85,6 +61,7 @@ void open_partials(Emit *e);     /* partial results of the accumulators that the
 int next_partial(const Emit *e, int from);
 
 /* veclanes.c */
+void outer_level(Emit *e, bool wide); /* sets lanes and copies inside outer lanes */
 void emit_outer_loop(Emit *e, int loop);
 void emit_wide_loop(Emit *e, int loop);
 void spread_sources(Emit *e, int i);

@@ -1,6 +1,7 @@
-/* veclanes.c: writes lanes of two loops, an outer one of H iterations and vector loops of D inside it. In: loops that
- * vector.c has analysed. Out: the body of each once, both loop variables at their first value. A value that varies with
- * the outer loop alone is narrow, H lanes: v12_0; one that varies with the vector loop is wide, H*D lanes: v15_0, v15_1
+/* veclanes.c: writes lanes of two loops, an outer one of H iterations and vector loops of D inside it. In: loops
+ * with their widths, and what ir/lanes.c says of their instructions. Out: the body of each once, both loop variables at
+ * their first value. A value that varies with the outer loop alone is narrow, H lanes: v12_0; one that varies with the
+ * vector loop is wide, H*D lanes: v15_0, v15_1
  * .. A narrow value that a wide one needs is spread first, each lane D times: v12_w0, v12_w1 ..
  *
  * A reduction along the vector loop has wide partial results; neighbours are combined until there is one for each outer
@@ -11,28 +12,31 @@
 
 static int64_t first_of(const Emit *e, int loop) {
   int64_t begin = 0, end = 0;
-  loop_trip(e, loop, &begin, &end);
+  loop_trip(e->lin, loop, &begin, &end);
   return begin;
 }
 
-static int trips_of(const Emit *e, int loop) {
-  int64_t begin = 0, end = 0;
-  loop_trip(e, loop, &begin, &end);
-  return (int)(end - begin);
-}
+static int trips_of(const Emit *e, int loop) { return (int)loop_trips(e->lin, loop); }
 
 static Elem lane_elem(const Emit *e, int i) {
   PolyDType d = (PolyDType)e->lin->inst[i].dtype;
   return d == POLY_BOOL ? elem_signed(MAX(e->at[i].mask, 1)) : elem_of(d);
 }
 
+void outer_level(Emit *e, bool wide) {
+  int all = trips_of(e, e->outer) * (wide ? trips_of(e, e->loop) : 1);
+  e->wide = wide;
+  e->lanes = MIN(all, e->lin->inst[e->outer].lanes);
+  e->copies = all / e->lanes;
+}
+
 /* ---- narrow to wide ---- */
 
 static void spread(Emit *e, int i) {
   Place *p = &e->at[i];
-  if (!p->vary || p->wide || !p->vector || p->spread) return;
-  p->spread = e->indent;
-  int d = trips_of(e, e->loop), h = trips_of(e, e->outer), from = MIN(h, e->at[e->outer].width);
+  if (!p->vary || p->wide || !p->vector || e->spread[i]) return;
+  e->spread[i] = e->indent;
+  int d = trips_of(e, e->loop), h = trips_of(e, e->outer), from = MIN(h, e->lin->inst[e->outer].lanes);
   for (int copy = 0; copy < e->copies; copy++) {
     char list[8 * MAX_LANES];
     int n = 0, a = copy * e->lanes / d / from, b = MIN(a + 1, h / from - 1);
@@ -53,7 +57,7 @@ void spread_sources(Emit *e, int i) {
 /* A block of the text ends, and with it what was spread there. */
 void forget_spread(Emit *e) {
   for (int i = e->outer; i < e->at[e->outer].end; i++)
-    if (e->at[i].spread >= e->indent) e->at[i].spread = 0;
+    if (e->spread[i] >= e->indent) e->spread[i] = 0;
 }
 
 /* ---- wide to narrow ---- */

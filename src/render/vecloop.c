@@ -1,4 +1,5 @@
-/* vecloop.c: writes a vector loop with GNU vector types. In: a loop that vector.c has analysed. Out: its body several
+/* vecloop.c: writes a vector loop with GNU vector types. In: a loop with its widths, and what ir/lanes.c
+ * says of its instructions. Out: its body several
  * times: in steps of lanes*copies, then of lanes, then (constant trip count) once each for half as many lanes and so
  * on, then for single iterations. Values that vary are vectors, one for each copy: v12_0, v12_1; all others stay
  * scalars, and an index with a known stride is a scalar at the first lane of the first copy.
@@ -6,8 +7,6 @@
  * A reduction along the loop has one vector of partial results a copy; they are combined in a fixed order behind the
  * loop, so that a result depends on sizes alone, never on threads. */
 #include "render/emit.h"
-
-enum { MIN_LANES = 4 };
 
 static Txt vector_type(Emit *e, int i) {
   PolyDType d = (PolyDType)e->lin->inst[i].dtype;
@@ -30,7 +29,7 @@ static Txt load_lanes(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
   Elem el = elem_memory(d);
-  int64_t stride = lane_stride(e, i);
+  int64_t stride = lane_stride(e->lin, e->at, i);
   int gate = in->src[1];
   bool masked = gate >= 0 && e->at[gate].vary;
   Txt x;
@@ -64,7 +63,7 @@ static void store_lanes(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
   Elem el = elem_memory(d);
-  int64_t stride = lane_stride(e, i);
+  int64_t stride = lane_stride(e->lin, e->at, i);
   int gate = in->src[2];
   bool masked = gate >= 0 && e->at[gate].vary;
   Txt v = d == POLY_BOOL ? vector_mask(e, in->src[1], copy, 1) : vector_name(e, in->src[1], copy);
@@ -144,12 +143,12 @@ void emit_lanes(Emit *e, int i) {
   if (e->outer >= 0) outer_level(e, p->wide);
   if (e->wide) spread_sources(e, i);
   bool update = in->kind == INST_UPDATE;
-  bool vector = in->kind == INST_STORE || (update && (outer_acc(e, i) || e->at[in->src[0]].vary)) ||
+  bool vector = in->kind == INST_STORE || (update && (outer_acc(e->lin, e->at, i) || e->at[in->src[0]].vary)) ||
                 (in->kind == INST_ACC ? p->vary : p->vector);
   bool value = in->kind == INST_ALU || in->kind == INST_LOAD || in->kind == INST_CHECK || in->kind == INST_ACC;
   if ((value && !p->vary) || p->base || (update && (!vector || e->at[in->src[0]].base))) emit_scalar(e, i);
   /* all lanes write one place: the last one stays */
-  if (in->kind == INST_STORE && lane_stride(e, i) == 0 && !e->at[in->src[1]].vary &&
+  if (in->kind == INST_STORE && lane_stride(e->lin, e->at, i) == 0 && !e->at[in->src[1]].vary &&
       !(in->src[2] >= 0 && e->at[in->src[2]].vary)) {
     emit_scalar(e, i);
     return;
@@ -174,7 +173,7 @@ int next_partial(const Emit *e, int from) {
   int best = -1;
   for (int i = e->loop + 1; i < e->at[e->loop].end; i++) {
     int acc = e->lin->inst[i].src[0];
-    if (outer_acc(e, i) && acc > from && (best < 0 || acc < best)) best = acc;
+    if (outer_acc(e->lin, e->at, i) && acc > from && (best < 0 || acc < best)) best = acc;
   }
   return best;
 }
@@ -264,7 +263,7 @@ static void constant_trip(Emit *e, int64_t begin, int64_t end, bool parallel) {
   }
   if (whole) close_partials(e);
   e->copies = 1;
-  for (int l = lanes / 2; l >= MIN_LANES && l > 1; l /= 2) {
+  for (int l = lanes / 2; l >= e->lin->inst[e->loop].tail && l > 1; l /= 2) {
     if (end - at < l) continue;
     e->lanes = l;
     line(e, "{");
@@ -315,11 +314,11 @@ void emit_vector_loop(Emit *e, int loop) {
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->openmp;
   int64_t begin, end;
   e->loop = loop;
-  e->lanes = vector_lanes(e, loop);
-  e->copies = vector_copies(e, loop, e->lanes);
+  e->lanes = in->lanes;
+  e->copies = in->copies;
   line(e, "{");
   e->indent++;
-  if (loop_trip(e, loop, &begin, &end))
+  if (loop_trip(e->lin, loop, &begin, &end))
     constant_trip(e, begin, MAX(begin, end), parallel);
   else
     variable_trip(e, scalar_name(e, in->src[0]).s, scalar_name(e, in->src[1]).s, parallel);

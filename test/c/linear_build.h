@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "codegen/codegen.h"
 #include "ir/context.h"
 #include "ir/eval.h"
 #include "render/render.h"
@@ -102,18 +103,32 @@ typedef struct Built {
   char *text;
 } Built;
 
+/* The kernel with the widths that codegen chooses for a target; NULL: no memory. */
+static inline const Linear *kern_shaped(Arena *arena, const Target *target, const Linear *lin) {
+  size_t bytes = (size_t)lin->ninst * sizeof *lin->inst;
+  Linear *copy = arena_new(arena, sizeof *copy);
+  Inst *inst = copy ? arena_new(arena, bytes + 1) : NULL;
+  if (!inst) return NULL;
+  *copy = *lin;
+  copy->inst = memcpy(inst, lin->inst, bytes);
+  return codegen_widths(arena, target, copy) ? copy : NULL;
+}
+
 /* Renders, compiles with the given compiler and loads. fn is NULL when any of it failed. */
 static inline Built kern_build(int n, Kern *const *k, int vector_bytes, const char *cc, const char *level) {
   extern char **environ;
   Built out = {0};
   PolyContext ctx = {0};
   Str s = {.b = &ctx.base};
+  Arena arena = {.b = &ctx.base};
   const Linear **lin = calloc((size_t)n, sizeof *lin);
-  for (int i = 0; i < n; i++) lin[i] = &k[i]->lin;
   Target target = cpu_target;
   target.vector_bytes = vector_bytes;
   target.vector_registers = vector_bytes >= 64 ? 32 : 16;
-  bool ok = render_program(&ctx, &target, n, lin, &s);
+  bool ok = true;
+  for (int i = 0; i < n; i++) ok = ok && (lin[i] = kern_shaped(&arena, &target, &k[i]->lin));
+  ok = ok && render_program(&ctx, &target, n, lin, &s);
+  arena_free(&arena);
   free(lin);
   if (!ok) {
     fprintf(stderr, "render: %s\n", ctx.base.text);

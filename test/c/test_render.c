@@ -443,7 +443,6 @@ static void *failing_realloc(void *user, void *p, size_t old_size, size_t new_si
 static void test_out_of_memory(void **state) {
   (void)state;
   Kern *k = softmax(4, 0, 10);
-  const Linear *lin[] = {&k->lin};
   Target target = cpu_target;
   target.vector_bytes = 64;
   bool done = false;
@@ -451,7 +450,10 @@ static void test_out_of_memory(void **state) {
     int left = n;
     PolyContext ctx = {.base.alloc = {failing_realloc, &left}};
     Str s = {.b = &ctx.base};
-    done = render_program(&ctx, &target, 1, lin, &s);
+    Arena arena = {.b = &ctx.base};
+    const Linear *lin = kern_shaped(&arena, &target, &k->lin);
+    done = lin && render_program(&ctx, &target, 1, &lin, &s);
+    arena_free(&arena);
     assert_true(done || ctx.base.code == POLY_ERROR_MEMORY);
     str_free(&s);
     assert_int_equal(ctx.base.bytes, 0);
