@@ -119,7 +119,8 @@ static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t open, 
   return true;
 }
 
-/* u with `to` in the place of the RANGE `from`, where that is not bound inside. */
+/* u with `to` in the place of the RANGE `from`, where that is not bound inside. Not a pass of the rewrite driver, which
+ * knows nothing of what binds a RANGE. */
 static UOp *renamed(Codegen *g, Map *done, UOp *u, UOp *from, UOp *to) {
   uint64_t at;
   if (u == from) return to;

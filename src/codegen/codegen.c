@@ -109,6 +109,14 @@ static void codegen_free(Codegen *g) {
   map_free(b, &g->made);
 }
 
+static bool check_dtypes(Codegen *g, const Linear *lin) {
+  for (int i = 0; i < lin->ninst; i++)
+    if (!(g->target->dtypes & (1u << lin->inst[i].dtype)))
+      return base_fail(ctx_base(g->ctx), POLY_ERROR_TYPE, "kernel %s needs %s, which the device does not have",
+                       lin->name, dtype_name((PolyDType)lin->inst[i].dtype));
+  return true;
+}
+
 bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const Target *target, Linear *out) {
   Codegen g = {.ctx = ctx, .arena = arena, .target = target};
   *out = (Linear){0};
@@ -118,7 +126,7 @@ bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *stor
   bool ok = merge_ranges(ctx, arena, nstore, merged) &&
             uop_verify_pass(ctx, "merging of loops", nstore, merged, VERIFY_KERNEL) &&
             build_blocks(&g, nstore, merged) && shape_loops(&g) && write_out(&g, merged[0], out) &&
-            codegen_widths(arena, target, out);
+            check_dtypes(&g, out) && codegen_widths(arena, target, out);
   codegen_free(&g);
   return ok;
 }

@@ -76,7 +76,8 @@ static bool fits(Merge *m, UOp *u) {
   return map_put(&m->ctx->base, &m->seen, (uint64_t)(uintptr_t)u, 1);
 }
 
-/* The DAG with outer -> 0 and inner -> merged. */
+/* The DAG with outer -> 0 and inner -> merged. Not a pass of the rewrite driver: sources of STORE and LOOP are left
+ * out, which no rule on one node can do. */
 static UOp *replace(Merge *m, Map *done, UOp *u, UOp *merged) {
   uint64_t at;
   if (u == m->inner) return merged;

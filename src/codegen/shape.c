@@ -5,7 +5,7 @@
 
 #include "ir/context.h"
 
-enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MIN_LANES = 4, MAX_OUTER = 32, MAX_WIDE = 256 };
+enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MAX_OUTER = 32, MAX_WIDE = 256 };
 
 /* Trips of a loop, at most; of one whose bounds are loaded, a guess. */
 static double loop_trips(Codegen *g, const UOp *r) {
@@ -138,7 +138,7 @@ static double choose_lanes(Codegen *g, Block *b, bool mark) {
   bool paired = false;
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) below += choose_lanes(g, b->line.at[i].child, false);
-  if (b->range && loop_trips(g, b->range) >= MIN_LANES && lanes_allowed(g, b, b->range))
+  if (b->range && loop_trips(g, b->range) >= g->target->least_lanes && lanes_allowed(g, b, b->range))
     own = gain_below(g, b, b->range, NULL);
   if (outer_allowed(g, b)) pair = outer_gain(g, b, b->range, false, &paired);
   if (!paired) pair = 0;

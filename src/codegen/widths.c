@@ -7,8 +7,6 @@
 
 #include "ir/lanes.h"
 
-enum { NARROW = 4, /* lanes: fewer are not worth a vector of their own */ CHUNK = 64 };
-
 typedef struct Widths {
   const Target *target;
   Linear *lin;
@@ -126,7 +124,7 @@ static void set_vector(const Widths *w, int loop) {
   int64_t begin, end;
   in->lanes = (uint16_t)choose_lanes(w, loop);
   in->copies = (uint16_t)choose_copies(w, loop, in->lanes);
-  in->tail = loop_trip(w->lin, loop, &begin, &end) ? NARROW : 1;
+  in->tail = loop_trip(w->lin, loop, &begin, &end) ? (uint16_t)w->target->least_lanes : 1;
   if (in->lanes > 1) return;
   in->flags &= ~(uint32_t)LOOP_VECTOR;
   in->lanes = in->copies = in->tail = 0;
@@ -140,7 +138,7 @@ bool codegen_widths(Arena *arena, const Target *target, Linear *lin) {
     Inst *in = &lin->inst[i];
     if (in->kind != INST_LOOP) continue;
     if (in->flags & LOOP_VECTOR && w.at[i].outer < 0) set_vector(&w, i);
-    if (in->flags & LOOP_PARALLEL) in->chunk = is_ragged(&w, i) ? CHUNK : 0;
+    if (in->flags & LOOP_PARALLEL) in->chunk = is_ragged(&w, i) ? (uint16_t)target->threads.chunk : 0;
   }
   return true;
 }

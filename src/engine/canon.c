@@ -156,7 +156,9 @@ static UOp *placeholder(Work *w, UOp *u, UOp *const *shape) {
   return p;
 }
 
-/* The same node over other sources. Nodes with constant sizes need no inference; integers are simplified again. */
+/* The same node over other sources. Not a pass of the rewrite driver: what a leaf becomes depends on the order in which
+ * leaves are met, and each run of a program comes by here. Nodes with constant sizes need no inference; integers are
+ * simplified again. */
 static UOp *rebuild(UOp *u, UOp *const *src) {
   bool integer = u->ndim == 0 && !dtype_is_float((PolyDType)u->dtype);
   if (integer || !const_shape(u)) return uop_with_sources(u, src);

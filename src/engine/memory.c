@@ -167,13 +167,24 @@ static bool place_temps(Plan *p) {
   return ok;
 }
 
-/* ---- today's numbers ---- */
+/* ---- the numbers of this run ---- */
+
+/* Can an index of the device's width name every element? */
+static bool index_fits(const Plan *p, const PlanSlot *s) {
+  char text[256];
+  size_t numel = s->bytes / (size_t)dtype_size((PolyDType)s->node->dtype);
+  if (p->device->target.index_bits >= 64 || numel <= (size_t)INT32_MAX) return true;
+  return base_fail(ctx_base(p->ctx), POLY_ERROR_MEMORY,
+                   "a tensor of shape %s has more elements than the %d-bit indices of %s reach",
+                   shape_text(s->node, text, sizeof text), p->device->target.index_bits, p->device->name);
+}
 
 static bool size_slots(Plan *p) {
   p->output_bytes = 0;
   for (int i = 0; i < p->nslot; i++) {
     PlanSlot *s = &p->slot[i];
     if (!shape_bytes(s->node, p->nvar, p->var, p->value, &s->bytes)) return false;
+    if (!index_fits(p, s)) return false;
     if (s->kind == SLOT_OUTPUT) p->output_bytes += s->bytes;
   }
   return true;

@@ -110,7 +110,8 @@ static UOp *known(const Map *made, UOp *u) {
   return map_get(made, (uint64_t)(uintptr_t)u, &to) ? (UOp *)(uintptr_t)to : u;
 }
 
-/* u over what became of its sources. */
+/* u over what became of its sources. Not a pass of the rewrite driver: that stops at stored nodes, which are replaced
+ * here. */
 static UOp *settled(const PolyVertex *v, const Map *made, Arena *arena, UOp *u) {
   if (u->op == OP_BIND) return true_size(v, u);
   if (u->op == OP_BUFFER) return stored(v, u);

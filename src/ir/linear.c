@@ -202,6 +202,16 @@ static bool check_outer(Verify *v, const Inst *in) {
   return !(in->flags & LOOP_REDUCE) || is_power_of_two(trips) || bad(v, "it reduces what is no power of two");
 }
 
+/* Zeros are legal: widths are chosen last. */
+static bool check_widths(Verify *v, const Inst *in) {
+  bool lanes = in->flags & (LOOP_VECTOR | LOOP_OUTER), vector = in->flags & LOOP_VECTOR;
+  if (in->lanes && (!lanes || in->lanes > MAX_LANES || !is_power_of_two(in->lanes)))
+    return bad(v, "the number of lanes is not that of a vector");
+  if ((in->copies || in->tail) && (!vector || !in->lanes || !in->copies || !in->tail || in->tail > MAX_LANES))
+    return bad(v, "copies and tail are those of a loop that has lanes");
+  return !in->chunk || in->flags & LOOP_PARALLEL || bad(v, "threads take chunks of a parallel loop alone");
+}
+
 static void enter_lanes(Verify *v, int level) {
   v->lanes[level] = v->at;
   memset(v->motion[level], 0, (size_t)v->at * sizeof **v->motion);
@@ -218,7 +228,7 @@ static bool check_loop(Verify *v, const Inst *in) {
     if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary)
       return bad(v, "bounds differ from lane to lane");
   }
-  if (!check_outer(v, in)) return false;
+  if (!check_outer(v, in) || !check_widths(v, in)) return false;
   v->open[v->nopen++] = v->at;
   if (in->flags & LOOP_VECTOR) enter_lanes(v, VECTOR);
   if (in->flags & LOOP_OUTER) enter_lanes(v, OUTER);

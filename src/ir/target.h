@@ -29,6 +29,11 @@ typedef struct CostTable {
   int load, store; /* one element of memory that no cache holds */
   int cached;      /* one element that a loop over it has in the cache: loads and stores beside arithmetic */
   int launch;      /* one more kernel */
+  int cheap;       /* operations an element that are repeated rather than stored */
+  int much;        /* operations an element beside which a store is little */
+  int serial;      /* elements that may be reduced on one thread in front of a kernel */
+  int short_sum;   /* products an element that a loop over edges does itself rather than load their sum, */
+  int few_scores;  /* unless it is so few values an edge that storing them is cheaper */
 } CostTable;
 
 /* What lanes save in one run of one instruction, in operations; negative: they cost. */
@@ -43,7 +48,9 @@ typedef struct LaneGains {
 typedef struct ThreadWork {
   int64_t ops, bytes; /* of a kernel: operations, and memory that it touches */
   int64_t elements;   /* of a library routine */
-  int64_t products;   /* multiplications of a matrix product */
+  /* multiplications of a matrix product: by plain loops, by the blocked routine, by the machine's library */
+  int64_t products_plain, products_blocked, products_library;
+  int chunk; /* rows of unequal length that a thread takes at a time */
 } ThreadWork;
 
 typedef struct Target {
@@ -55,6 +62,7 @@ typedef struct Target {
 
   int vector_bytes;     /* widest register that lanes fill; 0: no loop runs as lanes */
   int vector_registers; /* how many there are */
+  int least_lanes;      /* fewer are not worth a vector */
   int lanes;            /* lanes that a loop has, as far as costs go, and that the sizes of two loops have in common */
   int log_sum_lanes;    /* sums of its own, as a power of two, that a sum along lanes is taken to have */
   int registers[COST_KINDS]; /* that one operation keeps busy */
@@ -71,6 +79,9 @@ typedef struct Target {
   LaneGains gain;
   ThreadWork threads;
 } Target;
+
+/* How many of `wanted` threads so much work is worth, if it takes at least `least` to be worth more than one. */
+static inline int threads_worth(int wanted, double work, int64_t least) { return work < (double)least ? 1 : wanted; }
 
 /* How many of `wanted` threads a kernel of so much work is worth: all, or one. */
 static inline int target_threads(const Target *t, int wanted, int64_t ops, int64_t bytes) {

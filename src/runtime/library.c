@@ -83,7 +83,7 @@ static bool run_scan(Device *d, const LibraryCall *call) {
   int64_t n, rows = library_rows(x, &n);
   size_t step = (size_t)n * (size_t)dtype_size(x->dtype);
   ScanFn fn = scan_fn[x->dtype][which];
-  int threads = library_threads(call, rows, rows * n);
+  int threads = library_threads(d, call, rows, rows * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t r = 0; r < rows; r++)
     fn((const char *)host_at(x->data) + (size_t)r * step, (char *)host_at(call->out.data) + (size_t)r * step, n);
@@ -220,7 +220,7 @@ static bool run_segment_order(Device *d, const LibraryCall *call) {
   if (rows < 0 || call->out.dtype != POLY_INT32 || entries + rows >= INT32_MAX)
     return base_fail(b, POLY_ERROR_VALUE, "segment_order: %lld entries do not fit in 32-bit places",
                      (long long)entries);
-  int parts = library_threads(call, entries, entries + rows);
+  int parts = library_threads(d, call, entries, entries + rows);
   size_t counts = (size_t)parts * sizeof(int32_t[BUCKETS]), room = counts + (size_t)entries * sizeof(uint64_t);
   char *work = memory_alloc(d->memory, room); /* kept by the device for the next call */
   if (!work) return false;
@@ -265,7 +265,7 @@ static bool run_nonzero(Device *d, const LibraryCall *call) {
     return base_fail(b, POLY_ERROR_TYPE, "nonzero: places of %s as %s", dtype_name(x->dtype), dtype_name(out->dtype));
   enum { PARTS = 64 };
   int64_t begin[PARTS + 1] = {0};
-  int parts = n >= 1 << 16 ? PARTS : 1, threads = library_threads(call, parts, n);
+  int parts = n >= 1 << 16 ? PARTS : 1, threads = library_threads(d, call, parts, n);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int p = 0; p < parts; p++) begin[p + 1] = count_true(host_at(x->data), n * p / parts, n * (p + 1) / parts);
   for (int p = 0; p < parts; p++) begin[p + 1] += begin[p];
@@ -291,9 +291,9 @@ int64_t library_rows(const LibraryTensor *t, int64_t *n) {
   return *n ? library_numel(t) / *n : 0;
 }
 
-int library_threads(const LibraryCall *call, int64_t pieces, int64_t work) {
-  if (work < 32768 || call->threads < 1) return 1;
-  return (int)MAX(1, MIN((int64_t)call->threads, pieces));
+int library_threads(const Device *d, const LibraryCall *call, int64_t pieces, int64_t work) {
+  int threads = threads_worth(call->threads, (double)work, d->target.threads.elements);
+  return (int)MAX(1, MIN((int64_t)threads, pieces));
 }
 
 static const struct {

@@ -7,7 +7,7 @@
 int64_t library_numel(const LibraryTensor *t);
 int64_t library_rows(const LibraryTensor *t, int64_t *n); /* n: their length; 0 rows if it is 0 */
 /* How many threads pieces of work are worth. */
-int library_threads(const LibraryCall *call, int64_t pieces, int64_t work);
+int library_threads(const Device *d, const LibraryCall *call, int64_t pieces, int64_t work);
 bool library_argsort(Device *d, const LibraryCall *call);
 
 #endif

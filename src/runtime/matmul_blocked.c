@@ -123,7 +123,6 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
   TileFn fn = choose(m->dtype);
-  if ((double)m->m * (double)m->n * (double)m->k * (double)m->batch < 1e5) threads = 1;
   /* tiles as large as the caches like, smaller if there would be fewer than threads */
   int64_t nc = MIN((int64_t)NC, ceil_div(m->n, 32) * 32), across = ceil_div(m->n, nc);
   int64_t parts = ceil_div(2 * threads, across * m->batch), mc = ceil_div(ceil_div(m->m, parts), 12) * 12;

@@ -75,7 +75,7 @@ static int run_rows(SgemmFn sgemm, const MatmulCall *m, char ta, int64_t lda, ch
   return bad;
 }
 
-static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
+static bool run_sgemm(const Target *t, SgemmFn sgemm, const MatmulCall *m, int threads) {
   char ta, tb;
   int64_t lda, ldb, ldc = m->m == 1 ? m->n : m->c_row;
   if (!as_blas(m->m, m->k, m->a_row, m->a_col, &ta, &lda) || !as_blas(m->k, m->n, m->b_row, m->b_col, &tb, &ldb) ||
@@ -85,7 +85,7 @@ static bool run_sgemm(SgemmFn sgemm, const MatmulCall *m, int threads) {
   float *c = host_at(m->c);
   double work = (double)m->m * (double)m->n * (double)m->k;
   bool apart = m->batch > 1 && (work < 2e6 || m->batch >= 4 * threads) && work * (double)m->batch > 5e4;
-  if (m->batch == 1 && work < 1e6) threads = 1; /* over before a second thread is awake */
+  if (m->batch == 1) threads = threads_worth(threads, work, t->threads.products_library);
   int bad = 0, before = omp_get_max_threads();
   omp_set_num_threads(threads);
   if (m->batch == 1 && threads > 1 && m->m >= PIECE_ROWS * threads) {
@@ -130,7 +130,7 @@ static bool run_long(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads)
   r.k = rest;
   r.a.offset += (size_t)(LONG_PIECES * p.a_batch) * sizeof(float);
   r.b.offset += (size_t)(LONG_PIECES * p.b_batch) * sizeof(float);
-  bool ok = run_sgemm(sgemm, &p, threads) && (!rest || run_sgemm(sgemm, &r, 1));
+  bool ok = run_sgemm(&d->target, sgemm, &p, threads) && (!rest || run_sgemm(&d->target, sgemm, &r, 1));
   for (int64_t i = 0; ok && i < size; i++) {
     float sum = rest ? c[i] : 0;
     for (int k = 0; k < LONG_PIECES; k++) sum += part[k * size + i];
@@ -157,8 +157,11 @@ bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
   threads = MAX(threads, 1);
   if (matmul_zeros(d, &m, threads)) return true;
   SgemmFn sgemm = m.dtype == POLY_FLOAT32 ? find_sgemm((CpuDevice *)d) : NULL;
-  if (sgemm && (run_long(d, sgemm, &m, threads) || run_sgemm(sgemm, &m, threads))) return true;
-  if (m.dtype == POLY_FLOAT32 || m.dtype == POLY_FLOAT64) return matmul_blocked(ctx_base(d->ctx), &m, threads);
-  matmul_naive(&m, threads);
+  if (sgemm && (run_long(d, sgemm, &m, threads) || run_sgemm(&d->target, sgemm, &m, threads))) return true;
+  const ThreadWork *least = &d->target.threads;
+  double work = (double)m.m * (double)m.n * (double)m.k * (double)m.batch;
+  if (m.dtype == POLY_FLOAT32 || m.dtype == POLY_FLOAT64)
+    return matmul_blocked(ctx_base(d->ctx), &m, threads_worth(threads, work, least->products_blocked));
+  matmul_naive(&m, threads_worth(threads, work, least->products_plain));
   return true;
 }

@@ -40,7 +40,6 @@ static void (*const row_of[POLY_DTYPE_COUNT])(const MatmulCall *, int64_t) = {
 
 void matmul_naive(const MatmulCall *m, int threads) {
   int64_t rows = m->batch * m->m;
-  bool many = threads > 1 && (double)rows * (double)m->n * (double)(m->k + 1) > 20000;
-#pragma omp parallel for num_threads(threads) if (many) schedule(static)
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
   for (int64_t r = 0; r < rows; r++) row_of[m->dtype](m, r);
 }

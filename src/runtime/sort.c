@@ -115,7 +115,7 @@ bool library_argsort(Device *d, const LibraryCall *call) {
     return base_fail(b, POLY_ERROR_VALUE, "argsort: %lld places do not fit in int32", (long long)n);
   int width = 8 * dtype_size(t->dtype);
   bool wide = width == 64;
-  int threads = library_threads(call, rows, rows * n * 8);
+  int threads = library_threads(d, call, rows, rows * n * 8);
   size_t item = wide ? sizeof(Wide) : sizeof(uint64_t), room = 2 * (size_t)n * item, total = room * (size_t)threads;
   char *work = memory_alloc(d->memory, total);
   if (!work) return false;

@@ -4,14 +4,38 @@
 
 enum { ALL_DTYPES = (1u << POLY_DTYPE_COUNT) - 1, FLOATS = 1u << POLY_FLOAT32 | 1u << POLY_FLOAT64 };
 
+/* Costs. "Measured" is bench/costs.py on one thread of an AVX-512 server core, other programs running, least of 200
+ * runs, in additions of one cached float32 (22 ps). Where the table has another number, that is the one that fusion was
+ * built with; taking the measured one changes what is stored, so it needs a run of the benchmarks.
+ *
+ *                measured                                              in the table
+ *   SIMPLE       maximum 2.5, where 2.9                                1
+ *   DIVIDE       quotient 3.9, square root 6.5                         4
+ *   FUNCTION     exp 21, log 44, tanh 47, sin 57, erf 62               10
+ *   POWER        128                                                   20, two functions
+ *   ROUNDING     floor 0.9                                             1
+ *   load         15, streamed from memory                              16
+ *   store        19, streamed to memory                                32
+ *   launch       1,400 for one more kernel in a compiled step          8192
+ *
+ *   cheap        half of a load                                        8
+ *   much         ten loads                                             160
+ *   serial, short_sum, few_scores: no measurement is on record; a change needs a run of the benchmarks.
+ *
+ * Threads. Results are the same for any number of them. ops is that of rendered kernels and library routines (8
+ * operations an element); products are fewer the slower the routine is. */
 #define COSTS                                                                                                          \
   {                                                                                                                    \
     .op = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 4, [COST_FUNCTION] = 10, [COST_POWER] = 20, [COST_ROUNDING] = 1},        \
-    .load = 16, .store = 32, .cached = 1, .launch = 8192                                                               \
+    .load = 16, .store = 32, .cached = 1, .launch = 8192, .cheap = 8, .much = 160, .serial = 4096, .short_sum = 32,    \
+    .few_scores = 8                                                                                                    \
   }
 
 #define THREADS                                                                                                        \
-  { .ops = 250000, .bytes = 1 << 20, .elements = 32768, .products = 100000 }
+  {                                                                                                                    \
+    .ops = 250000, .bytes = 1 << 20, .elements = 32768, .products_plain = 20000, .products_blocked = 100000,           \
+    .products_library = 1000000, .chunk = 64                                                                           \
+  }
 
 const Target cpu_target = {
     .dialect = DIALECT_C,
@@ -19,8 +43,9 @@ const Target cpu_target = {
     .index_bits = 64,
     .dtypes = ALL_DTYPES,
     .matmul = FLOATS,
-    .vector_bytes = 16,
+    .vector_bytes = 16, /* and 16 registers, unless the machine has more: cpu.c asks it */
     .vector_registers = 16,
+    .least_lanes = 4,
     .lanes = 8,
     .log_sum_lanes = 5,
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 6, [COST_POWER] = 12, [COST_ROUNDING] = 1},

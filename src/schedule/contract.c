@@ -43,7 +43,8 @@ static uint32_t reads(const Match *m, UOp *u) {
   return set;
 }
 
-/* e with range r replaced by `with`, simplified again. */
+/* e with range r replaced by `with`, simplified again. Not a pass: an index is a handful of nodes, and is asked for
+ * many times a plan. */
 static UOp *substitute(UOp *e, UOp *r, UOp *with) {
   if (e == r) return with;
   if (!e->nsrc || e->op == OP_RANGE || e->op == OP_BIND) return e;

@@ -11,15 +11,10 @@
 #include <string.h>
 
 enum {
-  CHEAP = 8,              /* operations an element that are not worth memory */
-  MUCH_WORK = 160,        /* operations an element beside which a store is little */
-  TOO_DEEP = 512,         /* chains that are cut at any cost */
-  LONG_CHAIN = 128,       /* longest chain of ops in a kernel: bounds compile time and recursion */
-  SMALL_REDUCTION = 4096, /* elements that may be reduced on one thread in front of a kernel */
-  FEW_SCORES = 8,         /* values an edge that are worth storing */
-  SHORT_SUM = 32,         /* products an element that a loop over edges may do itself */
-  FEW_PARTS = 4,          /* of a CAT that a reader may choose from at each element */
-  MUCH_WIDER = 8          /* times: what is spread so far is worth storing before it is spread */
+  TOO_DEEP = 512,   /* chains that are cut at any cost */
+  LONG_CHAIN = 128, /* longest chain of ops in a kernel: bounds compile time and recursion */
+  FEW_PARTS = 4,    /* of a CAT that a reader may choose from at each element */
+  MUCH_WIDER = 8    /* times: what is spread so far is worth storing before it is spread */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
@@ -122,6 +117,7 @@ static void measure(Sched *s, NodeInfo *n) {
 /* Chains are cut where a value ends so much work that storing it costs little beside: kernels stay small, and so does
  * the work of planning them. */
 static bool ends_chain(Sched *s, NodeInfo *n) {
+  int much = s->target->cost.much;
   UOp *node = n->node;
   if (node->op == OP_REDUCE) return n->depth >= LONG_CHAIN;
   if (!op_elementwise((Op)node->op)) return false;
@@ -129,9 +125,9 @@ static bool ends_chain(Sched *s, NodeInfo *n) {
   if (is_stretched(node)) return false;
   if (n->depth >= LONG_CHAIN) return true;
   if (edge_sized(s, node)) return false;
-  if (n->users < 2 || n->cost <= MUCH_WORK) return false;
-  Below b = inlined_work(s, n, MUCH_WORK);
-  return b.ops + s->target->cost.load * b.loads > MUCH_WORK && uop_numel_max(node) <= b.widest;
+  if (n->users < 2 || n->cost <= much) return false;
+  Below b = inlined_work(s, n, much);
+  return b.ops + s->target->cost.load * b.loads > much && uop_numel_max(node) <= b.widest;
 }
 
 bool sched_measure(Sched *s, const Walk *walk) {
@@ -329,21 +325,22 @@ static bool maps_edges(const Sched *s, const UOp *u) {
   }
   bool linear = false;
   for (int i = 0; x->op == OP_MUL && i < 2; i++) linear |= same_for_all_rows(x->src[i]) && is_repeated(x->src[!i], u);
-  return k <= SHORT_SUM && (linear || width > FEW_SCORES);
+  return k <= s->target->cost.short_sum && (linear || width > s->target->cost.few_scores);
 }
 
 /* Why a reduction cannot stay inside, or NULL. */
-static const char *reduction_reason(const Lower *l, const NodeInfo *n, const Reading *r) {
+static const char *reduction_reason(const Sched *s, const Lower *l, const NodeInfo *n, const Reading *r) {
   if (n->maps_edges) return NULL;
   if (r->through_load) return "reduction read through an index";
   if (!r->prefix) return "reduction read out of loop order";
   bool serial = r->free == 0 && l->ncontext > 0;
-  if (serial && uop_numel_max(n->node->src[0]) > SMALL_REDUCTION) return "reduction of everything";
+  if (serial && uop_numel_max(n->node->src[0]) > s->target->cost.serial) return "reduction of everything";
   return NULL;
 }
 
 static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
-  if (n->cost <= CHEAP || r->edge) return NULL; /* what is as wide as the edges is computed where it is read */
+  if (n->cost <= s->target->cost.cheap || r->edge)
+    return NULL; /* what is as wide as the edges is computed where it is read */
   bool smaller = uop_numel_max(n->node) <= uop_numel_max(s->domain);
   if (r->through_load) return smaller || n->cost >= COST_LIMIT ? "computed once, read through an index" : NULL;
   if (!r->prefix && !r->whole && smaller) return "computed once, read in an inner loop";
@@ -410,10 +407,10 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_REDUCE:
-    why = n->contraction ? "matrix product" : reduction_reason(l, n, &r);
+    why = n->contraction ? "matrix product" : reduction_reason(s, l, n, &r);
     if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";
     break;
-  case OP_SEGMENT: why = reduction_reason(l, n, &r); break;
+  case OP_SEGMENT: why = reduction_reason(s, l, n, &r); break;
   default: why = elementwise_reason(s, n, &r); break;
   }
   if (!why) why = limit_reason(s, node);
