@@ -15,7 +15,6 @@ from collections.abc import Callable
 os.environ["POLY_THREADS"] = "1"
 
 import numpy as np  # noqa: E402
-
 from polygrad import Tensor, TinyJit  # noqa: E402
 
 CHAIN = 8
