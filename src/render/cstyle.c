@@ -2,22 +2,12 @@
  * it needs, a function for each kernel, and the table `poly_kernels`. One statement a value, named by its place in the
  * kernel: v12, i3 for a loop variable, acc5 for an accumulator, p0 for a buffer, n1 for an integer argument.
  *
- * This file writes functions, loops and statements; expr.c writes values; vecloop.c and veclanes.c write
- * vector loops. */
+ * This file writes loops and statements; dialects.c what dialects differ in; expr.c writes values; vecloop.c and
+ * veclanes.c write vector loops. */
 #include "render/emit.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const Style styles[] = {
-    [DIALECT_C] = {.dialect = DIALECT_C,
-                   .vectors = true,
-                   .openmp = true,
-                   .includes = "#include <math.h>\n#include <stdint.h>\n\n",
-                   .prelude = "#if defined(__FMA__) || defined(__aarch64__)\n#define FUSED\n#endif\n"
-                              "#define HELPER static inline __attribute__((always_inline, unused))\n"
-                              "#define SELDOM static __attribute__((noinline, cold, unused))\n"},
-};
 
 void line(Emit *e, const char *fmt, ...) {
   char text[1024];
@@ -82,21 +72,11 @@ void emit_scalar(Emit *e, int i) {
 
 /* ---- loops ---- */
 
-/* The pragma of a loop over steps of `step` iterations each. The caller is not yet inside another parallel loop. */
-void parallel_pragma(Emit *e, int loop, const char *begin, const char *end) {
-  int64_t cost = MAX(e->lin->inst[loop].cost, 1);
-  Txt trips = !strcmp(begin, "0") ? txt("%s", end) : txt("(%s - %s)", end, begin);
-  int chunk = e->lin->inst[loop].chunk;
-  Txt schedule = chunk ? txt("dynamic, %d", chunk) : txt("static");
-  line(e, "#pragma omp parallel for schedule(%s) num_threads(threads) if (threads > 1 && %s * %lldll > PARALLEL_MIN)",
-       schedule.s, trips.s, (long long)cost);
-}
-
 static void emit_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->openmp;
-  if (parallel) parallel_pragma(e, loop, begin.s, end.s);
+  bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
+  if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)
     line(e, "if (__builtin_expect(%s < %s, 0)) {", begin.s, end.s);
   else
@@ -140,25 +120,14 @@ void emit_body(Emit *e, int from, int to) {
 
 /* ---- kernels ---- */
 
-static void emit_params(Emit *e) {
-  const Linear *lin = e->lin;
-  for (int k = 0; k < lin->nparam; k++) {
-    Txt type = type_name(e->help, elem_memory(lin->param[k].dtype), 1);
-    line(e, "%s%s *const p%d = arg[%d];", lin->param[k].written ? "" : "const ", type.s, k, k);
-  }
-  for (int i = 0; i < lin->nvar; i++) line(e, "const int64_t n%d = var[%d];", i, i);
-  line(e, "(void)arg, (void)var, (void)threads, (void)err;");
-}
-
 static bool emit_kernel(Emit *e, const char *name) {
   Arena arena = {.b = e->help->code.b};
   e->at = lanes_analyse(&arena, e->lin, e->style->vectors);
   e->spread = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->spread);
   bool ok = e->at && e->spread;
   if (ok) {
-    str_fmt(e->out, "\nvoid %s(void *const *arg, const int64_t *var, int threads, int64_t *err) {\n", name);
     e->indent = 1;
-    emit_params(e);
+    e->style->open_kernel(e, name);
     emit_body(e, 0, e->lin->ninst);
     str_add(e->out, "}\n");
   }
@@ -166,24 +135,17 @@ static bool emit_kernel(Emit *e, const char *name) {
   return ok;
 }
 
-/* Kernels of one name are told apart by a number. */
-static Txt kernel_name(int n, const Linear *const *kernel, int k) {
+Txt kernel_name(int n, const Linear *const *kernel, int k) {
   for (int i = 0; i < n; i++) {
     if (i != k && !strcmp(kernel[i]->name, kernel[k]->name)) return txt("%.200s_k%d", kernel[k]->name, k);
   }
   return txt("%.200s", kernel[k]->name);
 }
 
-static void emit_table(Str *out, int n, const Linear *const *kernel) {
-  str_fmt(out, "\nvoid (*const poly_kernels[%d])(void *const *, const int64_t *, int, int64_t *) = {\n", MAX(n, 1));
-  for (int k = 0; k < n; k++) str_fmt(out, "  %s,\n", kernel_name(n, kernel, k).s);
-  str_add(out, n ? "};\n" : "  0,\n};\n");
-}
-
 bool render_program(PolyContext *ctx, const Target *target, int n, const Linear *const *kernel, Str *out) {
   Base *b = ctx_base(ctx);
-  Dialect dialect = target->dialect;
-  if (dialect != DIALECT_C) return base_fail(b, POLY_ERROR_RUNTIME, "this dialect cannot be rendered yet");
+  const Style *style = dialect_style(target->dialect);
+  if (!style) return base_fail(b, POLY_ERROR_RUNTIME, "this dialect cannot be rendered yet");
   Helpers *help = mem_new(b, sizeof *help);
   if (!help) return false;
   help->types.b = help->code.b = b;
@@ -191,7 +153,7 @@ bool render_program(PolyContext *ctx, const Target *target, int n, const Linear 
   bool ok = true;
   for (int k = 0; k < n && ok; k++) {
     Emit e = {.ctx = ctx,
-              .style = &styles[dialect],
+              .style = style,
               .lin = kernel[k],
               .out = &body,
               .help = help,
@@ -201,17 +163,11 @@ bool render_program(PolyContext *ctx, const Target *target, int n, const Linear 
               .copies = 1};
     ok = emit_kernel(&e, kernel_name(n, kernel, k).s);
   }
-  str_add(out, styles[dialect].includes);
-  str_fmt(out,
-          "/* operations below which one thread is quicker than several */\n"
-          "#ifndef PARALLEL_MIN\n#define PARALLEL_MIN %lld\n#endif\n",
-          (long long)target->threads.ops);
-  str_add(out, styles[dialect].prelude);
-  str_add(out, "\n");
+  style->open_program(out, target);
   if (help->types.n) str_addn(out, help->types.at, help->types.n);
   if (help->code.n) str_addn(out, help->code.at, help->code.n);
   if (body.n) str_addn(out, body.at, body.n);
-  emit_table(out, n, kernel);
+  style->close_program(out, n, kernel);
   ok = ok && !body.failed && !help->types.failed && !help->code.failed && !out->failed && !help->failed;
   str_free(&body);
   str_free(&help->types);

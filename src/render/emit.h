@@ -6,15 +6,21 @@
 #include "render/cmath.h"
 #include "render/render.h"
 
+typedef struct Emit Emit;
+
 /* What the dialects differ in. */
 typedef struct Style {
-  Dialect dialect;
-  bool vectors; /* LOOP_VECTOR becomes vector types; else it is ignored */
-  bool openmp;
-  const char *includes, *prelude;
+  bool vectors;             /* LOOP_VECTOR becomes vector types; else it is ignored */
+  const char *boolean;      /* the type of a bool */
+  const char *float_suffix; /* of a function of <math.h>, for float32 */
+  void (*open_program)(Str *out, const Target *target);
+  void (*open_kernel)(Emit *e, const char *name); /* up to its arguments as p0, p1 .. and n0, n1 .. */
+  /* Before a loop that threads share, from begin to end; NULL: loops stay on one. */
+  void (*parallel)(Emit *e, int loop, const char *begin, const char *end);
+  void (*close_program)(Str *out, int n, const Linear *const *kernel);
 } Style;
 
-typedef struct Emit {
+struct Emit {
   PolyContext *ctx;
   const Style *style;
   const Linear *lin;
@@ -28,7 +34,7 @@ typedef struct Emit {
   int lanes, copies; /* of the body being written; lanes is 1 in scalar code */
   int outer;         /* the loop of outer lanes being written, -1: none */
   bool wide;         /* writing what differs along the vector loop inside it */
-} Emit;
+};
 
 _Static_assert(MAX_LANES == 1 << LANES_LOG2, "helpers have as many lanes as loops");
 
@@ -36,7 +42,10 @@ _Static_assert(MAX_LANES == 1 << LANES_LOG2, "helpers have as many lanes as loop
 void line(Emit *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* one indented line */
 void emit_scalar(Emit *e, int i);                           /* one instruction, a value for one iteration */
 void emit_body(Emit *e, int from, int to);                  /* instructions from .. to-1, with the loops in them */
-void parallel_pragma(Emit *e, int loop, const char *begin, const char *end);
+Txt kernel_name(int n, const Linear *const *kernel, int k); /* kernels of one name are told apart by a number */
+
+/* dialects.c */
+const Style *dialect_style(Dialect dialect); /* NULL: there is no such row */
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */

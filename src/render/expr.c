@@ -19,7 +19,9 @@ static bool is_small_float(PolyDType d) { return d == POLY_FLOAT16 || d == POLY_
 
 Elem elem_memory(PolyDType d) { return is_small_float(d) ? ELEM_U16 : elem_of(d); }
 
-Txt scalar_type(Emit *e, PolyDType d) { return d == POLY_BOOL ? txt("_Bool") : type_name(e->help, elem_of(d), 1); }
+Txt scalar_type(Emit *e, PolyDType d) {
+  return d == POLY_BOOL ? txt("%s", e->style->boolean) : type_name(e->help, elem_of(d), 1);
+}
 
 /* ---- constants ---- */
 
@@ -184,7 +186,8 @@ static Txt bitcast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
 static Txt call_scalar(Emit *e, Op op, PolyDType d, const Txt src[3], int n) {
   Elem el = elem_of(d);
   const char *name = op_info[op].call;
-  Txt f = helper_exists(name, el) ? helper(e->help, name, el, 1) : txt("%s%s", name, el == ELEM_F32 ? "f" : "");
+  Txt f = helper_exists(name, el) ? helper(e->help, name, el, 1)
+                                  : txt("%s%s", name, el == ELEM_F32 ? e->style->float_suffix : "");
   return n == 1 ? txt("%s(%s)", f.s, src[0].s) : txt("%s(%s, %s)", f.s, src[0].s, src[1].s);
 }
 

@@ -226,7 +226,7 @@ static void piece_body(Emit *e) {
 /* The body for iterations begin .. end-1, in steps of what it does at once. */
 static void piece_loop(Emit *e, const char *begin, const char *end, bool parallel) {
   int step = e->lanes * e->copies, loop = e->loop;
-  if (parallel) parallel_pragma(e, loop, begin, end);
+  if (parallel) e->style->parallel(e, loop, begin, end);
   bool outer = e->parallel;
   e->parallel |= parallel;
   if (step == 1)
@@ -311,7 +311,7 @@ static void variable_trip(Emit *e, const char *begin, const char *end, bool para
 
 void emit_vector_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
-  bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->openmp;
+  bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
   int64_t begin, end;
   e->loop = loop;
   e->lanes = in->lanes;
