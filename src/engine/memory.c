@@ -173,7 +173,7 @@ static bool place_temps(Plan *p) {
 static bool index_fits(const Plan *p, const PlanSlot *s) {
   char text[256];
   size_t numel = s->bytes / (size_t)dtype_size((PolyDType)s->node->dtype);
-  if (p->device->target.index_bits >= 64 || numel <= (size_t)INT32_MAX) return true;
+  if (numel <= (size_t)INT32_MAX || p->device->target.index_bits >= 64) return true;
   return base_fail(ctx_base(p->ctx), POLY_ERROR_MEMORY,
                    "a tensor of shape %s has more elements than the %d-bit indices of %s reach",
                    shape_text(s->node, text, sizeof text), p->device->target.index_bits, p->device->name);

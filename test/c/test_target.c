@@ -177,6 +177,23 @@ static void test_matrix_products(void **state) {
   assert_int_equal(count_items(f, &target, product, ITEM_MATMUL), 0);
 }
 
+/* ---- engine ---- */
+
+/* An index of 32 bits does not reach the end of such a tensor: refused before memory is asked for. */
+static void test_index_width(void **state) {
+  (void)state;
+  PolyContext *ctx = poly_context_new();
+  assert_non_null(ctx);
+  assert_int_equal(poly_set_device(ctx, "TEST"), POLY_OK);
+  PolyTensor *t = poly_full_int(ctx, POLY_INT8, 2, (int64_t[]){3, 1 << 30}, 1), *c = poly_contiguous(t);
+  assert_non_null(c);
+  assert_int_not_equal(poly_realize(c), POLY_OK);
+  assert_non_null(strstr(poly_error_text(ctx), "32-bit"));
+  poly_free(c);
+  poly_free(t);
+  poly_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       IR_TEST(test_table_and_evaluation_agree),
@@ -187,6 +204,7 @@ int main(void) {
       IR_TEST(test_missing_dialect),
       IR_TEST(test_pieces_of_a_sum),
       IR_TEST(test_matrix_products),
+      cmocka_unit_test(test_index_width),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
