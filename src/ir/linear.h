@@ -41,7 +41,7 @@ typedef enum InstKind {
 } InstKind;
 
 /* LOOP_ONCE: ends after its first iteration, so it is an if; and it seldom runs. INST_EXTRA, on any instruction: it
- * belongs to the blocks of a long sum (codegen/flatten.c) and is left out where a renderer estimates how much work a
+ * belongs to the blocks of a long sum (codegen/flatten.c) and is left out where codegen estimates how much work a
  * body is; of a loop, all that is inside.
  */
 enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8, LOOP_ONCE = 16, INST_EXTRA = 32 };
