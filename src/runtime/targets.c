@@ -93,6 +93,7 @@ const Target test_target = {
     .matmul = FLOATS,
     .vector_bytes = 16,
     .vector_registers = 16,
+    .least_lanes = 4,
     .lanes = 4,
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
     .group = 4,
