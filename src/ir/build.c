@@ -368,6 +368,8 @@ UOp *uop_cat(int n, UOp *const *part, int axis) {
 }
 
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes) {
+  for (int i = 0; x && i < x->ndim; i++)
+    if (uop_is_int(x->shape[i], 1)) axes &= ~(1u << i); /* nothing to reduce */
   if (!x || !axes) return x;
   UOp *shape[MAX_DIMS], *hoisted = edge_to_node_reduce(op, x, axes);
   if (hoisted) return hoisted;
