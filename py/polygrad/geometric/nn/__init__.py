@@ -14,6 +14,7 @@ _own, _, _names = lazy(
         "sequential": ["Sequential"],
         "resolver": ["activation_resolver", "aggregation_resolver", "normalization_resolver"],
         "inits": [],
+        "reshape": ["Reshape"],
         "to_hetero_transformer": ["to_hetero"],
         "to_hetero_with_bases_transformer": ["to_hetero_with_bases"],
         "model_summary": ["summary"],

@@ -56,6 +56,13 @@ TABLE = {
     "dir_gnn_conv": ["DirGNNConv"],
     "mixhop_conv": ["MixHopConv"],
     "pan_conv": ["PANConv"],
+    "spline_conv": ["SplineConv"],
+    "heat_conv": ["HEATConv"],
+    "gravnet_conv": ["GravNetConv"],
+    "x_conv": ["XConv"],
+    "point_gnn_conv": ["PointGNNConv"],
+    "ppf_conv": ["PPFConv"],
+    "meshcnn_conv": ["MeshCNNConv"],
 }
 
 __getattr__, __dir__, __all__ = lazy(__name__, TABLE)
