@@ -1,6 +1,6 @@
 """Makes py/tests/golden_library: small cases with the values that PyTorch Geometric gives for them. The tests read these files and need no PyG.
 
-Usage: python py/tests/tools/make_golden_library.py [folder]     (needs torch and torch_geometric)
+Usage: python py/tests/tools/make_golden_library.py [folder [layer ...]]     (needs torch and torch_geometric; with names, these layers alone)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import torch
 import torch_geometric.explain as tex
 import torch_geometric.metrics as tm
 import torch_geometric.nn as tnn
+from golden_layers import layers
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 
 warnings.simplefilter("ignore")
@@ -243,6 +244,8 @@ def hetero():
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for make in (masks, gnn_explainer, attention, pg_explainer, gradients, link_metrics, hetero):
-        make()
+    if not sys.argv[2:]:
+        for make in (masks, gnn_explainer, attention, pg_explainer, gradients, link_metrics, hetero):
+            make()
+    layers(save, sys.argv[2:])
     print(f"{len(list(FOLDER.glob('*.npz')))} files in {FOLDER}, {sum(p.stat().st_size for p in FOLDER.glob('*.npz')):,} bytes")

@@ -14,6 +14,8 @@ _own, _, _names = lazy(
         "sequential": ["Sequential"],
         "resolver": ["activation_resolver", "aggregation_resolver", "normalization_resolver"],
         "inits": [],
+        "encoding": ["PositionalEncoding", "TemporalEncoding"],
+        "functional": [],
         "reshape": ["Reshape"],
         "to_hetero_transformer": ["to_hetero"],
         "to_hetero_with_bases_transformer": ["to_hetero_with_bases"],
@@ -21,7 +23,7 @@ _own, _, _names = lazy(
     },
 )
 # Later ones do not hide earlier ones.
-_PACKAGES = [import_module(f".{name}", __name__) for name in ("aggr", "conv", "pool", "unpool", "norm", "dense", "kge", "models")]
+_PACKAGES = [import_module(f".{name}", __name__) for name in ("aggr", "conv", "pool", "unpool", "norm", "dense", "kge", "attention", "models")]
 
 __all__ = sorted({*_names, *[n for p in _PACKAGES for n in getattr(p, "__all__", ())]})
 

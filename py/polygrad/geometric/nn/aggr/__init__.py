@@ -19,6 +19,10 @@ TABLE = {
     "mlp": ["MLPAggregation"],
     "deep_sets": ["DeepSetsAggregation"],
     "set_transformer": ["SetTransformerAggregation"],
+    "gmt": ["GraphMultisetTransformer"],
+    "equilibrium": ["EquilibriumAggregation"],
+    "lcm": ["LCMAggregation"],
+    "patch_transformer": ["PatchTransformerAggregation"],
     "variance_preserving": ["VariancePreservingAggregation"],
 }  # fmt: skip
 

@@ -2,6 +2,11 @@
 
 from ..._lazy import lazy
 
-TABLE = {"performer": ["PerformerAttention"]}
+TABLE = {
+    "performer": ["PerformerAttention"],
+    "qformer": ["QFormer"],
+    "sgformer": ["SGFormerAttention"],
+    "polynormer": ["PolynormerAttention"],
+}
 
 __getattr__, __dir__, __all__ = lazy(__name__, TABLE)

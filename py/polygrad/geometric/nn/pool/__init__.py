@@ -12,6 +12,9 @@ __getattr__, __dir__, __all__ = lazy(
         "glob": ["global_add_pool", "global_max_pool", "global_mean_pool"],
         "_graclus": ["graclus"],
         "_max_pool": ["max_pool", "max_pool_neighbor_x", "max_pool_x"],
+        "knn_index": [
+            "ApproxL2KNNIndex", "ApproxMIPSKNNIndex", "KNNIndex", "L2KNNIndex", "MIPSKNNIndex", "approx_knn", "approx_knn_graph",
+        ],
         "mem_pool": ["MemPooling"],
         "pan_pool": ["PANPooling"],
         "points": ["fps", "knn", "knn_graph", "nearest", "radius", "radius_graph"],

@@ -1,0 +1,115 @@
+"""Layers, aggregations and models whose values are stored (golden_library/layer_*.npz): how to make each, its inputs, and how to call it.
+
+The same lines make the layer of PyTorch Geometric, from which tools/make_golden_library.py stores parameters, outputs and gradients, and ours,
+which test_library.py compares with them. `g` is the package of graph layers, `nn` that of plain ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+F, O, D, H, R, V, E = 8, 6, 2, 2, 3, 9, 24  # features in, out, of edges; heads; relations; nodes; edges
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def reals(*shape, seed=1, low=-1.0, high=1.0):
+    return rng(seed).uniform(low, high, shape).astype(np.float32)
+
+
+def whole(high, *shape, seed=2):
+    return rng(seed).integers(0, high, shape)
+
+
+def edges(nodes=V, count=E, seed=3):
+    """Each edge once, none of them a loop."""
+    pairs = rng(seed).permutation(nodes * nodes)
+    e = np.stack([pairs // nodes, pairs % nodes])
+    return np.ascontiguousarray(e[:, e[0] != e[1]][:, :count])
+
+
+def mlp(nn, *sizes):
+    layers = [m for a, b in zip(sizes, sizes[1:]) for m in (nn.Linear(a, b), nn.ReLU())]
+    return nn.Sequential(*layers[:-1])
+
+
+def molecules():
+    """Atoms, positions and the molecule of each: two molecules whose atoms do not come too near to each other."""
+    grid = np.stack(np.meshgrid(*[np.arange(2.0)] * 3), -1).reshape(-1, 3)
+    pos = np.concatenate([grid[:6], grid[:5]]) * 1.3 + rng(4).uniform(-0.25, 0.25, (11, 3))
+    return {"z": whole(8, 11, seed=5) + 1, "pos": pos.astype(np.float32), "batch": np.repeat([0, 1], [6, 5])}
+
+
+X, EI = reals(V, F), edges()
+GRAPH = {"x": X, "edge_index": EI}
+BATCH = np.repeat([0, 1, 2], [4, 2, 3])
+SET = {"x": X, "index": BATCH}
+DENSE = {"x": reals(2, 5, F, seed=8), "mask": np.arange(5)[None] < np.array([[5], [3]])}
+MESH = np.stack([np.repeat(np.arange(V), 4), whole(V, 4 * V, seed=9)])
+
+
+def xe(layer, i):
+    return layer(i["x"], i["edge_index"])
+
+
+def xea(layer, i):
+    return layer(i["x"], i["edge_index"], i["edge_attr"])
+
+
+def rows(layer, i):
+    return layer(i["x"], i["index"])
+
+
+def dense(layer, i):
+    return layer(i["x"], i["mask"])
+
+
+def attributes(dim=D, low=0.0):
+    return {**GRAPH, "edge_attr": reals(E, dim, seed=6, low=low)}
+
+
+# name: (constructor, inputs, call)
+CASES = {
+    "spline": (lambda g, nn: g.SplineConv(F, O, dim=D, kernel_size=[3, 4]), attributes(), xea),
+    "spline_closed": (lambda g, nn: g.SplineConv(F, O, D, 5, is_open_spline=[True, False], degree=2, aggr="add", root_weight=False), attributes(), xea),
+    "spline_cubic": (lambda g, nn: g.SplineConv((F, F), O, 1, 6, degree=3, aggr="max", bias=False), attributes(1), xea),
+    "heat": (
+        lambda g, nn: g.HEATConv(F, O, 2, R, edge_type_emb_dim=3, edge_dim=D, edge_attr_emb_dim=5, heads=H),
+        {**attributes(), "node_type": whole(2, V), "edge_type": whole(R, E)},
+        lambda l, i: l(i["x"], i["edge_index"], i["node_type"], i["edge_type"], i["edge_attr"]),
+    ),
+    "heat_mean": (
+        lambda g, nn: g.HEATConv(F, O, 2, R, 3, D, 5, heads=H, concat=False, root_weight=False, bias=False, aggr="max"),
+        {**attributes(), "node_type": whole(2, V), "edge_type": whole(R, E)},
+        lambda l, i: l(i["x"], i["edge_index"], i["node_type"], i["edge_type"], i["edge_attr"]),
+    ),
+    "gravnet": (lambda g, nn: g.GravNetConv(F, O, 3, 5, k=3), {"x": X}, lambda l, i: l(i["x"])),
+    "gravnet_batch": (lambda g, nn: g.GravNetConv(F, O, 3, 5, k=2), {"x": X, "batch": BATCH}, lambda l, i: l(i["x"], i["batch"])),
+    "x_conv": (
+        lambda g, nn: g.XConv(F, O, dim=3, kernel_size=3, dilation=2), {"x": X, "pos": reals(V, 3, seed=7)}, lambda l, i: l(i["x"], i["pos"]),
+    ),
+    "point_gnn": (
+        lambda g, nn: g.PointGNNConv(mlp(nn, F, 3), mlp(nn, F + 3, O, O), mlp(nn, O, F)), {**GRAPH, "pos": reals(V, 3, seed=7)},
+        lambda l, i: l(i["x"], i["pos"], i["edge_index"]),
+    ),
+    "ppf": (
+        lambda g, nn: g.PPFConv(mlp(nn, F + 4, O), mlp(nn, O, O), add_self_loops=False),
+        {**GRAPH, "pos": reals(V, 3, seed=7), "normal": reals(V, 3, seed=8)}, lambda l, i: l(i["x"], i["pos"], i["normal"], i["edge_index"]),
+    ),
+    "meshcnn": (lambda g, nn: g.MeshCNNConv(F, O), {"x": X, "edge_index": MESH}, xe),
+    "aggr_gmt": (lambda g, nn: g.GraphMultisetTransformer(F, k=3, num_encoder_blocks=2, heads=H, layer_norm=True), SET, rows),
+    "aggr_equilibrium": (lambda g, nn: g.EquilibriumAggregation(F, O, [5, 4], grad_iter=3), SET, rows),
+    "aggr_lcm": (lambda g, nn: g.LCMAggregation(F, O), SET, rows),
+    "aggr_lcm_plain": (lambda g, nn: g.LCMAggregation(F, F, project=False), SET, rows),
+    "aggr_patch": (lambda g, nn: g.PatchTransformerAggregation(F, O, 2, 4, 2, heads=H, aggr=["mean", "max", "std"]), SET, rows),
+    "attention_sgformer": (lambda g, nn: g.SGFormerAttention(F, heads=H, head_channels=5), DENSE, dense),
+    "attention_polynormer": (lambda g, nn: g.PolynormerAttention(F, heads=H, head_channels=3), DENSE, dense),
+    "attention_polynormer_apart": (lambda g, nn: g.PolynormerAttention(F, H, 3, 0.5, qkv_bias=True, qk_shared=False), DENSE, dense),
+    "attention_qformer": (lambda g, nn: g.QFormer(F, 12, O, num_heads=H, num_layers=2), {"x": DENSE["x"]}, lambda l, i: l(i["x"])),
+    "encoding_position": (lambda g, nn: g.PositionalEncoding(F, granularity=0.3), {"x": reals(5, high=9.0)}, lambda l, i: l(i["x"])),
+    "encoding_time": (lambda g, nn: g.TemporalEncoding(F), {"x": reals(5, high=9.0)}, lambda l, i: l(i["x"])),
+    "functional_bro": (lambda g, nn: lambda x, b: g.functional.bro(x, b), {"x": X, "batch": BATCH}, lambda l, i: l(i["x"], i["batch"])),
+    "functional_gini": (lambda g, nn: lambda x: g.functional.gini(x), {"x": X}, lambda l, i: l(i["x"])),
+}  # fmt: skip

@@ -1,0 +1,125 @@
+"""Stores what the layers of geometric/library_cases.py give in PyTorch Geometric: parameters, outputs, and gradients of inputs and parameters.
+
+Routines of the compiled library pyg-lib, which need not be there, are written out in PyTorch here.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+from pathlib import Path
+
+import torch
+import torch_geometric.nn as tnn
+import torch_geometric.typing
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "geometric"))
+from library_cases import CASES
+
+
+def knn(x, y, ptr_x, ptr_y, k, cosine=False, workers=1):
+    ptr_x = [0, len(x)] if ptr_x is None else ptr_x.tolist()
+    ptr_y = [0, len(y)] if ptr_y is None else ptr_y.tolist()
+    pairs = []
+    for a, b, c, d in zip(ptr_x, ptr_x[1:], ptr_y, ptr_y[1:]):
+        near = torch.cdist(y[c:d], x[a:b]).argsort(1)[:, :k]
+        pairs.append(torch.stack([torch.arange(c, d).repeat_interleave(near.size(1)), near.flatten() + a]))
+    return torch.cat(pairs, 1)
+
+
+PIECES = {
+    1: [lambda v: 1 - v, lambda v: v],
+    2: [lambda v: 0.5 * v * v - v + 0.5, lambda v: -v * v + v + 0.5, lambda v: 0.5 * v * v],
+    3: [lambda v: (1 - v) ** 3 / 6, lambda v: (3 * v**3 - 6 * v * v + 4) / 6, lambda v: (-3 * v**3 + 3 * v * v + 3 * v + 1) / 6, lambda v: v**3 / 6],
+}
+
+
+def spline_basis(pseudo, kernel_size, is_open, degree):
+    values, index = [], []
+    for choice in product(range(degree + 1), repeat=pseudo.size(1)):
+        value, at, stride = 1.0, 0, 1
+        for d, k in enumerate(choice):
+            v = pseudo[:, d] * (kernel_size[d] - degree * is_open[d])
+            value = value * PIECES[degree][k](v - v.detach().floor())
+            at = at + (v.detach().long() + k) % kernel_size[d] * stride
+            stride = stride * kernel_size[d]
+        values.append(value)
+        index.append(at)
+    return torch.stack(values, 1), torch.stack(index, 1)
+
+
+def spline_weighting(x, weight, basis, index):
+    return torch.einsum("es,ei,esio->eo", basis, x, weight[index])
+
+
+def radius_graph(x, r, batch=None, loop=False, max_num_neighbors=32, flow="source_to_target", num_workers=1, batch_size=None):
+    batch = torch.zeros(len(x), dtype=torch.long) if batch is None else batch
+    near = (torch.cdist(x, x) <= r) & (batch[:, None] == batch) & ~torch.eye(len(x), dtype=torch.bool)
+    return near.nonzero().t().flip(0)
+
+
+def triplets(edge_index, num_nodes):
+    row, col = edge_index
+    pairs = (row[:, None] == col[None]) & (col[:, None] != row[None])  # edge ji ends where edge kj begins
+    idx_ji, idx_kj = pairs.nonzero().t()
+    return col, row, col[idx_ji], row[idx_ji], row[idx_kj], idx_kj, idx_ji
+
+
+def prepare():
+    """The routines in the place of those of pyg-lib."""
+    import torch_geometric.nn.conv.spline_conv as spline
+    from torch_geometric.nn.models import dimenet, gnnff, schnet, visnet
+
+    torch_geometric.typing.WITH_KNN = True
+    torch.ops.pyg.knn = knn
+    spline.spline_basis, spline.spline_weighting = spline_basis, spline_weighting
+    for module in (dimenet, gnnff, schnet, visnet):
+        module.radius_graph = radius_graph
+    dimenet.triplets = gnnff.triplets = triplets
+
+
+class Packages:
+    """torch_geometric.nn, and what it does not export itself."""
+
+    def __getattr__(self, name):
+        for package in (tnn, tnn.attention, tnn.encoding, tnn.models):
+            if hasattr(package, name):
+                return getattr(package, name)
+        raise AttributeError(name)
+
+
+def floats(values):
+    return [v for v in values if isinstance(v, torch.Tensor) and v.is_floating_point()]
+
+
+def store(name, save):
+    make, arrays, call = CASES[name]
+    torch.manual_seed(1)
+    layer = make(Packages(), torch.nn)
+    state, leaves = {}, {}
+    if isinstance(layer, torch.nn.Module):
+        layer.eval()
+        with torch.no_grad():
+            for p in layer.parameters():  # what begins with zeros is to be seen too
+                p += 0.1 * torch.randn_like(p)
+        state = {k: v.clone() for k, v in layer.state_dict().items()}
+        leaves = dict(layer.named_parameters())
+    inputs = {k: torch.tensor(v) for k, v in arrays.items()}
+    for k, v in inputs.items():
+        if v.is_floating_point():
+            leaves[f"input/{k}"] = v.requires_grad_()
+    out = call(layer, inputs)
+    outs = floats(out if isinstance(out, (tuple, list)) else [out])
+    loss = sum(o.square().sum() for o in outs)
+    grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+    slopes = {f"grad/{k}": torch.zeros_like(v) if s is None else s for (k, v), s in zip(leaves.items(), grads)}
+    save(
+        f"layer_{name}", **{f"in/{k}": v for k, v in inputs.items()}, **{f"param/{k}": v for k, v in state.items()}, **slopes,
+        **{f"out/{k}": v for k, v in enumerate(outs)},
+    )  # fmt: skip
+
+
+def layers(save, only=()):
+    prepare()
+    for name in only or CASES:
+        store(name, save)
