@@ -112,4 +112,20 @@ CASES = {
     "encoding_time": (lambda g, nn: g.TemporalEncoding(F), {"x": reals(5, high=9.0)}, lambda l, i: l(i["x"])),
     "functional_bro": (lambda g, nn: lambda x, b: g.functional.bro(x, b), {"x": X, "batch": BATCH}, lambda l, i: l(i["x"], i["batch"])),
     "functional_gini": (lambda g, nn: lambda x: g.functional.gini(x), {"x": X}, lambda l, i: l(i["x"])),
+    "dimenet": (
+        lambda g, nn: g.DimeNet(10, 2, num_blocks=2, num_bilinear=3, num_spherical=4, num_radial=3, output_initializer="glorot_orthogonal"),
+        molecules(), lambda l, i: l(i["z"], i["pos"], i["batch"]),
+    ),
+    "dimenet_pp": (
+        lambda g, nn: g.DimeNetPlusPlus(10, 2, 2, 6, 3, 8, num_spherical=4, num_radial=3, output_initializer="glorot_orthogonal", cutoff=2.5),
+        molecules(), lambda l, i: l(i["z"], i["pos"]),
+    ),
+    "schnet": (lambda g, nn: g.SchNet(10, 8, 2, 6, cutoff=3.0), molecules(), lambda l, i: l(i["z"], i["pos"], i["batch"])),
 }  # fmt: skip
+
+# Models whose energies are differentiated twice, in the sizes that are published but for the hidden ones.
+FORCES = {
+    "dimenet": lambda g: g.DimeNet(8, 1, 1, num_bilinear=4, num_spherical=7, num_radial=6, output_initializer="glorot_orthogonal"),
+    "dimenet_pp": lambda g: g.DimeNetPlusPlus(8, 1, 1, 6, 4, 8, num_spherical=7, num_radial=6, output_initializer="glorot_orthogonal"),
+    "schnet": lambda g: g.SchNet(8, 8, 2, 10, cutoff=4.0),
+}

@@ -5,18 +5,32 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from golden import Case
-from library_cases import CASES
+from library_cases import CASES, FORCES
 
 import polygrad.geometric.nn as gnn
 from polygrad import Tensor, nn
 
 
-def leaves_of(layer, inputs):
-    """Tensors that gradients are asked for, by the names they have in the file."""
+def leaves_of(case, layer, inputs):
+    """Tensors that gradients are asked for, by the names they have in the file; of a tensor with several names, one is there."""
     found = {f"input/{k}": t for k, t in inputs.items() if t.is_floating_point()}
     if isinstance(layer, nn.Module):
         found |= dict(layer.named_parameters())
-    return found
+    named = [k[5:] for k in case.arrays if k.startswith("grad/")]
+    assert {id(found[k]) for k in named} == {id(t) for t in found.values()}
+    return {k: found[k] for k in named}
+
+
+def loaded(name, prefix="layer"):
+    """The stored case, the layer with its parameters, and its inputs."""
+    case = Case(f"{prefix}_{name}")
+    layer = CASES[name][0](gnn, nn) if prefix == "layer" else FORCES[name](gnn)
+    if isinstance(layer, nn.Module):
+        case.load(layer)
+    inputs = case.under("in")
+    for t in inputs.values():
+        t.requires_grad = t.is_floating_point()
+    return case, layer, inputs
 
 
 def run(layer, call, inputs, leaves):
@@ -35,17 +49,9 @@ def close(got, want, what):
 
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients(name):
-    make, _, call = CASES[name]
-    case = Case(f"layer_{name}")
-    layer = make(gnn, nn)
-    if isinstance(layer, nn.Module):
-        case.load(layer)
-    inputs = case.under("in")
-    for t in inputs.values():
-        if t.is_floating_point():
-            t.requires_grad = True
-    leaves = leaves_of(layer, inputs)
-    assert sorted(leaves) == sorted(k[5:] for k in case.arrays if k.startswith("grad/"))
+    case, layer, inputs = loaded(name)
+    leaves = leaves_of(case, layer, inputs)
+    call = CASES[name][2]
     outs, grads = run(layer, call, inputs, leaves)
     wanted = [case[f"out/{k}"] for k in range(len(outs))]
     for k, (got, want) in enumerate(zip(outs, wanted)):
@@ -53,3 +59,18 @@ def test_values_and_gradients(name):
         close(got, want, f"output {k} of {name}")
     for leaf, got in zip(leaves, grads):
         close(got, case[f"grad/{leaf}"], f"gradient of {leaf} of {name}")
+
+
+@pytest.mark.parametrize("name", FORCES)
+def test_forces(name):
+    """Energies, forces, and what a loss of forces is differentiated to: second derivatives."""
+    case, model, i = loaded(name, "forces")
+    energy = model(i["z"], i["pos"], i["batch"])
+    (slope,) = energy.sum().gradient(i["pos"])
+    leaves = leaves_of(case, model, i)
+    grads = (slope * slope).sum().gradient(*leaves.values(), materialize_grads=True)
+    energy.realize(slope, *grads)
+    np.testing.assert_allclose(energy.numpy(), case["energy"], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(-slope.numpy(), case["force"], rtol=1e-4, atol=1e-4)
+    for leaf, got in zip(leaves, grads):
+        close(got.numpy(), case[f"grad/{leaf}"], f"gradient of {leaf} of {name}")

@@ -14,7 +14,7 @@ import torch_geometric.nn as tnn
 import torch_geometric.typing
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "geometric"))
-from library_cases import CASES
+from library_cases import CASES, FORCES, molecules
 
 
 def knn(x, y, ptr_x, ptr_y, k, cosine=False, workers=1):
@@ -92,18 +92,20 @@ def floats(values):
     return [v for v in values if isinstance(v, torch.Tensor) and v.is_floating_point()]
 
 
+def moved(layer):
+    """(state, parameters) of a layer whose parameters are not the first ones: what begins with zeros is to be seen too."""
+    layer.eval()
+    with torch.no_grad():
+        for p in layer.parameters():
+            p += 0.1 * torch.randn_like(p)
+    return {k: v.clone() for k, v in layer.state_dict().items()}, dict(layer.named_parameters())
+
+
 def store(name, save):
     make, arrays, call = CASES[name]
     torch.manual_seed(1)
     layer = make(Packages(), torch.nn)
-    state, leaves = {}, {}
-    if isinstance(layer, torch.nn.Module):
-        layer.eval()
-        with torch.no_grad():
-            for p in layer.parameters():  # what begins with zeros is to be seen too
-                p += 0.1 * torch.randn_like(p)
-        state = {k: v.clone() for k, v in layer.state_dict().items()}
-        leaves = dict(layer.named_parameters())
+    state, leaves = moved(layer) if isinstance(layer, torch.nn.Module) else ({}, {})
     inputs = {k: torch.tensor(v) for k, v in arrays.items()}
     for k, v in inputs.items():
         if v.is_floating_point():
@@ -119,7 +121,27 @@ def store(name, save):
     )  # fmt: skip
 
 
+def forces(name, save):
+    """Energies, forces, and the gradients of the sum of their squares. In float64, and stored in float32: PyTorch Geometric's closed forms of
+    the Bessel functions lose digits in float32."""
+    torch.manual_seed(2)
+    model = FORCES[name](tnn).double()
+    state, leaves = moved(model)
+    i = {k: torch.tensor(v) for k, v in molecules().items()}
+    pos = i["pos"].double().requires_grad_()
+    energy = model(i["z"], pos, i["batch"])
+    (slope,) = torch.autograd.grad(energy.sum(), pos, create_graph=True)
+    leaves = {"input/pos": pos, **leaves}
+    grads = torch.autograd.grad(slope.square().sum(), list(leaves.values()), allow_unused=True)
+    slopes = {f"grad/{k}": torch.zeros_like(v) if s is None else s for (k, v), s in zip(leaves.items(), grads)}
+    arrays = {"energy": energy, "force": -slope, **slopes, **{f"param/{k}": v for k, v in state.items()}}
+    arrays = {k: v.float() if v.is_floating_point() else v for k, v in arrays.items()}
+    save(f"forces_{name}", **arrays, **{f"in/{k}": v for k, v in i.items()})
+
+
 def layers(save, only=()):
     prepare()
     for name in only or CASES:
         store(name, save)
+        if name in FORCES:
+            forces(name, save)

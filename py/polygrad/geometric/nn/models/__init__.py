@@ -8,6 +8,7 @@ TABLE = {
     "correct_and_smooth": ["CorrectAndSmooth"],
     "deep_graph_infomax": ["DeepGraphInfomax"],
     "deepgcn": ["DeepGCNLayer"],
+    "dimenet": ["DimeNet", "DimeNetPlusPlus"],
     "graph_unet": ["GraphUNet"],
     "jumping_knowledge": ["HeteroJumpingKnowledge", "JumpingKnowledge"],
     "label_prop": ["LabelPropagation"],
