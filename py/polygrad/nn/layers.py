@@ -329,6 +329,13 @@ class _Cell(Module):
         self.bias_ih = _uniform(bound, self.gates * hidden_size) if bias else None
         self.bias_hh = _uniform(bound, self.gates * hidden_size) if bias else None
 
+    def reset_parameters(self) -> None:
+        """Draws new parameters."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for t in (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh):
+            if t is not None:
+                t.assign(_uniform(bound, *t.shape).cast(t.dtype))
+
 
 def _lstm_step(gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
     i, f, g, o = gates.chunk(4, dim=1)

@@ -50,6 +50,31 @@ DENSE = {"x": reals(2, 5, F, seed=8), "mask": np.arange(5)[None] < np.array([[5]
 MESH = np.stack([np.repeat(np.arange(V), 4), whole(V, 4 * V, seed=9)])
 
 
+LABELS = {"x": X, "y": whole(R, V), "mask": whole(2, V, seed=10).astype(bool)}
+SHUFFLED = rng(12).permutation(BATCH)
+EVENTS = {
+    "sub": whole(V, 3, seed=13), "obj": whole(V, 3, seed=14), "rel": whole(R, 3, seed=15), "h_sub": whole(V, 7, seed=16), "h_sub_t": whole(4, 7, seed=17),
+    "h_sub_batch": np.sort(whole(3, 7, seed=18)), "h_obj": whole(V, 5, seed=19), "h_obj_t": whole(4, 5, seed=20),
+    "h_obj_batch": np.sort(whole(3, 5, seed=21)),
+}  # fmt: skip
+
+
+class Events:
+    """A batch of events, in the manner of Data."""
+
+    def __init__(self, values):
+        self.__dict__.update(values)
+
+    def __contains__(self, name):
+        return name in self.__dict__
+
+
+def everywhere(model):
+    """Polynormer with its attention among all nodes."""
+    model._global = True
+    return model
+
+
 def xe(layer, i):
     return layer(i["x"], i["edge_index"])
 
@@ -120,6 +145,42 @@ CASES = {
         lambda g, nn: g.DimeNetPlusPlus(10, 2, 2, 6, 3, 8, num_spherical=4, num_radial=3, output_initializer="glorot_orthogonal", cutoff=2.5),
         molecules(), lambda l, i: l(i["z"], i["pos"]),
     ),
+    "attentive_fp": (
+        lambda g, nn: g.AttentiveFP(F, 7, O, edge_dim=D, num_layers=3, num_timesteps=2), {**attributes(), "batch": BATCH},
+        lambda l, i: l(i["x"], i["edge_index"], i["edge_attr"], i["batch"]),
+    ),
+    "mask_label": (lambda g, nn: g.MaskLabel(R, F), LABELS, lambda l, i: l(i["x"], i["y"], i["mask"])),
+    "mask_label_concat": (lambda g, nn: g.MaskLabel(R, 3, method="concat"), LABELS, lambda l, i: l(i["x"], i["y"], i["mask"])),
+    "rect": (lambda g, nn: g.RECT_L(F, O), GRAPH, xe),
+    "rect_labels": (lambda g, nn: g.RECT_L(F, O), LABELS, lambda l, i: l.get_semantic_labels(i["x"], i["y"], i["mask"])),
+    "group_add_rev": (
+        lambda g, nn: g.GroupAddRev(nn.ModuleList([g.SAGEConv(2, 2) for _ in range(4)]), disable=True), GRAPH, xe,
+    ),
+    "pmlp": (lambda g, nn: g.PMLP(F, 7, O, num_layers=3), GRAPH, xe),
+    "neural_fingerprint": (
+        lambda g, nn: g.NeuralFingerprint(F, 7, O, num_layers=2), {**GRAPH, "batch": BATCH}, lambda l, i: l(i["x"], i["edge_index"], i["batch"]),
+    ),
+    "attract_repel": (lambda g, nn: g.ARLinkPredictor(F, 7, O, num_layers=3, attract_ratio=0.4), GRAPH, xe),
+    "signed_gcn": (
+        lambda g, nn: g.SignedGCN(F, O, num_layers=3), {**GRAPH, "negative": edges(seed=11)}, lambda l, i: l(i["x"], i["edge_index"], i["negative"]),
+    ),
+    "signed_gcn_links": (lambda g, nn: g.SignedGCN(F, F, num_layers=2), GRAPH, lambda l, i: l.discriminate(i["x"], i["edge_index"])),
+    "sgformer": (
+        lambda g, nn: g.SGFormer(F, 7, O, trans_num_heads=7), {**GRAPH, "batch": SHUFFLED}, lambda l, i: l(i["x"], i["edge_index"], i["batch"]),
+    ),
+    "sgformer_cat": (
+        lambda g, nn: g.SGFormer(F, 7, O, gnn_num_layers=1, aggregate="cat"), {**GRAPH, "batch": BATCH},
+        lambda l, i: l(i["x"], i["edge_index"], i["batch"]),
+    ),
+    "polynormer": (
+        lambda g, nn: g.Polynormer(F, 7, O, local_layers=3, heads=H), {**GRAPH, "batch": BATCH}, lambda l, i: l(i["x"], i["edge_index"], i["batch"]),
+    ),
+    "polynormer_global": (
+        lambda g, nn: everywhere(g.Polynormer(F, 7, O, local_layers=2, local_attn=True, pre_ln=True, post_bn=False)), {**GRAPH, "batch": SHUFFLED},
+        lambda l, i: l(i["x"], i["edge_index"], i["batch"]),
+    ),
+    "gnnff": (lambda g, nn: g.GNNFF(7, 6, 2, cutoff=2.5), molecules(), lambda l, i: l(i["z"], i["pos"], i["batch"])),
+    "re_net": (lambda g, nn: g.RENet(V, R, 6, seq_len=4), EVENTS, lambda l, i: l(Events(i))),
     "schnet": (lambda g, nn: g.SchNet(10, 8, 2, 6, cutoff=3.0), molecules(), lambda l, i: l(i["z"], i["pos"], i["batch"])),
 }  # fmt: skip
 

@@ -113,7 +113,9 @@ def store(name, save):
     out = call(layer, inputs)
     outs = floats(out if isinstance(out, (tuple, list)) else [out])
     loss = sum(o.square().sum() for o in outs)
-    grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+    if not loss.requires_grad:
+        leaves = {}
+    grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True) if leaves else ()
     slopes = {f"grad/{k}": torch.zeros_like(v) if s is None else s for (k, v), s in zip(leaves.items(), grads)}
     save(
         f"layer_{name}", **{f"in/{k}": v for k, v in inputs.items()}, **{f"param/{k}": v for k, v in state.items()}, **slopes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
+from ...nn.layers import Embedding
 from ...nn.state import get_parameters
 from ...tensor import Tensor
 
@@ -81,6 +82,9 @@ def reset(value: Any) -> None:
         value.reset_parameters()
         return
     weight, bias = getattr(value, "weight", None), getattr(value, "bias", None)
+    if isinstance(value, Embedding):
+        normal(weight, 0.0, 1.0)
+        return
     if isinstance(weight, Tensor):
         if weight.ndim >= 2:
             fan = math.prod(int(s) for s in weight.shape[1:])

@@ -8,7 +8,7 @@ from ....nn.layers import Embedding
 from ....tensor import Tensor
 from ...utils._softmax import softmax
 from ..dense.linear import HeteroLinear, Linear
-from ..inits import normal
+from ..inits import reset
 from ._loops import is_linear
 from .message_passing import MessagePassing
 
@@ -51,7 +51,7 @@ class HEATConv(MessagePassing):
     def reset_parameters(self) -> None:
         super().reset_parameters()
         self.hetero_lin.reset_parameters()
-        normal(self.edge_type_emb, 0.0, 1.0)
+        reset(self.edge_type_emb)
         for lin in (self.edge_attr_emb, self.att, self.lin):
             lin.reset_parameters()
 

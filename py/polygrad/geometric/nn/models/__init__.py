@@ -3,6 +3,8 @@
 from ..._lazy import lazy
 
 TABLE = {
+    "attentive_fp": ["AttentiveFP"],
+    "attract_repel": ["ARLinkPredictor"],
     "autoencoder": ["ARGA", "ARGVA", "GAE", "InnerProductDecoder", "VGAE"],
     "basic_gnn": ["GAT", "GCN", "GIN", "PNA", "BasicGNN", "EdgeCNN", "GraphSAGE"],
     "correct_and_smooth": ["CorrectAndSmooth"],
@@ -18,6 +20,16 @@ TABLE = {
     "metapath2vec": ["MetaPath2Vec"],
     "mlp": ["MLP"],
     "node2vec": ["Node2Vec"],
+    "gnnff": ["GNNFF"],
+    "mask_label": ["MaskLabel"],
+    "neural_fingerprint": ["NeuralFingerprint"],
+    "pmlp": ["PMLP"],
+    "polynormer": ["Polynormer"],
+    "re_net": ["RENet"],
+    "rect": ["RECT_L"],
+    "rev_gnn": ["GroupAddRev"],
+    "sgformer": ["SGFormer"],
+    "signed_gcn": ["SignedGCN"],
     "schnet": ["SchNet"],
 }
 
