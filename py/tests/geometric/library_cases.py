@@ -190,3 +190,12 @@ FORCES = {
     "dimenet_pp": lambda g: g.DimeNetPlusPlus(8, 1, 1, 6, 4, 8, num_spherical=7, num_radial=6, output_initializer="glorot_orthogonal"),
     "schnet": lambda g: g.SchNet(8, 8, 2, 10, cutoff=4.0),
 }
+
+TGN = ("last", "mean")  # the aggregators of messages
+
+
+def tgn_model(modules, memory, name):
+    """Memory, last neighbours, and batches of events (nodes, nodes, times, messages) whose times are all different."""
+    aggregator = modules.LastAggregator() if name == "last" else modules.MeanAggregator()
+    events = [(whole(6, 7, seed=40 + k), 6 + whole(5, 7, seed=50 + k), np.arange(7) * 3 + 30 * k + 5, reals(7, 4, seed=60 + k)) for k in range(5)]
+    return memory(11, 4, 6, 3, modules.IdentityMessage(4, 6, 3), aggregator), modules.LastNeighborLoader(11, 3), events

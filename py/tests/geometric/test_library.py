@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from golden import Case
-from library_cases import CASES, FORCES
+from library_cases import CASES, FORCES, TGN, tgn_model
 
 import polygrad.geometric.nn as gnn
 from polygrad import Tensor, nn
+from polygrad.geometric.nn.models import tgn
 
 
 def leaves_of(case, layer, inputs):
@@ -76,3 +77,34 @@ def test_forces(name):
     np.testing.assert_allclose(-slope.numpy(), case["force"], rtol=1e-4, atol=1e-4)
     for leaf, got in zip(leaves, grads):
         close(got.numpy(), case[f"grad/{leaf}"], f"gradient of {leaf} of {name}")
+
+
+@pytest.mark.parametrize("name", TGN)
+def test_memory_of_events(name):
+    """TGNMemory in training and after it, its gradients, and the last neighbours, batch by batch."""
+    case = Case(f"tgn_{name}")
+    memory, loader, batches = tgn_model(tgn, gnn.TGNMemory, name)
+    memory.load_state_dict(case.under("param"), strict=False)
+    memory.train()
+    try:
+        for k, batch in enumerate(batches):
+            src, dst, t, msg = (Tensor(v) for v in batch)
+            if k == 3:
+                memory.eval()
+            n_id, edge_index, e_id = loader(Tensor(np.unique(np.concatenate(batch[:2]))))
+            for what, got in (("n_id", n_id), ("edge_index", edge_index), ("e_id", e_id)):
+                np.testing.assert_array_equal(got.numpy(), case[f"{what}/{k}"])
+            z, last = memory(n_id)
+            close(z.numpy(), case[f"z/{k}"], f"memory in batch {k}")
+            np.testing.assert_array_equal(last.numpy(), case[f"last/{k}"])
+            if k < 3:
+                named = dict(memory.named_parameters())
+                for leaf, got in zip(named, (z * z).sum().gradient(*named.values(), materialize_grads=True)):
+                    close(got.numpy(), case[f"grad{k}/{leaf}"], f"gradient of {leaf} in batch {k}")
+            memory.update_state(src, dst, t, msg)
+            loader.insert(src, dst)
+            memory.detach()
+        close(memory.memory.numpy(), case["memory"], "memory")
+        np.testing.assert_array_equal(memory.last_update.numpy(), case["last_update"])
+    finally:
+        memory.train(False)

@@ -14,7 +14,7 @@ import torch_geometric.nn as tnn
 import torch_geometric.typing
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "geometric"))
-from library_cases import CASES, FORCES, molecules
+from library_cases import CASES, FORCES, TGN, molecules, tgn_model
 
 
 def knn(x, y, ptr_x, ptr_y, k, cosine=False, workers=1):
@@ -65,8 +65,20 @@ def triplets(edge_index, num_nodes):
     return col, row, col[idx_ji], row[idx_ji], row[idx_kj], idx_kj, idx_ji
 
 
+def scatter_argmax(src, index, dim=0, dim_size=None):
+    """As torch_scatter has it: the number of items for rows without any. What PyTorch Geometric falls back to gives these rows another one's item."""
+    out = torch.full((dim_size,), src.numel(), dtype=torch.long)
+    for row in index.unique():
+        at = (index == row).nonzero().flatten()
+        out[row] = at[src[at].argmax()]
+    return out
+
+
 def prepare():
-    """The routines in the place of those of pyg-lib."""
+    """The routines in the place of those of pyg-lib and torch_scatter."""
+    import torch_geometric.nn.models.tgn
+
+    torch_geometric.nn.models.tgn.scatter_argmax = scatter_argmax
     import torch_geometric.nn.conv.spline_conv as spline
     from torch_geometric.nn.models import dimenet, gnnff, schnet, visnet
 
@@ -141,9 +153,42 @@ def forces(name, save):
     save(f"forces_{name}", **arrays, **{f"in/{k}": v for k, v in i.items()})
 
 
+def tgn(name, save):
+    """Memory while events come in, in training and after it, and the last neighbours."""
+    from torch_geometric.nn.models import tgn as modules
+
+    torch.manual_seed(3)
+    memory, loader, arrays = tgn_model(modules, tnn.TGNMemory, name)
+    memory.train()
+    state, _ = moved(memory)
+    memory.detach()
+    memory.train()
+    memory.reset_state()
+    state = {k: v for k, v in state.items() if k not in ("memory", "last_update", "_assoc")}
+    out = {}
+    for k, (src, dst, t, msg) in enumerate(arrays):
+        src, dst, t, msg = (torch.tensor(v) for v in (src, dst, t, msg))
+        if k == 3:
+            memory.eval()
+        n_id, edge_index, e_id = loader(torch.cat([src, dst]).unique())
+        z, last = memory(n_id)
+        out |= {f"n_id/{k}": n_id, f"edge_index/{k}": edge_index, f"e_id/{k}": e_id, f"z/{k}": z, f"last/{k}": last}
+        if k < 3:
+            named = dict(memory.named_parameters())
+            grads = torch.autograd.grad(z.square().sum(), list(named.values()), allow_unused=True)
+            out |= {f"grad{k}/{n}": torch.zeros_like(p) if g is None else g for (n, p), g in zip(named.items(), grads)}
+        memory.update_state(src, dst, t, msg)
+        loader.insert(src, dst)
+        memory.detach()
+    save(f"tgn_{name}", memory=memory.memory, last_update=memory.last_update, **out, **{f"param/{k}": v for k, v in state.items()})
+
+
 def layers(save, only=()):
     prepare()
-    for name in only or CASES:
-        store(name, save)
+    for name in only or (*CASES, *TGN):
+        if name in CASES:
+            store(name, save)
         if name in FORCES:
             forces(name, save)
+        if name in TGN:
+            tgn(name, save)

@@ -31,6 +31,7 @@ TABLE = {
     "sgformer": ["SGFormer"],
     "signed_gcn": ["SignedGCN"],
     "schnet": ["SchNet"],
+    "tgn": ["TGNMemory"],
 }
 
 __getattr__, __dir__, __all__ = lazy(__name__, TABLE)
