@@ -57,16 +57,20 @@ EVENTS = {
     "h_sub_batch": np.sort(whole(3, 7, seed=18)), "h_obj": whole(V, 5, seed=19), "h_obj_t": whole(4, 5, seed=20),
     "h_obj_batch": np.sort(whole(3, 5, seed=21)),
 }  # fmt: skip
+ENCODED = {**GRAPH, "batch": BATCH, "y": reals(V, 2, seed=23), "y_graph": reals(3, 3, seed=24)}
 
 
 class Events:
-    """A batch of events, in the manner of Data."""
+    """A batch of events or nodes, in the manner of Data."""
 
     def __init__(self, values):
         self.__dict__.update(values)
 
     def __contains__(self, name):
         return name in self.__dict__
+
+    def clone(self):
+        return Events(self.__dict__)
 
 
 def everywhere(model):
@@ -181,6 +185,18 @@ CASES = {
     ),
     "gnnff": (lambda g, nn: g.GNNFF(7, 6, 2, cutoff=2.5), molecules(), lambda l, i: l(i["z"], i["pos"], i["batch"])),
     "re_net": (lambda g, nn: g.RENet(V, R, 6, seq_len=4), EVENTS, lambda l, i: l(Events(i))),
+    "gpse": (
+        lambda g, nn: g.GPSE(F, 4, 6, layers_mp=2, num_node_targets=2, num_graph_targets=3, head_bn=True), ENCODED,
+        lambda l, i: l(Events(i)),
+    ),
+    "gpse_concat": (
+        lambda g, nn: g.GPSE(F, 4, 6, layers_mp=3, num_node_targets=2, num_graph_targets=3, stage_type="skipconcat", has_bn=False, virtual_node=False),
+        ENCODED, lambda l, i: l(Events(i)),
+    ),
+    "gpse_encoder": (
+        lambda g, nn: g.GPSENodeEncoder(9, 5, 4, dim_in=F, expand_x=True, n_layers=3), {"x": X, "pe": reals(V, 5, seed=22)},
+        lambda l, i: l(i["x"], i["pe"]),
+    ),
     "schnet": (lambda g, nn: g.SchNet(10, 8, 2, 6, cutoff=3.0), molecules(), lambda l, i: l(i["z"], i["pos"], i["batch"])),
 }  # fmt: skip
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import torch
 import torch_geometric.nn as tnn
-import torch_geometric.typing
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "geometric"))
 from library_cases import CASES, FORCES, TGN, molecules, tgn_model

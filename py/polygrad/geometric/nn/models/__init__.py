@@ -11,6 +11,7 @@ TABLE = {
     "deep_graph_infomax": ["DeepGraphInfomax"],
     "deepgcn": ["DeepGCNLayer"],
     "dimenet": ["DimeNet", "DimeNetPlusPlus"],
+    "gpse": ["GPSE", "GPSENodeEncoder"],
     "graph_unet": ["GraphUNet"],
     "jumping_knowledge": ["HeteroJumpingKnowledge", "JumpingKnowledge"],
     "label_prop": ["LabelPropagation"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from ....tensor import Tensor
 _TERMS = 18  # of the series: float64 is exact to its last digits where it is used, x <= order + 1/2
 
 
-@lru_cache(maxsize=None)
+@cache
 def _closed(order: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Coefficients of p and q in j_n(x) = p(1/x) sin x + q(1/x) cos x, by j_{n+1} = (2n+1)/x j_n - j_{n-1}."""
-    before, now = ((0,), (0, 1)), ((0, 1), (0,))  # j_{-1} = cos x / x, j_0 = sin x / x
+    before: tuple[tuple[int, ...], tuple[int, ...]] = ((0,), (0, 1))  # j_{-1} = cos x / x
+    now: tuple[tuple[int, ...], tuple[int, ...]] = ((0, 1), (0,))  # j_0 = sin x / x
     for n in range(order):
         after = []
         for old, new in zip(before, now):
@@ -35,7 +36,7 @@ def _at(order: int, x: float) -> float:
     return sum(c * x**-k for k, c in enumerate(p)) * math.sin(x) + sum(c * x**-k for k, c in enumerate(q)) * math.cos(x)
 
 
-@lru_cache(maxsize=None)
+@cache
 def zeros(orders: int, count: int) -> np.ndarray:
     """The first zeros of j_0, j_1, ...: float32 [orders, count]. Those of j_n lie one by one between those of j_{n-1}."""
     found = [np.arange(1, count + orders) * math.pi]
@@ -52,7 +53,7 @@ def zeros(orders: int, count: int) -> np.ndarray:
     return np.stack([row[:count] for row in found]).astype(np.float32)
 
 
-@lru_cache(maxsize=None)
+@cache
 def scales(orders: int, count: int) -> np.ndarray:
     """Factors that make j_n(z_nk x) orthonormal on [0, 1] with the weight x^2: [orders, count]."""
     z = zeros(orders, count)
@@ -84,10 +85,8 @@ def bessel(order: int, x: Tensor) -> Tensor:
     series = [1.0 / math.prod(range(1, 2 * order + 2, 2))]
     for m in range(1, _TERMS):
         series.append(series[-1] * -0.5 / (m * (2 * order + 2 * m + 1)))
-    power = near.square() if order else None
-    lead = near**order if order > 1 else near
-    value = _polynomial(tuple(series), near.square() if power is None else power)
-    return small.where(value * lead if order else value, closed)
+    value = _polynomial(tuple(series), near.square())
+    return small.where(value * near**order if order else value, closed)
 
 
 def legendre(count: int, z: Tensor) -> list[Tensor]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from .... import nn
 from ....tensor import Tensor
-from ...utils import _host
 from ..._rows import rows_of
+from ...utils import _host
 from ..aggr.dense import DenseRows
 from ..attention.sgformer import SGFormerAttention
 from ..conv.gcn_conv import GCNConv

@@ -15,7 +15,7 @@ class KNNOutput(NamedTuple):
     """What a search found: scores [queries, k] and indices [queries, k], best first."""
 
     score: Tensor
-    index: Tensor
+    index: Tensor  # type: ignore[assignment]
 
 
 def _two_axes(emb: Tensor) -> Tensor:
