@@ -6,10 +6,11 @@ from typing import Any
 
 from ....nn.layers import Embedding
 from ....tensor import Tensor
+from ..._rows import OPS
 from ...utils._softmax import softmax
 from ..dense.linear import HeteroLinear, Linear
 from ..inits import reset
-from ._loops import is_linear
+from ._loops import graph_of, is_linear
 from .message_passing import MessagePassing
 
 
@@ -62,29 +63,28 @@ class HEATConv(MessagePassing):
         x = self.hetero_lin(x, node_type).contiguous()
         to, of, kind, attr = (w.transpose(0, 1) for w in self.att.weight.split(self._parts, 1))
         by_node, by_edge = (w.transpose(0, 1) for w in self.lin.weight.split([self.out_channels, self._parts[3]], 1))
-        e = self.edge_attr_emb(edge_attr).leaky_relu(self.negative_slope)
+        e = self.edge_attr_emb(edge_attr).leaky_relu(self.negative_slope).contiguous()
         types = self.edge_type_emb.weight.leaky_relu(self.negative_slope) @ kind
         score = types.index_select(0, edge_type) + e @ attr
         value = x @ by_node
         value = value if self.lin.bias is None else value + self.lin.bias
-        apart = is_linear(self)  # then W_e is applied to sums of edge features, not to each edge's
-        out = self.propagate(
-            edge_index, query=x @ to, key=x @ of, value=value, edge_score=score, edge_value=e if apart else e @ by_edge, apart=apart
-        )  # fmt: skip
-        if apart:
-            values, edges = out.split([self.out_channels, self._parts[3]], 2)
-            out = values + edges @ by_edge
+        if is_linear(self) and self.flow == "source_to_target":
+            # W_e is applied to sums of edge features, not to each edge's.
+            graph = graph_of(edge_index, x.shape[0])
+            alpha = graph.softmax((graph.dst(x @ to) + graph.src(x @ of) + score).leaky_relu(self.negative_slope)).dropout(self.dropout).unsqueeze(-1)
+            edges = graph.reduce(alpha * e.unsqueeze(1), OPS[self.aggr])
+            out = graph.reduce(alpha * graph.src(value).unsqueeze(1), OPS[self.aggr]) + edges @ by_edge
+        else:
+            out = self.propagate(edge_index, query=x @ to, key=x @ of, value=value, edge_score=score, edge_value=e @ by_edge)
         if not self.concat:
             return out.mean(1) + x if self.root_weight else out.mean(1)
         return (out + x.unsqueeze(1) if self.root_weight else out).flatten(1)
 
     def message(  # type: ignore[override]
-        self, query_i: Tensor, key_j: Tensor, value_j: Tensor, edge_score: Tensor, edge_value: Tensor, apart: bool, index: Tensor,
-        ptr: Tensor | None, size_i: Any,
-    ) -> Tensor:  # fmt: skip
+        self, query_i: Tensor, key_j: Tensor, value_j: Tensor, edge_score: Tensor, edge_value: Tensor, index: Tensor, ptr: Tensor | None, size_i: Any
+    ) -> Tensor:
         alpha = softmax((query_i + key_j + edge_score).leaky_relu(self.negative_slope), index, ptr, size_i).dropout(self.dropout)
-        out = Tensor.cat(value_j, edge_value, dim=-1) if apart else value_j + edge_value
-        return out.unsqueeze(-2) * alpha.unsqueeze(-1)
+        return (value_j + edge_value).unsqueeze(-2) * alpha.unsqueeze(-1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, heads={self.heads})"

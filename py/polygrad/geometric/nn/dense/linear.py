@@ -85,6 +85,9 @@ class Linear(Module):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, bias={self.bias is not None})"
 
 
+_FEW_TYPES = 16  # beyond, products for types that a row does not have cost more than they save (measured at 40,000 rows of 64 features)
+
+
 class HeteroLinear(Module):
     """x'_n = x_n W_t + b_t, t being the type of row n; weight [num_types, in_channels, out_channels].
 
@@ -121,8 +124,13 @@ class HeteroLinear(Module):
         if self.weight is None:
             self.initialize_parameters(x.shape[-1])
         assert self.weight is not None
-        # Rows are not sorted by type: each reads its own matrix, inside the loop of the product.
-        out = (x.unsqueeze(-1) * self.weight.index_select(0, type_vec)).sum(-2)
+        if x.ndim == 2 and self.num_types <= _FEW_TYPES:
+            # One dense product for all types, of which each row keeps its own: the gradient of the weight is a dense product too.
+            every = (x @ self.weight.transpose(0, 1).flatten(1)).unflatten(-1, (self.num_types, self.out_channels))
+            own = type_vec.reshape(-1, 1) == Tensor.arange(self.num_types, dtype=type_vec.dtype)
+            out = own.unsqueeze(-1).where(every, 0.0).sum(1)
+        else:  # rows are not sorted by type: each reads its own matrix, inside the loop of the product
+            out = (x.unsqueeze(-1) * self.weight.index_select(0, type_vec)).sum(-2)
         return out if self.bias is None else out + self.bias.index_select(0, type_vec)
 
     def __repr__(self) -> str:
