@@ -70,10 +70,10 @@ class HEATConv(MessagePassing):
         value = value if self.lin.bias is None else value + self.lin.bias
         if is_linear(self) and self.flow == "source_to_target":
             # W_e is applied to sums of edge features, not to each edge's.
-            graph = graph_of(edge_index, x.shape[0])
+            graph, op = graph_of(edge_index, x.shape[0]), OPS[str(self.aggr)]
             alpha = graph.softmax((graph.dst(x @ to) + graph.src(x @ of) + score).leaky_relu(self.negative_slope)).dropout(self.dropout).unsqueeze(-1)
-            edges = graph.reduce(alpha * e.unsqueeze(1), OPS[self.aggr])
-            out = graph.reduce(alpha * graph.src(value).unsqueeze(1), OPS[self.aggr]) + edges @ by_edge
+            edges = graph.reduce(alpha * e.unsqueeze(1), op)
+            out = graph.reduce(alpha * graph.src(value).unsqueeze(1), op) + edges @ by_edge
         else:
             out = self.propagate(edge_index, query=x @ to, key=x @ of, value=value, edge_score=score, edge_value=e @ by_edge)
         if not self.concat:

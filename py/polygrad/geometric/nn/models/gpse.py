@@ -41,7 +41,9 @@ class GeneralLayer(nn.Module):
             raise ValueError(f"a layer must be 'linear' or 'resgatedgcnconv', not {name!r}")
         self.has_l2_norm, self._on_edges = has_l2_norm, name != "linear"
         bias = not has_batch_norm
-        self.layer = _Wrapped(ResGatedGraphConv(in_channels, out_channels, bias=bias) if self._on_edges else nn.Linear(in_channels, out_channels, bias))
+        self.layer = _Wrapped(
+            ResGatedGraphConv(in_channels, out_channels, bias=bias) if self._on_edges else nn.Linear(in_channels, out_channels, bias)
+        )
         after: list[Any] = [nn.BatchNorm1d(out_channels)] if has_batch_norm else []
         after += [nn.Dropout(dropout)] if dropout > 0 else []
         after += [activation_resolver(act)] if act is not None else []
@@ -130,7 +132,12 @@ class GNNInductiveHybridMultiHead(nn.Module):
     ):  # fmt: skip
         if graph_pooling not in _POOLS:
             raise ValueError(f"graph_pooling must be one of {', '.join(_POOLS)}, not {graph_pooling!r}")
-        self.node_target_dim, self.graph_target_dim, self.virtual_node, self.graph_pooling = num_node_targets, num_graph_targets, virtual_node, graph_pooling
+        self.node_target_dim, self.graph_target_dim, self.virtual_node, self.graph_pooling = (
+            num_node_targets,
+            num_graph_targets,
+            virtual_node,
+            graph_pooling,
+        )
         self.node_post_mps = nn.ModuleList(
             [MLP(dim_in, 1, multi_head_dim_inner, layers_post_mp, has_bn, has_l2norm, dropout, act) for _ in range(num_node_targets)]
         )
@@ -158,11 +165,11 @@ class IdentityHead(nn.Module):
 class GPSE(nn.Module):
     """An encoder of random node features into encodings of position and structure, and the heads that it was trained with.
 
-    dim_in, dim_inner, dim_out: features in, hidden ones and out. layer_type: 'resgatedgcnconv'. layers_pre_mp, layers_mp, layers_post_mp: linear layers,
-    convolutions, and layers of the heads. num_node_targets, num_graph_targets: numbers of targets. stage_type: 'skipsum', 'skipconcat' or another for no
-    skip connections. has_bn, head_bn, has_l2norm, final_l2norm: normalisations. dropout, has_act, final_act, act: of the layers. virtual_node: the last
-    node of each graph is no node of it. multi_head_dim_inner: hidden features of a node's heads. graph_pooling: 'add', 'max' or 'mean'. use_repr,
-    repr_type: what from_pretrained leaves of the heads. bernoulli_threshold: kept for those who draw features.
+    dim_in, dim_inner, dim_out: features in, hidden ones and out. layer_type: 'resgatedgcnconv'. layers_pre_mp, layers_mp, layers_post_mp: linear
+    layers, convolutions, and layers of the heads. num_node_targets, num_graph_targets: numbers of targets. stage_type: 'skipsum', 'skipconcat' or
+    another for no skip connections. has_bn, head_bn, has_l2norm, final_l2norm: normalisations. dropout, has_act, final_act, act: of the layers.
+    virtual_node: the last node of each graph is no node of it. multi_head_dim_inner: hidden features of a node's heads. graph_pooling: 'add', 'max'
+    or 'mean'. use_repr, repr_type: what from_pretrained leaves of the heads. bernoulli_threshold: kept for those who draw features.
 
     forward(batch) with x, edge_index, batch, y and y_graph gives predictions and labels; with the heads taken off, encodings and y.
 

@@ -53,8 +53,11 @@ class Polynormer(nn.Module):
         self.lin_in = nn.Linear(in_channels, inner)
         self.ln = nn.LayerNorm(inner)
         self.global_attn = nn.ModuleList(
-            [PolynormerAttention(hidden_channels, heads, hidden_channels, beta, qk_shared=qk_shared, dropout=global_dropout) for _ in range(global_layers)]
-        )  # fmt: skip
+            [
+                PolynormerAttention(hidden_channels, heads, hidden_channels, beta, qk_shared=qk_shared, dropout=global_dropout)
+                for _ in range(global_layers)
+            ]
+        )
         self.pred_local = nn.Linear(inner, out_channels)
         self.pred_global = nn.Linear(inner, out_channels)
         self.reset_parameters()
