@@ -22,7 +22,7 @@ class GroupAddRev(nn.Module):
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GroupAddRev, SAGEConv
     >>> layer, x, edges = GroupAddRev(SAGEConv(4, 4), num_groups=2), Tensor.rand(3, 8), Tensor([[0, 1], [1, 2]])
-    >>> layer.inverse(layer(x, edges), edges).allclose(x, atol=1e-5)
+    >>> layer.inverse(layer(x, edges), edges).allclose(x, atol=1e-5).item()
     True
     """
 
