@@ -42,16 +42,23 @@ DIFFER = {
     "utils.geodesic_distance": "along the edges of the mesh, not across its faces",
     "transforms.ToSparseTensor": "always a SparseTensor of this library; there are no layouts of PyTorch",
     "torch_geometric.EdgeIndex": "a tensor with what is known of the edges; what is computed of it is a plain tensor",
+    **{
+        f"nn.pool.{n}": "exact; arguments that tune an approximation have no effect"
+        for n in ("KNNIndex", "ApproxL2KNNIndex", "ApproxMIPSKNNIndex", "approx_knn", "approx_knn_graph")
+    },
+    "nn.models.GroupAddRev": "what is stored for the backward pass is up to the compiler",
+    "nn.models.TGNMemory": "gradients stay in the batch",
     "torch_geometric.Index": "a tensor with what is known of the indices; what is computed of it is a plain tensor",
 }
 
 LEFT_OUT = {
+    **{f"nn.models.{n}": "tied to Captum, which is about PyTorch" for n in ("to_captum_model", "to_captum_input", "captum_output_to_dicts")},
     **dict.fromkeys(("nn.conv.CuGraphGATConv", "nn.conv.CuGraphRGCNConv", "nn.conv.CuGraphSAGEConv", "nn.conv.FusedGATConv"), _CUDA),
     **dict.fromkeys(("utils.from_cugraph", "utils.to_cugraph", "torch_geometric.HashTensor"), _CUDA),
     **{f"utils.{way}_{n}": _OTHER for n in ("dgl", "networkit", "trimesh") for way in ("from", "to")},
     **dict.fromkeys(("utils.from_nested_tensor", "utils.to_nested_tensor", "utils.is_torch_sparse_tensor", "utils.to_torch_coo_tensor"), _TORCH),
     **dict.fromkeys(("utils.to_torch_csc_tensor", "utils.to_torch_csr_tensor", "utils.to_torch_sparse_tensor", "nn.DataParallel"), _TORCH),
-    **dict.fromkeys(("loader.AffinityMixin", "nn.to_fixed_size", "nn.Reshape"), _TORCH),
+    **dict.fromkeys(("loader.AffinityMixin", "nn.to_fixed_size"), _TORCH),
     **{
         f"torch_geometric.{n}": _TORCH
         for n in (
