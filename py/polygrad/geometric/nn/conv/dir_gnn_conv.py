@@ -35,7 +35,7 @@ class DirGNNConv(Module):
         reset(self.lin)
 
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
-        edge_index = getattr(edge_index, "graph", edge_index)  # of a SparseTensor
+        edge_index = edge_index if isinstance(edge_index, Tensor) else getattr(edge_index, "graph", edge_index)  # of a SparseTensor
         graph = edge_index if isinstance(edge_index, Graph) else Graph(edge_index, x.shape[-2])  # nodes lie there in static graphs [batch, V, F] too
         out = self.alpha * self.conv_out(x, graph.reversed()) + (1 - self.alpha) * self.conv_in(x, graph)
         return out if self.lin is None else out + self.lin(x)
