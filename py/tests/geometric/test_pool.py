@@ -422,3 +422,27 @@ def test_weighted_mean(device):
     total = np.zeros((N, 5))
     np.add.at(total, EDGES[1], np.column_stack([X[EDGES[0]] * w[:, None], w]))
     assert np.allclose(out, total[:, :4] / (total[:, 4:] + 1))
+
+
+def test_points_kept_for_searching():
+    """Both indices against all scores, with points that are added later and pairs that are not to be found."""
+    rng = np.random.default_rng(4)
+    points, queries = (rng.standard_normal((n, 5)).astype(np.float32) for n in (30, 7))
+    banned = np.array([[0, 0, 0, 3], [1, 4, 9, 2]])
+    for make, sign, score in (
+        (gnn.L2KNNIndex, 1, ((queries[:, None] - points) ** 2).sum(-1)),
+        (gnn.MIPSKNNIndex, -1, queries @ points.T),
+    ):
+        index = make(Tensor(points[:20]))
+        index.add(Tensor(points[20:]))
+        assert index.numel == 30
+        found = index.search(Tensor(queries), k=4)
+        want = np.argsort(sign * score, axis=1)[:, :4]
+        np.testing.assert_array_equal(found.index.numpy(), want)
+        np.testing.assert_allclose(found.score.numpy(), np.take_along_axis(score, want, 1), rtol=1e-4, atol=1e-5)
+        left = sign * score
+        left[banned[0], banned[1]] = np.inf
+        found = index.search(Tensor(queries), k=4, exclude_links=Tensor(banned))
+        np.testing.assert_array_equal(found.index.numpy(), np.argsort(left, axis=1)[:, :4])
+        few = make(Tensor(points[:3])).search(Tensor(queries[:1]), k=3, exclude_links=Tensor([[0], [1]]))
+        assert few.index.numpy()[0, -1] == -1 and few.score.numpy()[0, -1] == -np.inf
