@@ -357,6 +357,9 @@ POLY_API PolyTensor *poly_softplus(PolyTensor *x, double beta);
 /* Conversion; float to integer truncates towards zero, anything to bool is x != 0. */
 POLY_API PolyTensor *poly_cast(PolyTensor *x, PolyDType dtype);
 POLY_API PolyTensor *poly_bitcast(PolyTensor *x, PolyDType dtype);
+/* Keccak's hash of each row of bytes [..., n]: nout bytes [..., nout]. rate: bytes taken in at a time; suffix: 6 for
+ * SHA-3, 31 for SHAKE. Computed at once. O(bytes). */
+POLY_API PolyTensor *poly_keccak(PolyTensor *x, int rate, int suffix, int nout);
 
 /* ---- reductions: over naxis axes (naxis 0 with axes NULL: all) ---- */
 
@@ -773,11 +776,26 @@ POLY_API bool poly_requires_grad(PolyTensor *t);
  * them apart. Lazy, differentiable again. O(nodes). */
 POLY_API PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n,
                               PolyTensor **out);
+/* A function with a gradient of the caller's own: value was computed from inputs in whatever way, and its gradient is
+ * what backward makes: grads[k], new handles or NULL for none, out of the inputs, the value and the gradient of the
+ * value. It is called while gradients are built, may use every function that makes lazy tensors, and what it makes can
+ * be differentiated again. release, if not NULL, is called with user once nothing can ask for the gradient any more. At
+ * most 24 inputs. */
+typedef struct PolyFunction {
+  PolyStatus (*backward)(void *user, PolyTensor *const *inputs, int n, PolyTensor *value, PolyTensor *gradient,
+                         PolyTensor **grads);
+  void (*release)(void *user);
+  void *user;
+} PolyFunction;
+POLY_API PolyTensor *poly_function(PolyTensor *value, PolyTensor *const *inputs, int n, const PolyFunction *function);
 /* Is root computed from target, other than through poly_detach? Its derivative may still be zero everywhere (a
  * comparison, a cast to integers). A realized tensor keeps its history only for live leaves that require a gradient.
  * O(nodes). */
 POLY_API bool poly_depends_on(PolyTensor *root, PolyTensor *target);
-/* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on (see poly_depends_on); a
+/* Does any live tensor depend on itself? It cannot: a node is made of nodes that are there. O(nodes). */
+POLY_API bool poly_check_cycles(PolyContext *ctx);
+/* Adds d(root)/d(leaf) into every live leaf that requires a gradient and that root depends on (see poly_depends_on); if
+ * there is none, into every live floating-point tensor that it depends on and whose mark was not turned off. A
  * leaf that root does not depend on keeps the gradient it has, or none. */
 POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
 /* The same, but gradients end at the stops: out[k] is a new handle on what arrives at stops[k], NULL if nothing does,
@@ -805,6 +823,25 @@ POLY_API PolyOptim *poly_rmsprop(PolyTensor *const *params, int n, double lr, do
                                  double weight_decay, double momentum);
 POLY_API PolyOptim *poly_lamb(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps,
                               double weight_decay);
+/* Settings of an optimizer of any kind; each kind reads its own. Zero everywhere is a valid start. */
+typedef struct PolyOptimOptions {
+  double momentum, dampening, beta1, beta2, eps, weight_decay; /* beta2: also alpha and rho, the memory of squares */
+  double lr_decay, initial;                                    /* adagrad: of the rate; first value of the squares */
+  double momentum_decay;                                       /* nadam */
+  double lambd, alpha, t0;                                     /* asgd */
+  double grow, shrink, low, high;                              /* rprop: factors and limits of the step sizes */
+  double trust;                                                /* lars: coefficient of the ratio of norms; 0: none */
+  double ns[3];                                                /* lars: polynomial of Newton and Schulz's iteration */
+  int ns_steps;                                                /* lars: how often; 0: not at all */
+  bool nesterov, classic, decoupled, amsgrad, centered, maximize; /* decoupled: decay of the parameter itself */
+} PolyOptimOptions;
+/* kind: "sgd", "lars", "adam", "sparseadam", "adamax", "nadam", "radam", "lamb", "rmsprop", "adagrad", "adadelta",
+ * "rprop" or "asgd". AdamW is "adam" with decoupled, Muon "lars" with ns_steps and decoupled. */
+POLY_API PolyOptim *poly_optim_new(const char *kind, PolyTensor *const *params, int n, double lr,
+                                   const PolyOptimOptions *options);
+/* Other settings from now on; state that they need is made. A compiled step sees a new momentum or beta1 if one was set
+ * before it was compiled. */
+POLY_API PolyStatus poly_optim_set(PolyOptim *o, const PolyOptimOptions *options);
 POLY_API void poly_optim_free(PolyOptim *o);
 POLY_API void poly_optim_zero_grad(PolyOptim *o);
 /* Updates the parameters that have gradients; realizes. poly_optim_schedule leaves the updates lazy. */

@@ -21,12 +21,15 @@ from .tensor import Tensor, explain
 __version__ = C.poly_version().decode()
 
 __all__ = [
-    "AutogradGraph", "Context", "DType", "Device", "Dim", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "Tensor", "TinyJit", "Variable",
-    "dtypes", "explain", "library_path", "nn", "viz", "with_autograd_graph",
+    "AutogradGraph", "Context", "DType", "Device", "Dim", "Function", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "Tensor",
+    "TinyJit", "Variable", "dtypes", "explain", "function", "library_path", "nn", "viz", "with_autograd_graph",
 ]  # fmt: skip
 
 
-_LAZY = {"nn": "nn", "vertex": "vertex", "geometric": "geometric", "Graph": "graphs", "HeteroGraph": "graphs", "viz": "picture"}
+_LAZY = {
+    "nn": "nn", "vertex": "vertex", "geometric": "geometric", "uop": "uop", "Graph": "graphs", "HeteroGraph": "graphs", "viz": "picture",
+    "Function": "custom", "function": "custom",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

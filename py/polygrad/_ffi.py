@@ -180,6 +180,7 @@ C: Any = Functions()
 PolyIndex: Any = struct_type("PolyIndex")
 PolyKernelStat: Any = struct_type("PolyKernelStat")
 PolyStoredStat: Any = struct_type("PolyStoredStat")
+PolyOptimOptions: Any = struct_type("PolyOptimOptions")
 
 # Array types by length, so that a call does not make a type.
 INT64: list[Any] = [ctypes.c_int64 * n for n in range(33)]

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from ._ffi import ERRORS, C
 
 _local = threading.local()
+raised: list[BaseException] = []  # by a Python function that the core called: see custom.py
 _alive: weakref.WeakSet[AutogradGraph] = weakref.WeakSet()
 default_device: str | None = None  # what Device.DEFAULT was set to
 
@@ -63,6 +64,10 @@ class AutogradGraph:
         """Raises the error that the C core has reported."""
         code, text = C.poly_error_code(self.ptr), C.poly_error_text(self.ptr)
         C.poly_clear_error(self.ptr)
+        if raised:
+            error = raised[0]
+            raised.clear()
+            raise error
         raise ERRORS.get(code, RuntimeError)((text or b"unknown error").decode(errors="replace"))
 
     def check(self, status: int) -> None:
@@ -150,6 +155,17 @@ class AutogradGraph:
     @property
     def plans_reused(self) -> int:
         return C.poly_plans_reused(self.ptr)
+
+    def check_cycles(self) -> bool:
+        """Has the graph a cycle? Never: a node is made from nodes that are there already, and is never changed.
+
+        >>> from polygrad import Tensor, with_autograd_graph
+        >>> with with_autograd_graph() as graph:
+        ...     y = Tensor([1.0]) * 2
+        ...     graph.check_cycles()
+        False
+        """
+        return bool(C.poly_check_cycles(self.ptr))
 
     def __repr__(self) -> str:
         return f"<AutogradGraph on {self.device}: {self.live_tensors} tensors, {self.live_nodes} nodes, {self.live_bytes} bytes>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable
@@ -18,12 +19,15 @@ from .context import Context, NoGrad
 from .device import check_device
 from .dtypes import BY_CODE, DType, dtypes
 from .mixin.creation import Creation
+from .mixin.decompose import Decompose
 from .mixin.elementwise import Elementwise
+from .mixin.images import Images
 from .mixin.indexing import Indexing
 from .mixin.linalg import Linalg
 from .mixin.losses import Losses
 from .mixin.movement import Movement
 from .mixin.reduce import Reduce
+from .mixin.storage import Storage
 from .symbolic import DIM_LIMIT, dim
 
 if TYPE_CHECKING:
@@ -52,10 +56,11 @@ class TensorType(type):
         current().no_grad = bool(on)
 
 
-class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, metaclass=TensorType):
+class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompose, Images, Losses, Storage, metaclass=TensorType):
     """A lazy tensor. Operations build a program; values are computed when they are asked for.
 
-    data: a number, a nested list, a numpy array (its memory is used in place where it is contiguous), bytes or a Tensor.
+    data: a number, a nested list, a numpy array (its memory is used in place where it is contiguous), bytes, a Tensor, or a path: the
+    bytes of the file, of which only those that are used are read.
     Whole numbers give int32, floats float32, bools bool; arrays keep their dtype.
 
     >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -64,10 +69,11 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_rows", "_count", "_pair", "_freed", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_pair", "_freed", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
+    _param: bool  # set once a leaf was made to require a gradient: it stays a parameter of its module when that is turned off again
     _rows: tuple[Any, str]  # set on an index vector: the Graph whose edges it numbers, and the side
     _count: int  # set on an index vector: how many values it may have
     _pair: str | None  # set on the result of max(axis) and min(axis), which PyTorch gives as a pair: the method's name
@@ -85,6 +91,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
             g = data._g
             t = wrap(g, C.poly_retain_copy(data._h))
             t = t if d is None else t.cast(d)
+        elif isinstance(data, os.PathLike):
+            t = _file(g, data, d)
         elif data is None:
             t = _core.scalar(g, 0.0, d or dtypes.default_float)
         elif hasattr(data, "__dlpack__") and not isinstance(data, np.ndarray):
@@ -342,12 +350,15 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         return a if dtype is None else a.astype(dtype)
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self.numpy(), self.dtype.name, getattr(self, "_wanted", None))
+        return _rebuild, (self.numpy(), self.dtype.name, getattr(self, "_wanted", None), getattr(self, "_param", False))
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         t = self.detach().clone().realize()
         if getattr(self, "_wanted", None) is not None:
             t.requires_grad = self._wanted
+        if getattr(self, "_param", False):
+            t._param = True
+        memo[id(self)] = t
         return t
 
     # ---- memory ----
@@ -436,6 +447,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         self._wanted = on
         if on is not None:
             self._g.check(C.poly_set_requires_grad(self._h, bool(on)))
+            if on:
+                self._param = True
 
     def requires_grad_(self, on: bool = True) -> Tensor:
         """Sets requires_grad and returns self.
@@ -603,6 +616,16 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Losses, 
         return str(Plan.of(self))
 
 
+def _file(g: Any, path: os.PathLike[Any], d: DType | None) -> Tensor:
+    """The elements of a file, mapped into memory: pages are read when they are used. Changes stay in memory."""
+    d = d or dtypes.uint8
+    if d.np is None:
+        return from_numpy(g, np.memmap(path, np.uint16, "c")).bitcast(d)
+    if os.path.getsize(path) == 0:
+        return from_numpy(g, np.empty(0, d.np))
+    return from_numpy(g, np.memmap(path, d.np, "c"))
+
+
 def _text(t: Tensor, function: Any) -> str:
     p = function(t._h)
     if p is None:
@@ -613,8 +636,11 @@ def _text(t: Tensor, function: Any) -> str:
         C.poly_text_free(t._g.ptr, p)
 
 
-def _rebuild(values: np.ndarray, dtype: str, wanted: bool | None) -> Tensor:
-    return Tensor(values, dtype=dtype, requires_grad=wanted)
+def _rebuild(values: np.ndarray, dtype: str, wanted: bool | None, param: bool = False) -> Tensor:
+    t = Tensor(values, dtype=dtype, requires_grad=wanted)
+    if param:
+        t._param = True
+    return t
 
 
 def _hooked(root: Tensor) -> list[tuple[Tensor, list[Any]]]:

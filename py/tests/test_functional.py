@@ -27,8 +27,9 @@ def test_losses_against_their_formulas(cpu):
     bce = -(t * np.log(p) + (1 - t) * np.log(1 - p))
     assert np.isclose(F.binary_cross_entropy_with_logits(Tensor(X), Tensor(t)).item(), bce.mean(), atol=1e-6)
     assert np.isclose(F.binary_cross_entropy(Tensor(p), Tensor(t), Tensor(t + 1), reduction="sum").item(), (bce * (t + 1)).sum(), atol=1e-5)
-    with pytest.raises(NotImplementedError, match="weights"):
-        F.cross_entropy(Tensor(X), Tensor(Y), Tensor(weight), label_smoothing=0.1)
+    smooth = F.cross_entropy(Tensor(X), Tensor(Y), Tensor(weight), label_smoothing=0.1)
+    every = -(logp * weight).sum(1)
+    assert np.isclose(smooth.item(), (0.9 * w * each + 0.1 / 3 * every).sum() / w.sum(), atol=1e-6)
 
 
 def test_torch_argument_orders(cpu):

@@ -55,6 +55,7 @@ COUNTS = {
     "start": "n", "stops": "n", "nodes": "n", "buf": "n",
 }  # fmt: skip
 OWN_COUNTS = {
+    "poly_function": {"inputs": "n"},
     "poly_read": {"out": "out_bytes"}, "poly_write": {"data": "bytes"}, "poly_graph_from_coo": {"src": "num_edges", "dst": "num_edges"},
     "poly_graph_arrays": {"out": "max"}, "poly_optim_state": {"out": "max"},
     "poly_graph_ppr": {"out": None, "targets": None}, "poly_sample_read": {"out": None}, "poly_rmat": {"edge_index": "num_edges"},

@@ -1221,6 +1221,16 @@ PolyTensor *poly_bitcast(PolyTensor *x, PolyDType dtype) {
   return result;
 }
 
+PolyTensor *poly_keccak(PolyTensor *x, int rate, int suffix, int nout) {
+  ApiCall call;
+  api_begin(&call, "poly_keccak");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_keccak(x, rate, suffix, nout);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_sum(PolyTensor *x, int naxis, const int *axes, bool keepdim) {
   ApiCall call;
   api_begin(&call, "poly_sum");
@@ -2981,6 +2991,19 @@ PolyStatus poly_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *
   return result;
 }
 
+PolyTensor *poly_function(PolyTensor *value, PolyTensor *const *inputs, int n, const PolyFunction *function) {
+  ApiCall call;
+  api_begin(&call, "poly_function");
+  api_handle(&call, value, HANDLE_TENSOR, "value", false);
+  api_handles(&call, inputs, n, HANDLE_TENSOR, "inputs", false);
+  api_count(&call, n, "n");
+  api_array(&call, function, true, "function");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_function(value, inputs, n, function);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
   ApiCall call;
   api_begin(&call, "poly_depends_on");
@@ -2988,6 +3011,16 @@ bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
   api_handle(&call, target, HANDLE_TENSOR, "target", false);
   if (!api_enter(&call)) return false;
   bool result = core_depends_on(root, target);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+bool poly_check_cycles(PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_check_cycles");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return false;
+  bool result = core_check_cycles(ctx);
   api_leave(&call, POLY_OK);
   return result;
 }
@@ -3090,6 +3123,30 @@ PolyOptim *poly_lamb(PolyTensor *const *params, int n, double lr, double beta1, 
   if (!api_enter(&call)) return NULL;
   PolyOptim *result = core_lamb(params, n, lr, beta1, beta2, eps, weight_decay);
   api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyOptim *poly_optim_new(const char *kind, PolyTensor *const *params, int n, double lr, const PolyOptimOptions *options) {
+  ApiCall call;
+  api_begin(&call, "poly_optim_new");
+  api_handles(&call, params, n, HANDLE_TENSOR, "params", false);
+  api_array(&call, kind, true, "kind");
+  api_count(&call, n, "n");
+  api_array(&call, options, true, "options");
+  if (!api_enter(&call)) return NULL;
+  PolyOptim *result = core_optim_new(kind, params, n, lr, options);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyStatus poly_optim_set(PolyOptim *o, const PolyOptimOptions *options) {
+  ApiCall call;
+  api_begin(&call, "poly_optim_set");
+  api_handle(&call, o, HANDLE_OPTIM, "o", false);
+  api_array(&call, options, true, "options");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_optim_set(o, options);
+  api_leave(&call, result);
   return result;
 }
 

@@ -54,6 +54,7 @@ PolyStatus poly_set_requires_grad(PolyTensor *t, bool on) {
     scope_leave(ctx, &scope);
   }
   if (ok) t->requires_grad = on;
+  if (ok) t->refused = !on;
   if (ok && on) handle_no_view(t); /* a leaf has memory of its own */
   return status_of(ctx, ok);
 }
@@ -65,13 +66,14 @@ typedef struct Leaves {
   int n;
 } Leaves;
 
-static bool leaves_of(PolyContext *ctx, Arena *arena, Leaves *out) {
+/* every: all floating-point tensors but those that refuse. */
+static bool leaves_of(PolyContext *ctx, Arena *arena, Leaves *out, bool every) {
   out->n = 0;
   out->tensor = arena_new(arena, (size_t)(ctx->ntensor + 1) * sizeof *out->tensor);
   out->uop = arena_new(arena, (size_t)(ctx->ntensor + 1) * sizeof *out->uop);
   if (!out->tensor || !out->uop) return false;
   for (PolyTensor *t = ctx->tensors; t; t = t->next) {
-    if (!t->requires_grad) continue;
+    if (every ? t->refused || !dtype_is_float((PolyDType)t->uop->dtype) : !t->requires_grad) continue;
     out->tensor[out->n] = t;
     out->uop[out->n++] = t->uop;
   }
@@ -83,7 +85,8 @@ bool poly_requires_grad(PolyTensor *t) {
   if (t->requires_grad) return true;
   Arena arena = {.b = ctx_base(t->ctx)};
   Leaves leaves;
-  bool any = leaves_of(t->ctx, &arena, &leaves) && leaves.n && grad_reaches(t->ctx, t->uop, leaves.n, leaves.uop);
+  bool any =
+      leaves_of(t->ctx, &arena, &leaves, false) && leaves.n && grad_reaches(t->ctx, t->uop, leaves.n, leaves.uop);
   arena_free(&arena);
   return any;
 }
@@ -160,7 +163,9 @@ static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp
 static bool backward(PolyTensor *root, UOp *seed, Arena *arena, int n, PolyTensor *const *stops, PolyTensor **out) {
   PolyContext *ctx = root->ctx;
   Leaves leaves;
-  if (!seed || !leaves_of(ctx, arena, &leaves)) return false;
+  if (!seed || !leaves_of(ctx, arena, &leaves, false)) return false;
+  bool marked = n || (leaves.n && grad_reaches(ctx, root->uop, leaves.n, leaves.uop));
+  if (!marked && !leaves_of(ctx, arena, &leaves, true)) return false;
   size_t size = (size_t)(leaves.n + n) + 1;
   UOp **target = arena_new(arena, size * sizeof *target), **part = arena_new(arena, size * sizeof *part);
   if (!target || !part) return false;

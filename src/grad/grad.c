@@ -135,6 +135,7 @@ static bool pass_on(Base *b, Tape *t, const Node *node, UOp *g) {
   for (int k = 0; k < GRAD_MAX_SRC; k++) {
     if (!(node->need >> k & 1)) continue;
     UOp *x = u->src[k], *gx = fit(out[k], x);
+    if (!gx && b->code != POLY_OK) return false; /* a rule that said why */
     if (!gx) return base_fail(b, POLY_ERROR_RUNTIME, "the gradient of %s could not be built", op_info[u->op].name);
     if (!shape_equal(gx, x) || gx->dtype != x->dtype) {
       char got[256], want[256];

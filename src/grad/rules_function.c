@@ -5,6 +5,7 @@
  * divides by 1 - sigmoid(x) + 1e-15 would otherwise multiply the remainder by 1e15. The derivatives at ties and of NaN
  * are PyTorch's. Every result is made of ops that have rules, so it can be differentiated again. */
 #include "grad/rules.h"
+#include "ir/context.h"
 #include "tensor/tensor.h"
 
 uint32_t grad_function_mask(const UOp *u) {
@@ -69,6 +70,35 @@ static void bce(UOp *u, UOp *g, uint32_t need, UOp **out) {
   if (need & 4) out[2] = mul(g, sub(t_bounded_log1p(neg(x)), t_bounded_log(x)));
 }
 
+/* The node of a handle, held by the innermost scope; the handle goes. */
+static UOp *taken(PolyContext *ctx, PolyTensor *t) {
+  if (!t) return NULL;
+  UOp *u = uop_retain(t->uop);
+  poly_free(t);
+  if (vec_push(&ctx->base, &ctx->scope->held, u)) return u;
+  uop_release(u);
+  return NULL;
+}
+
+/* Asks the callback. An input that it gives no gradient for has none. */
+static void user(UOp *u, UOp *g, uint32_t need, UOp **out) {
+  const PolyFunction *f = (const PolyFunction *)(intptr_t)u->arg.j;
+  PolyContext *ctx = u->ctx;
+  int n = u->nsrc - 2;
+  PolyTensor *input[FUNCTION_MAX_INPUTS] = {0}, *grad[FUNCTION_MAX_INPUTS] = {0};
+  PolyTensor *value = tensor_wrap(ctx, u), *gradient = tensor_wrap(ctx, g);
+  bool ok = value && gradient;
+  for (int k = 0; k < n; k++) ok = (input[k] = tensor_wrap(ctx, u->src[1 + k])) && ok;
+  ok = ok && f->backward(f->user, input, n, value, gradient, grad) == POLY_OK;
+  for (int k = 0; k < n; k++) {
+    UOp *gx = taken(ctx, grad[k]), *x = u->src[1 + k];
+    if (ok && (need >> (1 + k) & 1)) out[1 + k] = gx ? uop_cast(gx, (PolyDType)x->dtype) : uop_zeros_like(x);
+    poly_free(input[k]);
+  }
+  poly_free(value);
+  poly_free(gradient);
+}
+
 GRAD_RULE(FUNCTION) {
   UOp *x = u->src[1];
   double p = function_parameter(u);
@@ -89,5 +119,6 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
   case FUNCTION_SCATTERED: grad_scattered(u, g, out); break;
   case FUNCTION_BCE: bce(u, g, need, out); break;
+  case FUNCTION_USER: user(u, g, need, out); break;
   }
 }

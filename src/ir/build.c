@@ -452,6 +452,15 @@ UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x)
   return uop_make(value->ctx, OP_FUNCTION, (PolyDType)value->dtype, arg, 1 + n, src, value->ndim, value->shape);
 }
 
+UOp *uop_function_user(void *callback, UOp *owner, UOp *value, int n, UOp *const *x) {
+  if (!value || !owner || n > FUNCTION_MAX_INPUTS || !all_set(n, x)) return NULL;
+  UOp *src[2 + FUNCTION_MAX_INPUTS] = {value};
+  for (int i = 0; i < n; i++) src[1 + i] = x[i];
+  src[1 + n] = owner;
+  UArg arg = {.i = FUNCTION_USER, .j = (int64_t)(intptr_t)callback};
+  return uop_make(value->ctx, OP_FUNCTION, (PolyDType)value->dtype, arg, 2 + n, src, value->ndim, value->shape);
+}
+
 double function_parameter(const UOp *u) {
   double p;
   memcpy(&p, &u->arg.j, sizeof p);
@@ -551,7 +560,10 @@ UOp *uop_with_sources(UOp *u, UOp *const *src) {
   case OP_ENDPOINT: return uop_endpoint(src);
   case OP_CONTIGUOUS: return uop_contiguous(src[0], u->arg.i);
   case OP_DETACH: return uop_detach(src[0]);
-  case OP_FUNCTION: return uop_function(function_rule(u), function_parameter(u), src[0], u->nsrc - 1, src + 1);
+  case OP_FUNCTION:
+    if (function_rule(u) == FUNCTION_USER)
+      return uop_function_user((void *)(intptr_t)u->arg.j, src[u->nsrc - 1], src[0], u->nsrc - 2, src + 1);
+    return uop_function(function_rule(u), function_parameter(u), src[0], u->nsrc - 1, src + 1);
   case OP_ASSIGN: return uop_assign(src[0], src[1]);
   case OP_IOTA: return uop_iota(ctx, (PolyDType)u->dtype, src[0]);
   case OP_LIBRARY:

@@ -27,6 +27,7 @@ struct PolyTensor {
   int renamed;             /* while a step is traced: its place, from 1, in the list of renamed tensors */
   bool assigned;           /* assigned by the step that is being traced */
   bool requires_grad;
+  bool refused;  /* requires_grad was turned off, rather than never on */
   bool consumed; /* backward has run through it: its history may go when it is realized */
   bool given;    /* poly_give: it has its value, and the program too until it is realized */
 };

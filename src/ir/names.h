@@ -126,6 +126,7 @@ PolyTensor *core_hardtanh(PolyTensor *x, double low, double high);
 PolyTensor *core_softplus(PolyTensor *x, double beta);
 PolyTensor *core_cast(PolyTensor *x, PolyDType dtype);
 PolyTensor *core_bitcast(PolyTensor *x, PolyDType dtype);
+PolyTensor *core_keccak(PolyTensor *x, int rate, int suffix, int nout);
 PolyTensor *core_sum(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_sum_dtype(PolyTensor *x, int naxis, const int *axes, bool keepdim, PolyDType dtype);
 PolyTensor *core_prod(PolyTensor *x, int naxis, const int *axes, bool keepdim);
@@ -286,7 +287,9 @@ PolyTensor *core_nb_edges(PolyNbs *n, PolyTensor *x);
 PolyStatus core_set_requires_grad(PolyTensor *t, bool on);
 bool core_requires_grad(PolyTensor *t);
 PolyStatus core_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out);
+PolyTensor *core_function(PolyTensor *value, PolyTensor *const *inputs, int n, const PolyFunction *function);
 bool core_depends_on(PolyTensor *root, PolyTensor *target);
+bool core_check_cycles(PolyContext *ctx);
 PolyStatus core_backward(PolyTensor *root, PolyTensor *gradient);
 PolyStatus core_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n, PolyTensor **out);
 PolyTensor *core_get_grad(PolyTensor *t);
@@ -296,6 +299,8 @@ PolyOptim *core_adam(PolyTensor *const *params, int n, double lr, double beta1, 
 PolyOptim *core_adamw(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
 PolyOptim *core_rmsprop(PolyTensor *const *params, int n, double lr, double alpha, double eps, double weight_decay, double momentum);
 PolyOptim *core_lamb(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps, double weight_decay);
+PolyOptim *core_optim_new(const char *kind, PolyTensor *const *params, int n, double lr, const PolyOptimOptions *options);
+PolyStatus core_optim_set(PolyOptim *o, const PolyOptimOptions *options);
 void core_optim_free(PolyOptim *o);
 void core_optim_zero_grad(PolyOptim *o);
 PolyStatus core_optim_step(PolyOptim *o);
@@ -459,6 +464,7 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_softplus core_softplus
 #define poly_cast core_cast
 #define poly_bitcast core_bitcast
+#define poly_keccak core_keccak
 #define poly_sum core_sum
 #define poly_sum_dtype core_sum_dtype
 #define poly_prod core_prod
@@ -619,7 +625,9 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_set_requires_grad core_set_requires_grad
 #define poly_requires_grad core_requires_grad
 #define poly_grad core_grad
+#define poly_function core_function
 #define poly_depends_on core_depends_on
+#define poly_check_cycles core_check_cycles
 #define poly_backward core_backward
 #define poly_backward_until core_backward_until
 #define poly_get_grad core_get_grad
@@ -629,6 +637,8 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_adamw core_adamw
 #define poly_rmsprop core_rmsprop
 #define poly_lamb core_lamb
+#define poly_optim_new core_optim_new
+#define poly_optim_set core_optim_set
 #define poly_optim_free core_optim_free
 #define poly_optim_zero_grad core_optim_zero_grad
 #define poly_optim_step core_optim_step

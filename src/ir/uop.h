@@ -159,8 +159,12 @@ typedef enum FunctionRule {
   FUNCTION_HARDSWISH,       /* x times that */
   FUNCTION_SCATTERED,       /* x and, of the rows y that index z sends to each of its rows, the extremum by op p */
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
+  FUNCTION_USER,            /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
 } FunctionRule;
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);
+enum { FUNCTION_MAX_INPUTS = 24 };
+/* One whose gradients a callback makes; owner keeps what `callback` points at. */
+UOp *uop_function_user(void *callback, UOp *owner, UOp *value, int n, UOp *const *x);
 static inline FunctionRule function_rule(const UOp *u) { return (FunctionRule)u->arg.i; }
 double function_parameter(const UOp *u);
 UOp *uop_assign(UOp *buffer, UOp *value);

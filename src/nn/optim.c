@@ -1,114 +1,24 @@
-/* optim.c: optimizers. In: parameter handles and the gradients that poly_backward left in them. Out: lazy assignments
- * to the parameters and to the optimizer's own state, so that a compiled step replays them.
+/* optim.c: the machinery of optimizers; their formulas are in optim_rules.c. In: parameter handles and the gradients
+ * that poly_backward left in them. Out: lazy assignments to the parameters and to the optimizer's own state, so that a
+ * compiled step replays them.
  *
- * Everything that changes from step to step is a tensor: the learning rate and the powers beta^t (float64 scalars: a
- * float32 0.999 would put a relative error of 1e-5 into the first bias correction), momenta (the parameter's dtype, but
- * at least float32). With g the gradient, p the parameter, all as PyTorch has them, LAMB as tinygrad:
- *
- *   SGD      g += wd p;  m = mu m + g;  p -= lr (nesterov ? g + mu m : m)
- *   Adam     g += wd p;  m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2
- *            p -= lr / (1-b1^t) m / (sqrt(v) / sqrt(1-b2^t) + eps)
- *   AdamW    p *= 1 - lr wd;  then Adam without wd
- *   RMSprop  g += wd p;  v = a v + (1-a) g^2;  d = g / (sqrt(v) + eps);  m = mu m + d;  p -= lr m
- *   LAMB     u = m' / (sqrt(v') + eps) + wd p  (m', v' as in Adam, corrected);  p -= lr |p| / |u| u */
+ * Everything that changes from step to step is a tensor: the learning rate, the powers beta^t and the number of the
+ * step (float64 scalars), momenta (the parameter's dtype, but at least float32). */
+#include "nn/optim.h"
+
 #include "base/handles.h"
-#include "tensor/tensor.h"
-
-typedef enum Kind { SGD, ADAM, ADAMW, RMSPROP, LAMB } Kind;
-
-typedef struct Settings {
-  Kind kind;
-  double momentum, beta1, beta2, eps, decay;
-  bool nesterov;
-} Settings;
 
 struct PolyOptim {
   PolyContext *ctx;
-  Settings set;
+  const OptimKind *kind;
+  PolyOptimOptions set;
   double lr;
-  int n;
-  PolyTensor **param;           /* the caller's */
-  PolyTensor **first, **second; /* m and v of each parameter; entries are NULL where the kind has none */
-  PolyTensor *power1, *power2;  /* b1^t and b2^t, or NULL */
-  PolyTensor *rate;
+  int n, given;                             /* parameters, and how many were given: duplicates are dropped */
+  PolyTensor **param;                       /* the caller's */
+  PolyTensor **slot[OPTIM_SLOTS];           /* state of each parameter; entries are NULL where the kind has none */
+  PolyTensor *scalar[OPTIM_SCALARS], *rate; /* NULL where the kind has none */
+  PolyTensor *momentum;                     /* NULL until it is changed: it is a constant of the program */
 };
-
-/* What a step computes for one parameter: from the values before it to those after it. */
-typedef struct Update {
-  UOp *param, *grad, *first, *second;
-} Update;
-
-/* Scalars of a step: float64 nodes. */
-typedef struct Step {
-  UOp *rate, *power1, *power2;
-} Step;
-
-/* ---- the formulas ---- */
-
-static UOp *as(UOp *scalar, const UOp *like) { return uop_cast(scalar, (PolyDType)like->dtype); }
-
-static UOp *mix(UOp *old, UOp *now, double keep) { return t_add(t_mulc(old, keep), t_mulc(now, 1 - keep)); }
-
-static UOp *decayed(const Settings *s, const Update *u) {
-  return s->decay != 0 ? t_add(u->grad, t_mulc(u->param, s->decay)) : u->grad;
-}
-
-static void step_sgd(const Settings *s, const Step *step, Update *u) {
-  UOp *g = decayed(s, u);
-  if (s->momentum != 0) {
-    u->first = t_add(t_mulc(u->first, s->momentum), g);
-    g = s->nesterov ? t_add(g, t_mulc(u->first, s->momentum)) : u->first;
-  }
-  u->param = t_sub(u->param, t_mul(g, as(step->rate, u->param)));
-}
-
-static void step_adam(const Settings *s, const Step *step, Update *u) {
-  UOp *g = s->kind == ADAM ? decayed(s, u) : u->grad;
-  UOp *p = u->param;
-  if (s->kind == ADAMW && s->decay != 0) p = t_mul(p, as(t_rsubc(1, t_mulc(step->rate, s->decay)), p));
-  u->first = mix(u->first, g, s->beta1);
-  u->second = mix(u->second, t_mul(g, g), s->beta2);
-  UOp *length = t_div(step->rate, t_rsubc(1, step->power1));
-  UOp *correct = t_sqrt(t_rsubc(1, step->power2));
-  UOp *denominator = t_addc(t_div(t_sqrt(u->second), as(correct, u->grad)), s->eps);
-  u->param = t_sub(p, t_mul(as(length, u->grad), t_div(u->first, denominator)));
-}
-
-static void step_rmsprop(const Settings *s, const Step *step, Update *u) {
-  UOp *g = decayed(s, u);
-  u->second = mix(u->second, t_mul(g, g), s->beta2);
-  UOp *d = t_div(g, t_addc(t_sqrt(u->second), s->eps));
-  if (s->momentum != 0) d = u->first = t_add(t_mulc(u->first, s->momentum), d);
-  u->param = t_sub(u->param, t_mul(d, as(step->rate, u->param)));
-}
-
-static UOp *norm(UOp *x) { return x ? t_sqrt(t_sum(t_square(x), t_all_axes(x), false)) : NULL; }
-
-static void step_lamb(const Settings *s, const Step *step, Update *u) {
-  u->first = mix(u->first, u->grad, s->beta1);
-  u->second = mix(u->second, t_mul(u->grad, u->grad), s->beta2);
-  UOp *m = t_div(u->first, as(t_rsubc(1, step->power1), u->grad));
-  UOp *v = t_div(u->second, as(t_rsubc(1, step->power2), u->grad));
-  UOp *up = t_add(t_div(m, t_addc(t_sqrt(v), s->eps)), t_mulc(u->param, s->decay));
-  UOp *size = norm(u->param), *move = norm(up);
-  if (!size || !move) {
-    u->param = NULL;
-    return;
-  }
-  UOp *zero = t_scalar_like(size, 0), *one = t_scalar_like(size, 1);
-  UOp *trust = t_where(t_less(zero, size), t_where(t_less(zero, move), t_div(size, move), one), one);
-  u->param = t_sub(u->param, t_mul(t_mul(as(step->rate, u->grad), trust), up));
-}
-
-static const struct {
-  void (*step)(const Settings *s, const Step *step, Update *u);
-  bool second, powers; /* every kind but SGD and RMSprop without momentum has m as well */
-} kinds[] = {
-    [SGD] = {step_sgd, false, false},        [ADAM] = {step_adam, true, true}, [ADAMW] = {step_adam, true, true},
-    [RMSPROP] = {step_rmsprop, true, false}, [LAMB] = {step_lamb, true, true},
-};
-
-static bool has_first(const Settings *s) { return kinds[s->kind].powers || s->momentum != 0; }
 
 /* ---- making one ---- */
 
@@ -147,22 +57,33 @@ static bool take_params(PolyOptim *o, PolyTensor *const *params, int n) {
   return ok;
 }
 
-static bool make_state(PolyOptim *o) {
-  const Settings *s = &o->set;
-  for (int k = 0; k < o->n; k++) {
-    const UOp *u = o->param[k]->uop;
-    PolyDType dtype = state_dtype(o->param[k]);
-    if (has_first(s) && !(o->first[k] = state_new(o->ctx, dtype, 0, u->ndim, u->shape))) return false;
-    if (kinds[s->kind].second && !(o->second[k] = state_new(o->ctx, dtype, 0, u->ndim, u->shape))) return false;
+/* Makes the scalars that the settings need and that are not there yet. */
+static bool make_scalars(PolyOptim *o) {
+  int mask = o->kind->scalars;
+  if ((mask & OPTIM_COUNT_IF) && (o->set.dampening != 0 || o->set.lr_decay != 0)) mask |= 1 << COUNT;
+  for (int k = 0; k < OPTIM_SCALARS; k++) {
+    if (!(mask & 1 << k) || o->scalar[k]) continue;
+    double value = k == COUNT ? 0 : k == EXTRA && o->kind->extra ? o->kind->extra(&o->set, o->lr) : 1;
+    if (!(o->scalar[k] = state_new(o->ctx, POLY_FLOAT64, value, 0, NULL))) return false;
   }
-  if (kinds[s->kind].powers) {
-    o->power1 = state_new(o->ctx, POLY_FLOAT64, 1, 0, NULL);
-    o->power2 = state_new(o->ctx, POLY_FLOAT64, 1, 0, NULL);
-    if (!o->power1 || !o->power2) return false;
-  }
+  if (o->rate) return true;
   o->rate = poly_from_data(o->ctx, &o->lr, POLY_FLOAT64, 0, NULL);
   if (o->rate) poly_keep(o->rate);
   return o->rate != NULL;
+}
+
+static bool make_state(PolyOptim *o) {
+  int mask = o->kind->slots(&o->set);
+  for (int k = 0; k < o->n; k++) {
+    const UOp *u = o->param[k]->uop;
+    PolyDType dtype = state_dtype(o->param[k]);
+    for (int j = 0; j < OPTIM_SLOTS; j++) {
+      if (!(mask & 1 << j) || o->slot[j][k]) continue;
+      double value = o->kind->first ? o->kind->first(&o->set, o->lr, j) : 0;
+      if (!(o->slot[j][k] = state_new(o->ctx, dtype, value, u->ndim, u->shape))) return false;
+    }
+  }
+  return make_scalars(o);
 }
 
 /* Assignments go into a tensor's own memory, so it must have some: one plan computes all initial values. */
@@ -183,28 +104,35 @@ static bool check(Base *b, const char *name, double value, double below) {
   return base_fail(b, POLY_ERROR_VALUE, "optimizer: %s is %g, out of range", name, value);
 }
 
-static bool check_settings(Base *b, const Settings *s, double lr) {
+static bool check_settings(Base *b, const OptimKind *kind, const PolyOptimOptions *s, double lr) {
   const double huge = 1e300;
-  if (s->nesterov && s->momentum == 0)
-    return base_fail(b, POLY_ERROR_VALUE, "optimizer: Nesterov needs a momentum above 0");
+  bool mixed = kind->scalars & 1 << POWER2; /* beta2 of the kinds that correct it must be below 1 */
+  if (s->nesterov && (s->momentum == 0 || s->dampening != 0))
+    return base_fail(b, POLY_ERROR_VALUE, "optimizer: Nesterov needs a momentum above 0 and no dampening");
   return check(b, "learning rate", lr, huge) && check(b, "momentum", s->momentum, huge) &&
-         check(b, "beta1", s->beta1, 1) && check(b, "beta2", s->beta2, s->kind == RMSPROP ? huge : 1) &&
-         check(b, "eps", s->eps, huge) && check(b, "weight decay", s->decay, huge);
+         check(b, "beta1", s->beta1, 1) && check(b, "beta2", s->beta2, mixed ? 1 : huge) &&
+         check(b, "eps", s->eps, huge) && check(b, "weight decay", s->weight_decay, huge) &&
+         check(b, "lr_decay", s->lr_decay, huge) && check(b, "initial_accumulator_value", s->initial, huge) &&
+         check(b, "momentum_decay", s->momentum_decay, huge);
 }
 
-static PolyOptim *optim_new(PolyTensor *const *params, int n, double lr, Settings set) {
-  if (n <= 0 || !params) return NULL;
+PolyOptim *poly_optim_new(const char *name, PolyTensor *const *params, int n, double lr,
+                          const PolyOptimOptions *options) {
+  if (n <= 0 || !params || !options) return NULL;
   for (int k = 0; k < n; k++)
     if (!params[k]) return NULL;
   PolyContext *ctx = params[0]->ctx;
   Base *b = ctx_base(ctx);
-  if (!check_settings(b, &set, lr)) return NULL;
-  size_t list = (size_t)n * sizeof(PolyTensor *);
-  PolyOptim *o = handle_new(b, sizeof *o + 3 * list, HANDLE_OPTIM, ctx);
+  const OptimKind *kind = optim_kind(name);
+  if (!kind) {
+    base_fail(b, POLY_ERROR_VALUE, "there is no optimizer '%s'", name ? name : "");
+    return NULL;
+  }
+  if (!check_settings(b, kind, options, lr)) return NULL;
+  PolyOptim *o = handle_new(b, sizeof *o + (1 + OPTIM_SLOTS) * (size_t)n * sizeof(PolyTensor *), HANDLE_OPTIM, ctx);
   if (!o) return NULL;
-  *o = (PolyOptim){.ctx = ctx, .set = set, .lr = lr, .param = (PolyTensor **)(o + 1)};
-  o->first = o->param + n;
-  o->second = o->first + n;
+  *o = (PolyOptim){.ctx = ctx, .kind = kind, .set = *options, .lr = lr, .given = n, .param = (PolyTensor **)(o + 1)};
+  for (int j = 0; j < OPTIM_SLOTS; j++) o->slot[j] = o->param + (size_t)(1 + j) * (size_t)n;
   bool no_grad = ctx->no_grad;
   ctx->no_grad = false; /* state is made of leaves */
   bool ok = take_params(o, params, n) && make_state(o) && realize_all(o);
@@ -215,50 +143,52 @@ static PolyOptim *optim_new(PolyTensor *const *params, int n, double lr, Setting
 }
 
 PolyOptim *poly_sgd(PolyTensor *const *params, int n, double lr, double momentum, double weight_decay, bool nesterov) {
-  return optim_new(params, n, lr,
-                   (Settings){.kind = SGD, .momentum = momentum, .decay = weight_decay, .nesterov = nesterov});
+  return poly_optim_new("sgd", params, n, lr,
+                        &(PolyOptimOptions){.momentum = momentum, .weight_decay = weight_decay, .nesterov = nesterov});
 }
 
 PolyOptim *poly_adam(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps,
                      double weight_decay) {
-  return optim_new(params, n, lr,
-                   (Settings){.kind = ADAM, .beta1 = beta1, .beta2 = beta2, .eps = eps, .decay = weight_decay});
+  return poly_optim_new("adam", params, n, lr,
+                        &(PolyOptimOptions){.beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = weight_decay});
 }
 
 PolyOptim *poly_adamw(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps,
                       double weight_decay) {
-  return optim_new(params, n, lr,
-                   (Settings){.kind = ADAMW, .beta1 = beta1, .beta2 = beta2, .eps = eps, .decay = weight_decay});
+  return poly_optim_new(
+      "adam", params, n, lr,
+      &(PolyOptimOptions){.beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = weight_decay, .decoupled = true});
 }
 
 PolyOptim *poly_rmsprop(PolyTensor *const *params, int n, double lr, double alpha, double eps, double weight_decay,
                         double momentum) {
-  return optim_new(
-      params, n, lr,
-      (Settings){.kind = RMSPROP, .beta2 = alpha, .eps = eps, .decay = weight_decay, .momentum = momentum});
+  return poly_optim_new(
+      "rmsprop", params, n, lr,
+      &(PolyOptimOptions){.beta2 = alpha, .eps = eps, .weight_decay = weight_decay, .momentum = momentum});
 }
 
 PolyOptim *poly_lamb(PolyTensor *const *params, int n, double lr, double beta1, double beta2, double eps,
                      double weight_decay) {
-  return optim_new(params, n, lr,
-                   (Settings){.kind = LAMB, .beta1 = beta1, .beta2 = beta2, .eps = eps, .decay = weight_decay});
+  return poly_optim_new("lamb", params, n, lr,
+                        &(PolyOptimOptions){.beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = weight_decay});
 }
 
-/* The lists have room for as many entries as were given, of which duplicates were dropped: second - first is that. */
 void poly_optim_free(PolyOptim *o) {
   if (!o) return;
-  size_t given = (size_t)(o->second - o->first);
-  for (int k = 0; k < o->n; k++) {
-    poly_free(o->first[k]);
-    poly_free(o->second[k]);
-  }
-  poly_free(o->power1);
-  poly_free(o->power2);
+  for (int j = 0; j < OPTIM_SLOTS; j++)
+    for (int k = 0; k < o->n; k++) poly_free(o->slot[j][k]);
+  for (int k = 0; k < OPTIM_SCALARS; k++) poly_free(o->scalar[k]);
   poly_free(o->rate);
-  handle_free(ctx_base(o->ctx), o, sizeof *o + 3 * given * sizeof(PolyTensor *));
+  poly_free(o->momentum);
+  handle_free(ctx_base(o->ctx), o, sizeof *o + (1 + OPTIM_SLOTS) * (size_t)o->given * sizeof(PolyTensor *));
 }
 
 /* ---- using one ---- */
+
+static PolyStatus failed(PolyContext *ctx) {
+  PolyStatus code = poly_error_code(ctx);
+  return code == POLY_OK ? POLY_ERROR_RUNTIME : code;
+}
 
 void poly_optim_zero_grad(PolyOptim *o) {
   for (int k = 0; o && k < o->n; k++) poly_set_grad(o->param[k], NULL);
@@ -274,12 +204,38 @@ PolyStatus poly_optim_set_lr(PolyOptim *o, double lr) {
 
 double poly_optim_lr(const PolyOptim *o) { return o ? o->lr : 0; }
 
+static double momentum_of(const PolyOptim *o, const PolyOptimOptions *s) {
+  return o->kind->scalars & 1 << POWER1 ? s->beta1 : s->momentum;
+}
+
+/* From the first change on it is a tensor, so that a schedule of it compiles nothing. */
+static bool set_momentum(PolyOptim *o, double value) {
+  if (o->momentum) return poly_write(o->momentum, &value, sizeof value) == POLY_OK;
+  o->momentum = poly_from_data(o->ctx, &value, POLY_FLOAT64, 0, NULL);
+  if (o->momentum) poly_keep(o->momentum);
+  return o->momentum != NULL;
+}
+
+PolyStatus poly_optim_set(PolyOptim *o, const PolyOptimOptions *options) {
+  if (!o || !options) return POLY_ERROR_VALUE;
+  Base *b = ctx_base(o->ctx);
+  if (!check_settings(b, o->kind, options, o->lr)) return POLY_ERROR_VALUE;
+  double old = momentum_of(o, &o->set), now = momentum_of(o, options);
+  if (now != old && !set_momentum(o, now)) return POLY_ERROR_MEMORY;
+  o->set = *options;
+  bool no_grad = o->ctx->no_grad;
+  o->ctx->no_grad = false; /* state is made of leaves */
+  bool ok = make_state(o) && realize_all(o);
+  o->ctx->no_grad = no_grad;
+  return ok ? POLY_OK : failed(o->ctx);
+}
+
 int poly_optim_state(PolyOptim *o, PolyTensor **out, int max) {
   if (!o) return 0;
-  PolyTensor *const scalars[] = {o->power1, o->power2};
   int n = 0;
-  for (int k = 0; k < 2 + 2 * o->n; k++) {
-    PolyTensor *t = k < 2 ? scalars[k] : k < 2 + o->n ? o->first[k - 2] : o->second[k - 2 - o->n];
+  for (int k = 0; k < OPTIM_SCALARS + OPTIM_SLOTS * o->n; k++) {
+    int at = k - OPTIM_SCALARS;
+    PolyTensor *t = at < 0 ? o->scalar[k] : o->slot[at / o->n][at % o->n];
     if (!t) continue;
     if (out && n < max) out[n] = t;
     n++;
@@ -310,24 +266,42 @@ static bool plan_add(PolyContext *ctx, Plan *plan, PolyTensor *t, UOp *value) {
 static bool plan_param(PolyOptim *o, const Step *step, int k, Plan *plan) {
   PolyTensor *p = o->param[k];
   PolyDType dtype = state_dtype(p);
-  Update u = {uop_cast(p->uop, dtype), uop_cast(p->grad->uop, dtype), t_uop(o->first[k]), t_uop(o->second[k])};
+  Update u = {.param = uop_cast(p->uop, dtype), .grad = uop_cast(p->grad->uop, dtype)};
+  for (int j = 0; j < OPTIM_SLOTS; j++) u.slot[j] = t_uop(o->slot[j][k]);
+  if (o->set.maximize) u.grad = t_neg(u.grad);
   if (!u.param || !u.grad) return false;
-  kinds[o->set.kind].step(&o->set, step, &u);
-  return plan_add(o->ctx, plan, p, u.param) && plan_add(o->ctx, plan, o->first[k], u.first) &&
-         plan_add(o->ctx, plan, o->second[k], u.second);
+  o->kind->step(&o->set, step, &u);
+  if (!plan_add(o->ctx, plan, p, u.param)) return false;
+  for (int j = 0; j < OPTIM_SLOTS; j++)
+    if (!plan_add(o->ctx, plan, o->slot[j][k], u.slot[j])) return false;
+  return true;
+}
+
+/* The scalars of this step; those of the next are what EXTRA's rule makes of them. */
+static Step step_begin(const PolyOptim *o) {
+  Step step = {.rate = o->rate->uop, .momentum = t_uop(o->momentum)};
+  UOp *const *old = (UOp *[]){t_uop(o->scalar[POWER1]), t_uop(o->scalar[POWER2]), t_uop(o->scalar[COUNT])};
+  if (old[POWER1]) step.scalar[POWER1] = step.momentum ? t_mul(old[0], step.momentum) : t_mulc(old[0], o->set.beta1);
+  if (old[POWER2]) step.scalar[POWER2] = t_mulc(old[POWER2], o->set.beta2);
+  if (old[COUNT]) step.scalar[COUNT] = t_addc(old[COUNT], 1);
+  step.scalar[EXTRA] = t_uop(o->scalar[EXTRA]);
+  return step;
 }
 
 static bool plan_build(PolyOptim *o, Plan *plan) {
-  Step step = {.rate = o->rate->uop};
+  Step step = step_begin(o);
+  UOp *extra = o->kind->next ? o->kind->next(&o->set, &step) : NULL;
+  if (o->kind->next && !o->kind->extra) step.scalar[EXTRA] = extra; /* a product that this step is part of */
   bool any = false;
-  if (o->power1) step.power1 = t_mulc(o->power1->uop, o->set.beta1);
-  if (o->power2) step.power2 = t_mulc(o->power2->uop, o->set.beta2);
   for (int k = 0; k < o->n; k++) {
     if (!o->param[k]->grad) continue;
     any = true;
     if (!plan_param(o, &step, k, plan)) return false;
   }
-  return !any || (plan_add(o->ctx, plan, o->power1, step.power1) && plan_add(o->ctx, plan, o->power2, step.power2));
+  if (o->kind->next) step.scalar[EXTRA] = extra;
+  for (int k = 0; any && k < OPTIM_SCALARS; k++)
+    if (!plan_add(o->ctx, plan, o->scalar[k], step.scalar[k])) return false;
+  return true;
 }
 
 static bool plan_apply(const Plan *plan) {
@@ -336,15 +310,10 @@ static bool plan_apply(const Plan *plan) {
   return true;
 }
 
-static PolyStatus failed(PolyContext *ctx) {
-  PolyStatus code = poly_error_code(ctx);
-  return code == POLY_OK ? POLY_ERROR_RUNTIME : code;
-}
-
 PolyStatus poly_optim_schedule(PolyOptim *o) {
   if (!o) return POLY_ERROR_VALUE;
   Arena arena = {.b = ctx_base(o->ctx)};
-  Plan plan = {.at = arena_new(&arena, (size_t)(3 * o->n + 2) * sizeof(Assign))};
+  Plan plan = {.at = arena_new(&arena, (size_t)((1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS) * sizeof(Assign))};
   Scope scope;
   scope_enter(o->ctx, &scope);
   bool ok = plan.at && plan_build(o, &plan) && plan_apply(&plan);

@@ -115,6 +115,7 @@ static bool call_poly_hardtanh(const Arg *a, Result *r) { r->p = poly_hardtanh((
 static bool call_poly_softplus(const Arg *a, Result *r) { r->p = poly_softplus((PolyTensor *)a[0].p, a[1].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_cast(const Arg *a, Result *r) { r->p = poly_cast((PolyTensor *)a[0].p, (PolyDType)a[1].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_bitcast(const Arg *a, Result *r) { r->p = poly_bitcast((PolyTensor *)a[0].p, (PolyDType)a[1].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_keccak(const Arg *a, Result *r) { r->p = poly_keccak((PolyTensor *)a[0].p, (int)a[1].i, (int)a[2].i, (int)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_sum(const Arg *a, Result *r) { r->p = poly_sum((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_sum_dtype(const Arg *a, Result *r) { r->p = poly_sum_dtype((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i, (PolyDType)a[4].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_prod(const Arg *a, Result *r) { r->p = poly_prod((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
@@ -275,7 +276,9 @@ static bool call_poly_nb_edges(const Arg *a, Result *r) { r->p = poly_nb_edges((
 static bool call_poly_set_requires_grad(const Arg *a, Result *r) { (void)r; return poly_set_requires_grad((PolyTensor *)a[0].p, (bool)a[1].i) == POLY_OK; }
 static bool call_poly_requires_grad(const Arg *a, Result *r) { (void)r; (void)poly_requires_grad((PolyTensor *)a[0].p); return true; }
 static bool call_poly_grad(const Arg *a, Result *r) { (void)r; return poly_grad((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *const *)a[2].p, (int)a[3].i, (PolyTensor **)a[4].p) == POLY_OK; }
+static bool call_poly_function(const Arg *a, Result *r) { r->p = poly_function((PolyTensor *)a[0].p, (PolyTensor *const *)a[1].p, (int)a[2].i, (const PolyFunction *)a[3].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_depends_on(const Arg *a, Result *r) { (void)r; (void)poly_depends_on((PolyTensor *)a[0].p, (PolyTensor *)a[1].p); return true; }
+static bool call_poly_check_cycles(const Arg *a, Result *r) { (void)r; (void)poly_check_cycles((PolyContext *)a[0].p); return true; }
 static bool call_poly_backward(const Arg *a, Result *r) { (void)r; return poly_backward((PolyTensor *)a[0].p, (PolyTensor *)a[1].p) == POLY_OK; }
 static bool call_poly_backward_until(const Arg *a, Result *r) { (void)r; return poly_backward_until((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *const *)a[2].p, (int)a[3].i, (PolyTensor **)a[4].p) == POLY_OK; }
 static bool call_poly_get_grad(const Arg *a, Result *r) { r->p = poly_get_grad((PolyTensor *)a[0].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -285,6 +288,8 @@ static bool call_poly_adam(const Arg *a, Result *r) { r->p = poly_adam((PolyTens
 static bool call_poly_adamw(const Arg *a, Result *r) { r->p = poly_adamw((PolyTensor *const *)a[0].p, (int)a[1].i, a[2].d, a[3].d, a[4].d, a[5].d, a[6].d); r->kind = "OPTIM"; return r->p != NULL; }
 static bool call_poly_rmsprop(const Arg *a, Result *r) { r->p = poly_rmsprop((PolyTensor *const *)a[0].p, (int)a[1].i, a[2].d, a[3].d, a[4].d, a[5].d, a[6].d); r->kind = "OPTIM"; return r->p != NULL; }
 static bool call_poly_lamb(const Arg *a, Result *r) { r->p = poly_lamb((PolyTensor *const *)a[0].p, (int)a[1].i, a[2].d, a[3].d, a[4].d, a[5].d, a[6].d); r->kind = "OPTIM"; return r->p != NULL; }
+static bool call_poly_optim_new(const Arg *a, Result *r) { r->p = poly_optim_new((const char *)a[0].p, (PolyTensor *const *)a[1].p, (int)a[2].i, a[3].d, (const PolyOptimOptions *)a[4].p); r->kind = "OPTIM"; return r->p != NULL; }
+static bool call_poly_optim_set(const Arg *a, Result *r) { (void)r; return poly_optim_set((PolyOptim *)a[0].p, (const PolyOptimOptions *)a[1].p) == POLY_OK; }
 static bool call_poly_optim_free(const Arg *a, Result *r) { (void)r; poly_optim_free((PolyOptim *)a[0].p); return true; }
 static bool call_poly_optim_zero_grad(const Arg *a, Result *r) { (void)r; poly_optim_zero_grad((PolyOptim *)a[0].p); return true; }
 static bool call_poly_optim_step(const Arg *a, Result *r) { (void)r; return poly_optim_step((PolyOptim *)a[0].p) == POLY_OK; }
@@ -439,6 +444,7 @@ static const Call calls[] = {
   {"poly_softplus", call_poly_softplus, 2, true, {{"x", "HTENSOR", true}, {"beta", "D", true}}},
   {"poly_cast", call_poly_cast, 2, true, {{"x", "HTENSOR", true}, {"dtype", "T", true}}},
   {"poly_bitcast", call_poly_bitcast, 2, true, {{"x", "HTENSOR", true}, {"dtype", "T", true}}},
+  {"poly_keccak", call_poly_keccak, 4, true, {{"x", "HTENSOR", true}, {"rate", "I", true}, {"suffix", "I", true}, {"nout", "I", true}}},
   {"poly_sum", call_poly_sum, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
   {"poly_sum_dtype", call_poly_sum_dtype, 5, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}, {"dtype", "T", true}}},
   {"poly_prod", call_poly_prod, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
@@ -599,7 +605,9 @@ static const Call calls[] = {
   {"poly_set_requires_grad", call_poly_set_requires_grad, 2, true, {{"t", "HTENSOR", true}, {"on", "B", true}}},
   {"poly_requires_grad", call_poly_requires_grad, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_grad", call_poly_grad, 5, true, {{"root", "HTENSOR", true}, {"gradient", "HTENSOR", false}, {"targets", "LTENSOR", true}, {"n", "N", true}, {"out", "A", true}}},
+  {"poly_function", call_poly_function, 4, true, {{"value", "HTENSOR", true}, {"inputs", "LTENSOR", true}, {"n", "N", true}, {"function", "A", true}}},
   {"poly_depends_on", call_poly_depends_on, 2, false, {{"root", "HTENSOR", true}, {"target", "HTENSOR", true}}},
+  {"poly_check_cycles", call_poly_check_cycles, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_backward", call_poly_backward, 2, true, {{"root", "HTENSOR", true}, {"gradient", "HTENSOR", false}}},
   {"poly_backward_until", call_poly_backward_until, 5, true, {{"root", "HTENSOR", true}, {"gradient", "HTENSOR", false}, {"stops", "LTENSOR", true}, {"n", "N", true}, {"out", "A", true}}},
   {"poly_get_grad", call_poly_get_grad, 1, true, {{"t", "HTENSOR", true}}},
@@ -609,6 +617,8 @@ static const Call calls[] = {
   {"poly_adamw", call_poly_adamw, 7, true, {{"params", "LTENSOR", true}, {"n", "N", true}, {"lr", "D", true}, {"beta1", "D", true}, {"beta2", "D", true}, {"eps", "D", true}, {"weight_decay", "D", true}}},
   {"poly_rmsprop", call_poly_rmsprop, 7, true, {{"params", "LTENSOR", true}, {"n", "N", true}, {"lr", "D", true}, {"alpha", "D", true}, {"eps", "D", true}, {"weight_decay", "D", true}, {"momentum", "D", true}}},
   {"poly_lamb", call_poly_lamb, 7, true, {{"params", "LTENSOR", true}, {"n", "N", true}, {"lr", "D", true}, {"beta1", "D", true}, {"beta2", "D", true}, {"eps", "D", true}, {"weight_decay", "D", true}}},
+  {"poly_optim_new", call_poly_optim_new, 5, true, {{"kind", "S", true}, {"params", "LTENSOR", true}, {"n", "N", true}, {"lr", "D", true}, {"options", "A", true}}},
+  {"poly_optim_set", call_poly_optim_set, 2, true, {{"o", "HOPTIM", true}, {"options", "A", true}}},
   {"poly_optim_free", call_poly_optim_free, 1, false, {{"o", "HOPTIM", false}}},
   {"poly_optim_zero_grad", call_poly_optim_zero_grad, 1, false, {{"o", "HOPTIM", true}}},
   {"poly_optim_step", call_poly_optim_step, 1, true, {{"o", "HOPTIM", true}}},

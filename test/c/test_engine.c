@@ -376,6 +376,32 @@ static void given_value_keeps_the_program(void **state) {
 
 /* ---- gradients and histories ---- */
 
+static PolyStatus ten_times(void *user, PolyTensor *const *in, int n, PolyTensor *value, PolyTensor *g,
+                            PolyTensor **out) {
+  (void)value;
+  if (n != 2) return POLY_ERROR_VALUE;
+  out[0] = poly_mul_scalar(poly_mul(g, in[1]), *(double *)user);
+  return out[0] ? POLY_OK : POLY_ERROR_RUNTIME;
+}
+
+/* The gradient is the callback's, also of the second order. */
+static void functions_have_gradients_of_their_own(void **state) {
+  PolyContext *ctx = *state;
+  double ten = 10;
+  PolyTensor *x = FLOATS(ctx, 1, 2, 3), *k = poly_square(x), *in[] = {x, k}, *g = NULL, *h = NULL;
+  PolyTensor *y = poly_function(poly_mul_scalar(x, 2), in, 2, &(PolyFunction){ten_times, NULL, &ten});
+  assert_int_equal(poly_grad(poly_sum(y, 0, NULL, false), NULL, &x, 1, &g), POLY_OK);
+  EXPECT(g, 10, 40, 90);
+  g = NULL;
+  assert_int_equal(poly_grad(poly_sum(y, 0, NULL, false), NULL, &x, 1, &g), POLY_OK);
+  assert_int_equal(poly_grad(poly_sum(g, 0, NULL, false), NULL, &x, 1, &h), POLY_OK);
+  EXPECT(h, 20, 40, 60);
+  EXPECT(y, 2, 4, 6);
+  assert_null(poly_function(x, in, 0, &(PolyFunction){ten_times, NULL, NULL}));
+  poly_clear_error(ctx);
+  assert_false(poly_check_cycles(ctx));
+}
+
 static void gradients_survive_realize(void **state) {
   PolyContext *ctx = *state;
   PolyTensor *w = poly_mul_scalar(FLOATS(ctx, 1, 2, 3), 2);
@@ -642,6 +668,7 @@ int main(void) {
       TEST(replace_points_elsewhere),
       TEST(given_value_keeps_the_program),
       TEST(gradients_survive_realize),
+      TEST(functions_have_gradients_of_their_own),
       TEST(training_keeps_memory_flat),
       TEST(one_plan_serves_every_size),
       TEST(one_variable_with_two_values),

@@ -237,20 +237,26 @@ class Creation:
 
     @staticmethod
     def randint(
-        *shape: Any, low: int = 0, high: int = 10, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None
-    ) -> Tensor:
-        """Random integers in [low, high): randint(*shape, low=0, high=10), or randint(low, high, shape).
+        *args: Any, low: int = 0, high: int = 10, shape: Any = None, device: str | None = None, dtype: DTypeLike | None = None,
+        requires_grad: bool | None = None,
+    ) -> Tensor:  # fmt: skip
+        """Random integers in [low, high): randint(*shape, low=0, high=10), or randint(low, high, shape), or any of them by name.
 
         >>> t = Tensor.randint(2, 3, low=5, high=10)
         >>> t.shape, bool((t >= 5).all().item())
         ((2, 3), True)
         """
-        if len(shape) == 3 and isinstance(shape[2], (tuple, list)):
-            low, high, shape = shape[0], shape[1], tuple(shape[2])
+        if shape is None and len(args) == 3 and isinstance(args[2], (tuple, list)):
+            *args, shape = args  # type: ignore[assignment]
+        if shape is not None:
+            if len(args) > 2:
+                raise TypeError(f"randint(low, high, shape) takes two numbers before the shape, got {args}")
+            low, high = (*args, *(low, high)[len(args) :]) if len(args) != 1 else (0, args[0])
+            args = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         d = dtypes.int32 if dtype is None else to_dtype(dtype)
         if d.kind not in "iu":
             raise TypeError(f"randint gives integers, not {d}")
-        return _shaped("poly_randint", shape, device, d, requires_grad, int(low), int(high))
+        return _shaped("poly_randint", args, device, d, requires_grad, int(low), int(high))
 
     @staticmethod
     def uniform(

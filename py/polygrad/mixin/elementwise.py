@@ -284,6 +284,27 @@ class Elementwise:
         size = self.abs()
         return ((o < 0) | ((o == 0) & (o.reciprocal() < 0))).where(-size, size)
 
+    def atan2(self: Any, other: Any) -> Tensor:
+        """The angle of the point (other, self), between -pi and pi.
+
+        >>> [round(v, 4) for v in Tensor([1.0, 1.0, -0.0]).atan2(Tensor([0.0, -1.0, -1.0])).tolist()]
+        [1.5708, 2.3562, -3.1416]
+        """
+        y, x = self, operand(self, other)
+        if y.dtype.kind != "f" and x.dtype.kind != "f":
+            y = y.cast(dtypes.default_float)
+        steep = y.abs() > x.abs()
+        above, below = steep.where(x, y), steep.where(y, x)  # |above| <= |below|
+        origin = (x == 0) & (y == 0)
+        both = x.isinf() & y.isinf()
+        above, below = both.where(above.sign(), above), both.where(below.sign(), below)
+        ratio = above / origin.where(1.0, below)
+        angle = ratio.atan()
+        half = (math.pi / 2 * y.ones_like()).copysign(y)
+        turn = ((x < 0) | ((x == 0) & (x.reciprocal() < 0))).where((math.pi * y.ones_like()).copysign(y), 0.0)
+        flat = origin.where((y * 0.0).copysign(y), angle) + turn
+        return steep.where(half - angle, flat)
+
     def logaddexp(self: Any, other: Any) -> Tensor:
         """log(exp(self) + exp(other)), without overflow.
 
@@ -692,6 +713,14 @@ class Elementwise:
         """
         return unary(sig.POLY_SOFTSIGN, self)
 
+    def leakyrelu(self: Any, neg_slope: float = 0.01) -> Tensor:
+        """An older name of leaky_relu.
+
+        >>> Tensor([-1.0, 1.0]).leakyrelu(0.5).tolist()
+        [-0.5, 1.0]
+        """
+        return self.leaky_relu(neg_slope)
+
     def leaky_relu(self: Any, neg_slope: float = 0.01) -> Tensor:
         """x where positive, else neg_slope * x.
 
@@ -743,11 +772,18 @@ class Elementwise:
         return wrap(self._g, C.poly_cast(self._h, to_dtype(dtype).code))
 
     def bitcast(self: Any, dtype: DTypeLike) -> Tensor:
-        """The same bits read as another dtype of the same size.
+        """The same bits read as another dtype; if that has another size, the last axis has more elements or fewer.
 
         >>> Tensor([1.0]).bitcast(dtypes.int32).tolist()
         [1065353216]
+        >>> Tensor([1.0]).bitcast(dtypes.uint8).tolist()
+        [0, 0, 128, 63]
         """
+        d = to_dtype(dtype)
+        if d.itemsize != self.dtype.itemsize:
+            from .storage import rebits
+
+            return rebits(self, d)
         return wrap(self._g, C.poly_bitcast(self._h, to_dtype(dtype).code))
 
     def float(self) -> Tensor:

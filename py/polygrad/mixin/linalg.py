@@ -69,6 +69,18 @@ class Linalg:
     def __imatmul__(self: Any, x: Any) -> Tensor:
         return self.assign(self.matmul(x))
 
+    def cdist(self: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Tensor:
+        """The p-norm distances of the rows of self [..., m, d] and x2 [..., n, d]. Equal rows get a gradient of 0.
+
+        >>> Tensor([[0.0, 0.0], [3.0, 4.0]]).cdist(Tensor([[0.0, 0.0]])).tolist()
+        [[0.0], [5.0]]
+        """
+        x2 = operand(self, x2)
+        if self.ndim < 2 or x2.ndim < 2 or self.shape[-1] != x2.shape[-1]:
+            raise ValueError(f"cdist takes rows of the same size, not the shapes {self.shape} and {x2.shape}")
+        difference = self.unsqueeze(-2) - x2.unsqueeze(-3)
+        return (difference != 0).cast(difference.dtype).sum(-1) if p == 0 else difference._norm(p, -1, False)
+
     @staticmethod
     def einsum(formula: str, *operands: Any, dtype: DTypeLike | None = None) -> Tensor:
         """Sum of products by Einstein's notation.
@@ -142,14 +154,19 @@ class Linalg:
 
     conv_transpose1d = conv_transpose2d
 
-    def max_pool2d(self: Any, kernel_size: Any = (2, 2), stride: Any = None, dilation: Any = 1, padding: Any = 0, ceil_mode: bool = False) -> Tensor:
-        """Largest in each window.
+    def max_pool2d(
+        self: Any, kernel_size: Any = (2, 2), stride: Any = None, dilation: Any = 1, padding: Any = 0, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        """Largest in each window; with return_indices, and its place in the flattened spatial axes.
 
         >>> Tensor.arange(16).reshape(1, 1, 4, 4).max_pool2d().tolist()
         [[[[5, 7], [13, 15]]]]
         """
         k = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
         n = len(k)
+        if return_indices:
+            return self._max_pool_places(tuple(k), k if stride is None else stride, dilation, padding, ceil_mode)
         s = _spatial(k if stride is None else stride, n)
         return wrap(self._g, C.poly_max_pool(self._h, n, int64_array(k), s, _spatial(dilation, n), _padding(padding, n), ceil_mode))
 

@@ -93,6 +93,36 @@ class Losses:
         """
         return wrap(self._g, C.poly_huber_loss(self._h, operand(self, target), delta, reduction_code(reduction)))
 
+    def smooth_l1_loss(self: Any, target: Any, beta: float = 1.0, reduction: str = "mean") -> Tensor:
+        """Squared error divided by 2 beta near zero, absolute error less beta / 2 beyond beta.
+
+        >>> Tensor([3.0]).smooth_l1_loss(Tensor([1.0])).item()
+        1.5
+        """
+        if beta < 0:
+            raise RuntimeError(f"smooth_l1_loss: beta must not be negative, but is {beta}")
+        if beta == 0:
+            return self.l1_loss(target, reduction)
+        return self.huber_loss(target, beta, reduction) / beta
+
+    def kl_div(self: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Tensor:
+        """target * (log target - self), where self holds logarithms and, with log_target, target too; 'batchmean' divides the sum by the
+        first size.
+
+        >>> round(Tensor([0.5, 0.5]).log().kl_div(Tensor([0.25, 0.75]), "sum").item(), 4)
+        0.1308
+        """
+        y = operand(self, target)
+        if log_target:
+            each = y.exp() * (y - self)
+        else:  # 0 log 0 is 0
+            positive = y > 0
+            each = y.isnan().where(y, positive.where(y * positive.where(y, 1.0).log(), 0.0)) - y * self
+        if reduction == "batchmean":
+            return each.sum() / int(self.shape[0]) if self.ndim else each
+        reduction_code(reduction)
+        return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
+
 
 def _class_first(ndim: int, axis: int) -> tuple[int, ...]:
     """The order that moves the class axis to place 1 and keeps the others in order."""

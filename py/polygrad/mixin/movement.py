@@ -119,16 +119,19 @@ class Movement:
             out += [dim_code(begin, self._g), dim_code(end, self._g)]
         return wrap(self._g, C.poly_shrink(self._h, int64_array(out)))
 
-    def pad(self: Any, padding: Any, mode: str = "constant", value: float = 0.0) -> Tensor:
+    def pad(self: Any, padding: Any = None, mode: str = "constant", value: float = 0.0, *, arg: Any = None) -> Tensor:
         """Adds elements around the tensor: ((before, after), ...) for each axis, or PyTorch's flat list from the last axis.
 
-        mode is 'constant', 'reflect', 'replicate' or 'circular'. Negative padding crops.
+        mode is 'constant', 'reflect', 'replicate' or 'circular'. Negative padding crops. arg is another name of padding.
 
         >>> Tensor([1, 2, 3]).pad(((1, 2),)).tolist()
         [0, 1, 2, 3, 0, 0]
         >>> Tensor([1, 2, 3]).pad((2, 1), mode="reflect").tolist()
         [3, 2, 1, 2, 3, 2]
         """
+        if (padding is None) == (arg is None):
+            raise TypeError("pad needs its padding, once")
+        padding = arg if padding is None else padding
         if mode not in _PAD_MODES:
             raise NotImplementedError(f"mode must be one of {', '.join(_PAD_MODES)}, not {mode!r}")
         padding = tuple(padding)

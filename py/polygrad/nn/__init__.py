@@ -1,73 +1,43 @@
-"""Layers, optimizers, state and compiled training steps."""
+"""Layers, losses, containers, optimizers, state and compiled training steps."""
 
-from . import functional, optim, state
+from . import datasets, functional, init, optim, state, utils
+from .activation import *  # noqa: F403
 from .attention import MultiheadAttention
+from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .layers import (
-    GRU,
-    LSTM,
     BatchNorm,
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    Bilinear,
     Conv1d,
     Conv2d,
+    Conv3d,
     ConvTranspose1d,
     ConvTranspose2d,
+    ConvTranspose3d,
     Embedding,
+    EmbeddingBag,
     GroupNorm,
-    GRUCell,
     InstanceNorm,
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
     LayerNorm,
+    LayerNorm2d,
     Linear,
-    LSTMCell,
+    LocalResponseNorm,
     RMSNorm,
+    SyncBatchNorm,
 )  # fmt: skip
-from .module import (
-    CELU,
-    ELU,
-    GELU,
-    SELU,
-    Dropout,
-    Flatten,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    Identity,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    Module,
-    ModuleList,
-    ReLU,
-    ReLU6,
-    Sequential,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softplus,
-    Softsign,
-    Tanh,
-)  # fmt: skip
-from .optim import (
-    LAMB,
-    SGD,
-    Adam,
-    AdamW,
-    CosineAnnealingLR,
-    OneCycleLR,
-    Optimizer,
-    OptimizerGroup,
-    ReduceLROnPlateau,
-    RMSprop,
-    StepLR,
-    clip_grad_norm_,
-    clip_grad_value_,
-)  # fmt: skip
-from .state import get_parameters, get_state_dict, load_state_dict, safe_load, safe_save, torch_load
+from .losses import *  # noqa: F403
+from .misc import *  # noqa: F403
+from .module import Module, Parameter
+from .optim import *  # noqa: F403
+from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .state import get_parameters, get_state_dict, load_state_dict, safe_load, safe_load_metadata, safe_save, tar_extract, torch_load, zip_extract
 from .step import CompiledTrainingStep, compile_step
+from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
+from .utils import clip_grad_norm_, clip_grad_value_
 
 __all__ = [n for n in dir() if not n.startswith("_")]

@@ -1,4 +1,5 @@
-"""Layers. Names and layouts of parameters are PyTorch's. Arguments are tinygrad's where tinygrad has the layer, else PyTorch's."""
+"""Layers. Names and layouts of parameters are PyTorch's. Arguments are tinygrad's where tinygrad has the layer, else PyTorch's; what PyTorch has
+beyond tinygrad's goes by name."""
 
 from __future__ import annotations
 
@@ -9,12 +10,28 @@ from .._core import make_tuple
 from .._meaning import flag, number, positional
 from ..dtypes import dtypes
 from ..tensor import Tensor
+from . import functional as F
 from .functional import linear
 from .module import Module
 
 
-def _uniform(bound: float, *shape: int) -> Tensor:
-    return Tensor.uniform(*shape, low=-bound, high=bound, requires_grad=True)
+def uniform_parameter(bound: float, *shape: int, dtype: Any = None) -> Tensor:
+    """A parameter that is drawn between -bound and bound."""
+    return Tensor.uniform(*shape, low=-bound, high=bound, dtype=dtype, requires_grad=True)
+
+
+def redraw(bound: float, *parameters: Tensor | None) -> None:
+    """Draws parameters anew between -bound and bound."""
+    for t in parameters:
+        if t is not None:
+            t.assign(Tensor.uniform(*t.shape, low=-bound, high=bound, dtype=t.dtype))
+
+
+def _reset_affine(weight: Tensor | None, bias: Tensor | None) -> None:
+    if weight is not None:
+        weight.assign(weight.ones_like())
+    if bias is not None:
+        bias.assign(bias.zeros_like())
 
 
 class Linear(Module):
@@ -25,20 +42,54 @@ class Linear(Module):
     (2, 4)
     """
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):
+        self.in_features, self.out_features = in_features, out_features
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        self.weight = _uniform(bound, out_features, in_features)
-        self.bias = _uniform(bound, out_features) if bias else None
+        self.weight = uniform_parameter(bound, out_features, in_features, dtype=dtype)
+        self.bias = uniform_parameter(bound, out_features, dtype=dtype) if bias else None
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        redraw(1 / math.sqrt(self.in_features) if self.in_features else 0.0, self.weight, self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return f"{self.weight.shape[1]}, {self.weight.shape[0]}, bias={self.bias is not None}"
+        return f"in_features={self.weight.shape[1]}, out_features={self.weight.shape[0]}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """x1^T W_k x2 + b_k for each output k.
+
+    >>> from polygrad import Tensor, nn
+    >>> nn.Bilinear(2, 3, 4)(Tensor.ones(5, 2), Tensor.ones(5, 3)).shape
+    (5, 4)
+    """
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        bound = 1 / math.sqrt(in1_features)
+        self.weight = uniform_parameter(bound, out_features, in1_features, in2_features, dtype=dtype)
+        self.bias = uniform_parameter(bound, out_features, dtype=dtype) if bias else None
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        redraw(1 / math.sqrt(self.in1_features), self.weight, self.bias)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"
 
 
 class Conv2d(Module):
-    """Convolution over two spatial axes, weight [out, in/groups, height, width]. padding may be 'same'.
+    """Convolution over two spatial axes, weight [out, in/groups, height, width]. padding may be 'same'; padding_mode may be 'zeros', 'reflect',
+    'replicate' or 'circular'.
 
     >>> from polygrad import Tensor, nn
     >>> nn.Conv2d(1, 3, 3)(Tensor.ones(1, 1, 5, 5)).shape
@@ -49,9 +100,14 @@ class Conv2d(Module):
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1,
-        bias: bool = True,
+        bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ):  # fmt: skip
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueError(f"padding_mode must be one of zeros, reflect, replicate, circular, but got padding_mode='{padding_mode}'")
+        if groups <= 0 or in_channels % groups or out_channels % groups:
+            raise ValueError(f"{in_channels} input and {out_channels} output channels must be divisible by {groups} groups")
         k = make_tuple(kernel_size, self.spatial)
+        self.in_channels, self.out_channels, self.padding_mode = in_channels, out_channels, padding_mode
         self.kernel_size, self.stride, self.dilation, self.groups = k, stride, dilation, groups
         if isinstance(padding, str):
             if padding == "valid":
@@ -64,15 +120,44 @@ class Conv2d(Module):
                 total = [d * (n - 1) for d, n in zip(make_tuple(dilation, self.spatial), k)]
                 padding = [v for t in reversed(total) for v in (t // 2, t - t // 2)]
         self.padding = padding
-        bound = 1 / math.sqrt(in_channels // groups * math.prod(k))
-        self.weight = self._make_weight(bound, in_channels, out_channels, k)
-        self.bias = _uniform(bound, out_channels) if bias else None
+        bound = self._bound(in_channels, out_channels)
+        self.weight = uniform_parameter(bound, *self._shape(in_channels, out_channels, k), dtype=dtype)
+        self.bias = uniform_parameter(bound, out_channels, dtype=dtype) if bias else None
 
-    def _make_weight(self, bound: float, in_channels: int, out_channels: int, k: tuple[int, ...]) -> Tensor:
-        return _uniform(bound, out_channels, in_channels // self.groups, *k)
+    def _shape(self, in_channels: int, out_channels: int, k: tuple[int, ...]) -> tuple[int, ...]:
+        return (out_channels, in_channels // self.groups, *k)
+
+    def _bound(self, in_channels: int, out_channels: int) -> float:
+        fan = in_channels // self.groups * math.prod(self.kernel_size)
+        return 1 / math.sqrt(fan) if fan else 0.0
+
+    def reset_parameters(self) -> None:
+        """Draws the parameters anew."""
+        redraw(self._bound(self.in_channels, self.out_channels), self.weight, self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x.conv2d(self.weight, self.bias, self.groups, self.stride, self.dilation, self.padding)
+        alone = x.ndim == self.spatial + 1
+        x = x.unsqueeze(0) if alone else x
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            flat = padding if isinstance(padding, list) else [v for p in reversed(make_tuple(padding, self.spatial)) for v in (p, p)]
+            x, padding = x.pad(tuple(flat), mode=self.padding_mode), 0
+        y = x.conv2d(self.weight, self.bias, self.groups, self.stride, self.dilation, padding)
+        return y.squeeze(0) if alone else y
+
+    def extra_repr(self) -> str:
+        n = self.spatial
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={make_tuple(self.stride, n)}"
+        if isinstance(self.padding, list) or any(make_tuple(self.padding, n)):
+            text += f", padding={self.padding if isinstance(self.padding, list) else make_tuple(self.padding, n)}"
+        if any(d != 1 for d in make_tuple(self.dilation, n)):
+            text += f", dilation={make_tuple(self.dilation, n)}"
+        more = getattr(self, "output_padding", 0)
+        if any(make_tuple(more, n)):
+            text += f", output_padding={make_tuple(more, n)}"
+        text += f", groups={self.groups}" if self.groups != 1 else ""
+        text += ", bias=False" if self.bias is None else ""
+        return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
 
 
 class Conv1d(Conv2d):
@@ -86,6 +171,17 @@ class Conv1d(Conv2d):
     spatial = 1
 
 
+class Conv3d(Conv2d):
+    """Convolution over three spatial axes.
+
+    >>> from polygrad import Tensor, nn
+    >>> nn.Conv3d(1, 3, 3)(Tensor.ones(1, 1, 5, 5, 5)).shape
+    (1, 3, 3, 3, 3)
+    """
+
+    spatial = 3
+
+
 class ConvTranspose2d(Conv2d):
     """Transposed convolution, weight [in, out/groups, height, width].
 
@@ -97,18 +193,34 @@ class ConvTranspose2d(Conv2d):
     @positional(7, "dilation", "groups")
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-        dilation: Any = 1, groups: int = 1, bias: bool = True,
+        dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
     ):  # fmt: skip
         number(type(self).__name__, "groups", groups, "bias")
         flag(type(self).__name__, "bias", bias, "dilation")
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, dtype=dtype)
         self.output_padding = output_padding
 
-    def _make_weight(self, bound: float, in_channels: int, out_channels: int, k: tuple[int, ...]) -> Tensor:
-        return _uniform(bound, in_channels, out_channels // self.groups, *k)
+    def _shape(self, in_channels: int, out_channels: int, k: tuple[int, ...]) -> tuple[int, ...]:
+        return (in_channels, out_channels // self.groups, *k)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x.conv_transpose2d(self.weight, self.bias, self.groups, self.stride, self.dilation, self.padding, self.output_padding)
+    def forward(self, x: Tensor, output_size: Any = None) -> Tensor:
+        alone = x.ndim == self.spatial + 1
+        x = x.unsqueeze(0) if alone else x
+        more = self.output_padding if output_size is None else self._more(x, output_size)
+        y = x.conv_transpose2d(self.weight, self.bias, self.groups, self.stride, self.dilation, self.padding, more)
+        return y.squeeze(0) if alone else y
+
+    def _more(self, x: Tensor, output_size: Any) -> tuple[int, ...]:
+        """The output_padding that gives output_size."""
+        n = self.spatial
+        s, d, p = (make_tuple(v, n) for v in (self.stride, self.dilation, self.padding))
+        least = [(int(x.shape[2 + k]) - 1) * s[k] - 2 * p[k] + d[k] * (self.kernel_size[k] - 1) + 1 for k in range(n)]
+        wanted = [int(v) for v in tuple(output_size)[-n:]]
+        if any(not a <= w < a + max(s[k], d[k]) for k, (a, w) in enumerate(zip(least, wanted))):
+            raise ValueError(f"requested an output size of {wanted}, but valid sizes range from {least} for an input of {list(x.shape[2:])}")
+        return tuple(w - a for a, w in zip(least, wanted))
 
 
 class ConvTranspose1d(ConvTranspose2d):
@@ -122,6 +234,21 @@ class ConvTranspose1d(ConvTranspose2d):
     spatial = 1
 
 
+class ConvTranspose3d(ConvTranspose2d):
+    """Transposed convolution over three spatial axes, with PyTorch's order of arguments, because PyTorch alone has this name."""
+
+    spatial = 3
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+        groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ):  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation=dilation, groups=groups, bias=bias,
+            padding_mode=padding_mode, dtype=dtype,
+        )  # fmt: skip
+
+
 class BatchNorm(Module):
     """Normalises each channel over batch and space; running statistics are used when not training.
 
@@ -130,16 +257,31 @@ class BatchNorm(Module):
     (2, 3, 4, 4)
     """
 
-    def __init__(self, sz: int, eps: float = 1e-5, affine: bool = True, track_running_stats: bool = True, momentum: float | None = 0.1):
+    def __init__(
+        self, sz: int, eps: float = 1e-5, affine: bool = True, track_running_stats: bool = True, momentum: float | None = 0.1,
+        device: Any = None, dtype: Any = None,
+    ):  # fmt: skip
         flag("BatchNorm", "affine", affine, "momentum")
         flag("BatchNorm", "track_running_stats", track_running_stats, "affine")
-        self.num_features, self.eps, self.track_running_stats = sz, eps, track_running_stats
+        self.num_features, self.eps, self.track_running_stats, self.affine = sz, eps, track_running_stats, affine
         self.momentum = number("BatchNorm", "momentum", momentum, "track_running_stats")
-        self.weight = Tensor.ones(sz, requires_grad=True) if affine else None
-        self.bias = Tensor.zeros(sz, requires_grad=True) if affine else None
+        self.weight = Tensor.ones(sz, dtype=dtype, requires_grad=True) if affine else None
+        self.bias = Tensor.zeros(sz, dtype=dtype, requires_grad=True) if affine else None
         self.num_batches_tracked = Tensor.zeros(dtype=dtypes.int64, requires_grad=False) if track_running_stats else None
-        self.running_mean = Tensor.zeros(sz, requires_grad=False) if track_running_stats else None
-        self.running_var = Tensor.ones(sz, requires_grad=False) if track_running_stats else None
+        self.running_mean = Tensor.zeros(sz, dtype=dtype, requires_grad=False) if track_running_stats else None
+        self.running_var = Tensor.ones(sz, dtype=dtype, requires_grad=False) if track_running_stats else None
+
+    def reset_running_stats(self) -> None:
+        """The running statistics of a new layer."""
+        if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
+            self.running_mean.assign(self.running_mean.zeros_like())
+            self.running_var.assign(self.running_var.ones_like())
+            self.num_batches_tracked.assign(self.num_batches_tracked.zeros_like())
+
+    def reset_parameters(self) -> None:
+        """The parameters and running statistics of a new layer."""
+        self.reset_running_stats()
+        _reset_affine(self.weight, self.bias)
 
     def calc_stats(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of each channel: of the batch when training, else the running ones."""
@@ -164,8 +306,17 @@ class BatchNorm(Module):
         self.running_mean.assign((1 - m) * self.running_mean + m * mean.detach())
         self.running_var.assign((1 - m) * self.running_var + m * var.detach())
 
+    def extra_repr(self) -> str:
+        text = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+        return f"{text}, track_running_stats={self.track_running_stats}"
 
-BatchNorm2d = BatchNorm3d = BatchNorm
+
+class BatchNorm2d(BatchNorm):
+    """BatchNorm under PyTorch's name for images; the order of arguments is tinygrad's."""
+
+
+class BatchNorm3d(BatchNorm):
+    """BatchNorm under PyTorch's name for volumes; the order of arguments is tinygrad's."""
 
 
 class BatchNorm1d(BatchNorm):
@@ -176,8 +327,15 @@ class BatchNorm1d(BatchNorm):
     0.2
     """
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True):
-        super().__init__(num_features, eps, affine, track_running_stats, momentum)
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
+        device: Any = None, dtype: Any = None,
+    ):  # fmt: skip
+        super().__init__(num_features, eps, affine, track_running_stats, momentum, device, dtype)
+
+
+class SyncBatchNorm(BatchNorm1d):
+    """BatchNorm1d: with one process its statistics are those of all."""
 
 
 class LayerNorm(Module):
@@ -188,18 +346,40 @@ class LayerNorm(Module):
     [0.0, 0.0, 0.0, 0.0]
     """
 
-    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True):
+    def __init__(
+        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None
+    ):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.eps = eps
-        self.weight = Tensor.ones(*self.normalized_shape, requires_grad=True) if elementwise_affine else None
-        self.bias = Tensor.zeros(*self.normalized_shape, requires_grad=True) if elementwise_affine else None
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.weight = Tensor.ones(*self.normalized_shape, dtype=dtype, requires_grad=True) if elementwise_affine else None
+        self.bias = Tensor.zeros(*self.normalized_shape, dtype=dtype, requires_grad=True) if elementwise_affine and bias else None
+
+    def reset_parameters(self) -> None:
+        """Ones and zeros."""
+        _reset_affine(self.weight, self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         n = len(self.normalized_shape)
         if x.shape[x.ndim - n :] != self.normalized_shape:
             raise ValueError(f"LayerNorm over {self.normalized_shape} does not fit shape {x.shape}")
         y = x.layernorm(tuple(range(-n, 0)), self.eps)
-        return y if self.weight is None else y * self.weight + self.bias
+        y = y if self.weight is None else y * self.weight
+        return y if self.bias is None else y + self.bias
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LayerNorm2d(LayerNorm):
+    """LayerNorm over the channels of images [batch, channels, height, width].
+
+    >>> from polygrad import Tensor, nn
+    >>> nn.LayerNorm2d(3)(Tensor.ones(2, 3, 4, 4)).shape
+    (2, 3, 4, 4)
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
 class GroupNorm(Module):
@@ -210,17 +390,22 @@ class GroupNorm(Module):
     (1, 4, 3)
     """
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True):
-        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
-        self.weight = Tensor.ones(num_channels, requires_grad=True) if affine else None
-        self.bias = Tensor.zeros(num_channels, requires_grad=True) if affine else None
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None, dtype: Any = None):
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self.weight = Tensor.ones(num_channels, dtype=dtype, requires_grad=True) if affine else None
+        self.bias = Tensor.zeros(num_channels, dtype=dtype, requires_grad=True) if affine else None
+
+    def reset_parameters(self) -> None:
+        """Ones and zeros."""
+        _reset_affine(self.weight, self.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = x.groupnorm(self.num_groups, self.eps)
-        if self.weight is None or self.bias is None:
-            return y
-        shape = (1, -1) + (1,) * (x.ndim - 2)
-        return y * self.weight.reshape(shape) + self.bias.reshape(shape)
+        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
 class InstanceNorm(GroupNorm):
@@ -246,8 +431,11 @@ class InstanceNorm1d(BatchNorm):
 
     spatial = 1
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False, track_running_stats: bool = False):
-        super().__init__(num_features, eps, affine, track_running_stats, momentum)
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False, track_running_stats: bool = False,
+        device: Any = None, dtype: Any = None,
+    ):  # fmt: skip
+        super().__init__(num_features, eps, affine, track_running_stats, momentum, device, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         if x.ndim not in (self.spatial + 1, self.spatial + 2):
@@ -291,190 +479,129 @@ class RMSNorm(Module):
             raise TypeError(f"RMSNorm is over the last axis, as in tinygrad: dim is its size, not the shape {dim!r}")
         if eps is None:
             raise TypeError("RMSNorm: eps must be a number; PyTorch's None is the smallest step of the dtype")
-        self.eps = eps
+        self.dim, self.eps = dim, eps
         self.weight = Tensor.ones(dim, requires_grad=True) if elementwise_affine else None
+
+    def reset_parameters(self) -> None:
+        """Ones."""
+        _reset_affine(self.weight, None)
 
     def forward(self, x: Tensor) -> Tensor:
         y = x.rmsnorm(self.eps)
         return y if self.weight is None else y * self.weight
 
+    def extra_repr(self) -> str:
+        return f"({self.dim},), eps={self.eps}, elementwise_affine={self.weight is not None}"
+
+
+class LocalResponseNorm(Module):
+    """functional.local_response_norm as a module."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
 
 class Embedding(Module):
     """Rows of a table by number. The first values are drawn as tinygrad draws them, by Glorot; PyTorch draws from the normal distribution.
+    PyTorch's names num_embeddings and embedding_dim, and its other arguments, go by name; the row padding_idx begins as zeros and stays so.
 
     >>> from polygrad import Tensor, nn
     >>> nn.Embedding(10, 4)(Tensor([[1, 2, 3]])).shape
     (1, 3, 4)
     """
 
-    def __init__(self, vocab_size: int, embed_size: int):
-        self.vocab_size, self.embed_size = vocab_size, embed_size
-        self.weight = Tensor.glorot_uniform(vocab_size, embed_size, requires_grad=True)
+    def __init__(
+        self, vocab_size: int | None = None, embed_size: int | None = None, padding_idx: int | None = None, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False,
+        device: Any = None, dtype: Any = None, *, num_embeddings: int | None = None, embedding_dim: int | None = None,
+    ):  # fmt: skip
+        rows, columns = vocab_size if vocab_size is not None else num_embeddings, embed_size if embed_size is not None else embedding_dim
+        if rows is None or columns is None:
+            raise TypeError("Embedding needs the number of rows and their size")
+        if padding_idx is not None:
+            if not -rows <= padding_idx < rows:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx %= rows
+        self.vocab_size = self.num_embeddings = rows
+        self.embed_size = self.embedding_dim = columns
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        if _weight is None:
+            self.weight = Tensor.glorot_uniform(rows, columns, dtype=dtype, requires_grad=not _freeze)
+            if padding_idx is not None:
+                self._clear_padding()
+        else:
+            if tuple(_weight.shape) != (rows, columns):
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = _weight.detach().clone().realize()
+            self.weight.requires_grad = not _freeze
+        self.weight._param = True
+
+    def _clear_padding(self) -> None:
+        rows = Tensor.arange(self.num_embeddings).unsqueeze(1)
+        self.weight.assign((rows == self.padding_idx).where(0.0, self.weight.detach()))
+
+    @classmethod
+    def from_pretrained(
+        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False, sparse: bool = False,
+    ) -> Any:  # fmt: skip
+        """A table with given rows."""
+        rows, columns = (int(v) for v in embeddings.shape)
+        return cls(rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+
+    def reset_parameters(self) -> None:
+        """Draws the table anew."""
+        self.weight.assign(Tensor.glorot_uniform(*self.weight.shape, dtype=self.weight.dtype))
+        if self.padding_idx is not None:
+            self._clear_padding()
 
     def forward(self, idx: Tensor) -> Tensor:
-        return self.weight[idx]
+        if self.padding_idx is None and self.max_norm is None and not self.scale_grad_by_freq:
+            return self.weight[idx]
+        return F.embedding(idx, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
+
+    def extra_repr(self) -> str:
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        return text + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else "")
 
 
-# ---- recurrent ----
-
-
-class _Cell(Module):
-    gates = 1
-
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True):
-        bound = 1 / math.sqrt(hidden_size)
-        self.hidden_size = hidden_size
-        self.weight_ih = _uniform(bound, self.gates * hidden_size, input_size)
-        self.weight_hh = _uniform(bound, self.gates * hidden_size, hidden_size)
-        self.bias_ih = _uniform(bound, self.gates * hidden_size) if bias else None
-        self.bias_hh = _uniform(bound, self.gates * hidden_size) if bias else None
-
-    def reset_parameters(self) -> None:
-        """Draws new parameters."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for t in (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh):
-            if t is not None:
-                t.assign(_uniform(bound, *t.shape).cast(t.dtype))
-
-
-def _lstm_step(gates: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    i, f, g, o = gates.chunk(4, dim=1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
-
-
-def _gru_step(gi: Tensor, gh: Tensor, h: Tensor) -> Tensor:
-    (ir, iz, in_), (hr, hz, hn) = gi.chunk(3, dim=1), gh.chunk(3, dim=1)
-    r, z = (ir + hr).sigmoid(), (iz + hz).sigmoid()
-    n = (in_ + r * hn).tanh()
-    return n + z * (h - n)
-
-
-class LSTMCell(_Cell):
-    """One step of an LSTM: (h, c) out of x and (h, c).
+class EmbeddingBag(Module):
+    """Sums, means or maxima of bags of rows of a table.
 
     >>> from polygrad import Tensor, nn
-    >>> h, c = nn.LSTMCell(3, 5)(Tensor.ones(2, 3))
-    >>> h.shape, c.shape
-    ((2, 5), (2, 5))
+    >>> nn.EmbeddingBag(10, 4)(Tensor([1, 2, 3, 4]), Tensor([0, 3])).shape
+    (2, 4)
     """
-
-    gates = 4
-
-    def forward(self, x: Tensor, hc: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        h, c = hc if hc is not None else (Tensor.zeros(x.shape[0], self.hidden_size, dtype=x.dtype),) * 2
-        return _lstm_step(linear(x, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh), c)
-
-
-class GRUCell(_Cell):
-    """One step of a GRU: h out of x and h.
-
-    >>> from polygrad import Tensor, nn
-    >>> nn.GRUCell(3, 5)(Tensor.ones(2, 3)).shape
-    (2, 5)
-    """
-
-    gates = 3
-
-    def forward(self, x: Tensor, h: Tensor | None = None) -> Tensor:
-        h = Tensor.zeros(x.shape[0], self.hidden_size, dtype=x.dtype) if h is None else h
-        return _gru_step(linear(x, self.weight_ih, self.bias_ih), linear(h, self.weight_hh, self.bias_hh), h)
-
-
-class _Recurrent(Module):
-    """Layers of cells over a sequence [time, batch, features], or [batch, time, features] if batch_first; in both directions, if
-    bidirectional, with the outputs beside each other."""
-
-    gates = 1
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
-        bidirectional: bool = False,
+        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+        mode: str = "mean", sparse: bool = False, _weight: Tensor | None = None, include_last_offset: bool = False,
+        padding_idx: int | None = None, device: Any = None, dtype: Any = None,
     ):  # fmt: skip
-        self.hidden_size, self.num_layers, self.has_bias, self.batch_first, self.dropout = hidden_size, num_layers, bias, batch_first, dropout
-        self.bidirectional = bidirectional
-        self._ways = ("", "_reverse") if bidirectional else ("",)
-        bound, rows = 1 / math.sqrt(hidden_size), self.gates * hidden_size
-        for k in range(num_layers):
-            for way in self._ways:
-                setattr(self, f"weight_ih_l{k}{way}", _uniform(bound, rows, input_size if k == 0 else hidden_size * len(self._ways)))
-                setattr(self, f"weight_hh_l{k}{way}", _uniform(bound, rows, hidden_size))
-                if bias:
-                    setattr(self, f"bias_ih_l{k}{way}", _uniform(bound, rows))
-                    setattr(self, f"bias_hh_l{k}{way}", _uniform(bound, rows))
+        self.num_embeddings, self.embedding_dim, self.max_norm, self.norm_type = num_embeddings, embedding_dim, max_norm, norm_type
+        self.scale_grad_by_freq, self.mode, self.include_last_offset = scale_grad_by_freq, mode, include_last_offset
+        self.padding_idx = padding_idx if padding_idx is None else padding_idx % num_embeddings
+        if _weight is None:
+            self.weight = Tensor.randn(num_embeddings, embedding_dim, dtype=dtype, requires_grad=True)
+        else:
+            self.weight = _weight.detach().clone().realize().requires_grad_()
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for t in self.parameters():
-            t.assign(Tensor.uniform(*t.shape, low=-bound, high=bound, dtype=t.dtype))
+        """Draws the table anew."""
+        self.weight.assign(self.weight.detach().randn_like())
 
-    def _weights(self, k: int, way: str) -> tuple[Any, Any, Any, Any]:
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        return tuple(getattr(self, f"{n}_l{k}{way}", None) for n in names)  # type: ignore[return-value]
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        return F.embedding_bag(
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, False, per_sample_weights,
+            self.include_last_offset, self.padding_idx,
+        )  # fmt: skip
 
-    def _layers(self, x: Tensor, step: Any, first: list[Any]) -> tuple[Tensor, list[Any]]:
-        """Runs all layers; step(gates of x, state, weights) gives the next state, whose first entry is the output."""
-        x = x.transpose(0, 1) if self.batch_first else x
-        last: list[Any] = []
-        for k in range(self.num_layers):
-            ways = []
-            for way in self._ways:
-                w_ih, w_hh, b_ih, b_hh = self._weights(k, way)
-                gates, state, out = linear(x, w_ih, b_ih), first[len(last)], []
-                times = range(int(x.shape[0]))
-                for t in reversed(times) if way else times:
-                    state = step(gates[t], state, w_hh, b_hh)
-                    out.append(state[0])
-                ways.append(Tensor.stack(*(out[::-1] if way else out)))
-                last.append(state)
-            x = Tensor.cat(*ways, dim=-1) if len(ways) > 1 else ways[0]
-            if self.dropout and k + 1 < self.num_layers:
-                x = x.dropout(self.dropout)
-        return (x.transpose(0, 1) if self.batch_first else x), last
-
-    def _zeros(self, x: Tensor) -> Tensor:
-        layers = self.num_layers * len(self._ways)
-        return Tensor.zeros(layers, x.shape[0 if self.batch_first else 1], self.hidden_size, dtype=x.dtype)
-
-
-class LSTM(_Recurrent):
-    """LSTM over a sequence: output and (h, c).
-
-    >>> from polygrad import Tensor, nn
-    >>> y, (h, c) = nn.LSTM(3, 5)(Tensor.ones(4, 2, 3))
-    >>> y.shape, h.shape
-    ((4, 2, 5), (1, 2, 5))
-    """
-
-    gates = 4
-
-    def forward(self, x: Tensor, hc: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        h, c = hc if hc is not None else (self._zeros(x), self._zeros(x))
-
-        def step(gates: Tensor, state: Any, w: Tensor, b: Tensor | None) -> Any:
-            return _lstm_step(gates + linear(state[0], w, b), state[1])
-
-        y, last = self._layers(x, step, [(h[k], c[k]) for k in range(int(h.shape[0]))])
-        return y, (Tensor.stack(*[s[0] for s in last]), Tensor.stack(*[s[1] for s in last]))
-
-
-class GRU(_Recurrent):
-    """GRU over a sequence: output and h.
-
-    >>> from polygrad import Tensor, nn
-    >>> y, h = nn.GRU(3, 5)(Tensor.ones(4, 2, 3))
-    >>> y.shape, h.shape
-    ((4, 2, 5), (1, 2, 5))
-    """
-
-    gates = 3
-
-    def forward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        h = self._zeros(x) if h is None else h
-
-        def step(gates: Tensor, state: Any, w: Tensor, b: Tensor | None) -> Any:
-            return (_gru_step(gates, linear(state[0], w, b), state[0]),)
-
-        y, last = self._layers(x, step, [(h[k],) for k in range(int(h.shape[0]))])
-        return y, Tensor.stack(*[s[0] for s in last])
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"

@@ -1,17 +1,104 @@
-"""Module for those who want one, and containers. Plain objects with tensors as attributes work as well."""
+"""Module: `model(x)` calls `forward(x)`, and what a model consists of is found by name. Plain objects with tensors as attributes work as well;
+a Module adds PyTorch's methods. Subclasses need not call `super().__init__()`."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable, NamedTuple
 
+from ..dtypes import dtypes
 from ..tensor import Tensor
-from .functional import SELU_ALPHA, SELU_SCALE, implicit_dim, into, softplus
-from .state import get_parameters, get_state_dict, load_state_dict
+from .state import get_state_dict, load_into, match
+
+
+class Listed(list):
+    """A list that next() takes as well, because PyTorch has generators in its place."""
+
+    __slots__ = ("_at",)
+
+    def __next__(self) -> Any:
+        self._at = getattr(self, "_at", -1) + 1
+        if self._at >= len(self):
+            raise StopIteration
+        return self[self._at]
+
+
+class IncompatibleKeys(NamedTuple):
+    """What load_state_dict(strict=False) could not match."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class RemovableHandle:
+    """Takes a hook away again: handle.remove(), or the end of a `with` block."""
+
+    _next = itertools.count()
+
+    def __init__(self, hooks: dict[int, Any]):
+        self.hooks, self.id = hooks, next(self._next)
+
+    def remove(self) -> None:
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.remove()
+
+
+class _ParameterType(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor) and bool(getattr(x, "_param", False))
+
+
+class Parameter(metaclass=_ParameterType):
+    """Parameter(data, requires_grad=True) is a tensor that belongs to a module: a leaf with data's values.
+
+    >>> from polygrad import Tensor, nn
+    >>> w = nn.Parameter(Tensor([1.0, 2.0]))
+    >>> w.requires_grad, isinstance(w, nn.Parameter), isinstance(Tensor([1.0]), nn.Parameter)
+    (True, True, False)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        t = Tensor.zeros(0) if data is None else data if isinstance(data, Tensor) else Tensor(data)
+        if t._g.tracing:
+            raise RuntimeError("a Parameter cannot be made inside a compiled step")
+        t = t.detach().contiguous().realize()
+        t.requires_grad = requires_grad
+        t._param = True
+        return t
+
+
+def is_parameter(t: Tensor) -> bool:
+    """Is it a leaf that was made to require a gradient at some time?"""
+    return bool(getattr(t, "_param", False))
+
+
+def _within(value: Any, name: str, wanted: type) -> Iterator[tuple[str, Any]]:
+    """The tensors, or the modules, that value is or holds in lists and dicts, by dotted name; those of modules inside belong to them."""
+    if isinstance(value, wanted):
+        yield name, value
+    elif isinstance(value, (list, tuple)):
+        for k, v in enumerate(value):
+            yield from _within(v, f"{name}.{k}", wanted)
+    elif isinstance(value, dict):
+        for key, v in value.items():
+            yield from _within(v, f"{name}.{key}", wanted)
+    elif wanted is Tensor and not isinstance(value, (Module, type)) and hasattr(value, "__dict__") and not callable(value):
+        yield from get_state_dict(value, name + ".").items()
 
 
 class Module:
-    """`model(x)` calls `forward(x)`; parameters and state by name.
+    """Base of models and layers.
 
     >>> from polygrad import Tensor, nn
     >>> class Net(nn.Module):
@@ -24,34 +111,268 @@ class Module:
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if "_forward_pre_hooks" in self.__dict__ or "_forward_hooks" in self.__dict__:
+            return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no forward")
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def parameters(self) -> list[Tensor]:
-        """The tensors that require gradients."""
-        return [t for t in get_parameters(self) if t.requires_grad]
-
-    def named_parameters(self) -> list[tuple[str, Tensor]]:
-        return [(n, t) for n, t in get_state_dict(self).items() if t.requires_grad]
+    # ---- what it holds ----
 
     def _state_items(self) -> dict[str, Any]:
-        """What the state dict walks over; attributes whose names begin with an underscore are the module's own business."""
-        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        """What the state dict walks over, tensors first; attributes whose names begin with an underscore are the module's own business, unless
+        they were registered."""
+        d = self.__dict__
+        named, unsaved = d.get("_registered", ()), d.get("_unsaved", set()) | d.get("_hidden", set())
+        own = {n: v for n, v in d.items() if (not n.startswith("_") or n in named) and n not in unsaved}
+        tensors = {n: v for n, v in own.items() if isinstance(v, Tensor)}
+        return {**tensors, **own}
 
-    def state_dict(self) -> dict[str, Tensor]:
-        return get_state_dict(self)
+    def _items(self) -> dict[str, Any]:
+        """What the module holds, with buffers that are not saved."""
+        return {**self._state_items(), **{n: self.__dict__[n] for n in self.__dict__.get("_unsaved", ())}}
 
-    def load_state_dict(self, state_dict: dict[str, Tensor], strict: bool = True) -> list[str]:
-        return load_state_dict(self, state_dict, strict)
+    def _own(self, parameters: bool) -> Iterator[tuple[str, Tensor]]:
+        """Parameters, or buffers, that no module inside holds."""
+        buffers = self.__dict__.get("_buffer_names", ())
+        for name, value in self._items().items():
+            for full, t in _within(value, name, Tensor):
+                if (is_parameter(t) and name not in buffers) == parameters:
+                    yield full, t
 
-    def train(self, mode: bool = True) -> Module:
+    def named_children(self) -> Listed:
+        """The modules that it holds itself, by name."""
+        found, seen = Listed(), set()
+        for name, value in self._items().items():
+            for full, m in _within(value, name, Module):
+                if id(m) not in seen:
+                    seen.add(id(m))
+                    found.append((full, m))
+        return found
+
+    def children(self) -> Listed:
+        """The modules that it holds itself."""
+        return Listed(m for _, m in self.named_children())
+
+    def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Listed:
+        """This module and all inside, by dotted name.
+
+        >>> from polygrad import nn
+        >>> [name for name, _ in nn.Sequential(nn.Sequential(nn.ReLU()), nn.Tanh()).named_modules()]
+        ['', '0', '0.0', '1']
+        """
+        memo = set() if memo is None else memo
+        if id(self) in memo:
+            return Listed()
+        if remove_duplicate:
+            memo.add(id(self))
+        out = Listed([(prefix, self)])
+        for name, value in self._items().items():
+            for full, m in _within(value, name, Module):
+                out += m.named_modules(memo, f"{prefix}.{full}" if prefix else full, remove_duplicate)
+        return out
+
+    def modules(self) -> Listed:
+        """This module and all inside, each once."""
+        return Listed(m for _, m in self.named_modules())
+
+    def _named(self, parameters: bool, prefix: str, recurse: bool, remove_duplicate: bool) -> Listed:
+        out, seen = Listed(), set()
+        for at, m in self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]:
+            for name, t in m._own(parameters):
+                if not (remove_duplicate and id(t) in seen):
+                    seen.add(id(t))
+                    out.append((f"{at}.{name}" if at else name, t))
+        return out
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Listed:
+        """The parameters by dotted name, with those whose requires_grad was turned off."""
+        return self._named(True, prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Listed:
+        """The parameters, each once: the tensors that were made to require a gradient.
+
+        >>> from polygrad import nn
+        >>> [tuple(p.shape) for p in nn.Linear(2, 3).parameters()]
+        [(3, 2), (3,)]
+        """
+        return Listed(t for _, t in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Listed:
+        """The tensors that are not parameters, by dotted name."""
+        return self._named(False, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Listed:
+        """The tensors that are not parameters."""
+        return Listed(t for _, t in self.named_buffers(recurse=recurse))
+
+    def _lookup(self, target: str, kind: str) -> Any:
+        at: Any = self
+        for name in target.split(".") if target else ():
+            items = at._items() if isinstance(at, Module) else at if isinstance(at, dict) else {str(k): v for k, v in enumerate(at)}
+            if name not in items and not hasattr(at, name):
+                raise AttributeError(f"{type(at).__name__} has no attribute `{name}`")
+            at = items[name] if name in items else getattr(at, name)
+        wanted = Module if kind == "a Module" else Tensor
+        if not isinstance(at, wanted):
+            raise AttributeError(f"`{target}` is not {kind}")
+        return at
+
+    def get_submodule(self, target: str) -> Module:
+        """The module under a dotted name."""
+        return self._lookup(target, "a Module")
+
+    def get_parameter(self, target: str) -> Tensor:
+        """The parameter under a dotted name."""
+        return self._lookup(target, "a Parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer under a dotted name."""
+        return self._lookup(target, "a buffer")
+
+    # ---- putting things in ----
+
+    def _check_name(self, what: str, name: Any) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            raise KeyError(f'{what} name can\'t contain "."')
+        if name == "":
+            raise KeyError(f'{what} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in self.__dict__.get("_registered", ()):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def _register(self, name: str, value: Any) -> None:
+        self.__dict__.setdefault("_registered", set()).add(name)
+        setattr(self, name, value)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """A tensor that is state but no parameter; the state dict has it if it is persistent."""
+        self._check_name("buffer", name)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)")
+        if tensor is not None and not tensor.requires_grad:
+            tensor.requires_grad = False  # an optimizer passes it by
+        self._register(name, tensor)
+        self.__dict__.setdefault("_buffer_names", set()).add(name)
+        self.__dict__.setdefault("_unsaved", set()).discard(name)
+        if not persistent:
+            self.__dict__["_unsaved"].add(name)
+
+    def register_parameter(self, name: str, param: Tensor | None) -> None:
+        """A parameter under a name."""
+        self._check_name("parameter", name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (Parameter or None required)")
+        self._register(name, param)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """A module under a name."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._check_name("module", name)
+        self._register(name, module)
+
+    register_module = add_module
+
+    # ---- hooks ----
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+        """Calls hook(module, args) before forward; what it returns, if not None, takes the place of args."""
+        return self._hook("_forward_pre_hooks", (hook, with_kwargs, False), prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Calls hook(module, args, output) after forward; what it returns, if not None, takes the place of the output.
+
+        >>> from polygrad import Tensor, nn
+        >>> m = nn.ReLU()
+        >>> handle = m.register_forward_hook(lambda module, args, output: output + 1)
+        >>> m(Tensor([-1.0])).tolist()
+        [1.0]
+        >>> handle.remove(); m(Tensor([-1.0])).tolist()
+        [0.0]
+        """
+        return self._hook("_forward_hooks", (hook, with_kwargs, always_call), prepend)
+
+    def _hook(self, where: str, entry: Any, prepend: bool) -> RemovableHandle:
+        hooks = self.__dict__.setdefault(where, {})
+        handle = RemovableHandle(hooks)
+        others = list(hooks.items()) if prepend else []
+        if prepend:
+            hooks.clear()
+        hooks[handle.id] = entry
+        hooks.update(others)
+        return handle
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for hook, with_kwargs, _ in list(self.__dict__.get("_forward_pre_hooks", {}).values()):
+            result = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if result is None:
+                continue
+            if with_kwargs:
+                if not (isinstance(result, tuple) and len(result) == 2):
+                    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {result}.")
+                args, kwargs = result
+            else:
+                args = result if isinstance(result, tuple) else (result,)
+        after = list(self.__dict__.get("_forward_hooks", {}).values())
+        try:
+            out = self.forward(*args, **kwargs)
+        except BaseException:
+            for hook, with_kwargs, always in after:
+                if always:
+                    hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
+            raise
+        for hook, with_kwargs, _ in after:
+            result = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
+            out = out if result is None else result
+        return out
+
+    # ---- state ----
+
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
+        """All tensors but buffers that are not persistent, by dotted name."""
+        own = get_state_dict(self, prefix)
+        if destination is None:
+            return own
+        destination.update(own)
+        return destination
+
+    def load_state_dict(self, state_dict: dict[str, Tensor], strict: bool = True, assign: bool = False) -> IncompatibleKeys:
+        """Takes over tensors by name. strict: names that are missing or unexpected are an error.
+
+        >>> from polygrad import nn
+        >>> nn.Linear(2, 3).load_state_dict(nn.Linear(2, 3).state_dict())
+        <All keys matched successfully>
+        """
+        if not isinstance(state_dict, dict) and not hasattr(state_dict, "keys"):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        own, missing, unexpected = match(self, state_dict)
+        errors = []
+        if strict and missing:
+            errors.append("Missing key(s) in state_dict: " + ", ".join(f'"{n}"' for n in missing) + ". ")
+        if strict and unexpected:
+            errors.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{n}"' for n in unexpected) + ". ")
+        for name, t in own.items():
+            if name in state_dict and tuple(state_dict[name].shape) != tuple(t.shape):
+                there, here = (f"torch.Size({list(x.shape)})" for x in (state_dict[name], t))
+                errors.append(f"size mismatch for {name}: copying a param with shape {there} from checkpoint, the shape in current model is {here}.")
+        if errors:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors))
+        load_into(own, state_dict)
+        return IncompatibleKeys(missing, unexpected)
+
+    def train(self, mode: bool = True) -> Any:
         """Sets Tensor.training."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
         Tensor.training = mode
         return self
 
-    def eval(self) -> Module:
+    def eval(self) -> Any:
         """Clears Tensor.training."""
         return self.train(False)
 
@@ -60,186 +381,119 @@ class Module:
         """What train() and eval() set: Tensor.training."""
         return bool(Tensor.training)
 
-    def to(self, device: Any) -> Module:
-        """Moves the state to a device, or casts what is floating point of it to a dtype."""
-        for t in get_state_dict(self).values():
-            moved = t.to(device)
-            if moved is not t and t.is_floating_point():
-                t.replace(moved.realize())
+    @training.setter
+    def training(self, on: bool) -> None:
+        Tensor.training = bool(on)
+
+    # ---- changing everything ----
+
+    def apply(self, fn: Callable[[Module], Any]) -> Any:
+        """Calls fn with every module inside, innermost first, and with this one."""
+        for m in self.children():
+            m.apply(fn)
+        fn(self)
         return self
 
-    def zero_grad(self) -> None:
-        for t in get_parameters(self):
-            t.grad = None
+    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        """Moves the state to a device, or casts what is floating point of it to a dtype, or makes both like a tensor."""
+        for a in args:
+            if isinstance(a, Tensor):
+                device, dtype = a.device, a.dtype
+            elif not isinstance(a, bool) and a is not None:
+                device, dtype = (device, a) if _is_dtype(a) else (a, dtype)
+        for _, t in [*self.named_parameters(), *self.named_buffers()]:
+            moved = t if device is None else t.to(device)
+            moved = moved if dtype is None or not t.is_floating_point() else moved.cast(dtype)
+            if moved is not t and moved.dtype is not t.dtype:
+                t.replace(moved.detach().realize())
+        return self
+
+    def cpu(self) -> Any:
+        """The module on the host."""
+        return self.to("CPU")
+
+    def cuda(self, device: Any = None) -> Any:
+        """The module on a GPU."""
+        return self.to("CUDA")
+
+    def float(self) -> Any:
+        """Floating point state as float32."""
+        return self.to(dtypes.float32)
+
+    def double(self) -> Any:
+        """Floating point state as float64."""
+        return self.to(dtypes.float64)
+
+    def half(self) -> Any:
+        """Floating point state as float16."""
+        return self.to(dtypes.float16)
+
+    def bfloat16(self) -> Any:
+        """Floating point state as bfloat16."""
+        return self.to(dtypes.bfloat16)
+
+    def type(self, dst_type: Any) -> Any:
+        """Floating point state in a dtype."""
+        return self.to(dtype=dst_type)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Turns the gradients of all parameters on or off."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients, or zeroes them."""
+        for t in self.parameters():
+            t.grad = None if set_to_none or t.grad is None else t.grad.zeros_like()
+
+    def share_memory(self) -> Any:
+        """The module; its memory is that of its process."""
+        return self
+
+    # ---- text ----
 
     def extra_repr(self) -> str:
         """What __repr__ shows between the parentheses."""
         return ""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.extra_repr()})"
+        """PyTorch's form; a class of the user's own ends with the number of its parameters."""
+        extra, name = self.extra_repr(), type(self).__name__
+        owner = next(c for c in type(self).__mro__ if "extra_repr" in c.__dict__)
+        if any(c.__module__.startswith("polygrad.geometric") for c in (owner, type(self))):  # PyG's layers show themselves in one line
+            return f"{name}({extra})"
+        lines = [f"({child}): {_indented(repr(m))}" for child, m in self.named_children()]
+        if not lines:
+            text = f"{name}({extra})" if "\n" not in extra else f"{name}(\n  {_indented(extra)}\n)"
+        else:
+            text = f"{name}(\n  " + "\n  ".join([*(extra.split("\n") if extra else ()), *lines]) + "\n)"
+        if type(self).__module__.startswith("polygrad."):
+            return text
+        count = sum(p.numel() for p in self.parameters())
+        return f"{text}  # {count:,} parameters" if count else text
 
 
-class ModuleList(Module):
-    """A list of modules.
-
-    >>> from polygrad import nn
-    >>> len(nn.ModuleList([nn.ReLU(), nn.ReLU()]))
-    2
-    """
-
-    def __init__(self, modules: Any = ()):
-        self.modules = list(modules)
-
-    def _state_items(self) -> dict[str, Any]:
-        return {str(k): m for k, m in enumerate(self.modules)}
-
-    def append(self, module: Any) -> ModuleList:
-        self.modules.append(module)
-        return self
-
-    def __len__(self) -> int:
-        return len(self.modules)
-
-    def __getitem__(self, k: Any) -> Any:
-        return type(self)(self.modules[k]) if isinstance(k, slice) else self.modules[k]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.modules)
-
-    def extra_repr(self) -> str:
-        return ", ".join(repr(m) for m in self.modules)
+def named_arguments(module: Any, names: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a constructor by name, out of those by position and by name."""
+    what = type(module).__name__
+    if len(args) > len(names):
+        raise TypeError(f"{what} takes {len(names)} arguments at most, got {len(args)}")
+    given = dict(zip(names, args))
+    for name, value in kwargs.items():
+        if name in given:
+            raise TypeError(f"{what}: {name} was given twice")
+        if name not in names:
+            raise TypeError(f"{what}: {name} is not one of its arguments: {', '.join(names) or 'it has none'}")
+        given[name] = value
+    return given
 
 
-class Sequential(ModuleList):
-    """Applies modules one after the other.
-
-    >>> from polygrad import Tensor, nn
-    >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())(Tensor.ones(1, 2)).shape
-    (1, 3)
-    """
-
-    def __init__(self, *modules: Any):
-        super().__init__(modules[0] if len(modules) == 1 and isinstance(modules[0], (list, tuple)) else modules)
-
-    def forward(self, x: Any) -> Any:
-        for m in self.modules:
-            x = m(x)
-        return x
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
 
 
-class Identity(Module):
-    """Gives what it gets."""
+def _is_dtype(x: Any) -> bool:
+    from ..dtypes import DType
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-
-class Flatten(Module):
-    """Joins the axes from start_dim to end_dim."""
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1):
-        self.start_dim, self.end_dim = start_dim, end_dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.flatten(self.start_dim, self.end_dim)
-
-
-class _Activation(Module):
-    """Calls a method of Tensor with the arguments of the constructor."""
-
-    method = ""
-    names: dict[str, str] = {}  # arguments in PyTorch's order under PyTorch's names, and the method's names for them
-    defaults: dict[str, Any] = {}  # where PyTorch has others than the method
-    changes = False  # whether it has PyTorch's argument inplace, behind the others: the input holds the result from then on
-
-    def __init__(self, *args: Any, inplace: bool = False, **kwargs: Any):
-        if self.changes and len(args) == len(self.names) + 1:
-            args, inplace = args[:-1], args[-1]
-        if len(args) > len(self.names):
-            raise TypeError(f"{type(self).__name__} takes {len(self.names) + self.changes} arguments at most, got {len(args)}")
-        if inplace and not self.changes:
-            raise TypeError(f"{type(self).__name__} has no argument inplace")
-        given = {**dict(zip(self.names, args)), **kwargs}
-        self._inplace = bool(inplace)
-        self._arguments = {**self.defaults, **{self.names.get(name, name): value for name, value in given.items()}}
-
-    def _state_items(self) -> dict[str, Any]:
-        return {}
-
-    def forward(self, x: Tensor) -> Tensor:
-        return into(x, getattr(x, self.method)(**self._arguments), self._inplace)
-
-    def extra_repr(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self._arguments.items())
-
-
-def _activation(name: str, method: str, *same: str, names: dict[str, str] | None = None, changes: bool = True, **defaults: Any) -> type[_Activation]:
-    members = {"method": method, "names": {**{n: n for n in same}, **(names or {})}, "defaults": defaults, "changes": changes}
-    return type(name, (_Activation,), {**members, "__doc__": f"Tensor.{method} as a module.", "__module__": __name__})
-
-
-ReLU = _activation("ReLU", "relu")
-ReLU6 = _activation("ReLU6", "relu6")
-LeakyReLU = _activation("LeakyReLU", "leaky_relu", names={"negative_slope": "neg_slope"})
-ELU = _activation("ELU", "elu", "alpha")
-CELU = _activation("CELU", "celu", "alpha")
-SELU = _activation("SELU", "selu", alpha=SELU_ALPHA, gamma=SELU_SCALE)
-GELU = _activation("GELU", "gelu", "approximate", changes=False, approximate="none")
-SiLU = _activation("SiLU", "silu")
-Mish = _activation("Mish", "mish")
-Sigmoid = _activation("Sigmoid", "sigmoid", changes=False)
-LogSigmoid = _activation("LogSigmoid", "logsigmoid", changes=False)
-Hardsigmoid = _activation("Hardsigmoid", "hardsigmoid")
-Hardswish = _activation("Hardswish", "hardswish")
-Hardtanh = _activation("Hardtanh", "hardtanh", "min_val", "max_val")
-Softsign = _activation("Softsign", "softsign", changes=False)
-Tanh = _activation("Tanh", "tanh", changes=False)
-
-
-class Softplus(Module):
-    """functional.softplus as a module."""
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0):
-        self.beta, self.threshold = beta, threshold
-
-    def forward(self, x: Tensor) -> Tensor:
-        return softplus(x, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
-
-
-class Softmax(Module):
-    """Tensor.softmax along dim as a module."""
-
-    def __init__(self, dim: int | None = None):
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.softmax(implicit_dim("Softmax", x.ndim) if self.dim is None else self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class LogSoftmax(Softmax):
-    """Tensor.log_softmax along dim as a module."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.log_softmax(implicit_dim("LogSoftmax", x.ndim) if self.dim is None else self.dim)
-
-
-class Dropout(Module):
-    """Zeroes with probability p while Tensor.training is set, and scales the rest.
-
-    >>> from polygrad import Tensor, nn
-    >>> nn.Dropout(0.5)(Tensor.ones(3)).tolist()
-    [1.0, 1.0, 1.0]
-    """
-
-    def __init__(self, p: float = 0.5, inplace: bool = False):
-        self.p, self._inplace = p, inplace
-
-    def forward(self, x: Tensor) -> Tensor:
-        return into(x, x.dropout(self.p), self._inplace)
+    return isinstance(x, DType) or (isinstance(x, str) and x.lower() in dtypes.__dict__) or hasattr(x, "newbyteorder") or x in (float, int, bool)

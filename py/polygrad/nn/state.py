@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import pathlib
 from typing import Any
 
 from .._core import wrap
@@ -79,25 +82,35 @@ def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = Tr
     >>> a.weight.tolist() == b.weight.tolist()
     True
     """
+    own, missing, unexpected = match(model, state_dict)
+    if strict and (missing or unexpected):
+        raise KeyError(f"state dict does not fit the model: missing {missing}, unexpected {unexpected}")
+    for name, t in own.items():
+        if name in state_dict and state_dict[name].shape != t.shape:
+            raise ValueError(f"shape of {name} is {t.shape} in the model and {state_dict[name].shape} in the state dict")
+    load_into(own, state_dict)
+    return missing + unexpected
+
+
+def match(model: Any, state_dict: Any) -> tuple[dict[str, Tensor], list[str], list[str]]:
+    """The model's tensors by name, the names that state_dict lacks, and those that the model lacks."""
     own = get_state_dict(model)
     if not own.keys() >= state_dict.keys():
         _prepare(model, "", state_dict, set())
         own = get_state_dict(model)
-    missing = [n for n in own if n not in state_dict]
-    unexpected = [n for n in state_dict if n not in own]
-    if strict and (missing or unexpected):
-        raise KeyError(f"state dict does not fit the model: missing {missing}, unexpected {unexpected}")
+    return own, [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
+
+
+def load_into(own: dict[str, Tensor], state_dict: Any) -> None:
+    """Assigns the tensors of state_dict to those of the same name, in one plan."""
+    loaded = []
     for name, t in own.items():
-        if name not in state_dict:
-            continue
-        value = state_dict[name]
-        if value.shape != t.shape:
-            raise ValueError(f"shape of {name} is {t.shape} in the model and {value.shape} in the state dict")
-        t.assign(value.detach() if value._g is t._g else Tensor(value.numpy()))
-    loaded = [own[n] for n in own if n in state_dict]
+        if name in state_dict:
+            value = state_dict[name]
+            t.assign(value.detach() if isinstance(value, Tensor) and value._g is t._g else Tensor(value.numpy()))
+            loaded.append(t)
     if loaded:
         loaded[0].realize(*loaded[1:])
-    return missing + unexpected
 
 
 def safe_save(tensors: dict[str, Tensor], fn: Any) -> None:
@@ -139,3 +152,73 @@ def torch_load(fn: Any, max_extra_bytes: int = 1 << 30) -> Any:
     from . import torch_file  # here, because most programs read no such file
 
     return torch_file.torch_load(fn, max_extra_bytes)
+
+
+class TensorIO(io.RawIOBase):
+    """A tensor of bytes as a file to read from."""
+
+    def __init__(self, t: Tensor):
+        if t.ndim != 1 or t.dtype.name != "uint8":
+            raise ValueError(f"a file is a vector of bytes, not {t.shape} {t.dtype}")
+        self._tensor, self._at = t, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next bytes."""
+        n = int(self._tensor.shape[0])
+        end = n if size is None or size < 0 else min(n, self._at + size)
+        data = self._tensor[self._at : end].numpy().tobytes() if end > self._at else b""
+        self._at = max(self._at, end)
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Moves to a place."""
+        base = (0, self._at, int(self._tensor.shape[0]))[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        """The place."""
+        return self._at
+
+
+def _bytes_of(fn: Any) -> Tensor:
+    """A tensor of bytes out of one, or of the name of a file."""
+    return fn if isinstance(fn, Tensor) else Tensor(pathlib.Path(fn))
+
+
+def tar_extract(fn: Any) -> dict[str, Tensor]:
+    """The files of a tar archive, which is a tensor of bytes or the name of a file, as tensors of bytes by name. Nothing is unpacked: each is a
+    piece of the archive."""
+    import tarfile
+
+    t = _bytes_of(fn)
+    with tarfile.open(fileobj=io.BufferedReader(TensorIO(t), 1 << 16), mode="r:") as tar:
+        return {m.name: t[m.offset_data : m.offset_data + m.size] for m in tar if m.isreg()}
+
+
+def zip_extract(fn: Any) -> dict[str, Tensor]:
+    """The files of a zip archive as tensors of bytes by name."""
+    import zipfile
+
+    with zipfile.ZipFile(io.BufferedReader(TensorIO(_bytes_of(fn)), 1 << 16)) as archive:
+        return {i.filename: Tensor(archive.read(i)) for i in archive.infolist() if not i.is_dir()}
+
+
+def safe_load_metadata(fn: Any) -> tuple[Tensor, int, dict[str, Any]]:
+    """The bytes of a safetensors file, where the data begin, and the header."""
+    t = _bytes_of(fn)
+    n = int.from_bytes(bytes(t[:8].tolist()), "little")
+    if n > int(t.shape[0]) - 8:
+        raise ValueError(f"a header of {n} bytes does not fit a file of {t.shape[0]}: this is not a safetensors file")
+    return t, 8 + n, json.loads(bytes(t[8 : 8 + n].tolist()))

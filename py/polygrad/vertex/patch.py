@@ -14,7 +14,8 @@ import sys
 import threading
 from typing import Any
 
-from ..nn.module import Flatten, Module
+from ..nn.misc import Flatten
+from ..nn.module import Module
 from ..tensor import Tensor
 from . import originals as py
 from .collect import PLAIN, Group, degree, grouped, mean, reduce_groups

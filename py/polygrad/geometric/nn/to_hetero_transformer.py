@@ -70,7 +70,8 @@ def replace_modules(module: Any, make: Any, path: str = "") -> None:
         return make(child, where)
 
     if isinstance(module, nn.ModuleList):
-        module.modules = [changed(m, f"{path}{k}") for k, m in enumerate(module.modules)]
+        for k, m in enumerate(module):
+            module[k] = changed(m, f"{path}{k}")
     elif isinstance(module, ModuleDict):
         for key, m in list(module.items()):
             module[key] = changed(m, f"{path}{key}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....nn.layers import GRU
+from ....nn.recurrent import GRU
 from ....tensor import Tensor
 from .base import Aggregation
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....nn.attention import MultiheadAttention
+from ....nn.containers import ModuleList
 from ....nn.layers import Linear
-from ....nn.module import ModuleList
 from ....tensor import Tensor
 from ..dense.linear import HeteroDictLinear
 from ..inits import reset

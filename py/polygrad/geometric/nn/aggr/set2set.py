@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....nn.layers import LSTM
+from ....nn.recurrent import LSTM
 from ....tensor import Tensor
 from .base import Aggregation
 

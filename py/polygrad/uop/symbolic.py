@@ -1,0 +1,5 @@
+"""Symbolic sizes under tinygrad's name of their module."""
+
+from ..symbolic import Dim, Variable
+
+__all__ = ["Dim", "Variable"]

@@ -1,0 +1,173 @@
+"""Names of tinygrad's: factors of matrices, bytes and hashes, files as tensors, small datasets, the keywords of its constructors."""
+
+import gzip
+import hashlib
+import io
+import json
+import struct
+import tarfile
+
+import numpy as np
+import pytest
+
+import polygrad
+from polygrad import Tensor, dtypes, nn
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 5), (2, 4, 3), (1, 3), (3, 1)])
+def test_qr_and_svd(shape):
+    a = np.random.default_rng(0).standard_normal(shape)
+    m, n = shape[-2:]
+    q, r = (t.numpy() for t in Tensor(a).qr())
+    assert q.shape == (*shape[:-2], m, m) and r.shape == shape
+    np.testing.assert_allclose(q @ r, a, atol=1e-12)
+    np.testing.assert_allclose(np.swapaxes(q, -1, -2) @ q, np.broadcast_to(np.eye(m), q.shape), atol=1e-12)
+    assert np.abs(np.tril(r, -1)).max() == 0
+    u, s, vt = (t.numpy() for t in Tensor(a).svd())
+    assert u.shape == (*shape[:-2], m, m) and vt.shape == (*shape[:-2], n, n)
+    k = min(m, n)
+    np.testing.assert_allclose(s, np.linalg.svd(a)[1], rtol=1e-10)
+    np.testing.assert_allclose(u[..., :k] * s[..., None, :] @ vt[..., :k, :], a, atol=1e-11)
+    np.testing.assert_allclose(np.swapaxes(u, -1, -2) @ u, np.broadcast_to(np.eye(m), u.shape), atol=1e-10)
+    assert Tensor(a).svd(full_matrices=False)[0].shape == (*shape[:-2], m, k)
+
+
+def test_svd_of_a_matrix_without_full_rank():
+    a = np.outer([1.0, 2.0, 3.0], [1.0, -1.0])
+    u, s, vt = (t.numpy() for t in Tensor(a).svd())
+    np.testing.assert_allclose(s, [np.sqrt(28), 0], atol=1e-12)
+    np.testing.assert_allclose(u.T @ u, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(u[:, :2] * s @ vt, a, atol=1e-12)
+
+
+def test_gradient_through_qr():
+    a = np.random.default_rng(1).standard_normal((3, 3))
+    t = Tensor(a, requires_grad=True)
+    t.qr()[1].diagonal().abs().log().sum().backward()  # log |det|
+    np.testing.assert_allclose(t.grad.numpy(), np.linalg.inv(a).T, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 3, 135, 136, 137, 500])
+def test_keccak(n):
+    data = bytes(k % 251 for k in range(n))
+    for name, rows in (("sha3_256", hashlib.sha3_256), ("sha3_224", hashlib.sha3_224), ("sha3_512", hashlib.sha3_512)):
+        assert bytes(Tensor(data).keccak(name).tolist()) == rows(data).digest()
+    assert bytes(Tensor(data).keccak("shake_128").tolist()) == hashlib.shake_128(data).digest(16)
+    both = Tensor(list(data) * 2, dtype=dtypes.uint8).reshape(2, n).keccak()
+    assert [bytes(r) for r in both.tolist()] == [hashlib.sha3_256(data).digest()] * 2
+
+
+def test_hash_is_of_pages():
+    data = b"Hello World!"
+    pages = data.ljust(1 << 20, b"\0")
+    parts = b"".join(hashlib.shake_128(pages[k : k + 4096]).digest(16) for k in range(0, 1 << 20, 4096))
+    assert bytes(Tensor(data).hash().tolist()) == hashlib.shake_128(parts).digest(16)
+
+
+@pytest.mark.parametrize("pair", [("int32", "uint8"), ("uint8", "float32"), ("int64", "int16"), ("float16", "float64"), ("float64", "int8")])
+def test_bitcast_between_sizes(pair):
+    a, b = (dtypes.__dict__[n] for n in pair)
+    x = np.random.default_rng(2).integers(0, 255, (3, 16)).astype(np.uint8).view(a.np)
+    out = Tensor(x.copy()).bitcast(b)
+    assert out.dtype is b
+    np.testing.assert_array_equal(out.numpy().view(np.uint8), x.view(b.np).view(np.uint8))
+    with pytest.raises(RuntimeError, match="divisible"):
+        Tensor([1, 2, 3], dtype="uint8").bitcast("int32")
+
+
+def test_a_file_is_a_tensor(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(bytes(range(100)))
+    t = Tensor(path)
+    assert t.shape == (100,) and t.dtype == "uint8" and t[10:13].tolist() == [10, 11, 12]
+    assert t[4:8].bitcast(dtypes.uint32).tolist() == [0x07060504]
+    assert Tensor(path, dtype="int16").shape == (50,)
+    t[0:1].assign(Tensor([9], dtype="uint8"))
+    assert path.read_bytes()[0] == 0  # the file is not changed
+    assert Tensor.from_url(f"file://{path}")[:2].tolist() == [0, 1]
+
+
+def test_from_blob_uses_the_memory():
+    a = np.arange(6, dtype=np.int32)
+    t = Tensor.from_blob(a.ctypes.data, (2, 3), dtype="int32")
+    a[0] = 7
+    assert t.tolist() == [[7, 1, 2], [3, 4, 5]]
+
+
+def test_archives_and_headers(tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        for name, data in (("x/one", b"abc"), ("two", b"\x01\x02")):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    files = nn.state.tar_extract(path)
+    assert {k: bytes(v.tolist()) for k, v in files.items()} == {"x/one": b"abc", "two": b"\x01\x02"}
+    nn.safe_save({"w": Tensor([1.0, 2.0])}, tmp_path / "s")
+    t, start, header = nn.state.safe_load_metadata(tmp_path / "s")
+    a, b = header["w"]["data_offsets"]
+    assert t[start + a : start + b].bitcast(dtypes.float32).tolist() == [1.0, 2.0] and json.dumps(header["w"]["shape"]) == "[2]"
+
+
+def test_mnist_from_small_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("POLYGRAD_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(3)
+    images = {"train": rng.integers(0, 255, (4, 28, 28), np.uint8), "t10k": rng.integers(0, 255, (2, 28, 28), np.uint8)}
+    for part, pixels in images.items():
+        head = struct.pack(">IIII", 0x803, *pixels.shape)
+        (tmp_path / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(head + pixels.tobytes()))
+        labels = np.arange(len(pixels), dtype=np.uint8)
+        (tmp_path / f"{part}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(struct.pack(">II", 0x801, len(labels)) + labels.tobytes()))
+    x, y, xt, yt = nn.datasets.mnist(base_url=f"file://{tmp_path}/")
+    assert x.shape == (4, 1, 28, 28) and y.tolist() == [0, 1, 2, 3] and yt.tolist() == [0, 1]
+    np.testing.assert_array_equal(xt.numpy()[:, 0], images["t10k"])
+    (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(b"nonsense" * 4))
+    with pytest.raises(ValueError, match="not an IDX file"):
+        nn.datasets.mnist(base_url=f"file://{tmp_path}/")
+
+
+def test_cifar_from_small_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("POLYGRAD_CACHE", str(tmp_path / "cache"))
+    rows = np.random.default_rng(4).integers(0, 10, (2, 3073), np.uint8)
+    path = tmp_path / "c.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        for name in [f"data_batch_{k}" for k in range(1, 6)] + ["test_batch"]:
+            info = tarfile.TarInfo(f"cifar-10-batches-bin/{name}.bin")
+            info.size = rows.nbytes
+            tar.addfile(info, io.BytesIO(rows.tobytes()))
+    x, y, xt, yt = nn.datasets.cifar(url=f"file://{path}")
+    assert x.shape == (10, 3, 32, 32) and xt.shape == (2, 3, 32, 32) and yt.tolist() == rows[:, 0].tolist()
+    np.testing.assert_array_equal(x.numpy()[:2].reshape(2, -1), rows[:, 1:])
+
+
+def test_keywords_of_constructors():
+    t = Tensor.randint(low=3, high=5, shape=(4, 2))
+    assert t.shape == (4, 2) and set(t.flatten().tolist()) <= {3, 4}
+    assert Tensor.randint(3, 5, shape=(7,)).shape == (7,) and Tensor.randint(3, 5, (7,)).shape == (7,)
+    assert Tensor.randint(2, 3, low=8, high=9).tolist() == [[8] * 3] * 2
+    assert Tensor.arange(stop=7, start=1, step=2).tolist() == [1, 3, 5]
+    assert Tensor([1, 2]).pad(arg=[(1, 0)]).tolist() == [0, 1, 2] and Tensor([1, 2]).shrink(arg=[(1, 2)]).tolist() == [2]
+    with pytest.raises(TypeError, match="once"):
+        Tensor([1]).pad()
+    assert Tensor([1.0]).dtype == "float32" and Tensor([1.0], requires_grad=True).clone().requires_grad
+
+
+def test_small_names():
+    x = Tensor([-1.0, 1.0], requires_grad=True)
+    assert x.leakyrelu(0.5).tolist() == [-0.5, 1.0] and x.const_like(3).tolist() == [3.0, 3.0]
+    (x.contiguous_backward() * 2).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+    assert Tensor([1, 2]).shard(("CPU", "CPU"), axis=0).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="divided"):
+        Tensor([1, 2, 3]).shard(("CPU", "CPU"), axis=0)
+    assert polygrad.uop.symbolic.Variable is polygrad.Variable
+    assert nn.LayerNorm2d(3)(Tensor.rand(2, 3, 4, 4)).mean(1).abs().max().item() < 1e-5
+
+
+def test_interpolate_and_unpool():
+    np.testing.assert_allclose(Tensor([[1.0, 3.0]]).interpolate((4,)).tolist(), [[1.0, 1.5, 2.5, 3.0]])
+    x = Tensor.arange(16).reshape(1, 1, 4, 4).float()
+    y, places = x.max_pool2d(return_indices=True)
+    assert places.flatten().tolist() == [5, 7, 13, 15]
+    out = y.max_unpool2d(places).flatten().tolist()
+    assert [k for k, v in enumerate(out) if v] == [5, 7, 13, 15]
