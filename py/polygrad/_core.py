@@ -29,13 +29,33 @@ INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
 def wrap(g: AutogradGraph, h: int | None) -> Tensor:
-    """A Tensor that owns handle h; raises the core's error if there is none."""
+    """A tensor out of nothing that owns handle h, of the class that g makes; raises the core's error if there is no handle."""
     if h is None:
         g.fail()
-    t = _new(Tensor)
+    t = _new(g.made)
     t._h = h
     t._g = g
     return t
+
+
+def like(x: Any, h: int | None, *others: Any) -> Tensor:
+    """A result that owns handle h. Its class is that of the operands: x and others, of which those that are no tensors do not count."""
+    if h is None:
+        x._g.fail()
+    t = _new(kind_of(x, *others) if others else x._kind)
+    t._h = h
+    t._g = x._g
+    return t
+
+
+def kind_of(*operands: Any) -> Any:
+    """The class of what is computed from operands: that of the tensors among them, and the derived one of a class and its subclass."""
+    kind: Any = None
+    for x in operands:
+        k = getattr(x, "_kind", None)
+        if k is not None and k is not kind and (kind is None or issubclass(k, kind)):
+            kind = k
+    return kind
 
 
 # ---- arguments ----
@@ -192,8 +212,8 @@ def from_values(g: AutogradGraph, data: Any, dtype: DType | None = None) -> Tens
     if isinstance(data, (list, tuple)):
         if _contains_tensor(data):
             parts = [v if isinstance(v, Tensor) else from_values(g, v) for v in data]
-            t = wrap(g, C.poly_stack(handles(parts), len(parts), 0))
-            return t if dtype is None else wrap(g, C.poly_cast(t._h, dtype.code))
+            t = like(parts[0], C.poly_stack(handles(parts), len(parts), 0), *parts)
+            return t if dtype is None else like(t, C.poly_cast(t._h, dtype.code))
         d = dtype or _list_dtype(data)
         try:
             a = np.array(data, dtype=d.np or np.float32)
@@ -236,7 +256,7 @@ def unary(op: int, x: Any) -> Tensor:
     h = _unary(op, x._h)
     if h is None:
         x._g.fail()
-    t = _new(Tensor)
+    t = _new(x._kind)
     t._h = h
     t._g = x._g
     return t
@@ -245,9 +265,12 @@ def unary(op: int, x: Any) -> Tensor:
 def binary(op: int, a: Any, b: Any) -> Tensor:
     """a OP b where a is a tensor and b a tensor, a number or an array."""
     g = a._g
-    if b.__class__ is Tensor:
+    kind = a._kind
+    if isinstance(b, Tensor):
         if b._g is not g:
             same_graph(a, b)
+        if b._kind is not kind:
+            kind = kind_of(a, b)
         h = _binary(op, a._h, b._h)
     elif b.__class__ is float:
         h = _binary_scalar(op, a._h, b"f", 0, b, False)
@@ -257,7 +280,7 @@ def binary(op: int, a: Any, b: Any) -> Tensor:
         return binary_other(op, a, b, False)
     if h is None:
         g.fail()
-    t = _new(Tensor)
+    t = _new(kind)
     t._h = h
     t._g = g
     return t
@@ -273,9 +296,9 @@ def binary_other(op: int, a: Any, b: Any, reverse: bool) -> Tensor:
             h = _binary_scalar(op, a._h, b"i", int_bits(number, a.dtype), 0.0, reverse)
         else:
             h = _binary_scalar(op, a._h, b"f", 0, float(number), reverse)
-        return wrap(a._g, h)
+        return like(a, h)
     other = operand(a, b)
-    return wrap(a._g, _binary(op, other._h, a._h) if reverse else _binary(op, a._h, other._h))
+    return like(a, _binary(op, other._h, a._h) if reverse else _binary(op, a._h, other._h), b)
 
 
 def operator(op: int) -> Any:
@@ -283,13 +306,14 @@ def operator(op: int) -> Any:
 
     def method(self: Any, other: Any) -> Any:
         g = self._g
-        if other.__class__ is Tensor:
+        kind = self._kind
+        if other.__class__ is kind:
             if other._g is not g:
                 same_graph(self, other)
             h = _binary(op, self._h, other._h)
             if h is None:
                 g.fail()
-            t = _new(Tensor)
+            t = _new(kind)
             t._h = h
             t._g = g
             return t
@@ -322,5 +346,5 @@ def accepted(x: Any) -> bool:
 
 __all__ = [
     "C", "Dim", "DType", "AutogradGraph", "Tensor", "Variable", "argfix", "axes", "binary", "current", "dtypes", "handles",
-    "make_tuple", "operand", "reduction_code", "same_graph", "sig", "sizes", "to_dtype", "unary", "wrap",
+    "kind_of", "like", "make_tuple", "operand", "reduction_code", "same_graph", "sig", "sizes", "to_dtype", "unary", "wrap",
 ]  # fmt: skip

@@ -187,9 +187,18 @@ INT64: list[Any] = [ctypes.c_int64 * n for n in range(33)]
 _PACK = {code: [struct.Struct(f"{n}{kind}") for n in range(33)] for code, kind in (("l", "q"), ("i", "i"))}
 Release: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
+
+class ShapeError(ValueError, RuntimeError):
+    """Shapes or values that do not fit. A ValueError; PyTorch raises RuntimeError here, and a script written for it may catch that."""
+
+
+class KindError(TypeError, RuntimeError):
+    """Dtypes that do not fit. A TypeError; PyTorch raises RuntimeError here, and a script written for it may catch that."""
+
+
 ERRORS: dict[int, type[Exception]] = {
-    sig.POLY_ERROR_VALUE: ValueError,
-    sig.POLY_ERROR_TYPE: TypeError,
+    sig.POLY_ERROR_VALUE: ShapeError,
+    sig.POLY_ERROR_TYPE: KindError,
     sig.POLY_ERROR_INDEX: IndexError,
     sig.POLY_ERROR_MEMORY: MemoryError,
     sig.POLY_ERROR_RUNTIME: RuntimeError,

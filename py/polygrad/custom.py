@@ -6,7 +6,7 @@ import ctypes
 import functools
 from typing import Any
 
-from ._core import C, operand, wrap
+from ._core import C, like, operand, wrap
 from ._ffi import Release, handle_array
 from .graph import AutogradGraph, raised
 from .tensor import Tensor
@@ -48,7 +48,7 @@ class FunctionContext:
 
 def _handle(t: Tensor) -> Tensor:
     """Another handle on the same node, which is no leaf itself."""
-    own = wrap(t._g, C.poly_retain_copy(t._h))
+    own = like(t, C.poly_retain_copy(t._h))
     t._g.check(C.poly_set_requires_grad(own._h, False))
     return own
 
@@ -84,12 +84,12 @@ def _backward(user: int, inputs: Any, n: int, value: int, gradient: int, grads: 
         given = wrap(call.g, C.poly_retain_copy(gradient))
         for k, t in enumerate(call.backward(given)):
             if t is not None:
-                like = wrap(call.g, C.poly_retain_copy(inputs[k]))
-                t = operand(like, t)
-                if tuple(t.shape) != tuple(like.shape):
+                other = wrap(call.g, C.poly_retain_copy(inputs[k]))
+                t = operand(other, t)
+                if tuple(t.shape) != tuple(other.shape):
                     raise RuntimeError(
                         f"Function {call.function.__name__}Backward returned an invalid gradient at index {call.places[k]} - got {tuple(t.shape)} "
-                        f"but expected shape compatible with {tuple(like.shape)}"
+                        f"but expected shape compatible with {tuple(other.shape)}"
                     )
                 grads[k] = C.poly_retain_copy(t._h)
         return 0
@@ -176,7 +176,7 @@ def _linked(call: _Call, value: Tensor, inputs: list[Tensor]) -> Tensor:
     h = C.poly_function(value._h, handle_array([t._h for t in inputs]), len(inputs), ctypes.byref(_PolyFunction(_backward, _release, _next)))
     if h is None:
         _calls.pop(_next, None)
-    return wrap(value._g, h)
+    return like(value, h)
 
 
 class StoredGradient(Function):

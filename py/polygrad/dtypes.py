@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _signatures as sig
 from ._ffi import C
+from .graph import current
 
 DTypeLike = Union["DType", str, np.dtype, type]
 
@@ -61,12 +62,20 @@ def _make(name: str, alias: str, itemsize: int, fmt: str | None, kind: str) -> D
 
 
 class _DTypesMeta(type):
-    """Lets `dtypes.default_float = dtypes.float64` check what it is given."""
+    """Lets `dtypes.default_float = dtypes.float64` check what it is given. The default of whole numbers depends on the class of tensors that
+    is being made: PyTorch's has int64."""
+
+    _whole: DType
+
+    @property
+    def default_int(cls) -> DType:
+        made = current().made
+        return cls._whole if made is None or made._default_int is None else made._default_int
 
     def __setattr__(cls, key: str, value: Any) -> None:
         if key not in ("default_float", "default_int"):
             raise AttributeError(f"dtypes.{key} cannot be set")
-        super().__setattr__(key, to_dtype(value))
+        super().__setattr__("_whole" if key == "default_int" else key, to_dtype(value))
 
 
 class dtypes(metaclass=_DTypesMeta):
@@ -99,7 +108,7 @@ class dtypes(metaclass=_DTypesMeta):
     half, float, double = float16, float32, float64
 
     default_float: ClassVar[DType] = float32
-    default_int: ClassVar[DType] = int32
+    _whole: ClassVar[DType] = int32  # default_int
 
     floats = (float16, bfloat16, float32, float64)
     uints = (uint8, uint16, uint32, uint64)

@@ -20,6 +20,7 @@ _local = threading.local()
 raised: list[BaseException] = []  # by a Python function that the core called: see custom.py
 _alive: weakref.WeakSet[AutogradGraph] = weakref.WeakSet()
 default_device: str | None = None  # what Device.DEFAULT was set to
+tensor_class: Any = None  # polygrad.Tensor; set by tensor.py
 
 
 @atexit.register
@@ -40,7 +41,7 @@ class AutogradGraph:
     [2.0, 4.0]
     """
 
-    __slots__ = ("ptr", "hooks", "tracing", "__weakref__")
+    __slots__ = ("ptr", "hooks", "tracing", "made", "__weakref__")
 
     def __init__(self) -> None:
         self.ptr: int = C.poly_context_new()
@@ -49,6 +50,7 @@ class AutogradGraph:
         _alive.add(self)
         self.hooks: dict[int, Any] = {}  # of gradients: see Tensor.register_hook
         self.tracing: list[Any] = []  # compiled steps being traced, innermost last
+        self.made: Any = tensor_class  # the class of tensors that are made out of nothing: see making()
         if default_device is not None:
             self.device = default_device
         debug = os.environ.get("DEBUG")
@@ -196,3 +198,22 @@ def with_autograd_graph(graph: AutogradGraph | None = None) -> Iterator[Autograd
         yield _local.graph
     finally:
         _local.graph = outer
+
+
+class making(contextlib.ContextDecorator):
+    """Tensors that are made out of nothing inside, by whatever part of the library, are of class `kind`. What is computed from tensors has
+    their class without it."""
+
+    __slots__ = ("kind", "_outer")
+
+    def __init__(self, kind: Any):
+        self.kind = kind
+
+    def __enter__(self) -> None:
+        g = current()
+        self._outer = (g, g.made)
+        g.made = self.kind
+
+    def __exit__(self, *exc: Any) -> None:
+        g, kind = self._outer
+        g.made = kind

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._core import C, current, same_graph, wrap
+from ._core import C, current, like, same_graph
 from .dtypes import to_dtype
 from .symbolic import Dim, dim, dim_code
 from .tensor import Tensor
@@ -86,7 +86,7 @@ class Graph:
     [100.0, 0.0, 11.0]
     """
 
-    __slots__ = ("_p", "_g", "_bipartite", "_edge_index", "_parent", "_added_loops", "__weakref__")
+    __slots__ = ("_p", "_g", "_bipartite", "_edge_index", "_parent", "_added_loops", "_kind", "__weakref__")
 
     def __init__(self, edge_index: Any, num_nodes: int | None = None, *, num_src: int | None = None, num_dst: int | None = None):
         self._p, self._edge_index = 0, None
@@ -113,6 +113,8 @@ class Graph:
         if p is None:
             g.fail()
         self._p, self._g, self._bipartite, self._parent, self._added_loops = p, g, bipartite, parent, False
+        of: Any = self._edge_index if self._edge_index is not None else parent
+        self._kind: Any = g.made if of is None else of._kind  # the class of its index vectors
         return self
 
     @classmethod
@@ -235,12 +237,12 @@ class Graph:
     @property
     def src_index(self) -> Tensor:
         """int32 [E]."""
-        return wrap(self._g, C.poly_graph_src_index(self._p))
+        return like(self, C.poly_graph_src_index(self._p))
 
     @property
     def dst_index(self) -> Tensor:
         """int32 [E]."""
-        return wrap(self._g, C.poly_graph_dst_index(self._p))
+        return like(self, C.poly_graph_dst_index(self._p))
 
     @property
     def in_degree(self) -> Tensor:
@@ -258,7 +260,7 @@ class Graph:
         >>> Graph([[0, 1], [1, 1]]).degree("in").tolist()
         [0, 2]
         """
-        return wrap(self._g, C.poly_graph_degree(self._p, _side(side)))
+        return like(self, C.poly_graph_degree(self._p, _side(side)))
 
     @property
     def loop_count(self) -> Tensor:
@@ -267,19 +269,19 @@ class Graph:
         >>> Graph([[0, 1, 1], [0, 0, 1]]).loop_count.tolist()
         [1, 1]
         """
-        return wrap(self._g, C.poly_graph_loops(self._p))
+        return like(self, C.poly_graph_loops(self._p))
 
     def rowptr(self, side: str = "in") -> Tensor:
         """int32 [V + 1]: the edges of node v are order(side)[rowptr[v]:rowptr[v + 1]]."""
-        return wrap(self._g, C.poly_graph_rowptr(self._p, _side(side)))
+        return like(self, C.poly_graph_rowptr(self._p, _side(side)))
 
     def order(self, side: str = "in") -> Tensor:
         """int32 [E]: edges sorted by destination (in) or source (out); equal ones keep their order."""
-        return wrap(self._g, C.poly_graph_order(self._p, _side(side)))
+        return like(self, C.poly_graph_order(self._p, _side(side)))
 
     def other(self, side: str = "in") -> Tensor:
         """int32 [E]: the other end of each edge of order(side)."""
-        return wrap(self._g, C.poly_graph_other(self._p, _side(side)))
+        return like(self, C.poly_graph_other(self._p, _side(side)))
 
     def __repr__(self) -> str:
         nodes = f"{self.num_src} to {self.num_dst} nodes" if self._bipartite else f"{self.num_dst} nodes"
@@ -335,7 +337,7 @@ class Graph:
         """Of a graph made from another one: int32 [E], the edge that each edge came from, -1 for an added one."""
         if self._parent is None:
             return None
-        return wrap(self._g, C.poly_graph_origin(self._p))
+        return like(self, C.poly_graph_origin(self._p))
 
     def carry(self, values: Tensor, fill: float = 1.0) -> Tensor:
         """Edge values of the graph that this one was made from, on the edges of this one; `fill` on added edges.
@@ -356,7 +358,7 @@ class Graph:
         if not edges:
             return Tensor.full((self.num_edges, *values.shape[1:]), fill, dtype=values.dtype)
         found = (origin >= 0).reshape(-1, *[1] * (values.ndim - 1))
-        return found.where(values[origin.maximum(0)], fill)
+        return Tensor.where(found, values[origin.maximum(0)], fill)
 
     # ---- the moves ----
 
@@ -372,7 +374,7 @@ class Graph:
         >>> Graph([[0, 1], [1, 1]]).src(Tensor([5.0, 6.0])).tolist()
         [5.0, 6.0]
         """
-        return wrap(self._g, C.poly_graph_src(self._p, self._handle(x)))
+        return like(x, C.poly_graph_src(self._p, self._handle(x)), self)
 
     def dst(self, x: Tensor) -> Tensor:
         """Node values [num_dst, ...] seen from the edges, [E, ...]: the value of each edge's destination.
@@ -380,7 +382,7 @@ class Graph:
         >>> Graph([[0, 1], [1, 1]]).dst(Tensor([5.0, 6.0])).tolist()
         [6.0, 6.0]
         """
-        return wrap(self._g, C.poly_graph_dst(self._p, self._handle(x)))
+        return like(x, C.poly_graph_dst(self._p, self._handle(x)), self)
 
     def reduce(self, m: Tensor, op: str, side: str = "in") -> Tensor:
         """Edge values [E, ...] to node values [V, ...], over the in-edges (or out-edges) of each node. A node without edges gets 0,
@@ -390,7 +392,7 @@ class Graph:
         """
         if op not in REDUCTIONS:
             raise ValueError(f"op must be one of {', '.join(REDUCTIONS)}, not {op!r}")
-        return wrap(self._g, C.poly_graph_reduce(self._p, self._handle(m), op.encode(), _side(side)))
+        return like(m, C.poly_graph_reduce(self._p, self._handle(m), op.encode(), _side(side)), self)
 
     def softmax(self, m: Tensor, side: str = "in") -> Tensor:
         """exp(m) divided by its sum over the edges of the same node, [E, ...]; stable.
@@ -399,7 +401,7 @@ class Graph:
         >>> g.softmax(Tensor([0.0, 0.0, 5.0])).tolist()
         [0.5, 0.5, 1.0]
         """
-        return wrap(self._g, C.poly_graph_softmax(self._p, self._handle(m), _side(side)))
+        return like(m, C.poly_graph_softmax(self._p, self._handle(m), _side(side)), self)
 
     def sum(self, m: Tensor, side: str = "in") -> Tensor:
         """Sum over the edges of each node."""

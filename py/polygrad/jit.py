@@ -11,9 +11,9 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _core
-from ._core import wrap
+from ._core import like, wrap
 from ._ffi import C, handle_array
-from .graph import AutogradGraph, current
+from .graph import AutogradGraph, current, making
 from .symbolic import Dim, dim_code
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class Replay:
         self.counts = [getattr(t, "_count", None) for t in traced]
         self.counted = any(n is not None for n in self.counts)
         self.n_outputs = len(outputs)
+        self._kinds = [t._kind for t in outputs]
 
     def __del__(self, free: Any = C.poly_step_free) -> None:
         if getattr(self, "_h", None) and self._g.ptr:
@@ -128,7 +129,8 @@ class Replay:
 
     def output(self, k: int) -> Tensor:
         """The k-th output of the last run."""
-        return wrap(self._g, C.poly_step_output(self._h, k))
+        with making(self._kinds[k]):
+            return wrap(self._g, C.poly_step_output(self._h, k))
 
     @property
     def n_kernels(self) -> int:
@@ -207,7 +209,7 @@ def _build(structure: Any, tensors: Callable[[int], Any]) -> Any:
 
 def _traced_input(t: Tensor) -> Tensor:
     """What the traced function knows an input by: equal in everything but its identity and its history."""
-    own = wrap(t._g, C.poly_trace_input(t._h))
+    own = like(t, C.poly_trace_input(t._h))
     if hasattr(t, "_wanted"):
         own._wanted = t._wanted
     if hasattr(t, "_count"):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from . import _core
-from ._core import C, current, from_numpy, from_values, handles, operand, same_graph, to_dtype, wrap
+from . import graph as _graph
+from ._core import C, current, from_numpy, from_values, handles, like, operand, same_graph, to_dtype
 from ._ffi import INT64, handle_array
 from ._meaning import pair_warning
 from .context import Context, NoGrad
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .dtypes import DTypeLike
 
 _NO_GRAD = NoGrad()
+_new = object.__new__
 
 
 class TensorType(type):
@@ -82,6 +84,17 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
 
+    _kind: Any  # the class of what is computed from this one: the class itself, unless it names another
+    _default_int: DType | None = None  # the dtype of whole numbers where this class is made, if it is not dtypes.default_int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "_kind" not in cls.__dict__:
+            cls._kind = cls
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        return _new(current().made if cls is Tensor else cls)
+
     def __init__(self, data: Any = None, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None):
         g = current()
         if device is not None:
@@ -89,7 +102,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         d = None if dtype is None else to_dtype(dtype)
         if isinstance(data, Tensor):
             g = data._g
-            t = wrap(g, C.poly_retain_copy(data._h))
+            t = like(data, C.poly_retain_copy(data._h))
             t = t if d is None else t.cast(d)
         elif isinstance(data, os.PathLike):
             t = _file(g, data, d)
@@ -288,7 +301,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     def _data(self) -> np.ndarray:
         """The tensor's own memory as a numpy array: writing into it changes the tensor."""
         address = C.poly_data(self._h)
-        d, n = self.dtype, self.nbytes()
+        d = self.dtype
+        n = self.numel() * d.itemsize
         if address is None:
             if C.poly_error_code(self._g.ptr):
                 self._g.fail()
@@ -369,7 +383,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor([[1, 2], [3, 4]]).T.contiguous().tolist()
         [[1, 3], [2, 4]]
         """
-        return wrap(self._g, C.poly_contiguous(self._h))
+        return like(self, C.poly_contiguous(self._h))
 
     def clone(self, device: str | None = None) -> Tensor:
         """A copy of its own, with the same history.
@@ -377,7 +391,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor([1, 2]).clone().tolist()
         [1, 2]
         """
-        return wrap(self._g, C.poly_clone(self._h))
+        return like(self, C.poly_clone(self._h))
 
     def detach(self) -> Tensor:
         """The same values without history.
@@ -385,7 +399,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        return wrap(self._g, C.poly_detach(self._h))
+        return like(self, C.poly_detach(self._h))
 
     def assign(self, x: Any) -> Tensor:
         """Holds other values from now on, in its own memory. The shape must agree.
@@ -480,7 +494,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         (9.0, 6.0)
         """
         h = C.poly_get_grad(self._h)
-        return None if h is None else wrap(self._g, h)
+        return None if h is None else like(self, h)
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -534,7 +548,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         out = handle_array([None] * len(targets))
         seed = None if gradient is None else operand(self, gradient)
         self._g.check(C.poly_grad(self._h, seed, handles(targets), len(targets), out))
-        return [wrap(self._g, h) for h in out]
+        return [like(self, h) for h in out]
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
         """Calls hook(gradient) at each backward that reaches this tensor, a leaf or an intermediate; what it returns takes the gradient's place,
@@ -673,7 +687,7 @@ def _backward_with_hooks(root: Tensor, gradient: Tensor | None) -> None:
         t._g.check(C.poly_backward_until(t._h, None if g is None else g._h, stops, len(hooked), out))
         for k, h in enumerate(out):
             if h is not None:
-                new, old = wrap(t._g, h), arrived[k]
+                new, old = like(t, h), arrived[k]
                 arrived[k] = new if old is None else old + new
 
     if hooked and C.poly_depends_on(hooked[0][0]._h, root._h):  # the root has hooks itself
@@ -696,3 +710,4 @@ def explain(tensor: Tensor) -> str:
 
 
 _core.Tensor = Tensor  # type: ignore[misc]
+Tensor._kind = _graph.tensor_class = Tensor

@@ -1,4 +1,4 @@
-"""The command `polygrad`: train, explain, datasets, bench, info. Each is in a file of its own, which is loaded when it is called."""
+"""The command `polygrad`: train, explain, datasets, bench, port, info. Each is in a file of its own, which is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ COMMANDS = {
     "explain": "shows what a network's answer for a node depends on, as a page with a picture",
     "datasets": "the data that can be trained on, and where it was found",
     "bench": "a short benchmark of this machine",
+    "port": "rewrites the imports of a PyTorch or PyTorch Geometric script",
     "info": "version, devices, compiler, threads and cache",
 }
 

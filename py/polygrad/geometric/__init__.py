@@ -10,7 +10,7 @@ from ._lazy import lazy
 
 _TABLE = {
     "data": [], "datasets": [], "explain": [], "io": [], "loader": [], "metrics": [], "nn": [], "profile": [], "sampler": [], "transforms": [],
-    "typing": [], "utils": [], "seed": ["seed_everything"], "sparse_tensor": ["SparseTensor"],
+    "typing": [], "utils": [], "logging": [], "place": ["device"], "seed": ["seed_everything"], "sparse_tensor": ["SparseTensor"],
     "edge_index": ["EdgeIndex", "Index"], "home": ["get_home_dir", "set_home_dir"], "_debug": ["debug", "is_debug_enabled", "set_debug"],
 }  # fmt: skip
 

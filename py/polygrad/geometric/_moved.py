@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from .._core import C
+from .._core import C, kind_of
 from ..device import HOST
 from ..tensor import Tensor
 
@@ -32,11 +32,17 @@ def tensor(a: np.ndarray) -> Tensor:
 
 def array(t: Tensor) -> np.ndarray:
     """t's own memory, for reading; a copy where it is not on the host."""
-    return t._data if t.ndim and t.numel() and t.device in HOST else t.numpy()
+    return t._data if t.ndim and t.numel() and t._g.device in HOST else t.numpy()
 
 
 def _tensor(x: Any) -> Tensor:
     return x if isinstance(x, Tensor) else tensor(x)
+
+
+def like(a: np.ndarray, *sources: Any) -> Tensor:
+    """A tensor on the array's own memory, of the class of the tensors that it was made of."""
+    kind = kind_of(*sources)
+    return tensor(a) if kind is None else kind(np.ascontiguousarray(a))
 
 
 def moved(lazy: Callable[[], Tensor], now: Callable[[], Any], *sources: Tensor) -> Tensor:
@@ -44,7 +50,8 @@ def moved(lazy: Callable[[], Tensor], now: Callable[[], Any], *sources: Tensor) 
     if not all(known(t) and t.dtype.np is not None for t in sources):
         return lazy()
     if not any(t.is_floating_point() for t in sources):  # no gradient flows through whole numbers
-        return _tensor(now())
+        made = now()
+        return made if isinstance(made, Tensor) else like(made, *sources)
     out = lazy()
     if not out.is_realized:
         value = _tensor(now())
@@ -79,4 +86,4 @@ def join(a: Tensor, b: Tensor, dim: int = 0) -> Tensor:
     return moved(lazy, lambda: np.concatenate([array(a), array(b)], axis=dim), a, b)
 
 
-__all__ = ["array", "join", "known", "moved", "plain", "rows", "tensor"]
+__all__ = ["array", "join", "known", "like", "moved", "plain", "rows", "tensor"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, sizes, to_dtype, wrap
+from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, like, sizes, to_dtype, wrap
 from .._ffi import handle_array
 from ..device import check_device
 from ..symbolic import Dim, Variable, dim_code
@@ -150,7 +150,7 @@ class Creation:
         >>> Tensor([1.0, 2.0]).full_like(4).tolist()
         [4.0, 4.0]
         """
-        t = wrap(self._g, C.poly_full_like(self._h, float(fill_value)))
+        t = like(self, C.poly_full_like(self._h, float(fill_value)))
         return _finish(t if dtype is None else t.cast(dtype), requires_grad)
 
     def zeros_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
@@ -159,7 +159,7 @@ class Creation:
         >>> Tensor([1, 2]).zeros_like().tolist()
         [0, 0]
         """
-        t = wrap(self._g, C.poly_zeros_like(self._h))
+        t = like(self, C.poly_zeros_like(self._h))
         return _finish(t if dtype is None else t.cast(dtype), requires_grad)
 
     def ones_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
@@ -168,7 +168,7 @@ class Creation:
         >>> Tensor([1, 2]).ones_like().tolist()
         [1, 1]
         """
-        t = wrap(self._g, C.poly_ones_like(self._h))
+        t = like(self, C.poly_ones_like(self._h))
         return _finish(t if dtype is None else t.cast(dtype), requires_grad)
 
     def empty_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
@@ -179,7 +179,7 @@ class Creation:
         """
         if dtype is not None:
             return Creation.empty(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
-        return _finish(wrap(self._g, C.poly_empty_like(self._h)), requires_grad)
+        return _finish(like(self, C.poly_empty_like(self._h)), requires_grad)
 
     def rand_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """Uniform random numbers of the same shape and dtype.
@@ -189,7 +189,7 @@ class Creation:
         """
         if dtype is not None:
             return Creation.rand(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
-        return _finish(wrap(self._g, C.poly_rand_like(self._h)), requires_grad)
+        return _finish(like(self, C.poly_rand_like(self._h)), requires_grad)
 
     def randn_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """Normal random numbers of the same shape and dtype.
@@ -199,7 +199,7 @@ class Creation:
         """
         if dtype is not None:
             return Creation.randn(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
-        return _finish(wrap(self._g, C.poly_randn_like(self._h)), requires_grad)
+        return _finish(like(self, C.poly_randn_like(self._h)), requires_grad)
 
     # ---- random ----
 
@@ -348,7 +348,7 @@ class Creation:
         >>> Tensor([0.0, 0.0, 1.0]).multinomial(4, replacement=True).tolist()
         [2, 2, 2, 2]
         """
-        return wrap(self._g, C.poly_multinomial(self._h, num_samples, replacement))
+        return like(self, C.poly_multinomial(self._h, num_samples, replacement))
 
     def meshgrid(self: Any, *tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         """Grids of coordinates out of vectors.
@@ -362,4 +362,4 @@ class Creation:
         ts = argfix((self, *tensors))
         g, out = ts[0]._g, handle_array([None] * len(ts))
         g.check(C.poly_meshgrid(handles(ts), len(ts), indexing[:1].encode(), out))
-        return tuple(wrap(g, h) for h in out)
+        return tuple(like(ts[0], h, *ts) for h in out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, binary, binary_other, in_place, operand, operator, reflected, sig, to_dtype, unary, wrap
+from .._core import C, binary, binary_other, in_place, like, operand, operator, reflected, sig, to_dtype, unary
 from .._meaning import flag
 from ..dtypes import dtypes
 
@@ -230,7 +230,7 @@ class Elementwise:
         if getattr(x, "dtype", None) == dtypes.bool and self.dtype != dtypes.bool and getattr(y, "dtype", type(y)) not in (dtypes.bool, bool):
             raise TypeError("where: the condition comes first, as in tinygrad: PyTorch's x.where(condition, y) is condition.where(x, y)")
         xt, yt = _where_operands(self, x, y)
-        return wrap(self._g, C.poly_where(self._h, xt._h, yt._h))
+        return like(self, C.poly_where(self._h, xt._h, yt._h), xt, yt)
 
     def clamp(self: Any, min_: Any = None, max_: Any = None) -> Tensor:
         """Limits to [min_, max_]; either may be open, a number or a tensor.
@@ -245,7 +245,7 @@ class Elementwise:
             t = self if min_ is None else _limited(self, operand(self, min_), self >= min_)
             return t if max_ is None else _limited(t, operand(t, max_), t <= max_)
         low, high = -math.inf if min_ is None else float(min_), math.inf if max_ is None else float(max_)
-        return wrap(self._g, C.poly_clamp(self._h, low, high))
+        return like(self, C.poly_clamp(self._h, low, high))
 
     clip = clamp
 
@@ -256,7 +256,7 @@ class Elementwise:
         [2.0, 3.0]
         """
         weight = operand(self, weight)
-        return wrap(self._g, C.poly_lerp(self._h, operand(self, end), weight._h))
+        return like(self, C.poly_lerp(self._h, operand(self, end), weight._h), end, weight)
 
     def isclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
         """|self - other| <= atol + rtol * |other|, elementwise.
@@ -264,7 +264,7 @@ class Elementwise:
         >>> Tensor([1.0, 2.0]).isclose(Tensor([1.0, 2.1])).tolist()
         [True, False]
         """
-        return wrap(self._g, C.poly_isclose(self._h, operand(self, other), rtol, atol, equal_nan))
+        return like(self, C.poly_isclose(self._h, operand(self, other), rtol, atol, equal_nan), other)
 
     def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
         """Are all elements close? A bool tensor of one element.
@@ -311,7 +311,7 @@ class Elementwise:
         >>> round(Tensor([0.0]).logaddexp(Tensor([0.0])).item(), 4)
         0.6931
         """
-        return wrap(self._g, C.poly_logaddexp(self._h, operand(self, other)))
+        return like(self, C.poly_logaddexp(self._h, operand(self, other)))
 
     # ---- functions ----
 
@@ -727,7 +727,7 @@ class Elementwise:
         >>> Tensor([-4.0, 2.0]).leaky_relu(0.25).tolist()
         [-1.0, 2.0]
         """
-        return wrap(self._g, C.poly_leaky_relu(self._h, neg_slope))
+        return like(self, C.poly_leaky_relu(self._h, neg_slope))
 
     def elu(self: Any, alpha: float = 1.0) -> Tensor:
         """x where positive, else alpha * (exp(x) - 1).
@@ -735,7 +735,7 @@ class Elementwise:
         >>> Tensor([0.0, 2.0]).elu().tolist()
         [0.0, 2.0]
         """
-        return wrap(self._g, C.poly_elu(self._h, alpha))
+        return like(self, C.poly_elu(self._h, alpha))
 
     def celu(self: Any, alpha: float = 1.0) -> Tensor:
         """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
@@ -743,7 +743,7 @@ class Elementwise:
         >>> Tensor([0.0, 2.0]).celu().tolist()
         [0.0, 2.0]
         """
-        return wrap(self._g, C.poly_celu(self._h, alpha))
+        return like(self, C.poly_celu(self._h, alpha))
 
     def hardtanh(self: Any, min_val: float = -1, max_val: float = 1) -> Tensor:
         """Limits to [min_val, max_val].
@@ -751,7 +751,7 @@ class Elementwise:
         >>> Tensor([-2.0, 0.5, 2.0]).hardtanh().tolist()
         [-1.0, 0.5, 1.0]
         """
-        return wrap(self._g, C.poly_hardtanh(self._h, min_val, max_val))
+        return like(self, C.poly_hardtanh(self._h, min_val, max_val))
 
     def softplus(self: Any, beta: float = 1.0) -> Tensor:
         """log(1 + exp(beta * x)) / beta.
@@ -759,7 +759,7 @@ class Elementwise:
         >>> round(Tensor([0.0]).softplus().item(), 4)
         0.6931
         """
-        return wrap(self._g, C.poly_softplus(self._h, beta))
+        return like(self, C.poly_softplus(self._h, beta))
 
     # ---- conversion ----
 
@@ -769,7 +769,7 @@ class Elementwise:
         >>> Tensor([1.5, -2.5]).cast(dtypes.int32).tolist()
         [1, -2]
         """
-        return wrap(self._g, C.poly_cast(self._h, to_dtype(dtype).code))
+        return like(self, C.poly_cast(self._h, to_dtype(dtype).code))
 
     def bitcast(self: Any, dtype: DTypeLike) -> Tensor:
         """The same bits read as another dtype; if that has another size, the last axis has more elements or fewer.
@@ -784,7 +784,7 @@ class Elementwise:
             from .storage import rebits
 
             return rebits(self, d)
-        return wrap(self._g, C.poly_bitcast(self._h, to_dtype(dtype).code))
+        return like(self, C.poly_bitcast(self._h, d.code))
 
     def float(self) -> Tensor:
         """To float32.

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core import INT64_MAX, C, from_values, number_dtype, operand, same_graph, wrap
+from .._core import INT64_MAX, C, from_values, like, number_dtype, operand, same_graph
 from .._ffi import PolyIndex, handle_array
 from .._meaning import pair_warning
 from ..symbolic import DIM_LIMIT, Dim, dim_code
+from .elementwise import Elementwise
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -95,7 +96,7 @@ class Indexing:
         if key.__class__ is int and 0 <= key <= 1 and getattr(self, "_pair", None) is not None:
             pair_warning(self)
         n, array, keep = _index(self, key)
-        return wrap(self._g, C.poly_getitem(self._h, n, array))
+        return like(self, C.poly_getitem(self._h, n, array), *keep)
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
         n, array, keep = _index(self, key)
@@ -111,7 +112,7 @@ class Indexing:
         >>> Tensor([[1, 2], [3, 4]]).gather(1, Tensor([[0, 0], [1, 0]])).tolist()
         [[1, 1], [4, 3]]
         """
-        return wrap(self._g, C.poly_gather(self._h, dim, operand(self, index)))
+        return like(self, C.poly_gather(self._h, dim, operand(self, index)), index)
 
     def index_select(self: Any, dim: int, index: Any) -> Tensor:
         """Rows along an axis.
@@ -119,7 +120,7 @@ class Indexing:
         >>> Tensor([[1, 2], [3, 4]]).index_select(0, Tensor([1, 1])).tolist()
         [[3, 4], [3, 4]]
         """
-        return wrap(self._g, C.poly_index_select(self._h, dim, operand(self, index)))
+        return like(self, C.poly_index_select(self._h, dim, operand(self, index)), index)
 
     def scatter(self: Any, dim: int, index: Any, src: Any, reduce: str | None = None) -> Tensor:
         """self with src written at index; reduce 'add' or 'multiply' combines instead.
@@ -135,7 +136,7 @@ class Indexing:
             src = src.cast(self.dtype).reshape((1,) * index.ndim).expand(index.shape)
         if reduce is not None:
             return self.scatter_reduce(dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
-        return wrap(self._g, C.poly_scatter(self._h, dim, index._h, src._h))
+        return like(self, C.poly_scatter(self._h, dim, index._h, src._h), index, src)
 
     def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Tensor:
         """self combined with src at index by 'sum', 'prod', 'mean', 'amax' or 'amin'.
@@ -144,7 +145,7 @@ class Indexing:
         [12, 1, 8]
         """
         index, src = operand(self, index), operand(self, src)
-        return wrap(self._g, C.poly_scatter_reduce(self._h, dim, index._h, src._h, reduce.encode(), include_self))
+        return like(self, C.poly_scatter_reduce(self._h, dim, index._h, src._h, reduce.encode(), include_self), index, src)
 
     def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Tensor:
         """self with src added at index.
@@ -160,7 +161,7 @@ class Indexing:
         >>> Tensor([[1, 1], [1, 1]]).index_add(0, Tensor([1, 1]), Tensor([[1, 2], [3, 4]])).tolist()
         [[1, 1], [5, 7]]
         """
-        return wrap(self._g, C.poly_index_add(self._h, dim, operand(self, index), operand(self, src)))
+        return like(self, C.poly_index_add(self._h, dim, operand(self, index), operand(self, src)), index, src)
 
     def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
         """Sorted values and their places; equal values keep their order.
@@ -170,7 +171,7 @@ class Indexing:
         """
         values, indices = handle_array([None]), handle_array([None])
         self._g.check(C.poly_sort(self._h, dim, descending, values, indices))
-        return wrap(self._g, values[0]), wrap(self._g, indices[0])
+        return like(self, values[0]), like(self, indices[0])
 
     def argsort(self: Any, dim: int = -1, descending: bool = False) -> Tensor:
         """The places that sort.
@@ -178,7 +179,7 @@ class Indexing:
         >>> Tensor([3, 1, 2]).argsort().tolist()
         [1, 2, 0]
         """
-        return wrap(self._g, C.poly_argsort(self._h, dim, descending))
+        return like(self, C.poly_argsort(self._h, dim, descending))
 
     def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> tuple[Tensor, Tensor]:
         """The k largest (or smallest) values and their places.
@@ -188,7 +189,7 @@ class Indexing:
         """
         values, indices = handle_array([None]), handle_array([None])
         self._g.check(C.poly_topk(self._h, k, dim, largest, sorted_, values, indices))
-        return wrap(self._g, values[0]), wrap(self._g, indices[0])
+        return like(self, values[0]), like(self, indices[0])
 
     def masked_select(self: Any, mask: Any, size: int | None = None, fill_value: Any = 0) -> Tensor:
         """The values where mask is true, as a vector; with size, cut or filled up to that length.
@@ -196,7 +197,7 @@ class Indexing:
         >>> Tensor([1, 2, 3]).masked_select(Tensor([True, False, True])).tolist()
         [1, 3]
         """
-        t = wrap(self._g, C.poly_masked_select(self._h, operand(self, mask)))
+        t = like(self, C.poly_masked_select(self._h, operand(self, mask)), mask)
         return t if size is None else _fit(t, size, fill_value)
 
     def masked_fill(self: Any, mask: Any, value: Any) -> Tensor:
@@ -207,8 +208,8 @@ class Indexing:
         """
         mask = operand(self, mask)
         if isinstance(value, (int, float)) and number_dtype(self.dtype, value) is self.dtype:
-            return wrap(self._g, C.poly_masked_fill(self._h, mask._h, float(value)))
-        return mask.where(value, self)
+            return like(self, C.poly_masked_fill(self._h, mask._h, float(value)), mask)
+        return Elementwise.where(mask, value, self)  # both may be bools, where a subclass reads its method where as PyTorch does
 
     def nonzero(self: Any, size: int | None = None, fill_value: Any = 0) -> Tensor:
         """Places of the elements that are not zero, one row each.
@@ -216,7 +217,7 @@ class Indexing:
         >>> Tensor([[0, 5], [6, 0]]).nonzero().tolist()
         [[0, 1], [1, 0]]
         """
-        t = wrap(self._g, C.poly_nonzero(self._h))
+        t = like(self, C.poly_nonzero(self._h))
         return t if size is None else _fit(t, size, fill_value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, argfix, handles, make_tuple, operand, same_graph, wrap
+from .._core import C, argfix, handles, like, make_tuple, operand, same_graph
 from .._ffi import int64_array
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Linalg:
         same_graph(a, b)
         if dtype is not None:
             a, b = a.cast(dtype), b.cast(dtype)
-        return wrap(self._g, C.poly_matmul(b._h, a._h) if reverse else C.poly_matmul(a._h, b._h))
+        return like(self, C.poly_matmul(b._h, a._h) if reverse else C.poly_matmul(a._h, b._h), b)
 
     def dot(self: Any, w: Any, dtype: DTypeLike | None = None) -> Tensor:
         """Matrix product, as matmul.
@@ -93,7 +93,7 @@ class Linalg:
             raise ValueError("einsum needs at least one tensor")
         for t in ts[1:]:
             same_graph(ts[0], t)
-        return wrap(ts[0]._g, C.poly_einsum(ts[0]._g.ptr, formula.encode(), handles(ts), len(ts)))
+        return like(ts[0], C.poly_einsum(ts[0]._g.ptr, formula.encode(), handles(ts), len(ts)), *ts)
 
     def linear(self: Any, weight: Tensor, bias: Tensor | None = None, dtype: DTypeLike | None = None) -> Tensor:
         """x @ weight + bias, weight [in, out]; a weight with one axis is multiplied element by element. PyTorch's linear, whose weight is
@@ -131,7 +131,7 @@ class Linalg:
         x, n = self if dtype is None else self.cast(dtype), max(self.ndim, weight.ndim) - 2
         pads = _padding(padding, max(0, n))
         h = C.poly_conv(x._h, weight._h, _optional(self, bias), groups, _spatial(stride, n), _spatial(dilation, n), pads)
-        return wrap(self._g, h)
+        return like(self, h, weight, bias)
 
     conv1d = conv2d
 
@@ -150,7 +150,7 @@ class Linalg:
             self._h, weight._h, _optional(self, bias), groups, _spatial(stride, n), _spatial(dilation, n),
             _padding(padding, n), _spatial(output_padding, n),
         )  # fmt: skip
-        return wrap(self._g, h)
+        return like(self, h, weight, bias)
 
     conv_transpose1d = conv_transpose2d
 
@@ -168,7 +168,7 @@ class Linalg:
         if return_indices:
             return self._max_pool_places(tuple(k), k if stride is None else stride, dilation, padding, ceil_mode)
         s = _spatial(k if stride is None else stride, n)
-        return wrap(self._g, C.poly_max_pool(self._h, n, int64_array(k), s, _spatial(dilation, n), _padding(padding, n), ceil_mode))
+        return like(self, C.poly_max_pool(self._h, n, int64_array(k), s, _spatial(dilation, n), _padding(padding, n), ceil_mode))
 
     def avg_pool2d(
         self: Any, kernel_size: Any = (2, 2), stride: Any = None, dilation: Any = 1, padding: Any = 0, ceil_mode: bool = False,
@@ -182,7 +182,7 @@ class Linalg:
         k = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size, kernel_size)
         n = len(k)
         s, d, p = _spatial(k if stride is None else stride, n), _spatial(dilation, n), _padding(padding, n)
-        return wrap(self._g, C.poly_avg_pool(self._h, n, int64_array(k), s, d, p, ceil_mode, count_include_pad))
+        return like(self, C.poly_avg_pool(self._h, n, int64_array(k), s, d, p, ceil_mode, count_include_pad))
 
     def scaled_dot_product_attention(
         self: Any, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
@@ -199,7 +199,7 @@ class Linalg:
             value = value.repeat_interleave(self.shape[-3] // value.shape[-3], dim=-3)
         same_graph(self, key)
         same_graph(self, value)
-        return wrap(self._g, C.poly_attention(self._h, key._h, value._h, _optional(self, attn_mask), is_causal, dropout_p))
+        return like(self, C.poly_attention(self._h, key._h, value._h, _optional(self, attn_mask), is_causal, dropout_p), key, value, attn_mask)
 
     # ---- normalisation ----
 
@@ -212,7 +212,7 @@ class Linalg:
         n = self.ndim
         axes = sorted((a + n if a < 0 else a) for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
         if axes == list(range(n - len(axes), n)):
-            return wrap(self._g, C.poly_layernorm(self._h, len(axes), eps))
+            return like(self, C.poly_layernorm(self._h, len(axes), eps))
         y = self - self.mean(tuple(axes), keepdim=True)
         return y * ((y * y).mean(tuple(axes), keepdim=True) + eps).rsqrt()
 
@@ -222,7 +222,7 @@ class Linalg:
         >>> Tensor([2.0, 2.0]).rmsnorm(0.0).tolist()
         [1.0, 1.0]
         """
-        return wrap(self._g, C.poly_rmsnorm(self._h, eps))
+        return like(self, C.poly_rmsnorm(self._h, eps))
 
     def groupnorm(self: Any, groups: int, eps: float = 1e-5) -> Tensor:
         """Normalises groups of channels of [batch, channels, ...].
@@ -230,7 +230,7 @@ class Linalg:
         >>> Tensor.ones(1, 4, 2).groupnorm(2).shape
         (1, 4, 2)
         """
-        return wrap(self._g, C.poly_groupnorm(self._h, groups, eps))
+        return like(self, C.poly_groupnorm(self._h, groups, eps))
 
     def batchnorm(self: Any, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, axis: int = 1) -> Tensor:
         """(x - mean) * invstd * weight + bias, each along axis.
@@ -240,7 +240,9 @@ class Linalg:
         """
         for t in (mean, invstd):
             same_graph(self, t)
-        return wrap(self._g, C.poly_batchnorm(self._h, _optional(self, weight), _optional(self, bias), mean._h, invstd._h, axis))
+        return like(
+            self, C.poly_batchnorm(self._h, _optional(self, weight), _optional(self, bias), mean._h, invstd._h, axis), weight, bias, mean, invstd
+        )
 
     def dropout(self: Any, p: float = 0.5) -> Tensor:
         """Zeroes with probability p while training, and scales the rest by 1 / (1 - p).
@@ -250,7 +252,7 @@ class Linalg:
         """
         if not 0 <= p <= 1:
             raise ValueError(f"p must be between 0 and 1, not {p}")
-        return wrap(self._g, C.poly_dropout(self._h, p))
+        return like(self, C.poly_dropout(self._h, p))
 
 
 def _weight_of(x: Any, like: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, operand, reduction_code, wrap
+from .._core import C, like, operand, reduction_code
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -28,7 +28,7 @@ class Losses:
             Y = Y.transpose(axis, 1) if Y.ndim == x.ndim else Y
             x = x.permute(_class_first(x.ndim, axis % x.ndim)) if Y.ndim != x.ndim else x.transpose(axis, 1)
         h = C.poly_cross_entropy(x._h, operand(self, Y), label_smoothing, ignore_index, reduction_code(reduction))
-        return wrap(self._g, h)
+        return like(self, h, Y)
 
     def sparse_categorical_crossentropy(
         self: Any, Y: Tensor, ignore_index: int = -1, label_smoothing: float = 0.0, reduction: str = "mean"
@@ -40,7 +40,7 @@ class Losses:
         """
         x = self if self.ndim < 3 else self.permute(_class_first(self.ndim, self.ndim - 1))
         h = C.poly_cross_entropy(x._h, operand(self, Y), label_smoothing, ignore_index, reduction_code(reduction))
-        return wrap(self._g, h)
+        return like(self, h, Y)
 
     def nll_loss(self: Any, Y: Tensor, weight: Tensor | None = None, ignore_index: int | None = None, reduction: str = "mean") -> Tensor:
         """Negative log likelihood of log-probabilities with class indices.
@@ -50,7 +50,7 @@ class Losses:
         """
         w = None if weight is None else operand(self, weight)
         ignore = -100 if ignore_index is None else ignore_index
-        return wrap(self._g, C.poly_nll_loss(self._h, operand(self, Y), w, ignore, reduction_code(reduction)))
+        return like(self, C.poly_nll_loss(self._h, operand(self, Y), w, ignore, reduction_code(reduction)), Y, weight)
 
     def binary_crossentropy(self: Any, Y: Any, reduction: str = "mean") -> Tensor:
         """Binary cross entropy of probabilities.
@@ -58,7 +58,7 @@ class Losses:
         >>> round(Tensor([0.5]).binary_crossentropy(Tensor([1.0])).item(), 4)
         0.6931
         """
-        return wrap(self._g, C.poly_binary_cross_entropy(self._h, operand(self, Y), reduction_code(reduction)))
+        return like(self, C.poly_binary_cross_entropy(self._h, operand(self, Y), reduction_code(reduction)), Y)
 
     def binary_crossentropy_logits(self: Any, Y: Any, reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
         """Binary cross entropy of logits.
@@ -67,7 +67,7 @@ class Losses:
         0.6931
         """
         w = None if pos_weight is None else operand(self, pos_weight)
-        return wrap(self._g, C.poly_binary_cross_entropy_logits(self._h, operand(self, Y), w, reduction_code(reduction)))
+        return like(self, C.poly_binary_cross_entropy_logits(self._h, operand(self, Y), w, reduction_code(reduction)), Y)
 
     def mse_loss(self: Any, target: Any, reduction: str = "mean") -> Tensor:
         """Mean squared error.
@@ -75,7 +75,7 @@ class Losses:
         >>> Tensor([1.0, 3.0]).mse_loss(Tensor([1.0, 1.0])).item()
         2.0
         """
-        return wrap(self._g, C.poly_mse_loss(self._h, operand(self, target), reduction_code(reduction)))
+        return like(self, C.poly_mse_loss(self._h, operand(self, target), reduction_code(reduction)), target)
 
     def l1_loss(self: Any, target: Any, reduction: str = "mean") -> Tensor:
         """Mean absolute error.
@@ -83,7 +83,7 @@ class Losses:
         >>> Tensor([1.0, 3.0]).l1_loss(Tensor([1.0, 1.0])).item()
         1.0
         """
-        return wrap(self._g, C.poly_l1_loss(self._h, operand(self, target), reduction_code(reduction)))
+        return like(self, C.poly_l1_loss(self._h, operand(self, target), reduction_code(reduction)), target)
 
     def huber_loss(self: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Tensor:
         """Squared error near zero, absolute error beyond delta.
@@ -91,7 +91,7 @@ class Losses:
         >>> Tensor([3.0]).huber_loss(Tensor([1.0])).item()
         1.5
         """
-        return wrap(self._g, C.poly_huber_loss(self._h, operand(self, target), delta, reduction_code(reduction)))
+        return like(self, C.poly_huber_loss(self._h, operand(self, target), delta, reduction_code(reduction)), target)
 
     def smooth_l1_loss(self: Any, target: Any, beta: float = 1.0, reduction: str = "mean") -> Tensor:
         """Squared error divided by 2 beta near zero, absolute error less beta / 2 beyond beta.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, Variable, argfix, handles, number_dtype, operand, same_graph, sig, sizes, wrap
+from .._core import C, Variable, argfix, handles, like, number_dtype, operand, same_graph, sig, sizes
 from .._ffi import handle_array, int64_array, int_array
 from .._meaning import warn_once
 from ..symbolic import dim_code
@@ -63,7 +63,7 @@ class Movement:
         new = argfix((shape, *args))
         if any(s is None or s.__class__ is Variable for s in new):
             new = tuple(_kept_size(self, k, s) for k, s in enumerate(new))
-        return wrap(self._g, C.poly_reshape(self._h, len(new), sizes(self._g, new)))
+        return like(self, C.poly_reshape(self._h, len(new), sizes(self._g, new)))
 
     view = reshape
 
@@ -75,7 +75,7 @@ class Movement:
         6.0
         """
         new = argfix(shape)
-        return wrap(self._g, C.poly_sized(self._h, len(new), sizes(self._g, new)))
+        return like(self, C.poly_sized(self._h, len(new), sizes(self._g, new)))
 
     def permute(self: Any, order: Any, *args: Any) -> Tensor:
         """Axes in another order.
@@ -84,7 +84,7 @@ class Movement:
         (5, 2, 3)
         """
         order = argfix((order, *args))
-        return wrap(self._g, C.poly_permute(self._h, len(order), int_array(order)))
+        return like(self, C.poly_permute(self._h, len(order), int_array(order)))
 
     def transpose(self: Any, dim0: int = 1, dim1: int = 0) -> Tensor:
         """Swaps two axes, the first two by default.
@@ -92,7 +92,7 @@ class Movement:
         >>> Tensor([[1, 2], [3, 4]]).transpose().tolist()
         [[1, 3], [2, 4]]
         """
-        return wrap(self._g, C.poly_transpose(self._h, dim0, dim1))
+        return like(self, C.poly_transpose(self._h, dim0, dim1))
 
     def expand(self: Any, shape: Any, *args: Any) -> Tensor:
         """Stretches axes of size 1; -1 or None keeps a size, missing leading axes are added.
@@ -101,7 +101,7 @@ class Movement:
         [[1, 1, 1], [2, 2, 2]]
         """
         new = tuple(-1 if s is None else s for s in argfix((shape, *args)))
-        return wrap(self._g, C.poly_expand(self._h, len(new), sizes(self._g, new)))
+        return like(self, C.poly_expand(self._h, len(new), sizes(self._g, new)))
 
     def shrink(self: Any, arg: Any) -> Tensor:
         """Cuts out begin:end of each axis; None keeps an axis.
@@ -117,7 +117,7 @@ class Movement:
             if end.__class__ is int and end < 0 and size.__class__ is int:
                 end += size
             out += [dim_code(begin, self._g), dim_code(end, self._g)]
-        return wrap(self._g, C.poly_shrink(self._h, int64_array(out)))
+        return like(self, C.poly_shrink(self._h, int64_array(out)))
 
     def pad(self: Any, padding: Any = None, mode: str = "constant", value: float = 0.0, *, arg: Any = None) -> Tensor:
         """Adds elements around the tensor: ((before, after), ...) for each axis, or PyTorch's flat list from the last axis.
@@ -145,7 +145,7 @@ class Movement:
         flat = [v for p in pairs for v in ((0, 0) if p is None else p)]
         if value and number_dtype(self.dtype, value) is not self.dtype:  # 2.5 around integers: all become floats
             return self.cast(number_dtype(self.dtype, value)).pad(padding, mode, value)
-        return wrap(self._g, C.poly_pad(self._h, sizes(self._g, flat), _PAD_MODES[mode], float(value)))
+        return like(self, C.poly_pad(self._h, sizes(self._g, flat), _PAD_MODES[mode], float(value)))
 
     def pad_to(self: Any, shape: Any, *args: Any, value: float = 0.0) -> Tensor:
         """Pads at the end up to a shape; None keeps an axis.
@@ -173,7 +173,7 @@ class Movement:
         [[3, 4], [1, 2]]
         """
         axes = argfix((axis, *args))
-        return wrap(self._g, C.poly_flip(self._h, len(axes), int_array(axes)))
+        return like(self, C.poly_flip(self._h, len(axes), int_array(axes)))
 
     def squeeze(self: Any, dim: int | None = None) -> Tensor:
         """Removes an axis of size 1, or all of them. An axis of another size stays.
@@ -181,7 +181,7 @@ class Movement:
         >>> Tensor.ones(2, 1, 3, 1).squeeze().shape
         (2, 3)
         """
-        return wrap(self._g, C.poly_squeeze(self._h, sig.POLY_ALL_AXES if dim is None else dim))
+        return like(self, C.poly_squeeze(self._h, sig.POLY_ALL_AXES if dim is None else dim))
 
     def unsqueeze(self: Any, dim: int) -> Tensor:
         """Adds an axis of size 1.
@@ -189,7 +189,7 @@ class Movement:
         >>> Tensor([1, 2]).unsqueeze(1).tolist()
         [[1], [2]]
         """
-        return wrap(self._g, C.poly_unsqueeze(self._h, dim))
+        return like(self, C.poly_unsqueeze(self._h, dim))
 
     def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         """Joins the axes from start_dim to end_dim.
@@ -197,7 +197,7 @@ class Movement:
         >>> Tensor.ones(2, 3, 4).flatten(1).shape
         (2, 12)
         """
-        return wrap(self._g, C.poly_flatten(self._h, start_dim, end_dim))
+        return like(self, C.poly_flatten(self._h, start_dim, end_dim))
 
     def unflatten(self: Any, dim: int, sizes: Any) -> Tensor:
         """Splits an axis into several; one size may be -1.
@@ -206,7 +206,7 @@ class Movement:
         (3, 2, 2)
         """
         values = [s if s.__class__ is int else dim_code(s, self._g) for s in sizes]
-        return wrap(self._g, C.poly_unflatten(self._h, dim, len(values), int64_array(values)))
+        return like(self, C.poly_unflatten(self._h, dim, len(values), int64_array(values)))
 
     def repeat(self: Any, repeats: Any, *args: Any) -> Tensor:
         """Tiles the tensor.
@@ -215,7 +215,7 @@ class Movement:
         [[1, 2, 1, 2], [1, 2, 1, 2]]
         """
         values = argfix((repeats, *args))
-        return wrap(self._g, C.poly_repeat(self._h, len(values), sizes(self._g, values)))
+        return like(self, C.poly_repeat(self._h, len(values), sizes(self._g, values)))
 
     def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Tensor:
         """Repeats each element; of the flattened tensor if dim is None. A tensor of counts, one for each element, is computed to know
@@ -229,7 +229,7 @@ class Movement:
         x = self.flatten() if dim is None else self
         if isinstance(repeats, (list, tuple)) or (hasattr(repeats, "shape") and repeats.shape != ()):
             return _repeat_each(x, operand(self, repeats), 0 if dim is None else dim)
-        return wrap(self._g, C.poly_repeat_interleave(x._h, repeats, 0 if dim is None else dim))
+        return like(self, C.poly_repeat_interleave(x._h, repeats, 0 if dim is None else dim))
 
     def roll(self: Any, shifts: Any, dims: Any = None) -> Tensor:
         """Shifts elements along axes; what falls off one end comes back at the other.
@@ -242,7 +242,7 @@ class Movement:
         shifts, dims = (shifts,) if isinstance(shifts, int) else tuple(shifts), (dims,) if isinstance(dims, int) else tuple(dims)
         if len(shifts) != len(dims):
             raise RuntimeError(f"roll needs as many shifts as axes, got {shifts} and {dims}")
-        return wrap(self._g, C.poly_roll(self._h, len(dims), int64_array(shifts, "shift"), int_array(dims)))
+        return like(self, C.poly_roll(self._h, len(dims), int64_array(shifts, "shift"), int_array(dims)))
 
     def cat(self: Any, *args: Any, dim: int = 0) -> Tensor:
         """Joins tensors along an axis: a.cat(b) or Tensor.cat(a, b).
@@ -253,7 +253,7 @@ class Movement:
         if self.__class__.__module__ != _HERE and (each := _each(self)):  # values by type, see geometric.nn.to_hetero
             return each(lambda *ts: ts[0].cat(*ts[1:], dim=dim), *argfix((self, *args)))
         ts = _tensors(self, args)
-        return wrap(ts[0]._g, C.poly_cat(handles(ts), len(ts), dim))
+        return like(ts[0], C.poly_cat(handles(ts), len(ts), dim), *ts)
 
     def stack(self: Any, *args: Any, dim: int = 0) -> Tensor:
         """Joins tensors along a new axis.
@@ -264,7 +264,7 @@ class Movement:
         if self.__class__.__module__ != _HERE and (each := _each(self)):
             return each(lambda *ts: ts[0].stack(*ts[1:], dim=dim), *argfix((self, *args)))
         ts = _tensors(self, args)
-        return wrap(ts[0]._g, C.poly_stack(handles(ts), len(ts), dim))
+        return like(ts[0], C.poly_stack(handles(ts), len(ts), dim), *ts)
 
     def split(self: Any, sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
         """Parts of one size (the last may be smaller) or of the given sizes.
@@ -283,7 +283,7 @@ class Movement:
         values = [s if s.__class__ is int else dim_code(s, self._g) for s in sizes]
         out = handle_array([None] * len(values))
         self._g.check(C.poly_split(self._h, len(values), int64_array(values), dim, out))
-        return tuple(wrap(self._g, h) for h in out)
+        return tuple(like(self, h) for h in out)
 
     def chunk(self: Any, chunks: int, dim: int = 0) -> list[Tensor]:
         """At most that many parts of equal size, but for the last.
@@ -298,7 +298,7 @@ class Movement:
         n = C.poly_chunk(self._h, chunks, dim, out)
         if n < 0:
             self._g.fail()
-        return [wrap(self._g, h) for h in out[:n]]
+        return [like(self, h) for h in out[:n]]
 
     def tril(self: Any, diagonal: int = 0) -> Tensor:
         """Zero above a diagonal.
@@ -306,7 +306,7 @@ class Movement:
         >>> Tensor.ones(2, 2).tril().tolist()
         [[1.0, 0.0], [1.0, 1.0]]
         """
-        return wrap(self._g, C.poly_tril(self._h, diagonal))
+        return like(self, C.poly_tril(self._h, diagonal))
 
     def triu(self: Any, diagonal: int = 0) -> Tensor:
         """Zero below a diagonal.
@@ -314,7 +314,7 @@ class Movement:
         >>> Tensor.ones(2, 2).triu().tolist()
         [[1.0, 1.0], [0.0, 1.0]]
         """
-        return wrap(self._g, C.poly_triu(self._h, diagonal))
+        return like(self, C.poly_triu(self._h, diagonal))
 
     def diag(self: Any) -> Tensor:
         """A vector as a diagonal matrix.
@@ -322,7 +322,7 @@ class Movement:
         >>> Tensor([1, 2]).diag().tolist()
         [[1, 0], [0, 2]]
         """
-        return wrap(self._g, C.poly_diag(self._h))
+        return like(self, C.poly_diag(self._h))
 
     def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
         """The diagonal of two axes, as a new last axis.
@@ -345,7 +345,7 @@ class Movement:
             keep = [None] * (n - 2)
             top, left = min(top, rows - d), min(left, cols - d)
             x = x.shrink((*keep, (top, top + d), (left, left + d)))
-        return wrap(self._g, C.poly_diagonal(x._h))
+        return like(self, C.poly_diagonal(x._h))
 
     def unfold(self: Any, dim: int, size: int, step: int) -> Tensor:
         """Windows along an axis, as a new last axis.
@@ -353,7 +353,7 @@ class Movement:
         >>> Tensor.arange(5).unfold(0, 3, 1).tolist()
         [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
         """
-        return wrap(self._g, C.poly_unfold(self._h, dim, size, step))
+        return like(self, C.poly_unfold(self._h, dim, size, step))
 
     def one_hot(self: Any, num_classes: int = -1) -> Tensor:
         """Whole numbers to rows with one 1.
@@ -361,7 +361,7 @@ class Movement:
         >>> Tensor([0, 2]).one_hot(3).tolist()
         [[1, 0, 0], [0, 0, 1]]
         """
-        return wrap(self._g, C.poly_one_hot(self._h, num_classes))
+        return like(self, C.poly_one_hot(self._h, num_classes))
 
     def rearrange(self: Any, formula: str, **lengths: Any) -> Tensor:
         """Reshapes and permutes by names, as einops does.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, axes, sig, to_dtype, wrap
+from .._core import C, axes, like, sig, to_dtype
 from .._meaning import Extremes, number, positional
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def _reduce(function: Any, x: Any, axis: Axis, keepdim: bool, *rest: Any) -> Ten
         raise TypeError(f"axis must be a number, not {axis!r}")
     n, array = axes(axis)
     if n == 0 and axis is not None:  # no axis at all: a new one of size 1 keeps the dtype rules of the reduction
-        return wrap(x._g, function(x.unsqueeze(0), *axes(0), False, *rest))
-    return wrap(x._g, function(x._h, n, array, keepdim, *rest))
+        return like(x, function(x.unsqueeze(0), *axes(0), False, *rest))
+    return like(x, function(x._h, n, array, keepdim, *rest))
 
 
 def _extreme(x: Any, name: str, axis: Axis, keepdim: bool, dim: int | None) -> Any:
@@ -93,6 +93,22 @@ class Reduce:
         ([1, 3], [0, 0])
         """
         return _extreme(self, "min", axis, keepdim, dim)
+
+    def amax(self: Any, dim: Axis = None, keepdim: bool = False) -> Tensor:
+        """Largest values, never with their places: what PyTorch calls so.
+
+        >>> Tensor([[1, 2], [3, 4]]).amax(1).tolist()
+        [2, 4]
+        """
+        return _reduce(C.poly_max, self, dim, keepdim)
+
+    def amin(self: Any, dim: Axis = None, keepdim: bool = False) -> Tensor:
+        """Smallest values, never with their places: what PyTorch calls so.
+
+        >>> Tensor([[1, 2], [3, 4]]).amin(1).tolist()
+        [1, 3]
+        """
+        return _reduce(C.poly_min, self, dim, keepdim)
 
     def mean(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: Axis = None) -> Tensor:
         """Mean; of integers in float32.
@@ -177,7 +193,7 @@ class Reduce:
         [1, 0]
         """
         axis = _one(axis, dim)
-        return wrap(self._g, C.poly_argmax(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
+        return like(self, C.poly_argmax(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
 
     def argmin(self: Any, axis: int | None = None, keepdim: bool = False, *, dim: int | None = None) -> Tensor:
         """Index of the first smallest, int32; of the flattened tensor if axis is None.
@@ -186,7 +202,7 @@ class Reduce:
         [0, 1]
         """
         axis = _one(axis, dim)
-        return wrap(self._g, C.poly_argmin(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
+        return like(self, C.poly_argmin(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
 
     def softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
         """exp(x) / sum(exp(x)) along axis.
@@ -196,7 +212,7 @@ class Reduce:
         """
         axis = axis if dim is None else dim
         x = self if dtype is None else self.cast(dtype)
-        return wrap(self._g, C.poly_softmax(x._h, axis))
+        return like(self, C.poly_softmax(x._h, axis))
 
     def log_softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
         """log(softmax(x)) along axis.
@@ -206,7 +222,7 @@ class Reduce:
         """
         axis = axis if dim is None else dim
         x = self if dtype is None else self.cast(dtype)
-        return wrap(self._g, C.poly_log_softmax(x._h, axis))
+        return like(self, C.poly_log_softmax(x._h, axis))
 
     def softmin(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
         """softmax(-x) along axis.
@@ -245,7 +261,7 @@ class Reduce:
         [1, 3, 6]
         """
         axis = axis if dim is None else dim
-        return wrap(self._g, C.poly_cumsum(self._h, axis))
+        return like(self, C.poly_cumsum(self._h, axis))
 
     def cumprod(self: Any, axis: int = 0, *, dim: int | None = None) -> Tensor:
         """Running product.
@@ -254,7 +270,7 @@ class Reduce:
         [1, 2, 6]
         """
         axis = axis if dim is None else dim
-        return wrap(self._g, C.poly_cumprod(self._h, axis))
+        return like(self, C.poly_cumprod(self._h, axis))
 
     def cummax(self: Any, axis: int = 0) -> tuple[Tensor, Tensor]:
         """Running maximum and the index of its first place.
@@ -262,7 +278,7 @@ class Reduce:
         >>> [t.tolist() for t in Tensor([1, 3, 2]).cummax()]
         [[1, 3, 3], [0, 1, 1]]
         """
-        values = wrap(self._g, C.poly_cummax(self._h, axis))
+        values = like(self, C.poly_cummax(self._h, axis))
         return values, _first_places(self, values, axis)
 
     def cummin(self: Any, axis: int = 0) -> tuple[Tensor, Tensor]:
@@ -271,7 +287,7 @@ class Reduce:
         >>> [t.tolist() for t in Tensor([3, 1, 2]).cummin()]
         [[3, 1, 1], [0, 1, 1]]
         """
-        values = wrap(self._g, C.poly_cummin(self._h, axis))
+        values = like(self, C.poly_cummin(self._h, axis))
         return values, _first_places(self, values, axis)
 
     def logcumsumexp(self: Any, axis: int = 0, *, dim: int | None = None) -> Tensor:
@@ -281,7 +297,7 @@ class Reduce:
         [0.0, 0.6931]
         """
         axis = axis if dim is None else dim
-        return wrap(self._g, C.poly_logcumsumexp(self._h, axis))
+        return like(self, C.poly_logcumsumexp(self._h, axis))
 
 
 def _first_places(x: Any, running: Any, axis: int) -> Tensor:
@@ -299,4 +315,4 @@ def _first_places(x: Any, running: Any, axis: int) -> Tensor:
         return running.zeros_like(dtype="int32")
     shifted = running.shrink(first).cat(running.shrink(before), dim=axis)
     changed = (running != shifted) & ~(running.isnan() & shifted.isnan()) if x.is_floating_point() else running != shifted
-    return wrap(x._g, C.poly_cummax(changed.where(places, 0), axis))
+    return like(x, C.poly_cummax(changed.where(places, 0), axis))

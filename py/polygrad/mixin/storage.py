@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, current, dtypes, to_dtype, wrap
+from .._core import C, current, dtypes, like, to_dtype, wrap
 from .._ffi import Release, int64_array
 from ..device import HOST, Device, check_device
 
@@ -99,7 +99,7 @@ class Storage:
             raise ValueError(f"keccak: {cfg!r} is none of {', '.join(_KECCAK)}")
         rate, suffix = _KECCAK[cfg] if isinstance(cfg, str) else cfg
         rows = self if self.dtype is dtypes.uint8 else self.bitcast(dtypes.uint8)
-        return wrap(self._g, C.poly_keccak(rows._h, rate, suffix, (200 - rate) // 2))
+        return like(self, C.poly_keccak(rows._h, rate, suffix, (200 - rate) // 2))
 
     def hash(self: Any) -> Tensor:
         """16 bytes that depend on all bytes of the tensor.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from .._core import C, same_graph, wrap
+from .._core import C, like, same_graph
 from .._meaning import warn_once
 from ..dtypes import DTypeLike
 from ..tensor import Tensor
@@ -272,9 +272,9 @@ def _alpha_dropout(input: Tensor, p: float, training: bool, draw: Callable[[], T
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x weight^T + bias, with a weight [out, in], or [in] for one output without an axis."""
-    if input.__class__ is weight.__class__ is Tensor and (bias is None or bias.__class__ is Tensor) and weight.ndim == 2:
+    if isinstance(input, Tensor) and isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor)) and weight.ndim == 2:
         same_graph(input, weight)
-        return wrap(input._g, C.poly_linear(input._h, weight._h, None if bias is None else bias._h))
+        return like(input, C.poly_linear(input._h, weight._h, None if bias is None else bias._h), weight, bias)
     if weight.ndim == 1:
         return input.matmul(weight) if bias is None else input.matmul(weight) + bias
     return input.linear(weight.transpose(-1, -2), bias)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 import numpy as np
 
+from ...graph import current, making
 from ...tensor import Tensor
 from .._moved import rows
 
@@ -23,7 +25,26 @@ def to_array(value: Any) -> np.ndarray:
 
 def like(array: np.ndarray, value: Any) -> Any:
     """An array as the kind of thing that value is."""
-    return Tensor(np.ascontiguousarray(array)) if isinstance(value, Tensor) else array
+    return value._kind(np.ascontiguousarray(array)) if isinstance(value, Tensor) else array
+
+
+def kind_in(*datas: Any) -> Any:
+    """The class of the tensors of a graph; None if there are none."""
+    return next((v._kind for data in datas for store in data.stores for v in store.values() if isinstance(v, Tensor)), None)
+
+
+def following(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a graph: tensors that it makes out of nothing are of the class of the graph's."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        kind = kind_in(self)
+        if kind is None or kind is current().made:
+            return method(self, *args, **kwargs)
+        with making(kind):
+            return method(self, *args, **kwargs)
+
+    return call
 
 
 def counted(value: Any, like: Any) -> Any:
@@ -103,4 +124,4 @@ def size_repr(key: Any, value: Any, indent: int = 0) -> str:
     return f"{pad}{name}={text}"
 
 
-__all__ = ["apply", "counted", "is_array", "like", "positions", "select", "size_repr", "to_array"]
+__all__ = ["apply", "counted", "following", "is_array", "kind_in", "like", "positions", "select", "size_repr", "to_array"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from ._sizes import size
 from ._values import positions
 from .collate import Pile, separate
 from .data import Data
@@ -59,7 +60,8 @@ class Batch:
     ) -> Any:
         """The batch of a pile of graphs. symbolic: its sizes are variables."""
         made, slices, befores = pile.batch(batch_class(pile.cls), follow_batch or (), exclude_keys or (), add_batch, symbolic)
-        made._num_graphs, made._slice_dict, made._inc_dict = pile.count, slices, befores
+        count = size("graphs", pile.count) if symbolic else pile.count  # the size that the pooled values of a batch have
+        made._num_graphs, made._slice_dict, made._inc_dict = count, slices, befores
         return made
 
     def get_example(self, idx: int) -> Any:

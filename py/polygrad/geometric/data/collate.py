@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ...graph import current, making
 from ...tensor import Tensor
-from .._moved import array, plain
+from .._moved import array, like, plain
 from ._sizes import size, sized
-from ._values import to_array
+from ._values import kind_in, to_array
 from .storage import NodeStorage
 
 
@@ -184,9 +185,10 @@ class Part:
 class Pile:
     """Many graphs of one class, joined."""
 
-    __slots__ = ("cls", "count", "parts", "arrays")
+    __slots__ = ("cls", "count", "parts", "arrays", "kind")
 
-    def __init__(self, cls: type, count: int, parts: list[Part], arrays: frozenset[Any] = frozenset()):
+    def __init__(self, cls: type, count: int, parts: list[Part], arrays: frozenset[Any] = frozenset(), kind: Any = None):
+        self.kind = kind  # the class of the tensors; None: the one that is being made
         self.cls, self.count, self.parts, self.arrays = cls, count, parts, arrays  # arrays: (storage, attribute) that are arrays, not tensors
 
     @staticmethod
@@ -222,11 +224,11 @@ class Pile:
             if given or (isinstance(first, NodeStorage) and first.can_infer_num_nodes):
                 counts = np.array([s.num_nodes or 0 for s in stores], np.int64)
             parts.append(Part(first._key, columns, counts, given))
-        return Pile(type(graphs[0]), len(graphs), parts, frozenset(arrays))
+        return Pile(type(graphs[0]), len(graphs), parts, frozenset(arrays), kind_in(*graphs))
 
     def take(self, index: np.ndarray) -> Pile:
         """The graphs at some positions, joined. Cost: one pass over their values."""
-        return Pile(self.cls, len(index), [p.take(index) for p in self.parts], self.arrays)
+        return Pile(self.cls, len(index), [p.take(index) for p in self.parts], self.arrays, self.kind)
 
     def raised(self) -> Pile:
         """The pile with its indices raised already: what a thread can do before a batch is made of it."""
@@ -237,6 +239,10 @@ class Pile:
 
     def get(self, k: int) -> Any:
         """One graph, as an object of its own."""
+        with making(self.kind or current().made):
+            return self._get(k)
+
+    def _get(self, k: int) -> Any:
         out = self.cls()
         for part in self.parts:
             store = store_of(out, part.key)
@@ -260,6 +266,12 @@ class Pile:
         Here, and only here, the tensors of a batch and their sizes are made. symbolic: sizes are variables, one for each kind of rows
         (nodes, edges, graphs of a storage, or an attribute of its own length).
         """
+        with making(self.kind or current().made):
+            return self._batch(cls, follow, exclude, add_batch, symbolic, increment)
+
+    def _batch(
+        self, cls: type, follow: Sequence[str], exclude: Sequence[str], add_batch: bool, symbolic: bool, increment: bool
+    ) -> tuple[Any, dict[Any, Any], dict[Any, Any]]:
         out = cls()
         slices: dict[Any, Any] = {}
         befores: dict[Any, Any] = {}
@@ -362,12 +374,13 @@ def _one(col: Column, k: int, tensors: bool) -> Any:
 def cut(values: Any, start: int, stop: int, dim: int, new: bool, minus: Any = None, tensors: bool = True) -> Any:
     """values[start:stop] along an axis; without the axis if it is `new`, and less an increment."""
     at = (*[slice(None)] * dim, start if new else slice(start, stop))
+    whole = values
     if isinstance(values, Tensor):
         if not plain(values):
             return _less(values[at], minus)
         values = array(values)
     out = _less(np.array(values[at]), minus)
-    return Tensor(np.ascontiguousarray(out)) if tensors else out
+    return like(out, whole) if tensors else out
 
 
 def _less(values: Any, minus: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Callable, ClassVar, NamedTuple
 import numpy as np
 
 from ...tensor import Tensor
-from ._values import is_array, positions, select, size_repr, to_array
+from ._values import following, is_array, positions, select, size_repr, to_array
 from .storage import BaseStorage, GlobalStorage
 
 
@@ -139,6 +139,7 @@ class BaseData:
         """Names of the attributes with a value an edge."""
         return list(dict.fromkeys(key for store in self.edge_stores for key in store.edge_attrs()))
 
+    @following
     def generate_ids(self) -> None:
         """Adds `n_id` and `e_id`, the numbers of nodes and edges."""
         for store in self.node_stores:
@@ -575,6 +576,7 @@ class Data(BaseData):
 
     # ---- parts ----
 
+    @following
     def subgraph(self, subset: Any) -> Any:
         """The nodes of a mask or a vector of indices, numbered anew, and the edges between them.
 
@@ -604,6 +606,7 @@ class Data(BaseData):
                 out._store[key] = select(value, edges, self.__cat_dim__(key, value))
         return out
 
+    @following
     def edge_subgraph(self, subset: Any) -> Any:
         """All nodes, and the edges of a mask or a vector of indices."""
         edges = positions(subset, int(self.num_edges), "subset")
@@ -613,11 +616,13 @@ class Data(BaseData):
                 out._store[key] = select(value, edges, self.__cat_dim__(key, value))
         return out
 
+    @following
     def connected_components(self) -> list[Any]:
         """The connected components, each as an object of its own."""
         label = components(to_array(self.edge_index), int(self.num_nodes))
         return [self.subgraph(np.flatnonzero(label == k)) for k in range(int(label.max()) + 1 if label.size else 0)]
 
+    @following
     def to_heterogeneous(
         self,
         node_type: Any = None,
@@ -635,7 +640,7 @@ def _as_index(array: np.ndarray, before: Any) -> Any:
     """New indices with the dtype and the kind of the old ones."""
     dtype = before.dtype.np if isinstance(before, Tensor) else before.dtype
     array = np.ascontiguousarray(array, dtype)
-    return Tensor(array) if isinstance(before, Tensor) else array
+    return before._kind(array) if isinstance(before, Tensor) else array
 
 
 def components(pairs: np.ndarray, n: int) -> np.ndarray:

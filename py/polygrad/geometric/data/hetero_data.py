@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...tensor import Tensor
-from ._values import is_array, like, positions, select, size_repr, to_array
+from ._values import following, is_array, like, positions, select, size_repr, to_array
 from .data import BaseData, Data, Join, _as_index, _hint, components, index_problems, report
 from .storage import BaseStorage, EdgeStorage, NodeStorage
 
@@ -320,6 +320,7 @@ class HeteroData(BaseData):
 
     # ---- parts ----
 
+    @following
     def subgraph(self, subset_dict: Mapping[str, Any]) -> Any:
         """The nodes of masks or vectors of indices by type, numbered anew, and the edges between them. Other types stay whole."""
         out = copy.copy(self)
@@ -346,6 +347,7 @@ class HeteroData(BaseData):
             mine["edge_index"] = _as_index(pairs[:, edges], links["edge_index"])
         return out
 
+    @following
     def edge_subgraph(self, subset_dict: Mapping[Any, Any]) -> Any:
         """All nodes, and of the named edge types only the edges of a mask or a vector of indices."""
         out = copy.copy(self)
@@ -370,6 +372,7 @@ class HeteroData(BaseData):
         out.__dict__["_edge_store_dict"] = {k: s for k, s in out._edge_store_dict.items() if k in kept}
         return out
 
+    @following
     def connected_components(self) -> list[Any]:
         """The connected components over all types, each as an object of its own."""
         start = self._starts()
@@ -394,6 +397,7 @@ class HeteroData(BaseData):
 
     # ---- one type out of many ----
 
+    @following
     def to_homogeneous(
         self,
         node_attrs: list[str] | None = None,

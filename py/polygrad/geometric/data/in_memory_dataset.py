@@ -9,7 +9,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ...tensor import Tensor
-from ._values import to_array
+from ._values import kind_in, to_array
 from .collate import Column, Part, Pile, store_of
 from .data import BaseData, Data, by_nodes
 from .dataset import Dataset, count_classes
@@ -215,7 +215,7 @@ def pile_of(data: Any, slices: Any) -> Pile:
         arrays |= {(store._key, key) for key in columns if isinstance(store[key], np.ndarray)}
         known = isinstance(store, NodeStorage)
         parts.append(Part(store._key, columns, _counts(columns, store, count) if known else None, "_num_nodes" in store.__dict__))
-    pile = Pile(type(data), count, parts, frozenset(arrays))
+    pile = Pile(type(data), count, parts, frozenset(arrays), kind_in(data))
     if not _simple_increments(data, parts):
         return Pile.of([pile.get(k) for k in range(count)])
     return pile

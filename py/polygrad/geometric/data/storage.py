@@ -16,7 +16,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ...tensor import Tensor
-from ._values import apply, counted, is_array, select, to_array
+from ._values import apply, counted, is_array, like, select, to_array
 
 NODE_KEYS = ("x", "feat", "pos", "batch", "node_type", "n_id")  # entries that say how many nodes there are
 EDGE_KEYS = ("edge_index", "edge_weight", "edge_attr", "edge_type", "e_id")
@@ -407,7 +407,7 @@ class EdgeStorage(_Typed):
             if reduce == "mean":
                 counts = np.diff(np.append(starts, row.size)).reshape(-1, *[1] * (values.ndim - 1))
                 values = (values / counts).astype(values.dtype)
-            self["edge_attr"] = Tensor(values) if isinstance(attribute, Tensor) else values
+            self["edge_attr"] = like(values, attribute)
         return self
 
     def has_isolated_nodes(self) -> bool:

@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
         "dataloader": ["DataLoader"],
+        "dense_data_loader": ["DenseDataLoader"],
         "node_loader": ["NodeLoader"],
         "link_loader": ["LinkLoader"],
         "neighbor_loader": ["NeighborLoader"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator, Sequence
+from inspect import unwrap
 from typing import Any, Callable
 
 import numpy as np
@@ -114,7 +115,7 @@ class DataLoader:
         d = self.dataset
         if isinstance(d, InMemoryDataset):
             own = type(d)
-            if d.transform is not None or own.get is not InMemoryDataset.get or own.__getitem__ is not Dataset.__getitem__:
+            if d.transform is not None or unwrap(own.get) is not InMemoryDataset.get or unwrap(own.__getitem__) is not Dataset.__getitem__:
                 return None
             pile = d._pile()
             if d._indices is None:
@@ -230,7 +231,7 @@ def _without(pile: Pile, exclude: Sequence[str]) -> Pile:
     if not exclude:
         return pile
     parts = [Part(p.key, {k: c for k, c in p.columns.items() if k not in exclude}, p.counts, p.given) for p in pile.parts]
-    return Pile(pile.cls, pile.count, parts, pile.arrays)
+    return Pile(pile.cls, pile.count, parts, pile.arrays, pile.kind)
 
 
 __all__ = ["DataLoader", "collate"]

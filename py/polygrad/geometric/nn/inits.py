@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from ...nn.layers import Embedding
+from ...nn import Embedding
 from ...nn.state import get_parameters
 from ...tensor import Tensor
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
+from .._moved import like
 from ..data._values import apply, to_array
 from ._rows import draw_seed, generator
 
@@ -32,7 +33,7 @@ class SubgraphType(Enum):
 def _rows(x: Any, index: np.ndarray) -> Any:
     if x is None:
         return None
-    return Tensor(np.ascontiguousarray(x.numpy()[index])) if isinstance(x, Tensor) else to_array(x)[index]
+    return like(x.numpy()[index], x) if isinstance(x, Tensor) else to_array(x)[index]
 
 
 class _Fields:

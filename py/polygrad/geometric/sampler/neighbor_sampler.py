@@ -32,7 +32,7 @@ def host(value: Any) -> np.ndarray:
     """The values of a tensor or array, to be read only; without a copy where that can be had."""
     from ...tensor import Tensor
 
-    if isinstance(value, Tensor) and value.dtype.np is not None and value.device in ("CPU", "INTERP") and value.ndim:
+    if isinstance(value, Tensor) and value.dtype.np is not None and value._g.device in ("CPU", "INTERP") and value.ndim:
         return value._data
     return to_array(value)
 

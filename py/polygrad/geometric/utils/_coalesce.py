@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import C, wrap
+from ..._core import C, like
 from ...tensor import Tensor
 from . import _host
 from ._host import MISSING
@@ -80,7 +80,7 @@ def _merge(edge_attr: Any, new: np.ndarray, reduce: str) -> Any:
 
     def now() -> Tensor:
         starts = begin.astype(np.int64, copy=False)
-        return wrap(edge_attr._g, C.poly_reduce_runs(edge_attr._h, starts.ctypes.data, starts.size, _OPS[reduce]))
+        return like(edge_attr, C.poly_reduce_runs(edge_attr._h, starts.ctypes.data, starts.size, _OPS[reduce]))
 
     if edge_attr.dtype.kind == "b" or (reduce == "mean" and edge_attr.dtype.kind != "f"):
         return lazy()

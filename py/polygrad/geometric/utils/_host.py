@@ -106,7 +106,7 @@ def maybe_rows(values: Tensor | None, which: np.ndarray) -> Tensor | None:
 def ones(n: Any, dtype: Any = None) -> Tensor:
     """Ones, without a kernel to make them."""
     d = dtypes.float32 if dtype is None else to_dtype(dtype)
-    return Tensor(np.ones(int(n), d.np)) if d.np is not None else Tensor.ones(n, dtype=d)
+    return Tensor(np.ones(n, d.np)) if d.np is not None and n.__class__ is int else Tensor.ones(n, dtype=d)
 
 
 def generator() -> np.random.Generator:

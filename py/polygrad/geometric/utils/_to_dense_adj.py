@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from ...dtypes import dtypes
+from ...symbolic import Dim
 from ...tensor import Tensor
 from .._rows import count_of, rows_of
 from . import _host
 from ._scatter import scatter
+from ._to_dense_batch import largest
 
 
 def to_dense_adj(
@@ -37,11 +43,13 @@ def to_dense_adj(
     else:
         size = count_of(batch, batch_size) if batch_size is not None or batch.numel() else 1
         count = rows_of(batch, size).count
-        n = int(count.max().item()) if max_num_nodes is None else max_num_nodes
+        n = largest(count, size) if max_num_nodes is None else max_num_nodes
         begin = count.cumsum(0) - count
         graph = batch[edge_index[0]]
         row, col = (edge_index[k] - begin[batch[edge_index[k]]] for k in (0, 1))
-        index = graph.cast(dtypes.int64) * (n * n) + row * n + col
+        # A variable size is given as a value, because a number in a program is a constant of it.
+        width: Any = _host.tensor(np.array([int(n)])) if isinstance(n, Dim) else n
+        index = (graph.cast(dtypes.int64) * width + row) * width + col
     flat = (size * n * n, *edge_attr.shape[1:])
     if not num_edges or not n or not size:
         return Tensor.zeros(size, n, n, *edge_attr.shape[1:], dtype=edge_attr.dtype)

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ...dtypes import dtypes
+from ...symbolic import Dim
 from ...tensor import Tensor
 from .._rows import count_of, rows_of
+from ..data._sizes import size as variable
+
+
+def largest(count: Tensor, graphs: Any) -> Any:
+    """Nodes of the largest graph; a variable where the number of graphs is one, so that all batches share one compiled program."""
+    n = int(count.max().item()) if graphs else 0
+    return variable("largest", n) if n and isinstance(graphs, Dim) else n
 
 
 def to_dense_batch(
@@ -30,7 +38,7 @@ def to_dense_batch(
     size = count_of(batch, batch_size)
     count = rows_of(batch, size).count
     if max_num_nodes is None:
-        max_num_nodes = int(count.max().item()) if size else 0
+        max_num_nodes = largest(count, size)
     fill = fill_value.cast(x.dtype) if isinstance(fill_value, Tensor) else fill_value
     shape = (size, max_num_nodes, *x.shape[1:])
     if not x.numel() or not size or not max_num_nodes:
@@ -41,7 +49,7 @@ def to_dense_batch(
     place = Tensor.arange(max_num_nodes, dtype=dtypes.int32).unsqueeze(0)
     mask = place < count.unsqueeze(1)
     found = x[mask.where(begin + place, 0)]
-    return mask.reshape(size, max_num_nodes, *[1] * (x.ndim - 1)).where(found, fill), mask
+    return Tensor.where(mask.reshape(size, max_num_nodes, *[1] * (x.ndim - 1)), found, fill), mask
 
 
-__all__ = ["to_dense_batch"]
+__all__ = ["largest", "to_dense_batch"]

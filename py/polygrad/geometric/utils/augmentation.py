@@ -47,7 +47,7 @@ def mask_feature(x: Tensor, p: float = 0.5, mode: str = "col", fill_value: float
         raise ValueError(f"mode must be 'row', 'col' or 'all', not {mode!r}")
     shape = {"row": (x.shape[0], 1), "col": (1, x.shape[1]), "all": x.shape}[mode]
     mask = Tensor.rand(*shape) >= p
-    return mask.where(x, fill_value), mask
+    return Tensor.where(mask, x, fill_value), mask
 
 
 def add_random_edge(

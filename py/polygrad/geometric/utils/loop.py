@@ -168,7 +168,7 @@ def _loop_attr_traced(edge_index: Tensor, edge_attr: Tensor | None, n: Any) -> T
     places = (edge_index[0] == edge_index[1]).where(Tensor.arange(1, attr.shape[0] + 1), 0)
     last = rows_of(edge_index[0], n).reduce(places, "max")
     found = (last > 0).reshape(-1, *[1] * (attr.ndim - 1))
-    return found.where(attr[(last - 1).maximum(0)], 0)
+    return Tensor.where(found, attr[(last - 1).maximum(0)], 0)
 
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ....nn.layers import LayerNorm, Linear
-from ....nn.module import Module, ModuleList, Sequential, Tanh
+from ....nn import LayerNorm, Linear, Module, ModuleList, Sequential, Tanh
 from ....tensor import Tensor
 from ..._rows import rows_of
 from ..inits import constant, reset

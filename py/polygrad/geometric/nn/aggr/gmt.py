@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....nn.module import ModuleList
+from ....nn import ModuleList
 from ....tensor import Tensor
 from .base import Aggregation
 from .utils import PoolingByMultiheadAttention, SetAttentionBlock

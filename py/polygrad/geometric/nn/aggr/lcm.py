@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....nn.layers import GRUCell, Linear
+from ....nn import GRUCell, Linear
 from ....tensor import Tensor
 from ..inits import reset
 from .base import Aggregation

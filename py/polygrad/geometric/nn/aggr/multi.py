@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....nn import Linear
 from ....nn.attention import MultiheadAttention
 from ....nn.containers import ModuleList
-from ....nn.layers import Linear
 from ....tensor import Tensor
 from ..dense.linear import HeteroDictLinear
 from ..inits import reset

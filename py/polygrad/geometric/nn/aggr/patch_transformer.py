@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import dtypes
-from ....nn.layers import Linear
-from ....nn.module import ModuleList
+from ....nn import Linear, ModuleList
 from ....tensor import Tensor
 from ..encoding import PositionalEncoding
 from ..inits import reset

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ....nn import LayerNorm, Linear
 from ....nn.attention import MultiheadAttention
-from ....nn.layers import LayerNorm, Linear
 from ....nn.module import Module
 from ....tensor import Tensor
 from ..inits import glorot, reset, zeros

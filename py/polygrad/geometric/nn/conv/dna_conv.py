@@ -64,7 +64,7 @@ class MultiHead(Module):
         shape = (self.heads, self.out_channels // self.heads)
         query, key, value = (t.unflatten(-1, shape) for t in (query, key, value))
         score = (query.unsqueeze(1) * key).sum(-1) / math.sqrt(shape[1])  # [E, L, heads]
-        top = score.detach().max(1, keepdim=True).maximum(0.0)
+        top = score.detach().amax(1, keepdim=True).maximum(0.0)
         part = (score - top).exp()
         part = (part / (part.sum(1, keepdim=True) + (-top).exp())).dropout(self.dropout)
         return (part.unsqueeze(-1) * value).sum(1).flatten(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....nn.layers import Embedding
+from ....nn import Embedding
 from ....tensor import Tensor
 from ..._rows import OPS
 from ...utils._softmax import softmax

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....nn.layers import Linear
-from ....nn.module import ModuleList
+from ....nn import Linear, ModuleList
 from ....tensor import Tensor
 from .message_passing import MessagePassing
 

@@ -31,7 +31,7 @@ class DenseGraphConv(Module):
     def forward(self, x: Tensor, adj: Tensor, mask: Tensor | None = None) -> Tensor:
         x, adj = batched(x, adj)
         if self.aggr == "max":
-            out = (adj.unsqueeze(-1) != 0).where(x.unsqueeze(-2), -math.inf).max(-3)
+            out = (adj.unsqueeze(-1) != 0).where(x.unsqueeze(-2), -math.inf).amax(-3)
             out = (out == -math.inf).where(0.0, out)
         else:
             out = adj @ x

@@ -42,7 +42,7 @@ class JumpingKnowledge(nn.Module):
         if self.mode == "cat":
             return Tensor.cat(*xs, dim=-1)
         if self.mode == "max":
-            return Tensor.stack(*xs, dim=-1).max(-1)
+            return Tensor.stack(*xs, dim=-1).amax(-1)
         assert self.lstm is not None and self.att is not None
         x = Tensor.stack(*xs, dim=1)  # [nodes, layers, channels]
         alpha = self.att(self.lstm(x)[0]).squeeze(-1).softmax(-1)

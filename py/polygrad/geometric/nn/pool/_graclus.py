@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._core import C, wrap
+from ...._core import C, like
 from ....graphs import Graph
 from ....tensor import Tensor
 from ...utils import _host
@@ -24,7 +24,7 @@ def graclus(edge_index: Any, weight: Tensor | None = None, num_nodes: int | None
     graph = edge_index if isinstance(edge_index, Graph) else Graph(edge_index, num_nodes=maybe_num_nodes(edge_index, num_nodes))
     seed = int(_host.generator().integers(0, 1 << 63))
     values = None if weight is None else weight.detach().reshape(-1) if weight.is_floating_point() else weight.float().reshape(-1)
-    return wrap(graph._g, C.poly_graph_match(graph._p, values, seed))
+    return like(graph, C.poly_graph_match(graph._p, values, seed))
 
 
 __all__ = ["graclus"]

@@ -30,8 +30,8 @@ def voxel_grid(pos: Tensor, size: Any, batch: Tensor | None = None, start: Any =
     pos = (pos.unsqueeze(-1) if pos.ndim == 1 else pos).detach()
     dim = int(pos.shape[1])
     cell = _per_axis(size, dim, pos)
-    low = pos.min(0) if start is None else _per_axis(start, dim, pos)
-    high = pos.max(0) if end is None else _per_axis(end, dim, pos)
+    low = pos.amin(0) if start is None else _per_axis(start, dim, pos)
+    high = pos.amax(0) if end is None else _per_axis(end, dim, pos)
     counts = ((high - low) / cell).trunc().cast(dtypes.int64) + 1
     at = ((pos - low) / cell).trunc().cast(dtypes.int64)
     steps = counts.cumprod(0)

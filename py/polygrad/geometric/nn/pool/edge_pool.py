@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from .... import nn
-from ...._core import C, wrap
+from ...._core import C, like
 from ....graphs import Graph
 from ....tensor import Tensor
 from ..._rows import rows_of
@@ -79,8 +79,8 @@ class EdgePooling(nn.Module):
         self, x: Tensor, edge_index: Tensor, graph: Graph, batch: Tensor, edge_score: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, UnpoolInfo]:
         out = ctypes.c_void_p()
-        cluster = wrap(graph._g, C.poly_graph_contract(graph._p, edge_score.detach(), ctypes.byref(out)))
-        chosen = wrap(graph._g, out.value)
+        cluster = like(graph, C.poly_graph_contract(graph._p, edge_score.detach(), ctypes.byref(out)))
+        chosen = like(graph, out.value)
         number, old = cluster.numpy(), _host.vector(batch, "batch")
         contracted, count = int(chosen.shape[0]), int(number.max(initial=-1)) + 1
         score = edge_score[chosen] if contracted else edge_score[:0]

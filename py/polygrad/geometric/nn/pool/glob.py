@@ -11,7 +11,7 @@ def _pool(x: Tensor, batch: Tensor | None, size: int | None, op: str) -> Tensor:
         return x.for_each(_pool, x, batch, size, op)
     dim = -1 if x.ndim == 1 else -2
     if batch is None:
-        return getattr(x, op)(dim, keepdim=x.ndim <= 2)
+        return getattr(x, "amax" if op == "max" else op)(dim, keepdim=x.ndim <= 2)
     return rows_of(batch, size).reduce(x, op, dim)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._core import C, same_graph, wrap
+from ...._core import C, like, same_graph
 from ....dtypes import dtypes
 from ....tensor import Tensor
 from ..._rows import count_of
@@ -59,7 +59,7 @@ def _search(x: Tensor, y: Tensor, batch_x: Tensor | None, batch_y: Tensor | None
     x, y = _points(x, "x"), _points(y, "y")
     same_graph(x, y)
     px, py, groups = _groups(x, y, batch_x, batch_y, size)
-    return wrap(x._g, function(x._h, y._h, _address(px), _address(py), groups, *args))
+    return like(x, function(x._h, y._h, _address(px), _address(py), groups, *args))
 
 
 def _directed(index: Tensor, flow: str) -> Tensor:
@@ -165,7 +165,7 @@ def fps(x: Tensor, batch: Tensor | None = None, ratio: float = 0.5, random_start
     if random_start:
         counts = np.array([int(x.shape[0])]) if ptr is None else np.diff(ptr)
         start = _host.generator().integers(0, np.maximum(counts, 1)).astype(np.int64)
-    return wrap(x._g, C.poly_fps(x._h, _address(ptr), size, float(ratio), _address(start)))
+    return like(x, C.poly_fps(x._h, _address(ptr), size, float(ratio), _address(start)))
 
 
 __all__ = ["fps", "group_starts", "knn", "knn_graph", "nearest", "radius", "radius_graph"]

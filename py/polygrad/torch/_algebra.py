@@ -1,0 +1,483 @@
+"""Methods that PyTorch has and tinygrad does not, or has with other arguments: shapes, products, selection, arithmetic."""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .._core import argfix
+from ..dtypes import DType, dtypes
+from ..graph import making
+from ..tensor import Tensor as Plain
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+def _numbers(x: Any, n: Any) -> Any:
+    """0, 1 .. n - 1 of x's class and graph."""
+    with making(x._kind):
+        return Plain.arange(n, dtype=dtypes.int64)
+
+
+def _scaled(x: Any, alpha: Any) -> Any:
+    return x if alpha is None or alpha == 1 else x * alpha
+
+
+class Algebra:
+    """PyTorch's order of arguments."""
+
+    __slots__ = ()
+
+    def arange_of(self: Any, dim: int) -> Tensor:
+        """0, 1 ... along an axis."""
+        return _numbers(self, self.shape[dim])
+
+    # ---- shapes ----
+
+    def t(self: Any) -> Tensor:
+        """A matrix with its axes swapped; a vector as it is."""
+        if self.ndim > 2:
+            raise RuntimeError(f"t() takes at most two axes, not the shape {self.shape}")
+        return self if self.ndim < 2 else self.transpose(0, 1)
+
+    def view(self: Any, *shape: Any) -> Tensor:
+        """The same values in another shape; view(dtype) is the same memory in another dtype."""
+        return self.bitcast(shape[0]) if len(shape) == 1 and isinstance(shape[0], DType) else self.reshape(*shape)
+
+    def view_as(self: Any, other: Any) -> Tensor:
+        """In the shape of another tensor."""
+        return self.reshape(other.shape)
+
+    reshape_as = view_as
+
+    def expand_as(self: Any, other: Any) -> Tensor:
+        """Broadcast to the shape of another tensor."""
+        return self.expand(other.shape)
+
+    def broadcast_to(self: Any, *shape: Any) -> Tensor:
+        """Broadcast to a shape."""
+        return self.expand(*shape)
+
+    def swapaxes(self: Any, a: int, b: int) -> Tensor:
+        """Two axes swapped."""
+        return self.transpose(a, b)
+
+    swapdims = swapaxes
+
+    def movedim(self: Any, source: Any, destination: Any) -> Tensor:
+        """Axes moved to other places."""
+        src = [s % self.ndim for s in ((source,) if isinstance(source, int) else source)]
+        dst = [d % self.ndim for d in ((destination,) if isinstance(destination, int) else destination)]
+        order = [k for k in range(self.ndim) if k not in src]
+        for d, s in sorted(zip(dst, src)):
+            order.insert(d, s)
+        return self.permute(tuple(order))
+
+    moveaxis = movedim
+
+    def squeeze(self: Any, dim: Any = None) -> Tensor:
+        """Without the axes of size 1."""
+        if not isinstance(dim, (tuple, list)):
+            return Plain.squeeze(self, dim)
+        out = self
+        for d in sorted((d % self.ndim for d in dim), reverse=True):
+            out = Plain.squeeze(out, d)
+        return out
+
+    def unbind(self: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        """The slices along an axis."""
+        return tuple(self.select(dim, k) for k in range(int(self.shape[dim])))
+
+    def select(self: Any, dim: int, index: int) -> Tensor:
+        """One slice along an axis, without the axis."""
+        return self[(*[slice(None)] * (dim % self.ndim), int(index))]
+
+    def narrow(self: Any, dim: int, start: int, length: int) -> Tensor:
+        """`length` slices along an axis from `start`."""
+        return self[(*[slice(None)] * (dim % self.ndim), slice(int(start), int(start) + int(length)))]
+
+    def tile(self: Any, *dims: Any) -> Tensor:
+        """Repeated along each axis; missing ones are 1."""
+        dims = argfix(dims)
+        return self.repeat((1,) * (self.ndim - len(dims)) + tuple(dims))
+
+    def split(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        """Parts of a size, or of these sizes, along an axis."""
+        sizes = split_size if isinstance(split_size, int) else [int(s) for s in split_size]
+        return tuple(Plain.split(self, sizes, dim))
+
+    split_with_sizes = split
+
+    def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most `chunks` parts along an axis."""
+        return tuple(Plain.chunk(self, chunks, dim))
+
+    def tensor_split(self: Any, indices: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        """Nearly equal parts, or parts between indices, along an axis."""
+        n = int(self.shape[dim])
+        if isinstance(indices, int):
+            q, r = divmod(n, indices)
+            sizes = [q + 1] * r + [q] * (indices - r)
+        else:
+            ends = [0, *(min(max(int(i) if i >= 0 else n + int(i), 0), n) for i in indices), n]
+            sizes = [max(b - a, 0) for a, b in zip(ends, ends[1:])]
+        return self.split(sizes, dim)
+
+    def flip(self: Any, *dims: Any) -> Tensor:
+        """In reverse order along axes."""
+        return Plain.flip(self, argfix(dims))
+
+    def fliplr(self: Any) -> Tensor:
+        """Columns in reverse order."""
+        return self.flip(1)
+
+    def flipud(self: Any) -> Tensor:
+        """Rows in reverse order."""
+        return self.flip(0)
+
+    def ravel(self: Any) -> Tensor:
+        """As a vector."""
+        return self.reshape(-1)
+
+    def repeat_interleave(self: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+        """Each slice repeated: all as often, or each by its own number."""
+        if isinstance(repeats, int):
+            return Plain.repeat_interleave(self, repeats, dim)
+        x, axis = (self.reshape(-1), 0) if dim is None else (self, dim)
+        counts: Any = repeats.reshape(-1).long() if isinstance(repeats, Plain) else x.new_tensor(repeats, dtype=dtypes.int64)
+        if int(counts.shape[0]) == 1:
+            return Plain.repeat_interleave(x, int(counts.item()), axis)
+        ends = counts.cumsum(0)
+        total = int(ends[-1].item()) if output_size is None else int(output_size)
+        # Each slice adds 1 at its first place; the running sum is then the number of the slice.
+        first = counts.new_zeros(total + 1).scatter_add(0, ends - counts, counts.ones_like())
+        return x.index_select(axis, first.cumsum(0)[:total] - 1)
+
+    def diag(self: Any, diagonal: int = 0) -> Tensor:
+        """The matrix with this vector on its diagonal, or the diagonal of a matrix."""
+        if self.ndim == 1:
+            return self.diag_embed(diagonal)
+        return self.diagonal(diagonal)
+
+    def diag_embed(self: Any, offset: int = 0) -> Tensor:
+        """Matrices with the last axis on their diagonals."""
+        n = int(self.shape[-1])
+        place = _numbers(self, n)
+        full = (place.unsqueeze(1) == place).where(self.unsqueeze(-1), 0)
+        pad = (max(offset, 0), max(-offset, 0))
+        return full.pad((pad[0], pad[1], pad[1], pad[0])) if offset else full
+
+    def trace(self: Any) -> Tensor:
+        """Sum of the diagonal of a matrix."""
+        return self.diagonal().sum()
+
+    def diff(self: Any, n: int = 1, dim: int = -1) -> Tensor:
+        """Differences of neighbours along an axis."""
+        out = self
+        for _ in range(n):
+            size = int(out.shape[dim])
+            out = out.narrow(dim, 1, size - 1) - out.narrow(dim, 0, size - 1)
+        return out
+
+    # ---- products ----
+
+    def mm(self: Any, other: Any) -> Tensor:
+        """Product of two matrices."""
+        if self.ndim != 2 or other.ndim != 2:
+            raise RuntimeError(f"mm takes two matrices, not {self.shape} and {other.shape}")
+        return self.matmul(other)
+
+    def bmm(self: Any, other: Any) -> Tensor:
+        """Products of two batches of matrices."""
+        if self.ndim != 3 or other.ndim != 3:
+            raise RuntimeError(f"bmm takes two batches of matrices, not {self.shape} and {other.shape}")
+        return self.matmul(other)
+
+    def mv(self: Any, vec: Any) -> Tensor:
+        """Product of a matrix and a vector."""
+        return self.matmul(vec)
+
+    def dot(self: Any, other: Any) -> Tensor:  # type: ignore[override]
+        """Sum of products of two vectors."""
+        if self.ndim != 1 or other.ndim != 1:
+            raise RuntimeError(f"dot takes two vectors, not {self.shape} and {other.shape}")
+        return self.matmul(other)
+
+    inner = dot
+    vdot = dot
+
+    def outer(self: Any, other: Any) -> Tensor:
+        """All products of the elements of two vectors."""
+        return self.unsqueeze(1) * other.unsqueeze(0)
+
+    ger = outer
+
+    def addmm(self: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
+        """beta * self + alpha * (a @ b)."""
+        return _scaled(self, beta) + _scaled(a.matmul(b), alpha)
+
+    addmv = baddbmm = addmm
+
+    def addbmm(self: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
+        """beta * self + alpha * (the sum of the products of a batch)."""
+        return _scaled(self, beta) + _scaled(a.matmul(b).sum(0), alpha)
+
+    # ---- arithmetic ----
+
+    def add(self: Any, other: Any, *, alpha: Any = None) -> Tensor:  # type: ignore[override]
+        """self + alpha * other."""
+        return self + _scaled(other, alpha)
+
+    def sub(self: Any, other: Any, *, alpha: Any = None) -> Tensor:  # type: ignore[override]
+        """self - alpha * other."""
+        return self - _scaled(other, alpha)
+
+    subtract = sub
+
+    def rsub(self: Any, other: Any, *, alpha: Any = None) -> Tensor:
+        """other - alpha * self."""
+        return _scaled(self, alpha) * -1 + other
+
+    def multiply(self: Any, other: Any) -> Tensor:
+        """self * other."""
+        return self * other
+
+    def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:  # type: ignore[override]
+        """self / other, rounded by 'floor' or 'trunc' if asked for."""
+        return Plain.div(self, other, rounding_mode=rounding_mode)
+
+    divide = div
+
+    def true_divide(self: Any, other: Any) -> Tensor:
+        """self / other."""
+        return self / other
+
+    def floor_divide(self: Any, other: Any) -> Tensor:
+        """self // other."""
+        return self // other
+
+    def remainder(self: Any, other: Any) -> Tensor:
+        """Remainder with the sign of the divisor."""
+        return self % other
+
+    def float_power(self: Any, exponent: Any) -> Tensor:
+        """self to a power, in float64."""
+        return self.double().pow(exponent)
+
+    def addcmul(self: Any, a: Any, b: Any, *, value: float = 1) -> Tensor:
+        """self + value * a * b."""
+        return self + _scaled(a * b, value)
+
+    def addcdiv(self: Any, a: Any, b: Any, *, value: float = 1) -> Tensor:
+        """self + value * a / b."""
+        return self + _scaled(a / b, value)
+
+    def xlogy(self: Any, other: Any) -> Tensor:
+        """self * log(other), 0 where self is 0."""
+        return Plain.where(self == 0, self.zeros_like(), self * other.log())
+
+    def absolute(self: Any) -> Tensor:
+        """Absolute value."""
+        return self.abs()
+
+    def negative(self: Any) -> Tensor:
+        """-self."""
+        return -self
+
+    def frac(self: Any) -> Tensor:
+        """What is behind the point."""
+        return self - self.trunc()
+
+    def sgn(self: Any) -> Tensor:
+        """-1, 0 or 1."""
+        return self.sign()
+
+    def deg2rad(self: Any) -> Tensor:
+        """Degrees to radians."""
+        return self * (math.pi / 180)
+
+    def rad2deg(self: Any) -> Tensor:
+        """Radians to degrees."""
+        return self * (180 / math.pi)
+
+    def logit(self: Any, eps: float | None = None) -> Tensor:
+        """log(x / (1 - x))."""
+        x = self if eps is None else self.clamp(eps, 1 - eps)
+        return (x / (1 - x)).log()
+
+    def arctan2(self: Any, other: Any) -> Tensor:
+        """The angle of the point (other, self)."""
+        angle = (self / other).atan()
+        half = Plain.where(self < 0, self.full_like(-math.pi), self.full_like(math.pi))
+        turned = Plain.where(other < 0, angle + half, angle)
+        return Plain.where((self == 0) & (other == 0), self.zeros_like(), turned)
+
+    atan2 = arctan2
+
+    def hypot(self: Any, other: Any) -> Tensor:
+        """The length of (self, other)."""
+        return (self.square() + other.square()).sqrt()
+
+    def clamp(self: Any, min: Any = None, max: Any = None, *, min_: Any = None, max_: Any = None) -> Tensor:  # noqa: A002
+        """Limited to [min, max]; either may be open, a number or a tensor."""
+        return Plain.clamp(self, min_ if min is None else min, max_ if max is None else max)
+
+    clip = clamp
+
+    def clamp_min(self: Any, min: Any) -> Tensor:  # noqa: A002
+        """At least min."""
+        return self.clamp(min=min)
+
+    def clamp_max(self: Any, max: Any) -> Tensor:  # noqa: A002
+        """At most max."""
+        return self.clamp(max=max)
+
+    def fmax(self: Any, other: Any) -> Tensor:
+        """The larger of two; the other if one is NaN."""
+        return Plain.where(self.isnan(), other, Plain.where(other.isnan(), self, self.maximum(other)))
+
+    def fmin(self: Any, other: Any) -> Tensor:
+        """The smaller of two; the other if one is NaN."""
+        return Plain.where(self.isnan(), other, Plain.where(other.isnan(), self, self.minimum(other)))
+
+    def nan_to_num(self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+        """Without NaN and infinities: 0 and the limits of the dtype, or the numbers given."""
+        if self.dtype.kind != "f":
+            return self
+        from .info import finfo
+
+        limit = finfo(self.dtype).max
+        out = self.masked_fill(self.isnan(), float(nan)) if nan is not None else self
+        out = out.masked_fill(self == math.inf, limit if posinf is None else float(posinf))
+        return out.masked_fill(self == -math.inf, -limit if neginf is None else float(neginf))
+
+    # ---- comparison, logic ----
+
+    def where(self: Any, condition: Any, other: Any = None) -> Tensor:  # type: ignore[override]
+        """self where condition is true, else other. `condition.where(a, b)`, tinygrad's form, is taken where it is the only sensible reading."""
+        if isinstance(condition, Plain) and condition.dtype == dtypes.bool:
+            return Plain.where(condition, self, other)
+        if self.dtype == dtypes.bool:
+            return Plain.where(self, condition, other)
+        raise TypeError(f"where: the condition must be a tensor of bools, not {getattr(condition, 'dtype', type(condition).__name__)}")
+
+    def logical_and(self: Any, other: Any) -> Tensor:
+        """Are both true?"""
+        return self.bool() & _truth(self, other)
+
+    def logical_or(self: Any, other: Any) -> Tensor:
+        """Is one true?"""
+        return self.bool() | _truth(self, other)
+
+    def logical_xor(self: Any, other: Any) -> Tensor:
+        """Is just one true?"""
+        return self.bool() ^ _truth(self, other)
+
+    def greater(self: Any, other: Any) -> Tensor:
+        """self > other."""
+        return self > other
+
+    def greater_equal(self: Any, other: Any) -> Tensor:
+        """self >= other."""
+        return self >= other
+
+    def less(self: Any, other: Any) -> Tensor:
+        """self < other."""
+        return self < other
+
+    def less_equal(self: Any, other: Any) -> Tensor:
+        """self <= other."""
+        return self <= other
+
+    def not_equal(self: Any, other: Any) -> Tensor:
+        """self != other."""
+        return self != other
+
+    # ---- by index ----
+
+    def index_fill(self: Any, dim: int, index: Any, value: Any) -> Tensor:
+        """One value in the slices of an axis that index names."""
+        at = index.reshape(-1)
+        hit = self.new_zeros(int(self.shape[dim]), dtype=dtypes.int32).scatter_add(0, at, at.ones_like(dtype=dtypes.int32)) > 0
+        shape = [1] * self.ndim
+        shape[dim] = -1
+        return self.masked_fill(hit.reshape(*shape), value)
+
+    def index_copy(self: Any, dim: int, index: Any, source: Any) -> Tensor:
+        """The slices of an axis that index names replaced."""
+        shape = [1] * self.ndim
+        shape[dim] = -1
+        return self.scatter(dim, index.reshape(*shape).expand(source.shape), source)
+
+    def index_add(self: Any, dim: int, index: Any, source: Any, *, alpha: Any = None) -> Tensor:  # type: ignore[override]
+        """Slices of source added at index along an axis."""
+        return Plain.index_add(self, dim, index, _scaled(source, alpha))
+
+    def index_put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+        """Elements at indices replaced, or added to."""
+        out = self.clone()
+        key = tuple(indices)
+        if not accumulate:
+            out[key] = values
+            return out
+        flat = sum(i.long() * math.prod(int(s) for s in self.shape[k + 1 : len(key)]) for k, i in enumerate(key))
+        rest = tuple(self.shape[len(key) :])
+        rows = self.reshape(-1, *rest)
+        values = values if isinstance(values, Plain) else self.new_tensor(values)
+        return rows.index_add(0, flat.reshape(-1), values.expand(*flat.shape, *rest).reshape(-1, *rest)).reshape(self.shape)
+
+    def take(self: Any, index: Any) -> Tensor:
+        """Elements by their number in the flat tensor."""
+        return self.reshape(-1)[index]
+
+    def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Tensor:
+        """gather with broadcast."""
+        return self.take(indices) if dim is None else self.gather(dim, indices)
+
+    def masked_scatter(self: Any, mask: Any, source: Any) -> Tensor:
+        """The elements where mask is true replaced by the first ones of source."""
+        where = mask.expand(self.shape).reshape(-1)
+        place = (where.cumsum(0) - 1).clamp(min=0)
+        return Plain.where(where, source.reshape(-1)[place], self.reshape(-1)).reshape(self.shape)
+
+    def scatter(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:  # type: ignore[override]
+        """self with src, or one value, written at index."""
+        return Plain.scatter(self, dim, index, value if src is None else src, reduce)
+
+    def bucketize(self: Any, boundaries: Any, *, right: bool = False) -> Tensor:
+        """How many boundaries lie below each element."""
+        return boundaries.searchsorted(self, right=right)
+
+    def searchsorted(self: Any, values: Any, *, right: bool = False) -> Tensor:
+        """Where values go into this sorted vector, int64. O(values * length)."""
+        v = values if isinstance(values, Plain) else self.new_tensor(values)
+        below = self <= v.unsqueeze(-1) if right else self < v.unsqueeze(-1)
+        return below.sum(-1)
+
+    def bernoulli(self: Any, p: Any = None, *, generator: Any = None) -> Tensor:
+        """1 with the probability that each element says, else 0."""
+        return (self.detach().rand_like() < (self if p is None else p)).cast(self.dtype)
+
+    def softmax(self: Any, dim: int = -1, dtype: Any = None) -> Tensor:
+        """exp(x) divided by its sum along an axis."""
+        return Plain.softmax(self, dim, dtype)
+
+    def log_softmax(self: Any, dim: int = -1, dtype: Any = None) -> Tensor:
+        """log(softmax(x))."""
+        return Plain.log_softmax(self, dim, dtype)
+
+    def cosine_similarity(self: Any, other: Any, dim: int = 1, eps: float = 1e-8) -> Tensor:
+        """The cosine of the angle between vectors."""
+        from ..nn.functional import cosine_similarity
+
+        return cosine_similarity(self, other, dim, eps)
+
+
+def _truth(x: Any, other: Any) -> Any:
+    return other.bool() if isinstance(other, Plain) else bool(other)
+
+
+__all__ = ["Algebra"]

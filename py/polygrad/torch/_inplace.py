@@ -1,0 +1,155 @@
+"""Methods that change a tensor: add_, relu_, fill_, copy_, index_fill_ and so on, made of the methods without the underscore.
+
+A change of `x[...]`, `x.data` or `x.detach()` is a change of x. A leaf that requires a gradient can be changed under no_grad alone.
+"""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor as Plain
+
+# Methods with a form that changes the tensor.
+NAMES = """
+    abs acos add addcdiv addcmul asin atan bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip cos cosh
+    cumsum cumprod div divide elu eq erf exp exp2 expm1 float_power floor floor_divide fmod ge gt hardtanh index_add index_copy index_fill
+    index_put le leaky_relu lerp log log10 log1p log2 logical_and logical_not logical_or logical_xor lt masked_fill masked_scatter mul
+    multiply nan_to_num ne neg pow reciprocal relu relu6 remainder renorm round rsqrt scatter scatter_add scatter_reduce selu sigmoid sign
+    sin sinh softmax sqrt square sub subtract tan tanh tril triu true_divide trunc where addmm addbmm baddbmm addmv xlogy
+""".split()
+# Those that give another shape.
+VIEWS = "squeeze unsqueeze transpose t swapaxes swapdims".split()
+
+
+def _whole(t: Any) -> tuple[Any, Any]:
+    """What t is a part of, and where; (None, None) if it is a whole."""
+    base, key = getattr(t, "_base", (None, None))
+    return (None, None) if base is None else (base(), key)
+
+
+def put(t: Any, value: Any) -> Any:
+    """t holds value from now on; so does what t is a part of."""
+    base, key = _whole(t)
+    value = value.cast(t.dtype) if value.dtype is not t.dtype else value
+    if tuple(value.shape) != tuple(t.shape):
+        value = value.expand(t.shape)
+    if base is not None:
+        if key is None:
+            write(base, value.detach())
+        else:
+            base[key] = value
+        t.replace(value)
+        return t
+    if t.requires_grad and getattr(t, "_wanted", None) and not t._g.no_grad:
+        raise RuntimeError("a leaf that requires a gradient cannot be changed in place: use torch.no_grad()")
+    if t._g.no_grad or t._g.tracing:
+        write(t, value.detach())
+    else:
+        t.replace(value)
+    return t
+
+
+def write(t: Any, value: Any) -> None:
+    """The values of a tensor that may be a parameter."""
+    if _whole(t)[0] is not None:
+        put(t, value)
+    else:
+        Plain.assign(t, value)
+        if not t._g.tracing:
+            t.realize()
+
+
+def _method(name: str) -> Any:
+    def change(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return put(self, getattr(self, name)(*args, **kwargs))
+
+    change.__name__ = change.__qualname__ = f"{name}_"
+    change.__doc__ = f"{name}, whose result the tensor itself holds."
+    return change
+
+
+def _view(name: str) -> Any:
+    def change(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.replace(getattr(self, name)(*args, **kwargs))
+
+    change.__name__ = change.__qualname__ = f"{name}_"
+    change.__doc__ = f"{name}, whose result the tensor itself is."
+    return change
+
+
+def _operator(name: str) -> Any:
+    def change(self: Any, other: Any) -> Any:
+        out = getattr(self, f"__{name}__")(other)
+        if out is NotImplemented:
+            return out
+        put(self, out)
+        if not (self.requires_grad or self._g.tracing):
+            self.realize()  # what is added up in a loop must not become one long program
+        return self
+
+    change.__name__ = f"__i{name}__"
+    return change
+
+
+class InPlace:
+    """The methods that end in an underscore, and `+=` and its like."""
+
+    __slots__ = ()
+
+    for _name in NAMES:
+        locals()[f"{_name}_"] = _method(_name)
+    for _name in VIEWS:
+        locals()[f"{_name}_"] = _view(_name)
+    for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul"):
+        locals()[f"__i{_name}__"] = _operator(_name)
+    del _name
+
+    def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+        """Takes over the values of another tensor, broadcast and cast."""
+        return put(self, src if isinstance(src, Plain) else self.new_tensor(src))
+
+    def fill_(self: Any, value: Any) -> Any:
+        """One value everywhere."""
+        return put(self, value.expand(self.shape) if isinstance(value, Plain) else self.full_like(value))
+
+    def zero_(self: Any) -> Any:
+        """Zeros."""
+        return put(self, self.zeros_like())
+
+    def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+        """One value on the diagonal of a matrix."""
+        rows, columns = self.arange_of(0), self.arange_of(1)
+        return put(self, self.masked_fill(rows.unsqueeze(1) == columns, fill_value))
+
+    def set_(self: Any, source: Any) -> Any:
+        """Is another tensor from now on."""
+        return self.replace(source)
+
+    # ---- random ----
+
+    def uniform_(self: Any, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
+        """Uniform random numbers in [a, b)."""
+        return put(self, self.detach().rand_like() * (b - a) + a)
+
+    def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Normal random numbers."""
+        return put(self, self.detach().randn_like() * std + mean)
+
+    def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+        """1 with probability p, else 0."""
+        return put(self, self.detach().float().rand_like() < p)
+
+    def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+        """Exponentially distributed numbers."""
+        return put(self, (1 - self.detach().rand_like()).log() / -lambd)
+
+    def random_(self: Any, low: int = 0, high: int | None = None, *, generator: Any = None) -> Any:
+        """Whole numbers in [low, high)."""
+        low, high = (0, low) if high is None and low else (low, high)
+        top = (2 if self.dtype.kind == "b" else 1 << 24) if high is None else high
+        return put(self, Plain.randint(*self.shape, low=int(low), high=int(top), dtype="int64"))
+
+
+__all__ = ["InPlace", "put", "write"]

@@ -1,0 +1,296 @@
+"""Methods whose results differ from tinygrad's: reductions with their places, sorting, what depends on values. Places are int64."""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._meaning import Extremes
+from ..dtypes import dtypes, to_dtype
+from ..tensor import Tensor as Plain
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class Sorted(NamedTuple):
+    """What sort, topk, kthvalue, median, mode, cummax and cummin give."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _axis(dim: Any, axis: Any) -> Any:
+    return axis if dim is None else dim
+
+
+def _wide(x: Any, dtype: Any) -> Any:
+    """The dtype that whole numbers and bools are added in."""
+    return dtype if dtype is not None or x.dtype.kind == "f" else dtypes.int64
+
+
+class Results:
+    """PyTorch's order of arguments and kinds of results."""
+
+    __slots__ = ()
+
+    # ---- reductions ----
+
+    def max(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Any:
+        """The largest value; along dim, the named pair (values, indices); of two tensors, the larger of each pair of elements.
+
+        >>> import polygrad.torch as torch
+        >>> torch.tensor([[1, 4], [3, 2]]).max(dim=1).indices.tolist()
+        [1, 0]
+        """
+        return _extreme(self, "max", _axis(dim, axis), keepdim)
+
+    def min(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Any:
+        """The smallest value; along dim, the named pair (values, indices); of two tensors, the smaller of each pair of elements."""
+        return _extreme(self, "min", _axis(dim, axis), keepdim)
+
+    def argmax(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Tensor:
+        """Places of the largest values, int64."""
+        return Plain.argmax(self, _axis(dim, axis), keepdim).cast(dtypes.int64)
+
+    def argmin(self: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Tensor:
+        """Places of the smallest values, int64."""
+        return Plain.argmin(self, _axis(dim, axis), keepdim).cast(dtypes.int64)
+
+    def aminmax(self: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+        """The smallest and the largest value."""
+        return self.amin(dim, keepdim), self.amax(dim, keepdim)
+
+    def sum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None, *, axis: Any = None) -> Tensor:
+        """Sum; whole numbers and bools are added as int64."""
+        return Plain.sum(self, _axis(dim, axis), keepdim, _wide(self, dtype))
+
+    def nansum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+        """Sum of what is not NaN."""
+        return self.nan_to_num(0.0, float("inf"), float("-inf")).sum(dim, keepdim, dtype)
+
+    def prod(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+        """Product; of whole numbers as int64."""
+        return Plain.prod(self, dim, keepdim, _wide(self, dtype))
+
+    def mean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None, *, axis: Any = None) -> Tensor:
+        """Mean; of whole numbers, which PyTorch refuses, in float32."""
+        return Plain.mean(self if dtype is None else self.cast(dtype), _axis(dim, axis), keepdim)
+
+    def var(self: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: float = 1, axis: Any = None) -> Tensor:
+        """Variance; unbiased=False is correction=0."""
+        dim, correction = _correction(_axis(dim, axis), unbiased, correction)
+        return Plain.var(self, dim, keepdim=keepdim, correction=correction)
+
+    def std(self: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: float = 1, axis: Any = None) -> Tensor:
+        """Standard deviation; unbiased=False is correction=0."""
+        dim, correction = _correction(_axis(dim, axis), unbiased, correction)
+        return Plain.std(self, dim, keepdim=keepdim, correction=correction)
+
+    def std_mean(self: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: float = 1) -> Any:
+        """Standard deviation and mean."""
+        return self.std(dim, unbiased, keepdim, correction=correction), Plain.mean(self, None if isinstance(dim, bool) else dim, keepdim)
+
+    def var_mean(self: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: float = 1) -> Any:
+        """Variance and mean."""
+        return self.var(dim, unbiased, keepdim, correction=correction), Plain.mean(self, None if isinstance(dim, bool) else dim, keepdim)
+
+    def norm(self: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+        """The p-norm over dim, or of all elements; 'fro' is 2."""
+        from ..geometric._length import norm
+
+        x = self if dtype is None else self.cast(dtype)
+        p = 2.0 if p in (None, "fro") else float(p)
+        if p == 0:
+            return (x != 0).cast(x.dtype).sum(dim, keepdim)
+        if p == float("-inf"):
+            return x.abs().amin(dim, keepdim)
+        return norm(x, p, dim, keepdim)
+
+    def count_nonzero(self: Any, dim: Any = None) -> Tensor:
+        """How many elements are not zero."""
+        return (self != 0).sum(dim)
+
+    def logsumexp(self: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+        """log(sum(exp(x))) without overflow."""
+        return Plain.logsumexp(self, dim, keepdim)
+
+    def all(self: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+        """Are all elements true?"""
+        return Plain.all(self, dim, keepdim)
+
+    def any(self: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+        """Is any element true?"""
+        return Plain.any(self, dim, keepdim)
+
+    def equal(self: Any, other: Any) -> bool:
+        """Have both the same shape and the same elements? A Python bool."""
+        return tuple(self.shape) == tuple(other.shape) and bool(Plain.all(self == other).item())
+
+    def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:  # type: ignore[override]
+        """Are all elements close? A Python bool."""
+        return bool(Plain.allclose(self, other, rtol, atol, equal_nan).item())
+
+    # ---- running ----
+
+    def cumsum(self: Any, dim: int = 0, dtype: Any = None) -> Tensor:
+        """Running sums; of whole numbers as int64."""
+        wide = _wide(self, dtype)
+        return Plain.cumsum(self if wide is None else self.cast(wide), dim)
+
+    def cumprod(self: Any, dim: int = 0, dtype: Any = None) -> Tensor:
+        """Running products; of whole numbers as int64."""
+        wide = _wide(self, dtype)
+        return Plain.cumprod(self if wide is None else self.cast(wide), dim)
+
+    def cummax(self: Any, dim: int) -> Sorted:
+        """Running maxima and their places."""
+        values, places = Plain.cummax(self, dim)
+        return Sorted(values, places.cast(dtypes.int64))
+
+    def cummin(self: Any, dim: int) -> Sorted:
+        """Running minima and their places."""
+        values, places = Plain.cummin(self, dim)
+        return Sorted(values, places.cast(dtypes.int64))
+
+    # ---- order ----
+
+    def sort(self: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Sorted:
+        """Sorted values and their places; equal values keep their order."""
+        values, places = Plain.sort(self, dim, descending)
+        return Sorted(values, places.cast(dtypes.int64))
+
+    def argsort(self: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+        """The places that sort, int64."""
+        return Plain.argsort(self, dim, descending).cast(dtypes.int64)
+
+    def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Sorted:  # noqa: A002
+        """The k largest (or smallest) values and their places."""
+        values, places = Plain.topk(self, int(k), dim, largest, sorted)
+        return Sorted(values, places.cast(dtypes.int64))
+
+    def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Sorted:
+        """The k-th smallest value and its place."""
+        values, places = self.sort(dim)
+        return _kept(values, places, int(k) - 1, dim, keepdim)
+
+    def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        """The lower median; along dim, with its place."""
+        if dim is None:
+            return self.reshape(-1).median(0).values
+        return self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, keepdim)
+
+    def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Sorted:
+        """The most frequent value along dim, the smallest of several, and its last place. O(n^2) along dim."""
+        x = self.movedim(dim, -1)
+        values, places = x.sort(-1)
+        counts = (values.unsqueeze(-1) == values.unsqueeze(-2)).sum(-1)
+        first = counts.argmax(-1, keepdim=True)
+        most = counts.amax(-1, keepdim=True)
+        out = Sorted(values.gather(-1, first), places.gather(-1, first + most - 1))
+        return Sorted(*(t.movedim(-1, dim) if keepdim else t.squeeze(-1) for t in out))
+
+    def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        """The q-quantile with linear interpolation."""
+        x = self.reshape(-1) if dim is None else self.movedim(dim, -1)
+        values = x.sort(-1).values
+        place = float(q) * (int(x.shape[-1]) - 1)
+        low = int(place)
+        a, b = values[..., low], values[..., min(low + 1, int(x.shape[-1]) - 1)]
+        out = a + (b - a) * (place - low)
+        return out.unsqueeze(0 if dim is None else dim) if keepdim else out
+
+    def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:  # noqa: A002
+        """The distinct values, sorted; with the number of each element's value and with counts, if asked for."""
+        if dim is not None:
+            return _unique_rows(self, dim, return_inverse, return_counts)
+        values, places = self.reshape(-1).sort(0)
+        return _runs(self, values, places, _new_run(values), return_inverse, return_counts)
+
+    def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:
+        """The first of each run of equal values."""
+        flat = self.reshape(-1)
+        return _runs(self, flat, None, _new_run(flat), return_inverse, return_counts)
+
+    def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Tensor:
+        """How often each whole number occurs, or the sum of its weights."""
+        n = int(self.amax().item()) + 1 if self.numel() else 0
+        src = self.ones_like(dtype=dtypes.int64) if weights is None else weights
+        return self.new_zeros(max(n, int(minlength)), dtype=src.dtype).scatter_add(0, self, src)
+
+    def histc(self: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:  # noqa: A002
+        """How many elements lie in each of `bins` equal parts of [min, max]."""
+        low, high = (float(self.amin().item()), float(self.amax().item())) if min == max else (float(min), float(max))
+        inside = self.masked_select((self >= low) & (self <= high))
+        place = ((inside - low) * (bins / ((high - low) or 1.0))).floor().long().clamp(0, bins - 1)
+        return place.bincount(minlength=bins).cast(self.dtype)
+
+    def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+        """Places of the elements that are not zero, one row each; with as_tuple, one vector for each axis."""
+        places = Plain.nonzero(self).cast(dtypes.int64)
+        return tuple(places.unbind(1)) if as_tuple else places
+
+    def isin(self: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+        """True where an element is among test_elements."""
+        test = test_elements if isinstance(test_elements, Plain) else self.new_tensor(test_elements)
+        found = (self.unsqueeze(-1) == test.reshape(-1)).any(-1)
+        return ~found if invert else found
+
+    def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+        """Draws class indices by weight, int64."""
+        return Plain.multinomial(self, num_samples, replacement).cast(dtypes.int64)
+
+
+def _extreme(x: Any, name: str, dim: Any, keepdim: bool) -> Any:
+    if isinstance(dim, Plain):
+        return x.maximum(dim) if name == "max" else x.minimum(dim)
+    values = x.amax if name == "max" else x.amin
+    if dim is None:
+        return values()
+    return Extremes(values(int(dim), keepdim), getattr(x, f"arg{name}")(int(dim), keepdim))
+
+
+def _correction(dim: Any, unbiased: Any, correction: float) -> tuple[Any, float]:
+    """x.var(False) means unbiased=False."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return dim, correction if unbiased is None else int(unbiased)
+
+
+def _kept(values: Any, places: Any, k: int, dim: int, keepdim: bool) -> Sorted:
+    index = places.new_tensor([k])
+    out = Sorted(values.index_select(dim, index), places.index_select(dim, index))
+    return out if keepdim else Sorted(*(t.squeeze(dim) for t in out))
+
+
+def _new_run(values: Any) -> Any:
+    """True where a vector differs from the element before."""
+    if not values.numel():
+        return values.cast(dtypes.bool)
+    return Plain.cat(values.new_ones(1, dtype=dtypes.bool), values[1:] != values[:-1])
+
+
+def _runs(x: Any, values: Any, places: Any, first: Any, inverse: bool, counts: bool) -> Any:
+    out = [values.masked_select(first)]
+    if inverse or counts:
+        run = first.cumsum(0) - 1
+        if inverse:
+            number = run if places is None else run.zeros_like().scatter(0, places, run)
+            out.append(number.reshape(x.shape))
+        if counts:
+            out.append(run.bincount(minlength=int(out[0].shape[0])))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def _unique_rows(x: Any, dim: int, inverse: bool, counts: bool) -> Any:
+    import numpy as np
+
+    unique: Any = np.unique
+    found = unique(x.numpy(), axis=dim, return_inverse=inverse, return_counts=counts)
+    if not (inverse or counts):
+        return x.new_tensor(found)
+    return (x.new_tensor(found[0]), *(x.new_tensor(np.asarray(a).reshape(-1), dtype=dtypes.int64) for a in found[1:]))
+
+
+__all__ = ["Extremes", "Results", "Sorted", "to_dtype"]

@@ -1,0 +1,194 @@
+"""How the library's own classes and functions become those of `polygrad.torch` and `polygrad.torch_geometric`.
+
+Nothing is implemented twice. A class of this namespace is a subclass of the library's, with the same name; a function is the library's,
+called. What differs is the class of the tensors that they make out of nothing (parameters, batches, values read from files): while one of them
+runs, that is PyTorch's. What is computed from tensors has their class anyway. A name of the library that was not lifted, such as a layer inside
+a model, is an instance of the lifted class too, so that isinstance agrees with both names.
+"""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import tensor as _plain
+from ..graph import current
+from ..nn.module import Module
+from .tensor import Tensor
+
+# What the library calls while it runs, and looks at: they stay as they are.
+_HOOKS = frozenset(
+    "forward message aggregate update edge_update message_and_aggregate edge_updater extra_repr explain_message"
+    " download process get len read urls".split()
+)
+_SPECIAL = frozenset({"__call__", "__getitem__", "__iter__", "__next__"})
+
+
+def made_here(function: Callable[..., Any]) -> Callable[..., Any]:
+    """function, during which new tensors are of PyTorch's class. Results that are iterators are made so at each step."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        g = current()
+        outer = g.made
+        if outer is Tensor:
+            return function(*args, **kwargs)
+        g.made = Tensor
+        try:
+            out = function(*args, **kwargs)
+        finally:
+            g.made = outer
+        return _each(out) if isinstance(out, types.GeneratorType) else out
+
+    return call
+
+
+def _each(steps: Iterator[Any]) -> Iterator[Any]:
+    following = made_here(next)
+    end = object()
+    try:
+        while (value := following(steps, end)) is not end:
+            yield value
+    finally:
+        steps.close()  # type: ignore[attr-defined]
+
+
+class Lifted(type):
+    """The class of the classes here: an object is made with PyTorch's tensors, by a subclass that a script writes as well."""
+
+    _origin: type | None
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        g = current()
+        outer = g.made
+        g.made = Tensor
+        try:
+            return super().__call__(*args, **kwargs)
+        finally:
+            g.made = outer
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        origin = cls.__dict__.get("_origin")
+        return isinstance(x, origin) if origin is not None else super().__instancecheck__(x)
+
+    def __subclasscheck__(cls, c: type) -> bool:
+        origin = cls.__dict__.get("_origin")
+        return issubclass(c, origin) if origin is not None else super().__subclasscheck__(c)
+
+
+_METAS: dict[type, type] = {type: Lifted}
+
+
+def _meta(base: type) -> type:
+    if base not in _METAS:
+        _METAS[base] = Lifted if issubclass(Lifted, base) else type(f"Lifted{base.__name__}", (Lifted, base), {})
+    return _METAS[base]
+
+
+def _methods(origin: type) -> dict[str, Any]:
+    """The methods that a script may call, with new tensors of PyTorch's class."""
+    out: dict[str, Any] = {}
+    for cls in reversed(origin.__mro__):
+        if not cls.__module__.startswith("polygrad."):
+            continue
+        for name, value in cls.__dict__.items():
+            if (name.startswith("_") and name not in _SPECIAL) or name in _HOOKS:
+                continue
+            if isinstance(value, types.FunctionType):
+                out[name] = made_here(value)
+            elif isinstance(value, (staticmethod, classmethod)):
+                out[name] = type(value)(made_here(value.__func__))
+            else:
+                out.pop(name, None)
+    return out
+
+
+class _Listed(list):
+    """What parameters() gives: a list that next() takes from as well, because PyTorch's is an iterator."""
+
+    def __next__(self) -> Any:
+        if not self:
+            raise StopIteration
+        return self.pop(0)
+
+
+def _listed(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _Listed(function(self))
+
+    return call
+
+
+def lift_class(origin: type, module: str, **members: Any) -> Any:
+    """The class of this namespace for one of the library's."""
+    methods = _methods(origin)
+    for name in ("parameters", "named_parameters"):
+        if issubclass(origin, Module) and name in methods:
+            methods[name] = _listed(methods[name])
+    members = {
+        **methods, "__module__": module, "__qualname__": origin.__qualname__, "__doc__": origin.__doc__, "_origin": origin, **members,
+    }  # fmt: skip
+    if not hasattr(origin, "__dict__") or "__slots__" in origin.__dict__:
+        members["__slots__"] = ()
+    return _meta(type(origin))(origin.__name__, (origin,), members)
+
+
+_lifted: dict[Any, Any] = {_plain.Tensor: Tensor}
+
+
+def as_it_is(*values: Any) -> None:
+    """These are the same in this namespace: they hold tensors and make none out of nothing."""
+    for value in values:
+        _lifted[value] = value
+
+
+def lift(value: Any, module: str) -> Any:
+    """What a name of the library is called with in this namespace."""
+    if not (inspect.isclass(value) or isinstance(value, types.FunctionType)) or not value.__module__.startswith("polygrad."):
+        return value
+    if value.__module__.startswith(("polygrad.torch.", "polygrad.torch_geometric")) or value.__module__ in ("polygrad.torch", "polygrad.dtypes"):
+        return value
+    if value not in _lifted:
+        if isinstance(value, types.FunctionType):
+            _lifted[value] = made_here(value)
+        elif issubclass(value, (BaseException, tuple)) or type(value).__name__ == "EnumType" or type(value).__name__ == "EnumMeta":
+            _lifted[value] = value
+        else:
+            _lifted[value] = lift_class(value, module)
+    return _lifted[value]
+
+
+def mirror(name: str, origin: str) -> types.ModuleType:
+    """A module whose names are those of the library's module `origin`, lifted when they are first asked for."""
+    from importlib import import_module
+
+    source = import_module(origin)
+    module = types.ModuleType(name, source.__doc__)
+
+    def load(attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        try:
+            value = getattr(source, attribute)
+        except AttributeError:
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}") from None
+        if isinstance(value, types.ModuleType) and value.__name__.startswith("polygrad.geometric"):
+            value = import_module(name + value.__name__[len(origin) :]) if value.__name__.startswith(origin + ".") else value
+        else:
+            value = lift(value, name)
+        setattr(module, attribute, value)
+        return value
+
+    module.__getattr__ = load  # type: ignore[method-assign]
+    module.__dir__ = lambda: sorted({*dir(source)})  # type: ignore[method-assign]
+    module.__all__ = list(getattr(source, "__all__", [n for n in dir(source) if not n.startswith("_")]))  # type: ignore[attr-defined]
+    return module
+
+
+__all__ = ["Lifted", "Module", "as_it_is", "lift", "lift_class", "made_here", "mirror"]

@@ -1,0 +1,115 @@
+"""torch.autograd and the switches of gradients: no_grad, enable_grad, set_grad_enabled, inference_mode."""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from ..context import Context, NoGrad
+from ..graph import current
+
+
+class no_grad(NoGrad):
+    """Nothing inside is recorded for gradients. A context and a decorator, with and without parentheses.
+
+    >>> import polygrad.torch as torch
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        NoGrad.__init__(made)
+        return contextlib.ContextDecorator.__call__(made, function)
+
+    def __call__(self, function: Any = None) -> Any:
+        return contextlib.ContextDecorator.__call__(self, function)
+
+
+class set_grad_enabled(Context):
+    """Turns recording on or off, at once; as a context, for a while."""
+
+    def __init__(self, mode: bool = True):
+        super().__init__(NO_GRAD=not mode)
+        self._before = current().no_grad
+        current().no_grad = not mode
+
+    def __enter__(self) -> Any:
+        super().__enter__()
+        g, old = self._stack[-1]
+        old["NO_GRAD"] = self._before
+        return self
+
+
+class enable_grad(Context):
+    """Everything inside is recorded for gradients, also within no_grad."""
+
+    def __init__(self, function: Any = None):
+        super().__init__(NO_GRAD=False)
+
+
+class inference_mode(Context):
+    """no_grad under its other name; mode=False records."""
+
+    def __init__(self, mode: bool = True):
+        super().__init__(NO_GRAD=bool(mode))
+
+
+def is_grad_enabled() -> bool:
+    """Is what is computed recorded for gradients?"""
+    return not current().no_grad
+
+
+def grad(
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False, allow_unused: Any = None, **others: Any
+) -> tuple[Any, ...]:  # fmt: skip
+    """d(outputs)/d(input) for each input, as a tuple.
+
+    >>> import polygrad.torch as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> [g.tolist() for g in torch.autograd.grad((x * x).sum(), x)]
+    [[2.0, 4.0]]
+    """
+    outs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+    ins = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+    seeds = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs] * len(outs)
+    total: list[Any] = [None] * len(ins)
+    for out, seed in zip(outs, seeds):
+        for k, g in enumerate(out.gradient(*ins, gradient=seed, materialize_grads=bool(allow_unused))):
+            total[k] = g if total[k] is None else total[k] + g
+    return tuple(g if create_graph else g.detach() for g in total)
+
+
+def backward(tensors: Any, grad_tensors: Any = None, **others: Any) -> None:
+    """backward of several tensors."""
+    ts = list(tensors) if isinstance(tensors, (tuple, list)) else [tensors]
+    seeds = list(grad_tensors) if isinstance(grad_tensors, (tuple, list)) else [grad_tensors] * len(ts)
+    for t, seed in zip(ts, seeds):
+        t.backward(seed)
+
+
+@contextlib.contextmanager
+def set_detect_anomaly(mode: bool = True, check_nan: bool = True) -> Any:
+    """Accepted; the library reports what fails where it is built."""
+    yield
+
+
+detect_anomaly = set_detect_anomaly
+
+__all__ = [
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

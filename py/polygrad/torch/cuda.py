@@ -1,0 +1,78 @@
+"""torch.cuda: whether tensors are computed on a GPU. They are where polygrad.Device.DEFAULT names one."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from ..device import Device
+from ..graph import current
+
+
+def is_available() -> bool:
+    """Are tensors computed on a GPU here?"""
+    return Device.DEFAULT == "CUDA"
+
+
+def device_count() -> int:
+    """1 where tensors are computed on a GPU, else 0."""
+    return int(is_available())
+
+
+def current_device() -> int:
+    """The number of the GPU in use."""
+    return 0
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of the device in use."""
+    return Device.DEFAULT
+
+
+def synchronize(device: Any = None) -> None:
+    """Values are there when they are read: nothing to wait for."""
+
+
+def empty_cache() -> None:
+    """Memory is given back as tensors go."""
+
+
+def manual_seed(seed: int) -> None:
+    """Sets the seed of the library."""
+    from .functions import manual_seed
+
+    manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that were in use."""
+    return current().peak_bytes
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes in use."""
+    return current().live_bytes
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Makes max_memory_allocated start again."""
+    current().reset_peak()
+
+
+@contextlib.contextmanager
+def device(device: Any) -> Any:
+    """There is one device: nothing changes."""
+    yield
+
+
+def set_device(device: Any) -> None:
+    """There is one device: nothing changes."""
+
+
+__all__ = [
+    "current_device", "device", "device_count", "empty_cache", "get_device_name", "is_available", "manual_seed", "manual_seed_all",
+    "max_memory_allocated", "memory_allocated", "reset_peak_memory_stats", "set_device", "synchronize",
+]  # fmt: skip

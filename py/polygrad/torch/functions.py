@@ -1,0 +1,414 @@
+"""The functions of `torch`: what makes tensors, and the methods of Tensor as functions."""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._core import C, current
+from .._core import from_numpy as _borrow
+from ..dtypes import DType, dtypes
+from ..graph import making
+from ..tensor import Tensor as Plain
+from .tensor import Tensor
+from .types import device_name
+
+
+class Generator:
+    """A source of random numbers of its own: `torch.Generator().manual_seed(1)`, given as generator= to what draws."""
+
+    def __init__(self, device: Any = None):
+        self._seed, self._drawn = 0, 0
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts again from a seed."""
+        self._seed, self._drawn = int(seed), 0
+        return self
+
+    def seed(self) -> int:
+        """Starts from a seed that the library draws, and gives it."""
+        self.manual_seed(int(C.poly_draw_seed(current().ptr)))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    @contextlib.contextmanager
+    def drawing(self) -> Iterator[None]:
+        """The library draws from this source inside."""
+        g = current()
+        after = C.poly_draw_seed(g.ptr)
+        self._drawn += 1
+        C.poly_manual_seed(g.ptr, (self._seed * 0x9E3779B97F4A7C15 + self._drawn) & 0xFFFFFFFFFFFFFFFF)
+        try:
+            yield
+        finally:
+            C.poly_manual_seed(g.ptr, after)
+
+
+default_generator = Generator()
+
+
+def _size(size: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
+    if named is not None:
+        size = (named,)
+    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+
+
+def _make(function: Callable[..., Any], *args: Any, generator: Any = None, device: Any = None, **kwargs: Any) -> Any:
+    """Calls one of polygrad.Tensor's constructors; the result is of PyTorch's class."""
+    with making(Tensor):
+        if device is not None:
+            kwargs["device"] = device_name(device)
+        if generator is None:
+            return function(*args, **kwargs)
+        with generator.drawing():
+            return function(*args, **kwargs).realize()
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor of a copy of data: a number, a nested list, an array or a tensor. Whole numbers give int64.
+
+    >>> import polygrad.torch as torch
+    >>> torch.tensor([1, 2]).dtype == torch.int64, torch.tensor([1.0, 2.0]).sum().item()
+    (True, 3.0)
+    """
+    if isinstance(data, Plain):
+        data = data.detach().numpy()
+    if isinstance(data, np.ndarray):
+        data = data.copy()
+    return _make(Plain, data, dtype=dtype, device=device, requires_grad=requires_grad or None)
+
+
+def _typed(name: str, dtype: DType) -> Callable[..., Any]:
+    def function(*data: Any) -> Any:
+        return Tensor(*data).cast(dtype)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"A tensor of {dtype.name}, of values or of sizes."
+    return function
+
+
+FloatTensor, DoubleTensor = _typed("FloatTensor", dtypes.float32), _typed("DoubleTensor", dtypes.float64)
+LongTensor, IntTensor = _typed("LongTensor", dtypes.int64), _typed("IntTensor", dtypes.int32)
+BoolTensor, ByteTensor = _typed("BoolTensor", dtypes.bool), _typed("ByteTensor", dtypes.uint8)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """data itself if it is a tensor of that dtype, else a tensor of it; an array's memory is used in place."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    return _make(Plain, data, dtype=dtype, device=device)
+
+
+asarray = as_tensor
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor on the array's own memory, where it is contiguous.
+
+    >>> import numpy as np, polygrad.torch as torch
+    >>> torch.from_numpy(np.array([1.5, 2.5])).dtype == torch.float64
+    True
+    """
+    with making(Tensor):
+        return _borrow(current(), array)  # type: ignore[return-value]
+
+
+def from_dlpack(x: Any) -> Tensor:
+    """A tensor on the memory of another library's tensor (host memory)."""
+    return _make(Plain.from_dlpack, x)
+
+
+def _shaped(method: str, text: str) -> Callable[..., Any]:
+    def function(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None, **others: Any) -> Any:
+        shape = _size(size, others.get("size"))
+        return _make(getattr(Plain, method), *shape, dtype=dtype, device=device, requires_grad=requires_grad or None, generator=generator)
+
+    function.__name__ = function.__qualname__ = method
+    function.__doc__ = text
+    return function
+
+
+zeros = _shaped("zeros", "Zeros of a shape.")
+ones = _shaped("ones", "Ones of a shape.")
+empty = _shaped("empty", "A tensor of a shape whose values are not set.")
+rand = _shaped("rand", "Uniform random numbers in [0, 1).")
+randn = _shaped("randn", "Standard normal random numbers.")
+
+
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **others: Any) -> Any:
+    """One value everywhere; whole numbers give int64."""
+    value = fill_value.item() if isinstance(fill_value, Plain) else fill_value
+    return _make(Plain.full, _size((size,)), value, dtype=dtype, device=device, requires_grad=requires_grad or None)
+
+
+def arange(
+    *args: Any, start: Any = None, end: Any = None, step: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """arange(end), arange(start, end) or arange(start, end, step); whole numbers give int64."""
+    given = [a.item() if isinstance(a, Plain) else a for a in args]
+    if len(given) == 1:
+        low, high = (start, given[0]) if end is None else (given[0], end)
+    else:
+        low, high = (given + [start, end])[:2] if given else (start, end)
+    by = given[2] if len(given) > 2 else 1 if step is None else step
+    return _make(Plain.arange, low or 0, high, by, dtype=dtype, device=device, requires_grad=requires_grad or None)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """steps numbers from start to end, both included."""
+    return _make(Plain.linspace, float(start), float(end), steps, dtype=dtype, device=device, requires_grad=requires_grad or None)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **kwargs: Any) -> Any:
+    """base to the powers of linspace."""
+    return base ** linspace(start, end, steps, **kwargs)
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """The identity matrix."""
+    return _make(Plain.eye, n, m, dtype=dtype, device=device, requires_grad=requires_grad or None)
+
+
+def randint(
+    *args: Any, low: Any = None, high: Any = None, size: Any = None, dtype: Any = None, device: Any = None, generator: Any = None, **others: Any
+) -> Any:
+    """Whole numbers: randint(high, size) or randint(low, high, size), int64."""
+    given = list(args)
+    if given and isinstance(given[-1], (tuple, list)):
+        size = given.pop()
+    if len(given) == 2:
+        low, high = given
+    elif given:
+        low, high = (low or 0, given[0]) if high is None else (given[0], high)
+    d = dtypes.int64 if dtype is None else dtype
+    return _make(Plain.randint, *size, low=int(low or 0), high=int(high), dtype=d, device=device, generator=generator)
+
+
+def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, **others: Any) -> Any:
+    """A random order of 0 .. n - 1, int64."""
+    return _make(Plain.randperm, int(n), dtype=dtypes.int64 if dtype is None else dtype, device=device, generator=generator)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
+    """Normal random numbers: one for each mean and std, or of a shape."""
+    if size is None:
+        size = np.broadcast_shapes(*(tuple(v.shape) for v in (mean, std) if isinstance(v, Plain)))
+    return randn(*size, dtype=dtype, device=device, generator=generator) * std + mean
+
+
+def tril_indices(row: int, col: int, offset: int = 0, **kwargs: Any) -> Any:
+    """Places of the lower triangle, [2, n]."""
+    return tensor(np.stack(np.tril_indices(row, offset, col)), dtype=kwargs.get("dtype"))
+
+
+def triu_indices(row: int, col: int, offset: int = 0, **kwargs: Any) -> Any:
+    """Places of the upper triangle, [2, n]."""
+    return tensor(np.stack(np.triu_indices(row, offset, col)), dtype=kwargs.get("dtype"))
+
+
+# ---- of several tensors ----
+
+
+def _several(tensors: Any) -> list[Any]:
+    found = list(tensors)
+    if not found:
+        raise RuntimeError("at least one tensor is needed")
+    return found
+
+
+def cat(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None) -> Any:
+    """Tensors one after another along an axis; tensors of shape (0,) are left out.
+
+    >>> import polygrad.torch as torch
+    >>> torch.cat([torch.tensor([1]), torch.tensor([2, 3])]).tolist()
+    [1, 2, 3]
+    """
+    ts = _several(tensors)
+    some = [t for t in ts if t.ndim != 1 or any(u.ndim == 1 for u in ts if u.shape != (0,)) or tuple(t.shape) != (0,)] or ts
+    return some[0].cat(*some[1:], dim=dim if axis is None else axis)
+
+
+concat = concatenate = cat
+
+
+def stack(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
+    """Tensors beside each other along a new axis."""
+    ts = _several(tensors)
+    return ts[0].stack(*ts[1:], dim=dim if axis is None else axis)
+
+
+def vstack(tensors: Any) -> Any:
+    """Rows one below the other."""
+    return cat([atleast_2d(t) for t in tensors], 0)
+
+
+def hstack(tensors: Any) -> Any:
+    """Columns beside each other; vectors one after another."""
+    ts = _several(tensors)
+    return cat(ts, 0 if ts[0].ndim == 1 else 1)
+
+
+def column_stack(tensors: Any) -> Any:
+    """Vectors as the columns of a matrix."""
+    return cat([t.unsqueeze(1) if t.ndim == 1 else t for t in tensors], 1)
+
+
+def atleast_1d(t: Any) -> Any:
+    """With one axis at least."""
+    return t.reshape(1) if t.ndim == 0 else t
+
+
+def atleast_2d(t: Any) -> Any:
+    """With two axes at least."""
+    return t.reshape(1, -1) if t.ndim < 2 else t
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002
+    """input where condition is true, else other; with the condition alone, the places where it is true."""
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    return Plain.where(condition, input, other)
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
+    """Grids of coordinates out of vectors."""
+    ts = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else list(tensors)
+    return ts[0].meshgrid(*ts[1:], indexing=indexing)
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """All combinations of elements, one row each."""
+    return stack([g.reshape(-1) for g in meshgrid(*tensors)], 1) if len(tensors) > 1 else tensors[0]
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:  # noqa: A002
+    """All combinations of r elements of a vector."""
+    import itertools
+
+    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    return input[tensor(np.array(list(pick(range(int(input.shape[0])), r)), np.int64).reshape(-1, r))]
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """Sum of products by Einstein's notation."""
+    return Plain.einsum(equation, *operands)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """All tensors in their common shape."""
+    shape = np.broadcast_shapes(*(tuple(int(n) for n in t.shape) for t in tensors))
+    return tuple(t.expand(shape) for t in tensors)
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The common shape."""
+    from .types import Size
+
+    return Size(np.broadcast_shapes(*shapes))
+
+
+def block_diag(*tensors: Any) -> Any:
+    """Matrices on the diagonal of one matrix."""
+    width = sum(int(t.shape[1]) for t in tensors)
+    rows, at = [], 0
+    for t in tensors:
+        rows.append(t.pad((at, width - at - int(t.shape[1]), 0, 0)))
+        at += int(t.shape[1])
+    return cat(rows)
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
+    """Distances between the rows of two matrices."""
+    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
+
+
+def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
+    """Not here: a sparse matrix is a Graph."""
+    raise NotImplementedError("there are no sparse tensors: pass edge_index to the layers, or a polygrad.Graph")
+
+
+# ---- with other arguments than the methods ----
+
+
+def permute(input: Any, dims: Any) -> Any:  # noqa: A002
+    """Axes in another order."""
+    return input.permute(tuple(dims))
+
+
+def reshape(input: Any, shape: Any) -> Any:  # noqa: A002
+    """The same values in another shape."""
+    return input.reshape(tuple(shape))
+
+
+def flip(input: Any, dims: Any) -> Any:  # noqa: A002
+    """In reverse order along axes."""
+    return input.flip(dims)
+
+
+def full_like(input: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **others: Any) -> Any:  # noqa: A002
+    """One value everywhere, in the shape of another tensor."""
+    return Plain.full_like(input, fill_value, dtype=dtype, requires_grad=requires_grad or None)
+
+
+def randint_like(input: Any, low: Any, high: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+    """Whole numbers in the shape of another tensor."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, tuple(input.shape), **kwargs)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Is it a tensor?"""
+    return isinstance(obj, Plain)
+
+
+def numel(input: Any) -> int:  # noqa: A002
+    """Number of elements."""
+    return input.numel()
+
+
+def is_nonzero(input: Any) -> bool:  # noqa: A002
+    """Is the single number not zero?"""
+    return bool(input)
+
+
+def result_type(a: Any, b: Any) -> DType:
+    """The dtype of what is computed from two operands."""
+    x, y = (v if isinstance(v, Plain) else tensor(v) for v in (a, b))
+    return (x[:0].reshape(-1) + y[:0].reshape(-1)).dtype if x.ndim and y.ndim else (x + y).dtype
+
+
+def promote_types(a: Any, b: Any) -> DType:
+    """The smallest dtype that both convert to."""
+    from ..dtypes import least_upper_dtype
+
+    return least_upper_dtype(a, b)
+
+
+def manual_seed(seed: int) -> Generator:
+    """Sets the seed of the library."""
+    Plain.manual_seed(int(seed))
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Draws a new seed, sets and gives it."""
+    value = int(np.random.SeedSequence().entropy) & 0xFFFFFFFFFFFF  # type: ignore[arg-type]
+    Plain.manual_seed(value)
+    return value
+
+
+def initial_seed() -> int:
+    """The seed that manual_seed was last given."""
+    return default_generator.initial_seed()
+
+
+__all__ = [n for n, v in list(globals().items()) if not n.startswith("_") and callable(v) and n not in (
+    "Any", "Callable", "Iterator", "DType", "Plain", "Tensor", "device_name", "making", "current", "dtypes",
+)]  # fmt: skip

@@ -1,0 +1,39 @@
+"""torch.nn: the layers of polygrad.nn with PyTorch's tensors, and where PyTorch has other arguments, with PyTorch's."""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ... import nn as _nn
+from .._surface import lift
+from ..tensor import Parameter
+from . import functional, init, utils
+from .layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, ConvTranspose1d, ConvTranspose2d, Embedding, InstanceNorm, RMSNorm
+from .module import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+
+UninitializedParameter = Parameter
+
+
+def __getattr__(name: str) -> Any:
+    """The other layers, losses and activations of polygrad.nn."""
+    if name.startswith("_") or not hasattr(_nn, name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = lift(getattr(_nn, name), __name__)
+    setattr(sys.modules[__name__], name, value)
+    return value
+
+
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "ConvTranspose1d", "ConvTranspose2d", "Embedding", "InstanceNorm",
+    "Module", "ModuleDict", "ModuleList",
+    "Parameter", "ParameterDict", "ParameterList", "RMSNorm", "Sequential", "functional", "init", "utils",
+    *(n for n in getattr(_nn, "__all__", ()) if n[:1].isupper()),
+]  # fmt: skip
+__all__ = sorted(set(__all__))
+
+
+def __dir__() -> list[str]:
+    return __all__

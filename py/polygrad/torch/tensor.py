@@ -1,0 +1,342 @@
+"""PyTorch's Tensor: a subclass of polygrad.Tensor with PyTorch's names, arguments and kinds of results. What it computes, it computes with
+the methods of polygrad.Tensor.
+
+What is different from polygrad.Tensor: max, min, sort and their like give named pairs (_results.py); whole numbers are int64; methods that end
+in an underscore change the tensor (_inplace.py); x.where(condition, y) is PyTorch's.
+"""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .._core import C, current, like, to_dtype
+from ..dtypes import DType, dtypes
+from ..graph import making
+from ..tensor import Tensor as Plain
+from ..tensor import TensorType
+from ._algebra import Algebra
+from ._inplace import InPlace
+from ._results import Results
+from .types import Size, device, device_name
+
+_DTYPE_NAMES = {
+    "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16, "BFloat16Tensor": dtypes.bfloat16,
+    "LongTensor": dtypes.int64, "IntTensor": dtypes.int32, "ShortTensor": dtypes.int16, "CharTensor": dtypes.int8, "ByteTensor": dtypes.uint8,
+    "BoolTensor": dtypes.bool,
+}  # fmt: skip
+
+
+class TorchType(TensorType):
+    """torch.Tensor(2, 3) takes sizes, torch.Tensor([2, 3]) values."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        with making(cls._kind):
+            if cls.__init__ is Plain.__init__ and all(isinstance(a, int) for a in args):
+                args = (np.zeros(args or 0, np.float32),)
+            if kwargs.get("device") is not None:
+                kwargs["device"] = device_name(kwargs["device"])
+            return super().__call__(*args, **kwargs)
+
+
+class Tensor(InPlace, Results, Algebra, Plain, metaclass=TorchType):
+    """A tensor that behaves as PyTorch's. torch.tensor, torch.zeros and their like make one; what is computed from it is of its class.
+
+    >>> import polygrad.torch as torch
+    >>> x = torch.tensor([[1, 5], [7, 2]])
+    >>> x.dtype == torch.long, x.max(dim=1).values.tolist()
+    (True, [5, 7])
+    """
+
+    __slots__ = ("_base",)
+    _base: tuple[Any, Any]  # of what x[...] gave: a weak reference to x and the index, which a change in place goes to as long as x is there
+    _default_int = dtypes.int64
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        return object.__new__(cls)
+
+    # ---- what it is ----
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        """Sizes of the axes."""
+        return Size(Plain.shape.fget(self))  # type: ignore[attr-defined]
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or that of one axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+    @property
+    def device(self) -> Any:
+        """Where it is computed: device("cpu") for compiled code and for the interpreter."""
+        name = self._g.device.lower()
+        return device("cpu" if name == "interp" else name)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Is it computed on a GPU?"""
+        return self.device.type == "cuda"
+
+    is_sparse = is_quantized = is_mkldnn = is_meta = False
+    layout = "torch.strided"
+
+    @property
+    def is_leaf(self) -> bool:
+        """Was it not computed from a tensor that requires a gradient?"""
+        return not self.requires_grad or bool(getattr(self, "_wanted", None))
+
+    @property
+    def grad_fn(self) -> Any:
+        """Something that is not None for what was computed from a tensor that requires a gradient."""
+        return None if self.is_leaf else "<Backward>"
+
+    def nelement(self) -> int:
+        """Number of elements."""
+        return self.numel()
+
+    def ndimension(self) -> int:
+        """Number of axes."""
+        return self.ndim
+
+    def is_complex(self) -> bool:
+        """No tensor holds complex numbers."""
+        return False
+
+    def is_signed(self) -> bool:
+        """Can it hold negative numbers?"""
+        return self.dtype.kind in "if"
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Always: how values lie in memory is the compiler's business."""
+        return True
+
+    def is_pinned(self) -> bool:
+        """No memory is pinned."""
+        return False
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides of the values stored row by row."""
+        out = [1] * self.ndim
+        for k in range(self.ndim - 2, -1, -1):
+            out[k] = out[k + 1] * int(self.shape[k + 1])
+        return tuple(out) if dim is None else out[dim]
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        """Bytes of all elements."""
+        return self.numel() * self.dtype.itemsize
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes swapped."""
+        return self.transpose(-1, -2)
+
+    @property
+    def T(self) -> Tensor:  # type: ignore[override]
+        """All axes in reverse order."""
+        return self.permute(tuple(range(self.ndim))[::-1])
+
+    # ---- values ----
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.ndim == 0 else object.__format__(self, spec) if spec else str(self)
+
+    def __repr__(self) -> str:
+        values = np.array2string(self.detach().numpy(), precision=4, separator=", ", threshold=1000, prefix="tensor(")
+        usual = self.dtype in (dtypes.float32, dtypes.int64, dtypes.bool)
+        kind = "" if usual else f", dtype=torch.{self.dtype.name}"
+        return f"tensor({values}{kind}{', requires_grad=True' if self.requires_grad else ''})"
+
+    def __contains__(self, x: Any) -> bool:
+        return bool(Plain.any(self == x).item())
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The values as a numpy array (a copy)."""
+        return Plain.numpy(self)
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        """The same values without history; what changes it in place changes this tensor."""
+        out = self.detach()
+        out._base = (ref(self), None)
+        return out
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self.replace(value.detach())
+
+    def detach(self) -> Tensor:
+        """The same values without history; what changes it in place changes this tensor."""
+        out: Any = like(self, C.poly_detach(self._h))
+        out._base = (ref(self), None)
+        return out
+
+    def __getitem__(self, key: Any) -> Tensor:
+        out: Any = Plain.__getitem__(self, key)
+        out._base = (ref(self), key)
+        return out
+
+    def __iter__(self) -> Any:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([self[k] for k in range(len(self))])
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), Plain.numpy(self.detach()), self.dtype.name, getattr(self, "_wanted", None))
+
+    def clone(self, *, memory_format: Any = None) -> Tensor:  # type: ignore[override]
+        """A copy of its own, with the same history."""
+        return Plain.clone(self)  # type: ignore[return-value]
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:  # type: ignore[override]
+        """The same values, stored."""
+        return Plain.contiguous(self)  # type: ignore[return-value]
+
+    # ---- other dtypes and devices ----
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """The tensor on a device, in a dtype, or in both as another tensor is: to(device), to(dtype), to(device, dtype), to(other)."""
+        dtype, place = kwargs.get("dtype"), kwargs.get("device")
+        for a in args:
+            if isinstance(a, Plain):
+                dtype = a.dtype
+            elif isinstance(a, DType):
+                dtype = a
+            elif isinstance(a, str):
+                place = a
+        out: Any = self if place is None else Plain.to(self, device_name(place))
+        return out if dtype is None or to_dtype(dtype) is self.dtype else out.cast(dtype)
+
+    def cpu(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The tensor itself: its values can be read from the host wherever they are."""
+        return self
+
+    def cuda(self, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        """The tensor on a GPU, if this is what tensors are computed on."""
+        return self.to("cuda")
+
+    def pin_memory(self, *args: Any) -> Tensor:
+        """The tensor itself."""
+        return self
+
+    def share_memory_(self) -> Tensor:
+        """The tensor itself."""
+        return self
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """Another dtype, also by names such as 'torch.LongTensor'; without an argument the name."""
+        if dtype is None:
+            return next(f"torch.{n}" for n, d in _DTYPE_NAMES.items() if d is self.dtype)
+        if isinstance(dtype, str):
+            dtype = _DTYPE_NAMES.get(dtype.rpartition(".")[2], dtype.removeprefix("torch."))
+        return self.cast(dtype)
+
+    def type_as(self, other: Any) -> Any:
+        """In the dtype of another tensor."""
+        return self.cast(other.dtype)
+
+    def byte(self) -> Any:
+        """As uint8."""
+        return self.cast(dtypes.uint8)
+
+    def char(self) -> Any:
+        """As int8."""
+        return self.cast(dtypes.int8)
+
+    # ---- new ones like this ----
+
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
+        """A tensor of data; whole numbers and floats in this tensor's dtype."""
+        plain = not hasattr(data, "dtype")
+        return type(self)._kind(data if not plain else np.asarray(data), dtype=dtype or (self.dtype if plain else None), requires_grad=requires_grad)
+
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
+        """A tensor with one value everywhere, in this tensor's dtype."""
+        with making(type(self)._kind):
+            return Plain.full(_sizes((size,)), fill_value, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
+        """Zeros in this tensor's dtype."""
+        return self.new_full(_sizes(size), 0, dtype=dtype, requires_grad=requires_grad)
+
+    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
+        """Ones in this tensor's dtype."""
+        return self.new_full(_sizes(size), 1, dtype=dtype, requires_grad=requires_grad)
+
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
+        """A tensor to be filled, in this tensor's dtype."""
+        return self.new_zeros(*size, dtype=dtype, requires_grad=requires_grad)
+
+    # ---- gradients ----
+
+    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None) -> None:  # type: ignore[override]
+        """Adds d(self)/d(leaf) into every leaf that requires a gradient."""
+        if gradient is None and self.numel() != 1:
+            raise RuntimeError(f"backward of a tensor of shape {self.shape} needs a gradient: only a single number has one of its own")
+        Plain.backward(self, gradient)
+
+    def register_hook(self, hook: Any) -> Any:
+        """Calls hook(gradient) at each backward; the result has a method remove()."""
+        return _Handle(Plain.register_hook(self, hook))
+
+    def retain_grad(self) -> None:
+        """Gradients of tensors that are not leaves: ask for them with torch.autograd.grad."""
+        if not self.is_leaf:
+            raise RuntimeError("retain_grad of a tensor that is not a leaf: use torch.autograd.grad(loss, tensor)")
+
+    def detach_(self) -> Tensor:
+        """Forgets the history."""
+        self.replace(like(self, C.poly_detach(self._h)))
+        self._wanted = None
+        return self
+
+
+class _Handle:
+    """What register_hook gives."""
+
+    def __init__(self, remove: Any):
+        self.remove = remove
+
+    def __enter__(self) -> _Handle:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.remove()
+
+
+def _sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+
+
+def _rebuild(cls: Any, values: np.ndarray, dtype: str, wanted: bool | None) -> Any:
+    t = cls.__new__(cls)
+    with making(Tensor):
+        Plain.__init__(t, values, None, dtype, wanted)
+    return t
+
+
+class Parameter(Tensor):
+    """A tensor that is a parameter of the module that it is an attribute of: it requires a gradient. What is computed from it is a Tensor.
+
+    >>> import polygrad.torch as torch
+    >>> p = torch.nn.Parameter(torch.ones(2)); p.requires_grad, type(p * 2).__name__
+    (True, 'Tensor')
+    """
+
+    __slots__ = ()
+    _kind = Tensor
+
+    def __init__(self, data: Any = None, requires_grad: bool = True):
+        value = np.zeros(0, np.float32) if data is None else data
+        Plain.__init__(self, value.detach().clone() if isinstance(value, Plain) else value)
+        self.requires_grad = requires_grad
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{Tensor.__repr__(self)}"
+
+
+__all__ = ["Parameter", "Tensor", "current"]

@@ -1,0 +1,73 @@
+"""torch.Size and torch.device."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..device import Device
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple that prints as PyTorch's and knows its product.
+
+    >>> import polygrad.torch as torch
+    >>> torch.ones(2, 3).size(), torch.ones(2, 3).shape.numel()
+    (torch.Size([2, 3]), 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return math.prod(int(n) for n in self)
+
+    def __getitem__(self, key: Any) -> Any:
+        out = super().__getitem__(key)
+        return Size(out) if isinstance(key, slice) else out
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(str(n) for n in self)}])"
+
+
+class device(str):
+    """The name of a device: `device("cpu")`, `device("cuda:0")`, `device("cuda", 0)`. Compares equal to the name.
+
+    A graph of tensors runs on one device, polygrad.Device.DEFAULT: another one is an error when tensors are moved to it.
+
+    >>> import polygrad.torch as torch
+    >>> d = torch.device("cpu"); d.type, d.index, d == "cpu"
+    ('cpu', None, True)
+    """
+
+    type: str
+    index: int | None  # type: ignore[assignment]
+
+    def __new__(cls, type: Any, index: int | None = None) -> device:
+        name, _, number = str(type).lower().partition(":")
+        if index is None and number:
+            index = int(number)
+        self = super().__new__(cls, name if index is None else f"{name}:{index}")
+        self.type, self.index = name, index
+        return self
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r}" + ("" if self.index is None else f", index={self.index}") + ")"
+
+    def __getnewargs__(self) -> Any:
+        return (self.type, self.index)
+
+    __hash__ = str.__hash__
+
+
+def device_name(name: Any) -> str:
+    """polygrad's name of a device: the interpreter and the compiled code share PyTorch's "cpu"."""
+    kind = str(name).lower().partition(":")[0]
+    here = Device.DEFAULT
+    return here if kind == "cpu" and here == "INTERP" else kind.upper()
+
+
+__all__ = ["Size", "device", "device_name"]

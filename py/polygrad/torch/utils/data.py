@@ -1,0 +1,238 @@
+"""torch.utils.data: datasets and loaders of tensors, numbers, texts and nested lists of them."""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from .. import functions as torch
+from .._surface import made_here
+
+
+class Dataset:
+    """Something with `__getitem__` and `__len__`."""
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no __getitem__")
+
+    def __add__(self, other: Any) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset):
+    """Something with `__iter__`."""
+
+
+class TensorDataset(Dataset):
+    """Rows of tensors of the same length.
+
+    >>> import polygrad.torch as torch
+    >>> data = torch.utils.data.TensorDataset(torch.arange(4), torch.arange(4) * 2)
+    >>> [int(v) for v in data[3]], len(data)
+    ([3, 6], 4)
+    """
+
+    def __init__(self, *tensors: Any):
+        if any(t.shape[0] != tensors[0].shape[0] for t in tensors):
+            raise ValueError(f"the tensors of a TensorDataset must have the same length, not {[int(t.shape[0]) for t in tensors]}")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return int(self.tensors[0].shape[0])
+
+
+class Subset(Dataset):
+    """Some entries of a dataset."""
+
+    def __init__(self, dataset: Any, indices: Any):
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dataset[[self.indices[i] for i in index]] if isinstance(index, list) else self.dataset[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class ConcatDataset(Dataset):
+    """Datasets one after another."""
+
+    def __init__(self, datasets: Any):
+        self.datasets = list(datasets)
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+
+    def __getitem__(self, index: int) -> Any:
+        index = index + len(self) if index < 0 else index
+        k = bisect.bisect_right(self.cumulative_sizes, index)
+        return self.datasets[k][index - (self.cumulative_sizes[k - 1] if k else 0)]
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1] if self.cumulative_sizes else 0
+
+
+def random_split(dataset: Any, lengths: Any, generator: Any = None) -> list[Subset]:
+    """A dataset in random parts of these sizes, or fractions of it."""
+    n = len(dataset)
+    if sum(lengths) <= 1.0 + 1e-9 and n != sum(lengths):
+        sizes = [int(n * part) for part in lengths]
+        for k in range(n - sum(sizes)):
+            sizes[k % len(sizes)] += 1
+    else:
+        sizes = [int(s) for s in lengths]
+    if sum(sizes) != n:
+        raise ValueError(f"the parts {sizes} do not add up to the {n} entries of the dataset")
+    order = torch.randperm(n, generator=generator).tolist()
+    ends = list(itertools.accumulate(sizes))
+    return [Subset(dataset, order[e - s : e]) for s, e in zip(sizes, ends)]
+
+
+# ---- the order of entries ----
+
+
+class Sampler:
+    """An order of entries: something with `__iter__` and `__len__`."""
+
+    def __init__(self, data_source: Any = None):
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} has no __iter__")
+
+
+class SequentialSampler(Sampler):
+    """All entries in order."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """Entries in random order; with replacement, num_samples draws."""
+
+    def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None):
+        super().__init__(data_source)
+        self.replacement, self._count, self.generator = replacement, num_samples, generator
+
+    def __iter__(self) -> Iterator[int]:
+        n = len(self.data_source)
+        if self.replacement:
+            return iter(torch.randint(0, n, (len(self),), generator=self.generator).tolist())
+        order = torch.randperm(n, generator=self.generator).tolist()
+        return iter((order * -(-len(self) // max(n, 1)))[: len(self)])
+
+    def __len__(self) -> int:
+        return len(self.data_source) if self._count is None else self._count
+
+
+class SubsetRandomSampler(Sampler):
+    """Given entries in random order."""
+
+    def __init__(self, indices: Any, generator: Any = None):
+        super().__init__()
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.indices[k] for k in torch.randperm(len(self.indices), generator=self.generator).tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """num_samples draws by weight."""
+
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None):
+        super().__init__()
+        self.weights, self.num_samples, self.replacement = torch.as_tensor(weights).float(), num_samples, replacement
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.weights.multinomial(self.num_samples, self.replacement).tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Lists of entries of another sampler."""
+
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool = False):
+        super().__init__()
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        entries = iter(self.sampler)
+        while batch := list(itertools.islice(entries, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        n = len(self.sampler)
+        return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+
+# ---- batches ----
+
+
+@made_here
+def default_collate(batch: list[Any]) -> Any:
+    """A batch of entries: tensors and numbers are stacked, tuples and dicts entry by entry."""
+    from ...geometric.loader.dataloader import collate
+
+    return collate(batch)
+
+
+class DataLoader:
+    """Batches of a dataset: `for x, y in DataLoader(dataset, batch_size=32, shuffle=True)`. Entries are collected in the caller's thread:
+    num_workers and its like are accepted and have no effect.
+
+    >>> import polygrad.torch as torch
+    >>> [b.tolist() for b in torch.utils.data.DataLoader(range(5), batch_size=2)]
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(
+        self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None, batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Any = None, pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None,
+        multiprocessing_context: Any = None, generator: Any = None, **others: Any,
+    ):  # fmt: skip
+        if sampler is not None and shuffle:
+            raise ValueError("sampler takes the place of shuffle")
+        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+            raise ValueError("batch_sampler takes the place of batch_size, shuffle, sampler and drop_last")
+        self.dataset, self.batch_size, self.drop_last, self.num_workers = dataset, batch_size, drop_last, num_workers
+        self.collate_fn = default_collate if collate_fn is None else collate_fn
+        if sampler is None and not isinstance(dataset, IterableDataset):
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        if batch_sampler is None and batch_size is not None and sampler is not None:
+            self.batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.dataset, IterableDataset):
+            batches = BatchSampler(self.dataset, self.batch_size or 1, self.drop_last)  # the entries themselves
+            return (self.collate_fn(batch) for batch in batches)
+        if self.batch_sampler is None:
+            return (self.dataset[k] for k in self.sampler)
+        return (self.collate_fn([self.dataset[k] for k in batch]) for batch in self.batch_sampler)
+
+    def __len__(self) -> int:
+        return len(self.batch_sampler if self.batch_sampler is not None else self.sampler)
+
+
+__all__ = [
+    "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "Subset",
+    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "random_split",
+]  # fmt: skip

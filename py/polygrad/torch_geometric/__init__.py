@@ -1,0 +1,77 @@
+"""PyTorch Geometric's names with PyTorch's tensors: `polygrad.geometric` whose data, parameters and batches are tensors of `polygrad.torch`.
+
+Each module here mirrors the one of `polygrad.geometric` with the same path, down to single files such as `torch_geometric.nn.conv.gcn_conv`.
+
+>>> import polygrad.torch as torch
+>>> from polygrad.torch_geometric.nn import GCNConv
+>>> out = GCNConv(2, 3)(torch.ones(4, 2), torch.tensor([[0, 1], [1, 2]]))
+>>> isinstance(out, torch.Tensor), out.size()
+(True, torch.Size([4, 3]))
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
+from types import ModuleType
+from typing import Any
+
+from .. import geometric as _geometric
+from ..torch._surface import as_it_is, lift, mirror
+
+_HERE, _THERE = __name__ + ".", "polygrad.geometric."
+
+
+class _Mirrors(MetaPathFinder, Loader):
+    """Finds `polygrad.torch_geometric.X` where there is `polygrad.geometric.X`."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if not name.startswith(_HERE):
+            return None
+        try:
+            there = find_spec(_THERE + name[len(_HERE) :])
+        except ModuleNotFoundError:
+            return None
+        return None if there is None else spec_from_loader(name, self, is_package=there.submodule_search_locations is not None)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        _data_classes()
+        return mirror(spec.name, _THERE + spec.name[len(_HERE) :])
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def _data_classes() -> None:
+    """Containers are the library's own: they hold tensors of any class, and what their methods make has the class of what they hold."""
+    from ..geometric import data
+
+    as_it_is(data.Data, data.HeteroData, data.Batch, data.TemporalData)
+
+
+if not any(isinstance(f, _Mirrors) for f in sys.meta_path):
+    sys.meta_path.insert(0, _Mirrors())  # before the folders here, which hold stubs alone
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        value = getattr(_geometric, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    value = import_module(_HERE + name) if isinstance(value, ModuleType) else lift(value, __name__)
+    setattr(sys.modules[__name__], name, value)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*dir(_geometric), *_OWN])
+
+
+_OWN: list[str] = []
+__all__ = [*_geometric.__all__]

@@ -1,0 +1,58 @@
+import os.path as osp
+
+import torch
+import torch.nn.functional as F
+
+from torch_geometric.datasets import Planetoid
+from torch_geometric.nn import SGConv
+
+dataset = "Cora"
+path = osp.join(osp.dirname(osp.realpath(__file__)), "..", "data", dataset)
+dataset = Planetoid(path, dataset)
+data = dataset[0]
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = SGConv(in_channels=dataset.num_features, out_channels=dataset.num_classes, K=2, cached=True)
+
+    def forward(self):
+        x, edge_index = data.x, data.edge_index
+        x = self.conv1(x, edge_index)
+        return F.log_softmax(x, dim=1)
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model, data = Net().to(device), data.to(device)
+optimizer = torch.optim.Adam(model.parameters(), lr=0.2, weight_decay=0.005)
+
+
+def train():
+    model.train()
+    optimizer.zero_grad()
+    loss = F.nll_loss(model()[data.train_mask], data.y[data.train_mask])
+    loss.backward()
+    optimizer.step()
+    return float(loss.detach())
+
+
+@torch.no_grad()
+def test():
+    model.eval()
+    out, accs = model(), []
+    for _, mask in data("train_mask", "val_mask", "test_mask"):
+        pred = out[mask].max(1)[1]
+        acc = pred.eq(data.y[mask]).sum().item() / mask.sum().item()
+        accs.append(acc)
+    return accs
+
+
+best_val_acc = test_acc = 0
+for epoch in range(1, 101):
+    train()
+    train_acc, val_acc, tmp_test_acc = test()
+    if val_acc > best_val_acc:
+        best_val_acc = val_acc
+        test_acc = tmp_test_acc
+    print(f"Epoch: {epoch:03d}, Train: {train_acc:.4f}, Val: {best_val_acc:.4f}, Test: {test_acc:.4f}")

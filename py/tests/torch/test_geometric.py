@@ -1,0 +1,100 @@
+"""polygrad.torch_geometric: everything that a script gets is of PyTorch's class."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import polygrad
+import polygrad.torch as torch
+import polygrad.torch_geometric.transforms as T
+from polygrad.torch_geometric.data import Batch, Data, HeteroData
+from polygrad.torch_geometric.datasets import FakeDataset, FakeHeteroDataset, KarateClub
+from polygrad.torch_geometric.loader import DataLoader, LinkNeighborLoader, NeighborLoader
+from polygrad.torch_geometric.nn import GCN, GCNConv, MessagePassing, Node2Vec
+from polygrad.torch_geometric.utils import degree, negative_sampling, to_undirected
+
+
+def classes(x):
+    """The classes of all tensors in a value."""
+    if isinstance(x, polygrad.Tensor):
+        return {type(x)}
+    if hasattr(x, "stores"):
+        x = [v for store in x.stores for v in store.values()]
+    if isinstance(x, dict):
+        x = list(x.values())
+    return set().union(*(classes(v) for v in x)) if isinstance(x, (list, tuple)) else set()
+
+
+def test_data_loaders_and_transforms():
+    data = KarateClub()[0]
+    hetero = FakeHeteroDataset(avg_num_nodes=20)[0]
+    graphs = FakeDataset(num_graphs=6, avg_num_nodes=8)
+    things = [
+        data, hetero, graphs[0], next(iter(DataLoader(graphs, batch_size=3))), Batch.from_data_list([data, data]),
+        Batch.from_data_list([data, data])[1], next(iter(NeighborLoader(data, [2, 2], batch_size=4))),
+        next(iter(LinkNeighborLoader(data, [2], batch_size=4, neg_sampling_ratio=1.0))), list(T.RandomLinkSplit()(data)), T.ToUndirected()(data),
+        T.RandomNodeSplit()(data), T.AddSelfLoops()(data), data.subgraph(torch.tensor([0, 1, 2])), hetero.to_homogeneous(),
+        degree(data.edge_index[0]), negative_sampling(data.edge_index), to_undirected(data.edge_index), T.AddRandomWalkPE(3)(data),
+    ]  # fmt: skip
+    for thing in things:
+        assert classes(thing) == {torch.Tensor}, thing
+    data.generate_ids()
+    assert classes(data) == {torch.Tensor}
+
+
+def test_layers():
+    conv = GCNConv(4, 2)
+    out = conv(torch.ones(3, 4), torch.tensor([[0, 1], [1, 2]]))
+    assert classes(list(conv.parameters())) == {torch.Tensor} and type(out) is torch.Tensor
+    model = GCN(4, 8, 2)
+    assert classes(list(model.parameters())) == {torch.Tensor}
+    assert isinstance(model.convs[0], GCNConv) and isinstance(model.convs[0], MessagePassing) and isinstance(conv, torch.nn.Module)
+    assert issubclass(GCNConv, MessagePassing) and not isinstance(torch.nn.Linear(1, 1), MessagePassing)
+    assert type(Node2Vec(torch.tensor([[0, 1], [1, 0]]), 4, 3, 2)()) is torch.Tensor
+
+
+def test_parameters_are_taken_one_by_one():
+    model = GCN(4, 8, 2)
+    assert next(model.parameters()) is list(model.parameters())[0] and next(iter(model.parameters())).device == torch.device("cpu")
+
+
+def test_own_layers():
+    """Classes that a script derives from ours make PyTorch's tensors too."""
+
+    class Layer(MessagePassing):
+        def __init__(self):
+            super().__init__(aggr="max")
+            self.lin = torch.nn.Linear(2, 2)
+
+        def forward(self, x, edge_index):
+            return self.propagate(edge_index, x=x)
+
+        def message(self, x_j):
+            assert type(x_j) is torch.Tensor
+            values, _ = x_j.max(dim=1)
+            return self.lin(x_j) + values.view(-1, 1)
+
+    layer = Layer()
+    assert type(layer(torch.ones(3, 2), torch.tensor([[0, 1], [1, 2]]))) is torch.Tensor
+    assert type(layer.lin.weight) is torch.Tensor
+
+
+def test_mirrored_modules():
+    from polygrad.torch_geometric.nn.conv.gcn_conv import GCNConv as Same
+    from polygrad.torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+    torch_geometric = import_module("polygrad.torch_geometric")
+    assert Same is GCNConv is torch_geometric.nn.GCNConv
+    index, weight = gcn_norm(torch.tensor([[0, 1], [1, 0]]), None, 2)
+    assert type(index) is torch.Tensor and type(weight) is torch.Tensor and np.allclose(weight.numpy(), 0.5)
+    assert torch_geometric.data.Data is Data and isinstance(HeteroData(), polygrad.geometric.data.HeteroData)
+    with pytest.raises(ImportError):
+        import_module("polygrad.torch_geometric.no_such_module")
+
+
+def test_plain_geometric_is_untouched():
+    conv = polygrad.geometric.nn.GCNConv(4, 2)
+    out = conv(polygrad.Tensor.ones(3, 4), polygrad.Tensor([[0, 1], [1, 2]]))
+    assert type(out) is polygrad.Tensor and type(conv.lin.weight) is polygrad.Tensor
+    assert classes(polygrad.geometric.datasets.KarateClub()[0]) == {polygrad.Tensor}
