@@ -134,7 +134,7 @@ POLY_API int poly_ndim(const PolyTensor *t);
 POLY_API int64_t poly_dim(const PolyTensor *t, int axis);
 /* All sizes into out (poly_ndim entries). */
 POLY_API void poly_shape(const PolyTensor *t, int64_t *out);
-/* Number of elements with today's values of symbolic sizes. */
+/* Number of elements with the values that symbolic sizes have in this run. */
 POLY_API int64_t poly_numel(const PolyTensor *t);
 POLY_API PolyDType poly_dtype(const PolyTensor *t);
 POLY_API const char *poly_dtype_name(PolyDType d);
@@ -145,7 +145,7 @@ POLY_API bool poly_is_realized(const PolyTensor *t);
 
 /* ---- symbolic sizes ---- */
 
-/* A size that changes from run to run: variable `name` between min and max, with today's value. Returns a code to be
+/* A size that changes from run to run: variable `name` between min and max, with the value of this run. Returns a code to be
  * used wherever a size is expected; 0 and an error if value is out of bounds. Codes are below POLY_DIM_LIMIT. */
 #define POLY_DIM_LIMIT (-((int64_t)1 << 40))
 POLY_API int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value);
@@ -160,7 +160,7 @@ POLY_API int64_t poly_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b);
 POLY_API const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
 /* The memory of t (realized first) under other sizes of the same value, plain or symbolic: programs over tensors whose
  * sizes are bound variables are compiled once for all values. No copy; fails where a size is not the one that t has
- * today. */
+ * in this run. */
 POLY_API PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape);
 
 /* ---- values in and out ---- */
@@ -233,7 +233,7 @@ POLY_API PolyTensor *poly_multinomial(PolyTensor *weights, int64_t n, bool repla
 
 /* ---- elementwise ---- */
 
-/* Binary operations broadcast (sizes of 1 stretch, missing leading axes are added) and promote dtypes. */
+/* Binary operations broadcast (sizes of 1 are repeated, missing leading axes are added) and promote dtypes. */
 typedef enum PolyBinaryOp {
   POLY_ADD,
   POLY_SUB,
@@ -588,7 +588,7 @@ POLY_API PolyTensor *poly_graph_dst(PolyGraph *g, PolyTensor *x);
 POLY_API PolyTensor *poly_graph_reduce(PolyGraph *g, PolyTensor *m, const char *op, char side);
 POLY_API PolyTensor *poly_graph_softmax(PolyGraph *g, PolyTensor *m, char side);
 /* Personalised PageRank of num_targets nodes (targets NULL: of all), approximated by pushing along out-edges until no
- * node holds more than alpha * eps * degree of rank that has not settled. out, 3 new handles: int64 [targets + 1] where
+ * node holds more than alpha * eps * degree of rank that is not assigned yet. out, 3 new handles: int64 [targets + 1] where
  * each target's entries begin; int64 the nodes with a share in its rank, itself first; float32 the shares. O(1 / (alpha
  * * eps)) a target, and 37 bytes a node and thread. */
 POLY_API PolyStatus poly_graph_ppr(PolyGraph *g, const int64_t *targets, int64_t num_targets, double alpha, double eps,
@@ -645,13 +645,13 @@ POLY_API void poly_sample_free(PolySample *s); /* NULL is allowed */
  * hop. Edges are in the order of hops, and within a hop of their destinations. O(nodes + edges of the sample). */
 POLY_API PolyStatus poly_sample_run(PolySample *s, const PolySampleSpec *spec, int num_seeds, const PolySeeds *seeds);
 /* As HGT samples (Hu et al., 2020): at each hop counts[types][hops] nodes of each type, by the square of what their
- * edges to nodes drawn before add up to, an edge counting 1 / in-degree; then all edges between the nodes. Of spec:
+ * edges to nodes drawn before add up to, where an edge adds 1 / in-degree; then all edges between the nodes. Of spec:
  * hops, counts, seed, batch, threads. */
 POLY_API PolyStatus poly_sample_run_hgt(PolySample *s, const PolySampleSpec *spec, int num_seeds,
                                         const PolySeeds *seeds);
 POLY_API int64_t poly_sample_num_nodes(const PolySample *s, int type);
 POLY_API int64_t poly_sample_num_edges(const PolySample *s, int relation);
-/* Nodes met first at a hop (0: the seeds), edges drawn at a hop (from 0). */
+/* Nodes reached first at a hop (0: the seeds), edges drawn at a hop (from 0). */
 POLY_API int64_t poly_sample_hop_nodes(const PolySample *s, int type, int hop);
 POLY_API int64_t poly_sample_hop_edges(const PolySample *s, int relation, int hop);
 /* what: 'n' the nodes of a type, 'b' the seed that each belongs to (disjoint samples); 's' and 'd' the ends of a
@@ -700,7 +700,7 @@ POLY_API PolyTensor *poly_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t
  * in the order in which they were taken, then nodes that are left. chosen: int64, the edges taken. O(E log E). */
 POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen);
 /* The graph with an edge i -> k where a has i -> j and b has j -> k, once: the pattern of a sparse matrix product. By
- * i; for one i as they are met when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair the
+ * i; for one i as they are reached when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair the
  * edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
 POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 
@@ -725,12 +725,12 @@ POLY_API PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64
  * its size is symbolic and has the place's name, so values of two places do not fit together by accident. Elementwise
  * functions of several tensors, poly_matmul, poly_cat and poly_stack bring them together: a value of the vertex is seen
  * from each of its edges. Elementwise functions broadcast values as if the first axis were not there: [edges] and
- * [edges, F] give [edges, F], and a plain tensor is the same for all. Values of two neighbourhoods do not meet before
+ * [edges, F] give [edges, F], and a plain tensor is the same for all. Values of two neighbourhoods are not combined before
  * they are reduced. Nothing of edges x features is stored. O(1) a call, where a value is reduced or seen from another
  * place O(nodes of the program).
  *
  * A program opens a poly_scope: its handles, v and n end with poly_zoom_out. Values can be read inside (to look at
- * them); gradients are taken of what poly_zoom_out gives. Programs may be nested, but their values do not meet. */
+ * them); gradients are taken of what poly_zoom_out gives. Programs may be nested, but their values cannot be combined. */
 typedef struct PolyVertex PolyVertex;
 typedef struct PolyNbs PolyNbs;
 /* A program about the vertices at which g's edges end: all nodes, or the destinations between two sets. */

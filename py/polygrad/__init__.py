@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ._ffi import C, library_path
 from ._meaning import MeaningWarning
+from .autograd import AutogradGraph, with_autograd_graph
 from .context import Context
 from .device import Device
 from .dtypes import DType, dtypes
-from .graph import AutogradGraph, with_autograd_graph
 from .jit import TinyJit
 from .profile import Profile
 from .symbolic import Dim, Variable

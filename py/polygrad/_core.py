@@ -13,8 +13,8 @@ import numpy as np
 
 from . import _signatures as sig
 from ._ffi import C, Release, describe, handle_array, int64_array, int_array, raw, whole
+from .autograd import AutogradGraph, current
 from .dtypes import DType, dtypes, to_dtype
-from .graph import AutogradGraph, current
 from .symbolic import Dim, Variable, dim_code
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def operand(like: Any, x: Any, dtype: DType | None = None) -> Tensor:
 
 
 def number_dtype(d: DType, number: Any) -> DType:
-    """The dtype of a number that meets a tensor of dtype d."""
+    """The dtype of a number combined with a tensor of dtype d."""
     if number.__class__ is bool or d.kind == "f":
         return d
     if isinstance(number, int):

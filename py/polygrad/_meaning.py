@@ -30,7 +30,7 @@ _warned: set[str] = set()
 
 
 def warn_once(what: str, text: str, stacklevel: int = 3) -> None:
-    """Warns, the first time that `what` is met."""
+    """Warns, the first time that `what` occurs."""
     if what not in _warned:
         _warned.add(what)
         warnings.warn(text, MeaningWarning, stacklevel=stacklevel)

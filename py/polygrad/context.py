@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from ._ffi import C
-from .graph import AutogradGraph, current
+from .autograd import AutogradGraph, current
 
 _debug_level: dict[int, int] = {}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._core import C, like, operand, wrap
 from ._ffi import Release, handle_array
-from .graph import AutogradGraph, raised
+from .autograd import AutogradGraph, raised
 from .tensor import Tensor
 
 _Backward: Any = ctypes.CFUNCTYPE(

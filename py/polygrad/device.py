@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import graph as _graph
+from . import autograd as _graph
 from ._ffi import describe
-from .graph import AutogradGraph, current
+from .autograd import AutogradGraph, current
 
 
 class _Device:

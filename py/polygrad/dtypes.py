@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _signatures as sig
 from ._ffi import C
-from .graph import current
+from .autograd import current
 
 DTypeLike = Union["DType", str, np.dtype, type]
 

@@ -18,7 +18,7 @@ from .symbolic import Dim, dim, dim_code
 from .tensor import Tensor
 
 if TYPE_CHECKING:
-    from .graph import AutogradGraph
+    from .autograd import AutogradGraph
 
 _SIDES = {"in": b"i", "out": b"o"}
 REDUCTIONS = ("sum", "mean", "max", "min", "prod", "var", "std", "logsumexp")

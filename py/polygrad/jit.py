@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from . import _core
 from ._core import like, wrap
 from ._ffi import C, handle_array
-from .graph import AutogradGraph, current, making
+from .autograd import AutogradGraph, current, making
 from .symbolic import Dim, dim_code
 
 if TYPE_CHECKING:

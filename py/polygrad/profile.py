@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ._ffi import C, PolyKernelStat, PolyStoredStat
+from .autograd import AutogradGraph, current
 from .dtypes import BY_CODE, DType
-from .graph import AutogradGraph, current
 
 
 class Kernel(NamedTuple):

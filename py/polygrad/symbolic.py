@@ -13,14 +13,14 @@ import re
 from typing import Any
 
 from ._ffi import C, describe
-from .graph import AutogradGraph, current
+from .autograd import AutogradGraph, current
 
 DIM_LIMIT = -(1 << 40)  # codes of symbolic sizes are below
 
 
 class Dim(int):
-    """A symbolic size: a whole number, today's value, that knows what it depends on. Arithmetic with numbers and other sizes gives
-    sizes; compared or printed, it is today's value.
+    """A symbolic size: a whole number, the value of this run, that knows what it depends on. Arithmetic with numbers and other sizes gives
+    sizes; compared or printed, it is the value of this run.
 
     >>> from polygrad import Variable
     >>> n = Variable("n", 1, 10).bind(3)
@@ -55,7 +55,7 @@ class Dim(int):
     def __repr__(self) -> str:
         buf = ctypes.create_string_buffer(256)
         text = C.poly_dim_text(self.graph.ptr, self.code, buf, 256).decode()
-        return re.sub(r"=-?\d+", "", text)  # the core adds today's values
+        return re.sub(r"=-?\d+", "", text)  # the core adds the values of this run
 
     def __str__(self) -> str:
         return str(int(self))
@@ -99,12 +99,12 @@ class Dim(int):
         return self._op(b"-", 0, self)
 
     def unbind(self) -> tuple[Any, int]:
-        """The size and today's value, as in tinygrad."""
+        """The size and the value of this run, as in tinygrad."""
         return self, self.val
 
 
 class Variable:
-    """A named size between two bounds. `bind` gives it today's value.
+    """A named size between two bounds. `bind` gives it the value of this run.
 
     >>> from polygrad import Variable
     >>> Variable("batch", 1, 64).bind(32)
@@ -127,7 +127,7 @@ class Variable:
         return self.vmax
 
     def bind(self, val: int) -> Any:
-        """The size with today's value; ValueError if it is out of bounds."""
+        """The size with the value of this run; ValueError if it is out of bounds."""
         graph = current()
         code = C.poly_var_bind(graph.ptr, self.name.encode(), self.vmin, self.vmax, int(val))
         if C.poly_error_code(graph.ptr):

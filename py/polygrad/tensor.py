@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from . import _core
-from . import graph as _graph
+from . import autograd as _graph
 from ._core import C, current, from_numpy, from_values, handles, like, operand, same_graph, to_dtype
 from ._ffi import INT64, handle_array
 from ._meaning import pair_warning

@@ -93,7 +93,7 @@ def defaults(request):
     """Every test starts on the interpreter, with a known seed and switches, and leaves no error behind."""
     from polygrad import Device, Tensor
     from polygrad._ffi import C
-    from polygrad.graph import current
+    from polygrad.autograd import current
 
     Device.DEFAULT = getattr(request, "param", "INTERP")
     Tensor.training = False

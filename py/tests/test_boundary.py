@@ -10,7 +10,7 @@ import pytest
 from polygrad import Tensor, dtypes
 from polygrad import _signatures as sig
 from polygrad._ffi import C, int64_array, int_array, struct_type, whole
-from polygrad.graph import current
+from polygrad.autograd import current
 
 BIG = [2**31, 2**32, 2**32 + 1, 2**40, 2**63, 2**64, 2**64 + 1, 2**70, -(2**31) - 1, -(2**41), -(2**63) - 1, -(2**64)]
 WRONG = (IndexError, ValueError, OverflowError)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from polygrad import Device, Graph, Tensor, TinyJit, dtypes
-from polygrad.graph import current
+from polygrad.autograd import current
 from polygrad.nn import SGD, Linear, compile_step, get_parameters
 
 DEVICES = ["INTERP", "CPU", "TEST"]

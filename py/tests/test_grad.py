@@ -8,7 +8,7 @@ from helpers import gradcheck, gradgradcheck, values
 
 from polygrad import Tensor, dtypes
 from polygrad._ffi import C
-from polygrad.graph import current
+from polygrad.autograd import current
 
 F = dtypes.float64
 

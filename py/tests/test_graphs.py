@@ -14,7 +14,7 @@ from scipy import sparse
 import polygrad.nn.functional as F
 from polygrad import Context, Graph, HeteroGraph, Tensor
 from polygrad._ffi import C
-from polygrad.graph import current
+from polygrad.autograd import current
 from polygrad.graphs import REDUCTIONS
 
 INDEX = np.array([[0, 1, 2, 2], [2, 2, 0, 2]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polygrad import Tensor
-from polygrad.graph import current
+from polygrad.autograd import current
 
 
 def random_view(rng, a, x):

@@ -8,8 +8,8 @@ import pytest
 
 from polygrad import Device, Tensor
 from polygrad._ffi import C
+from polygrad.autograd import current
 from polygrad.geometric.nn import SimpleConv
-from polygrad.graph import current
 from polygrad.nn import BatchNorm
 
 LIMIT = 1e-6

@@ -167,8 +167,8 @@ PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **ch
 
 /* ---- product ---- */
 
-/* What one thread knows of the row that it is at: by node, in which row it was met last (plus 1), and its place among
- * the row's edges. */
+/* What one thread knows of the row that it is at: by node, in which row it was reached last (plus 1), and its place
+ * among the row's edges. */
 typedef struct Seen {
   int32_t *row, *place;
 } Seen;
@@ -202,7 +202,7 @@ static void count_row(const Product *p, int64_t i, Seen seen) {
   p->edges[i + 1] = edges;
 }
 
-/* The destinations of the row as they are met; then each path to the place of its edge. Paths of one edge keep the
+/* The destinations of the row as they are reached; then each path to the place of its edge. Paths of one edge keep the
  * order of the edges of a, then of b. next: for each edge of the row, where its next path goes. */
 static void fill_row(const Product *p, int64_t i, Seen seen, int64_t *next) {
   int64_t first = p->edges[i], n = 0;

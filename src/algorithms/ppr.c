@@ -1,8 +1,8 @@
 /* ppr.c: personalised PageRank, approximated by pushing (Andersen, Chung and Lang, 2006). In: a graph and some of its
  * nodes. Out: for each of them the nodes that hold a share of its rank, and the shares.
  *
- * Rank that has not settled yet lies at nodes as a residual; at first all of it, alpha, at the target. A push at u
- * settles u's residual r there and spreads (1 - alpha) r evenly over its out-neighbours; a neighbour whose residual
+ * Rank that has not ranked yet lies at nodes as a residual; at first all of it, alpha, at the target. A push at u
+ * assigns u's residual r to u and spreads (1 - alpha) r evenly over its out-neighbours; a neighbour whose residual
  * reaches alpha eps degree is pushed in its turn, the latest first. The work is O(1 / (alpha eps)) a target, whatever
  * the size of the graph. Targets are independent: each thread has arrays over the nodes, of which only what was touched
  * is cleared, and writes rows of its own, so the result does not depend on the number of threads. */
@@ -20,10 +20,10 @@ typedef struct Row { /* of the result, among those of its thread */
 } Row;
 
 typedef struct Worker {
-  double *rank, *rest;                /* [nodes] */
-  int32_t *stack, *settled, *touched; /* [nodes] */
-  uint8_t *state;                     /* [nodes] */
-  int64_t n_stack, n_settled, n_touched;
+  double *rank, *rest;               /* [nodes] */
+  int32_t *stack, *ranked, *touched; /* [nodes] */
+  uint8_t *state;                    /* [nodes] */
+  int64_t n_stack, n_ranked, n_touched;
   int32_t *node; /* [cap]: what was found */
   float *share;
   int64_t n, cap;
@@ -39,17 +39,17 @@ static bool worker_new(Base *b, Worker *w, size_t nodes) {
   *w = (Worker){.rank = mem_new(b, nodes * sizeof *w->rank),
                 .rest = mem_new(b, nodes * sizeof *w->rest),
                 .stack = mem_new(b, nodes * sizeof *w->stack),
-                .settled = mem_new(b, nodes * sizeof *w->settled),
+                .ranked = mem_new(b, nodes * sizeof *w->ranked),
                 .touched = mem_new(b, nodes * sizeof *w->touched),
                 .state = mem_new(b, nodes)};
-  return w->rank && w->rest && w->stack && w->settled && w->touched && w->state;
+  return w->rank && w->rest && w->stack && w->ranked && w->touched && w->state;
 }
 
 static void worker_free(Base *b, Worker *w, size_t nodes) {
   mem_free(b, w->rank, nodes * sizeof *w->rank);
   mem_free(b, w->rest, nodes * sizeof *w->rest);
   mem_free(b, w->stack, nodes * sizeof *w->stack);
-  mem_free(b, w->settled, nodes * sizeof *w->settled);
+  mem_free(b, w->ranked, nodes * sizeof *w->ranked);
   mem_free(b, w->touched, nodes * sizeof *w->touched);
   mem_free(b, w->state, nodes);
   mem_free(b, w->node, (size_t)w->cap * sizeof *w->node);
@@ -61,14 +61,14 @@ static void touch(Worker *w, int32_t v, uint8_t bit) {
   w->state[v] |= bit | TOUCHED;
 }
 
-static void settle(Worker *w, int32_t v, double amount) {
-  if (!(w->state[v] & SETTLED)) w->settled[w->n_settled++] = v;
+static void add_rank(Worker *w, int32_t v, double amount) {
+  if (!(w->state[v] & SETTLED)) w->ranked[w->n_ranked++] = v;
   touch(w, v, SETTLED);
   w->rank[v] += amount;
 }
 
 static void push_from(const Push *p, Worker *w, int32_t target) {
-  settle(w, target, 0.0);
+  add_rank(w, target, 0.0);
   touch(w, target, WAITING);
   w->rest[target] = p->alpha;
   w->stack[w->n_stack++] = target;
@@ -76,7 +76,7 @@ static void push_from(const Push *p, Worker *w, int32_t target) {
     int32_t u = w->stack[--w->n_stack];
     double rest = w->rest[u];
     w->state[u] &= (uint8_t)~WAITING;
-    settle(w, u, rest);
+    add_rank(w, u, rest);
     w->rest[u] = 0.0;
     int32_t begin = p->rowptr[u], end = p->rowptr[u + 1];
     double part = (1.0 - p->alpha) * rest / (end - begin);
@@ -115,11 +115,11 @@ static bool worker_reserve(Base *b, Worker *w, int64_t n) {
 
 static void row_of(Base *b, const Push *p, Worker *w, int32_t target, Row *row) {
   push_from(p, w, target);
-  *row = (Row){.at = w->n, .n = w->n_settled, .thread = omp_get_thread_num()};
-  if (worker_reserve(b, w, w->n_settled)) {
-    for (int64_t k = 0; k < w->n_settled; k++, w->n++) {
-      w->node[w->n] = w->settled[k];
-      w->share[w->n] = (float)w->rank[w->settled[k]];
+  *row = (Row){.at = w->n, .n = w->n_ranked, .thread = omp_get_thread_num()};
+  if (worker_reserve(b, w, w->n_ranked)) {
+    for (int64_t k = 0; k < w->n_ranked; k++, w->n++) {
+      w->node[w->n] = w->ranked[k];
+      w->share[w->n] = (float)w->rank[w->ranked[k]];
     }
   } else
     w->failed = true;
@@ -128,7 +128,7 @@ static void row_of(Base *b, const Push *p, Worker *w, int32_t target, Row *row) 
     w->rank[v] = w->rest[v] = 0.0;
     w->state[v] = 0;
   }
-  w->n_settled = w->n_touched = 0;
+  w->n_ranked = w->n_touched = 0;
 }
 
 /* The rows of all threads, in the order of the targets, as tensors. */

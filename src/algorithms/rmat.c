@@ -7,7 +7,7 @@
  *     c d
  *
  * Numbers that are drawn beyond the nodes that there are, are drawn again. Every edge has random numbers of its own, so
- * the result does not depend on threads. Since the small numbers get most edges, names can be dealt out at random: by a
+ * the result does not depend on threads. Since the small numbers get most edges, names can be assigned at random: by a
  * Feistel network on the bits of a number, applied until it is in range, which is a permutation that needs no memory.
  */
 #include "base/threads.h"

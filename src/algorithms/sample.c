@@ -1,6 +1,6 @@
 /* sample.c: a sample, drawn hop by hop. In: seeds, and how many edges each node may take at each hop. Out: nodes, seeds
- * first and then in the order in which they were met; edges by local numbers, hop after hop, each hop by destination;
- * and the numbers of both in the graph.
+ * first and then in the order in which they were reached; edges by local numbers, hop after hop, each hop by
+ * destination; and the numbers of both in the graph.
  *
  *   seeds 7 3;  hop 1: 7 <- 4, 7 <- 9, 3 <- 9;  hop 2: 4 <- 3, 9 <- 8
  *   nodes 7 3 4 9 8     src 2 3 3 1 4     dst 0 0 1 2 3
@@ -160,7 +160,7 @@ void sample_begin(PolySample *s, bool disjoint, int hops) {
   s->hops = hops;
 }
 
-/* The table of a type of nodes is made when the first of them is met. */
+/* The table of a type of nodes is made when the first of them is reached. */
 static bool open_tables(PolySample *s) {
   for (size_t t = 0; !s->disjoint && t < types_of(s); t++) {
     NodeSet *n = &s->nodes[t];

@@ -1,7 +1,7 @@
 /* engine.h: from tensor UOps to values. Canonicalise the graph, find or build its plan, run it on a device, give the
  * results to their handles. What the files of the engine share; nothing below the engine includes this.
  *
- *   realize.c  handles in, values out         canon.c   a graph without its buffers and today's sizes
+ *   realize.c  handles in, values out         canon.c   a graph without its buffers and the sizes of this run
  *   plan.c     plans and their cache          memory.c  sizes and places of a plan's slots
  *   check.c    what holds of every plan       run.c     one execution of a plan
  *   step.c     plans replayed on other inputs peek.c    views of stored memory, read without a plan
@@ -54,8 +54,8 @@ typedef struct PlanSlot {
   int first, last; /* items that touch it first and last */
   int until;       /* TEMP: the last item that touches its memory, under whatever name */
   int over;        /* TEMP: the slot whose memory it takes over when that is read for the last time; -1: none */
-  size_t bytes;    /* today */
-  size_t offset;   /* TEMP: in the arena, today */
+  size_t bytes;    /* in this run */
+  size_t offset;   /* TEMP: in the arena, in this run */
   bool written;    /* by an item */
 } PlanSlot;
 
@@ -67,12 +67,12 @@ typedef struct PlanItem {
   int kernel, nvar;
   int *var;          /* kernel: places of its integer arguments among the plan's variables */
   MatmulItem matmul; /* matrix product */
-  MatmulCall call;   /* the same, today: one batch axis, and */
+  MatmulCall call;   /* the same in this run: one batch axis, and */
   int nouter;        /* those that are left to loop over */
   int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
   UOp *library;           /* the LIBRARY node */
   UOp *flops;             /* kernel */
-  int64_t nflops, nbytes; /* today */
+  int64_t nflops, nbytes; /* in this run */
 } PlanItem;
 
 typedef struct Plan {
@@ -90,7 +90,7 @@ typedef struct Plan {
   PlanSlot *slot;
   PlanItem *item;
   Program *program;
-  /* today's sizes */
+  /* the sizes of this run */
   bool sized;
   bool *is_size; /* variables that sizes depend on */
   int64_t *value;
@@ -127,12 +127,12 @@ bool plan_check(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, int nroo
 /* Sizes, places and matrix products for these values of the variables; quick when they are those of the last call. */
 bool plan_size(Plan *p, const int64_t *value);
 bool int_eval_vars(const UOp *u, int nvar, UOp *const *var, const int64_t *value, int64_t *out);
-/* Bytes of a tensor with today's sizes (BINDs); false and an error if they overflow. */
+/* Bytes of a tensor with the sizes of this run (BINDs); false and an error if they overflow. */
 bool uop_bytes(const UOp *u, size_t *bytes);
 
 /* ---- run.c ---- */
 
-/* Runs p on its device, whichever is current. input: what each input holds, brought there. out: one entry a slot;
+/* Runs p on its device, whichever is current. input: what each input holds, brought there. out: one entry per slot;
  * entries that are NULL are allocated for OUTPUT slots and belong to the caller. arena: memory for TEMP slots, NULL:
  * allocated for this run. */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);

@@ -80,7 +80,7 @@ static bool add_stored(const Plan *p, const PlanSlot *s) {
   return false;
 }
 
-/* Called at the end of a run, while its memory is still there. Slots are listed once a plan. */
+/* Called at the end of a run, while its memory is still there. Slots are listed once per plan. */
 void profile_plan(Plan *p) {
   PolyContext *ctx = p->ctx;
   Profile *f = &ctx->engine->profile;

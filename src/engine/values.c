@@ -86,7 +86,7 @@ PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, in
   return NULL;
 }
 
-/* Each size must be today's size of that axis. */
+/* Each size must be the size in this run of that axis. */
 static bool sizes_agree(const UOp *u, int ndim, UOp *const *shape) {
   bool same = ndim == u->ndim;
   for (int d = 0; same && d < ndim; d++) {
@@ -303,8 +303,8 @@ PolyStatus poly_write(PolyTensor *t, const void *data, size_t bytes) {
   return status_of(ctx, ok);
 }
 
-/* value stretched to the shape of `like`; the other way round is an error. */
-static UOp *stretch(UOp *value, UOp *like) {
+/* value broadcast to the shape of `like`; the other way round is an error. */
+static UOp *broadcast_to(UOp *value, UOp *like) {
   if (shape_equal(value, like)) return value;
   if (value->op == OP_CONST) return uop_spread(value, like->ndim, like->shape);
   UOp *shape[MAX_DIMS];
@@ -344,7 +344,7 @@ bool assign_value(PolyTensor *t, UOp *value) {
 }
 
 static bool assign(PolyTensor *t, PolyTensor *from) {
-  UOp *value = stretch(from->uop, t->uop);
+  UOp *value = broadcast_to(from->uop, t->uop);
   value = value ? uop_cast(value, (PolyDType)t->uop->dtype) : NULL;
   bool done = false;
   if (!value || (t->view && !view_assign(t, value, &done))) return false;

@@ -73,9 +73,9 @@ GRAD_RULE(SEGMENT);
 GRAD_RULE(LIBRARY);
 /* rules_function.c */
 GRAD_RULE(FUNCTION);
-uint32_t grad_function_mask(const UOp *u); /* which of its sources a gradient flows into */
+uint32_t grad_function_mask(const UOp *u);      /* which of its sources a gradient flows into */
 void grad_scattered(UOp *u, UOp *g, UOp **out); /* FUNCTION_SCATTERED */
-bool grad_library_passes(const UOp *u);    /* does this routine have a rule? */
+bool grad_library_passes(const UOp *u);         /* does this routine have a rule? */
 
 /* Is it 1 everywhere, whatever its shape? A pass starts with ones, and 1 * x is x, to the bit. */
 static inline bool all_ones(const UOp *u) {

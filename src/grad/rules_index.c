@@ -58,7 +58,7 @@ static UOp *places(UOp *x) {
 }
 
 /* Which element is its segment's maximum (minimum; the first of equal ones): value and place in one whole number, whose
- * maximum is found in one go. A float32's bits, with those of negative ones turned round, are in its order. */
+ * maximum is found by one reduction. A float32's bits, with those of negative ones turned round, are in its order. */
 static UOp *hit_by_place(UOp *u) {
   UOp *x = u->src[0], *index = u->src[1], *place = places(x);
   UOp *value = uop_cast(u->arg.i == OP_MIN ? neg(x) : x, POLY_FLOAT32);

@@ -10,10 +10,10 @@ GRAD_RULE(RESHAPE) {
 GRAD_RULE(EXPAND) {
   (void)need;
   UOp *x = u->src[0];
-  uint32_t stretched = 0;
+  uint32_t expanded = 0;
   for (int k = 0; k < x->ndim; k++)
-    if (x->shape[k] != u->shape[k]) stretched |= 1u << k;
-  out[0] = stretched ? uop_cast(uop_reduce(OP_ADD, grad_wide(g), stretched), (PolyDType)x->dtype) : g;
+    if (x->shape[k] != u->shape[k]) expanded |= 1u << k;
+  out[0] = expanded ? uop_cast(uop_reduce(OP_ADD, grad_wide(g), expanded), (PolyDType)x->dtype) : g;
 }
 
 GRAD_RULE(PERMUTE) {
@@ -49,7 +49,7 @@ GRAD_RULE(SHRINK) {
   out[0] = uop_pad(g, before, after);
 }
 
-/* Each part gets its own stretch of the gradient. */
+/* Each part gets its own part of the gradient. */
 GRAD_RULE(CAT) {
   int axis = (int)u->arg.i;
   UOp *begin[MAX_DIMS], *end[MAX_DIMS], *at = uop_index(u->ctx, 0);

@@ -142,12 +142,12 @@ void poly_graph_free(PolyGraph *g) {
 
 /* ---- arrays ---- */
 
-static int64_t today(UOp *size) { return poly_dim_value(size->ctx, dim_to_api(size)); }
+static int64_t size_now(UOp *size) { return poly_dim_value(size->ctx, dim_to_api(size)); }
 
 /* Arrays are filled on the host, before anything else uses them. A plan brings them to its device. */
 UOp *graph_array(PolyContext *ctx, UOp *size) {
   if (!size) return NULL;
-  int64_t n = today(size);
+  int64_t n = size_now(size);
   Scope s;
   scope_enter(ctx, &s);
   PolyBuffer *b = buffer_new(host_memory(ctx->runtime), (size_t)n * sizeof(int32_t));
@@ -170,7 +170,7 @@ static bool check_count(PolyContext *ctx, int64_t n, const char *what) {
 static PolyGraph *graph_new(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
   PolyGraph *g = graphs_open(ctx) ? handle_new(ctx_base(ctx), sizeof *g, HANDLE_GRAPH, ctx) : NULL;
   if (!g) return NULL;
-  *g = (PolyGraph){.ctx = ctx, .refs = 1, .num_edges = today(edges), .num_nodes = {today(src), today(dst)}};
+  *g = (PolyGraph){.ctx = ctx, .refs = 1, .num_edges = size_now(edges), .num_nodes = {size_now(src), size_now(dst)}};
   g->edges = uop_retain(edges);
   g->nodes[SRC] = uop_retain(src);
   g->nodes[DST] = uop_retain(dst);
@@ -182,8 +182,8 @@ static PolyGraph *graph_new(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
 }
 
 PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
-  if (!edges || !src || !dst || !check_count(ctx, today(edges), "edges") ||
-      !check_count(ctx, today(src), "source nodes") || !check_count(ctx, today(dst), "destination nodes"))
+  if (!edges || !src || !dst || !check_count(ctx, size_now(edges), "edges") ||
+      !check_count(ctx, size_now(src), "source nodes") || !check_count(ctx, size_now(dst), "destination nodes"))
     return NULL;
   PolyGraph *g = graph_new(ctx, edges, src, dst);
   if (!g) return NULL;
@@ -307,7 +307,7 @@ static bool fail_pair(PolyContext *ctx, const Pairs *p, const int64_t *nodes) {
 }
 
 /* Numbers of nodes that were not given; false if an index is out of range for what they come to. */
-static bool settle_nodes(PolyGraph *g, const Pairs *p, const Bounds *bounds) {
+static bool check_node_counts(PolyGraph *g, const Pairs *p, const Bounds *bounds) {
   PolyContext *ctx = g->ctx;
   int64_t most = MAX(bounds[SRC].high, bounds[DST].high) + 1, nodes[2];
   bool bad = false;
@@ -339,7 +339,7 @@ static bool fill_pairs(PolyGraph *g, const Pairs *p) {
     if (!to) return false;
     bounds[k] = convert(p, (End)k, to, graph_threads(g, p->n));
   }
-  return settle_nodes(g, p, bounds) && graph_note_sorted(g);
+  return check_node_counts(g, p, bounds) && graph_note_sorted(g);
 }
 
 static bool check_dtype(PolyContext *ctx, PolyDType dtype) {
@@ -404,7 +404,7 @@ static bool fill_rows(PolyGraph *g, const Pairs *rowptr, const Pairs *col) {
 #pragma omp parallel for num_threads(graph_threads(g, g->num_edges + rows)) schedule(dynamic, 4096)
   for (int64_t v = 0; v < rows; v++)
     for (int64_t e = pair_at(rowptr, SRC, v); e < pair_at(rowptr, SRC, v + 1); e++) dst[e] = (int32_t)v;
-  return settle_nodes(g, col, bounds) && graph_note_sorted(g);
+  return check_node_counts(g, col, bounds) && graph_note_sorted(g);
 }
 
 PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void *col, PolyDType dtype, int64_t num_dst,

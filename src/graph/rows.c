@@ -3,11 +3,11 @@
  *
  *   key 2 0 2 1   other a b c d   ->   rowptr 0 1 2 4   entries 1 3 0 2   others b d a c
  *
- * One counter a row and one write to a random place for each entry would miss the caches on large graphs. So entries
- * are first dealt out into groups of neighbouring rows, then each group is sorted, which the caches hold. Threads share
- * the entries in the first step and the groups in the second, and both steps keep the order, so the result does not
- * depend on the number of threads. What is dealt out lies where the result will be: the entry in its own place, its row
- * in the place of the other. */
+ * One counter per row and one write to a random place for each entry would miss the caches on large graphs. So entries
+ * are first distributed into groups of neighbouring rows, then each group is sorted, which the caches hold. Threads
+ * share the entries in the first step and the groups in the second, and both steps keep the order, so the result does
+ * not depend on the number of threads. What is distributed lies where the result will be: the entry in its own place,
+ * its row in the place of the other. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -89,7 +89,7 @@ static void count_groups(const Rows *r, Groups *g) {
   g->begin[g->n] = sum;
 }
 
-static void deal(const Rows *r, Groups *g, Out o) {
+static void distribute(const Rows *r, Groups *g, Out o) {
 #pragma omp parallel for num_threads(g->parts) schedule(static, 1)
   for (int p = 0; p < g->parts; p++)
     for (int64_t e = part_begin(r, p, g->parts); e < part_begin(r, p + 1, g->parts); e++) {
@@ -168,7 +168,7 @@ static bool rows_large(Base *b, const Rows *r, Out o) {
   size_t bytes = (size_t)g.parts * (size_t)MAX(largest, 1) * 2 * sizeof(int32_t);
   int32_t *scratch = mem_resize(b, NULL, 0, bytes);
   if (scratch) {
-    deal(r, &g, o);
+    distribute(r, &g, o);
     sort_groups(r, &g, o, largest, scratch);
   }
   mem_free(b, scratch, bytes);

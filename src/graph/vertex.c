@@ -6,8 +6,8 @@
  * of two places never agree, even if a graph has as many edges as nodes; so a program that mixes places by mistake
  * fails where it is written, with the places in the message. A tensor becomes a value by a SHRINK from its true size to
  * that of the place. Where a program looks at another place (a vertex from its edges, edges summed at their vertex),
- * and at its end, the true sizes are put in (settle): SHRINKs to everything vanish, and builders see a plain program,
- * as if it had been written with moves.
+ * and at its end, the true sizes are put in (resolve_sizes): SHRINKs to everything vanish, and builders see a plain
+ * program, as if it had been written with moves.
  *
  *   add(nb(n, el), self(v, er))     [in-neighbours, 8] and [vertices, 8]
  *   ->  add(src(el), dst(er))       [E, 8], under the name in-neighbours */
@@ -112,7 +112,7 @@ static UOp *known(const Map *made, UOp *u) {
 
 /* u over what became of its sources. Not a pass of the rewrite driver: that stops at stored nodes, which are replaced
  * here. */
-static UOp *settled(const PolyVertex *v, const Map *made, Arena *arena, UOp *u) {
+static UOp *resolved(const PolyVertex *v, const Map *made, Arena *arena, UOp *u) {
   if (u->op == OP_BIND) return true_size(v, u);
   if (u->op == OP_BUFFER) return stored(v, u);
   if (is_leaf(u, (void *)v)) return u;
@@ -127,14 +127,14 @@ static UOp *settled(const PolyVertex *v, const Map *made, Arena *arena, UOp *u) 
 }
 
 /* x with the true sizes of v's program in it. O(nodes). */
-static UOp *settle(const PolyVertex *v, UOp *x) {
+static UOp *resolve_sizes(const PolyVertex *v, UOp *x) {
   if (!x) return NULL;
   Arena arena = {.b = ctx_base(v->ctx)};
   Map made = {0};
   Walk walk;
   bool ok = uop_walk(v->ctx, &arena, 1, &x, is_leaf, (void *)v, &walk);
   for (int i = 0; ok && i < walk.n; i++) {
-    UOp *u = settled(v, &made, &arena, walk.at[i]);
+    UOp *u = resolved(v, &made, &arena, walk.at[i]);
     ok = u && (u == walk.at[i] || map_put(arena.b, &made, (uint64_t)(uintptr_t)walk.at[i], (uint64_t)(uintptr_t)u));
   }
   UOp *out = ok ? known(&made, x) : NULL;
@@ -146,23 +146,26 @@ static UOp *settle(const PolyVertex *v, UOp *x) {
 /* ---- values of several places ---- */
 
 /* A value of the vertex, seen from each edge of a loop. */
-static UOp *lift(const PolyNbs *n, UOp *x) { return placed(graph_spread(n->g, settle(n->v, x), n->near), n->size); }
+static UOp *lift(const PolyNbs *n, UOp *x) {
+  return placed(graph_spread(n->g, resolve_sizes(n->v, x), n->near), n->size);
+}
 
 static const char *place_name(Place p) { return p.loop ? p.loop->name : "the vertex"; }
 
-/* The place of all values among x; false: they cannot meet. */
+/* The place of all values among x; false: they cannot be combined. */
 static bool common_place(PolyContext *ctx, int n, UOp *const *x, Place *out) {
   *out = (Place){0};
   for (int k = 0; k < n; k++) {
     Place p = x[k] ? place_of(x[k]) : (Place){0};
     if (p.v && out->v && p.v != out->v)
       return base_fail(ctx_base(ctx), POLY_ERROR_VALUE,
-                       "values of two vertex programs cannot meet: give them to poly_zoom_out first");
+                       "values of two vertex programs cannot be combined: give them to poly_zoom_out first");
     if (p.loop && out->loop && p.loop != out->loop)
-      return base_fail(ctx_base(ctx), POLY_ERROR_VALUE,
-                       "values of %s and of %s meet, but no edge joins them: reduce each first, with poly_nb_sum or "
-                       "another reduction",
-                       place_name(*out), place_name(p));
+      return base_fail(
+          ctx_base(ctx), POLY_ERROR_VALUE,
+          "values of %s and of %s are combined, but no edge joins them: reduce each first, with poly_nb_sum or "
+          "another reduction",
+          place_name(*out), place_name(p));
     if (p.v) *out = (Place){p.v, p.loop ? p.loop : out->loop};
   }
   return true;
@@ -179,12 +182,12 @@ static bool check_shared(Place at, const UOp *x, int rank) {
   char shape[256];
   return base_fail(
       ctx_base(x->ctx), POLY_ERROR_VALUE,
-      "a tensor of shape %s meets a value of %s, and has a row for each node or edge: say whose it is with "
+      "a tensor of shape %s is combined with a value of %s, and has a row for each node or edge: say whose it is with "
       "poly_self, poly_nb or poly_edge; if it is the same for all, give it a first axis of size 1",
       shape_text(x, shape, sizeof shape), place_name(at));
 }
 
-/* A value with as many axes as the values and tensors that it meets, its own first one apart. */
+/* A value with as many axes as the values and tensors that it is combined with, its own first one apart. */
 static UOp *ranked(UOp *x, int rank) {
   UOp *shape[MAX_DIMS] = {x->shape[0]};
   for (int d = 1; d < rank; d++) {
@@ -194,7 +197,7 @@ static UOp *ranked(UOp *x, int rank) {
   return rank > MAX_DIMS ? x : uop_reshape(x, rank, shape);
 }
 
-static bool meet(PolyContext *ctx, int n, UOp **x, bool aligned) {
+static bool combine(PolyContext *ctx, int n, UOp **x, bool aligned) {
   Place at;
   if (!common_place(ctx, n, x, &at)) return false;
   int rank = 0, most = 0;
@@ -217,11 +220,11 @@ static bool meet(PolyContext *ctx, int n, UOp **x, bool aligned) {
 
 /* ---- programs ---- */
 
-static UOp *settle_value(PolyContext *ctx, UOp *x, UOp **size) {
+static UOp *resolve_value(PolyContext *ctx, UOp *x, UOp **size) {
   (void)ctx;
   Place p = place_of(x);
   *size = p.v ? x->shape[0] : NULL;
-  return p.v ? settle(p.v, x) : x;
+  return p.v ? resolve_sizes(p.v, x) : x;
 }
 
 static UOp *new_size(PolyContext *ctx, const char *name, int64_t value) {
@@ -255,8 +258,8 @@ void vertex_free_all(PolyContext *ctx) {
     free_program(v);
   }
   ctx->zoomed = NULL;
-  ctx->meet = NULL;
-  ctx->settle = NULL;
+  ctx->combine = NULL;
+  ctx->resolve_sizes = NULL;
 }
 
 /* Ends v's program, and those that were begun inside and not ended. */
@@ -270,8 +273,8 @@ static void close_program(PolyVertex *v) {
     free_program(inner);
   }
   if (ctx->zoomed) return;
-  ctx->meet = NULL;
-  ctx->settle = NULL;
+  ctx->combine = NULL;
+  ctx->resolve_sizes = NULL;
 }
 
 PolyVertex *poly_zoom_in(PolyGraph *g) {
@@ -293,8 +296,8 @@ PolyVertex *poly_zoom_in(PolyGraph *g) {
     return NULL;
   }
   ctx->zoomed = v;
-  ctx->meet = meet;
-  ctx->settle = settle_value;
+  ctx->combine = combine;
+  ctx->resolve_sizes = resolve_value;
   poly_scope_begin(ctx);
   return v;
 }
@@ -306,7 +309,7 @@ static UOp *result_of(PolyVertex *v, const PolyTensor *x) {
                      "poly_zoom_out: a value of %s was not reduced: use poly_nb_sum or another reduction, or "
                      "poly_nb_edges for a tensor of all edges",
                      p.loop->name);
-  return p.v == v ? settle(v, x->uop) : x->uop;
+  return p.v == v ? resolve_sizes(v, x->uop) : x->uop;
 }
 
 /* All or nothing, and the program is closed either way. */
@@ -319,8 +322,8 @@ PolyStatus poly_zoom_out_many(PolyVertex *v, PolyTensor *const *x, int n, PolyTe
   UOp **result = n > 0 && x && out ? mem_new(ctx_base(ctx), (size_t)n * sizeof *result) : NULL;
   bool ok = result != NULL;
   for (int k = 0; k < n && ok; k++) {
-    ok =
-        x[k] && (x[k]->ctx == ctx || base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "tensors of two contexts cannot meet"));
+    ok = x[k] &&
+         (x[k]->ctx == ctx || base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "tensors of two contexts cannot be combined"));
     result[k] = ok ? uop_retain(result_of(v, x[k])) : NULL;
     ok = ok && result[k];
   }
@@ -397,7 +400,7 @@ static UOp *of_nodes(PolyVertex *v, UOp *x, const char *what) {
   if (p.v != v || p.loop)
     return fail_null(ctx_base(v->ctx), POLY_ERROR_VALUE, "%s: a value of %s is not one of the vertex: reduce it first",
                      what, p.v != v ? "another vertex program" : p.loop->name);
-  return settle(v, x);
+  return resolve_sizes(v, x);
 }
 
 static UOp *self(PolyVertex *v, UOp *x) {
@@ -428,7 +431,7 @@ static UOp *edge(PolyNbs *n, UOp *x) {
 
 /* x on the edges of the loop, in their true number. */
 static UOp *on_edges(PolyNbs *n, UOp *x, const char *what) {
-  if (place_of(x).v) return settle(n->v, edge(n, x));
+  if (place_of(x).v) return resolve_sizes(n->v, edge(n, x));
   char shape[256];
   return fail_null(ctx_base(n->v->ctx), POLY_ERROR_VALUE,
                    "%s: a tensor of shape %s is not a value of this program: say whose it is with poly_nb or poly_edge",

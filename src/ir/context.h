@@ -1,5 +1,5 @@
 /* context.h: the context behind every handle: intern table, scopes, names, live tensor handles, and one opaque slot for
- * each later layer. Nothing here is global: two contexts never meet. */
+ * each later layer. Nothing here is global: two contexts share nothing. */
 #ifndef POLY_CONTEXT_H
 #define POLY_CONTEXT_H
 
@@ -66,11 +66,12 @@ struct PolyContext {
   struct Graphs *graphs;
   void (*graphs_free)(PolyContext *ctx); /* set with graphs */
   /* Vertex programs that are open, innermost first; set while there are some (graph/vertex.c):
-   * meet brings the operands of a function to one place. aligned: they are to be broadcast as the values of one vertex.
-   * False: an error was set. settle gives a value under its true sizes, and in size that of its place (else NULL). */
+   * combine brings the operands of a function to one place. aligned: they are to be broadcast as the values of one
+   * vertex. False: an error was set. resolve_sizes gives a value under its true sizes, and in size that of its place
+   * (else NULL). */
   PolyVertex *zoomed;
-  bool (*meet)(PolyContext *ctx, int n, UOp **x, bool aligned);
-  UOp *(*settle)(PolyContext *ctx, UOp *x, UOp **size);
+  bool (*combine)(PolyContext *ctx, int n, UOp **x, bool aligned);
+  UOp *(*resolve_sizes)(PolyContext *ctx, UOp *x, UOp **size);
 };
 
 /* The code that a public function returns: that of the last error unless it went well. */

@@ -4,7 +4,7 @@
 
 #include "ir/uop.h"
 
-/* idx holds one int64 UOp an axis of `move`'s result; it becomes the index into move->src[0]. *gate, a bool (NULL:
+/* idx holds one int64 UOp per axis of `move`'s result; it becomes the index into move->src[0]. *gate, a bool (NULL:
  * always), becomes the condition under which there is an element at all (PAD). */
 bool index_through(const UOp *move, UOp **idx, UOp **gate);
 /* Row-major position of idx in a tensor of u's shape. */

@@ -3,7 +3,7 @@
  *
  * Three tiers, the simplest that does the job:
  *   identities   static data: a pattern, what replaces it, and for which dtypes it is true. Tested one by one on random
- * values rules        a function an op, for what depends on shapes, bounds or arguments int.c        division,
+ * values rules        a function per op, for what depends on shapes, bounds or arguments int.c        division,
  * remainder and bounds of indices, which simplify while they are built
  *
  * A rule keeps dtype and shape, and makes progress: the driver counts, and a pass that does not end is an error. */

@@ -29,11 +29,11 @@ typedef struct CostTable {
   int load, store; /* one element of memory that no cache holds */
   int cached;      /* one element that a loop over it has in the cache: loads and stores beside arithmetic */
   int launch;      /* one more kernel */
-  int cheap;       /* operations an element that are repeated rather than stored */
-  int much;        /* operations an element beside which a store is little */
+  int cheap;       /* operations per element that are repeated rather than stored */
+  int much;        /* operations per element beside which a store is little */
   int serial;      /* elements that may be reduced on one thread in front of a kernel */
-  int short_sum;   /* products an element that a loop over edges does itself rather than load their sum, */
-  int few_scores;  /* unless it is so few values an edge that storing them is cheaper */
+  int short_sum;   /* products per element that a loop over edges does itself rather than load their sum, */
+  int few_scores;  /* unless it is so few values per edge that storing them is cheaper */
 } CostTable;
 
 /* What lanes save in one run of one instruction, in operations; negative: they cost. */

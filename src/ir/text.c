@@ -322,7 +322,7 @@ static UOp *read_node(Reader *r) {
   if (!uop_arity_ok((Op)op, &arg, nsrc, ndim)) return fail(r, "a wrong number of sources"), NULL;
   UOp *u = uop_make(r->ctx, (Op)op, dtype, arg, nsrc, src, ndim, shape);
   if (!u || !uop_verify_node(u, VERIFY_ANY)) return NULL;
-  bool has_id = op == OP_BUFFER || op == OP_CONTIGUOUS; /* numbers handed out later must not meet these */
+  bool has_id = op == OP_BUFFER || op == OP_CONTIGUOUS; /* numbers handed out later must differ from these */
   if (has_id) r->ctx->unique = MAX(r->ctx->unique, arg.i);
   return u;
 }

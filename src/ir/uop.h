@@ -76,7 +76,7 @@ struct UOp {
   uint8_t dtype; /* PolyDType */
   uint8_t ndim;
   int32_t nsrc;
-  uint32_t epoch;     /* stamp of the last traversal that met the node, */
+  uint32_t epoch;     /* stamp of the last traversal that reached the node, */
   int32_t slot;       /* and the number which that traversal gave it */
   int64_t vmin, vmax; /* bounds of an integer scalar; INT64_MIN and INT64_MAX when unknown */
   UArg arg;

@@ -14,8 +14,9 @@ typedef enum VerifyLevel {
  * names the node and says what is wrong with it. */
 bool uop_verify(PolyContext *ctx, int nroot, UOp *const *roots, VerifyLevel level);
 bool uop_verify_node(UOp *u, VerifyLevel level);
-/* After a pass, if the context verifies (POLY_VERIFY=1, set in all tests): is what it made legal? Memory that is already
- * stored is not looked into. False: an internal error that names the pass, and that no other schedule is tried for. */
+/* After a pass, if the context verifies (POLY_VERIFY=1, set in all tests): is what it made legal? Memory that is
+ * already stored is not looked into. False: an internal error that names the pass, and that no other schedule is tried
+ * for. */
 bool uop_verify_pass(PolyContext *ctx, const char *pass, int nroot, UOp *const *roots, VerifyLevel level);
 /* The same, for what is no UOp: `ok` is what a check of the pass's result said. */
 bool verify_result(PolyContext *ctx, const char *pass, bool ok);

@@ -92,7 +92,7 @@ static bool run_scan(Device *d, const LibraryCall *call) {
 
 /* ---- segment order: a stable counting sort in two steps ----
  *
- * First the entries are dealt out into at most BUCKETS groups of neighbouring rows, then each group is sorted by row.
+ * First the entries are distributed into at most BUCKETS groups of neighbouring rows, then each group is sorted by row.
  * Both steps touch memory that the caches hold, where one counter a row would not; threads share the entries in the
  * first step and the groups in the second, and each keeps the order, so the result does not depend on them. O(V + E).
  */
@@ -139,9 +139,10 @@ static int64_t count_part(const LibraryTensor *index, int64_t from, int64_t to, 
 #define DEAL(AT)                                                                                                       \
   for (int64_t e = from; e < to; e++) {                                                                                \
     uint64_t v = (uint64_t)(AT);                                                                                       \
-    deal[next[v >> shift]++] = v << 32 | (uint64_t)e;                                                                  \
+    bucketed[next[v >> shift]++] = v << 32 | (uint64_t)e;                                                              \
   }
-static void deal_part(const LibraryTensor *index, int64_t from, int64_t to, int shift, int32_t *next, uint64_t *deal) {
+static void distribute_part(const LibraryTensor *index, int64_t from, int64_t to, int shift, int32_t *next,
+                            uint64_t *bucketed) {
   const int32_t *i32 = host_at(index->data);
   const int64_t *i64 = host_at(index->data);
   if (index->dtype == POLY_INT32)
@@ -153,19 +154,19 @@ static void deal_part(const LibraryTensor *index, int64_t from, int64_t to, int 
 }
 #undef DEAL
 
-/* Sorts the entries deal[from .. to) of the rows [first, last) by row. While entries are placed, rowptr[v] says where
- * the next one of row v goes; in the end that is the beginning of row v + 1. */
-static void sort_group(const uint64_t *deal, int32_t from, int32_t to, int64_t first, int64_t last, int32_t *rowptr,
+/* Sorts the entries bucketed[from .. to) of the rows [first, last) by row. While entries are placed, rowptr[v] says
+ * where the next one of row v goes; in the end that is the beginning of row v + 1. */
+static void sort_group(const uint64_t *bucketed, int32_t from, int32_t to, int64_t first, int64_t last, int32_t *rowptr,
                        int32_t *order) {
   memset(rowptr + first, 0, (size_t)(last - first) * sizeof *rowptr);
-  for (int32_t i = from; i < to; i++) rowptr[deal[i] >> 32]++;
+  for (int32_t i = from; i < to; i++) rowptr[bucketed[i] >> 32]++;
   int32_t sum = from;
   for (int64_t v = first; v < last; v++) {
     int32_t c = rowptr[v];
     rowptr[v] = sum;
     sum += c;
   }
-  for (int32_t i = from; i < to; i++) order[rowptr[deal[i] >> 32]++] = (int32_t)(uint32_t)deal[i];
+  for (int32_t i = from; i < to; i++) order[rowptr[bucketed[i] >> 32]++] = (int32_t)(uint32_t)bucketed[i];
   memmove(rowptr + first + 1, rowptr + first, (size_t)(last - first - 1) * sizeof *rowptr);
   rowptr[first] = from;
 }
@@ -185,10 +186,10 @@ static void group_places(int32_t (*count)[BUCKETS], int parts, int groups, int32
   begin[groups] = sum;
 }
 
-/* count: one row a part, cleared; deal: room for all entries. Returns the place of the first bad index, else their
- * number. */
+/* count: one row per part, cleared; bucketed: room for all entries. Returns the place of the first bad index, else
+ * their number. */
 static int64_t order_segments(const LibraryTensor *index, int64_t entries, int64_t rows, int parts,
-                              int32_t (*count)[BUCKETS], uint64_t *deal, int32_t *rowptr) {
+                              int32_t (*count)[BUCKETS], uint64_t *bucketed, int32_t *rowptr) {
   int shift = 0;
   while ((rows - 1) >> shift >= BUCKETS) shift++;
   int groups = (int)(((rows - 1) >> shift) + 1);
@@ -203,11 +204,11 @@ static int64_t order_segments(const LibraryTensor *index, int64_t entries, int64
   group_places(count, parts, groups, begin);
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int p = 0; p < parts; p++)
-    deal_part(index, entries * p / parts, entries * (p + 1) / parts, shift, count[p], deal);
+    distribute_part(index, entries * p / parts, entries * (p + 1) / parts, shift, count[p], bucketed);
 #pragma omp parallel for num_threads(parts) schedule(dynamic, 8)
   for (int g = 0; g < groups; g++) {
     int64_t first = (int64_t)g << shift, last = MIN(rows, first + ((int64_t)1 << shift));
-    sort_group(deal, begin[g], begin[g + 1], first, last, rowptr, order);
+    sort_group(bucketed, begin[g], begin[g + 1], first, last, rowptr, order);
   }
   rowptr[rows] = (int32_t)entries;
   return bad;

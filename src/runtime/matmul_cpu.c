@@ -59,8 +59,8 @@ static MatmulCall merge_batch(const MatmulCall *m) {
 
 enum { PIECE_ROWS = 64 };
 
-/* One product, its rows dealt out to the threads: each row is computed as on one thread, and the library, on one thread
- * inside a parallel region, is quicker than its own way of sharing. */
+/* One product, its rows distributed over the threads: each row is computed as on one thread, and the library, on one
+ * thread inside a parallel region, is quicker than its own way of sharing. */
 static int run_rows(SgemmFn sgemm, const MatmulCall *m, char ta, int64_t lda, char tb, int64_t ldb, int64_t ldc,
                     int threads) {
   int64_t each = ((m->m + threads - 1) / threads + 15) / 16 * 16;

@@ -23,7 +23,7 @@ enum { ALL_DTYPES = (1u << POLY_DTYPE_COUNT) - 1, FLOATS = 1u << POLY_FLOAT32 | 
  *   serial, short_sum, few_scores: no measurement is on record; a change needs a run of the benchmarks.
  *
  * Threads. Results are the same for any number of them. ops is that of rendered kernels and library routines (8
- * operations an element); products are fewer the slower the routine is. */
+ * operations per element); products are fewer the slower the routine is. */
 #define COSTS                                                                                                          \
   {                                                                                                                    \
     .op = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 4, [COST_FUNCTION] = 10, [COST_POWER] = 20, [COST_ROUNDING] = 1},        \

@@ -14,7 +14,7 @@ enum {
   TOO_DEEP = 512,   /* chains that are cut at any cost */
   LONG_CHAIN = 128, /* longest chain of ops in a kernel: bounds compile time and recursion */
   FEW_PARTS = 4,    /* of a CAT that a reader may choose from at each element */
-  MUCH_WIDER = 8    /* times: what is spread so far is worth storing before it is spread */
+  MUCH_WIDER = 8    /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
@@ -25,22 +25,22 @@ static int op_cost(const Sched *s, const UOp *u) {
   return op_elementwise((Op)u->op) ? s->target->cost.op[op_info[u->op].cost] : 0;
 }
 
-static UOp *unstretched(UOp *u) {
+static UOp *behind_moves(UOp *u) {
   while (op_info[u->op].cls == CLASS_MOVE) u = u->src[0];
   return u;
 }
 
-/* Spread to many places, a value costs a load there: it is stored before, or waits in a register. */
+/* A value that is broadcast widely costs a load where it is read: it is stored before, or kept in a register. */
 static bool spreads(const UOp *u) {
   if (u->op != OP_EXPAND) return false;
   double from = (double)uop_numel_max(u->src[0]), to = (double)uop_numel_max((UOp *)(uintptr_t)u);
   return to >= MUCH_WIDER * from;
 }
 
-/* Is it larger than what it is made of, as the product in front of a contraction is? A bad place to store a value. */
-static bool is_stretched(const UOp *node) {
+/* Is it larger than what it is made of, as the product in front of a contraction is? Its inputs are stored instead. */
+static bool is_expanded(const UOp *node) {
   double made_of = 0;
-  for (int i = 0; i < node->nsrc; i++) made_of += (double)uop_numel_max(unstretched(node->src[i]));
+  for (int i = 0; i < node->nsrc; i++) made_of += (double)uop_numel_max(behind_moves(node->src[i]));
   return (double)uop_numel_max((UOp *)(uintptr_t)node) > made_of;
 }
 
@@ -110,7 +110,7 @@ static void measure(Sched *s, NodeInfo *n) {
   n->maps_edges = maps_edges(s, node);
   if (node->op == OP_REDUCE && s->target->matmul & (1u << node->dtype) && !n->maps_edges)
     n->contraction = contract_match(node, &n->matmul, n->operand);
-  bool product = node->op == OP_REDUCE && is_stretched(node->src[0]) && !n->maps_edges;
+  bool product = node->op == OP_REDUCE && is_expanded(node->src[0]) && !n->maps_edges;
   if (n->contraction || product) n->depth = 0; /* will be stored */
 }
 
@@ -122,7 +122,7 @@ static bool ends_chain(Sched *s, NodeInfo *n) {
   if (node->op == OP_REDUCE) return n->depth >= LONG_CHAIN;
   if (!op_elementwise((Op)node->op)) return false;
   if (n->depth >= TOO_DEEP) return true;
-  if (is_stretched(node)) return false;
+  if (is_expanded(node)) return false;
   if (n->depth >= LONG_CHAIN) return true;
   if (edge_sized(s, node)) return false;
   if (n->users < 2 || n->cost <= much) return false;
@@ -314,7 +314,7 @@ static bool is_repeated(const UOp *v, const UOp *u) {
 }
 
 /* A short sum at each edge that is too wide to store: a linear map of the values of an edge, or any that leaves many
- * values an edge. Scores, a few an edge (a dot product for each head), are stored. */
+ * values per edge. Scores, a few per edge (a dot product for each head), are stored. */
 static bool maps_edges(const Sched *s, const UOp *u) {
   if (u->op != OP_REDUCE || u->arg.j & 1 || !edge_sized(s, u)) return false;
   const UOp *x = u->src[0];
@@ -398,7 +398,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   if (!n) return -1;
   if (node->op == OP_ASSIGN) return s->copying ? n->slot : -1; /* to readers it is its value */
   if (n->slot >= 0) return s->draft && draft_makes(s->draft, n) ? -1 : n->slot;
-  if (s->settled || op_info[node->op].cls == CLASS_MOVE) return -1;
+  if (s->decided || op_info[node->op].cls == CLASS_MOVE) return -1;
   const char *why = NULL;
   Reading r = reading(l, node, idx, gate);
   switch (node->op) {

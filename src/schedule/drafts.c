@@ -4,7 +4,7 @@
 #include "ir/context.h"
 
 bool lower_part(Sched *s, Lower *l, NodeInfo *n, int part, UOp **store) {
-  lower_begin(l, s->ctx, sched_policy, s, s->settled);
+  lower_begin(l, s->ctx, sched_policy, s, s->decided);
   s->domain = part < 0 ? n->node : n->node->src[part];
   s->hold = n->hold;
   s->kernel++;
@@ -127,7 +127,7 @@ bool make_drafts(Sched *s, Drafts *d) {
 
 /* What it stores at its own loops. */
 static bool lower_outputs(Sched *s, Lower *l, const Draft *x, UOp **store, int *n) {
-  lower_begin(l, s->ctx, sched_policy, s, s->settled);
+  lower_begin(l, s->ctx, sched_policy, s, s->decided);
   s->copying = x->copy;
   s->draft = x->absorbed ? x : NULL;
   *n = 0;

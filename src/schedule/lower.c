@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-void lower_begin(Lower *l, PolyContext *ctx, LowerPolicy policy, void *user, bool settled) {
-  *l = (Lower){.ctx = ctx, .arena = {.b = ctx_base(ctx)}, .policy = policy, .user = user, .settled = settled};
+void lower_begin(Lower *l, PolyContext *ctx, LowerPolicy policy, void *user, bool decided) {
+  *l = (Lower){.ctx = ctx, .arena = {.b = ctx_base(ctx)}, .policy = policy, .user = user, .decided = decided};
 }
 
 void lower_end(Lower *l) {
@@ -62,7 +62,7 @@ typedef struct Memo {
 /* While the policy still decides, the same value inside other loops is another question. */
 static uint64_t memo_key(const Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   uint64_t h = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, (uint64_t)(uintptr_t)node);
-  if (!l->settled) h = hash_bytes(l->context, (size_t)l->ncontext * sizeof *l->context, h);
+  if (!l->decided) h = hash_bytes(l->context, (size_t)l->ncontext * sizeof *l->context, h);
   return hash_bytes(&gate, sizeof gate, h);
 }
 

@@ -27,7 +27,7 @@ struct Lower {
   LowerPolicy policy;
   void *user;
   int nout;     /* output ranges have the ids 0 .. nout-1 */
-  bool settled; /* the policy no longer depends on where a value is read */
+  bool decided; /* the policy no longer depends on where a value is read */
   int ncontext; /* loops that are open where the current value is needed, outermost first: range ids */
   int context[MAX_RANGES];
   VEC(int) param;         /* slot of each kernel parameter */
@@ -37,12 +37,12 @@ struct Lower {
   VEC(EdgeLoop) edges;
 };
 
-void lower_begin(Lower *l, PolyContext *ctx, LowerPolicy policy, void *user, bool settled);
+void lower_begin(Lower *l, PolyContext *ctx, LowerPolicy policy, void *user, bool decided);
 void lower_end(Lower *l);
-/* STORE of node into slot, with one RANGE an axis, or two: split[k], if it is not 0, is the size of the inner one of
+/* STORE of node into slot, with one RANGE per axis, or two: split[k], if it is not 0, is the size of the inner one of
  * axis k. Stored is node->src[0] or what defines it: see lower.c. */
 UOp *lower_store(Lower *l, UOp *node, int slot, const int64_t *split);
-/* STORE of one part of a CAT into its stretch of the slot. */
+/* STORE of one part of a CAT into its part of the slot. */
 UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot);
 /* Of a kernel that has been lowered to `store` and loads node from slot: if it does so only at the edge of one loop
  * over the edges of all rows, the rows and what else node has being its outer loops, the STORE of node into slot at
@@ -51,7 +51,7 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
 /* Bit k: the scalar depends on the RANGE with id k. */
 uint64_t lower_free(Lower *l, UOp *scalar);
 bool lower_has_load(Lower *l, UOp *scalar);
-/* Is it the edge of an open loop over a row's edges? Such a loop meets each edge once, as a RANGE would. */
+/* Is it the edge of an open loop over a row's edges? Such a loop visits each edge once, as a RANGE would. */
 bool lower_is_edge(const Lower *l, const UOp *scalar);
 /* Is the set of ranges an initial piece of the open loops? */
 bool lower_is_prefix(const Lower *l, uint64_t ranges);

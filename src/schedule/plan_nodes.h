@@ -22,7 +22,7 @@ typedef struct NodeInfo {
   StoreKind kind;
   Hold hold;       /* what its kernel may hold */
   int slot;        /* where it is stored; -1: nowhere */
-  int depth, cost; /* ops below it that would be inlined with it: longest chain; operations an element, saturating */
+  int depth, cost; /* ops below it that would be inlined with it: longest chain; operations per element, saturating */
   int kernel;      /* the last lowering that computed it in place, */
   uint64_t at;     /* at which index (a hash), */
   int entry;       /* and its entry in that trial's list */
@@ -66,7 +66,7 @@ typedef struct Sched {
   VEC(Slot) slot;
   Map input;                 /* input number -> slot */
   int kernel;                /* number of the kernel being lowered */
-  bool settled;              /* no more decisions: what is stored is stored */
+  bool decided;              /* no more decisions: what is stored is stored */
   bool copying;              /* lowering the copy of an assigned value out of its temporary */
   UOp *domain;               /* node that the current kernel stores, */
   Hold hold;                 /* and what it may hold */

@@ -18,7 +18,7 @@ static bool store_operand(Sched *s, UOp *u, const char *why) {
 }
 
 /* Everything that storing n needs in memory gets stored too. */
-static bool settle(Sched *s, NodeInfo *n) {
+static bool lower_stored(Sched *s, NodeInfo *n) {
   UOp *u = n->node, *store;
   if (n->kind == STORE_MATMUL)
     return store_operand(s, n->operand[0], "operand of a matrix product") &&
@@ -40,10 +40,10 @@ static bool settle(Sched *s, NodeInfo *n) {
 
 /* Lowers every stored node until nothing more turns out to be worth storing. A kernel is lowered again when something
  * that it computed in place became stored. */
-static bool settle_all(Sched *s) {
+static bool decide_all(Sched *s) {
   for (bool changed = true; changed;) {
     for (int k; (k = sched_next_kernel(s)) >= 0;)
-      if (!settle(s, s->info.at[s->work.at[k]])) return false;
+      if (!lower_stored(s, s->info.at[s->work.at[k]])) return false;
     if (!sched_store_repeated(s, &changed)) return false;
   }
   return true;
@@ -93,7 +93,7 @@ static bool can_write_over(Sched *s, const Item *item, int o, int k) {
       at = store->src[2]; /* others may be written before their last reading */
   }
   bool elsewhere = at == NULL;
-  /* A value stored from inside a reduction has an index of its own: the loops around it come by again and read. */
+  /* A value stored from inside a reduction has an index of its own: the loops around it run again and read. */
   for (int i = 0; i < item->nout; i++) elsewhere |= item->store[i]->src[2] != at;
   for (int i = 0; i < item->nout && !elsewhere; i++) {
     Map seen = {0};
@@ -264,8 +264,8 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   *out = (Schedule){0};
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   bool ok =
-      split && split_reductions(ctx, target, nroot, root, split) && store_roots(&s, nroot, split) && settle_all(&s);
-  s.settled = true;
+      split && split_reductions(ctx, target, nroot, root, split) && store_roots(&s, nroot, split) && decide_all(&s);
+  s.decided = true;
   ok = ok && build_items(&s, &d, out) && place_roots(&s, nroot, split, out) && hand_out_slots(&s, nroot, out);
   sched_free(&s, &d);
   return ok;

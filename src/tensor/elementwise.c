@@ -33,15 +33,17 @@ UOp *t_float(UOp *x) { return x ? t_cast(x, t_float_dtype(type_of(x))) : NULL; }
 
 /* ---- two tensors ---- */
 
-static UOp *stretch(UOp *x, int ndim, UOp *const *shape) { return !x || is_const(x) ? x : t_broadcast(x, ndim, shape); }
+static UOp *broadcast_to(UOp *x, int ndim, UOp *const *shape) {
+  return !x || is_const(x) ? x : t_broadcast(x, ndim, shape);
+}
 
-/* The cast comes before the stretch, so that the gradient is summed in the wider dtype. */
+/* The cast comes before the broadcast, so that the gradient is summed in the wider dtype. */
 static bool match_as(UOp **a, UOp **b, PolyDType dtype) {
   UOp *both[2] = {*a, *b}, *shape[MAX_DIMS];
   int ndim;
   if (!t_broadcast_shapes(2, both, &ndim, shape)) return false;
-  *a = stretch(t_cast(*a, dtype), ndim, shape);
-  *b = stretch(t_cast(*b, dtype), ndim, shape);
+  *a = broadcast_to(t_cast(*a, dtype), ndim, shape);
+  *b = broadcast_to(t_cast(*b, dtype), ndim, shape);
   return *a && *b;
 }
 
@@ -289,7 +291,8 @@ UOp *t_where(UOp *cond, UOp *a, UOp *b) {
   UOp *all[3] = {t_bool(cond), t_cast(a, d), t_cast(b, d)}, *shape[MAX_DIMS];
   int ndim;
   if (!t_broadcast_shapes(3, all, &ndim, shape)) return NULL;
-  return uop_where(stretch(all[0], ndim, shape), stretch(all[1], ndim, shape), stretch(all[2], ndim, shape));
+  return uop_where(broadcast_to(all[0], ndim, shape), broadcast_to(all[1], ndim, shape),
+                   broadcast_to(all[2], ndim, shape));
 }
 
 static bool whole(double v) { return isinf(v) || v == floor(v); }

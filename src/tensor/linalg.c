@@ -1,7 +1,7 @@
 /* linalg.c: products that sum over common axes: matmul, linear, einsum.
  *
  * Every product of two tensors takes one form: both operands are given the axes [batch, M, N, K] (size 1 where an
- * operand has none), stretched, multiplied, and K is reduced by ADD. The scheduler knows this form and sends it to the
+ * operand has none), broadcast, multiplied, and K is reduced by ADD. The scheduler knows this form and sends it to the
  * device's matrix product; nothing else here is special. Half-precision operands are multiplied and summed in float32.
  */
 #include "tensor/shape_ops.h"
@@ -80,20 +80,20 @@ UOp *t_linear(UOp *x, UOp *weight, UOp *bias) {
 }
 
 /* f of a value in a vertex program is computed under true sizes: what is read from the ends of edges is seen there. */
-static UOp *settled(UOp *x, UOp **size) {
+static UOp *resolved(UOp *x, UOp **size) {
   *size = NULL;
-  return x->ctx->settle ? x->ctx->settle(x->ctx, x, size) : x;
+  return x->ctx->resolve_sizes ? x->ctx->resolve_sizes(x->ctx, x, size) : x;
 }
 
 static UOp *placed(UOp *y, UOp *size) { return y && size ? t_slice(y, 0, uop_index(y->ctx, 0), size) : y; }
 
 static UOp *linear_there(UOp *x, UOp *weight, UOp *bias) {
-  UOp *size, *t = settled(x, &size);
+  UOp *size, *t = resolved(x, &size);
   return placed(t_linear(t, weight, bias), size);
 }
 
 static UOp *matmul_there(UOp *a, UOp *b) {
-  UOp *size = NULL, *t = b->ndim == 2 && a->ndim > 1 ? settled(a, &size) : a;
+  UOp *size = NULL, *t = b->ndim == 2 && a->ndim > 1 ? resolved(a, &size) : a;
   return placed(t_matmul(t, b), size);
 }
 

@@ -227,7 +227,7 @@ typedef struct Draw {
   double low, high;
 } Draw;
 
-/* The result is stored: the bits cost a hundred operations an element, and each reader would pay them again. */
+/* The result is stored: the bits cost a hundred operations per element, and each reader would pay them again. */
 static UOp *drawn(PolyContext *ctx, const Draw *d, PolyDType dtype, int ndim, UOp *const *shape) {
   UOp *x;
   if (d->kind == 'r') {
@@ -323,7 +323,7 @@ PolyTensor *poly_multinomial(PolyTensor *weights, int64_t n, bool replacement) {
   TENSOR_RETURN(w->ctx, multinomial(w, n, replacement));
 }
 
-/* ---- initialisers: today's sizes are the fans ---- */
+/* ---- initialisers: the sizes of this run are the fans ---- */
 
 static double fan(PolyContext *ctx, int ndim, const int64_t *shape, int first) {
   double n = 1;

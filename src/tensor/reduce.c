@@ -280,7 +280,7 @@ REDUCTION(poly_logsumexp, (AXES), t_logsumexp(x->uop, mask, keepdim))
 /* One axis, normalised, then f(u, axis). */
 #define ALONG(name, f)                                                                                                 \
   PolyTensor *name(PolyTensor *x, int axis) {                                                                          \
-    if (!x || !shape_axis(x->ctx, axis, x->uop->ndim, &axis)) return NULL;                                                 \
+    if (!x || !shape_axis(x->ctx, axis, x->uop->ndim, &axis)) return NULL;                                             \
     TENSOR_RETURN(x->ctx, f(x->uop, axis));                                                                            \
   }
 ALONG(poly_softmax, t_softmax)

@@ -156,7 +156,7 @@ static UOp *rows_back(const Rows *r, UOp *out) {
   return r->axis < 0 ? uop_reshape(out, r->whole->ndim, r->whole->shape) : t_move_axis(out, 0, r->axis);
 }
 
-/* A vector [V] stretched over the rows of x [V, f...]. */
+/* A vector [V] broadcast over the rows of x [V, f...]. */
 static UOp *over_rows(UOp *v, UOp *x) {
   if (!v || !x) return NULL;
   UOp *dims[MAX_DIMS];

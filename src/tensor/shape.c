@@ -24,7 +24,7 @@ bool t_broadcast_shapes(int n, UOp *const *x, int *ndim, UOp **shape) {
   for (int k = 0; k < n; k++) {
     if (!x[k]) return false;
     if (x[k]->ctx != x[0]->ctx)
-      return base_fail(ctx_base(x[0]->ctx), POLY_ERROR_VALUE, "tensors of two contexts cannot meet");
+      return base_fail(ctx_base(x[0]->ctx), POLY_ERROR_VALUE, "tensors of two contexts cannot be combined");
     rank = MAX(rank, x[k]->ndim);
   }
   const UOp *owner[MAX_DIMS] = {0};
@@ -45,7 +45,7 @@ bool t_broadcast_shapes(int n, UOp *const *x, int *ndim, UOp **shape) {
   return true;
 }
 
-static UOp *fail_stretch(const UOp *x, int ndim, UOp *const *shape) {
+static UOp *fail_expand(const UOp *x, int ndim, UOp *const *shape) {
   char tx[TEXT_MAX], size[64];
   Str s = {.b = ctx_base(x->ctx)};
   for (int d = 0; d < ndim; d++) str_fmt(&s, "%s%s", d ? ", " : "", dim_text(shape[d], size, sizeof size));
@@ -67,7 +67,7 @@ UOp *t_broadcast(UOp *x, int ndim, UOp *const *shape) {
     fits = t_same_size(mid[d], shape[d]);
     mid[d] = shape[d];
   }
-  if (!fits) return fail_stretch(x, ndim, shape);
+  if (!fits) return fail_expand(x, ndim, shape);
   UOp *y = uop_reshape(x, ndim, mid);
   return y ? uop_expand(y, shape) : NULL;
 }

@@ -28,7 +28,7 @@ UOp *t_merge_axes(UOp *x, int first, int last);                       /* first .
 UOp *t_split_axis(UOp *x, int axis, UOp *outer, UOp *inner);          /* axis becomes two */
 UOp *t_slice(UOp *x, int axis, UOp *begin, UOp *end);                 /* begin .. end-1 */
 UOp *t_every(UOp *x, int axis, UOp *begin, UOp *count, int64_t step); /* begin + i*step for i < count; step > 0 */
-UOp *t_expand_axis(UOp *x, int axis, UOp *size);                      /* an axis of size 1 stretched */
+UOp *t_expand_axis(UOp *x, int axis, UOp *size);                      /* an axis of size 1 repeated */
 UOp *t_repeat_axis(UOp *x, int axis, UOp *times);                     /* a b a b */
 UOp *t_repeat_each(UOp *x, int axis, UOp *times);                     /* a a b b */
 /* Padding for each axis, negative crops. fill: a CONST of x's dtype; NULL: 0. */
@@ -70,7 +70,7 @@ UOp *t_nonzero_flat(UOp *mask);                   /* flat places of the true ele
 
 /* ---- linalg.c ---- */
 
-/* Sum over `axes` of a*b, both stretched to shape, without the reduced axes; accumulates in float32 for the half types.
+/* Sum over `axes` of a*b, both broadcast to shape, without the reduced axes; accumulates in float32 for the half types.
  * This is the form which the scheduler sends to the matrix product. */
 UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, PolyDType out);
 UOp *t_matmul(UOp *a, UOp *b); /* numpy's rules */

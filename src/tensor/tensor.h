@@ -53,7 +53,7 @@ static inline UOp *t_uop(const PolyTensor *t) { return t ? t->uop : NULL; }
 
 /* Inside a vertex program operands may be values of a vertex and of its neighbours: they are brought to one place. */
 static inline bool t_meet(PolyContext *ctx, int n, UOp **x, bool aligned) {
-  return !ctx->meet || ctx->meet(ctx, n, x, aligned);
+  return !ctx->combine || ctx->combine(ctx, n, x, aligned);
 }
 
 /* ---- shape.c: broadcasting, axes, small movements ---- */
@@ -61,7 +61,8 @@ static inline bool t_meet(PolyContext *ctx, int n, UOp **x, bool aligned) {
 /* Common shape of n tensors (numpy's rule); shape has room for MAX_DIMS. Error: "shapes (3, 4) and (5,) cannot be
  * broadcast". */
 bool t_broadcast_shapes(int n, UOp *const *x, int *ndim, UOp **shape);
-/* x stretched to a shape: missing leading axes are added, sizes of 1 stretch. A 0-dim x becomes a full tensor as well.
+/* x broadcast to a shape: missing leading axes are added, sizes of 1 are repeated. A 0-dim x becomes a full tensor as
+ * well.
  */
 UOp *t_broadcast(UOp *x, int ndim, UOp *const *shape);
 UOp *t_broadcast_like(UOp *x, const UOp *like);

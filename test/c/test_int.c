@@ -264,7 +264,7 @@ static void test_bounds(void **state) {
   Fixture *f = *state;
   PolyContext *c = &f->ctx;
   UOp *n = uop_variable(c, "n", 2, 10), *b = uop_bind(n, 4);
-  assert_int_equal(b->vmin, 2); /* today's value is not a bound */
+  assert_int_equal(b->vmin, 2); /* the value of this run is not a bound */
   assert_int_equal(b->vmax, 10);
   UOp *far = uop_variable(c, "far", 1, INT64_MAX);
   assert_int_equal(int_addc(far, 5)->vmin, 6);

@@ -97,7 +97,7 @@ static void sum_of_softmax_backward(void **state) {
   assert_int_equal(kernels(dx), 1);
 }
 
-/* Column statistics read in row loops would be computed once a row: they are stored. */
+/* Column statistics read in row loops would be computed once per row: they are stored. */
 static void column_statistics_are_stored(void **state) {
   (void)state;
   PolyTensor *x = ramp(40, 30);

@@ -420,7 +420,7 @@ static void mistakes(void **state) {
   PolyNbs *n = poly_innbs(v), *o = poly_outnbs(v);
   PolyTensor *nb = poly_nb(n, c.x);
   expect_error(ctx, poly_add(nb, poly_nb(o, c.x)), POLY_ERROR_VALUE,
-               "values of in-neighbours and of out-neighbours meet");
+               "values of in-neighbours and of out-neighbours are combined");
   expect_error(ctx, poly_nb_sum(o, nb), POLY_ERROR_VALUE, "a value of in-neighbours is not one of out-neighbours");
   expect_error(ctx, poly_nb(n, nb), POLY_ERROR_VALUE, "a value of in-neighbours is not one of the vertex");
   expect_error(ctx, poly_self(v, nb), POLY_ERROR_VALUE, "reduce it first");

@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from .. import C
-    from ..graph import current
+    from ..autograd import current
 
     show, found = Progress(), {}
     for name, work in _works().items():

@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy
 
     from .. import C, __version__, library_path
-    from ..graph import current
+    from ..autograd import current
 
     folder = cache_folder()
     if args.clear_cache and folder and os.path.isdir(folder):
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def devices() -> list[str]:
     """Names of the devices that can be used here."""
-    from ..graph import AutogradGraph
+    from ..autograd import AutogradGraph
 
     found, probe = [], AutogradGraph()
     for name in ("CPU", "INTERP"):

@@ -76,7 +76,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from .. import C
-    from ..graph import current
+    from ..autograd import current
 
     model_of(args.model)
     args.model = args.model.lower()

@@ -13,7 +13,7 @@ from ._rows import rows_of
 def product(a: Graph, a_values: Tensor | None, b: Graph, b_values: Tensor | None) -> tuple[Graph, Tensor | None]:
     """A B: its edges, once each, and their values; None stands for ones, and gives None if both are.
 
-    Edges are in the order of their rows, and within a row as they are met, which is the order that PyTorch's products have.
+    Edges are in the order of their rows, and within a row as they occur, which is the order that PyTorch's products have.
 
     >>> from polygrad import Graph, Tensor
     >>> from polygrad.geometric._product import product

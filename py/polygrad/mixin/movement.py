@@ -68,7 +68,7 @@ class Movement:
     view = reshape
 
     def sized(self: Any, *shape: Any) -> Tensor:
-        """The same memory under symbolic sizes that have today's values: programs over it are compiled once for all of them.
+        """The same memory under symbolic sizes that have the values of this run: programs over it are compiled once for all of them.
 
         >>> from polygrad import Variable
         >>> Tensor([1.0, 2.0, 3.0]).sized(Variable("n", 0, 100).bind(3)).sum().item()

@@ -301,7 +301,7 @@ class Reduce:
 
 
 def _first_places(x: Any, running: Any, axis: int) -> Tensor:
-    """Where each running extreme was first met: the last place at which it changed, a running maximum of places."""
+    """Where each running extreme was first reached: the last place at which it changed, a running maximum of places."""
     if x.ndim == 0:
         return x.zeros_like(dtype="int32")
     axis = axis + x.ndim if axis < 0 else axis

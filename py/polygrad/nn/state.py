@@ -10,7 +10,7 @@ from typing import Any
 
 from .._core import wrap
 from .._ffi import C, handle_array
-from ..graph import current
+from ..autograd import current
 from ..tensor import Tensor
 
 

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, Callable, NamedTuple
 import numpy as np
 
 from .._core import from_numpy
+from ..autograd import current
 from ..dtypes import DType, dtypes
-from ..graph import current
 
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_PROTOCOL = 1001

@@ -8,8 +8,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .._core import argfix
+from ..autograd import making
 from ..dtypes import DType, dtypes
-from ..graph import making
 from ..tensor import Tensor as Plain
 
 if TYPE_CHECKING:

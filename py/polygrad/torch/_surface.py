@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import tensor as _plain
-from ..graph import current
+from ..autograd import current
 from ..nn.module import Module
 from .tensor import Tensor
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from ..autograd import current
 from ..context import Context, NoGrad
-from ..graph import current
 
 
 class no_grad(NoGrad):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from ..autograd import current
 from ..device import Device
-from ..graph import current
 
 
 def is_available() -> bool:

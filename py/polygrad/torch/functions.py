@@ -12,8 +12,8 @@ import numpy as np
 
 from .._core import C, current
 from .._core import from_numpy as _borrow
+from ..autograd import making
 from ..dtypes import DType, dtypes
-from ..graph import making
 from ..tensor import Tensor as Plain
 from .tensor import Tensor
 from .types import device_name

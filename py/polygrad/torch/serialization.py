@@ -13,7 +13,7 @@ import os
 import pickle
 from typing import Any, BinaryIO
 
-from ..graph import making
+from ..autograd import making
 from .tensor import Tensor
 
 _MAGIC = b"polygrad.torch 1\n"

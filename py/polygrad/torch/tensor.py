@@ -15,8 +15,8 @@ from weakref import ref
 import numpy as np
 
 from .._core import C, current, like, to_dtype
+from ..autograd import making
 from ..dtypes import DType, dtypes
-from ..graph import making
 from ..tensor import Tensor as Plain
 from ..tensor import TensorType
 from ._algebra import Algebra

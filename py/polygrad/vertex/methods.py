@@ -15,7 +15,7 @@ import numpy as np
 
 from ..tensor import Tensor
 from .originals import all, len, max, sum, zip
-from .value import OPERATORS, REFUSED, RULES, Value, meet, result
+from .value import OPERATORS, REFUSED, RULES, Value, bring_together, result
 
 Rule = Callable[..., Any]
 METHODS: dict[str, Any] = {}  # Tensor's own, as they are when nothing is traced
@@ -82,7 +82,7 @@ def elementwise(name: str) -> Rule:
         if len(items) == 1:
             v = values[0]
             return result(method(v._t), v._at, v._pass)
-        at, pass_, tensors = meet(values)
+        at, pass_, tensors = bring_together(values)
         ndim = max([t.ndim - 1 for t in tensors] + [a.ndim for a in items if isinstance(a, Tensor)])
         ready = iter([ranked(t, ndim) for t in tensors])
         items = [next(ready) if a.__class__ is Value else a for a in items]
@@ -98,7 +98,7 @@ def as_is(name: str) -> Rule:
 
     def rule(*args: Any, **kwargs: Any) -> Any:
         values = [a for a in (*args, *kwargs.values()) if a.__class__ is Value]
-        at, pass_, tensors = meet(values)
+        at, pass_, tensors = bring_together(values)
         ready = iter(tensors)
         new = [next(ready) if a.__class__ is Value else a for a in args]
         return result(method(*new, **{k: next(ready) if a.__class__ is Value else a for k, a in kwargs.items()}), at, pass_)
@@ -117,7 +117,7 @@ def along(name: str, *axes: str, tensors: tuple[str, ...] = ()) -> Rule:
         for n in names:
             a[n] = shared(a[n])
         values = [a[n] for n in names if a[n].__class__ is Value]
-        at, pass_, lifted = meet(values)
+        at, pass_, lifted = bring_together(values)
         front, ready = lifted[0].shape[0], iter(lifted)
         for n in names:
             a[n] = next(ready) if a[n].__class__ is Value else spread(a[n], front, lifted[0])
@@ -288,7 +288,7 @@ def _needs_matrix(name: str) -> Rule:
 def _join(name: str) -> Rule:
     def rule(*args: Any, dim: int = 0, axis: int | None = None) -> Any:
         items = [shared(x) for x in _sizes(args)]
-        at, pass_, lifted = meet([x for x in items if x.__class__ is Value])
+        at, pass_, lifted = bring_together([x for x in items if x.__class__ is Value])
         front, ready = lifted[0].shape[0], iter(lifted)
         tensors = [next(ready) if x.__class__ is Value else spread(x, front, lifted[0]) for x in items]
         ndim = lifted[0].ndim - 1 + (name == "stack")
@@ -305,7 +305,7 @@ def matmul(self: Any, x: Any, reverse: bool = False, dtype: Any = None) -> Any:
         b = b.weight.transpose(-1, -2)
     if dtype is not None:
         a, b = a.cast(dtype), b.cast(dtype)
-    at, pass_, lifted = meet([v for v in (a, b) if v.__class__ is Value])
+    at, pass_, lifted = bring_together([v for v in (a, b) if v.__class__ is Value])
     ranks = a.ndim, b.ndim
     if 0 in ranks:
         raise ValueError(f"matmul needs at least one axis on each side, got vertex values of shape {a.shape} and {b.shape}")
@@ -347,7 +347,7 @@ def linear(self: Any, weight: Any, bias: Any = None, dtype: Any = None) -> Any:
 def einsum(formula: str, *operands: Any, dtype: Any = None) -> Any:
     """The vertices' axis is one more letter, on the values and on the result."""
     items = list(_sizes(operands))
-    at, pass_, lifted = meet([x for x in items if x.__class__ is Value])
+    at, pass_, lifted = bring_together([x for x in items if x.__class__ is Value])
     left, arrow, right = formula.replace(" ", "").partition("->")
     letter = next(c for c in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in formula)
     terms = left.split(",")

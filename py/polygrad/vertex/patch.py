@@ -21,7 +21,7 @@ from . import originals as py
 from .collect import PLAIN, Group, degree, grouped, mean, reduce_groups
 from .methods import METHODS, RULES
 from .places import STATE, Edge, Neighbourhood, Vertex
-from .value import Value, call, contains_value, meet, result
+from .value import Value, bring_together, call, contains_value, result
 
 _NOTHING = object()
 
@@ -251,7 +251,7 @@ def _layer(self: Any, *args: Any, **kwargs: Any) -> Any:
     values: list[Value] = []
     _find(args, values)
     _find(kwargs, values)
-    at, pass_, tensors = meet(values)
+    at, pass_, tensors = bring_together(values)
     ready = iter(tensors)
     return result(_module_call(self, *_filled(args, ready), **_filled(kwargs, ready)), at, pass_)
 

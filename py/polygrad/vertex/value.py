@@ -1,5 +1,5 @@
 """Value: what a vertex program computes with. It looks like a Tensor of one vertex or edge; behind it is a tensor with one more axis
-in front, that of all vertices or edges. `meet` brings values of several places to one; methods.py says how each method of Tensor works
+in front, that of all vertices or edges. `bring_together` brings values of several places to one; methods.py says how each method of Tensor works
 without the axis in front."""
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def loop_of(at: Place | Loop) -> Loop | None:
     return at if isinstance(at, Loop) else at.loop
 
 
-def meet(values: list[Value]) -> tuple[Place | Loop, Pass | None, list[Tensor]]:
+def bring_together(values: list[Value]) -> tuple[Place | Loop, Pass | None, list[Tensor]]:
     """The place at which all these values can be combined, and their tensors there."""
     first = values[0]
     for v in values:
@@ -190,7 +190,7 @@ def _common_loop(values: list[Value]) -> Loop:
             return loop
     names = ", ".join(str(loop) for loop in loops if loop is not None)
     raise RuntimeError(
-        f"values of different neighbourhoods ({names}) meet: there is no edge that joins them; reduce each first, with sum, max or mean"
+        f"values of different neighbourhoods ({names}) are combined: there is no edge that joins them; reduce each first, with sum, max or mean"
     )
 
 
@@ -199,7 +199,7 @@ def _check_aligned(a: Value, b: Value) -> None:
     if p is q or p is None or q is None or p.group() is q.group() or p.loop is not q.loop:
         return
     raise RuntimeError(
-        f"values of two runs through {p.loop} meet: to go through lists of neighbour values side by side, use zip, as in "
+        f"values of two runs through {p.loop} are combined: to go through lists of neighbour values side by side, use zip, as in "
         "[a * n.h for a, n in zip(alpha, v.innbs)]"
     )
 

@@ -13,6 +13,7 @@ import pytest
 
 from polygrad import Graph, Tensor
 from polygrad._ffi import C
+from polygrad.autograd import current
 from polygrad.geometric.data import Data, HeteroData
 from polygrad.geometric.loader import (
     ClusterData,
@@ -39,7 +40,6 @@ from polygrad.geometric.sampler import (
     random_walk,
 )
 from polygrad.geometric.utils import trim_to_layer
-from polygrad.graph import current
 
 N, E = 120, 700
 rng = np.random.default_rng(1)

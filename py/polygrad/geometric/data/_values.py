@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ...graph import current, making
+from ...autograd import current, making
 from ...tensor import Tensor
 from .._moved import rows
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import current, making
+from ...autograd import current, making
 from ...tensor import Tensor
 from .._moved import array, like, plain
 from ._sizes import size, sized

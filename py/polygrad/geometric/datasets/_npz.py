@@ -6,7 +6,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..data.data import Data
-from ._edges import both_ways, check_pairs, without_loops
+from ._edge_lists import both_ways, check_pairs, without_loops
 from ._pickles import check_rows, dense_rows, load_npz
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..data.data import Data
-from ._edges import check_pairs, once
+from ._edge_lists import check_pairs, once
 from ._pickles import load_npz
 
 PARTS = ("train_mask", "val_mask", "test_mask")

@@ -12,7 +12,7 @@ from ...tensor import Tensor
 from ..data.download import download_url
 from ..data.extract import extract_zip
 from ..data.hetero_data import HeteroData
-from ._edges import check_pairs
+from ._edge_lists import check_pairs
 from ._files import FileDataset, one
 from ._pickles import check_rows, dense_rows, load_npz
 

@@ -11,7 +11,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ..data.hetero_data import HeteroData
 from ..data.in_memory_dataset import InMemoryDataset
-from ._edges import both_ways, once, without_loops
+from ._edge_lists import both_ways, once, without_loops
 
 
 def random_source(seed: int | None = None) -> np.random.Generator:

@@ -11,7 +11,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ._arrays import PARTS, numbers, read_rows, tensor
 from ._bases import NamedGraph, OneGraph, one_of
-from ._edges import check_pairs, once
+from ._edge_lists import check_pairs, once
 from ._files import one
 from ._pickles import load_npz
 from ._tables import parse_table

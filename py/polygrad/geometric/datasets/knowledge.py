@@ -11,7 +11,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ._arrays import PARTS, number_of, numbers, read_rows, tensor
 from ._bases import NamedGraph, OneGraph, SplitGraphs
-from ._edges import check_pairs
+from ._edge_lists import check_pairs
 from ._files import one
 from ._tables import parse_table
 

@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ._arrays import PARTS, Sparse, mask_of, one_hot, tensor
 from ._bases import NamedGraph, drive
-from ._edges import check_pairs
+from ._edge_lists import check_pairs
 from ._files import one
 from ._mat import load_mat
 from ._nested import load_objects, load_torch

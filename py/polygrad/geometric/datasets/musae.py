@@ -9,7 +9,7 @@ import numpy as np
 from ..data.data import Data
 from ._arrays import same_rows, tensor
 from ._bases import NamedGraph, OneGraph
-from ._edges import check_pairs
+from ._edge_lists import check_pairs
 from ._files import one
 from ._pickles import load_npz
 

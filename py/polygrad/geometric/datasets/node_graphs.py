@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ._arrays import PARTS, load_json, load_npy, load_sparse, mask_of, numbers, read_lines, same_rows, tensor
 from ._bases import NamedGraph, OneGraph, drive
-from ._edges import both_ways, check_pairs, once
+from ._edge_lists import both_ways, check_pairs, once
 from ._files import FileDataset, one
 from ._pickles import load_npz, load_pickle
 from ._tables import read_table

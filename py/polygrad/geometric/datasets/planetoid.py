@@ -9,7 +9,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..data.data import Data
-from ._edges import check_pairs, once, without_loops
+from ._edge_lists import check_pairs, once, without_loops
 from ._files import FileDataset, one
 from ._packaged import packaged, unpack
 from ._pickles import load_npz, load_pickle

@@ -10,7 +10,7 @@ from ..._core import C, current
 from ...tensor import Tensor
 from ..data.data import Data
 from ..data.in_memory_dataset import InMemoryDataset
-from ._edges import both_ways, once, without_loops
+from ._edge_lists import both_ways, once, without_loops
 from .fake import random_source
 
 

@@ -11,7 +11,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ._arrays import PARTS, load_json, load_npy, load_sparse, mask_of, numbers, same_rows, tensor
 from ._bases import OneGraph, SplitGraphs, drive, many
-from ._edges import check_pairs, once, without_loops
+from ._edge_lists import check_pairs, once, without_loops
 from ._files import one
 from ._pickles import load_npz
 

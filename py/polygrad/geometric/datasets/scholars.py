@@ -11,7 +11,7 @@ from ...tensor import Tensor
 from ..data.hetero_data import HeteroData
 from ._arrays import PARTS, load_json, mask_of, number_of, numbers, read_lines, read_rows, tensor
 from ._bases import Archived, NamedGraph, OneGraph, drive, one_of
-from ._edges import once
+from ._edge_lists import once
 from ._files import one
 from ._tables import read_table
 

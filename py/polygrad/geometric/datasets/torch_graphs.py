@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from ..data.data import Data
 from ._arrays import Sparse, tensor
 from ._bases import Archived, Graphs, many, one_of
-from ._edges import without_loops
+from ._edge_lists import without_loops
 from ._nested import load_nested, load_torch
 
 KEYS = ("x", "edge_attr", "edge_index", "y")

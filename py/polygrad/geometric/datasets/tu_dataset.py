@@ -13,7 +13,7 @@ from ..data.collate import pointers
 from ..data.data import Data
 from ..data.download import download_url
 from ..data.extract import extract_zip
-from ._edges import check_pairs
+from ._edge_lists import check_pairs
 from ._files import FileDataset
 from ._tables import read_table
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..data import HeteroData
 from ..data._sizes import size, sized
-from ..sampler._rows import gather
+from ..sampler._draw import gather
 from ..sampler.neighbor_sampler import host
 
 

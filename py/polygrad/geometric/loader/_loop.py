@@ -14,7 +14,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ..data._values import to_array
-from ..sampler._rows import draw_seed, generator, thread_count
+from ..sampler._draw import draw_seed, generator, thread_count
 
 # Of torch's loader: what has no meaning here, because there are no worker processes.
 IGNORED = {

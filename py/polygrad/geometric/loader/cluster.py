@@ -14,7 +14,7 @@ from ...graphs import Graph
 from ...tensor import Tensor
 from ..data._values import select
 from ..sampler import SamplerOutput
-from ..sampler._rows import Plan, Relations, Seeds
+from ..sampler._draw import Plan, Relations, Seeds
 from ..sampler.neighbor_sampler import count_of, edges_of
 from ._columns import Sizes, collect_sample, columns_of, place_sample
 from ._loop import SamplingLoader

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data._sizes import sized
 from ..sampler import SamplerOutput
-from ..sampler._rows import Plan, Seeds, gather, generator
+from ..sampler._draw import Plan, Seeds, gather, generator
 from ..sampler.neighbor_sampler import count_of, edges_of
 from ..sampler.walk import relations_along
 from ._columns import Sizes, collect_sample, columns_of, place_sample

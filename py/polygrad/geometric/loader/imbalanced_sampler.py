@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import Data
 from ..data._values import is_array, positions, to_array
-from ..sampler._rows import draw_seed, generator
+from ..sampler._draw import draw_seed, generator
 
 
 class ImbalancedSampler:

@@ -9,7 +9,7 @@ from .link_loader import LinkLoader
 
 
 class LinkNeighborLoader(LinkLoader):
-    """Samples num_neighbors[k] edges into each node met at hop k, around both ends of batch_size edges at a time.
+    """Samples num_neighbors[k] edges into each node reached at hop k, around both ends of batch_size edges at a time.
 
     edge_label_index, edge_label, edge_label_time, neg_sampling: see LinkLoader, which also says what a batch holds. num_neighbors,
     replace, subgraph_type, disjoint, time_attr, temporal_strategy, weight_attr, is_sorted: see NeighborSampler.

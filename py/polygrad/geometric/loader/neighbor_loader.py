@@ -9,7 +9,7 @@ from .node_loader import NodeLoader
 
 
 class NeighborLoader(NodeLoader):
-    """Samples num_neighbors[k] edges into each node met at hop k, around batch_size input nodes at a time.
+    """Samples num_neighbors[k] edges into each node reached at hop k, around batch_size input nodes at a time.
 
     num_neighbors: a list with a number for each hop, -1 for all edges; for a HeteroData also {edge type: list}. input_nodes: indices or a
     mask of nodes, or None for all; for a HeteroData a node type, or a pair of it and those. replace, subgraph_type, disjoint, time_attr,

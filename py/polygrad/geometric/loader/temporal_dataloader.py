@@ -9,7 +9,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..data.temporal import TemporalData
-from ..sampler._rows import draw_seed, generator
+from ..sampler._draw import draw_seed, generator
 from ._loop import IGNORED
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ...tensor import Tensor
 from .._moved import like
 from ..data._values import apply, to_array
-from ._rows import draw_seed, generator
+from ._draw import draw_seed, generator
 
 
 class SubgraphType(Enum):

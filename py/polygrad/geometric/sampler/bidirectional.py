@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._rows import draw_seed, thread_count
+from ._draw import draw_seed, thread_count
 from .base import BaseSampler, EdgeSamplerInput, NegativeSampling, NodeSamplerInput, NumNeighbors, SamplerOutput
 from .neighbor_sampler import NeighborSampler, host
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data import HeteroData
-from ._rows import Plan, Relations, Seeds, draw_seed, thread_count, vector
+from ._draw import Plan, Relations, Seeds, draw_seed, thread_count, vector
 from .base import BaseSampler, EdgeSamplerInput, HeteroSamplerOutput, NegativeSampling, NodeSamplerInput
 from .neighbor_sampler import count_of, edges_of
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..data import Data, HeteroData
 from ..data._values import to_array
-from ._rows import Drawn, Plan, Relations, Seeds, draw_seed, generator, thread_count, vector
+from ._draw import Drawn, Plan, Relations, Seeds, draw_seed, generator, thread_count, vector
 from .base import (
     BaseSampler,
     EdgeSamplerInput,
@@ -56,7 +56,7 @@ def count_of(store: Any, what: str) -> int:
 
 
 class NeighborSampler(BaseSampler):
-    """Draws up to num_neighbors[k] edges into each node met at hop k; -1 draws all of them.
+    """Draws up to num_neighbors[k] edges into each node reached at hop k; -1 draws all of them.
 
     num_neighbors: a list, or {edge type: list}. replace: an edge may be drawn several times. subgraph_type: 'directional' keeps the edges
     drawn, 'bidirectional' adds their opposites, 'induced' takes all edges between the nodes. disjoint: every seed gets nodes of its own,

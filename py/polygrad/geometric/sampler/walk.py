@@ -8,7 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..data._values import to_array
-from ._rows import Relations, draw_seed, thread_count
+from ._draw import Relations, draw_seed, thread_count
 
 
 def relations_along(edge_index: np.ndarray, num_nodes: int) -> Relations:

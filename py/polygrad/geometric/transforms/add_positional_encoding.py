@@ -9,7 +9,7 @@ import numpy as np
 from ...graphs import Graph
 from ...tensor import Tensor
 from ..utils import _host
-from ._values import edges_of, node_features, nodes_of, to_array
+from ._attributes import edges_of, node_features, nodes_of, to_array
 from .base_transform import BaseTransform
 
 

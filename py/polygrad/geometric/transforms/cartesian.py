@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._edges import ends, set_edge_attr
+from ._positions import ends, set_edge_attr
 from .base_transform import BaseTransform
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._values import beside
+from ._attributes import beside
 from .base_transform import BaseTransform
 
 

@@ -8,7 +8,7 @@ from ...graphs import Graph
 from ...tensor import Tensor
 from ..utils import _host, coalesce
 from ..utils.laplacian import inverse_or_zero
-from ._values import needed, nodes_of, to_array
+from ._attributes import needed, nodes_of, to_array
 from .base_transform import BaseTransform
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..utils import _host
-from ._values import nodes_of, take
+from ._attributes import nodes_of, take
 from .base_transform import BaseTransform
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._values import needed
+from ._attributes import needed
 from .base_transform import BaseTransform
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..utils import _host, add_self_loops, coalesce, is_undirected
 from ..utils.ppr import push_ppr
-from ._values import edges_of, nodes_of, to_array
+from ._attributes import edges_of, nodes_of, to_array
 from .base_transform import BaseTransform
 
 

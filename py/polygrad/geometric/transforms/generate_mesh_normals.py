@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host
-from ._edges import length_of
-from ._values import needed, to_array
+from ._attributes import needed, to_array
+from ._positions import length_of
 from .base_transform import BaseTransform
 
 

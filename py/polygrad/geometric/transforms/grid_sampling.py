@@ -8,7 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..utils import _host
-from ._values import needed, nodes_of, to_array
+from ._attributes import needed, nodes_of, to_array
 from .base_transform import BaseTransform
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..utils import to_undirected
-from ._values import needed
+from ._attributes import needed
 from .base_transform import BaseTransform
 
 

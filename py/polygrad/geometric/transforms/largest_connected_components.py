@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.data import components
 from ..utils import _host, to_scipy_sparse_matrix
-from ._values import edges_of, nodes_of
+from ._attributes import edges_of, nodes_of
 from .base_transform import BaseTransform
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host, coalesce
-from ._values import edges_of, nodes_of, to_array
+from ._attributes import edges_of, nodes_of, to_array
 from .base_transform import BaseTransform
 
 

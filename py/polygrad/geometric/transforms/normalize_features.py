@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host
-from ._values import to_array
+from ._attributes import to_array
 from .base_transform import BaseTransform
 
 

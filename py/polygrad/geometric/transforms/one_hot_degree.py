@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host
-from ._values import beside, edges_of, nodes_of
+from ._attributes import beside, edges_of, nodes_of
 from .base_transform import BaseTransform
 
 

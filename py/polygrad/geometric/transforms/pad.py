@@ -11,7 +11,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..data import HeteroData
 from ..utils import _host
-from ._values import append, to_array
+from ._attributes import append, to_array
 from .base_transform import BaseTransform
 
 

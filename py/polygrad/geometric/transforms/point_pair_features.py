@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._edges import ends, length_of, set_edge_attr
-from ._values import needed, to_array
+from ._attributes import needed, to_array
+from ._positions import ends, length_of, set_edge_attr
 from .base_transform import BaseTransform
 
 

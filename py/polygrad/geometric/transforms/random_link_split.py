@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data import HeteroData
 from ..utils import _host, negative_sampling
-from ._values import take, to_array
+from ._attributes import take, to_array
 from .base_transform import BaseTransform
 
 

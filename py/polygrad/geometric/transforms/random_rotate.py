@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._values import needed, random_number
+from ._attributes import needed, random_number
 from .base_transform import BaseTransform
 from .linear_transformation import LinearTransformation
 

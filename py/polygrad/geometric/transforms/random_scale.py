@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..utils import _host
-from ._values import needed, random_number, to_array
+from ._attributes import needed, random_number, to_array
 from .base_transform import BaseTransform
 
 

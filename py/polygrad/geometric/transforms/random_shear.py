@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host
-from ._values import needed
+from ._attributes import needed
 from .base_transform import BaseTransform
 from .linear_transformation import LinearTransformation
 

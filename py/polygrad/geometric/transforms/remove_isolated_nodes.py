@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host
-from ._values import take
+from ._attributes import take
 from .base_transform import BaseTransform
 
 

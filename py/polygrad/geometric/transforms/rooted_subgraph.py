@@ -8,7 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..data.data import Data, Join
-from ._values import edges_of, nodes_of
+from ._attributes import edges_of, nodes_of
 from .base_transform import BaseTransform
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...graphs import Graph
 from ..utils import _host
 from ..utils.laplacian import inverse_or_zero
-from ._values import needed, nodes_of
+from ._attributes import needed, nodes_of
 from .base_transform import BaseTransform
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._edges import ends, length_of, set_edge_attr
+from ._positions import ends, length_of, set_edge_attr
 from .base_transform import BaseTransform
 
 

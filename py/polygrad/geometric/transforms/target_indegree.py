@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host
-from ._edges import set_edge_attr
-from ._values import edges_of, nodes_of
+from ._attributes import edges_of, nodes_of
+from ._positions import set_edge_attr
 from .base_transform import BaseTransform
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..utils import _host, coalesce
-from ._values import append, edges_of, nodes_of
+from ._attributes import append, edges_of, nodes_of
 from .base_transform import BaseTransform
 from .line_graph import neighbour_pairs
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..utils import _host
-from ._values import append, edges_of, nodes_of, to_array
+from ._attributes import append, edges_of, nodes_of, to_array
 from .base_transform import BaseTransform
 
 

@@ -14,10 +14,12 @@ if torch.cuda.is_available():
 else:
     device = torch.device("cpu")
 
-transform = T.Compose([
-    T.ToDevice(device),
-    T.RandomLinkSplit(num_val=0.05, num_test=0.1, is_undirected=True, split_labels=True, add_negative_train_samples=False),
-])
+transform = T.Compose(
+    [
+        T.ToDevice(device),
+        T.RandomLinkSplit(num_val=0.05, num_test=0.1, is_undirected=True, split_labels=True, add_negative_train_samples=False),
+    ]
+)
 path = osp.join(osp.dirname(osp.realpath(__file__)), "..", "data", "Planetoid")
 dataset = Planetoid(path, "Cora", transform=transform)
 train_data, val_data, test_data = dataset[0]
@@ -98,4 +100,6 @@ def test(data):
 for epoch in range(1, 151):
     loss = train()
     auc, ap, completeness, hm, nmi = test(test_data)
-    print(f"Epoch: {epoch:03d}, Loss: {loss:.3f}, AUC: {auc:.3f}, AP: {ap:.3f}, Completeness: {completeness:.3f}, Homogeneity: {hm:.3f}, NMI: {nmi:.3f}")
+    print(
+        f"Epoch: {epoch:03d}, Loss: {loss:.3f}, AUC: {auc:.3f}, AP: {ap:.3f}, Completeness: {completeness:.3f}, Homogeneity: {hm:.3f}, NMI: {nmi:.3f}"
+    )

@@ -20,11 +20,13 @@ if torch.cuda.is_available():
 else:
     device = torch.device("cpu")
 
-transform = T.Compose([
-    T.NormalizeFeatures(),
-    T.ToDevice(device),
-    T.RandomLinkSplit(num_val=0.05, num_test=0.1, is_undirected=True, split_labels=True, add_negative_train_samples=False),
-])
+transform = T.Compose(
+    [
+        T.NormalizeFeatures(),
+        T.ToDevice(device),
+        T.RandomLinkSplit(num_val=0.05, num_test=0.1, is_undirected=True, split_labels=True, add_negative_train_samples=False),
+    ]
+)
 path = osp.join(osp.dirname(osp.realpath(__file__)), "..", "data", "Planetoid")
 dataset = Planetoid(path, args.dataset, transform=transform)
 train_data, val_data, test_data = dataset[0]

@@ -12,27 +12,31 @@ from torch_geometric.logging import init_wandb, log
 from torch_geometric.nn import GCNConv
 
 parser = argparse.ArgumentParser()
-parser.add_argument('--dataset', type=str, default='Cora')
-parser.add_argument('--hidden_channels', type=int, default=16)
-parser.add_argument('--lr', type=float, default=0.01)
-parser.add_argument('--epochs', type=int, default=100)
-parser.add_argument('--use_gdc', action='store_true', help='Use GDC')
-parser.add_argument('--wandb', action='store_true', help='Track experiment')
+parser.add_argument("--dataset", type=str, default="Cora")
+parser.add_argument("--hidden_channels", type=int, default=16)
+parser.add_argument("--lr", type=float, default=0.01)
+parser.add_argument("--epochs", type=int, default=100)
+parser.add_argument("--use_gdc", action="store_true", help="Use GDC")
+parser.add_argument("--wandb", action="store_true", help="Track experiment")
 args = parser.parse_args()
 
-device = torch_geometric.device('auto')
+device = torch_geometric.device("auto")
 
-init_wandb(name=f'GCN-{args.dataset}', lr=args.lr, epochs=args.epochs,
-           hidden_channels=args.hidden_channels, device=device)
+init_wandb(name=f"GCN-{args.dataset}", lr=args.lr, epochs=args.epochs, hidden_channels=args.hidden_channels, device=device)
 
-path = osp.join(osp.dirname(osp.realpath(__file__)), '..', 'data', 'Planetoid')
+path = osp.join(osp.dirname(osp.realpath(__file__)), "..", "data", "Planetoid")
 dataset = Planetoid(path, args.dataset, transform=T.NormalizeFeatures())
 data = dataset[0].to(device)
 
 if args.use_gdc:
-    transform = T.GDC(self_loop_weight=1, normalization_in='sym', normalization_out='col',
-                      diffusion_kwargs=dict(method='ppr', alpha=0.05),
-                      sparsification_kwargs=dict(method='topk', k=128, dim=0), exact=True)
+    transform = T.GDC(
+        self_loop_weight=1,
+        normalization_in="sym",
+        normalization_out="col",
+        diffusion_kwargs=dict(method="ppr", alpha=0.05),
+        sparsification_kwargs=dict(method="topk", k=128, dim=0),
+        exact=True,
+    )
     data = transform(data)
 
 
@@ -52,10 +56,9 @@ class GCN(torch.nn.Module):
 
 model = GCN(in_channels=dataset.num_features, hidden_channels=args.hidden_channels, out_channels=dataset.num_classes).to(device)
 
-optimizer = torch.optim.Adam([
-    dict(params=model.conv1.parameters(), weight_decay=5e-4),
-    dict(params=model.conv2.parameters(), weight_decay=0)
-], lr=args.lr)
+optimizer = torch.optim.Adam(
+    [dict(params=model.conv1.parameters(), weight_decay=5e-4), dict(params=model.conv2.parameters(), weight_decay=0)], lr=args.lr
+)
 
 
 def train():
@@ -90,4 +93,4 @@ for epoch in range(1, args.epochs + 1):
         test_acc = tmp_test_acc
     log(Epoch=epoch, Loss=loss, Train=train_acc, Val=val_acc, Test=test_acc)
     times.append(time.time() - start)
-print(f'Median time per epoch: {torch.tensor(times).median():.4f}s')
+print(f"Median time per epoch: {torch.tensor(times).median():.4f}s")

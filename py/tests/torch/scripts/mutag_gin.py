@@ -49,7 +49,9 @@ class GIN(torch.nn.Module):
         return self.mlp(x)
 
 
-model = GIN(in_channels=dataset.num_features, hidden_channels=args.hidden_channels, out_channels=dataset.num_classes, num_layers=args.num_layers).to(device)
+model = GIN(in_channels=dataset.num_features, hidden_channels=args.hidden_channels, out_channels=dataset.num_classes, num_layers=args.num_layers).to(
+    device
+)
 optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
 
 

@@ -43,8 +43,16 @@ class Net(torch.nn.Module):
         self.batch_norms = ModuleList()
         for _ in range(4):
             conv = PNAConv(
-                in_channels=75, out_channels=75, aggregators=aggregators, scalers=scalers, deg=deg, edge_dim=50, towers=5, pre_layers=1,
-                post_layers=1, divide_input=False,
+                in_channels=75,
+                out_channels=75,
+                aggregators=aggregators,
+                scalers=scalers,
+                deg=deg,
+                edge_dim=50,
+                towers=5,
+                pre_layers=1,
+                post_layers=1,
+                divide_input=False,
             )
             self.convs.append(conv)
             self.batch_norms.append(BatchNorm(75))

@@ -102,6 +102,8 @@ for epoch in range(1, 15001):
         patience -= 1
         if patience == 0:
             break
-    print(f"Epoch: {epoch:03d}, Train Loss: {train_loss:.3f}, Train Acc: {train_acc:.3f}, Val Loss: {val_loss:.3f}, Val Acc: {val_acc:.3f}, Test: {test_acc:.3f}")
+    print(
+        f"Epoch: {epoch:03d}, Train Loss: {train_loss:.3f}, Train Acc: {train_acc:.3f}, Val Loss: {val_loss:.3f}, Val Acc: {val_acc:.3f}, Test: {test_acc:.3f}"
+    )
     times.append(time.time() - start)
 print(f"Median time per epoch: {torch.tensor(times).median():.4f}s")

@@ -16,9 +16,7 @@ data = dataset[0]
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.conv1 = SuperGATConv(
-            dataset.num_features, 8, heads=8, dropout=0.6, attention_type="MX", edge_sample_ratio=0.8, is_undirected=True
-        )
+        self.conv1 = SuperGATConv(dataset.num_features, 8, heads=8, dropout=0.6, attention_type="MX", edge_sample_ratio=0.8, is_undirected=True)
         self.conv2 = SuperGATConv(
             8 * 8, dataset.num_classes, heads=8, concat=False, dropout=0.6, attention_type="MX", edge_sample_ratio=0.8, is_undirected=True
         )

@@ -29,7 +29,9 @@ class Net(torch.nn.Module):
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 model, data = Net().to(device), data.to(device)
-optimizer = torch.optim.Adam([dict(params=model.conv1.parameters(), weight_decay=5e-4), dict(params=model.conv2.parameters(), weight_decay=0)], lr=0.01)
+optimizer = torch.optim.Adam(
+    [dict(params=model.conv1.parameters(), weight_decay=5e-4), dict(params=model.conv2.parameters(), weight_decay=0)], lr=0.01
+)
 
 
 def train():

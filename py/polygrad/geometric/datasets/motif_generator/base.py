@@ -8,7 +8,7 @@ import numpy as np
 
 from ....tensor import Tensor
 from ...data.data import Data
-from .._edges import both_ways
+from .._edge_lists import both_ways
 from .._resolve import resolve
 from ..ba_shapes import HOUSE, HOUSE_LABELS
 

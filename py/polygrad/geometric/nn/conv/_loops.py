@@ -15,7 +15,7 @@ Fill = Any  # a number, a Tensor, or the name of a reduction over the edges into
 
 
 def same_size(a: Any, b: Any) -> bool:
-    """Are two sizes always the same? Symbolic ones may be so today and not tomorrow."""
+    """Are two sizes always the same? Symbolic ones may be so in this run and not in the next."""
     if isinstance(a, Dim) or isinstance(b, Dim):
         return isinstance(a, Dim) and isinstance(b, Dim) and a.code == b.code
     return a == b
@@ -151,7 +151,7 @@ def is_linear(conv: Any) -> bool:
 
 
 def weight_of(lin: Any, x: Tensor) -> Tensor:
-    """The weight of a linear map that will meet x: one of unknown width takes it from there."""
+    """The weight of a linear map that will be applied to x: one of unknown width takes it from there."""
     if lin.weight is None:
         lin.initialize_parameters(x.shape[-1])
     return lin.weight

@@ -8,7 +8,7 @@ from ....nn import BatchNorm1d, Linear
 from ....nn.functional import linear
 from ....tensor import Tensor
 from ..inits import reset
-from ._edges import pair
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

@@ -9,8 +9,8 @@ from ....nn import ModuleList, ReLU
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import reset
-from ._edges import Relations, pair
 from ._loops import graph_of
+from ._pairs import Relations, pair
 from .message_passing import MessagePassing
 
 

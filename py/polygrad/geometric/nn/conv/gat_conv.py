@@ -111,7 +111,7 @@ class GATConv(MessagePassing):
         alpha = alpha_j if alpha_i is None else alpha_j + alpha_i
         if edge_attr is not None and self.lin_edge is not None and self.att_edge is not None:
             edge_attr = edge_attr.unsqueeze(-1) if edge_attr.ndim == 1 else edge_attr
-            # a . (W e) = (W^T a) . e: the parameters meet first, so that edges carry one number a head.
+            # a . (W e) = (W^T a) . e: the parameters are multiplied first, so that edges carry one number per head.
             w = weight_of(self.lin_edge, edge_attr).reshape(self.heads, self.out_channels, -1)
             alpha = alpha + linear(edge_attr, (w * self.att_edge.reshape(self.heads, -1, 1)).sum(1))
         alpha = softmax(alpha.leaky_relu(self.negative_slope), index, ptr, dim_size)

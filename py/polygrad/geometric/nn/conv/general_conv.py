@@ -10,7 +10,7 @@ from ....tensor import Tensor
 from ...utils import softmax
 from ..dense.linear import Linear
 from ..inits import glorot
-from ._edges import pair
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import glorot, zeros
-from ._edges import pair
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 _EPS = 1e-15

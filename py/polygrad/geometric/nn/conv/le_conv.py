@@ -6,7 +6,7 @@ from typing import Any
 
 from ....tensor import Tensor
 from ..dense.linear import Linear
-from ._edges import pair
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

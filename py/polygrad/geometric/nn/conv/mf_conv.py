@@ -8,8 +8,8 @@ from ....nn import ModuleList
 from ....nn.functional import linear
 from ....tensor import Tensor
 from ..dense.linear import Linear
-from ._edges import pair
 from ._loops import graph_of
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

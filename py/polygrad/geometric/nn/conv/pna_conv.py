@@ -68,7 +68,7 @@ class PNAConv(MessagePassing):
         if (edge_attr is None) != (self.edge_dim is None):
             raise ValueError(f"PNAConv was made with edge_dim={self.edge_dim} and given {'no ' if edge_attr is None else ''}edge_attr")
         x = x.reshape(-1, self.towers, self.F_in) if self.divide_input else x.unsqueeze(1)
-        # The first layer of every pre network is split into what it does to x_i, x_j and e_ij: nodes go through it once, not once an edge.
+        # The first layer of every pre network is split into what it does to x_i, x_j and e_ij: nodes go through it once, not once per edge.
         first = [pre[0] for pre in self.pre_nns]
         weight = Tensor.stack(*[lin.weight for lin in first]).reshape(self.towers, self.F_in, -1, self.F_in).permute(2, 0, 3, 1)
         bias = Tensor.stack(*[lin.bias for lin in first])

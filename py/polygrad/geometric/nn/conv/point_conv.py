@@ -6,8 +6,8 @@ from typing import Any
 
 from ....tensor import Tensor
 from ..inits import reset
-from ._edges import pair
 from ._loops import graph_of, with_loops
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

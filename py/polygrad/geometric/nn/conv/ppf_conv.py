@@ -8,8 +8,8 @@ from ....tensor import Tensor
 from ..._angle import angle
 from ..._length import norm
 from ..inits import reset
-from ._edges import pair
 from ._loops import graph_of, with_loops
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

@@ -14,7 +14,7 @@ from .message_passing import MessagePassing
 class ResGatedGraphConv(MessagePassing):
     r"""x'_i = W_1 x_i + sum over j in N(i) of act(W_3 x_i + W_4 x_j) * W_2 x_j, with act the sigmoid.
 
-    edge_dim: features of an edge, which are appended to what each of W_2, W_3, W_4 meets. root_weight: False leaves W_1 x_i out.
+    edge_dim: features of an edge, which are appended to what each of W_2, W_3, W_4 is applied to. root_weight: False leaves W_1 x_i out.
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, D]; out [V_t, F_out].
     """

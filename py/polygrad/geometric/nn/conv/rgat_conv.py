@@ -110,10 +110,10 @@ class RGATConv(MessagePassing):
         return (self.att @ self.basis.flatten(1)).reshape(self.num_relations, self.in_channels, -1)
 
     def _project(self, weight: Tensor, by: Tensor) -> Tensor:
-        """W_r Q of every relation: the parameters meet first, so that an edge computes no more than its scores."""
+        """W_r Q of every relation: the parameters are multiplied first, so that an edge computes no more than its scores."""
         if self.num_blocks is None:
             return weight @ by
-        parts = weight @ by.reshape(self.num_blocks, -1, by.shape[1])  # the blocks of W_r meet their rows of Q
+        parts = weight @ by.reshape(self.num_blocks, -1, by.shape[1])  # the blocks of W_r are multiplied with their rows of Q
         return parts.flatten(1, 2)
 
     def _apply(self, x: Tensor, weight: Tensor, edge_type: Tensor) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....tensor import Tensor
-from ._edges import pair
 from ._loops import graph_of
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

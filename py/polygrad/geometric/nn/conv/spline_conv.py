@@ -10,7 +10,7 @@ from .... import dtypes
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import uniform, zeros
-from ._edges import pair
+from ._pairs import pair
 from .message_passing import MessagePassing
 
 

@@ -24,7 +24,7 @@ class WLConv(Module):
 
         c'_i = hash(c_i, {c_j})
 
-    Colours are numbered in the order in which they are first met, also over several calls, so that graphs can be compared.
+    Colours are numbered in the order in which they first occur, also over several calls, so that graphs can be compared.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import WLConv

@@ -108,7 +108,7 @@ class BasicGNN(nn.Module):
             return self.lin(x) if layer == self.num_layers - 1 and hasattr(self, "lin") else x
 
     def inference(self, loader: Any, device: Any = None, embedding_device: Any = "cpu", progress_bar: bool = False, cache: bool = False) -> Tensor:
-        """The output for all nodes, layer after layer: every layer is computed once a node, from the batches of a loader that samples one hop
+        """The output for all nodes, layer after layer: every layer is computed once per node, from the batches of a loader that samples one hop
         (num_neighbors=[-1]) and goes over all nodes in their order."""
         if self.jk_mode not in (None, "last"):
             raise ValueError(f"inference layer by layer does not work with jk={self.jk_mode!r}")

@@ -74,7 +74,7 @@ class Node2Vec(nn.Module):
 
     def pos_sample(self, batch: Any) -> Tensor:
         """Parts of random walks from these nodes: [n, context_size]."""
-        from ...sampler._rows import draw_seed, thread_count
+        from ...sampler._draw import draw_seed, thread_count
 
         start = np.tile(_host.vector(batch, "batch").astype(np.int64), self.walks_per_node)
         walks, _ = self._walks.walk(0, start, self.walk_length, self.p, self.q, draw_seed(), thread_count())

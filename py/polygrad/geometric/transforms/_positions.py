@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._values import beside, edges_of, needed, to_array
+from ._attributes import beside, edges_of, needed, to_array
 
 
 def ends(data: Any, transform: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
