@@ -147,7 +147,8 @@ def test_bytes_of_each_device():
 @pytest.mark.parametrize("name", DEVICES)
 def test_out_of_memory_names_the_device(name):
     on(name)
-    with pytest.raises(MemoryError, match=f"out of memory on {name}: 640.0 TB .*40000000, 4000000"):
+    refused = "more elements than the 32-bit indices of TEST reach" if name == "TEST" else f"out of memory on {name}: 640.0 TB"
+    with pytest.raises((MemoryError, ValueError), match=refused):
         (Tensor.ones(40000000, 1).contiguous() * Tensor.ones(1, 4000000).contiguous()).contiguous().realize()
 
 

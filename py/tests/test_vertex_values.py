@@ -19,7 +19,7 @@ from polygrad.vertex.methods import METHODS, REFUSED, RULES
 def test_every_method_of_tensor_is_known():
     """Each works or says why it does not. A new method of Tensor needs a row in RULES or REFUSED."""
     making = set(
-        "arange empty eye from_dlpack full glorot_normal glorot_uniform kaiming_normal kaiming_uniform linspace manual_seed normal ones rand "
+        "arange empty eye from_blob from_dlpack from_url full glorot_normal glorot_uniform kaiming_normal kaiming_uniform linspace manual_seed normal ones rand "
         "randint randn randperm scaled_uniform uniform zeros train test".split()
     )
     names = {n for n in dir(Tensor) if not n.startswith("_")} - making
@@ -165,7 +165,7 @@ def in_double(layer):
         owner = layer
         *path, last = name.split(".")
         for part in path:
-            owner = owner.modules[int(part)] if part.isdigit() else getattr(owner, part)
+            owner = owner[int(part)] if part.isdigit() else getattr(owner, part)
         if t.is_floating_point():
             setattr(owner, last, t.double().realize())
     return layer

@@ -15,11 +15,12 @@ needed. docs/porting.md tells how a script moves over, and what is different.
 from __future__ import annotations
 
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__ as __version__
 from ..dtypes import DType as dtype
 from ..dtypes import dtypes as _dtypes
-from . import autograd, backends, cuda, functions, nn, optim, utils
+from . import autograd, backends, cuda, functions
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .functions import *  # noqa: F403
 from .functions import __all__ as _functions
@@ -29,6 +30,9 @@ from .methods import __all__ as _methods
 from .serialization import load, save
 from .tensor import Tensor
 from .types import Size, device
+
+if TYPE_CHECKING:
+    from . import nn, optim, utils
 
 bool = _dtypes.bool  # noqa: A001
 int8, uint8, int16, int32, int64 = _dtypes.int8, _dtypes.uint8, _dtypes.int16, _dtypes.int32, _dtypes.int64
@@ -45,3 +49,12 @@ __all__ = [
     "load", "long", "nan",
     "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods,
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the larger parts when they are first used."""
+    if name in ("nn", "optim", "utils"):
+        import importlib
+
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -392,17 +392,17 @@ def size(self: Value, dim: int | None = None) -> Any:
 
 _UNARY = """neg logical_not bitwise_not abs sign square sqrt rsqrt reciprocal exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan
 sinh cosh tanh asinh acosh atanh erf ceil floor round trunc isnan isinf isfinite relu relu6 sigmoid logsigmoid hardsigmoid hardswish gelu
-quick_gelu silu swish mish selu softsign leaky_relu elu celu hardtanh softplus cast bitcast float half bfloat16 double int long short bool
-contiguous clone detach dropout to one_hot zeros_like ones_like full_like empty_like rand_like randn_like rmsnorm __neg__ __pos__ __invert__
-__abs__""".split()
+quick_gelu silu swish mish selu softsign leaky_relu leakyrelu elu celu hardtanh softplus cast bitcast float half bfloat16 double int long short bool
+contiguous contiguous_backward const_like clone detach dropout to one_hot zeros_like ones_like full_like empty_like rand_like randn_like
+rmsnorm __neg__ __pos__ __invert__ __abs__""".split()
 _NARY = """add sub mul div mod fmod pow maximum minimum bitwise_and bitwise_or bitwise_xor lshift rshift lt le gt ge eq ne where clamp clip lerp
-isclose copysign logaddexp masked_fill __lt__ __le__ __gt__ __ge__ __eq__ __ne__""".split()
+isclose copysign logaddexp atan2 masked_fill __lt__ __le__ __gt__ __ge__ __eq__ __ne__""".split()
 _NARY += [f"__{n}__" for n in OPERATORS] + [f"__r{n}__" for n in OPERATORS]
 _BATCHED = "groupnorm batchnorm conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d".split()
 
 RULES.update({name: as_is(name) for name in (*_UNARY, *_BATCHED) if name in METHODS})
 RULES.update({name: elementwise(name) for name in _NARY if name in METHODS})
-for _name in """sum prod max min mean var std any all logsumexp var_mean std_mean softmax log_softmax softmin cumsum cumprod cummax cummin
+for _name in """sum prod max min amax amin mean var std any all logsumexp var_mean std_mean softmax log_softmax softmin cumsum cumprod cummax cummin
 logcumsumexp layernorm""".split():
     RULES[_name] = along(_name, "axis")
 for _name in "split chunk sort argsort topk unfold unflatten".split():
@@ -435,8 +435,10 @@ _NAMES = """realize numpy item tolist data source uops explain backward gradient
 is_param_ is_param allclose sized"""
 REFUSED.update({name: _LATER for name in _NAMES.split()})
 _NAMES = """cross_entropy sparse_categorical_crossentropy nll_loss binary_crossentropy binary_crossentropy_logits mse_loss l1_loss
-huber_loss"""
+huber_loss smooth_l1_loss kl_div"""
 REFUSED.update({name: _LOSS for name in _NAMES.split()})
-REFUSED.update({name: _PLACE for name in "assign replace to_ __setitem__ __delitem__".split()})
+REFUSED.update({name: _PLACE for name in "assign replace to_ scatter_add_ shard_ __setitem__ __delitem__".split()})
 REFUSED.update({name: _COUNT for name in "masked_select nonzero multinomial".split()})
+_WHOLE = "it works on whole matrices, images or files: use it outside, or on what zoomOut gives"
+REFUSED.update({name: _WHOLE for name in "cdist qr svd newton_schulz interpolate max_unpool2d hash keccak shard shard_like".split()})
 REFUSED.update(meshgrid="make the grid outside, it is the same for all vertices")

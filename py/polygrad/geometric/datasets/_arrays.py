@@ -172,8 +172,9 @@ def mask_of(index: Any, n: int, path: str) -> Tensor:
 
 
 def tensor(array: np.ndarray, dtype: Any = None) -> Tensor:
-    """A tensor of its own memory."""
-    return Tensor(np.ascontiguousarray(array, dtype))
+    """A tensor of its own memory. What a narrower dtype cannot hold becomes infinite, as in a cast."""
+    with np.errstate(over="ignore"):
+        return Tensor(np.ascontiguousarray(array, dtype))
 
 
 def same_rows(path: str, n: int, **arrays: np.ndarray) -> None:
