@@ -368,7 +368,11 @@ def first_place(x, axis, sign=1.0):
 def order_of(x, axis, descending):
     """The stable order along axis, and where errors could have changed it."""
     key = x.v.astype(np.float64)
-    order = np.argsort(-key if descending else key, axis, kind="stable")
+    if descending:  # NaN counts as the largest
+        nan = np.isnan(key)
+        order = np.lexsort((np.where(nan, 0.0, -key), ~nan), axis=axis)
+    else:
+        order = np.argsort(key, axis, kind="stable")
     v = np.moveaxis(np.take_along_axis(key, order, axis), axis, 0)
     unsure = np.zeros(v.shape, bool)
     worst = np.moveaxis(x.e, axis, 0).max(0, initial=0) * 2
