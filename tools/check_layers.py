@@ -71,8 +71,9 @@ def symbols(path: Path) -> tuple[set[str], set[str]]:
     return defined, undefined
 
 
-def check_symbols(objects: Path) -> list[str]:
-    found = {p: symbols(p) for p in sorted(objects.glob("*/*.o"))}
+def check_symbols(src: Path, objects: Path) -> list[str]:
+    sources = sorted(src.glob("*/*.c"))  # objects of files that were moved may still lie in the build folder
+    found = {p: symbols(p) for p in (objects / s.parent.name / f"{s.stem}.o" for s in sources) if p.exists()}
     home = {name: p.parent.name for p, (defined, _) in found.items() for name in defined}
     wrong = []
     for path, (_, undefined) in found.items():
@@ -90,7 +91,7 @@ def main() -> int:
     if not any(objects.glob("*/*.o")):
         print(f"check_layers: no object files in {objects}: run make first", file=sys.stderr)
         return 1
-    wrong = check_order() + check_includes(root / "src") + check_symbols(objects)
+    wrong = check_order() + check_includes(root / "src") + check_symbols(root / "src", objects)
     print("\n".join(wrong) if wrong else "layers: every folder uses only what is below it")
     return bool(wrong)
 

@@ -43,7 +43,7 @@ bool reads_row_ends(const UOp *u, int *budget) {
 static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
   if (u->op == OP_CONST) return u;
   if (is_row_read(u) && u->src[1] == end) return u->src[0];
-  if (u->op != OP_EXPAND || u->buffer || u->ndim < 1 || !uop_is_int(u->src[0]->shape[0], 1)) return NULL;
+  if (u->buffer || !repeats_row(u)) return NULL;
   UOp *shape[MAX_DIMS] = {nodes};
   for (int i = 1; i < u->ndim; i++) shape[i] = u->shape[i];
   return uop_expand(u->src[0], shape);
@@ -60,7 +60,7 @@ static UOp *rows_read(UOp *x, UOp *end) {
 }
 
 static bool may_overflow(Op op, const UOp *x) {
-  bool same_for_all = x->op == OP_CONST || (x->op == OP_EXPAND && uop_is_int(x->src[0]->shape[0], 1));
+  bool same_for_all = x->op == OP_CONST || repeats_row(x);
   if (!dtype_is_float((PolyDType)x->dtype) || same_for_all) return false;
   bool function = op_info[op].cls == CLASS_UNARY && op != OP_NEG && op != OP_CAST && op != OP_BITCAST;
   return function || op == OP_MUL || op == OP_DIV || op == OP_POW;
@@ -154,10 +154,6 @@ static bool sum_reads_ends(const UOp *u, int depth) {
   return false;
 }
 
-static bool same_for_all_rows(const UOp *u) {
-  return u->op == OP_EXPAND && !u->buffer && u->ndim && uop_is_int(u->src[0]->shape[0], 1);
-}
-
 /* u, or what u repeats along new axes in another dtype, if that is a sum or a join. */
 static UOp *sum_behind(UOp *u) {
   while (!u->buffer && (u->op == OP_RESHAPE || u->op == OP_EXPAND || u->op == OP_CAST)) u = u->src[0];
@@ -190,9 +186,9 @@ static bool axes_of(UOp *u, UOp *sum, int *axis) {
 }
 
 /* part, which stands for `sum` below u, with the moves of u; where it is narrower along one axis, so is the result. */
-static UOp *with_moves(UOp *u, const UOp *sum, UOp *part, const int *axis, int narrow) {
+static UOp *with_moves(UOp *u, const UOp *sum, UOp *part, int narrow) {
   if (u == sum) return part;
-  UOp *x = with_moves(u->src[0], sum, part, axis, narrow), *shape[MAX_DIMS];
+  UOp *x = with_moves(u->src[0], sum, part, narrow), *shape[MAX_DIMS];
   if (!x) return NULL;
   if (u->op == OP_CAST) return uop_cast(x, (PolyDType)u->dtype);
   int at[MAX_DIMS];
@@ -218,14 +214,14 @@ static UOp *along(UOp *w, int axis, UOp *from, UOp *to) {
 static UOp *map_parts(UOp *a, UOp *w, uint32_t axes) {
   UOp *sum = sum_behind(a), *total = NULL, *at = uop_index(a->ctx, 0);
   int axis[MAX_DIMS];
-  if (!sum || !same_for_all_rows(w) || !axes_of(a, sum, axis)) return NULL;
+  if (!sum || w->buffer || !repeats_row(w) || !axes_of(a, sum, axis)) return NULL;
   bool join = sum->op == OP_CAT;
   int joined = join ? (int)sum->arg.i : -1;
   if (join && (!joined || !(axes & (1u << axis[joined])))) return NULL;
   for (int k = 0; k < sum->nsrc; k++) {
     UOp *part = sum->src[k];
     if (part->op == OP_CONST) return NULL;
-    UOp *moved = with_moves(a, sum, part, axis, joined), *factor = w;
+    UOp *moved = with_moves(a, sum, part, joined), *factor = w;
     if (join) {
       UOp *next = int_add(at, part->shape[joined]);
       factor = along(w, axis[joined], at, next);

@@ -6,6 +6,7 @@
 #include "schedule/drafts.h"
 
 #include "ir/context.h"
+#include "ir/edge_to_node.h"
 #include "schedule/contract.h"
 
 #include <string.h>
@@ -301,9 +302,7 @@ static bool edge_sized(const Sched *s, const UOp *u) {
   return false;
 }
 
-static bool same_for_all_rows(const UOp *u) {
-  return u->op == OP_CONST || (u->op == OP_EXPAND && u->ndim && uop_is_int(u->src[0]->shape[0], 1));
-}
+static bool same_for_all_rows(const UOp *u) { return u->op == OP_CONST || repeats_row(u); }
 
 /* Is v repeated along an axis that u keeps, as the input of a linear map is for each of its outputs? */
 static bool is_repeated(const UOp *v, const UOp *u) {
