@@ -18,7 +18,7 @@ static bool same_kernel(const Linear *a, const Linear *b) {
   if (a->ninst != b->ninst || a->nparam != b->nparam || a->nvar != b->nvar) return false;
   for (int k = 0; k < a->nparam; k++) {
     const LinearParam *p = &a->param[k], *q = &b->param[k];
-    if (p->dtype != q->dtype || p->written != q->written || p->read != q->read) return false;
+    if (p->dtype != q->dtype || p->written != q->written || p->read != q->read || p->local != q->local) return false;
   }
   return memcmp(a->inst, b->inst, (size_t)a->ninst * sizeof *a->inst) == 0;
 }

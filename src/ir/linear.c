@@ -9,6 +9,29 @@
 static const char *const kind_name[] = {"CONST", "VAR", "ALU", "LOAD",   "STORE",
                                         "LOOP",  "END", "ACC", "UPDATE", "CHECK"};
 
+/* ---- local arrays ---- */
+
+int linear_nargs(const Linear *lin) {
+  int n = 0;
+  while (n < lin->nparam && !lin->param[n].local) n++;
+  return n;
+}
+
+int linear_local_loop(const Linear *lin, int param) {
+  int loop = -1, home = -1;
+  bool used = false;
+  for (int i = 0; i < lin->ninst; i++) {
+    const Inst *in = &lin->inst[i];
+    if (in->kind == INST_LOOP && in->flags & LOOP_PARALLEL && loop < 0) loop = i;
+    if (in->kind == INST_END && in->src[0] == loop) loop = -1;
+    if ((in->kind != INST_LOAD && in->kind != INST_STORE) || in->param != param) continue;
+    if (used && loop != home) return -1;
+    home = loop;
+    used = true;
+  }
+  return home;
+}
+
 /* ---- printing ---- */
 
 static void print_const(Str *out, const Inst *in) {
@@ -64,9 +87,12 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
 
 void linear_print(Str *out, const Linear *lin) {
   str_fmt(out, "kernel %s(", lin->name ? lin->name : "?");
-  for (int i = 0; i < lin->nparam; i++)
-    str_fmt(out, "%sarg%d: %s%s%s", i ? ", " : "", i, dtype_name(lin->param[i].dtype), lin->param[i].read ? " r" : "",
-            lin->param[i].written ? " w" : "");
+  for (int i = 0; i < lin->nparam; i++) {
+    const LinearParam *p = &lin->param[i];
+    str_fmt(out, "%sarg%d: %s%s%s", i ? ", " : "", i, dtype_name(p->dtype), p->read ? " r" : "",
+            p->written ? " w" : "");
+    if (p->local) str_fmt(out, " local %lld", (long long)p->local);
+  }
   str_add(out, ")\n");
   int depth = 1;
   for (int i = 0; i < lin->ninst; i++) {
@@ -325,6 +351,28 @@ static bool verify_all(Verify *v) {
   return v->nopen == 0 || bad(v, "a loop has no end");
 }
 
+/* Local arrays come last, have a size, and belong to iterations that run one by one. */
+static bool verify_locals(Verify *v) {
+  const Linear *lin = v->lin;
+  v->at = MAX(lin->ninst - 1, 0);
+  for (int k = linear_nargs(lin); k < lin->nparam; k++) {
+    int64_t n = lin->param[k].local, size = dtype_size(lin->param[k].dtype);
+    if (n <= 0 || n > MAX_LOCAL_BYTES / size) return bad(v, "a local array is too large, or comes before an argument");
+    int loop = linear_local_loop(lin, k);
+    if (loop >= 0 && lin->inst[loop].flags & (LOOP_VECTOR | LOOP_OUTER))
+      return bad(v, "a local array belongs to one iteration of a loop of lanes");
+    if (loop >= 0) continue;
+    for (int i = 0, open = -1; i < lin->ninst; i++) { /* used outside: then nowhere inside */
+      const Inst *in = &lin->inst[i];
+      if (in->kind == INST_LOOP && in->flags & LOOP_PARALLEL && open < 0) open = i;
+      if (in->kind == INST_END && in->src[0] == open) open = -1;
+      if (open >= 0 && (in->kind == INST_LOAD || in->kind == INST_STORE) && in->param == k)
+        return bad(v, "a local array is used by several iterations of a parallel loop");
+    }
+  }
+  return true;
+}
+
 bool linear_verify(PolyContext *ctx, const Linear *lin) {
   Arena arena = {.b = ctx_base(ctx)};
   size_t n = (size_t)lin->ninst + 1;
@@ -332,7 +380,7 @@ bool linear_verify(PolyContext *ctx, const Linear *lin) {
   v.home = arena_new(&arena, n * sizeof *v.home);
   v.open = arena_new(&arena, n * sizeof *v.open);
   for (int l = 0; l < LEVELS; l++) v.motion[l] = arena_new(&arena, n * sizeof *v.motion[l]);
-  bool ok = v.home && v.open && v.motion[VECTOR] && v.motion[OUTER] && verify_all(&v);
+  bool ok = v.home && v.open && v.motion[VECTOR] && v.motion[OUTER] && verify_all(&v) && verify_locals(&v);
   arena_free(&arena);
   return ok;
 }

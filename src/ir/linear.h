@@ -46,7 +46,8 @@ typedef enum InstKind {
  */
 enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8, LOOP_ONCE = 16, INST_EXTRA = 32 };
 #define STRIDE_NONE INT64_MIN
-enum { MAX_LANES = 64 }; /* of a vector */
+enum { MAX_LANES = 64 };            /* of a vector */
+enum { MAX_LOCAL_BYTES = 1 << 20 }; /* of a local array: the stack of a thread holds it */
 
 typedef struct Inst {
   uint8_t kind;  /* InstKind */
@@ -65,9 +66,13 @@ typedef struct Inst {
   UArg arg;
 } Inst;
 
+/* A local array belongs to one iteration of the parallel loop (to the kernel, where it has none): it is no argument of
+ * a launch, holds nothing when the iteration begins and is gone when it ends. LOAD and STORE name it as they name
+ * arguments. On a CPU it lies on the thread's stack, on a GPU in the memory that a group shares. */
 typedef struct LinearParam {
   PolyDType dtype;
   bool written, read;
+  int64_t local; /* elements of a local array; 0: an argument. Arguments come first */
 } LinearParam;
 
 typedef struct Linear {
@@ -81,6 +86,9 @@ typedef struct Linear {
   UOp *flops; /* floating-point operations of a launch, an integer UOp over var */
 } Linear;
 
+int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */
+/* The parallel loop that all uses of a local array are in; -1: there is none around some. */
+int linear_local_loop(const Linear *lin, int param);
 /* Text for DEBUG and for tests. */
 void linear_print(Str *out, const Linear *lin);
 /* What is legal: sources before use and of the right kind, loops nested, vector promises kept. */

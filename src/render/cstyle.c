@@ -97,7 +97,14 @@ void emit_inner(Emit *e, int i) {
     emit_scalar(e, i);
 }
 
+/* Local arrays of the parallel loop whose body begins at `from`, or of the kernel. */
+static void emit_locals(Emit *e, int from) {
+  for (int k = linear_nargs(e->lin); k < e->lin->nparam; k++)
+    if (linear_local_loop(e->lin, k) == from - 1) e->style->local(e, k);
+}
+
 void emit_body(Emit *e, int from, int to) {
+  emit_locals(e, from);
   for (int i = from; i < to && !e->out->failed; i++) {
     const Inst *in = &e->lin->inst[i];
     if (in->kind != INST_LOOP) {

@@ -22,12 +22,18 @@ static void c_open_program(Str *out, const Target *target) {
 static void c_open_kernel(Emit *e, const char *name) {
   const Linear *lin = e->lin;
   str_fmt(e->out, "\nvoid %s(void *const *arg, const int64_t *var, int threads, int64_t *err) {\n", name);
-  for (int k = 0; k < lin->nparam; k++) {
+  for (int k = 0; k < linear_nargs(lin); k++) {
     Txt type = type_name(e->help, elem_memory(lin->param[k].dtype), 1);
     line(e, "%s%s *const p%d = arg[%d];", lin->param[k].written ? "" : "const ", type.s, k, k);
   }
   for (int i = 0; i < lin->nvar; i++) line(e, "const int64_t n%d = var[%d];", i, i);
   line(e, "(void)arg, (void)var, (void)threads, (void)err;");
+}
+
+static void c_local(Emit *e, int param) {
+  const LinearParam *p = &e->lin->param[param];
+  line(e, "%s p%d[%lld] __attribute__((aligned(64)));", type_name(e->help, elem_memory(p->dtype), 1).s, param,
+       (long long)p->local);
 }
 
 /* The pragma of a loop over steps of `step` iterations each. The caller is not yet inside another parallel loop. */
@@ -55,6 +61,7 @@ const Style *dialect_style(Dialect dialect) {
                      .float_suffix = "f",
                      .open_program = c_open_program,
                      .open_kernel = c_open_kernel,
+                     .local = c_local,
                      .parallel = c_parallel,
                      .close_program = c_close_program},
   };

@@ -15,6 +15,7 @@ typedef struct Style {
   const char *float_suffix; /* of a function of <math.h>, for float32 */
   void (*open_program)(Str *out, const Target *target);
   void (*open_kernel)(Emit *e, const char *name); /* up to its arguments as p0, p1 .. and n0, n1 .. */
+  void (*local)(Emit *e, int param); /* declares a local array as p2, where the iteration that it belongs to begins */
   /* Before a loop that threads share, from begin to end; NULL: loops stay on one. */
   void (*parallel)(Emit *e, int loop, const char *begin, const char *end);
   void (*close_program)(Str *out, int n, const Linear *const *kernel);

@@ -76,6 +76,8 @@ typedef struct Kernel {
   Cell *cell; /* as they are when a launch begins: constants in place */
   int nvar;
   int *var; /* pairs: register, number of the integer argument */
+  int narg, nlocal;
+  void **local; /* local arrays: one set serves all iterations of the parallel loop, one after the other */
 } Kernel;
 
 typedef struct InterpProgram {
@@ -346,6 +348,17 @@ static void narrow_index(Code *c) {
     c->what = (uint16_t)(c->what / CLS_COUNT * CLS_COUNT + CLS_W);
 }
 
+static bool make_locals(Arena *arena, const Linear *lin, Kernel *k) {
+  k->narg = linear_nargs(lin);
+  k->nlocal = lin->nparam - k->narg;
+  if (k->nlocal && !(k->local = arena_new(arena, (size_t)k->nlocal * sizeof *k->local))) return false;
+  for (int i = 0; i < k->nlocal; i++) {
+    const LinearParam *p = &lin->param[k->narg + i];
+    if (!(k->local[i] = arena_new(arena, (size_t)p->local * (size_t)dtype_size(p->dtype)))) return false;
+  }
+  return true;
+}
+
 static bool decode(Device *d, Arena *arena, const Linear *lin, Kernel *k) {
   size_t n = (size_t)lin->ninst;
   k->code = arena_new(arena, (2 * n + 1) * sizeof *k->code);
@@ -353,7 +366,7 @@ static bool decode(Device *d, Arena *arena, const Linear *lin, Kernel *k) {
   k->var = arena_new(arena, 2 * n * sizeof *k->var + 1);
   int *begin_of = arena_new(arena, n * sizeof *begin_of + 1);
   bool *index = arena_new(arena, n + 1);
-  if (!k->code || !k->cell || !k->var || !begin_of || !index) return false;
+  if (!k->code || !k->cell || !k->var || !begin_of || !index || !make_locals(arena, lin, k)) return false;
   k->ncell = lin->ninst + 1;
   if (d->target.index_bits == 32) find_indices(lin, index);
   Code *at = k->code;
@@ -526,7 +539,9 @@ static bool interp_launch(Program *p, int k, const MemoryRef *args, const int64_
   const Kernel *kernel = &ip->kernel[k];
   memcpy(ip->reg, kernel->cell, (size_t)kernel->ncell * sizeof(Cell));
   for (int i = 0; i < kernel->nvar; i++) ip->reg[kernel->var[2 * i]].i = vars[kernel->var[2 * i + 1]];
-  const Code *bad = run(kernel->code, ip->reg, host_args(&ip->args, k, args));
+  host_args(&ip->args, k, args);
+  for (int i = 0; i < kernel->nlocal; i++) ip->args.at[kernel->narg + i] = kernel->local[i];
+  const Code *bad = run(kernel->code, ip->reg, ip->args.at);
   return !bad || host_index_error(p->device->ctx, ip->reg[bad->a].i, ip->reg[bad->b].i);
 }
 

@@ -74,7 +74,10 @@ void host_init(Device *d, Runtime *r, const char *name, const Target *target) {
 bool host_args_new(PolyContext *ctx, HostArgs *h, int n, const Linear *const *kernel) {
   *h = (HostArgs){.room = 1, .nkernel = n};
   if (!(h->count = mem_new(ctx_base(ctx), (size_t)MAX(n, 1) * sizeof *h->count))) return false;
-  for (int k = 0; k < n; k++) h->room = MAX(h->room, h->count[k] = kernel[k]->nparam);
+  for (int k = 0; k < n; k++) {
+    h->count[k] = linear_nargs(kernel[k]);
+    h->room = MAX(h->room, kernel[k]->nparam);
+  }
   return (h->at = mem_new(ctx_base(ctx), (size_t)h->room * sizeof *h->at)) != NULL;
 }
 

@@ -110,7 +110,7 @@ static Program *test_compile(Device *d, const char *source, int n, const Linear 
   tp->program = (Program){.device = d, .nkernel = n};
   tp->nparam = mem_new(b, (size_t)MAX(n, 1) * sizeof *tp->nparam);
   bool ok = tp->nparam != NULL;
-  for (int k = 0; ok && k < n; k++) ok = reserve(t, tp->nparam[k] = kernel[k]->nparam);
+  for (int k = 0; ok && k < n; k++) ok = reserve(t, tp->nparam[k] = linear_nargs(kernel[k]));
   if (ok) tp->inner = t->interp->compile(t->interp, source, n, kernel);
   if (tp->inner) return &tp->program;
   test_program_free(&tp->program);

@@ -265,6 +265,65 @@ static void test_reduction(void **state) {
   }
 }
 
+enum { REV_ROWS = 3, REV_COLS = 21 };
+
+/* out[i, j] = in[i, COLS-1-j], each row through a local array of the parallel loop. */
+static Kern *reverse_rows(void) {
+  Kern *k = kern_new("reverse");
+  int out = kern_param(k, POLY_FLOAT32, true), in = kern_param(k, POLY_FLOAT32, false);
+  int row = kern_param(k, POLY_FLOAT32, true);
+  k->param[row].read = true;
+  k->param[row].local = REV_COLS;
+  int zero = kern_int(k, POLY_INT64, 0), rows = kern_int(k, POLY_INT64, REV_ROWS);
+  int cols = kern_int(k, POLY_INT64, REV_COLS), last = kern_int(k, POLY_INT64, REV_COLS - 1);
+  int i = kern_loop(k, zero, rows, LOOP_PARALLEL), first = kern_idx(k, OP_MUL, i, cols);
+  int j = kern_loop(k, zero, cols, LOOP_VECTOR);
+  kern_store(k, row, j, kern_load(k, in, kern_idx(k, OP_ADD, first, j), 1, -1), 1, -1);
+  kern_end(k, j);
+  j = kern_loop(k, zero, cols, LOOP_VECTOR);
+  int x = kern_load(k, row, kern_idx(k, OP_SUB, last, j), -1, -1);
+  kern_store(k, out, kern_idx(k, OP_ADD, first, j), x, 1, -1);
+  kern_end(k, j);
+  kern_end(k, i);
+  return k;
+}
+
+static void assert_reversed(const float *in, const float *out) {
+  for (int i = 0; i < REV_ROWS * REV_COLS; i++)
+    assert_true(out[i] == in[i / REV_COLS * REV_COLS + REV_COLS - 1 - i % REV_COLS]);
+}
+
+static void test_local_arrays(void **state) {
+  World *w = *state;
+  float in[REV_ROWS * REV_COLS], out[REV_ROWS * REV_COLS] = {0};
+  for (int i = 0; i < REV_ROWS * REV_COLS; i++) in[i] = (float)i;
+  assert_true(run_interp(w, reverse_rows(), (void *[]){out, in, NULL}, NULL));
+  assert_reversed(in, out);
+  Kern *k = reverse_rows();
+  Built b = kern_build(1, &k, 32, "gcc", "-O2");
+  assert_non_null(b.fn);
+  memset(out, 0, sizeof out);
+  b.fn[0]((void *[]){out, in}, NULL, 2, NULL);
+  assert_reversed(in, out);
+  assert_non_null(strstr(b.text, "float p2[21] __attribute__((aligned(64)));"));
+  built_free(&b);
+  Str s = {.b = &w->ctx.base};
+  linear_print(&s, &k->lin);
+  assert_non_null(strstr(s.at, "arg2: float32 r w local 21"));
+  str_free(&s);
+  /* a use outside the loop that it belongs to */
+  kern_store(k, 2, 0, kern_float(k, POLY_FLOAT32, 1), 0, -1);
+  assert_false(linear_verify(&w->ctx, &k->lin));
+  assert_non_null(strstr(w->ctx.base.text, "used by several iterations"));
+  base_clear(&w->ctx.base);
+  k->lin.ninst -= 2;
+  k->param[1].local = 4; /* an argument behind it */
+  k->param[2].local = 0;
+  assert_false(linear_verify(&w->ctx, &k->lin));
+  base_clear(&w->ctx.base);
+  free(k);
+}
+
 /* A gate that is false: the value is 0 and the (wild) index is not read; a gated store leaves memory alone. */
 static void test_gates(void **state) {
   World *w = *state;
@@ -448,7 +507,8 @@ static const char twice[] =
 
 static bool run_twice(World *w, int threads) {
   Device *d = device(w, "CPU");
-  static const Linear two = {.nparam = 2}, none = {0};
+  static LinearParam param[2];
+  static const Linear two = {.nparam = 2, .param = param}, none = {0};
   Program *p = d->compile(d, twice, 2, (const Linear *[]){&two, &none});
   if (!p) return false;
   float x[3] = {1, 2, 3}, y[3] = {0};
@@ -675,6 +735,7 @@ int main(void) {
                                      TEST(test_closed_device),
                                      TEST(test_elementwise),
                                      TEST(test_reduction),
+                                     TEST(test_local_arrays),
                                      TEST(test_gates),
                                      TEST(test_check_raises),
                                      TEST(test_every_op_as_folded),
