@@ -10,16 +10,24 @@
  *
  * Vector loops. Codegen promises for a loop marked LOOP_VECTOR: no other vector loop inside or around it; bounds of
  * loops inside it do not depend on it; iterations are independent except for UPDATEs of accumulators that were declared
- * before it (a reduction along the loop, which may be regrouped in lanes in a fixed order), and what all of them store
- * to one place is one value. Every LOAD and STORE inside carries `stride`: by how many elements its index grows an
- * iteration (0: the same element for all lanes), or STRIDE_NONE.
+ * before it (a reduction along the loop, see below), and what all of them store to one place is one value. Every LOAD
+ * and STORE inside carries `stride`: by how many elements its index grows an iteration (0: the same element for all
+ * lanes), or STRIDE_NONE.
  *
  * Lanes of two loops. A loop of H iterations marked LOOP_OUTER makes lanes together with the vector loops inside it,
  * each of D iterations: a value that varies with the outer loop alone has H lanes, one that varies with the vector loop
  * has H*D, those of one outer iteration side by side. Codegen promises: H is a constant power of two, D a constant, of
  * a vector loop that reduces a power of two; no vector loop and no other LOOP_OUTER around it; bounds of loops inside
  * it do not depend on it; no accumulator from before it is updated inside. Every LOAD and STORE inside carries `outer`,
- * its stride along it. A renderer that ignores the mark still has plain vector loops. */
+ * its stride along it.
+ *
+ * A reduction along a vector loop has partial results, whose number is on the loop, and every device that keeps the
+ * widths computes the same bits: iteration k, counted from the first one, is combined with partial result
+ * k mod (lanes * copies) as long as all of them get a value, then (if the bounds are not constants) with k mod lanes
+ * while `lanes` iterations are left. Copies are combined pairwise, neighbours first, then the two halves of the lanes
+ * until one result is left, which is combined with the accumulator. What remains is, if the bounds are constants, done
+ * in the same way by half as many lanes, and so on down to `tail` of them; then one by one into the accumulator.
+ * Inside outer lanes each of the D iterations has a partial result, and neighbours are combined. */
 #ifndef POLY_LINEAR_H
 #define POLY_LINEAR_H
 

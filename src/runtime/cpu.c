@@ -238,26 +238,11 @@ static void cpu_close(Device *d) {
   mem_free(ctx_base(d->ctx), cpu, sizeof *cpu);
 }
 
-/* The vector registers that this machine has. */
-static void find_vectors(Target *t) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (__builtin_cpu_supports("avx512f")) {
-    t->vector_bytes = 64;
-    t->vector_registers = 32;
-  } else if (__builtin_cpu_supports("avx2")) {
-    t->vector_bytes = 32;
-  }
-#else
-  (void)t;
-#endif
-}
-
 Device *cpu_open(Runtime *r) {
   CpuDevice *cpu = mem_new(ctx_base(r->ctx), sizeof *cpu);
   if (!cpu) return NULL;
   Device *d = &cpu->device;
-  host_init(d, r, "CPU", &cpu_target);
-  find_vectors(&d->target);
+  host_init(d, r, "CPU");
   cpu->runtime = r;
   d->needs_source = true;
   d->compile = cpu_compile;

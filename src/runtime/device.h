@@ -6,7 +6,7 @@
 #include "ir/target.h"
 
 /* Rows of runtime/targets.c. */
-extern const Target cpu_target, interp_target, test_target;
+extern const Target cpu_target, test_target;
 
 typedef struct Device Device;
 typedef struct Memory Memory;

@@ -32,8 +32,9 @@ typedef struct HeapMemory {
 bool host_memory_open(Runtime *r);
 void host_memory_close(Runtime *r);
 
-/* Fills in what does not depend on how kernels run. */
-void host_init(Device *d, Runtime *r, const char *name, const Target *target);
+/* Fills in what does not depend on how kernels run. The CPU and the interpreter have one Target, so that a kernel is
+ * the same list of instructions on both. */
+void host_init(Device *d, Runtime *r, const char *name);
 
 /* The address of a value in the host's memory. */
 static inline void *host_at(MemoryRef ref) { return ref.memory ? (char *)ref.memory + ref.offset : NULL; }

@@ -1,5 +1,5 @@
 /* interp.c: the interpreter device. Runs linear kernels one scalar at a time, needs no compiler, and is the reference
- * that the other devices are tested against.
+ * that the other devices are tested against. Its Target is the CPU's, and so are its kernels and their bits.
  *
  * In: linear kernels. Each is verified and decoded once: an instruction becomes a Code whose number already says
  * operation and class of dtype, loops become jumps, constants are put into the registers before a launch begins. Out:
@@ -11,6 +11,7 @@
  * What an operation means is written in ir/eval.c (casts and identities are called there); the arithmetic is repeated
  * here so that a loop over it is quick, and a test compares the two. */
 #include "ir/eval.h"
+#include "ir/lanes.h"
 #include "runtime/float_math.h"
 #include "runtime/host.h"
 
@@ -47,6 +48,8 @@ enum {
   CODE_BITCAST,
   CODE_LOOP,
   CODE_END,
+  CODE_LOOP_SUMS, /* a loop that reduces along lanes */
+  CODE_END_SUMS,
   CODE_SET, /* an accumulator begins */
   CODE_CHECK,
   CODE_GATE, /* unless c: dst = 0, and the next code is skipped */
@@ -58,6 +61,23 @@ enum {
 typedef double (*MathFn)(double);
 typedef float (*FloatFn)(float);
 
+/* One accumulator of a reduction along lanes: its partial results, and the one that this iteration adds to. */
+typedef struct Sum {
+  int acc, now, part; /* cells; part: the first of lanes * copies */
+  uint8_t op, dtype;
+} Sum;
+
+/* A loop whose lanes add to accumulators from outside it: in which order is in ir/linear.h. */
+typedef struct Sums {
+  int n, lanes, copies, tail;
+  bool constant;   /* its bounds are */
+  bool neighbours; /* one of the loops inside outer lanes */
+  Sum *sum;
+  /* while it runs: iterations first .. stop-1 go to so many partial results; after `steps`, to the first `lanes` */
+  int64_t first, steps, stop;
+  int parts;
+} Sums;
+
 typedef struct Code {
   uint16_t what;
   uint8_t dtype, from; /* of the value; CAST and BITCAST: of the source */
@@ -66,6 +86,7 @@ typedef struct Code {
   union {
     MathFn fn;   /* of float64 */
     FloatFn ffn; /* of float32, and of the half types */
+    Sums *sums;
     Cell value;
   } u;
 } Code;
@@ -287,8 +308,29 @@ static void find_indices(const Linear *lin, bool *index) {
   }
 }
 
-/* One instruction to no, one or two codes at *at. */
-static void decode_inst(const Linear *lin, int k, Kernel *kernel, int *begin_of, Code **at) {
+/* What is known while a kernel is decoded. */
+typedef struct Decode {
+  const Linear *lin;
+  const Place *place;
+  Kernel *kernel;
+  int *begin_of; /* LOOP: its code */
+  Sums **sums;   /* LOOP: if it reduces along lanes */
+  Code *at;
+} Decode;
+
+/* The cell that an UPDATE changes: along lanes, that of the partial result. */
+static int updated_cell(const Decode *d, int k) {
+  int acc = d->lin->inst[k].src[0];
+  const Sums *s = outer_acc(d->lin, d->place, k) ? d->sums[d->place[k].inside] : NULL;
+  for (int i = 0; s && i < s->n; i++)
+    if (s->sum[i].acc == acc) return s->sum[i].now;
+  return acc;
+}
+
+/* One instruction to no, one or two codes. */
+static void decode_inst(Decode *d, int k) {
+  const Linear *lin = d->lin;
+  Kernel *kernel = d->kernel;
   const Inst *in = &lin->inst[k];
   Code c = {.dtype = in->dtype, .dst = k, .a = in->src[0], .b = in->src[1], .c = in->src[2], .to = in->param};
   int gate = -1;
@@ -319,26 +361,69 @@ static void decode_inst(const Linear *lin, int k, Kernel *kernel, int *begin_of,
   case INST_UPDATE:
     c.dtype = lin->inst[in->src[0]].dtype;
     c.what = (uint16_t)((in->src[2] < 0 ? in->op : OP_MULACC) * CLS_COUNT + class_of[c.dtype]);
-    c.dst = in->src[0];
-    if (in->src[2] >= 0) c.a = in->src[1], c.b = in->src[2], c.c = in->src[0];
+    /* The running value goes second: of two equal ones it stays. */
+    c.a = in->src[1];
+    c.b = c.c = c.dst = updated_cell(d, k);
+    if (in->src[2] >= 0) c.b = in->src[2];
     break;
   case INST_LOOP:
-    c.what = CODE_LOOP;
-    begin_of[k] = (int)(*at - kernel->code);
+    c.what = (c.u.sums = d->sums[k]) ? CODE_LOOP_SUMS : CODE_LOOP;
+    d->begin_of[k] = (int)(d->at - kernel->code);
     break;
   case INST_END: {
-    c.what = CODE_END;
     c.dst = in->src[0];
-    c.b = lin->inst[in->src[0]].src[1];
-    c.to = begin_of[in->src[0]] + 1;
-    bool once = lin->inst[in->src[0]].flags & LOOP_ONCE;
-    kernel->code[c.to - 1].to = (int)(*at - kernel->code) + !once;
+    c.what = (c.u.sums = d->sums[c.dst]) ? CODE_END_SUMS : CODE_END;
+    c.b = lin->inst[c.dst].src[1];
+    c.to = d->begin_of[c.dst] + 1;
+    bool once = lin->inst[c.dst].flags & LOOP_ONCE;
+    kernel->code[c.to - 1].to = (int)(d->at - kernel->code) + !once;
     if (once) return;
     break;
   }
   }
-  if (gate >= 0) *(*at)++ = (Code){.what = CODE_GATE, .dst = c.dst, .c = gate};
-  *(*at)++ = c;
+  if (gate >= 0) *d->at++ = (Code){.what = CODE_GATE, .dst = c.dst, .c = gate};
+  *d->at++ = c;
+}
+
+/* ---- reductions along lanes ---- */
+
+/* The accumulators from outside that a vector loop updates, each once. */
+static bool list_sums(Arena *arena, const Linear *lin, const Place *place, int loop, Sums *s) {
+  s->sum = arena_new(arena, (size_t)(place[loop].end - loop) * sizeof *s->sum);
+  if (!s->sum) return false;
+  for (int i = loop + 1; i < place[loop].end; i++) {
+    if (!outer_acc(lin, place, i)) continue;
+    int acc = lin->inst[i].src[0], k = 0;
+    while (k < s->n && s->sum[k].acc != acc) k++;
+    if (k < s->n) continue;
+    s->sum[s->n++] = (Sum){.acc = acc, .op = (uint8_t)lin->inst[acc].op, .dtype = lin->inst[acc].dtype};
+  }
+  return true;
+}
+
+/* Cells for the partial results of each loop that reduces along lanes. */
+static bool find_sums(Arena *arena, Decode *d) {
+  const Linear *lin = d->lin;
+  for (int k = 0; k < lin->ninst; k++) {
+    const Inst *in = &lin->inst[k];
+    if (in->kind != INST_LOOP || !(in->flags & LOOP_VECTOR)) continue;
+    bool inner = d->place[k].outer >= 0;
+    Sums *s = d->sums[k] = arena_new(arena, sizeof *s);
+    if (!s || !list_sums(arena, lin, d->place, k, s)) return false;
+    int64_t begin = 0, end = 0;
+    s->constant = loop_trip(lin, k, &begin, &end);
+    s->neighbours = inner;
+    s->lanes = inner ? (int)(end - begin) : in->lanes;
+    s->copies = inner ? 1 : in->copies;
+    s->tail = in->tail;
+    for (int i = 0; i < s->n; i++) {
+      s->sum[i].now = d->kernel->ncell++;
+      s->sum[i].part = d->kernel->ncell;
+      d->kernel->ncell += s->lanes * s->copies;
+    }
+    if (!s->n) d->sums[k] = NULL;
+  }
+  return true;
 }
 
 /* The same operation on int32: it wraps where 32 bits do not hold the value. */
@@ -359,26 +444,28 @@ static bool make_locals(Arena *arena, const Linear *lin, Kernel *k) {
   return true;
 }
 
-static bool decode(Device *d, Arena *arena, const Linear *lin, Kernel *k) {
+static bool decode(Device *dev, Arena *arena, const Linear *lin, Kernel *k) {
   size_t n = (size_t)lin->ninst;
+  Decode d = {.lin = lin, .kernel = k, .place = lanes_analyse(arena, lin, true)};
   k->code = arena_new(arena, (2 * n + 1) * sizeof *k->code);
-  k->cell = arena_new(arena, (n + 1) * sizeof *k->cell);
   k->var = arena_new(arena, 2 * n * sizeof *k->var + 1);
-  int *begin_of = arena_new(arena, n * sizeof *begin_of + 1);
+  d.begin_of = arena_new(arena, n * sizeof *d.begin_of + 1);
+  d.sums = arena_new(arena, n * sizeof *d.sums + 1);
   bool *index = arena_new(arena, n + 1);
-  if (!k->code || !k->cell || !k->var || !begin_of || !index || !make_locals(arena, lin, k)) return false;
+  if (!k->code || !k->var || !d.begin_of || !d.sums || !index || !d.place || !make_locals(arena, lin, k)) return false;
   k->ncell = lin->ninst + 1;
-  if (d->target.index_bits == 32) find_indices(lin, index);
-  Code *at = k->code;
+  if (!find_sums(arena, &d) || !(k->cell = arena_new(arena, (size_t)k->ncell * sizeof *k->cell))) return false;
+  if (dev->target.index_bits == 32) find_indices(lin, index);
+  d.at = k->code;
   for (int i = 0; i < lin->ninst; i++) {
-    decode_inst(lin, i, k, begin_of, &at);
-    if (index[i]) narrow_index(&at[-1]);
-    if (at > k->code && !runnable(at[-1].what))
-      return base_fail(ctx_base(d->ctx), POLY_ERROR_TYPE, "the interpreter has no %s for %s",
-                       op_info[lin->inst[i].op].name, dtype_name((PolyDType)at[-1].from));
+    decode_inst(&d, i);
+    if (index[i]) narrow_index(&d.at[-1]);
+    if (d.at > k->code && !runnable(d.at[-1].what))
+      return base_fail(ctx_base(dev->ctx), POLY_ERROR_TYPE, "the interpreter has no %s for %s",
+                       op_info[lin->inst[i].op].name, dtype_name((PolyDType)d.at[-1].from));
   }
-  at->what = CODE_STOP;
-  k->ncode = (int)(at - k->code) + 1;
+  d.at->what = CODE_STOP;
+  k->ncode = (int)(d.at - k->code) + 1;
   return true;
 }
 
@@ -451,6 +538,93 @@ static bool decode(Device *d, Arena *arena, const Linear *lin, Kernel *k) {
   case CODE_LOAD + dt: R = load(args[c->to], A.i, dt); break;                                                          \
   case CODE_STORE + dt: store(args[c->to], A.i, B, dt); break;
 
+/* op(a, b), of the ops that reduce. Partial results of the half types are floats, which the accumulator rounds. */
+static Cell combine(int op, int dtype, Cell a, Cell b) {
+  Cell r = {0};
+#define COMBINE(f)                                                                                                     \
+  r.f = op == OP_ADD   ? a.f + b.f                                                                                     \
+        : op == OP_MUL ? a.f * b.f                                                                                     \
+        : op == OP_MAX ? (a.f != a.f || a.f > b.f ? a.f : b.f)                                                         \
+                       : (a.f != a.f || a.f < b.f ? a.f : b.f)
+  switch (class_of[dtype]) {
+  case CLS_F:
+  case CLS_H: COMBINE(f); break;
+  case CLS_D: COMBINE(d); break;
+  case CLS_U: COMBINE(u); break;
+  default: COMBINE(i); r.i = wrap(dtype, r.i);
+  }
+#undef COMBINE
+  return r;
+}
+
+/* Which iterations from `at` on are added to partial results together: ir/linear.h has the order. */
+static void open_sums(Sums *s, Cell *r, bool first, int64_t at, int64_t end) {
+  int64_t left = end - at;
+  int lanes = s->lanes, parts = s->lanes * s->copies;
+  s->first = at;
+  if (first && left >= lanes) {
+    s->stop = at + left / lanes * lanes;
+    s->steps = s->constant ? s->stop : at + left / parts * parts;
+  } else {
+    for (lanes /= 2; lanes > 1 && (lanes > left || !s->constant); lanes /= 2) {
+    }
+    parts = lanes > 1 && lanes >= s->tail ? lanes : 0;
+    s->stop = s->steps = parts ? at + parts : end;
+  }
+  s->parts = parts;
+  for (int i = 0; i < s->n; i++) {
+    Cell none = cell_of(value_identity((Op)s->sum[i].op, (PolyDType)s->sum[i].dtype), s->sum[i].dtype);
+    for (int k = 0; k < parts; k++) r[s->sum[i].part + k] = none;
+  }
+}
+
+/* Partial results to one, into the accumulator. */
+static void close_sums(const Sums *s, Cell *r) {
+  for (int i = 0; i < s->n; i++) {
+    const Sum *sum = &s->sum[i];
+    Cell *p = &r[sum->part];
+    int op = sum->op, dtype = sum->dtype, n = s->parts;
+    int copies = n > s->lanes ? s->copies : 1, lanes = n / copies;
+    for (int far = 1; far < copies; far *= 2)
+      for (int k = 0; k + far < copies; k += 2 * far)
+        for (int l = 0; l < lanes; l++)
+          p[k * lanes + l] = combine(op, dtype, p[(k + far) * lanes + l], p[k * lanes + l]);
+    for (int half = lanes / 2; half; half /= 2)
+      for (int l = 0; l < half; l++)
+        p[l] = s->neighbours ? combine(op, dtype, p[2 * l + 1], p[2 * l]) : combine(op, dtype, p[l], p[l + half]);
+    Cell all = combine(op, dtype, p[0], r[sum->acc]);
+    r[sum->acc] = class_of[dtype] == CLS_H ? (Cell){.f = narrow(dtype, all.f)} : all;
+  }
+}
+
+static Cell *part_of(const Sums *s, const Sum *sum, Cell *r, int64_t at) {
+  if (!s->parts) return &r[sum->acc];
+  return &r[sum->part + (at - s->first) % (at < s->steps ? s->parts : s->lanes)];
+}
+
+static void load_parts(const Sums *s, Cell *r, int64_t at) {
+  for (int i = 0; i < s->n; i++) r[s->sum[i].now] = *part_of(s, &s->sum[i], r, at);
+}
+
+static void store_parts(const Sums *s, Cell *r, int64_t at) {
+  for (int i = 0; i < s->n; i++) *part_of(s, &s->sum[i], r, at) = r[s->sum[i].now];
+}
+
+static void begin_sums(Sums *s, Cell *r, int64_t at, int64_t end) {
+  open_sums(s, r, true, at, end);
+  load_parts(s, r, at);
+}
+
+/* After iteration `at`. */
+static void next_sums(Sums *s, Cell *r, int64_t at, int64_t end) {
+  store_parts(s, r, at);
+  if (++at == s->stop) {
+    if (s->parts) close_sums(s, r);
+    if (at < end) open_sums(s, r, false, at, end);
+  }
+  if (at < end) load_parts(s, r, at);
+}
+
 /* Runs to the end, or to a failed CHECK, which it returns. */
 static const Code *run(const Code *code, Cell *r, void *const *args) {
   for (const Code *c = code;; c++) switch (c->what) {
@@ -515,6 +689,17 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
       if (R.i >= B.i) c = code + c->to - 1;
       break;
     case CODE_END:
+      if (++R.i < B.i) c = code + c->to - 1;
+      break;
+    case CODE_LOOP_SUMS:
+      R = A;
+      if (R.i >= B.i)
+        c = code + c->to - 1;
+      else
+        begin_sums(c->u.sums, r, R.i, B.i);
+      break;
+    case CODE_END_SUMS:
+      next_sums(c->u.sums, r, R.i, B.i);
       if (++R.i < B.i) c = code + c->to - 1;
       break;
     case CODE_GATE:
@@ -584,7 +769,7 @@ static void interp_close(Device *d) { mem_free(ctx_base(d->ctx), d, sizeof *d); 
 Device *interp_open(Runtime *r) {
   Device *d = mem_new(ctx_base(r->ctx), sizeof *d);
   if (!d) return NULL;
-  host_init(d, r, "INTERP", &interp_target);
+  host_init(d, r, "INTERP");
   d->compile = interp_compile;
   d->program_free = interp_program_free;
   d->launch = interp_launch;

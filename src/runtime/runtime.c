@@ -63,9 +63,24 @@ void host_memory_close(Runtime *r) {
   mem_free(ctx_base(r->ctx), h, sizeof *h);
 }
 
-void host_init(Device *d, Runtime *r, const char *name, const Target *target) {
+/* The vector registers that this machine has. */
+static void find_vectors(Target *t) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (__builtin_cpu_supports("avx512f")) {
+    t->vector_bytes = 64;
+    t->vector_registers = 32;
+  } else if (__builtin_cpu_supports("avx2")) {
+    t->vector_bytes = 32;
+  }
+#else
+  (void)t;
+#endif
+}
+
+void host_init(Device *d, Runtime *r, const char *name) {
   d->name = name;
-  d->target = *target;
+  d->target = cpu_target;
+  find_vectors(&d->target);
   d->ctx = r->ctx;
   d->memory = host_memory(r);
   d->library = library_run;

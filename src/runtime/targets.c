@@ -66,26 +66,7 @@ const Target cpu_target = {
     .threads = THREADS,
 };
 
-/* One scalar at a time, on one thread. What is stored and how sums are cut is as on the CPU, so that both run the same
- * schedule. */
-const Target interp_target = {
-    .dialect = DIALECT_C,
-    .host = true,
-    .index_bits = 64,
-    .dtypes = ALL_DTYPES,
-    .matmul = FLOATS,
-    .lanes = 1,
-    .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
-    .group = 1,
-    .split_pieces = 64,
-    .split_elements = 32768,
-    .split_results = 64,
-    .cost = COSTS,
-    .threads = THREADS,
-};
-
-/* The interpreter as a small GPU would be: memory of its own, 32-bit indices, lanes and groups of four. It runs lanes
- * one after the other, so a sum along them is one sum. */
+/* The interpreter as a small GPU would be: memory of its own, 32-bit indices, lanes and groups of four. */
 const Target test_target = {
     .dialect = DIALECT_C,
     .index_bits = 32,

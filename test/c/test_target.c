@@ -31,7 +31,7 @@ static void test_every_elementwise_op_has_a_cost(void **state) {
   (void)state;
   for (int op = 0; op < OP_COUNT; op++) {
     if (!op_elementwise((Op)op)) continue;
-    if (!cpu_target.cost.op[op_info[op].cost] || !interp_target.cost.op[op_info[op].cost])
+    if (!cpu_target.cost.op[op_info[op].cost] || !test_target.cost.op[op_info[op].cost])
       fail_msg("%s costs nothing", op_info[op].name);
   }
 }
