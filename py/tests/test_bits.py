@@ -4,9 +4,9 @@ sums them in double."""
 
 import numpy as np
 import pytest
-
 from fuzz.generate import generate
 from fuzz.run import GROUPED, checks_of
+
 from polygrad import Device, Tensor, Variable, dtypes
 
 LENGTHS = (1, 3, 4, 7, 12, 16, 31, 33, 64, 100, 127, 128, 200, 257, 1000, 4100)
