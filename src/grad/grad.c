@@ -41,7 +41,7 @@ uint32_t grad_mask(const UOp *u) {
   if (!dtype_is_float((PolyDType)u->dtype) || !grad_rules[u->op]) return 0;
   if (u->op == OP_ASSIGN) return 2;
   if (u->op == OP_FUNCTION) return grad_function_mask(u);
-  if (u->op == OP_LIBRARY) return grad_library_passes(u) ? 1 : 0;
+  if (u->op == OP_LIBRARY) return grad_library_mask(u);
   uint32_t mask = 0;
   int n = MIN(uop_nvalue(u), GRAD_MAX_SRC);
   for (int k = 0; k < n; k++)

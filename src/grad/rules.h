@@ -75,7 +75,13 @@ GRAD_RULE(LIBRARY);
 GRAD_RULE(FUNCTION);
 uint32_t grad_function_mask(const UOp *u);      /* which of its sources a gradient flows into */
 void grad_scattered(UOp *u, UOp *g, UOp **out); /* FUNCTION_SCATTERED */
-bool grad_library_passes(const UOp *u);         /* does this routine have a rule? */
+uint32_t grad_library_mask(const UOp *u);       /* which sources of a routine have a rule; 0: none */
+/* rules_product.c */
+UOp *grad_product(UOp *u, UOp *g, uint32_t axes);
+UOp *grad_segment_product(UOp *u, UOp *g);
+UOp *grad_others(UOp *u, UOp *w); /* FUNCTION_OTHERS */
+UOp *grad_running_product(UOp *u, UOp *g);
+void grad_recurrence(UOp *u, UOp *g, uint32_t need, UOp **out);
 
 /* Is it 1 everywhere, whatever its shape? A pass starts with ones, and 1 * x is x, to the bit. */
 static inline bool all_ones(const UOp *u) {

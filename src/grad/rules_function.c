@@ -9,7 +9,7 @@
 #include "tensor/tensor.h"
 
 uint32_t grad_function_mask(const UOp *u) {
-  if (function_rule(u) == FUNCTION_CLAMP) return 2;
+  if (function_rule(u) == FUNCTION_CLAMP || function_rule(u) == FUNCTION_OTHERS) return 2;
   uint32_t mask = function_rule(u) == FUNCTION_APART;
   for (int k = 1; k < u->nsrc; k++)
     if (dtype_is_float((PolyDType)u->src[k]->dtype)) mask |= 1u << k;
@@ -118,6 +118,7 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_HARDSIGMOID: out[1] = keep_if(between(u, 0, 1), mulc(g, 1.0 / 6)); break;
   case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
   case FUNCTION_SCATTERED: grad_scattered(u, g, out); break;
+  case FUNCTION_OTHERS: out[1] = grad_others(u, g); break;
   case FUNCTION_BCE: bce(u, g, need, out); break;
   case FUNCTION_USER: user(u, g, need, out); break;
   }

@@ -111,26 +111,11 @@ void grad_scattered(UOp *u, UOp *g, UOp **out) {
   out[2] = uop_where(hit, uop_gather(share, index), uop_gather(others, index));
 }
 
-/* As for the product over an axis, see rules_move.c. */
-static UOp *segment_product(UOp *u, UOp *g) {
-  UOp *x = u->src[0], *index = u->src[1];
-  UOp *zero = is_zero(x);
-  UOp *safe = uop_where(zero, like(x, 1), x);
-  UOp *zeros = zero ? uop_segment(OP_ADD, uop_cast(zero, POLY_INT32), index, u->shape[0]) : NULL;
-  UOp *others = uop_segment(OP_MUL, safe, index, u->shape[0]);
-  UOp *sum = uop_segment(OP_ADD, keep_if(zero, x), index, u->shape[0]);
-  UOp *one = zeros ? keep_if(equal(zeros, like(zeros, 1)), others) : NULL;
-  UOp *two = zeros ? keep_if(equal(zeros, like(zeros, 2)), others) : NULL;
-  UOp *other = mul(uop_gather(two, index), sub(uop_gather(sum, index), x));
-  UOp *at_zero = add(uop_gather(one, index), other);
-  return mul(uop_gather(g, index), uop_where(zero, at_zero, quo(uop_gather(u, index), safe)));
-}
-
 GRAD_RULE(SEGMENT) {
   (void)need;
   switch ((Op)u->arg.i) {
   case OP_ADD: out[0] = uop_gather(g, u->src[1]); break;
-  case OP_MUL: out[0] = segment_product(u, g); break;
+  case OP_MUL: out[0] = grad_segment_product(u, g); break;
   default: out[0] = segment_extremum(u, g); break;
   }
 }
@@ -142,28 +127,6 @@ static int scan_axis(const UOp *u) { return u->ndim - 1; }
 
 /* out[k] = sum of x[i] over i >= k. */
 static UOp *scan_back(UOp *x, int axis) { return uop_flip(t_scan(OP_ADD, uop_flip(x, 1u << axis), axis), 1u << axis); }
-
-/* Where `at`, one is left out of the running products of x: dx there is the sum of g[k] y[k] over k >= i. */
-static UOp *scan_left_out(UOp *at, UOp *x, UOp *g, int axis) {
-  return scan_back(mul(g, t_scan(OP_MUL, uop_where(at, like(x, 1), x), axis)), axis);
-}
-
-/* Let y be the running product. Without zeros dx[i] = sum of g[k] y[k] over k >= i, divided by x[i]; the same holds
- * before the first zero. At the first zero the products that leave it out count: y of x with that zero replaced by 1.
- * At the second one those that leave out both, times the first zero: that is 0, but changes with it. Beyond, the
- * gradient and its derivatives are 0. */
-static UOp *scan_product(UOp *u, UOp *g) {
-  UOp *x = u->src[0];
-  int axis = scan_axis(u);
-  UOp *zero = is_zero(x);
-  UOp *seen = zero ? t_scan(OP_ADD, uop_cast(zero, POLY_INT32), axis) : NULL;
-  UOp *first = uop_binary(OP_AND, zero, seen ? equal(seen, like(seen, 1)) : NULL);
-  UOp *second = uop_binary(OP_AND, zero, seen ? equal(seen, like(seen, 2)) : NULL);
-  UOp *both = uop_binary(OP_OR, first, second), *carried = t_scan(OP_ADD, keep_if(first, x), axis);
-  UOp *at_first = scan_left_out(first, x, g, axis), *at_second = mul(carried, scan_left_out(both, x, g, axis));
-  UOp *elsewhere = quo(scan_back(mul(g, u), axis), uop_where(zero, like(x, 1), x));
-  return uop_where(first, at_first, uop_where(second, at_second, keep_unless(zero, elsewhere)));
-}
 
 /* Each running maximum (minimum) is the element that set it last: where[k] is the latest i <= k with x[i] == u[i]. The
  * gradient of k is added there. Places are numbered through the whole tensor, so that one segment sum does it. */
@@ -186,13 +149,19 @@ static UOp *scan_extremum(UOp *u, UOp *g) {
 }
 
 /* Routines that give places (argsort, segment_order) are integers and never get here. */
-bool grad_library_passes(const UOp *u) { return u->arg.name && strcmp(u->arg.name, "scan") == 0; }
+uint32_t grad_library_mask(const UOp *u) {
+  if (!u->arg.name) return 0;
+  return strcmp(u->arg.name, "scan") == 0 ? 1 : strcmp(u->arg.name, "recurrence") == 0 ? 3 : 0;
+}
 
 GRAD_RULE(LIBRARY) {
-  (void)need;
+  if (strcmp(u->arg.name, "recurrence") == 0) {
+    grad_recurrence(u, g, need, out);
+    return;
+  }
   switch (scan_op(u)) {
   case OP_ADD: out[0] = scan_back(g, scan_axis(u)); break;
-  case OP_MUL: out[0] = scan_product(u, g); break;
+  case OP_MUL: out[0] = grad_running_product(u, g); break;
   default: out[0] = scan_extremum(u, g); break;
   }
 }

@@ -75,29 +75,12 @@ static UOp *extremum(UOp *u, UOp *g, uint32_t axes) {
   return share && others ? uop_where(hit, uop_expand(share, x->shape), uop_expand(others, x->shape)) : NULL;
 }
 
-/* d(prod)/dx[j] is prod / x[j]; where x[j] is 0 it is the product of the others, which is 0 unless x[j] is the only
- * zero. Zeros are counted, and the product of the others is that of x with its zeros replaced by 1. If there are two
- * zeros, that product times the other zero is 0, but changes with it: the sum of the zeros less x[j] is the other one.
- */
-static UOp *product(UOp *u, UOp *g, uint32_t axes) {
-  UOp *x = u->src[0];
-  UOp *zero = is_zero(x);
-  UOp *safe = uop_where(zero, like(x, 1), x);
-  UOp *zeros = zero ? uop_reduce(OP_ADD, uop_cast(zero, POLY_INT32), axes) : NULL;
-  UOp *others = uop_reduce(OP_MUL, safe, axes), *sum = uop_reduce(OP_ADD, keep_if(zero, x), axes);
-  UOp *one = zeros ? keep_if(equal(zeros, like(zeros, 1)), others) : NULL;
-  UOp *two = zeros ? keep_if(equal(zeros, like(zeros, 2)), others) : NULL;
-  UOp *other = one && two && sum ? mul(uop_expand(two, x->shape), sub(uop_expand(sum, x->shape), x)) : NULL;
-  UOp *at_zero = other ? add(uop_expand(one, x->shape), other) : NULL;
-  return mul(uop_expand(g, x->shape), uop_where(zero, at_zero, quo(uop_expand(u, x->shape), safe)));
-}
-
 GRAD_RULE(REDUCE) {
   (void)need;
   uint32_t axes = (uint32_t)u->arg.j;
   switch ((Op)u->arg.i) {
   case OP_ADD: out[0] = uop_expand(g, u->src[0]->shape); break;
-  case OP_MUL: out[0] = product(u, g, axes); break;
+  case OP_MUL: out[0] = grad_product(u, g, axes); break;
   default: out[0] = extremum(u, g, axes); break;
   }
 }

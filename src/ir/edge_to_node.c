@@ -94,7 +94,7 @@ UOp *edge_to_node_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
 
 UOp *edge_to_node_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
   bool along_edges = (rule == FUNCTION_SOFTMAX || rule == FUNCTION_LOG_SOFTMAX) && (p == 0 || p == -value->ndim);
-  if (along_edges || !is_row_read(value)) return NULL;
+  if (along_edges || rule == FUNCTION_OTHERS || !is_row_read(value)) return NULL;
   UOp *end = value->src[1], *node[3];
   for (int i = 0; i < n; i++)
     if (x[i]->op != OP_CONST && !(is_row_read(x[i]) && x[i]->src[1] == end)) return NULL;

@@ -158,6 +158,7 @@ typedef enum FunctionRule {
   FUNCTION_HARDSIGMOID,     /* x/6 + 1/2, within 0 and 1 */
   FUNCTION_HARDSWISH,       /* x times that */
   FUNCTION_SCATTERED,       /* x and, of the rows y that index z sends to each of its rows, the extremum by op p */
+  FUNCTION_OTHERS,          /* of each row of x, the product of the others that index y sends to its row of z */
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
   FUNCTION_USER,            /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
 } FunctionRule;

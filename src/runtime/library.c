@@ -1,5 +1,5 @@
-/* library.c: routines that are not loops over independent elements: running reductions, the order of segments, places
- * of true values; sorting is in sort.c. Shared by the host devices.
+/* library.c: routines that are not loops over independent elements: running reductions, recurrences, the order of
+ * segments, places of true values; sorting is in sort.c. Shared by the host devices.
  *
  * In: a LibraryCall with row-major tensors. Out: the call's result, the same for any number of threads. */
 #include "runtime/library.h"
@@ -89,6 +89,33 @@ static bool run_scan(Device *d, const LibraryCall *call) {
     fn((const char *)host_at(x->data) + (size_t)r * step, (char *)host_at(call->out.data) + (size_t)r * step, n);
   return true;
 }
+
+/* ---- recurrence: y[i] = a[i] y[i-1] + b[i] ---- */
+
+#define RECUR(T)                                                                                                       \
+  do {                                                                                                                 \
+    const T *a = (const T *)host_at(call->src[0].data) + r * n, *b = (const T *)host_at(call->src[1].data) + r * n;    \
+    T *y = (T *)host_at(call->out.data) + r * n;                                                                       \
+    double run = b[0];                                                                                                 \
+    y[0] = b[0];                                                                                                       \
+    for (int64_t i = 1; i < n; i++) y[i] = (T)(run = a[i] * run + b[i]);                                               \
+  } while (0)
+
+static bool run_recurrence(Device *d, const LibraryCall *call) {
+  PolyDType dtype = call->out.dtype;
+  if ((dtype != POLY_FLOAT32 && dtype != POLY_FLOAT64) || call->src[0].dtype != dtype || call->src[1].dtype != dtype)
+    return base_fail(ctx_base(d->ctx), POLY_ERROR_RUNTIME, "recurrence: not for %s", dtype_name(dtype));
+  int64_t n, rows = library_rows(&call->out, &n);
+  int threads = library_threads(d, call, rows, rows * n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t r = 0; r < rows; r++)
+    if (dtype == POLY_FLOAT32)
+      RECUR(float);
+    else
+      RECUR(double);
+  return true;
+}
+#undef RECUR
 
 /* ---- segment order: a stable counting sort in two steps ----
  *
@@ -303,6 +330,7 @@ static const struct {
   bool (*run)(Device *d, const LibraryCall *call);
 } routine[] = {{"argsort", 1, library_argsort},
                {"scan", 1, run_scan},
+               {"recurrence", 2, run_recurrence},
                {"segment_order", 1, run_segment_order},
                {"nonzero", 1, run_nonzero}};
 

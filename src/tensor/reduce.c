@@ -174,14 +174,8 @@ static UOp *arg_public(Op op, UOp *x, int axis, bool keepdim) {
  * LIBRARY "scan": n is the op (OP_ADD, OP_MUL, OP_MAX, OP_MIN), one value source, the same shape and dtype, along the
  * last axis: y[i] = x[0] op ... op x[i]; MAX and MIN keep a NaN from where it appears.
  *
- * Gradient, with g = dL/dy and rev(v) = flip(scan_add(flip(v))) along the last axis:
- *
- * - ADD: rev(g).
- * - MUL: rev(g * y) / x where x != 0. Let z be the place of the first 0 of a row (where x == 0 and scan_add(x == 0) ==
- *   1) and y1 = scan_mul(x with that 0 replaced by 1): at z the gradient is rev(g * y1); at every other 0 it is 0.
- * - MAX, MIN: y[i] = x[p[i]] with p = scan_max(i where x[i] > y[i-1] or i == 0, else 0), < for MIN. The gradient is g
- *   added up at p, a segment sum of the flattened rows.
- */
+ * LIBRARY "recurrence": two float sources a and b of one shape and dtype, along the last axis: y[0] = b[0], y[i] =
+ * a[i] y[i-1] + b[i]. Gradients of running products are made of it. */
 
 UOp *t_scan(Op op, UOp *x, int axis) {
   if (!x || x->ndim == 0 || uop_is_int(x->shape[axis], 1)) return x;
@@ -190,6 +184,14 @@ UOp *t_scan(Op op, UOp *x, int axis) {
   UOp *v = t_move_axis(uop_cast(x, acc), axis, last);
   UOp *y = v ? uop_library(v->ctx, "scan", op, acc, 1, &v, v->ndim, v->shape) : NULL;
   return t_cast(t_move_axis(y, last, axis), d);
+}
+
+UOp *t_recurrence(UOp *a, UOp *b) {
+  if (!a || !b) return NULL;
+  PolyDType d = type_of(b), acc = t_wide_dtype(d);
+  UOp *v[] = {uop_cast(a, acc), uop_cast(b, acc)};
+  UOp *y = v[0] && v[1] ? uop_library(b->ctx, "recurrence", 0, acc, 2, v, b->ndim, b->shape) : NULL;
+  return uop_cast(y, d);
 }
 
 static UOp *cumsum(UOp *x, int axis) {

@@ -179,6 +179,7 @@ UOp *t_argmin(UOp *x, int axis, bool keepdim);
 UOp *t_softmax(UOp *x, int axis);        /* NaN where all are -inf */
 UOp *t_masked_softmax(UOp *x, int axis); /* 0 there */
 UOp *t_log_softmax(UOp *x, int axis);
+UOp *t_recurrence(UOp *a, UOp *b);    /* y[i] = a[i] y[i-1] + b[i] along the last axis; y[0] = b[0] */
 UOp *t_scan(Op op, UOp *x, int axis); /* running OP_ADD OP_MUL OP_MAX OP_MIN, in x's own dtype */
 
 /* ---- loss.c ---- */

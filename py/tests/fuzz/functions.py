@@ -307,13 +307,7 @@ def cumprod(x, axis):
     out = []
     for p in pieces(x, axis):
         out.append(p if not out else out[-1] * p)
-    y = stack(out, axis)
-    if not x.is_float or not (np.abs(x.v) > x.e).all():
-        return y
-    # Without zeros the gradient is a running sum from the end, divided by x, here as elsewhere: its bound covers what cancels in it.
-    holder: list[Ref] = []
-    holder.append(Ref(y.v, y.e, y.dt, (x,), lambda g: [flip(cumsum(flip(g * holder[0], axis), axis), axis) / x]))
-    return holder[0]
+    return stack(out, axis)
 
 
 def flip(x, axis):

@@ -234,18 +234,19 @@ def logical(op, a, b):
 
 
 def maximum(a, b, sign=1.0):
-    """The larger (sign -1: the smaller); equal operands share the gradient."""
+    """The larger (sign -1: the smaller); equal operands share the gradient, and NaN passes it on to both."""
     a, b, dt = _both(a, b)
     v = np.maximum(a.v, b.v) if sign > 0 else np.minimum(a.v, b.v)
     e = np.maximum(a.e, b.e)
     if dt not in FLOATS:
         return Ref(v, e, dt)
-    gap = sign * (a.v - b.v)
-    unsure = (a.e + b.e > 0) & ~(np.abs(gap) > a.e + b.e)
-    share = Ref((gap > 0) + 0.5 * (gap == 0), unsure * 1.0, dt)
+    unsure = (a.e + b.e > 0) & ~(np.abs(a.v - b.v) > a.e + b.e)
+
+    def share(low):
+        return Ref(np.where(a.v == b.v, 0.5, np.where(low, 0.0, 1.0)), unsure * 1.0, dt)
 
     def back(g):
-        return [_unbroadcast(g * share, a.shape), _unbroadcast(g * (lift(1.0, g) - share), b.shape)]
+        return [_unbroadcast(g * share(sign * a.v < sign * b.v), a.shape), _unbroadcast(g * share(sign * b.v < sign * a.v), b.shape)]
 
     return made(v, e, dt, (a, b), back, EXACT)
 

@@ -1,0 +1,150 @@
+/* rules_product.c: gradients of products: over axes, over segments, and running ones; and of the recurrence that these
+ * lead to.
+ *
+ * The derivative of a product by one factor is the product of the others. Divided out of the whole product it is wrong
+ * where that factor is zero or infinite, and its own derivative subtracts the large term of a small factor from a sum
+ * that holds it. So products over axes and running products are made of running products of what stands before and
+ * behind each factor, which divide by nothing, in every order of derivatives. The entries of a segment are in no order
+ * in memory: there the product is divided, and the second derivative has a rule of its own (grad_others). */
+#include "grad/rules.h"
+#include "tensor/tensor.h"
+
+/* x moved by one place along the last axis, towards its end or its beginning; `in` comes in. */
+static UOp *moved(UOp *x, bool to_end, double in) {
+  if (!x) return NULL;
+  int last = x->ndim - 1;
+  UOp *zero = uop_index(x->ctx, 0), *one = uop_index(x->ctx, 1), *size = x->shape[last];
+  UOp *begin[MAX_DIMS], *end[MAX_DIMS], *before[MAX_DIMS], *after[MAX_DIMS];
+  for (int k = 0; k < x->ndim; k++) {
+    begin[k] = before[k] = after[k] = zero;
+    end[k] = x->shape[k];
+  }
+  UOp *step = int_min(one, size);
+  if (to_end) {
+    end[last] = int_sub(size, step);
+    before[last] = step;
+  } else {
+    begin[last] = step;
+    after[last] = step;
+  }
+  UOp *y = uop_pad(uop_shrink(x, begin, end), before, after);
+  if (in == 0) return y;
+  UOp *place = t_iota_axis(x->ctx, POLY_INT64, size, x->ndim, last);
+  UOp *edge = to_end ? uop_int_const(x->ctx, POLY_INT64, 0) : t_size_value(int_addc(size, -1), POLY_INT64);
+  return t_where(t_equal(place, edge), t_scalar_like(x, in), y);
+}
+
+/* The product of what stands before each place. The last element is left out before, not after, or an infinite product
+ * would be multiplied by its gradient, which is 0. */
+static UOp *product_before(UOp *x) { return x ? t_scan(OP_MUL, moved(x, true, 1), x->ndim - 1) : NULL; }
+
+static UOp *turned(UOp *x) { return x ? uop_flip(x, 1u << (x->ndim - 1)) : NULL; }
+
+/* y[i] = a[i] y[i-1] + b[i] along the last axis, from the beginning or, with i+1 for i-1, from the end. */
+static UOp *recurrence(UOp *a, UOp *b, bool from_end) {
+  return from_end ? turned(t_recurrence(turned(a), turned(b))) : t_recurrence(a, b);
+}
+
+/* ---- products over axes ---- */
+
+/* x with the reduced axes last, as one: [others ..., n]. perm: what became of the axes. */
+static UOp *reduced_last(UOp *x, uint32_t axes, int *perm) {
+  UOp *dims[MAX_DIMS], *n = uop_index(x->ctx, 1);
+  int kept = 0, at = 0;
+  for (int k = 0; k < x->ndim; k++)
+    if (!(axes >> k & 1)) {
+      dims[kept] = x->shape[k];
+      perm[kept++] = k;
+    }
+  at = kept;
+  for (int k = 0; k < x->ndim; k++)
+    if (axes >> k & 1) {
+      n = int_mul(n, x->shape[k]);
+      perm[at++] = k;
+    }
+  dims[kept] = n;
+  return uop_reshape(uop_permute(x, perm), kept + 1, dims);
+}
+
+/* The way back. */
+static UOp *reduced_back(UOp *y, const UOp *x, const int *perm) {
+  UOp *dims[MAX_DIMS];
+  int back[MAX_DIMS];
+  for (int k = 0; k < x->ndim; k++) {
+    dims[k] = x->shape[perm[k]];
+    back[perm[k]] = k;
+  }
+  return uop_permute(uop_reshape(y, x->ndim, dims), back);
+}
+
+UOp *grad_product(UOp *u, UOp *g, uint32_t axes) {
+  UOp *x = u->src[0];
+  int perm[MAX_DIMS];
+  UOp *row = reduced_last(x, axes, perm);
+  UOp *others = row ? mul(product_before(row), turned(product_before(turned(row)))) : NULL;
+  return others ? mul(uop_expand(g, x->shape), reduced_back(others, x, perm)) : NULL;
+}
+
+/* ---- running products ---- */
+
+/* With y the running product: dx[i] = y[i-1] h[i], where h[i] = g[i] + x[i+1] h[i+1]. */
+UOp *grad_running_product(UOp *u, UOp *g) {
+  return mul(product_before(u->src[0]), recurrence(moved(u->src[0], false, 0), g, true));
+}
+
+/* Of y[i] = a[i] y[i-1] + b[i]: db = h as above, da[i] = y[i-1] h[i], and nothing for a[0], which nothing reads. */
+void grad_recurrence(UOp *u, UOp *g, uint32_t need, UOp **out) {
+  UOp *h = recurrence(moved(u->src[0], false, 0), g, true);
+  if (need & 1) out[0] = h ? moved(mul(moved(h, false, 0), u), true, 0) : NULL;
+  if (need & 2) out[1] = h;
+}
+
+/* ---- products over segments ---- */
+
+/* The entries of a SEGMENT, by what is reduced over each segment and read back by its entries. */
+typedef struct Entries {
+  UOp *index, *rows;
+} Entries;
+
+static UOp *over(const Entries *s, Op op, UOp *v) {
+  return uop_gather(uop_segment(op, v, s->index, s->rows), s->index);
+}
+static UOp *count(const Entries *s, UOp *cond) { return cond ? over(s, OP_ADD, uop_cast(cond, POLY_INT32)) : NULL; }
+
+/* How many of the other entries of its segment are zero. */
+static UOp *other_zeros(const Entries *s, UOp *zero) {
+  return zero ? sub(count(s, zero), uop_cast(zero, POLY_INT32)) : NULL;
+}
+
+/* The sum of the other entries of a segment: of all, less the entry itself. That cancels where the entry is larger than
+ * the rest together, so for the largest one (if there is one) the others are added up by themselves. v is stored, or
+ * two kernels might disagree about which that is. */
+static UOp *sum_of_others(const Entries *s, UOp *v) {
+  v = uop_contiguous(v, 0);
+  UOp *size = v ? t_abs(v) : NULL;
+  UOp *largest = size ? equal(size, over(s, OP_MAX, size)) : NULL, *many = count(s, largest);
+  UOp *alone = uop_binary(OP_AND, largest, many ? equal(many, like(many, 1)) : NULL);
+  return uop_where(alone, over(s, OP_ADD, keep_unless(largest, v)), sub(over(s, OP_ADD, v), v));
+}
+
+/* Zeros are left out of the product and counted: where another entry is zero the product of the others is zero. */
+UOp *grad_segment_product(UOp *u, UOp *g) {
+  UOp *x = u->src[0], *index = u->src[1], *zero = is_zero(x);
+  Entries s = {index, u->shape[0]};
+  UOp *safe = uop_where(zero, like(x, 1), x), *others = other_zeros(&s, zero);
+  UOp *value = others ? keep_if(is_zero(others), quo(over(&s, OP_MUL, safe), safe)) : NULL;
+  UOp *product = uop_function(FUNCTION_OTHERS, 0, value, 3, (UOp *[]){x, index, u});
+  return mul(uop_gather(g, index), product);
+}
+
+/* FUNCTION_OTHERS(value, x, index, product): dx[i] is the sum over j of w[j] times the product of all but i and j. With
+ * q the product of the nonzero factors that is q w[j] / (x[i] x[j]) if there is no zero beside i and j. */
+UOp *grad_others(UOp *u, UOp *w) {
+  UOp *x = u->src[1], *zero = is_zero(x);
+  Entries s = {u->src[2], u->src[3]->shape[0]};
+  UOp *safe = uop_where(zero, like(x, 1), x), *others = other_zeros(&s, zero), *q = over(&s, OP_MUL, safe);
+  UOp *no_zero = sum_of_others(&s, keep_unless(zero, mul(w, quo(q, safe))));
+  UOp *one_zero = mul(q, sum_of_others(&s, keep_if(zero, w)));
+  if (!others) return NULL;
+  return quo(uop_where(is_zero(others), no_zero, keep_if(equal(others, like(others, 1)), one_zero)), safe);
+}
