@@ -210,6 +210,62 @@ def test_a_saturated_loss_learns():
     assert losses[-1] < losses[0] / 2
 
 
+# ---- products ----
+
+
+def products_of_the_others(x, w):
+    """The sum over j != i of w[j] times the product of all but i and j."""
+    n = len(x)
+    return np.array([sum(w[j] * np.prod([x[k] for k in range(n) if k not in (i, j)]) for j in range(n) if j != i) for i in range(n)])
+
+
+@pytest.mark.parametrize("small", [1e-6, 1e-12, 0.0])
+def test_the_second_gradient_of_a_product_with_a_small_factor(device, small):
+    """It leaves out the small factor, so nothing of size 1 / small may be added and subtracted again."""
+    x = np.array([2.0, small, -3.0, 0.5, 1.25], "f")
+    w = np.array([1.0, -0.5, 2.0, 0.25, -1.5], "f")
+    want = products_of_the_others(x.astype("d"), w.astype("d"))
+    rows = Tensor([0, 1, 0, 1, 0, 1, 0, 1, 0, 1])
+    t, both = Tensor(x), Tensor(np.stack([x, x[::-1]], 1).reshape(-1))
+    product = Tensor.ones(2).scatter_reduce(0, rows, both, "prod")
+    first = t.prod().gradient(t)[0], t.cumprod(0)[-1].gradient(t)[0], product.sum().gradient(both)[0]
+    second = [(g * Tensor(w)).sum().gradient(t)[0].numpy() for g in first[:2]]
+    twice = (first[2] * Tensor(np.stack([w, w[::-1]], 1).reshape(-1))).sum().gradient(both)[0].numpy().reshape(-1, 2)
+    for got in (*second, twice[:, 0], twice[::-1, 1]):
+        np.testing.assert_allclose(got, want, rtol=2e-6)
+
+
+def test_products_of_infinite_factors(device):
+    """The gradient of a factor is the product of the others, whatever that factor is itself."""
+    x = Tensor(np.array([[np.inf, 2.0, 3.0], [np.inf, 0.0, 1.0], [np.nan, 2.0, 1.0]], "f"))
+    want = [[6, np.inf, np.inf], [0, np.inf, np.nan], [2, np.nan, np.nan]]
+    np.testing.assert_array_equal(x.prod(1).sum().gradient(x)[0].numpy(), want)
+    np.testing.assert_array_equal(x.cumprod(1)[:, 2].sum().gradient(x)[0].numpy(), want)
+
+
+def test_a_running_maximum_that_is_nan(device):
+    """Its gradient goes to the NaN that made it so, the latest of several."""
+    x = Tensor(np.array([[0.0, np.nan, 1.0], [np.nan, np.nan, 2.0]], "f"))
+    for y in (x.cummax(1)[0], x.cummin(1)[0]):
+        np.testing.assert_array_equal(y.sum().gradient(x)[0].numpy(), [[1, 2, 0], [1, 2, 0]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_remainders_are_exact(device, dtype):
+    """However large the quotient is."""
+    a = np.array([1.0, -1.0, 1e4, 5e4, -5e4, 0.1, 0.3, np.inf, 2.0, -2.0], dtype)
+    b = np.array([1e-7, 1e-7, 3e-7, -1e-5, 7e-6, 0.1, 0.1, 2.0, np.inf, np.inf], dtype)
+    if dtype == "float32":
+        a, b = np.append(a, np.float32([1e30, 1e30, -3e38])), np.append(b, np.float32([1e-30, -3.0, 1e-37]))
+    with np.errstate(all="ignore"):
+        want, want_mod = np.fmod(a, b), np.where(np.isinf(b) & (a < 0), np.inf, np.mod(a, b))
+    np.testing.assert_array_equal(Tensor(a).fmod(Tensor(b)).numpy(), want)
+    np.testing.assert_array_equal((Tensor(a) % Tensor(b)).numpy(), want_mod)
+    x, y = Tensor(np.array([1.0, 7.5, -7.5], "f")), Tensor(np.array([0.1, 2.0, 2.0], "f"))
+    assert [g.tolist() for g in x.fmod(y).sum().gradient(x, y)] == [[1, 1, 1], [-9, -3, 3]]
+    assert [g.tolist() for g in (x % y).sum().gradient(x, y)] == [[1, 1, 1], [-9, -3, 4]]
+
+
 # ---- values ----
 
 

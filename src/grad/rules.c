@@ -153,6 +153,15 @@ GRAD_RULE(POW) {
   if (need & 2) out[1] = pow_exponent(u, u->src[0], u->src[1], g);
 }
 
+/* a less a whole number of times b. That number is rounded from what was taken off: a / b itself may round up to it.
+ * Without a remainder (b is 0, a infinite) it is a / b. */
+GRAD_RULE(FMOD) {
+  UOp *a = u->src[0], *b = u->src[1];
+  if (need & 1) out[0] = g;
+  if (need & 2)
+    out[1] = neg(mul(g, uop_where(equal(u, u), uop_unary(OP_ROUND, quo(sub(a, u), b)), uop_detach(quo(a, b)))));
+}
+
 static bool const_zero(const UOp *u) {
   return u->op == OP_CONST && dtype_is_float((PolyDType)u->dtype) && const_float(u) == 0;
 }

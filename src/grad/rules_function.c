@@ -9,7 +9,13 @@
 #include "tensor/tensor.h"
 
 uint32_t grad_function_mask(const UOp *u) {
-  if (function_rule(u) == FUNCTION_CLAMP || function_rule(u) == FUNCTION_OTHERS) return 2;
+  switch (function_rule(u)) {
+  case FUNCTION_CLAMP:
+  case FUNCTION_OTHERS:
+  case FUNCTION_VARIANCE:
+  case FUNCTION_DEVIATION: return 2;
+  default: break;
+  }
   uint32_t mask = function_rule(u) == FUNCTION_APART;
   for (int k = 1; k < u->nsrc; k++)
     if (dtype_is_float((PolyDType)u->src[k]->dtype)) mask |= 1u << k;
@@ -47,6 +53,19 @@ static UOp *softmax(UOp *u, UOp *g, int axis) { return mul(u, sub(g, sum_along(m
 
 /* g - exp(y) times the sum of g */
 static UOp *log_softmax(UOp *u, UOp *g, int axis) { return sub(g, mul(uop_unary(OP_EXP, u), sum_along(g, axis))); }
+
+/* 2 (x - mean) / n; the mean's own derivatives add up to 0. */
+static UOp *variance(UOp *u, UOp *g) {
+  UOp *x = u->src[1], *scale = x ? t_div(mulc(uop_expand(g, x->shape), 2), u->src[2]) : NULL;
+  return t_mul(scale, t_sub(x, t_mean(x, (uint32_t)function_parameter(u), true)));
+}
+
+/* (x - mean) / (n times the deviation); 0 where that is 0, and has no slope. */
+static UOp *deviation(UOp *u, UOp *g) {
+  UOp *x = u->src[1], *flat = is_zero(u), *away = t_sub(x, t_mean(x, (uint32_t)function_parameter(u), true));
+  UOp *share = t_div(t_div(away, uop_where(flat, like(u, 1), u)), u->src[2]);
+  return flat && share ? keep_unless(uop_expand(flat, x->shape), mul(uop_expand(g, x->shape), share)) : NULL;
+}
 
 /* slope exp(x/scale) where x <= 0. The exponent is 0 at 0 without depending on x: the second derivative is 0 there. */
 static UOp *exponential_unit(UOp *x, UOp *g, double slope, double scale) {
@@ -119,6 +138,8 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
   case FUNCTION_SCATTERED: grad_scattered(u, g, out); break;
   case FUNCTION_OTHERS: out[1] = grad_others(u, g); break;
+  case FUNCTION_VARIANCE: out[1] = variance(u, g); break;
+  case FUNCTION_DEVIATION: out[1] = deviation(u, g); break;
   case FUNCTION_BCE: bce(u, g, need, out); break;
   case FUNCTION_USER: user(u, g, need, out); break;
   }

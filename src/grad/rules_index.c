@@ -128,8 +128,9 @@ static int scan_axis(const UOp *u) { return u->ndim - 1; }
 /* out[k] = sum of x[i] over i >= k. */
 static UOp *scan_back(UOp *x, int axis) { return uop_flip(t_scan(OP_ADD, uop_flip(x, 1u << axis), axis), 1u << axis); }
 
-/* Each running maximum (minimum) is the element that set it last: where[k] is the latest i <= k with x[i] == u[i]. The
- * gradient of k is added there. Places are numbered through the whole tensor, so that one segment sum does it. */
+/* Each running maximum (minimum) is the element that set it last: where[k] is the latest i <= k with x[i] == u[i], or
+ * the latest NaN. The gradient of k is added there. Places are numbered through the whole tensor, so that one segment
+ * sum does it. */
 static UOp *scan_extremum(UOp *u, UOp *g) {
   UOp *x = u->src[0];
   int axis = scan_axis(u);
@@ -138,7 +139,8 @@ static UOp *scan_extremum(UOp *u, UOp *g) {
   UOp *place = uop_reshape(uop_iota(u->ctx, index, total), u->ndim, u->shape);
   UOp *along = uop_expand(t_iota_axis(u->ctx, index, u->shape[axis], u->ndim, axis), u->shape);
   if (!place || !along) return NULL;
-  UOp *latest = t_scan(OP_MAX, uop_where(equal(x, u), along, like(along, 0)), axis);
+  UOp *sets = uop_binary(OP_OR, equal(x, u), uop_binary(OP_CMPNE, x, x));
+  UOp *latest = t_scan(OP_MAX, uop_where(sets, along, like(along, 0)), axis);
   UOp *stride = uop_index(u->ctx, 1);
   for (int k = axis + 1; k < u->ndim; k++) stride = int_mul(stride, u->shape[k]);
   UOp *step =

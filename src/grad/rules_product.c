@@ -9,34 +9,35 @@
 #include "grad/rules.h"
 #include "tensor/tensor.h"
 
-/* x moved by one place along the last axis, towards its end or its beginning; `in` comes in. */
-static UOp *moved(UOp *x, bool to_end, double in) {
+/* x moved by one place along the last axis, towards its end or its beginning; 0 comes in. */
+static UOp *moved(UOp *x, bool to_end) {
   if (!x) return NULL;
   int last = x->ndim - 1;
-  UOp *zero = uop_index(x->ctx, 0), *one = uop_index(x->ctx, 1), *size = x->shape[last];
-  UOp *begin[MAX_DIMS], *end[MAX_DIMS], *before[MAX_DIMS], *after[MAX_DIMS];
+  UOp *zero = uop_index(x->ctx, 0), *begin[MAX_DIMS], *end[MAX_DIMS], *before[MAX_DIMS], *after[MAX_DIMS];
   for (int k = 0; k < x->ndim; k++) {
     begin[k] = before[k] = after[k] = zero;
     end[k] = x->shape[k];
   }
-  UOp *step = int_min(one, size);
+  UOp *step = int_min(uop_index(x->ctx, 1), x->shape[last]);
   if (to_end) {
-    end[last] = int_sub(size, step);
+    end[last] = int_sub(x->shape[last], step);
     before[last] = step;
   } else {
     begin[last] = step;
     after[last] = step;
   }
-  UOp *y = uop_pad(uop_shrink(x, begin, end), before, after);
-  if (in == 0) return y;
-  UOp *place = t_iota_axis(x->ctx, POLY_INT64, size, x->ndim, last);
-  UOp *edge = to_end ? uop_int_const(x->ctx, POLY_INT64, 0) : t_size_value(int_addc(size, -1), POLY_INT64);
-  return t_where(t_equal(place, edge), t_scalar_like(x, in), y);
+  return uop_pad(uop_shrink(x, begin, end), before, after);
 }
 
 /* The product of what stands before each place. The last element is left out before, not after, or an infinite product
  * would be multiplied by its gradient, which is 0. */
-static UOp *product_before(UOp *x) { return x ? t_scan(OP_MUL, moved(x, true, 1), x->ndim - 1) : NULL; }
+static UOp *product_before(UOp *x) {
+  if (!x) return NULL;
+  int last = x->ndim - 1;
+  PolyDType index = x->shape[last]->vmax > INT32_MAX ? POLY_INT64 : POLY_INT32;
+  UOp *place = t_iota_axis(x->ctx, index, x->shape[last], x->ndim, last);
+  return t_scan(OP_MUL, t_where(t_equal(place, t_int_like(place, 0)), like(x, 1), moved(x, true)), last);
+}
 
 static UOp *turned(UOp *x) { return x ? uop_flip(x, 1u << (x->ndim - 1)) : NULL; }
 
@@ -89,13 +90,13 @@ UOp *grad_product(UOp *u, UOp *g, uint32_t axes) {
 
 /* With y the running product: dx[i] = y[i-1] h[i], where h[i] = g[i] + x[i+1] h[i+1]. */
 UOp *grad_running_product(UOp *u, UOp *g) {
-  return mul(product_before(u->src[0]), recurrence(moved(u->src[0], false, 0), g, true));
+  return mul(product_before(u->src[0]), recurrence(moved(u->src[0], false), g, true));
 }
 
 /* Of y[i] = a[i] y[i-1] + b[i]: db = h as above, da[i] = y[i-1] h[i], and nothing for a[0], which nothing reads. */
 void grad_recurrence(UOp *u, UOp *g, uint32_t need, UOp **out) {
-  UOp *h = recurrence(moved(u->src[0], false, 0), g, true);
-  if (need & 1) out[0] = h ? moved(mul(moved(h, false, 0), u), true, 0) : NULL;
+  UOp *h = recurrence(moved(u->src[0], false), g, true);
+  if (need & 1) out[0] = h ? moved(mul(moved(h, false), u), true) : NULL;
   if (need & 2) out[1] = h;
 }
 

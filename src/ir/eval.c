@@ -166,6 +166,7 @@ static bool float_binary(Op op, double a, double b, double *r) {
   case OP_MUL: *r = a * b; return true;
   case OP_DIV: *r = a / b; return true;
   case OP_POW: *r = pow(a, b); return true;
+  case OP_FMOD: *r = fmod(a, b); return true;
   case OP_MAX: *r = isnan(a) || a > b ? a : b; return true;
   case OP_MIN: *r = isnan(a) || a < b ? a : b; return true;
   default: return false;

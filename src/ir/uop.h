@@ -159,6 +159,8 @@ typedef enum FunctionRule {
   FUNCTION_HARDSWISH,       /* x times that */
   FUNCTION_SCATTERED,       /* x and, of the rows y that index z sends to each of its rows, the extremum by op p */
   FUNCTION_OTHERS,          /* of each row of x, the product of the others that index y sends to its row of z */
+  FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */
+  FUNCTION_DEVIATION,       /* its root */
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
   FUNCTION_USER,            /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
 } FunctionRule;

@@ -278,6 +278,7 @@ static bool runnable(int what) {
   case OP_CMPNE: return true;
   case OP_DIV:
   case OP_MULACC:
+  case OP_FMOD:
   case OP_POW: return cls >= CLS_F;
   case OP_NOT:
   case OP_IDIV:
@@ -639,6 +640,7 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
       FLOATS(MUL, x * y)
       FLOATS(DIV, x / y)
       FLOATS(POW, POWER(x, y))
+      FLOATS(FMOD, fmod(x, y))
     case K(MULACC, F): R.f = fmaf(A.f, B.f, r[c->c].f); break;
     case K(MULACC, H): R.f = narrow(c->dtype, fmaf(A.f, B.f, r[c->c].f)); break;
     case K(MULACC, D):

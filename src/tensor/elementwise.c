@@ -83,6 +83,9 @@ static PolyDType quotient_dtype(PolyDType d) {
   return d == POLY_FLOAT32 ? POLY_FLOAT64 : dtype_is_float(d) ? t_wide_dtype(d) : POLY_FLOAT32;
 }
 
+/* Remainders are exact as they are. */
+static PolyDType remainder_dtype(PolyDType d) { return t_wide_dtype(dtype_is_float(d) ? d : POLY_FLOAT32); }
+
 static UOp *true_div(UOp *a, UOp *b) {
   PolyDType d = t_float_dtype(dtype_promote(type_of(a), type_of(b)));
   return match_as(&a, &b, d) ? uop_binary(OP_DIV, a, b) : NULL;
@@ -114,12 +117,7 @@ static UOp *int_fmod(UOp *a, UOp *b) {
   return uop_where(opposed(r, a, b), uop_binary(OP_SUB, r, b), r);
 }
 
-/* a - trunc(a/b)*b; a itself where the quotient is 0, which an infinite b needs. */
-static UOp *float_fmod(UOp *a, UOp *b) {
-  UOp *q = uop_unary(OP_TRUNC, uop_binary(OP_DIV, a, b));
-  UOp *part = uop_where(uop_binary(OP_CMPEQ, q, t_scalar_like(a, 0)), t_scalar_like(a, 0), uop_binary(OP_MUL, q, b));
-  return uop_binary(OP_SUB, a, part);
-}
+static UOp *float_fmod(UOp *a, UOp *b) { return uop_binary(OP_FMOD, a, b); }
 
 static UOp *float_mod(UOp *a, UOp *b) {
   UOp *r = float_fmod(a, b);
@@ -144,11 +142,11 @@ static UOp *int_mod_op(UOp *a, UOp *b) { return uop_binary(OP_MOD, a, b); }
 
 typedef UOp *(*Binary)(UOp *a, UOp *b);
 
-/* The integer form for integers; otherwise the float form in a wider dtype (bool becomes float32). */
-static UOp *rounded(Binary on_int, Binary on_float, UOp *a, UOp *b) {
+/* The integer form for integers; otherwise the float form in a dtype of its own (bool becomes float32). */
+static UOp *rounded(Binary on_int, Binary on_float, PolyDType (*wide)(PolyDType), UOp *a, UOp *b) {
   PolyDType d = dtype_promote(type_of(a), type_of(b));
   if (dtype_is_int(d)) return match_as(&a, &b, d) ? on_int(a, b) : NULL;
-  if (!match_as(&a, &b, quotient_dtype(d))) return NULL;
+  if (!match_as(&a, &b, wide(d))) return NULL;
   return t_cast(on_float(a, b), t_float_dtype(d));
 }
 
@@ -240,10 +238,10 @@ UOp *t_binary_op(PolyBinaryOp op, UOp *a, UOp *b) {
   if (!a || !b) return NULL;
   switch (op) {
   case POLY_DIV: return true_div(a, b);
-  case POLY_FLOORDIV: return rounded(int_floor_div, float_floor_div, a, b);
-  case POLY_TRUNCDIV: return rounded(int_trunc_div, float_trunc_div, a, b);
-  case POLY_MOD: return rounded(int_mod_op, float_mod, a, b);
-  case POLY_FMOD: return rounded(int_fmod, float_fmod, a, b);
+  case POLY_FLOORDIV: return rounded(int_floor_div, float_floor_div, quotient_dtype, a, b);
+  case POLY_TRUNCDIV: return rounded(int_trunc_div, float_trunc_div, quotient_dtype, a, b);
+  case POLY_MOD: return rounded(int_mod_op, float_mod, remainder_dtype, a, b);
+  case POLY_FMOD: return rounded(int_fmod, float_fmod, remainder_dtype, a, b);
   case POLY_POW: return t_pow(a, b);
   case POLY_GT:
   case POLY_GE: return t_binary(plain[op], b, a);

@@ -76,26 +76,35 @@ UOp *t_mean(UOp *x, uint32_t mask, bool keepdim) {
   return x ? uop_cast(wide_mean(x, mask, keepdim), t_float_dtype(type_of(x))) : NULL;
 }
 
-UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction) {
-  if (!x) return NULL;
-  PolyDType d = type_of(x), acc = dtype_is_float(d) ? t_wide_dtype(d) : POLY_FLOAT64;
-  UOp *away = t_sub(t_cast(x, acc), wide_mean(x, mask, true));
-  UOp *sum = t_reduce(OP_ADD, t_mul(away, away), mask, keepdim);
-  UOp *n = t_size_value(t_count(x, mask), acc);
+/* The number of elements less the correction, in dtype d. */
+static UOp *freedom(UOp *x, uint32_t mask, double correction, PolyDType d) {
+  UOp *n = t_size_value(t_count(x, mask), d);
   if (!n) return NULL;
-  if (n->op == OP_CONST) {
-    n = uop_const(x->ctx, acc, fmax(const_float(n) - correction, 0));
-  } else {
-    n = t_maximum(t_subc(n, correction), t_scalar_like(n, 0));
-  }
-  return uop_cast(t_div(sum, n), t_float_dtype(d));
+  if (n->op == OP_CONST) return uop_const(x->ctx, d, fmax(const_float(n) - correction, 0));
+  return t_maximum(t_subc(n, correction), t_scalar_like(n, 0));
 }
 
-/* The root of 0 has no slope: equal elements get a gradient of 0. */
-static UOp *t_std(UOp *x, uint32_t mask, bool keepdim, double correction) {
-  UOp *var = t_var(x, mask, keepdim, correction), *flat = t_equal(var, t_scalar_like(var, 0));
-  UOp *safe = t_where(flat, t_scalar_like(var, 1), var);
-  return t_where(flat, t_scalar_like(var, 0), t_sqrt(safe));
+/* In the dtype of x, a float; the reduced axes stay. */
+static UOp *variance(UOp *x, uint32_t mask, UOp *n) {
+  UOp *away = t_sub(x, t_mean(x, mask, true));
+  UOp *value = t_div(t_reduce(OP_ADD, t_mul(away, away), mask, true), n);
+  return n ? uop_function(FUNCTION_VARIANCE, mask, value, 2, (UOp *[]){x, n}) : NULL;
+}
+
+static UOp *var(UOp *x, uint32_t mask, bool keepdim, double correction) {
+  if (!x) return NULL;
+  PolyDType d = type_of(x), acc = dtype_is_float(d) ? t_wide_dtype(d) : POLY_FLOAT64;
+  UOp *y = variance(t_cast(x, acc), mask, freedom(x, mask, correction, acc));
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(d));
+}
+
+/* In float64: of numbers that a float32 holds, the squares may be none of its range. */
+static UOp *std(UOp *x, uint32_t mask, bool keepdim, double correction) {
+  if (!x) return NULL;
+  UOp *wide = t_cast(x, POLY_FLOAT64), *n = freedom(x, mask, correction, POLY_FLOAT64);
+  UOp *value = t_sqrt(variance(wide, mask, n));
+  UOp *y = value ? uop_function(FUNCTION_DEVIATION, mask, value, 2, (UOp *[]){wide, n}) : NULL;
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(type_of(x)));
 }
 
 /* ---- exponentials ---- */
@@ -204,14 +213,17 @@ static UOp *cumprod(UOp *x, int axis) { return t_scan(x->dtype == POLY_BOOL ? OP
 static UOp *cummax(UOp *x, int axis) { return t_scan(OP_MAX, x, axis); }
 static UOp *cummin(UOp *x, int axis) { return t_scan(OP_MIN, x, axis); }
 
-/* log(exp(a) + exp(b)): the larger one plus softplus(smaller - larger). An infinite one is not subtracted. */
+/* log(exp(a) + exp(b)): the larger one plus softplus(smaller - larger). An infinite one is not subtracted. Where
+ * either is NaN, so are the derivatives by both. */
 static UOp *log_add_exp(UOp *a, UOp *b) {
   UOp *less = t_less(a, b);
   UOp *high = t_where(less, b, a), *low = t_where(less, a, b);
   UOp *infinite = t_unary(POLY_ISINF, high), *zero = t_scalar_like(a, 0);
   UOp *never = t_where(t_isnan(low), uop_detach(low), t_scalar_like(a, -INFINITY));
   UOp *away = t_sub(t_where(infinite, zero, low), t_where(infinite, zero, high));
-  return t_add(high, t_softplus(t_where(infinite, never, away), 1));
+  UOp *y = t_add(high, t_softplus(t_where(infinite, never, away), 1)), *lost = t_or(t_isnan(a), t_isnan(b));
+  UOp *product = t_mul(t_where(lost, a, zero), t_where(lost, b, zero));
+  return t_where(lost, t_mulc(product, NAN), y);
 }
 
 static UOp *logaddexp(UOp *a, UOp *b) {
@@ -273,8 +285,8 @@ REDUCTION(poly_prod, (AXES), t_prod(x->uop, mask, keepdim))
 REDUCTION(poly_max, (AXES), t_max(x->uop, mask, keepdim))
 REDUCTION(poly_min, (AXES), t_min(x->uop, mask, keepdim))
 REDUCTION(poly_mean, (AXES), t_mean(x->uop, mask, keepdim))
-REDUCTION(poly_var, (AXES, double correction), t_var(x->uop, mask, keepdim, correction))
-REDUCTION(poly_std, (AXES, double correction), t_std(x->uop, mask, keepdim, correction))
+REDUCTION(poly_var, (AXES, double correction), var(x->uop, mask, keepdim, correction))
+REDUCTION(poly_std, (AXES, double correction), std(x->uop, mask, keepdim, correction))
 REDUCTION(poly_any, (AXES), t_any(x->uop, mask, keepdim))
 REDUCTION(poly_all, (AXES), t_all(x->uop, mask, keepdim))
 REDUCTION(poly_logsumexp, (AXES), t_logsumexp(x->uop, mask, keepdim))

@@ -63,6 +63,7 @@ static UOp *fn_DIV(UOp *x) { return quo(x, other(x)); }
 static UOp *fn_MAX(UOp *x) { return square(uop_binary(OP_MAX, x, other(x))); }
 static UOp *fn_MIN(UOp *x) { return square(uop_binary(OP_MIN, x, other(x))); }
 static UOp *fn_POW(UOp *x) { return uop_binary(OP_POW, x, other(x)); }
+static UOp *fn_FMOD(UOp *x) { return uop_binary(OP_FMOD, mulc(square(x), 3), other(x)); }
 static UOp *fn_POW_NUMBER(UOp *x) { return uop_binary(OP_POW, x, like(x, 3)); }
 static UOp *fn_NUMBER_POW(UOp *x) { return uop_binary(OP_POW, like(x, 1.7), x); }
 static UOp *fn_WHERE(UOp *x) {
@@ -123,6 +124,7 @@ static UOp *fn_SEGMENT_MIN(UOp *x) { return square(only_finite(segment(OP_MIN, x
 static UOp *scan(Op op, UOp *x) { return uop_library(x->ctx, "scan", op, POLY_FLOAT64, 1, &x, 2, x->shape); }
 static UOp *fn_SCAN_ADD(UOp *x) { return square(scan(OP_ADD, square(x))); }
 static UOp *fn_SCAN_MUL(UOp *x) { return square(scan(OP_MUL, x)); }
+static UOp *fn_RECURRENCE(UOp *x) { return square(t_recurrence(square(x), other(x))); }
 static UOp *fn_SCAN_MAX(UOp *x) { return square(scan(OP_MAX, x)); }
 static UOp *fn_SCAN_MIN(UOp *x) { return square(scan(OP_MIN, x)); }
 
@@ -159,6 +161,7 @@ static const Case cases[] = {
     {"MAX", fn_MAX, -2, 2, false},
     {"MIN", fn_MIN, -2, 2, false},
     {"POW", fn_POW, 0.5, 2, false},
+    {"FMOD", fn_FMOD, 0.5, 2, false},
     {"POW number", fn_POW_NUMBER, -2, 2, false},
     {"number POW", fn_NUMBER_POW, -2, 2, false},
     {"WHERE", fn_WHERE, -2, 2, false},
@@ -183,6 +186,7 @@ static const Case cases[] = {
     {"SEGMENT MIN", fn_SEGMENT_MIN, -2, 2, false},
     {"scan ADD", fn_SCAN_ADD, -2, 2, false},
     {"scan MUL", fn_SCAN_MUL, 0.5, 2, false},
+    {"recurrence", fn_RECURRENCE, -2, 2, false},
     {"scan MAX", fn_SCAN_MAX, -2, 2, false},
     {"scan MIN", fn_SCAN_MIN, -2, 2, false},
 };

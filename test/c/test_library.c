@@ -173,6 +173,28 @@ static void test_scan(void **state) {
     }
 }
 
+static void test_recurrence(void **state) {
+  World *w = *state;
+  enum { ROWS = 3, N = 50 };
+  float a[ROWS * N], b[ROWS * N], y[ROWS * N];
+  for (int i = 0; i < ROWS * N; i++) a[i] = roll_float(w), b[i] = roll_float(w);
+  LibraryTensor at = tensor(POLY_FLOAT32, a, ROWS, N), bt = tensor(POLY_FLOAT32, b, ROWS, N);
+  LibraryCall call = {
+      .name = "recurrence", .nsrc = 2, .src = {at, bt}, .out = tensor(POLY_FLOAT32, y, ROWS, N), .threads = 2};
+  Device *d = device(w, "CPU");
+  assert_true(d->library(d, &call));
+  for (int r = 0; r < ROWS; r++) {
+    double run = 0;
+    for (int i = r * N; i < (r + 1) * N; i++) {
+      run = a[i] * run + b[i];
+      assert_true(y[i] == (float)run);
+    }
+  }
+  call.src[0].dtype = POLY_FLOAT64;
+  assert_false(d->library(d, &call));
+  base_clear(&w->ctx.base);
+}
+
 static void check_segment_order(World *w, PolyDType d, int64_t rows, int64_t n, int threads) {
   int size = dtype_size(d);
   char *x = malloc((size_t)(n * size + 8));
@@ -254,6 +276,7 @@ static void test_nonzero(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_matmul), TEST(test_blocked_matmul), TEST(test_argsort),
-                                     TEST(test_scan),   TEST(test_segment_order),  TEST(test_nonzero)};
+                                     TEST(test_scan),   TEST(test_recurrence),     TEST(test_segment_order),
+                                     TEST(test_nonzero)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

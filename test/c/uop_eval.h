@@ -114,6 +114,11 @@ static void eval_scan(const UOp *u, const Value *x, Value *out) {
   }
 }
 
+static void eval_recurrence(const UOp *u, const Value *a, const Value *b, Value *out) {
+  int64_t n = eval_int(u->shape[u->ndim - 1]);
+  for (int64_t at = 0; at < eval_numel(u); at++) out[at].f = (at % n ? a[at].f * out[at - 1].f : 0) + b[at].f;
+}
+
 static void eval_elementwise(const UOp *u, Value *const *src, Value *out) {
   int n = uop_nvalue(u);
   for (int64_t at = 0; at < eval_numel(u); at++) {
@@ -146,6 +151,7 @@ static void eval_node(const UOp *u, const EvalLeaves *leaves, Value *const *src,
   case OP_SEGMENT: eval_segment(u, src[0], src[1], out); return;
   case OP_LIBRARY:
     if (strcmp(u->arg.name, "scan") == 0) eval_scan(u, src[0], out);
+    if (strcmp(u->arg.name, "recurrence") == 0) eval_recurrence(u, src[0], src[1], out);
     return; /* segment_order: what SEGMENT does with it is done from the index */
   case OP_CONTIGUOUS:
   case OP_FUNCTION:
