@@ -6,7 +6,7 @@
  *   check.c    what holds of every plan       run.c     one execution of a plan
  *   step.c     plans replayed on other inputs peek.c    views of stored memory, read without a plan
  *   trace.c    the trace of a step            values.c  data in and out, assignment
- *   view.c     assignment to a part
+ *   view.c     assignment to a part           form.c    plans for programs that differ in numbers alone
  *   profile.c  what ran, how long             api.c     contexts */
 #ifndef POLY_ENGINE_H
 #define POLY_ENGINE_H
@@ -103,6 +103,7 @@ typedef struct Plan {
 
 /* The plan for a canonical program on the current device, from the cache or new; the caller releases it. */
 Plan *plan_get(PolyContext *ctx, const Canon *c);
+Plan *plan_find(PolyContext *ctx, const Canon *c); /* from the cache; NULL: it is not there */
 void plan_release(Plan *p);
 /* Schedule and linear kernels without compiling, for plan_get and for looking inside. */
 typedef struct Lowered {
@@ -115,6 +116,13 @@ typedef struct Lowered {
 } Lowered;
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out);
 bool plan_render(PolyContext *ctx, const Lowered *l, Str *out);
+
+/* ---- form.c ---- */
+
+/* A plan for the program: its own, or a general one of programs that differ in numbers alone. value: those of the
+ * plan's variables, in c or in the arena. */
+Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *c, const int64_t **value);
+void forms_free(PolyContext *ctx); /* while nodes still live */
 
 /* ---- check.c ---- */
 
@@ -223,7 +231,7 @@ void debug_run(const Plan *p, double ms);
 
 /* ---- the engine of a context ---- */
 
-enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256 };
+enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256, FORM_SETS = 256, FORM_WAYS = 4 };
 
 typedef struct Engine {
   PolyContext *ctx;
@@ -232,6 +240,8 @@ typedef struct Engine {
   PolyStep *steps;
   PolyBuffer stale; /* stands for memory that was overwritten, */
   PolyBuffer ended; /* and for the inputs of a trace that has ended */
+  struct Form *form[FORM_SETS][FORM_WAYS];
+  uint64_t form_clock;
   int64_t plans_built, plans_reused;
   Profile profile;
 } Engine;

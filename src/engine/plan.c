@@ -350,7 +350,7 @@ static void insert(Engine *e, Plan *p) {
   p->refs++;
 }
 
-Plan *plan_get(PolyContext *ctx, const Canon *c) {
+Plan *plan_find(PolyContext *ctx, const Canon *c) {
   Engine *e = ctx->engine;
   Device *d = ctx->runtime->current;
   uint64_t hash = plan_hash(d, c);
@@ -362,11 +362,15 @@ Plan *plan_get(PolyContext *ctx, const Canon *c) {
     p->refs++;
     return p;
   }
-  Plan *p = plan_new(ctx, c);
-  if (!p) return NULL;
-  p->hash = hash;
-  e->plans_built++;
-  insert(e, p);
+  return NULL;
+}
+
+Plan *plan_get(PolyContext *ctx, const Canon *c) {
+  Plan *p = plan_find(ctx, c);
+  if (p || !(p = plan_new(ctx, c))) return p;
+  p->hash = plan_hash(p->device, c);
+  ctx->engine->plans_built++;
+  insert(ctx->engine, p);
   return p;
 }
 
@@ -383,6 +387,7 @@ bool engine_new(PolyContext *ctx) {
 }
 
 void engine_drop_plans(PolyContext *ctx) {
+  forms_free(ctx);
   while (ctx->engine->oldest) evict(ctx->engine, ctx->engine->oldest);
 }
 

@@ -375,9 +375,10 @@ static bool unshare_targets(Job *j) {
 }
 
 static bool run(Job *j) {
-  if (!find_inputs(j) || !(j->plan = plan_get(j->ctx, &j->canon))) return false;
+  const int64_t *value;
+  if (!find_inputs(j) || !(j->plan = form_plan(j->ctx, &j->arena, &j->canon, &value))) return false;
   j->out = arena_new(&j->arena, (size_t)(j->plan->nslot + 1) * sizeof *j->out);
-  return j->out && unshare_targets(j) && plan_run(j->plan, j->canon.value, j->input, j->out, NULL);
+  return j->out && unshare_targets(j) && plan_run(j->plan, value, j->input, j->out, NULL);
 }
 
 /* ---- what a run leaves behind ---- */
