@@ -9,8 +9,8 @@ static int debug_from_environment(void) {
   return text ? atoi(text) : 0;
 }
 
-static bool verify_from_environment(void) {
-  const char *text = getenv("POLY_VERIFY");
+static bool set_in_environment(const char *name) {
+  const char *text = getenv(name);
   return text && atoi(text);
 }
 
@@ -21,8 +21,11 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   if (!ctx) return NULL;
   ctx->base = base;
   ctx->debug = debug_from_environment();
-  ctx->verify = verify_from_environment();
-  if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) return ctx;
+  ctx->verify = set_in_environment("POLY_VERIFY");
+  if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) {
+    ctx->engine->exact = set_in_environment("POLY_EXACT");
+    return ctx;
+  }
   poly_context_free(ctx);
   return NULL;
 }

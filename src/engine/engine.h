@@ -228,6 +228,7 @@ void profile_free(PolyContext *ctx);
 void debug_plan(const Plan *p, const Lowered *l);
 void debug_item(const Plan *p, const PlanItem *it, double ms);
 void debug_run(const Plan *p, double ms);
+void debug_form(const PolyContext *ctx, int nvar, int nsample, bool planned);
 
 /* ---- the engine of a context ---- */
 
@@ -240,6 +241,7 @@ typedef struct Engine {
   PolyStep *steps;
   PolyBuffer stale; /* stands for memory that was overwritten, */
   PolyBuffer ended; /* and for the inputs of a trace that has ended */
+  bool exact; /* POLY_EXACT=1: no general plans */
   struct Form *form[FORM_SETS][FORM_WAYS];
   uint64_t form_clock;
   int64_t plans_built, plans_reused;

@@ -338,6 +338,7 @@ static Plan *plan_of_form(PolyContext *ctx, Arena *arena, const Canon *c, Form *
   *slot = grown;
   Plan *p = form_generalise(grown) && (*value = form_match(grown, arena, c)) ? general_plan(grown) : NULL;
   grown->failed = !p;
+  debug_form(ctx, grown->nhole, grown->nsample, p != NULL);
   if (!p && b->code != POLY_OK) forget_failure(b);
   return p;
 }
@@ -346,7 +347,7 @@ Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *c, const int64_t **
   uint64_t hash;
   *value = c->value;
   Plan *p = plan_find(ctx, c);
-  if (p) return p;
+  if (p || ctx->engine->exact) return p ? p : plan_get(ctx, c);
   if (!form_hash(ctx, arena, c, &hash)) return NULL;
   Form **slot = form_slot(ctx->engine, hash);
   if (*slot && (*slot)->hash == hash) {

@@ -116,6 +116,15 @@ static void show(Str *text) {
   str_free(text);
 }
 
+void debug_form(const PolyContext *ctx, int nvar, int nsample, bool planned) {
+  if (ctx->debug < 2) return;
+  const char *why = ctx->base.code == POLY_OK ? "it has ops that general programs do not" : ctx->base.text;
+  if (planned)
+    fprintf(stderr, "general plan with %d variables, from %d programs that differ in numbers alone\n", nvar, nsample);
+  else
+    fprintf(stderr, "no general plan: %s\n", why);
+}
+
 void debug_plan(const Plan *p, const Lowered *l) {
   PolyContext *ctx = p->ctx;
   Base *b = ctx_base(ctx);
