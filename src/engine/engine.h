@@ -241,7 +241,7 @@ typedef struct Engine {
   PolyStep *steps;
   PolyBuffer stale; /* stands for memory that was overwritten, */
   PolyBuffer ended; /* and for the inputs of a trace that has ended */
-  bool exact; /* POLY_EXACT=1: no general plans */
+  bool exact;       /* POLY_EXACT=1: no general plans */
   struct Form *form[FORM_SETS][FORM_WAYS];
   uint64_t form_clock;
   int64_t plans_built, plans_reused;
