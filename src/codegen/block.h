@@ -37,6 +37,8 @@ typedef struct Codegen {
   Map made; /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is emitted */
   Block *top;
   Block *inner; /* innermost block of the output loops */
+  UOp *grid;    /* where the target has groups: see Linear */
+  int group, pack;
 } Codegen;
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */
@@ -46,6 +48,11 @@ bool build_blocks(Codegen *g, int nstore, UOp *const *store);
 uint64_t block_ranges(Codegen *g, UOp *u);
 /* shape.c: which loops run as lanes and which on several threads. */
 bool shape_loops(Codegen *g);
+double range_trips(Codegen *g, const UOp *r); /* of a loop, at most; of one whose bounds are loaded, a guess */
+bool lanes_allowed(Codegen *g, const Block *b, const UOp *r);
+double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer); /* what lanes along r save in b */
+/* groups.c: which loops are the grid and which are shared by the threads of a group. */
+bool shape_groups(Codegen *g);
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */
 bool flatten_blocks(Codegen *g, Linear *out);
 

@@ -91,6 +91,9 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   out->name = kernel_name(g, store);
   if (!out->var || !out->flops || !out->name) return false;
   for (int i = 0; i < g->var.n; i++) out->var[i] = g->var.at[i];
+  out->grid = g->grid;
+  out->group = g->group;
+  out->pack = g->pack;
   return list_params(g, out);
 }
 

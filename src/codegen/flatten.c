@@ -39,6 +39,7 @@ typedef struct Flat {
   const Block **home; /* the block that it is a line of */
   int *uses;          /* how many instructions read it */
   bool *into_sum;     /* a product that is part of a fused multiply-add */
+  bool *loaded;       /* parameters that the kernel loads */
   bool failed;
 } Flat;
 
@@ -170,12 +171,23 @@ static double most_trips(const Flat *f, const Block *c) {
   return n->vmax < 0 ? 0 : (double)n->vmax;
 }
 
-static bool in_lanes(const Flat *f, const Block *c) { return f->g->inst.at[c->loop].flags & LOOP_VECTOR; }
+/* Has each lane, or each thread of a group, a sum of its own? */
+static bool in_lanes(const Flat *f, const Block *c) {
+  return f->g->inst.at[c->loop].flags & (LOOP_VECTOR | LOOP_GROUP);
+}
+
+/* How many sums of its own such a loop has, as a power of two. */
+static int log_lanes(const Flat *f, const Block *c) {
+  int log = 0;
+  if (!(f->g->inst.at[c->loop].flags & LOOP_GROUP)) return f->g->target->log_sum_lanes;
+  while (1 << log < f->g->group) log++;
+  return log;
+}
 
 /* Additions to one accumulator that follow each other in all trips of a loop. */
 static double most_steps(const Flat *f, const Block *c) {
   double n = most_trips(f, c);
-  return in_lanes(f, c) ? ceil(n / (1 << f->g->target->log_sum_lanes)) : n;
+  return in_lanes(f, c) ? ceil(n / (1 << log_lanes(f, c))) : n;
 }
 
 /* The same in one trip. */
@@ -354,26 +366,100 @@ static void put_loop(Flat *f, const Block *c) {
     while (shift > 1 && within * (1 << shift) > BLOCK) shift--;
     const Inst *loop = &f->g->inst.at[c->loop];
     bool constant = c->range->src[0]->op == OP_CONST && c->range->src[1]->op == OP_CONST;
-    if (lanes) shift += f->g->target->log_sum_lanes;
+    if (lanes) shift += log_lanes(f, c);
     (constant || (lanes && trips < INFINITY) ? put_blocks_first : put_rest_first)(
         f, c, &s, apart, f->place[loop->src[0]], f->place[loop->src[1]], shift);
   }
 }
 
-static void flatten(Flat *f, const Block *b) {
-  for (int i = 0; i < b->line.n && !f->failed; i++) {
-    if (b->line.at[i].child)
-      put_loop(f, b->line.at[i].child);
-    else
-      put(f, b->line.at[i].inst);
+/* ---- groups ---- */
+
+static bool shared_by_group(const Flat *f, const Block *c) { return f->g->inst.at[c->loop].flags & LOOP_GROUP; }
+
+/* Accumulators of b that threads of a group have updated in its loop c, each once. */
+static void put_combines(Flat *f, const Block *b, const Block *c, bool group, Map *done) {
+  group |= shared_by_group(f, c);
+  for (int i = 0; i < c->line.n; i++) {
+    Line l = c->line.at[i];
+    if (l.child) {
+      put_combines(f, b, l.child, group, done);
+      continue;
+    }
+    const Inst *in = &f->g->inst.at[l.inst];
+    if (!group || in->kind != INST_UPDATE || f->home[in->src[0]] != b) continue;
+    if (map_get(done, (uint64_t)in->src[0], NULL)) continue;
+    if (!map_put(ctx_base(f->g->ctx), done, (uint64_t)in->src[0], 1)) f->failed = true;
+    add(f, (Inst){.kind = INST_COMBINE,
+                  .dtype = f->g->inst.at[in->src[0]].dtype,
+                  .op = f->g->inst.at[in->src[0]].op,
+                  .src = {f->place[in->src[0]], -1, -1}});
   }
+}
+
+/* Does a group loop in c store what the kernel loads? */
+static bool stores_for_others(const Flat *f, const Block *c, bool group) {
+  if (c->range) group |= shared_by_group(f, c);
+  for (int i = 0; i < c->line.n; i++) {
+    Line l = c->line.at[i];
+    if (l.child ? stores_for_others(f, l.child, group) : group && f->g->inst.at[l.inst].kind == INST_STORE &&
+                                                            f->loaded[f->g->inst.at[l.inst].param])
+      return true;
+  }
+  return false;
+}
+
+/* What follows a loop for the threads that have shared it. */
+static void close_group(Flat *f, const Block *b, const Block *c) {
+  Map done = {0};
+  put_combines(f, b, c, false, &done);
+  map_free(ctx_base(f->g->ctx), &done);
+  bool inside = false; /* of a group loop: its threads are not together here */
+  for (const Block *p = b; p && p->range; p = p->parent) inside |= shared_by_group(f, p);
+  if (!inside && stores_for_others(f, c, false)) add(f, (Inst){.kind = INST_FENCE, .src = {-1, -1, -1}});
+}
+
+/* A thread that stores for its group waits until the others have read what may be the same memory. */
+static void open_store(Flat *f, int inst, const Block *b) {
+  if (f->g->inst.at[inst].kind != INST_STORE) return;
+  for (; b && b->range; b = b->parent)
+    if (shared_by_group(f, b)) return;
+  for (int i = f->out.n; i-- > 0;) {
+    int kind = f->out.at[i].kind;
+    if (kind == INST_COMBINE || kind == INST_FENCE || kind == INST_STORE) return;
+    if (kind == INST_LOAD || kind == INST_LOOP || kind == INST_END) break;
+  }
+  add(f, (Inst){.kind = INST_FENCE, .src = {-1, -1, -1}});
+}
+
+static void flatten(Flat *f, const Block *b) {
+  bool group = f->g->group > 1;
+  for (int i = 0; i < b->line.n && !f->failed; i++) {
+    Line l = b->line.at[i];
+    if (l.child) {
+      put_loop(f, l.child);
+      if (group) close_group(f, b, l.child);
+    } else {
+      if (group) open_store(f, l.inst, b);
+      put(f, l.inst);
+    }
+  }
+}
+
+static bool find_loaded(Flat *f) {
+  const Codegen *g = f->g;
+  int n = 1;
+  for (int i = 0; i < g->inst.n; i++) n = MAX(n, g->inst.at[i].param + 1);
+  f->loaded = arena_new(g->arena, (size_t)n * sizeof *f->loaded);
+  for (int i = 0; f->loaded && i < g->inst.n; i++)
+    if (g->inst.at[i].kind == INST_LOAD) f->loaded[g->inst.at[i].param] = true;
+  return f->loaded != NULL;
 }
 
 bool flatten_blocks(Codegen *g, Linear *out) {
   Base *base = ctx_base(g->ctx);
   Flat f = {.g = g};
   f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
-  f.failed = !f.place || !find_fused(&f);
+  f.failed = !f.place || !find_fused(&f) || !find_loaded(&f);
   if (!f.failed) flatten(&f, g->top);
   out->inst = !f.failed ? arena_new(g->arena, (size_t)(f.out.n + 1) * sizeof *out->inst) : NULL;
   out->ninst = f.out.n;

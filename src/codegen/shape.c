@@ -8,7 +8,7 @@
 enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MAX_OUTER = 32, MAX_WIDE = 256 };
 
 /* Trips of a loop, at most; of one whose bounds are loaded, a guess. */
-static double loop_trips(Codegen *g, const UOp *r) {
+double range_trips(Codegen *g, const UOp *r) {
   UOp *n = int_sub(r->src[1], r->src[0]);
   if (!n || block_ranges(g, n) & RANGES_LOAD) return LOADED_TRIPS;
   return n->vmax < 1 ? 1 : (double)n->vmax;
@@ -65,7 +65,7 @@ static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, cons
 }
 
 /* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it. */
-static bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
+bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
   for (int i = 0; i < b->line.n; i++) {
     const Block *c = b->line.at[i].child;
     if (!c) continue;
@@ -74,7 +74,7 @@ static bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
   return true;
 }
 
-static double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer) {
+double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer) {
   double sum = 0;
   for (int i = 0; i < b->line.n; i++) {
     Line l = b->line.at[i];
@@ -95,7 +95,7 @@ static bool outer_allowed(Codegen *g, const Block *b) {
   int64_t n = b->range ? constant_trips(b->range) : 0;
   if (n < 2 || n > MAX_OUTER || !power_of_two(n) || g->inst.at[b->loop].flags & LOOP_REDUCE) return false;
   bool threads = false;
-  for (const Block *p = b->parent; p && p->range; p = p->parent) threads |= loop_trips(g, p->range) >= FEW_TRIPS;
+  for (const Block *p = b->parent; p && p->range; p = p->parent) threads |= range_trips(g, p->range) >= FEW_TRIPS;
   return threads && lanes_allowed(g, b, b->range);
 }
 
@@ -138,7 +138,7 @@ static double choose_lanes(Codegen *g, Block *b, bool mark) {
   bool paired = false;
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) below += choose_lanes(g, b->line.at[i].child, false);
-  if (b->range && loop_trips(g, b->range) >= g->target->least_lanes && lanes_allowed(g, b, b->range))
+  if (b->range && range_trips(g, b->range) >= g->target->least_lanes && lanes_allowed(g, b, b->range))
     own = gain_below(g, b, b->range, NULL);
   if (outer_allowed(g, b)) pair = outer_gain(g, b, b->range, false, &paired);
   if (!paired) pair = 0;
@@ -182,9 +182,9 @@ static void estimate(Codegen *g, Block *b) {
       b->cost += inst->kind == INST_ALU ? cost->op[op_info[inst->op].cost] : cost->cached;
       continue;
     }
-    l.child->trips = b->trips * loop_trips(g, l.child->range);
+    l.child->trips = b->trips * range_trips(g, l.child->range);
     estimate(g, l.child);
-    b->cost += loop_trips(g, l.child->range) * l.child->cost;
+    b->cost += range_trips(g, l.child->range) * l.child->cost;
   }
   if (!b->range) return;
   if (g->inst.at[b->loop].flags & (LOOP_VECTOR | LOOP_OUTER)) b->cost /= g->target->lanes;
@@ -195,8 +195,8 @@ static void estimate(Codegen *g, Block *b) {
 static void choose_threads(Codegen *g) {
   Block *best = NULL;
   for (Block *b = g->inner; b && b->range; b = b->parent) {
-    double t = loop_trips(g, b->range);
-    if (!best || t >= FEW_TRIPS || t > loop_trips(g, best->range)) best = b;
+    double t = range_trips(g, b->range);
+    if (!best || t >= FEW_TRIPS || t > range_trips(g, best->range)) best = b;
   }
   if (best) g->inst.at[best->loop].flags |= LOOP_PARALLEL;
 }
@@ -206,6 +206,7 @@ bool shape_loops(Codegen *g) {
   if (g->target->vector_bytes) choose_lanes(g, g->top, true);
   estimate(g, g->top);
   set_strides(g, g->top, NULL, NULL);
+  if (g->target->group > 1) return shape_groups(g);
   choose_threads(g);
   return ctx_base(g->ctx)->code == POLY_OK;
 }

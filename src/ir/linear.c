@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const kind_name[] = {"CONST", "VAR", "ALU", "LOAD",   "STORE",
-                                        "LOOP",  "END", "ACC", "UPDATE", "CHECK"};
+                                        "LOOP",  "END", "ACC", "UPDATE", "CHECK", "COMBINE", "FENCE"};
 
 /* ---- local arrays ---- */
 
@@ -66,8 +66,8 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     if (s[2] >= 0) str_fmt(out, " if %%%d", s[2]);
     break;
   case INST_LOOP:
-    str_fmt(out, " %%%d .. %%%d%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
-            in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
+    str_fmt(out, " %%%d .. %%%d%s%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
+            in->flags & LOOP_GROUP ? " group" : "", in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
             in->flags & LOOP_REDUCE ? " reduce" : "", in->flags & LOOP_ONCE ? " once" : "");
     if (in->lanes) str_fmt(out, " lanes %d", in->lanes);
     if (in->copies) str_fmt(out, " copies %d tail %d", in->copies, in->tail);
@@ -93,13 +93,17 @@ void linear_print(Str *out, const Linear *lin) {
             p->written ? " w" : "");
     if (p->local) str_fmt(out, " local %lld", (long long)p->local);
   }
-  str_add(out, ")\n");
+  str_add(out, ")");
+  if (lin->group > 1) str_fmt(out, " group %d", lin->group);
+  if (lin->pack > 1) str_fmt(out, " pack %d", lin->pack);
+  str_add(out, "\n");
   int depth = 1;
   for (int i = 0; i < lin->ninst; i++) {
     const Inst *in = &lin->inst[i];
     if (in->kind == INST_END && depth > 1) depth--;
     bool named = in->kind == INST_ALU || in->kind == INST_ACC || in->kind == INST_UPDATE;
-    bool valued = in->kind != INST_STORE && in->kind != INST_END && in->kind != INST_UPDATE;
+    bool valued = in->kind != INST_STORE && in->kind != INST_END && in->kind != INST_UPDATE &&
+                  in->kind != INST_COMBINE && in->kind != INST_FENCE;
     str_fmt(out, "%*s", 2 * depth, "");
     if (valued) str_fmt(out, "%%%d = ", i);
     if (in->kind != INST_ALU) str_fmt(out, "%s%s", kind_name[in->kind], named ? " " : "");
@@ -130,6 +134,7 @@ typedef struct Verify {
   int *home; /* the innermost loop that an instruction is in, -1: none; a loop is in itself */
   int *open; /* loops open now */
   int nopen;
+  int group;              /* the group loop that is open, -1: none */
   int lanes[LEVELS];      /* the loops of lanes that are open, -1: none */
   Motion *motion[LEVELS]; /* about those loops */
 } Verify;
@@ -149,7 +154,8 @@ static bool source(Verify *v, int k, bool optional) {
   if (s == -1 && optional) return true;
   if (s < 0 || s >= v->at) return bad(v, "a source is missing or not earlier");
   int kind = v->lin->inst[s].kind;
-  if (kind == INST_STORE || kind == INST_END || kind == INST_UPDATE) return bad(v, "a source has no value");
+  if (kind == INST_STORE || kind == INST_END || kind == INST_UPDATE || kind == INST_COMBINE || kind == INST_FENCE)
+    return bad(v, "a source has no value");
   for (int i = 0; i < v->nopen; i++)
     if (v->open[i] == v->home[s]) return true;
   return v->home[s] < 0 || bad(v, "a source is inside a loop that has ended");
@@ -244,6 +250,16 @@ static void enter_lanes(Verify *v, int level) {
   for (int i = 0; i < v->at; i++) v->motion[level][i].known = true;
 }
 
+/* The grid: parallel loops directly in each other, with nothing else around them. */
+static bool check_grid(Verify *v, const Inst *in) {
+  if (in->flags & LOOP_PARALLEL && in->flags & LOOP_GROUP) return bad(v, "its marks exclude each other");
+  for (int k = 0; v->lin->grid && in->flags & LOOP_PARALLEL && k < v->nopen; k++)
+    if (!(v->lin->inst[v->open[k]].flags & LOOP_PARALLEL)) return bad(v, "a loop of the grid is inside another loop");
+  return true;
+}
+
+static bool check_together(Verify *v) { return v->group < 0 || bad(v, "threads of a group do not come here together"); }
+
 static bool check_loop(Verify *v, const Inst *in) {
   if (!source_int(v, 0) || !source_int(v, 1) || !none_from(v, 2)) return false;
   if (in->dtype != POLY_INT64) return bad(v, "a loop variable is an int64");
@@ -254,7 +270,11 @@ static bool check_loop(Verify *v, const Inst *in) {
     if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary)
       return bad(v, "bounds differ from lane to lane");
   }
-  if (!check_outer(v, in) || !check_widths(v, in)) return false;
+  if (!check_outer(v, in) || !check_widths(v, in) || !check_grid(v, in)) return false;
+  if (in->flags & LOOP_GROUP) {
+    if (v->group >= 0) return bad(v, "a group loop is inside another");
+    v->group = v->at;
+  }
   v->open[v->nopen++] = v->at;
   if (in->flags & LOOP_VECTOR) enter_lanes(v, VECTOR);
   if (in->flags & LOOP_OUTER) enter_lanes(v, OUTER);
@@ -275,6 +295,7 @@ static bool check_lanes_private(Verify *v, int loop) {
 static bool check_end(Verify *v, const Inst *in) {
   if (v->nopen == 0 || in->src[0] != v->open[v->nopen - 1]) return bad(v, "it does not end the innermost loop");
   v->nopen--;
+  if (in->src[0] == v->group) v->group = -1;
   if (in->src[0] == v->lanes[OUTER]) v->lanes[OUTER] = -1;
   if (in->src[0] != v->lanes[VECTOR]) return true;
   v->lanes[VECTOR] = -1;
@@ -309,6 +330,10 @@ static bool check_inst(Verify *v, const Inst *in) {
   case INST_ACC: return none_from(v, 0) && (is_reduction(in->op) || bad(v, "the op has no identity"));
   case INST_UPDATE: return check_update(v, in);
   case INST_CHECK: return source_int(v, 0) && source_int(v, 1) && gate(v, 2);
+  case INST_COMBINE:
+    if (!source(v, 0, false) || !none_from(v, 1) || !check_together(v)) return false;
+    return v->lin->inst[in->src[0]].kind == INST_ACC || bad(v, "it combines what is no accumulator");
+  case INST_FENCE: return none_from(v, 0) && check_together(v);
   }
   return bad(v, "there is no such kind");
 }
@@ -376,7 +401,7 @@ static bool verify_locals(Verify *v) {
 bool linear_verify(PolyContext *ctx, const Linear *lin) {
   Arena arena = {.b = ctx_base(ctx)};
   size_t n = (size_t)lin->ninst + 1;
-  Verify v = {.ctx = ctx, .lin = lin, .lanes = {-1, -1}};
+  Verify v = {.ctx = ctx, .lin = lin, .group = -1, .lanes = {-1, -1}};
   v.home = arena_new(&arena, n * sizeof *v.home);
   v.open = arena_new(&arena, n * sizeof *v.open);
   for (int l = 0; l < LEVELS; l++) v.motion[l] = arena_new(&arena, n * sizeof *v.motion[l]);

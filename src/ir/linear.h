@@ -27,7 +27,17 @@
  * while `lanes` iterations are left. Copies are combined pairwise, neighbours first, then the two halves of the lanes
  * until one result is left, which is combined with the accumulator. What remains is, if the bounds are constants, done
  * in the same way by half as many lanes, and so on down to `tail` of them; then one by one into the accumulator.
- * Inside outer lanes each of the D iterations has a partial result, and neighbours are combined. */
+ * Inside outer lanes each of the D iterations has a partial result, and neighbours are combined.
+ *
+ * Grid and group. Loops marked LOOP_PARALLEL are nested directly in each other from the outermost one on and make the
+ * grid: their iterations are independent, and each is run by a group of `group` threads. All threads of a group run the
+ * whole body, but share the iterations of a loop marked LOOP_GROUP: thread t runs begin + t, begin + t + group and so
+ * on. What lies outside such loops each of them computes for itself; a STORE there is done by one of them, or by all
+ * where the parameter is read in the kernel too. An accumulator from outside that a group loop updates holds a thread's
+ * own part until COMBINE makes it the whole, in a fixed tree, for all threads. FENCE: what threads of the group have
+ * stored before it, the others load after it. Codegen promises: no group loop inside another, and neither COMBINE nor
+ * FENCE inside one; all threads of a group come to them equally often, since bounds outside group loops do not depend
+ * on them. With one thread in a group these marks mean nothing: a plain loop, and instructions that do nothing. */
 #ifndef POLY_LINEAR_H
 #define POLY_LINEAR_H
 
@@ -44,15 +54,17 @@ typedef enum InstKind {
   INST_ACC,   /* accumulator with the identity of op (ADD MUL MAX MIN) in dtype; its value when read: what it holds then
                */
   INST_UPDATE, /* accumulator src 0 = op(it, src 1); with src 2: it + src 1 * src 2, rounded once */
-  INST_CHECK /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in LOAD
-              */
+  INST_CHECK, /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in
+               * LOAD */
+  INST_COMBINE, /* accumulator src 0: its op over those of all threads of the group */
+  INST_FENCE    /* of the group */
 } InstKind;
 
 /* LOOP_ONCE: ends after its first iteration, so it is an if; and it seldom runs. INST_EXTRA, on any instruction: it
  * belongs to the blocks of a long sum (codegen/flatten.c) and is left out where codegen estimates how much work a
  * body is; of a loop, all that is inside.
  */
-enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8, LOOP_ONCE = 16, INST_EXTRA = 32 };
+enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8, LOOP_ONCE = 16, INST_EXTRA = 32, LOOP_GROUP = 64 };
 #define STRIDE_NONE INT64_MIN
 enum { MAX_LANES = 64 };            /* of a vector */
 enum { MAX_LOCAL_BYTES = 1 << 20 }; /* of a local array: the stack of a thread holds it */
@@ -92,6 +104,9 @@ typedef struct Linear {
   UOp **var; /* VARIABLE nodes, in the order of the kernel's integer arguments */
   int nvar;
   UOp *flops; /* floating-point operations of a launch, an integer UOp over var */
+  UOp *grid;  /* iterations of the grid, the same; NULL where the target has no groups */
+  int group;  /* threads that run one of them; 0 and 1: one */
+  int pack;   /* groups that a device starts together, as one block */
 } Linear;
 
 int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */

@@ -67,7 +67,8 @@ typedef struct Target {
   int log_sum_lanes;    /* sums of its own, as a power of two, that a sum along lanes is taken to have */
   int registers[COST_KINDS]; /* that one operation keeps busy */
 
-  int group;              /* most threads that share fast memory and can wait for each other; 1: there are no groups */
+  int group; /* most threads that share fast memory and can wait for each other; 1: there are no groups */
+  int warp;  /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
 

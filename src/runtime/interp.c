@@ -8,6 +8,10 @@
  * Registers are 8-byte cells. Integers are kept as int64, sign- or zero-extended from their dtype, and wrapped after
  * each operation; float16 and bfloat16 are floats, rounded to their dtype after each operation.
  *
+ * A kernel with groups is run as its threads would run it: each has registers of its own, runs up to the next FENCE or
+ * COMBINE, and then the next one has its turn, in an order that changes from fence to fence, so that a missing fence
+ * shows. One group runs all iterations of the grid.
+ *
  * What an operation means is written in ir/eval.c (casts and identities are called there); the arithmetic is repeated
  * here so that a loop over it is quick, and a test compares the two. */
 #include "ir/eval.h"
@@ -53,6 +57,10 @@ enum {
   CODE_SET, /* an accumulator begins */
   CODE_CHECK,
   CODE_GATE, /* unless c: dst = 0, and the next code is skipped */
+  CODE_GROUP_LOOP, /* c: the register of the thread's number; u: threads */
+  CODE_GROUP_END,
+  CODE_COMBINE, /* dst over all threads, by `from` */
+  CODE_FENCE,
   CODE_STOP,
   CODE_LOAD,                                /* + dtype */
   CODE_STORE = CODE_LOAD + POLY_DTYPE_COUNT /* + dtype */
@@ -99,6 +107,8 @@ typedef struct Kernel {
   int *var; /* pairs: register, number of the integer argument */
   int narg, nlocal;
   void **local; /* local arrays: one set serves all iterations of the parallel loop, one after the other */
+  int group;  /* threads */
+  int thread; /* the register with a thread's number; the next one: whether it is the first */
 } Kernel;
 
 typedef struct InterpProgram {
@@ -317,6 +327,7 @@ typedef struct Decode {
   int *begin_of; /* LOOP: its code */
   Sums **sums;   /* LOOP: if it reduces along lanes */
   Code *at;
+  int shared; /* the group loop being decoded, -1: none */
 } Decode;
 
 /* The cell that an UPDATE changes: along lanes, that of the partial result. */
@@ -328,7 +339,7 @@ static int updated_cell(const Decode *d, int k) {
   return acc;
 }
 
-/* One instruction to no, one or two codes. */
+/* One instruction to no, one or a few codes. */
 static void decode_inst(Decode *d, int k) {
   const Linear *lin = d->lin;
   Kernel *kernel = d->kernel;
@@ -350,6 +361,8 @@ static void decode_inst(Decode *d, int k) {
     c.what = (uint16_t)(CODE_STORE + in->dtype);
     c.dst = lin->ninst; /* a register that nobody reads */
     gate = in->src[2];
+    if (kernel->group > 1 && d->shared < 0 && !lin->param[in->param].read)
+      *d->at++ = (Code){.what = CODE_GATE, .dst = c.dst, .c = kernel->thread + 1, .to = gate >= 0};
     break;
   case INST_CHECK:
     c.what = CODE_CHECK;
@@ -370,6 +383,21 @@ static void decode_inst(Decode *d, int k) {
   case INST_LOOP:
     c.what = (c.u.sums = d->sums[k]) ? CODE_LOOP_SUMS : CODE_LOOP;
     d->begin_of[k] = (int)(d->at - kernel->code);
+    if (kernel->group > 1 && in->flags & LOOP_GROUP) {
+      c.what = CODE_GROUP_LOOP;
+      c.c = kernel->thread;
+      d->shared = k;
+    }
+    break;
+  case INST_COMBINE:
+    if (kernel->group <= 1) return;
+    c.what = CODE_COMBINE;
+    c.from = (uint8_t)in->op;
+    c.dst = in->src[0];
+    break;
+  case INST_FENCE:
+    if (kernel->group <= 1) return;
+    c.what = CODE_FENCE;
     break;
   case INST_END: {
     c.dst = in->src[0];
@@ -379,6 +407,13 @@ static void decode_inst(Decode *d, int k) {
     bool once = lin->inst[c.dst].flags & LOOP_ONCE;
     kernel->code[c.to - 1].to = (int)(d->at - kernel->code) + !once;
     if (once) return;
+    uint32_t flags = lin->inst[in->src[0]].flags;
+    if (kernel->group > 1 && flags & LOOP_GROUP) {
+      c.what = CODE_GROUP_END;
+      c.u.value.i = kernel->group;
+      d->shared = -1;
+    }
+    if (kernel->group > 1 && flags & LOOP_PARALLEL) *d->at++ = (Code){.what = CODE_FENCE};
     break;
   }
   }
@@ -447,14 +482,16 @@ static bool make_locals(Arena *arena, const Linear *lin, Kernel *k) {
 
 static bool decode(Device *dev, Arena *arena, const Linear *lin, Kernel *k) {
   size_t n = (size_t)lin->ninst;
-  Decode d = {.lin = lin, .kernel = k, .place = lanes_analyse(arena, lin, true)};
-  k->code = arena_new(arena, (2 * n + 1) * sizeof *k->code);
+  Decode d = {.lin = lin, .kernel = k, .place = lanes_analyse(arena, lin, true), .shared = -1};
+  k->code = arena_new(arena, (3 * n + 1) * sizeof *k->code);
   k->var = arena_new(arena, 2 * n * sizeof *k->var + 1);
   d.begin_of = arena_new(arena, n * sizeof *d.begin_of + 1);
   d.sums = arena_new(arena, n * sizeof *d.sums + 1);
   bool *index = arena_new(arena, n + 1);
   if (!k->code || !k->var || !d.begin_of || !d.sums || !index || !d.place || !make_locals(arena, lin, k)) return false;
-  k->ncell = lin->ninst + 1;
+  k->group = MAX(lin->group, 1);
+  k->thread = lin->ninst + 1;
+  k->ncell = lin->ninst + 3;
   if (!find_sums(arena, &d) || !(k->cell = arena_new(arena, (size_t)k->ncell * sizeof *k->cell))) return false;
   if (dev->target.index_bits == 32) find_indices(lin, index);
   d.at = k->code;
@@ -626,9 +663,9 @@ static void next_sums(Sums *s, Cell *r, int64_t at, int64_t end) {
   if (at < end) load_parts(s, r, at);
 }
 
-/* Runs to the end, or to a failed CHECK, which it returns. */
-static const Code *run(const Code *code, Cell *r, void *const *args) {
-  for (const Code *c = code;; c++) switch (c->what) {
+/* Runs to the end, or to a failed CHECK, a FENCE or a COMBINE, which it returns. */
+static const Code *run(const Code *code, const Code *c, Cell *r, void *const *args) {
+  for (;; c++) switch (c->what) {
       INTS(NEG, 0 - x)
       FLOATS(NEG, -x)
       INTS(NOT, c->dtype == POLY_BOOL ? !x : ~x)
@@ -707,9 +744,18 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
     case CODE_GATE:
       if (!r[c->c].i) {
         R.i = 0;
-        c++;
+        c += 1 + c->to;
       }
       break;
+    case CODE_GROUP_LOOP:
+      R.i = A.i + r[c->c].i;
+      if (R.i >= B.i) c = code + c->to - 1;
+      break;
+    case CODE_GROUP_END:
+      if ((R.i += c->u.value.i) < B.i) c = code + c->to - 1;
+      break;
+    case CODE_FENCE:
+    case CODE_COMBINE: return c;
     case CODE_CHECK:
       if ((uint64_t)A.i >= (uint64_t)B.i) return c;
       R = A;
@@ -718,18 +764,66 @@ static const Code *run(const Code *code, Cell *r, void *const *args) {
     }
 }
 
+/* ---- groups ---- */
+
+/* The op over the threads' values, in a tree: halves are combined until one is left. */
+static void combine_group(const Code *c, int group, int ncell, Cell *reg) {
+  Cell *at = reg + c->dst;
+  for (int n = group / 2; n; n /= 2)
+    for (int t = 0; t < n; t++) at[t * ncell] = combine(c->from, c->dtype, at[t * ncell], at[(t + n) * ncell]);
+  if (class_of[c->dtype] == CLS_H) at->f = narrow(c->dtype, at->f);
+  for (int t = 1; t < group; t++) at[t * ncell] = *at;
+}
+
+/* A step through the threads that visits each of them. The number of threads is a power of two. */
+static int odd_step(uint64_t *seed) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return (int)(*seed >> 40 & 0xffff) | 1;
+}
+
+/* From where all of them are to where they wait for each other. Returns a failed CHECK, of the thread *at. */
+static const Code *run_threads(const Kernel *k, Cell *reg, void *const *args, int *at) {
+  const Code *from = k->code;
+  uint64_t seed = 1;
+  while (from) {
+    const Code *stop = NULL;
+    int step = odd_step(&seed), first = odd_step(&seed);
+    for (int i = 0; i < k->group; i++) {
+      int t = (first + i * step) & (k->group - 1);
+      const Code *c = run(k->code, from, reg + (size_t)t * (size_t)k->ncell, args);
+      *at = t;
+      if (c && c->what == CODE_CHECK) return c;
+      if (i && c != stop) return k->code + k->ncode - 1; /* they have parted */
+      stop = c;
+    }
+    if (stop && stop->what == CODE_COMBINE) combine_group(stop, k->group, k->ncell, reg);
+    from = stop ? stop + 1 : NULL;
+  }
+  return NULL;
+}
+
 /* ---- the device ---- */
 
 static bool interp_launch(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads) {
   (void)threads;
   InterpProgram *ip = (InterpProgram *)p;
   const Kernel *kernel = &ip->kernel[k];
-  memcpy(ip->reg, kernel->cell, (size_t)kernel->ncell * sizeof(Cell));
-  for (int i = 0; i < kernel->nvar; i++) ip->reg[kernel->var[2 * i]].i = vars[kernel->var[2 * i + 1]];
+  int n = kernel->ncell, at = 0;
+  for (int t = 0; t < kernel->group; t++) {
+    Cell *r = ip->reg + (size_t)t * (size_t)n;
+    memcpy(r, kernel->cell, (size_t)n * sizeof(Cell));
+    for (int i = 0; i < kernel->nvar; i++) r[kernel->var[2 * i]].i = vars[kernel->var[2 * i + 1]];
+    r[kernel->thread].i = t;
+    r[kernel->thread + 1].i = !t;
+  }
   host_args(&ip->args, k, args);
   for (int i = 0; i < kernel->nlocal; i++) ip->args.at[kernel->narg + i] = kernel->local[i];
-  const Code *bad = run(kernel->code, ip->reg, ip->args.at);
-  return !bad || host_index_error(p->device->ctx, ip->reg[bad->a].i, ip->reg[bad->b].i);
+  const Code *bad = kernel->group > 1 ? run_threads(kernel, ip->reg, ip->args.at, &at)
+                                      : run(kernel->code, kernel->code, ip->reg, ip->args.at);
+  if (bad && bad->what == CODE_STOP)
+    return base_fail(ctx_base(p->device->ctx), POLY_ERROR_RUNTIME, "internal: threads of a group wait for each other");
+  const Cell *r = ip->reg + (size_t)at * (size_t)n;
+  return !bad || host_index_error(p->device->ctx, r[bad->a].i, r[bad->b].i);
 }
 
 static void interp_program_free(Program *p) {
@@ -751,7 +845,7 @@ static Program *interp_compile(Device *d, const char *source, int n, const Linea
   int ncell = 1;
   for (int i = 0; ok && i < n; i++) {
     ok = linear_verify(d->ctx, kernel[i]) && decode(d, &ip->arena, kernel[i], &ip->kernel[i]);
-    ncell = MAX(ncell, ip->kernel[i].ncell);
+    ncell = MAX(ncell, ip->kernel[i].ncell * ip->kernel[i].group);
   }
   if (ok) ok = (ip->reg = arena_new(&ip->arena, (size_t)ncell * sizeof *ip->reg)) != NULL;
   if (ok) return &ip->program;

@@ -66,18 +66,17 @@ const Target cpu_target = {
     .threads = THREADS,
 };
 
-/* The interpreter as a small GPU would be: memory of its own, 32-bit indices, lanes and groups of four. */
+/* The interpreter as a small GPU would be: memory of its own, 32-bit indices, groups of at most four threads, of which
+ * each has registers of its own. */
 const Target test_target = {
     .dialect = DIALECT_C,
     .index_bits = 32,
     .dtypes = ALL_DTYPES,
     .matmul = FLOATS,
-    .vector_bytes = 16,
-    .vector_registers = 16,
-    .least_lanes = 4,
-    .lanes = 4,
+    .lanes = 1,
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
     .group = 4,
+    .warp = 1,
     .shared_bytes = 16 << 10,
     .split_pieces = 4,
     .split_elements = 256,

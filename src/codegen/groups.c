@@ -1,0 +1,101 @@
+/* groups.c: loops for devices with groups of threads. In: the tree of loops. Out: marks: which loops are the grid, and
+ * which are shared by the threads of a group; how many threads a group has, and how many groups are started together.
+ *
+ *   for v: for f: acc; for e: acc += ..; store     v, f: grid, one thread each; neighbours have neighbouring features
+ *   for i: m = max over j; for j: store            i: grid; both loops over j: group
+ *   for v: for h: m = max over e;                  v, h: grid; the loops over e and f: group, so that threads of
+ *            for f: for e: ..                      neighbouring heads of a row lie side by side
+ *
+ * The grid is the output loops from the outermost down to the first one that has something other than the next loop in
+ * it. If that is the innermost, each iteration is one thread, unless it reduces along contiguous memory that neighbours
+ * would read with a stride, or there are too few of them. */
+#include "codegen/block.h"
+
+#include "ir/context.h"
+
+enum {
+  SHORT_LOOP = 8,    /* trips that are not worth several threads */
+  FEW_THREADS = 4096 /* of a grid: a group for each iteration keeps more of the device busy */
+};
+
+/* ---- the grid ---- */
+
+static Block *next_output(const Codegen *g, const Block *b) {
+  Block *c = g->inner;
+  while (c != g->top && c->parent != b) c = c->parent;
+  return c != g->top ? c : NULL;
+}
+
+/* Has b nothing but the next output loop in it, and values? */
+static bool is_pure(const Codegen *g, const Block *b, const Block *next) {
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child ? l.child != next : g->inst.at[l.inst].kind == INST_STORE) return false;
+  }
+  return true;
+}
+
+/* Marks the loops of the grid; returns the block of one iteration. */
+static Block *mark_grid(Codegen *g) {
+  Block *b = g->top;
+  g->grid = uop_index(g->ctx, 1);
+  for (Block *next; (next = next_output(g, b)) && (b == g->top || is_pure(g, b, next)); b = next) {
+    g->inst.at[next->loop].flags |= LOOP_PARALLEL;
+    g->grid = int_mul(g->grid, int_sub(next->range->src[1], next->range->src[0]));
+  }
+  return b;
+}
+
+/* ---- group loops ---- */
+
+static int threads_for(const Codegen *g, double trips) {
+  int n = 1;
+  while (n < trips && n < g->target->group) n *= 2;
+  return n;
+}
+
+static double group_gain(Codegen *g, Block *b) {
+  double trips = range_trips(g, b->range);
+  return trips >= SHORT_LOOP && lanes_allowed(g, b, b->range) ? gain_below(g, b, b->range, NULL) : 0;
+}
+
+/* The best loops at or below the loop of b, as lanes are chosen. Returns their gain; marks them if told so. */
+static double choose_group(Codegen *g, Block *b, bool mark) {
+  double own = group_gain(g, b), below = 0;
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) below += choose_group(g, b->line.at[i].child, false);
+  if (mark && own > 0 && own >= below) {
+    g->inst.at[b->loop].flags |= LOOP_GROUP;
+    g->group = MAX(g->group, threads_for(g, range_trips(g, b->range)));
+  } else if (mark && below > 0) {
+    for (int i = 0; i < b->line.n; i++)
+      if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
+  }
+  return MAX(own, below);
+}
+
+/* Is a group for each iteration of the grid better than a thread? b has the body of an iteration. */
+static bool wants_group(Codegen *g, Block *b) {
+  if (next_output(g, b)) return true;
+  double inside = 0, across = b->range ? gain_below(g, b, b->range, NULL) : 0;
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) inside += choose_group(g, b->line.at[i].child, false);
+  bool few = !g->grid || g->grid->vmax < FEW_THREADS;
+  return inside > 0 && (few || inside > across);
+}
+
+bool shape_groups(Codegen *g) {
+  g->group = 1;
+  for (int i = 0; i < g->top->line.n; i++) {
+    Line l = g->top->line.at[i];
+    if (!l.child && next_output(g, g->top) && g->inst.at[l.inst].kind == INST_STORE)
+      return base_fail(ctx_base(g->ctx), POLY_ERROR_RUNTIME, "a kernel stores outside its grid");
+  }
+  Block *b = mark_grid(g);
+  bool group = wants_group(g, b);
+  for (int i = 0; i < b->line.n && group; i++)
+    if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
+  bool packs = g->group == 1 || g->group <= g->target->warp;
+  g->pack = packs ? MAX(g->target->group / g->group, 1) : 1;
+  return ctx_base(g->ctx)->code == POLY_OK && g->grid;
+}
