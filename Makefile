@@ -43,7 +43,7 @@ $(BUILD)/obj/%.o: src/%.c
 
 # The float functions of kernels, for the interpreter: written by a program that is built first.
 FLOAT_MATH := $(BUILD)/float_math
-$(FLOAT_MATH): tools/float_math.c src/ir/ops.def $(addprefix $(BUILD)/obj/,base/base.o render/cmath.o render/chelp.o render/cfloat.o)
+$(FLOAT_MATH): tools/float_math.c src/ir/ops.def $(addprefix $(BUILD)/obj/,base/base.o render/cmath.o render/chelp.o render/cfloat.o render/cgroup.o)
 	@echo "  CC   $<"
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter-out %.def,$^)
 $(FLOAT_MATH).c: $(FLOAT_MATH)

@@ -401,8 +401,8 @@ static bool stores_for_others(const Flat *f, const Block *c, bool group) {
   if (c->range) group |= shared_by_group(f, c);
   for (int i = 0; i < c->line.n; i++) {
     Line l = c->line.at[i];
-    if (l.child ? stores_for_others(f, l.child, group) : group && f->g->inst.at[l.inst].kind == INST_STORE &&
-                                                            f->loaded[f->g->inst.at[l.inst].param])
+    if (l.child ? stores_for_others(f, l.child, group)
+                : group && f->g->inst.at[l.inst].kind == INST_STORE && f->loaded[f->g->inst.at[l.inst].param])
       return true;
   }
   return false;

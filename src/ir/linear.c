@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-static const char *const kind_name[] = {"CONST", "VAR", "ALU", "LOAD",   "STORE",
-                                        "LOOP",  "END", "ACC", "UPDATE", "CHECK", "COMBINE", "FENCE"};
+static const char *const kind_name[] = {"CONST", "VAR", "ALU",    "LOAD",  "STORE",   "LOOP",
+                                        "END",   "ACC", "UPDATE", "CHECK", "COMBINE", "FENCE"};
 
 /* ---- local arrays ---- */
 
@@ -67,8 +67,9 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     break;
   case INST_LOOP:
     str_fmt(out, " %%%d .. %%%d%s%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
-            in->flags & LOOP_GROUP ? " group" : "", in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
-            in->flags & LOOP_REDUCE ? " reduce" : "", in->flags & LOOP_ONCE ? " once" : "");
+            in->flags & LOOP_GROUP ? " group" : "", in->flags & LOOP_VECTOR ? " vector" : "",
+            in->flags & LOOP_OUTER ? " outer" : "", in->flags & LOOP_REDUCE ? " reduce" : "",
+            in->flags & LOOP_ONCE ? " once" : "");
     if (in->lanes) str_fmt(out, " lanes %d", in->lanes);
     if (in->copies) str_fmt(out, " copies %d tail %d", in->copies, in->tail);
     if (in->chunk) str_fmt(out, " chunk %d", in->chunk);

@@ -98,9 +98,9 @@ const HelperText float_helpers[] = {
      "float @odd(double x) {\n"
      "  const float f = (float)x;\n"
      "  if (f == x || x != x || f - f != 0) return f;\n"
-     "  int32_t i;\n  __builtin_memcpy(&i, &f, 4);\n"
-     "  i = (i - (fabs((double)f) > fabs(x))) | 1;\n"
-     "  float r;\n  __builtin_memcpy(&r, &i, 4);\n  return r;\n}"},
+     "  union { float f; int32_t i; } u;\n  u.f = f;\n"
+     "  u.i = (u.i - (fabs((double)f) > fabs(x))) | 1;\n"
+     "  return u.f;\n}"},
 
     /* ---- elementary functions ---- */
     {"pow2", KIND_F32, "$T @pow2($I k) { return @from_bits((k + 127) << 23); }"},
@@ -110,8 +110,8 @@ const HelperText float_helpers[] = {
      "<4|#ifdef __AVX512VL__\n  return __builtin_ia32_scalefps128_mask(x, n, x, -1);\n#endif\n|>"
      "<8|#ifdef __AVX512VL__\n  return __builtin_ia32_scalefps256_mask(x, n, x, -1);\n#endif\n|>"
      "<16|#ifdef __AVX512F__\n  return __builtin_ia32_scalefps512_mask(x, n, x, -1, 4);\n#endif\n|>"
-     "  const $I k = @bits(n + 12582912.0f) - 0x4b400000, half = k >> 1;\n"
-     "  return x * @pow2(half) * @pow2(k - half);\n}"},
+     "  const $I k = @bits(n + 12582912.0f) - 0x4b400000, part = k >> 1;\n"
+     "  return x * @pow2(part) * @pow2(k - part);\n}"},
     {"cut", KIND_FLOAT, "$T @cut($T x, $T a, $T b) { return @larger(a, @smaller(b, x)); }"},
     /* a b + c, rounded once. Sums of products are fused where this stands and nowhere else, so that scalars, vectors
      * and the interpreter (runtime/interp.c) give the same bits; a processor without the instruction rounds twice. */
@@ -122,7 +122,7 @@ const HelperText float_helpers[] = {
      "<8|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddps256(a, b, c);\n#endif\n|>"
      "<16|#if defined(__AVX512F__) && !defined(__clang__)\n"
      "  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);\n#endif\n|>"
-     "  return <s|__builtin_fmaf(a, b, c)|><v|($T){|><l|__builtin_fmaf(a[#], b[#], c[#])|><v|}|>;\n}"},
+     "  return <s|fma_float(a, b, c)|><v|($T){|><l|__builtin_fmaf(a[#], b[#], c[#])|><v|}|>;\n}"},
     {"fma", KIND_F64,
      "$T @fma($T a, $T b, $T c) {\n"
      "#ifndef FUSED\n  return a * b + c;\n#endif\n"
@@ -130,7 +130,7 @@ const HelperText float_helpers[] = {
      "<4|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddpd256(a, b, c);\n#endif\n|>"
      "<8|#if defined(__AVX512F__) && !defined(__clang__)\n"
      "  return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);\n#endif\n|>"
-     "  return <s|__builtin_fma(a, b, c)|><v|($T){|><l|__builtin_fma(a[#], b[#], c[#])|><v|}|>;\n}"},
+     "  return <s|fma_double(a, b, c)|><v|($T){|><l|__builtin_fma(a[#], b[#], c[#])|><v|}|>;\n}"},
     /* e^x = 2^n e^r, |r| <= ln2/2 */
     {"exp", KIND_F32,
      "$T @exp($T x) {\n"
@@ -232,7 +232,7 @@ const HelperText float_helpers[] = {
     /* The same for |x| >= 2^19 and any size: x 2/pi modulo 4, from those bits of 2/pi that matter. */
     {"reduce_big", KIND_F32,
      "float @reduce_big(float x, int32_t *q) {\n"
-     "  static const uint32_t two_over_pi[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,\n"
+     "  TABLE uint32_t two_over_pi[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,\n"
      "                                         0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};\n"
      "  const int32_t u = @bits(x), e = (u >> 23 & 255) - 150;\n"
      "  if (e > 104) return x - x;\n"
@@ -252,7 +252,7 @@ const HelperText float_helpers[] = {
      "  const $I big = (x > 0x1p19f) | (x < -0x1p19f);\n"
      "  $I q = @bits(t) - 0x4b400000;\n"
      "  $T r = @reduce(x, t - 12582912.0f);\n"
-     "<s|  if (__builtin_expect(big, 0)) r = @1:reduce_big(x, &q);\n|>"
+     "<s|  if (SELDOM_TRUE(big)) r = @1:reduce_big(x, &q);\n|>"
      "<v|  if (__builtin_expect(@I:any(big), 0)) {\n"
      "    for (int l = 0; l < $W; l++) {\n"
      "      int32_t k = q[l];\n"

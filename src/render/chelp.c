@@ -9,10 +9,9 @@ const HelperText basic_helpers[] = {
     {"of", KIND_ANY, "$T @of($E x) { return <s|x|><v|x - ($T){0}|>; }"},
     {"iota", KIND_INT, "$T @iota(void) { return ($T){$L}; }"},
     {"where", KIND_ANY, "$T @where($I m, $T a, $T b) { return <s|m ? a : b|><v|($T)((m & ($I)a) | (~m & ($I)b))|>; }"},
-    {"bits", KIND_FLOAT,
-     "$I @bits($T x) { <s|$I i; __builtin_memcpy(&i, &x, sizeof i); return i;|><v|return ($I)x;|> }"},
+    {"bits", KIND_FLOAT, "$I @bits($T x) { <s|union { $T x; $I i; } u; u.x = x; return u.i;|><v|return ($I)x;|> }"},
     {"from_bits", KIND_FLOAT,
-     "$T @from_bits($I i) { <s|$T x; __builtin_memcpy(&x, &i, sizeof x); return x;|><v|return ($T)i;|> }"},
+     "$T @from_bits($I i) { <s|union { $I i; $T x; } u; u.i = i; return u.x;|><v|return ($T)i;|> }"},
 
     {"to_int", KIND_FLOAT, "$I @to_int($T x) { return <s|($I)x|><v|__builtin_convertvector(x, $I)|>; }"},
     {"to_float", KIND_FLOAT, "$T @to_float($I i) { return <s|($T)i|><v|__builtin_convertvector(i, $T)|>; }"},
@@ -139,12 +138,12 @@ const HelperText basic_helpers[] = {
 
     /* index checks: the first bad index is kept */
     {"index_error", KIND_SIGNED,
-     "void @index_error(int64_t *err, int64_t i, int64_t n) {\n"
-     "  if (__atomic_exchange_n(err, 1, __ATOMIC_RELAXED)) return;\n  err[1] = i;\n  err[2] = n;\n}"},
+     "void @index_error(GLOBAL int64_t *err, int64_t i, int64_t n) {\n"
+     "  if (!(FIRST(err))) return;\n  err[1] = i;\n  err[2] = n;\n}"},
     {"check", KIND_SIGNED,
-     "$T @check($T i, $T n, $I m, int64_t *err) {\n"
+     "$T @check($T i, $T n, $I m, GLOBAL int64_t *err) {\n"
      "<s|  if (!m) return 0;\n"
-     "  if (__builtin_expect((uint64_t)i < (uint64_t)n, 1)) return i;\n"
+     "  if (!SELDOM_TRUE((uint64_t)i >= (uint64_t)n)) return i;\n"
      "  @index_error(err, i, n);\n  return 0;\n|>"
      "<v|  const $T good = ($I)(($U)i < ($U)n);\n"
      "  if (__builtin_expect(@any(m & ~good), 0)) {\n"

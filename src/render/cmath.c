@@ -74,8 +74,9 @@ static bool kind_fits(HelperKind k, Elem e) {
 
 static int find(const char *name, size_t n, Elem e, const HelperText **out) {
   int id = 0;
-  for (int t = 0; t < 2; t++) {
-    const HelperText *at = t ? float_helpers : basic_helpers;
+  const HelperText *const tables[] = {basic_helpers, float_helpers, group_helpers};
+  for (int t = 0; t < LEN(tables); t++) {
+    const HelperText *at = tables[t];
     for (; at->name; at++, id++) {
       if (strlen(at->name) == n && !memcmp(at->name, name, n) && kind_fits(at->kind, e)) {
         *out = at;

@@ -32,6 +32,7 @@ static void emit_store(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   Txt x = store_text(e, (PolyDType)in->dtype, 1, scalar_name(e, in->src[1]));
   Txt gate = in->src[2] >= 0 ? txt("if (%s) ", scalar_name(e, in->src[2]).s) : no_text();
+  if (stores_alone(e, i)) gate = txt("if (thread == 0) %s", gate.s);
   line(e, "%sp%d[%s] = %s;", gate.s, in->param, scalar_name(e, in->src[0]).s, x.s);
 }
 
@@ -66,6 +67,12 @@ void emit_scalar(Emit *e, int i) {
       line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, of, 1, a, b).s);
     break;
   }
+  case INST_COMBINE:
+    if (e->style->groups && e->lin->group > 1) emit_combine(e, i);
+    break;
+  case INST_FENCE:
+    if (e->style->groups && e->lin->group > 1) line(e, "FENCE(%d);", e->lin->group);
+    break;
   default: break;
   }
 }
@@ -78,7 +85,7 @@ static void emit_loop(Emit *e, int loop) {
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
   if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)
-    line(e, "if (__builtin_expect(%s < %s, 0)) {", begin.s, end.s);
+    line(e, "if (SELDOM_TRUE(%s < %s)) {", begin.s, end.s);
   else
     line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
   bool outer = e->parallel;
@@ -112,7 +119,11 @@ void emit_body(Emit *e, int from, int to) {
       continue;
     }
     bool lanes = e->style->vectors && in->lanes > 1, vector = lanes && e->loop < 0 && (in->flags & LOOP_VECTOR);
-    if (lanes && (in->flags & LOOP_OUTER))
+    if (e->style->groups && in->flags & LOOP_PARALLEL)
+      emit_grid_loop(e, i);
+    else if (e->style->groups && e->lin->group > 1 && in->flags & LOOP_GROUP)
+      emit_group_loop(e, i);
+    else if (lanes && (in->flags & LOOP_OUTER))
       emit_outer_loop(e, i);
     else if (e->outer >= 0 && (in->flags & LOOP_VECTOR))
       emit_wide_loop(e, i);

@@ -13,5 +13,6 @@ typedef struct HelperText {
 
 extern const HelperText basic_helpers[]; /* chelp.c; ends with a NULL name */
 extern const HelperText float_helpers[]; /* cfloat.c */
+extern const HelperText group_helpers[]; /* cgroup.c */
 
 #endif

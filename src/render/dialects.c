@@ -15,7 +15,11 @@ static void c_open_program(Str *out, const Target *target) {
           (long long)target->threads.ops);
   str_add(out, "#if defined(__FMA__) || defined(__aarch64__)\n#define FUSED\n#endif\n"
                "#define HELPER static inline __attribute__((always_inline, unused))\n"
-               "#define SELDOM static __attribute__((noinline, cold, unused))\n");
+               "#define SELDOM static __attribute__((noinline, cold, unused))\n"
+               "#define TABLE static const\n#define GLOBAL\n"
+               "#define SELDOM_TRUE(x) __builtin_expect(x, 0)\n"
+               "#define FIRST(err) !__atomic_exchange_n(err, 1, __ATOMIC_RELAXED)\n"
+               "#define fma_float __builtin_fmaf\n#define fma_double __builtin_fma\n");
   str_add(out, "\n");
 }
 
@@ -64,6 +68,20 @@ const Style *dialect_style(Dialect dialect) {
                      .local = c_local,
                      .parallel = c_parallel,
                      .close_program = c_close_program},
+      [DIALECT_CUDA] = {.groups = true,
+                        .boolean = "bool",
+                        .float_suffix = "f",
+                        .open_program = cuda_open_program,
+                        .open_kernel = cuda_open_kernel,
+                        .local = gpu_local,
+                        .close_program = gpu_close_program},
+      [DIALECT_OPENCL] = {.groups = true,
+                          .boolean = "bool",
+                          .float_suffix = "",
+                          .open_program = opencl_open_program,
+                          .open_kernel = opencl_open_kernel,
+                          .local = gpu_local,
+                          .close_program = gpu_close_program},
   };
   return (size_t)dialect < LEN(styles) ? &styles[dialect] : NULL;
 }

@@ -11,6 +11,7 @@ typedef struct Emit Emit;
 /* What the dialects differ in. */
 typedef struct Style {
   bool vectors;             /* LOOP_VECTOR becomes vector types; else it is ignored */
+  bool groups;              /* a kernel is run by the threads of a grid of groups; else those marks are ignored */
   const char *boolean;      /* the type of a bool */
   const char *float_suffix; /* of a function of <math.h>, for float32 */
   void (*open_program)(Str *out, const Target *target);
@@ -31,6 +32,7 @@ struct Emit {
   int *spread; /* of an instruction inside outer lanes: how deep in the text its lanes were spread, 0: not yet */
   int indent;
   bool parallel;     /* inside a loop that runs on several threads */
+  bool group;        /* inside a loop that the threads of a group share */
   int loop;          /* the vector loop being written, -1: none */
   int lanes, copies; /* of the body being written; lanes is 1 in scalar code */
   int outer;         /* the loop of outer lanes being written, -1: none */
@@ -47,6 +49,18 @@ Txt kernel_name(int n, const Linear *const *kernel, int k); /* kernels of one na
 
 /* dialects.c */
 const Style *dialect_style(Dialect dialect); /* NULL: there is no such row */
+
+/* gpu.c: dialects with grid and groups */
+void opencl_open_program(Str *out, const Target *target);
+void cuda_open_program(Str *out, const Target *target);
+void opencl_open_kernel(Emit *e, const char *name);
+void cuda_open_kernel(Emit *e, const char *name);
+void gpu_local(Emit *e, int param);
+void gpu_close_program(Str *out, int n, const Linear *const *kernel);
+void emit_grid_loop(Emit *e, int loop);
+void emit_group_loop(Emit *e, int loop);
+void emit_combine(Emit *e, int i);
+bool stores_alone(const Emit *e, int i);
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */

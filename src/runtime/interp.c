@@ -56,7 +56,7 @@ enum {
   CODE_END_SUMS,
   CODE_SET, /* an accumulator begins */
   CODE_CHECK,
-  CODE_GATE, /* unless c: dst = 0, and the next code is skipped */
+  CODE_GATE,       /* unless c: dst = 0, and the next code is skipped */
   CODE_GROUP_LOOP, /* c: the register of the thread's number; u: threads */
   CODE_GROUP_END,
   CODE_COMBINE, /* dst over all threads, by `from` */
@@ -107,8 +107,8 @@ typedef struct Kernel {
   int *var; /* pairs: register, number of the integer argument */
   int narg, nlocal;
   void **local; /* local arrays: one set serves all iterations of the parallel loop, one after the other */
-  int group;  /* threads */
-  int thread; /* the register with a thread's number; the next one: whether it is the first */
+  int group;    /* threads */
+  int thread;   /* the register with a thread's number; the next one: whether it is the first */
 } Kernel;
 
 typedef struct InterpProgram {

@@ -1,0 +1,34 @@
+/* cgroup.c: helper templates for the threads of a group: combining what each of them has. The words in capitals are the
+ * dialect's (gpu.c). */
+#include "render/ctemplate.h"
+
+#include <stddef.h>
+
+/* In a fixed tree: neighbours at half the distance, a quarter, and so on; the value of the lower thread is on the left,
+ * so that all threads have the same bits. Of several warps one after the other. */
+#define COMBINE(name, kind, both)                                                                                      \
+  {                                                                                                                    \
+    "group_" name, kind,                                                                                               \
+        "$T @group_" name "($T v, int t, int n, LOCAL void *room) {\n"                                                 \
+        "  LOCAL $T *const r = (LOCAL $T *)room;\n"                                                                    \
+        "  for (int o = (n < WARP ? n : WARP) / 2; o; o /= 2) {\n"                                                     \
+        "    const $T w = SHUFFLE(v, o, (n < WARP ? n : WARP)), a = t & o ? w : v, b = t & o ? v : w;\n"               \
+        "    v = " both ";\n  }\n"                                                                                     \
+        "  if (n <= WARP) return v;\n"                                                                                 \
+        "  if (t % WARP == 0) r[t / WARP] = v;\n"                                                                      \
+        "  FENCE(n);\n"                                                                                                \
+        "  for (int o = n / WARP / 2; o; o /= 2) {\n"                                                                  \
+        "    if (t < o) {\n      const $T a = r[t], b = r[t + o];\n      r[t] = " both ";\n    }\n"                    \
+        "    FENCE(n);\n  }\n"                                                                                         \
+        "  v = r[0];\n  FENCE(n);\n  return v;\n}"                                                                     \
+  }
+
+const HelperText group_helpers[] = {
+    COMBINE("add", KIND_ANY, "($T)(a + b)"),
+    COMBINE("mul", KIND_ANY, "($T)(a * b)"),
+    COMBINE("max", KIND_ANY, "@max(a, b)"),
+    COMBINE("min", KIND_ANY, "@min(a, b)"),
+    COMBINE("or", KIND_INT, "($T)(a | b)"),
+    COMBINE("and", KIND_INT, "($T)(a & b)"),
+    {NULL, KIND_ANY, NULL},
+};

@@ -1,0 +1,194 @@
+/* gpu.c: grid, groups and fences as text, for the dialects that have them. In: a linear kernel with its marks. Out:
+ * what differs from a kernel on the host: how it gets its arguments, where the loops of the grid get their indices
+ * from, how threads of a group share a loop and combine what they have. CUDA and OpenCL differ in the words, which are
+ * macros:
+ *
+ *   GLOBAL LOCAL   qualifiers of pointers to the device's memory and to that of a block; SHARED: of an array in the
+ * latter BLOCK THREAD   numbers of the block, and of the thread in it WARP           threads that exchange values by
+ * SHUFFLE(v, distance, n): n of them, side by side FENCE(n)       of groups of n threads FIRST(err)     is this thread
+ * the first that has an error to note? */
+#include "render/emit.h"
+
+/* ---- the beginning of a program ---- */
+
+static const char opencl_words[] =
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "#pragma OPENCL FP_CONTRACT OFF\n"
+    "typedef char int8_t;\ntypedef uchar uint8_t;\ntypedef short int16_t;\ntypedef ushort uint16_t;\n"
+    "typedef int int32_t;\ntypedef uint uint32_t;\ntypedef long int64_t;\ntypedef ulong uint64_t;\n"
+    "#define INT64_MIN (-0x7fffffffffffffffL - 1)\n"
+    "#define HELPER static inline\n#define SELDOM static\n#define TABLE const\n"
+    "#define GLOBAL __global\n#define LOCAL __local\n#define SHARED __local\n"
+    "#define BLOCK get_group_id(0)\n#define THREAD ((int)get_local_id(0))\n"
+    "#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
+    "#define FENCE(n) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
+    "#define FIRST(err) !atomic_xchg((volatile GLOBAL int *)(err), 1)\n"
+    "#define SELDOM_TRUE(x) (x)\n"
+    "#define fma_float(a, b, c) fma(a, b, c)\n#define fma_double(a, b, c) fma(a, b, c)\n"
+    "#define sqrtf sqrt\n#define rintf rint\n#define floorf floor\n#define ceilf ceil\n#define truncf trunc\n";
+
+static const char cuda_words[] =
+    "typedef signed char int8_t;\ntypedef unsigned char uint8_t;\ntypedef short int16_t;\n"
+    "typedef unsigned short uint16_t;\ntypedef int int32_t;\ntypedef unsigned int uint32_t;\n"
+    "typedef long long int64_t;\ntypedef unsigned long long uint64_t;\n"
+    "#define INT64_MIN (-0x7fffffffffffffffll - 1)\n"
+    "#define NAN __int_as_float(0x7fc00000)\n#define INFINITY __int_as_float(0x7f800000)\n"
+    "#define HELPER static __device__ __forceinline__\n#define SELDOM static __device__ __noinline__\n"
+    "#define TABLE static const\n#define GLOBAL\n#define LOCAL\n#define SHARED __shared__\n"
+    "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
+    "#define WARP 32\n"
+    "/* the threads of a group in their warp */\n"
+    "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
+    "#define SHUFFLE(v, o, n) __shfl_xor_sync(MASK(n), v, o)\n"
+    "#define FENCE(n) ((n) <= 32 ? __syncwarp(MASK(n)) : __syncthreads())\n"
+    "#define FIRST(err) !atomicExch((unsigned int *)(err), 1u)\n"
+    "#define SELDOM_TRUE(x) __builtin_expect(x, 0)\n"
+    "#define fma_float(a, b, c) fmaf(a, b, c)\n#define fma_double(a, b, c) fma(a, b, c)\n";
+
+static void open_program(Str *out, const char *words) {
+  str_add(out, words);
+  str_add(out, "#define FUSED\n\n");
+}
+
+void opencl_open_program(Str *out, const Target *target) {
+  (void)target;
+  open_program(out, opencl_words);
+}
+
+void cuda_open_program(Str *out, const Target *target) {
+  (void)target;
+  open_program(out, cuda_words);
+}
+
+/* ---- kernels ---- */
+
+static bool has_combine(const Linear *lin) {
+  for (int i = 0; i < lin->ninst; i++)
+    if (lin->inst[i].kind == INST_COMBINE) return true;
+  return false;
+}
+
+/* Arguments one by one, the error record last. */
+static void open_kernel(Emit *e, const char *before, const char *name) {
+  const Linear *lin = e->lin;
+  str_fmt(e->out, "\n%s%s(", before, name);
+  for (int k = 0; k < linear_nargs(lin); k++)
+    str_fmt(e->out, "GLOBAL %s%s *p%d, ", lin->param[k].written ? "" : "const ",
+            type_name(e->help, elem_memory(lin->param[k].dtype), 1).s, k);
+  for (int i = 0; i < lin->nvar; i++) str_fmt(e->out, "int64_t n%d, ", i);
+  str_add(e->out, "GLOBAL int64_t *err) {\n");
+  for (int k = linear_nargs(lin); k < lin->nparam; k++)
+    line(e, "SHARED %s p%d[%lld];", type_name(e->help, elem_memory(lin->param[k].dtype), 1).s, k,
+         (long long)lin->param[k].local);
+  if (lin->group <= 1) return;
+  line(e, lin->pack > 1 ? "const int thread = THREAD %% %d;" : "const int thread = THREAD;", lin->group);
+  if (has_combine(lin)) line(e, "SHARED int64_t room[%d];", lin->group);
+}
+
+void opencl_open_kernel(Emit *e, const char *name) { open_kernel(e, "__kernel void ", name); }
+
+void cuda_open_kernel(Emit *e, const char *name) {
+  int threads = MAX(e->lin->group, 1) * MAX(e->lin->pack, 1);
+  open_kernel(e, txt("extern \"C\" __global__ void __launch_bounds__(%d) ", threads).s, name);
+}
+
+void gpu_local(Emit *e, int param) {
+  (void)e;
+  (void)param;
+}
+
+void gpu_close_program(Str *out, int n, const Linear *const *kernel) {
+  (void)out;
+  (void)n;
+  (void)kernel;
+}
+
+/* ---- loops ---- */
+
+static Txt trips_of(Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop], *begin = &e->lin->inst[in->src[0]];
+  Txt end = scalar_name(e, in->src[1]);
+  bool zero = begin->kind == INST_CONST && begin->arg.i == 0;
+  return zero ? end : txt("(%s - %s)", end.s, scalar_name(e, in->src[0]).s);
+}
+
+/* The grid loop inside `loop`; -1: there is none. */
+static int next_grid(const Emit *e, int loop) {
+  for (int i = loop + 1; i < e->at[loop].end; i++)
+    if (e->lin->inst[i].kind == INST_LOOP && e->lin->inst[i].flags & LOOP_PARALLEL) return i;
+  return -1;
+}
+
+static Txt number_of_group(const Emit *e) {
+  int group = MAX(e->lin->group, 1), pack = MAX(e->lin->pack, 1);
+  if (pack == 1) return txt("BLOCK");
+  return group == 1 ? txt("(int64_t)BLOCK * %d + THREAD", pack) : txt("(int64_t)BLOCK * %d + THREAD / %d", pack, group);
+}
+
+/* Indices of all loops of the grid from the number of the group; the innermost loop runs fastest. */
+static void open_grid(Emit *e, int first) {
+  int chain[MAX_DIMS * 2], n = 0;
+  for (int l = first; l >= 0 && n < LEN(chain); l = next_grid(e, l)) chain[n++] = l;
+  line(e, "int64_t at = %s;", number_of_group(e).s);
+  for (int k = n; k-- > 1;) {
+    Txt begin = scalar_name(e, e->lin->inst[chain[k]].src[0]), trips = trips_of(e, chain[k]);
+    line(e, "const int64_t i%d = %s + at %% %s;", chain[k], begin.s, trips.s);
+    line(e, "at /= %s;", trips.s);
+  }
+  line(e, "const int64_t i%d = %s + at;", first, scalar_name(e, e->lin->inst[first].src[0]).s);
+  if (e->lin->pack > 1)
+    line(e, "if (i%d < %s) {", first, scalar_name(e, e->lin->inst[first].src[1]).s);
+  else
+    line(e, "{");
+}
+
+void emit_grid_loop(Emit *e, int loop) {
+  bool first = !e->parallel;
+  if (first) {
+    line(e, "{");
+    e->indent++;
+    open_grid(e, loop);
+    e->parallel = true;
+  } else {
+    line(e, "{");
+  }
+  e->indent++;
+  emit_body(e, loop + 1, e->at[loop].end);
+  e->indent--;
+  line(e, "}");
+  if (!first) return;
+  e->parallel = false;
+  e->indent--;
+  line(e, "}");
+}
+
+void emit_group_loop(Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop];
+  line(e, "for (int64_t i%d = %s + thread; i%d < %s; i%d += %d) {", loop, scalar_name(e, in->src[0]).s, loop,
+       scalar_name(e, in->src[1]).s, loop, e->lin->group);
+  e->group = true;
+  e->indent++;
+  emit_body(e, loop + 1, e->at[loop].end);
+  e->indent--;
+  e->group = false;
+  line(e, "}");
+}
+
+void emit_combine(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  static const char *const names[][2] = {
+      [OP_ADD] = {"group_add", "group_or"},
+      [OP_MUL] = {"group_mul", "group_and"},
+      [OP_MAX] = {"group_max", "group_or"},
+      [OP_MIN] = {"group_min", "group_and"},
+  };
+  Txt acc = scalar_name(e, in->src[0]);
+  const char *name = names[in->op][in->dtype == POLY_BOOL];
+  line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, elem_of((PolyDType)in->dtype), 1).s, acc.s,
+       e->lin->group);
+}
+
+/* Is this STORE done by one thread of a group for all? */
+bool stores_alone(const Emit *e, int i) {
+  return e->style->groups && e->lin->group > 1 && !e->group && !e->lin->param[e->lin->inst[i].param].read;
+}
