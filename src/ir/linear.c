@@ -4,10 +4,20 @@
  * states the promises of linear.h as checks, so that a renderer may rely on them. */
 #include "ir/linear.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const kind_name[] = {"CONST", "VAR", "ALU",    "LOAD",  "STORE",   "LOOP",
                                         "END",   "ACC", "UPDATE", "CHECK", "COMBINE", "FENCE"};
+
+void linear_symbol(int n, const Linear *const *kernel, int k, char out[SYMBOL_SIZE]) {
+  bool alone = true;
+  for (int i = 0; i < n; i++) alone &= i == k || strcmp(kernel[i]->name, kernel[k]->name) != 0;
+  if (alone)
+    snprintf(out, SYMBOL_SIZE, "%.180s", kernel[k]->name);
+  else
+    snprintf(out, SYMBOL_SIZE, "%.180s_k%d", kernel[k]->name, k);
+}
 
 /* ---- local arrays ---- */
 

@@ -53,9 +53,9 @@ typedef enum InstKind {
   INST_END,   /* of loop src 0 */
   INST_ACC,   /* accumulator with the identity of op (ADD MUL MAX MIN) in dtype; its value when read: what it holds then
                */
-  INST_UPDATE, /* accumulator src 0 = op(it, src 1); with src 2: it + src 1 * src 2, rounded once */
-  INST_CHECK, /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in
-               * LOAD */
+  INST_UPDATE,  /* accumulator src 0 = op(it, src 1); with src 2: it + src 1 * src 2, rounded once */
+  INST_CHECK,   /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in
+                 * LOAD */
   INST_COMBINE, /* accumulator src 0: its op over those of all threads of the group */
   INST_FENCE    /* of the group */
 } InstKind;
@@ -64,7 +64,15 @@ typedef enum InstKind {
  * belongs to the blocks of a long sum (codegen/flatten.c) and is left out where codegen estimates how much work a
  * body is; of a loop, all that is inside.
  */
-enum { LOOP_PARALLEL = 1, LOOP_VECTOR = 2, LOOP_REDUCE = 4, LOOP_OUTER = 8, LOOP_ONCE = 16, INST_EXTRA = 32, LOOP_GROUP = 64 };
+enum {
+  LOOP_PARALLEL = 1,
+  LOOP_VECTOR = 2,
+  LOOP_REDUCE = 4,
+  LOOP_OUTER = 8,
+  LOOP_ONCE = 16,
+  INST_EXTRA = 32,
+  LOOP_GROUP = 64
+};
 #define STRIDE_NONE INT64_MIN
 enum { MAX_LANES = 64 };            /* of a vector */
 enum { MAX_LOCAL_BYTES = 1 << 20 }; /* of a local array: the stack of a thread holds it */
@@ -112,6 +120,9 @@ typedef struct Linear {
 int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */
 /* The parallel loop that all uses of a local array are in; -1: there is none around some. */
 int linear_local_loop(const Linear *lin, int param);
+/* The name of kernel k of a program as rendered: kernels of one name are told apart by a number. */
+enum { SYMBOL_SIZE = 208 };
+void linear_symbol(int n, const Linear *const *kernel, int k, char out[SYMBOL_SIZE]);
 /* Text for DEBUG and for tests. */
 void linear_print(Str *out, const Linear *lin);
 /* What is legal: sources before use and of the right kind, loops nested, vector promises kept. */

@@ -154,10 +154,9 @@ static bool emit_kernel(Emit *e, const char *name) {
 }
 
 Txt kernel_name(int n, const Linear *const *kernel, int k) {
-  for (int i = 0; i < n; i++) {
-    if (i != k && !strcmp(kernel[i]->name, kernel[k]->name)) return txt("%.200s_k%d", kernel[k]->name, k);
-  }
-  return txt("%.200s", kernel[k]->name);
+  char name[SYMBOL_SIZE];
+  linear_symbol(n, kernel, k, name);
+  return txt("%s", name);
 }
 
 bool render_program(PolyContext *ctx, const Target *target, int n, const Linear *const *kernel, Str *out) {

@@ -85,11 +85,14 @@ static void open_kernel(Emit *e, const char *before, const char *name) {
   if (has_combine(lin)) line(e, "SHARED int64_t room[%d];", lin->group);
 }
 
-void opencl_open_kernel(Emit *e, const char *name) { open_kernel(e, "__kernel void ", name); }
+static int block_size(const Linear *lin) { return MAX(lin->group, 1) * MAX(lin->pack, 1); }
+
+void opencl_open_kernel(Emit *e, const char *name) {
+  open_kernel(e, txt("__kernel __attribute__((reqd_work_group_size(%d, 1, 1))) void ", block_size(e->lin)).s, name);
+}
 
 void cuda_open_kernel(Emit *e, const char *name) {
-  int threads = MAX(e->lin->group, 1) * MAX(e->lin->pack, 1);
-  open_kernel(e, txt("extern \"C\" __global__ void __launch_bounds__(%d) ", threads).s, name);
+  open_kernel(e, txt("extern \"C\" __global__ void __launch_bounds__(%d) ", block_size(e->lin)).s, name);
 }
 
 void gpu_local(Emit *e, int param) {

@@ -6,7 +6,7 @@
 #include "ir/target.h"
 
 /* Rows of runtime/targets.c. */
-extern const Target cpu_target, test_target;
+extern const Target cpu_target, test_target, opencl_target, cuda_target;
 
 typedef struct Device Device;
 typedef struct Memory Memory;
@@ -178,5 +178,6 @@ bool runtime_add_memory(Runtime *r, Memory *m);
 Device *cpu_open(Runtime *r);
 Device *interp_open(Runtime *r);
 Device *testdev_open(Runtime *r);
+Device *opencl_open(Runtime *r);
 
 #endif

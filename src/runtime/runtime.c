@@ -15,7 +15,7 @@
 static const struct {
   const char *name;
   Device *(*open)(Runtime *r);
-} known[] = {{"CPU", cpu_open}, {"INTERP", interp_open}, {"TEST", testdev_open}};
+} known[] = {{"CPU", cpu_open}, {"INTERP", interp_open}, {"TEST", testdev_open}, {"OPENCL", opencl_open}};
 
 /* ---- the host's memory, and what its devices share ---- */
 
