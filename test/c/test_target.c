@@ -127,7 +127,7 @@ static void test_missing_dtype(void **state) {
 static void test_missing_dialect(void **state) {
   Fixture *f = *state;
   Target target = cpu_target;
-  target.dialect = DIALECT_CUDA;
+  target.dialect = (Dialect)(DIALECT_OPENCL + 1);
   Str s = {.b = &f->ctx.base};
   assert_false(render_program(&f->ctx, &target, 0, NULL, &s));
   assert_int_equal(f->ctx.base.code, POLY_ERROR_RUNTIME);
