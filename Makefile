@@ -21,7 +21,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 
 SRC := $(sort $(wildcard src/*/*.c))
-OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/float_math.o
+OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/float_math.o $(BUILD)/obj/gpu_routines.o
 ONLY ?=
 TESTS := $(if $(ONLY),$(ONLY:%=$(BUILD)/test/test_%),$(patsubst test/c/%.c,$(BUILD)/test/%,$(sort $(wildcard test/c/test_*.c))))
 EXAMPLES := $(if $(ONLY),,$(patsubst examples/c/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/c/*.c))))
@@ -52,6 +52,25 @@ $(FLOAT_MATH).c: $(FLOAT_MATH)
 $(BUILD)/obj/float_math.o: $(FLOAT_MATH).c src/runtime/float_math.h
 	@echo "  CC   $<"
 	$(Q)$(CC) $(LIB_FLAGS) $(CFLAGS) -w -ffp-contract=off -fwrapv -fno-sanitize=undefined -c -o $@ $<
+
+# The text of the routines of GPUs, as a string.
+$(BUILD)/gpu_routines.c: src/runtime/gpu_routines.cl
+	@mkdir -p $(@D)
+	$(Q)(echo '#include "runtime/gpu_routines.h"'; echo 'const char gpu_routines_text[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') > $@.new && mv $@.new $@
+$(BUILD)/obj/gpu_routines.o: $(BUILD)/gpu_routines.c src/runtime/gpu_routines.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LIB_FLAGS) -Wno-overlength-strings $(CFLAGS) -c -o $@ $<
+
+# A CUDA driver, NVRTC and cuBLASLt that run on the host (test/fake), under the names that the library looks for.
+FAKE_CUDA := $(BUILD)/fake_cuda
+FAKE_FLAGS := -std=c++17 -O0 -w -fPIC -ffp-contract=off -fwrapv -fno-strict-aliasing
+$(FAKE_CUDA)/libcuda.so.1: test/fake/fake_cuda.c test/fake/kernel_shim.h src/runtime/cuda_api.h
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -Wno-pedantic -DFAKE_FLAGS='"$(FAKE_FLAGS)"' -fPIC -shared -fvisibility=hidden -o $@ $< -ldl
+	$(Q)cp test/fake/kernel_shim.h $(@D)/ && g++ $(FAKE_FLAGS) -x c++-header $(@D)/kernel_shim.h -o $(@D)/kernel_shim.h.gch
+	$(Q)ln -sf libcuda.so.1 $(@D)/libnvrtc.so.12 && ln -sf libcuda.so.1 $(@D)/libcublasLt.so.12
+fake-cuda: $(FAKE_CUDA)/libcuda.so.1
 
 $(BUILD)/test/%: test/c/%.c $(BUILD)/libpolygrad.a
 	@mkdir -p $(@D)

@@ -59,7 +59,11 @@ def no_processes(request, monkeypatch):
         monkeypatch.setattr(subprocess, "Popen", refuse)
 
 
-@pytest.fixture(params=["INTERP", "CPU", "TEST"])
+# POLY_TEST_DEVICE names a device that tests run on instead of those that every machine has: make test-cuda.
+ONLY_DEVICE = os.environ.get("POLY_TEST_DEVICE", "")
+
+
+@pytest.fixture(params=[ONLY_DEVICE] if ONLY_DEVICE else ["INTERP", "CPU", "TEST"])
 def device(request):
     """The test runs once on each device."""
     from polygrad import Device
@@ -84,7 +88,7 @@ ALSO_TEST = ("test_grad", "test_graphs", "test_golden", "test_trace")  # modules
 
 
 def pytest_generate_tests(metafunc):
-    if metafunc.module.__name__.rpartition(".")[2] in ALSO_TEST and not {"device", "cpu"} & set(metafunc.fixturenames):
+    if not ONLY_DEVICE and metafunc.module.__name__.rpartition(".")[2] in ALSO_TEST and not {"device", "cpu"} & set(metafunc.fixturenames):
         metafunc.parametrize("defaults", ["INTERP", "TEST"], indirect=True)
 
 
@@ -95,7 +99,7 @@ def defaults(request):
     from polygrad._ffi import C
     from polygrad.autograd import current
 
-    Device.DEFAULT = getattr(request, "param", "INTERP")
+    Device.DEFAULT = getattr(request, "param", ONLY_DEVICE or "INTERP")
     Tensor.training = False
     Tensor.no_grad = False
     Tensor.manual_seed(1234)

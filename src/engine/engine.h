@@ -98,6 +98,8 @@ typedef struct Plan {
   /* scratch of a run */
   MemoryRef *at, *args; /* where each slot is; the arguments of a launch */
   int64_t *vars;
+  uint64_t *word; /* what a run is told by: RunWords */
+  int64_t *loose;
   int profiled; /* number of the profile that has listed its slots */
 } Plan;
 

@@ -242,7 +242,9 @@ static bool take_items(Plan *p, const Lowered *l) {
   p->at = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->at);
   p->args = arena_new(&p->arena, (size_t)widest * sizeof *p->args);
   p->vars = arena_new(&p->arena, (size_t)widest * sizeof *p->vars);
-  return p->at && p->args && p->vars;
+  p->word = arena_new(&p->arena, (size_t)(p->nslot + p->nvar + 1) * sizeof *p->word);
+  p->loose = arena_new(&p->arena, (size_t)(p->nvar + 1) * sizeof *p->loose);
+  return p->at && p->args && p->vars && p->word && p->loose;
 }
 
 static bool take_roots(Plan *p, const Canon *c) {

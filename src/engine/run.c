@@ -218,6 +218,44 @@ static bool run_items(Plan *p) {
   return true;
 }
 
+/* ---- replayed runs ---- */
+
+/* Library routines take memory for their work while they run: a plan that has them is launched item by item. */
+static bool is_recordable(const Plan *p) {
+  if (!p->device->begin || !p->program || p->ctx->debug >= 1 || p->ctx->engine->profile.on) return false;
+  for (int i = 0; i < p->nitem; i++)
+    if (p->item[i].kind != ITEM_KERNEL && p->item[i].kind != ITEM_MATMUL) return false;
+  return p->nitem > 0;
+}
+
+/* Where each slot is, and the values that sizes depend on; the other values are loose. */
+static RunWords run_words(Plan *p) {
+  RunWords w = {.fixed = p->word, .loose = p->loose};
+  for (int i = 0; i < p->nslot; i++) p->word[w.nfixed++] = (uint64_t)(uintptr_t)p->at[i].memory + p->at[i].offset;
+  for (int k = 0; k < p->nvar; k++) {
+    if (p->is_size[k])
+      p->word[w.nfixed++] = (uint64_t)p->value[k];
+    else
+      p->loose[w.nloose++] = p->value[k];
+  }
+  return w;
+}
+
+static bool run_or_replay(Plan *p) {
+  if (!is_recordable(p)) return run_items(p);
+  RunWords w = run_words(p);
+  bool again = false, ok;
+  switch (p->device->begin(p->program, &w)) {
+  case RUN_FAILED: return false;
+  case RUN_DONE: return true;
+  case RUN_PLAIN: return run_items(p);
+  case RUN_ITEMS: break;
+  }
+  ok = run_items(p);
+  ok = p->device->end(p->program, ok, &again) && ok;
+  return ok && again ? run_items(p) : ok;
+}
+
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena) {
   if (p->ctx->runtime->poison) arena = NULL; /* a fresh one is filled with NaN, one of the last run is not */
   if (!device_usable(p->device) || !plan_size(p, value) || !check_peak(p, out, arena) || !check_index_width(p) ||
@@ -225,7 +263,7 @@ bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffe
     return false;
   PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
   if (!arena && p->arena_bytes && !own) return false;
-  bool ok = bind_slots(p, input, out, arena ? arena : own) && run_items(p);
+  bool ok = bind_slots(p, input, out, arena ? arena : own) && run_or_replay(p);
   buffer_release(own);
   return ok;
 }

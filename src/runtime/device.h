@@ -75,8 +75,19 @@ void memory_free(Memory *m, void *p, size_t bytes);
  * than refuse. */
 bool memory_fits(const Memory *m, size_t bytes);
 
+/* What a run of a program depends on: the same words, the same launches but for the values of `loose`, integer
+ * arguments that no size depends on. */
+typedef struct RunWords {
+  int nfixed, nloose;
+  const uint64_t *fixed; /* where memory is, and values that sizes depend on */
+  const int64_t *loose;
+} RunWords;
+/* RUN_DONE: it was replayed, nothing is left to do. RUN_ITEMS: launch all items, then call `end`. */
+typedef enum RunKind { RUN_FAILED, RUN_PLAIN, RUN_ITEMS, RUN_DONE } RunKind;
+
 struct Device {
   const char *name;
+  const char *card; /* what the hardware calls itself; NULL: nothing to add to the name */
   PolyContext *ctx;
   Memory *memory;
   Target target;
@@ -91,6 +102,10 @@ struct Device {
   bool (*launch)(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads);
   bool (*matmul)(Device *d, const MatmulCall *m, int threads);
   bool (*library)(Device *d, const LibraryCall *call);
+  /* Recording: launches and matrix products between begin and end may be kept and queued again by later runs with the
+   * same words. NULL: they are not. again: nothing has run, the items are to be launched once more, without begin. */
+  RunKind (*begin)(Program *p, const RunWords *words);
+  bool (*end)(Program *p, bool ok, bool *again);
   bool (*wait)(Device *d); /* until all launches have ended; NULL: they have when launch returns */
   void (*close)(Device *d);
 };
@@ -179,5 +194,6 @@ Device *cpu_open(Runtime *r);
 Device *interp_open(Runtime *r);
 Device *testdev_open(Runtime *r);
 Device *opencl_open(Runtime *r);
+Device *cuda_open(Runtime *r, int number);
 
 #endif

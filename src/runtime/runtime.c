@@ -15,7 +15,12 @@
 static const struct {
   const char *name;
   Device *(*open)(Runtime *r);
-} known[] = {{"CPU", cpu_open}, {"INTERP", interp_open}, {"TEST", testdev_open}, {"OPENCL", opencl_open}};
+  Device *(*open_number)(Runtime *r, int number); /* instead, where a machine may have several: "CUDA:1" */
+} known[] = {{"CPU", cpu_open, NULL},
+             {"INTERP", interp_open, NULL},
+             {"TEST", testdev_open, NULL},
+             {"OPENCL", opencl_open, NULL},
+             {"CUDA", NULL, cuda_open}};
 
 /* ---- the host's memory, and what its devices share ---- */
 
@@ -122,20 +127,29 @@ bool runtime_add_memory(Runtime *r, Memory *m) {
   return true;
 }
 
+/* The device's place in `known` and its number, 0 unless the name ends in one: "CUDA:1". */
+static int place_of(const char *name, int *number) {
+  size_t n = strcspn(name, ":");
+  const char *digits = name[n] ? name + n + 1 : "0";
+  size_t ndigit = strspn(digits, "0123456789");
+  *number = 0;
+  if (!ndigit || ndigit > 4 || digits[ndigit]) return LEN(known);
+  *number = atoi(digits);
+  int i = 0;
+  while (i < LEN(known) && (strncasecmp(known[i].name, name, n) || known[i].name[n])) i++;
+  return i < LEN(known) && *number && !known[i].open_number ? LEN(known) : i;
+}
+
 Device *runtime_find(const Runtime *r, const char *name) {
-  for (int i = 0; i < r->ndevice; i++)
-    if (!strcasecmp(r->device[i]->name, name)) return r->device[i];
+  int number, wanted, place = place_of(name, &wanted);
+  for (int i = 0; place < LEN(known) && i < r->ndevice; i++)
+    if (place_of(r->device[i]->name, &number) == place && number == wanted) return r->device[i];
   return NULL;
 }
 
-static int place_of(const char *name) {
-  int i = 0;
-  while (i < LEN(known) && strcasecmp(known[i].name, name)) i++;
-  return i;
-}
-
 bool device_known(const Runtime *r, const char *name) {
-  if (place_of(name) < LEN(known)) return true;
+  int number;
+  if (place_of(name, &number) < LEN(known)) return true;
   char list[128] = "";
   for (int i = 0; i < LEN(known); i++)
     snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", known[i].name);
@@ -146,7 +160,9 @@ Device *runtime_open(Runtime *r, const char *name) {
   Device *d = runtime_find(r, name);
   if (d || !device_known(r, name)) return d;
   if (r->ndevice == LEN(r->device)) return fail_null(ctx_base(r->ctx), POLY_ERROR_RUNTIME, "too many devices are open");
-  if ((d = known[place_of(name)].open(r))) r->device[r->ndevice++] = d;
+  int number, place = place_of(name, &number);
+  d = known[place].open ? known[place].open(r) : known[place].open_number(r, number);
+  if (d) r->device[r->ndevice++] = d;
   return d;
 }
 

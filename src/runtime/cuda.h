@@ -1,0 +1,150 @@
+/* cuda.h: inside of the CUDA device. Private to src/runtime.
+ *
+ *   cuda_api.c     finds the driver, NVRTC and cuBLASLt        cuda_memory.c   blocks of the card's memory, copies
+ *   cuda.c         the device: opening, launches, errors       cuda_compile.c  text to binaries, kept on disk
+ *   cuda_graph.c   plans recorded and replayed                 cuda_matmul.c   matrix products
+ *   cuda_library.c sort, running sums, segment order
+ *
+ * All work of a device goes to one stream, in order: memory that is given back can be handed out again at once, since
+ * whoever gets it comes later in the stream. Only what the host reads is waited for. */
+#ifndef POLY_CUDA_H
+#define POLY_CUDA_H
+
+#include "runtime/cuda_api.h"
+#include "runtime/gpu.h"
+
+typedef struct CudaDevice CudaDevice;
+
+/* ---- memory ---- */
+
+struct CudaBlock;
+enum { CUDA_BINS = 48, CUDA_CHUNKS = 4 };
+enum { CUDA_CHUNK_BYTES = 4 << 20 };
+typedef struct CudaMemory {
+  Memory memory; /* first */
+  CudaDevice *device;
+  struct CudaBlock *bin[CUDA_BINS]; /* free blocks by the logarithm of their size */
+  struct CudaBlock **used;          /* blocks in use, a hash table by address */
+  size_t nused, room;
+  size_t reserved; /* bytes taken from the card */
+  /* Page-locked memory of the host that copies go through, a ring; each chunk is free once its event has passed. */
+  char *chunk[CUDA_CHUNKS];
+  CuEvent chunk_free[CUDA_CHUNKS];
+  bool chunk_busy[CUDA_CHUNKS];
+  int next_chunk;
+} CudaMemory;
+bool cuda_memory_open(CudaDevice *c);
+void cuda_memory_close(CudaDevice *c);
+/* Gives free memory back to the card. */
+void cuda_memory_trim(CudaMemory *m);
+
+/* ---- errors that kernels find ---- */
+
+/* Kinds in the first word of the record (gpu.h): an index of a gather or scatter, an index of a segment order, whose
+ * place is the fourth word, places of true values that do not fit. */
+enum { CUDA_INDEX = 1, CUDA_SEGMENT, CUDA_ROOM };
+
+/* ---- the device ---- */
+
+struct CudaProduct;
+struct CudaRoutine;
+struct CudaRun;
+enum { CUDA_PRODUCTS = 256 };
+struct CudaDevice {
+  Device device; /* first */
+  Runtime *runtime;
+  CudaApi api;
+  CudaMemory memory;
+  char name[16], card[128];
+  char about[128]; /* what compiled kernels depend on besides their text */
+  int number, handle, arch, multiprocessors;
+  bool binary; /* NVRTC knows the architecture: cubin instead of PTX */
+  CuContext context;
+  CuStream stream;
+  int pid;
+  char lost[200]; /* why nothing runs on it any more; empty: it works */
+  CuAddress error;
+  int64_t *error_copy; /* page-locked */
+  /* cuda_matmul.c */
+  Lt lt;
+  CuAddress workspace;
+  struct CudaProduct *product[CUDA_PRODUCTS];
+  int nproduct;
+  /* cuda_library.c */
+  struct CudaRoutine *routines;
+  /* cuda_graph.c */
+  struct CudaRun *run; /* that is recorded or brought up to date; NULL: launches run as they come */
+};
+
+/* The card's context for the calling thread while a function of the device runs. */
+typedef struct CudaEntry {
+  CuContext before;
+  bool changed;
+} CudaEntry;
+bool cuda_enter(CudaDevice *c, CudaEntry *e); /* false and an error: the device is lost, or the process was forked */
+void cuda_leave(CudaDevice *c, const CudaEntry *e);
+
+/* Is the result of a call of the driver good? False and an error that says what was done. */
+bool cuda_ok(CudaDevice *c, int status, const char *what);
+/* All that was queued is done, and no kernel has found an error. */
+bool cuda_finish(CudaDevice *c);
+/* The error word as it was when the copy that follows the results arrived. False: an error was set. */
+bool cuda_check_word(CudaDevice *c);
+bool cuda_queue_word(CudaDevice *c);
+
+static inline CuAddress cuda_at(MemoryRef ref) {
+  return ref.memory ? (CuAddress)(uintptr_t)ref.memory + ref.offset : 0;
+}
+
+/* One launch. The values that params point at are copied when it is made. */
+typedef struct CudaLaunch {
+  CuFunction function;
+  unsigned grid, block; /* blocks, and threads of each */
+  int nword;            /* arguments, 8 bytes each */
+  void **params;
+  const uint64_t *word; /* their values, if there are params for each */
+} CudaLaunch;
+bool cuda_launch(CudaDevice *c, const CudaLaunch *l, const char *name);
+
+/* ---- programs ---- */
+
+enum { CUDA_RUNS = 4 };
+typedef struct CudaProgram {
+  Program program; /* first */
+  CuModule module;
+  GpuKernel *kernel;
+  CuFunction *function;
+  void **params;  /* room for the arguments of a launch, and */
+  uint64_t *word; /* their values */
+  int room;
+  struct CudaRun *runs[CUDA_RUNS]; /* of this program that were seen, recorded or not */
+  uint64_t clock;
+  bool unrecordable;
+} CudaProgram;
+
+/* ---- cuda_graph.c ---- */
+
+RunKind cuda_begin(Program *p, const RunWords *words);
+bool cuda_end(Program *p, bool ok, bool *again);
+void cuda_forget_runs(CudaProgram *p);
+/* A launch while a run is recorded or brought up to date. */
+bool cuda_run_launch(CudaDevice *c, const CudaLaunch *l, const char *name);
+/* Is what is not a kernel to be queued? Not while a recorded run is brought up to date. */
+bool cuda_run_queues(const CudaDevice *c);
+
+/* ---- cuda_compile.c ---- */
+
+/* A module out of text, compiled or from the cache. NULL and an error. */
+CuModule cuda_compile_text(CudaDevice *c, const char *source);
+
+/* ---- cuda_matmul.c, cuda_library.c ---- */
+
+bool cuda_matmul_open(CudaDevice *c);
+bool cuda_matmul(Device *d, const MatmulCall *m, int threads);
+void cuda_matmul_close(CudaDevice *c);
+/* Any strides and sizes; slow. */
+bool cuda_matmul_plain(CudaDevice *c, const MatmulCall *m);
+bool cuda_library(Device *d, const LibraryCall *call);
+void cuda_library_close(CudaDevice *c);
+
+#endif
