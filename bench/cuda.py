@@ -274,7 +274,9 @@ def versions():
         except Exception as e:
             out[name] = f"not there ({e})"
     try:
-        out["card"] = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
+        out["card"] = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True
+        ).stdout.strip()
     except OSError:
         out["card"] = "nvidia-smi is not there"
     return out

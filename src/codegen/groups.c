@@ -95,7 +95,8 @@ bool shape_groups(Codegen *g) {
   bool group = wants_group(g, b);
   for (int i = 0; i < b->line.n && group; i++)
     if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
-  bool packs = g->group == 1 || g->group <= g->target->warp;
+  /* without a grid there is one group: others beside it would store the same places */
+  bool packs = b != g->top && (g->group == 1 || g->group <= g->target->warp);
   g->pack = packs ? MAX(g->target->group / g->group, 1) : 1;
   return ctx_base(g->ctx)->code == POLY_OK && g->grid;
 }

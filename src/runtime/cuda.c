@@ -28,16 +28,19 @@ static bool is_fatal(int status) {
          (status >= 709 && status <= 721 && status != 712 && status != 713);
 }
 
+static bool fail_lost(const CudaDevice *c) {
+  return base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,
+                   "%s (%s) failed while %s; its context is lost, and with it the values that only it held. Other "
+                   "devices can still be used; start the program again to use this one",
+                   c->name, c->card, c->lost);
+}
+
 bool cuda_ok(CudaDevice *c, int status, const char *what) {
   if (status == CU_OK) return true;
   Base *b = ctx_base(c->device.ctx);
-  if (is_fatal(status))
+  if (is_fatal(status) && !c->lost[0])
     snprintf(c->lost, sizeof c->lost, "%s: %s (%s)", what, error_name(c, status), error_text(c, status));
-  if (c->lost[0])
-    return base_fail(b, POLY_ERROR_RUNTIME,
-                     "%s (%s) failed while %s; its context is lost, and with it the values that only it held. Other "
-                     "devices can still be used; start the program again to use this one",
-                     c->name, c->card, c->lost);
+  if (c->lost[0]) return fail_lost(c);
   if (status == CU_OUT_OF_MEMORY)
     return base_fail(b, POLY_ERROR_MEMORY, "out of memory on %s (%s) while %s", c->name, c->card, what);
   return base_fail(b, POLY_ERROR_RUNTIME, "%s (%s) failed while %s: %s (%s)", c->name, c->card, what,
@@ -46,7 +49,7 @@ bool cuda_ok(CudaDevice *c, int status, const char *what) {
 
 bool cuda_enter(CudaDevice *c, CudaEntry *e) {
   *e = (CudaEntry){0};
-  if (c->lost[0]) return cuda_ok(c, 719, c->lost);
+  if (c->lost[0]) return fail_lost(c);
   if (c->pid != (int)getpid())
     return base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,
                      "%s was opened before this process was forked, and CUDA cannot be used across a fork: start "

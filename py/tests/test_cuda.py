@@ -1,0 +1,235 @@
+"""The CUDA device, on a GPU or on the fake driver (make fake-cuda): what it shares with no other device. Skipped where there is neither."""
+
+import ctypes
+import os
+
+import numpy as np
+import pytest
+
+from polygrad import Device, Tensor, nn
+from polygrad.autograd import current
+
+
+def opens():
+    """Can the device be opened here?"""
+    old = Device.DEFAULT
+    try:
+        Device.DEFAULT = "CUDA"
+    except RuntimeError:
+        return False
+    finally:
+        Device.DEFAULT = old
+    return True
+
+
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(not opens(), reason="no CUDA here")]
+
+
+def fake():
+    """The fake driver, or None on a GPU."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    if not hasattr(driver, "fake_cuda_count"):
+        return None
+    driver.fake_cuda_count.restype = ctypes.c_long
+    driver.fake_cuda_set.argtypes = [ctypes.c_char_p, ctypes.c_long]
+    return driver
+
+
+LARGE = 1 if opens() and fake() else 300  # the fake driver runs threads one by one
+
+
+@pytest.fixture(autouse=True)
+def on_cuda():
+    Device.DEFAULT = "CUDA"
+    yield
+    Device.DEFAULT = "INTERP"
+
+
+def on_cpu(build):
+    """The same expression on the CPU, as an array."""
+    Device.DEFAULT = "INTERP"
+    try:
+        return build().numpy()
+    finally:
+        Device.DEFAULT = "CUDA"
+
+
+def test_random_numbers_are_those_of_the_cpu():
+    for build in (lambda: Tensor.rand(1000), lambda: Tensor.randn(1000), lambda: Tensor.randint(1000, low=0, high=77)):
+        Tensor.manual_seed(5)
+        mine = build().numpy()
+        Tensor.manual_seed(5)
+        np.testing.assert_array_equal(mine, on_cpu(build))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64", "bool"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sort_is_stable_and_that_of_the_cpu(dtype, descending):
+    rng = np.random.default_rng(1)
+    for shape in ((5000 * LARGE,), (7, 300), (50, 3), (1, 1)):
+        x = rng.integers(0, 2, shape).astype(bool) if dtype == "bool" else rng.integers(-50, 50, shape).astype(dtype)
+        if dtype.startswith("float"):
+            x.flat[:: max(1, x.size // 9)] = np.nan
+            x.flat[1 :: max(2, x.size // 5)] = -0.0
+        order = lambda x=x: Tensor(x).argsort(-1, descending)  # noqa: E731
+        np.testing.assert_array_equal(order().numpy(), on_cpu(order))
+
+
+@pytest.mark.parametrize("op", ["cumsum", "cumprod", "cummax"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_running_reductions(op, dtype):
+    rng = np.random.default_rng(2)
+    for shape in ((9000 * LARGE,), (3, 5000), (40, 20), (1, 1)):
+        x = rng.integers(-3, 4, shape).astype(dtype) if dtype.startswith("int") else rng.uniform(0.9, 1.1, shape).astype(dtype)
+        build = lambda x=x: (lambda r: r[0] if isinstance(r, tuple) else r)(getattr(Tensor(x), op)(-1))  # noqa: E731
+        if dtype.startswith("int") or op == "cummax":
+            np.testing.assert_array_equal(build().numpy(), on_cpu(build))
+        else:
+            np.testing.assert_allclose(build().numpy(), on_cpu(build), rtol=2e-5 if LARGE == 1 else 1e-3)
+
+
+@pytest.mark.parametrize("rows, entries", [(1, 1), (5, 0), (7, 10000), (3000, 9000), (100000, 50)])
+def test_segment_order(rows, entries):
+    """A scatter goes through the order of its entries: sums of each row in the order of the entries."""
+    rng = np.random.default_rng(3)
+    index, x = rng.integers(0, rows, entries), rng.standard_normal((entries, 2)).astype(np.float32)
+    got = Tensor.zeros(rows, 2).contiguous().scatter_reduce(0, Tensor(np.stack([index, index], 1)), Tensor(x), "sum").numpy()
+    want = np.zeros((rows, 2))
+    np.add.at(want, index, x)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def test_nonzero():
+    rng = np.random.default_rng(4)
+    for n in (1, 10000 * LARGE):
+        x = rng.integers(0, 3, n)
+        np.testing.assert_array_equal(Tensor(x).nonzero().numpy().reshape(-1), np.flatnonzero(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_matrix_products(dtype):
+    rng = np.random.default_rng(5)
+    r = lambda *s: rng.standard_normal(s).astype(dtype)  # noqa: E731
+    a, b = r(17, 33), r(33, 9)
+    cases = [
+        (a, b), (a.T.copy().T, b), (a, b.T.copy().T), (r(3, 17, 33), r(3, 33, 9)), (r(3, 17, 33), b), (a[:, :1], b[:1]), (a[:1], b), (a, b[:, :1]),
+        (r(4, 2, 5, 6), r(4, 2, 6, 7)),
+    ]  # fmt: skip
+    for x, y in cases:
+        np.testing.assert_allclose((Tensor(x) @ Tensor(y)).numpy(), x @ y, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-5)
+        want = np.swapaxes(y, -1, -2) @ np.swapaxes(x, -1, -2)
+        got = (Tensor(y).transpose(-1, -2) @ Tensor(x).transpose(-1, -2)).numpy()
+        np.testing.assert_allclose(got, want, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-5)
+
+
+def test_a_product_over_nothing_is_zero():
+    np.testing.assert_array_equal((Tensor(np.zeros((3, 0), np.float32)) @ Tensor(np.zeros((0, 4), np.float32))).numpy(), np.zeros((3, 4)))
+
+
+def make_step(dropout=0.0):
+    rng = np.random.default_rng(6)
+    x, y = Tensor(rng.standard_normal((64, 10)).astype(np.float32)).realize(), Tensor(rng.integers(0, 3, 64)).realize()
+    Tensor.manual_seed(7)
+    net = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Dropout(dropout), nn.Linear(16, 3))
+
+    def train(net, opt, x, y):
+        loss = net(x).cross_entropy(y)
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        return loss
+
+    Tensor.training = True
+    return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), x, y)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_replayed_steps_are_those_of_the_cpu(dropout):
+    """With random numbers the counter of each step goes into the recorded run."""
+    step = make_step(dropout)
+    mine = []
+    for _ in range(8):
+        step.run()
+        mine.append(step.loss_value())
+    Device.DEFAULT = "INTERP"
+    step = make_step(dropout)
+    for m in mine:
+        step.run()
+        np.testing.assert_allclose(m, step.loss_value(), rtol=2e-5)
+    if fake():
+        assert fake().fake_cuda_count(b"replays") > 0
+
+
+def test_the_same_bits_in_every_run():
+    losses = []
+    for _ in range(3):
+        step = make_step(0.5)
+        for _ in range(5):
+            step.run()
+        losses.append(step.loss_value())
+    assert losses[0] == losses[1] == losses[2]
+
+
+def test_an_index_out_of_range_is_an_error_and_the_next_result_is_not():
+    x = Tensor(np.arange(6, dtype=np.float32))
+    with pytest.raises(IndexError, match="index 9 is out of range for an axis of size 6"):
+        x[Tensor(np.array([1, 9]))].numpy()
+    np.testing.assert_array_equal((x + 1).numpy(), np.arange(6) + 1)
+    with pytest.raises(IndexError, match="index 7 at position 1 is out of range"):
+        Tensor.zeros(3).contiguous().scatter_reduce(0, Tensor(np.array([1, 7])), Tensor([1.0, 2.0]), "sum").numpy()
+    np.testing.assert_array_equal((x + 2).numpy(), np.arange(6) + 2)
+
+
+def test_memory_is_counted_and_given_back():
+    before = current().live_bytes_on("CUDA")
+    x = Tensor(np.zeros(1 << 20, np.float32)).realize()
+    y = (x + 1).realize()
+    assert current().live_bytes_on("CUDA") >= before + (4 << 20)
+    del x, y
+    assert current().live_bytes_on("CUDA") <= before + (1 << 20)
+
+
+def test_out_of_memory_says_how_much():
+    with pytest.raises(MemoryError, match="CUDA"):
+        Tensor.ones(1 << 38).contiguous().realize()
+    assert Tensor([1.0, 2.0]).sum().item() == 3.0
+
+
+def test_values_follow_between_devices():
+    x = Tensor(np.arange(5, dtype=np.float32)).realize()
+    y = (x * 2).realize()
+    Device.DEFAULT = "INTERP"
+    z = (y + 1).realize()
+    Device.DEFAULT = "CUDA"
+    np.testing.assert_array_equal((z * y).numpy(), (np.arange(5) * 2 + 1) * np.arange(5) * 2)
+
+
+def test_a_card_that_is_not_there():
+    with pytest.raises((ValueError, RuntimeError), match="there is no CUDA:77"):
+        Device.DEFAULT = "CUDA:77"
+    assert Device.DEFAULT == "CUDA"
+
+
+@pytest.mark.skipif("not fake()")
+def test_a_fault_of_a_kernel_leaves_the_process_usable():
+    """In a process of its own: the device is lost there."""
+    import subprocess
+    import sys
+
+    code = """
+import ctypes, numpy as np
+from polygrad import Device, Tensor
+Device.DEFAULT = "CUDA"
+x = (Tensor(np.arange(4.0)) + 1).realize()
+ctypes.CDLL("libcuda.so.1").fake_cuda_set(b"fault", ctypes.c_long(700))
+for _ in range(2):
+    try:
+        print(x.numpy())
+    except RuntimeError as e:
+        print("error:", e)
+Device.DEFAULT = "INTERP"
+print((Tensor(np.arange(4.0)) + 1).tolist())
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "POLY_DEVICE": ""})
+    assert out.stdout.count("CUDA_ERROR_ILLEGAL_ADDRESS") == 2 and "context is lost" in out.stdout, out
+    assert "[1.0, 2.0, 3.0, 4.0]" in out.stdout, out
