@@ -313,7 +313,7 @@ static UOp *broadcast_to(UOp *value, UOp *like) {
   for (int d = 0; fits && d < like->ndim; d++) {
     shape[d] = d < missing ? uop_index(like->ctx, 1) : value->shape[d - missing];
     if (!shape[d]) return NULL;
-    fits = shape[d] == like->shape[d] || uop_is_int(shape[d], 1);
+    fits = size_same(shape[d], like->shape[d]) || uop_is_int(shape[d], 1);
   }
   if (fits) return uop_expand(uop_reshape(value, like->ndim, shape), like->shape);
   uop_fail_shapes("assign", like, value);

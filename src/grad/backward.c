@@ -14,11 +14,11 @@ static UOp *start(PolyTensor *root, PolyTensor *gradient, const char *what) {
   UOp *u = root->uop;
   if (!float_only(ctx, u, what)) return NULL;
   if (gradient) {
-    if (!shape_equal(u, gradient->uop)) {
+    if (!shape_same(u, gradient->uop)) {
       uop_fail_shapes(what, u, gradient->uop);
       return NULL;
     }
-    return uop_cast(gradient->uop, (PolyDType)u->dtype);
+    return uop_cast(uop_under(gradient->uop, u->shape), (PolyDType)u->dtype);
   }
   UOp *numel = uop_numel(u);
   if (!numel) return NULL;

@@ -70,6 +70,34 @@ bool shape_equal(const UOp *a, const UOp *b) {
   return true;
 }
 
+/* ---- sizes that are equal in this run ---- */
+
+static bool unbound(void *user, const UOp *leaf, int64_t *value) {
+  (void)user, (void)leaf, (void)value;
+  return false;
+}
+
+bool size_same(const UOp *a, const UOp *b) {
+  int64_t x, y;
+  if (a == b) return true;
+  if (!a || !b || (a->op == OP_CONST && b->op == OP_CONST) || a->vmax < b->vmin || b->vmax < a->vmin) return false;
+  return int_eval(a, unbound, NULL, &x) && int_eval(b, unbound, NULL, &y) && x == y;
+}
+
+bool shape_same(const UOp *a, const UOp *b) {
+  bool same = a->ndim == b->ndim;
+  for (int i = 0; same && i < a->ndim; i++) same = size_same(a->shape[i], b->shape[i]);
+  return same;
+}
+
+static UOp *shrink_as(UOp *x, UOp *const *begin, UOp *const *end, bool same);
+
+UOp *uop_under(UOp *x, UOp *const *shape) {
+  UOp *zero[MAX_DIMS];
+  for (int i = 0; x && i < x->ndim; i++) zero[i] = uop_index(x->ctx, 0);
+  return x ? shrink_as(x, zero, shape, true) : NULL;
+}
+
 UOp *uop_numel(UOp *u) {
   UOp *n = u ? uop_index(u->ctx, 1) : NULL;
   for (int i = 0; n && i < u->ndim; i++) n = int_mul(n, u->shape[i]);
@@ -155,17 +183,39 @@ UOp *uop_iota(PolyContext *ctx, PolyDType dtype, UOp *size) {
 
 static bool is_scalar_const(const UOp *u) { return u->op == OP_CONST; }
 
+/* Sources whose sizes are equal in this run only get those of the first that has a symbolic one: x, in place. */
+static bool agree(Op op, int n, UOp **x) {
+  const UOp *model = NULL;
+  UOp *shape[MAX_DIMS];
+  for (int k = 0; k < n; k++) {
+    if (is_scalar_const(x[k])) continue;
+    if (model && !shape_same(model, x[k])) {
+      uop_fail_shapes(op_info[op].name, model, x[k]);
+      return false;
+    }
+    for (int i = 0; i < x[k]->ndim; i++)
+      if (!model || shape[i]->op == OP_CONST) shape[i] = x[k]->shape[i];
+    model = model ? model : x[k];
+  }
+  for (int k = 0; k < n; k++)
+    if (!is_scalar_const(x[k]) && !(x[k] = uop_under(x[k], shape))) return false;
+  return true;
+}
+
 /* Interns an elementwise node over sources that agree in shape; constants fit anywhere. */
 static UOp *elementwise(Op op, PolyDType dtype, UArg arg, int n, UOp *const *src) {
   const UOp *model = NULL;
+  UOp *cut[3];
+  bool same = true;
   for (int i = 0; i < n; i++) {
     if (!src[i]) return NULL;
     if (is_scalar_const(src[i])) continue;
     if (!model) model = src[i];
-    if (!shape_equal(model, src[i])) {
-      uop_fail_shapes(op_info[op].name, model, src[i]);
-      return NULL;
-    }
+    same = same && shape_equal(model, src[i]);
+  }
+  if (!same) {
+    memcpy(cut, src, (size_t)n * sizeof *cut);
+    return agree(op, n, cut) ? elementwise(op, dtype, arg, n, cut) : NULL;
   }
   UOp *hoisted = model ? edge_to_node_elementwise(op, dtype, n, src) : NULL;
   if (hoisted) return hoisted;
@@ -247,6 +297,11 @@ UOp *uop_reshape(UOp *x, int ndim, UOp *const *shape) {
   UOp *n = uop_index(x->ctx, 1), *have = uop_numel(x);
   for (int i = 0; i < ndim; i++) n = int_mul(n, shape[i]);
   if (!n || !have) return NULL;
+  if (n != have && size_same(n, have)) {
+    bool axes = x->ndim == ndim;
+    for (int i = 0; axes && i < ndim; i++) axes = size_same(x->shape[i], shape[i]);
+    return axes ? uop_under(x, shape) : uop_reshape(uop_under(uop_reshape(x, 1, &have), &n), ndim, shape);
+  }
   if (n != have) {
     char ta[256], tb[256], nb[64], na[64];
     UOp *target = uop_make(x->ctx, OP_BUFFER, POLY_BOOL, (UArg){0}, ndim, shape, ndim, shape);
@@ -265,14 +320,18 @@ UOp *uop_reshape(UOp *x, int ndim, UOp *const *shape) {
 UOp *uop_expand(UOp *x, UOp *const *shape) {
   if (!x || !all_set(x->ndim, shape)) return NULL;
   if (same_sizes(x, x->ndim, shape)) return x;
-  for (int i = 0; i < x->ndim; i++)
-    if (x->shape[i] != shape[i] && !uop_is_int(x->shape[i], 1)) {
+  UOp *own[MAX_DIMS];
+  for (int i = 0; i < x->ndim; i++) {
+    own[i] = !uop_is_int(x->shape[i], 1) && size_same(x->shape[i], shape[i]) ? shape[i] : x->shape[i];
+    if (own[i] != shape[i] && !uop_is_int(own[i], 1)) {
       char ta[256], tb[256];
       UOp *target = uop_make(x->ctx, OP_BUFFER, POLY_BOOL, (UArg){0}, x->ndim, shape, x->ndim, shape);
       if (!target) return NULL;
       return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "cannot expand %s to %s", shape_text(x, ta, sizeof ta),
                        shape_text(target, tb, sizeof tb));
     }
+  }
+  if (!(x = uop_under(x, own)) || same_sizes(x, x->ndim, shape)) return x;
   if (x->op == OP_EXPAND && !x->buffer) x = x->src[0];
   return move(OP_EXPAND, x, (UArg){0}, x->ndim, shape, x->ndim, shape);
 }
@@ -317,7 +376,8 @@ UOp *uop_pad(UOp *x, UOp *const *before, UOp *const *after) {
   return none ? x : move(OP_PAD, x, (UArg){0}, 2 * x->ndim, ints, x->ndim, shape);
 }
 
-UOp *uop_shrink(UOp *x, UOp *const *begin, UOp *const *end) {
+/* same: the sizes are equal in this run, the node says so. */
+static UOp *shrink_as(UOp *x, UOp *const *begin, UOp *const *end, bool same) {
   if (!x || !all_set(x->ndim, begin) || !all_set(x->ndim, end)) return NULL;
   UOp *ints[2 * MAX_DIMS], *shape[MAX_DIMS];
   bool whole = true;
@@ -335,8 +395,10 @@ UOp *uop_shrink(UOp *x, UOp *const *begin, UOp *const *end) {
     }
     whole &= uop_is_int(begin[i], 0) && end[i] == x->shape[i];
   }
-  return whole ? x : move(OP_SHRINK, x, (UArg){0}, 2 * x->ndim, ints, x->ndim, shape);
+  return whole ? x : move(OP_SHRINK, x, (UArg){.i = same}, 2 * x->ndim, ints, x->ndim, shape);
 }
+
+UOp *uop_shrink(UOp *x, UOp *const *begin, UOp *const *end) { return shrink_as(x, begin, end, false); }
 
 UOp *uop_flip(UOp *x, uint32_t axes) {
   if (!x) return NULL;
@@ -352,19 +414,24 @@ UOp *uop_cat(int n, UOp *const *part, int axis) {
   if (n > UOP_MAX_PARTS)
     return fail_null(ctx_base(part[0]->ctx), POLY_ERROR_VALUE, "cat: at most %d parts", UOP_MAX_PARTS);
   if (n == 1) return part[0];
-  UOp *shape[MAX_DIMS], *total = part[0]->shape[axis];
-  for (int k = 1; k < n; k++) {
+  UOp *shape[MAX_DIMS], *cut[UOP_MAX_PARTS], *total = part[0]->shape[axis];
+  for (int k = 0; k < n; k++) {
     bool fits = part[k]->ndim == part[0]->ndim;
-    for (int i = 0; fits && i < part[0]->ndim; i++) fits = i == axis || part[k]->shape[i] == part[0]->shape[i];
+    for (int i = 0; fits && i < part[0]->ndim; i++) {
+      fits = i == axis || size_same(part[k]->shape[i], part[0]->shape[i]);
+      shape[i] = i == axis ? part[k]->shape[i] : part[0]->shape[i];
+    }
     if (!fits) {
       uop_fail_shapes("cat", part[0], part[k]);
       return NULL;
     }
+    if (!(cut[k] = uop_under(part[k], shape))) return NULL;
+    if (k == 0) continue;
     if (part[k]->dtype != part[0]->dtype) return fail_dtype(OP_CAT, part[0], part[k]);
     total = int_add(total, part[k]->shape[axis]);
   }
   for (int i = 0; i < part[0]->ndim; i++) shape[i] = i == axis ? total : part[0]->shape[i];
-  return uop_make(part[0]->ctx, OP_CAT, (PolyDType)part[0]->dtype, (UArg){.i = axis}, n, part, part[0]->ndim, shape);
+  return uop_make(part[0]->ctx, OP_CAT, (PolyDType)part[0]->dtype, (UArg){.i = axis}, n, cut, part[0]->ndim, shape);
 }
 
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes) {
@@ -395,11 +462,13 @@ UOp *uop_gather(UOp *x, UOp *index) {
 UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size) {
   if (!x || !index || !size) return NULL;
   if (!dtype_is_int((PolyDType)index->dtype)) return fail_dtype(OP_SEGMENT, index, NULL);
-  if (index->ndim != 1 || x->ndim < 1 || x->shape[0] != index->shape[0]) {
+  if (index->ndim != 1 || x->ndim < 1 || !size_same(x->shape[0], index->shape[0])) {
     uop_fail_shapes("segment", x, index);
     return NULL;
   }
-  UOp *rowptr, *entries;
+  UOp *rowptr, *entries, *own[MAX_DIMS] = {index->shape[0]};
+  for (int i = 1; i < x->ndim; i++) own[i] = x->shape[i];
+  if (!(x = uop_under(x, own))) return NULL;
   if (index->op == OP_ENDPOINT) {
     rowptr = index->src[END_ROWPTR];
     entries = index->src[END_ENTRIES];
@@ -470,10 +539,11 @@ double function_parameter(const UOp *u) {
 UOp *uop_assign(UOp *buffer, UOp *value) {
   if (!buffer || !value) return NULL;
   if (buffer->dtype != value->dtype) return fail_dtype(OP_ASSIGN, buffer, value);
-  if (!shape_equal(buffer, value)) {
+  if (!shape_same(buffer, value)) {
     uop_fail_shapes("assign", buffer, value);
     return NULL;
   }
+  if (!(value = uop_under(value, buffer->shape))) return NULL;
   return uop_make(buffer->ctx, OP_ASSIGN, (PolyDType)buffer->dtype, (UArg){0}, 2, (UOp *[]){buffer, value},
                   buffer->ndim, buffer->shape);
 }
@@ -552,7 +622,7 @@ UOp *uop_with_sources(UOp *u, UOp *const *src) {
   case OP_EXPAND: return uop_expand(src[0], ints);
   case OP_PERMUTE: return uop_permute(src[0], perm);
   case OP_PAD: return uop_pad(src[0], even, odd);
-  case OP_SHRINK: return uop_shrink(src[0], even, odd);
+  case OP_SHRINK: return shrink_as(src[0], even, odd, u->arg.i);
   case OP_FLIP: return uop_flip(src[0], (uint32_t)u->arg.i);
   case OP_GATHER: return uop_gather(src[0], src[1]);
   case OP_SEGMENT: return uop_segment((Op)u->arg.i, src[0], src[1], src[4]);

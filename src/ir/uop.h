@@ -129,6 +129,9 @@ UOp *uop_expand(UOp *x, UOp *const *shape);
 UOp *uop_permute(UOp *x, const int *perm);
 UOp *uop_pad(UOp *x, UOp *const *before, UOp *const *after);
 UOp *uop_shrink(UOp *x, UOp *const *begin, UOp *const *end);
+/* x under other sizes that are equal in this run: a SHRINK that moves nothing, with arg 1. A compiled step compares the
+ * sizes in each run. */
+UOp *uop_under(UOp *x, UOp *const *shape);
 UOp *uop_flip(UOp *x, uint32_t axes);
 UOp *uop_cat(int n, UOp *const *part, int axis); /* n >= 1 parts of one dtype and of one shape but for the axis */
 UOp *uop_reduce(Op op, UOp *x, uint32_t axes);   /* op: OP_ADD OP_MUL OP_MAX OP_MIN; x itself if axes is 0 */
@@ -189,6 +192,9 @@ int uop_nvalue(const UOp *u);  /* how many leading sources are values (the rest 
 UOp *uop_numel(UOp *u);        /* product of the sizes, simplified */
 int64_t uop_numel_max(UOp *u); /* its upper bound */
 bool shape_equal(const UOp *a, const UOp *b);
+/* Equal, or equal in this run: at least one is symbolic, and they have the same value. Builders take such operands. */
+bool size_same(const UOp *a, const UOp *b);
+bool shape_same(const UOp *a, const UOp *b);
 const char *shape_text(const UOp *u, char *buf, size_t n); /* "(3, n, 4)" into buf */
 const char *dim_text(const UOp *d, char *buf, size_t n);
 void uop_fail_shapes(const char *what, const UOp *a, const UOp *b); /* error with both shapes in the text */

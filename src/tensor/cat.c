@@ -8,7 +8,7 @@ static int cat_prepare(int n, UOp *const *x, int axis, UOp **out) {
   PolyDType dtype = (PolyDType)x[0]->dtype;
   for (int k = 0; k < n; k++) {
     bool fits = x[k]->ndim == x[0]->ndim;
-    for (int d = 0; fits && d < x[0]->ndim; d++) fits = d == axis || x[k]->shape[d] == x[0]->shape[d];
+    for (int d = 0; fits && d < x[0]->ndim; d++) fits = d == axis || size_same(x[k]->shape[d], x[0]->shape[d]);
     if (!fits) {
       uop_fail_shapes("cat", x[0], x[k]);
       return -1;
@@ -63,7 +63,7 @@ UOp *t_stack(PolyContext *ctx, int n, UOp *const *x, int axis) {
   bool ok = true;
   for (int k = 0; ok && k < n; k++) {
     ok = x[k] != NULL && x[0] != NULL;
-    if (ok && !shape_equal(x[0], x[k])) {
+    if (ok && !shape_same(x[0], x[k])) {
       uop_fail_shapes("stack", x[0], x[k]);
       ok = false;
     }

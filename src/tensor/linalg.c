@@ -38,7 +38,7 @@ static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out) {
 static bool batches_fit(const UOp *a, const UOp *b) {
   for (int k = 3; k <= MIN(a->ndim, b->ndim); k++) {
     UOp *p = a->shape[a->ndim - k], *q = b->shape[b->ndim - k];
-    if (p != q && !uop_is_int(p, 1) && !uop_is_int(q, 1)) return false;
+    if (!t_same_size(p, q) && !uop_is_int(p, 1) && !uop_is_int(q, 1)) return false;
   }
   return true;
 }
@@ -47,7 +47,7 @@ UOp *t_matmul_as(UOp *a, UOp *b, PolyDType out) {
   if (!a || !b) return NULL;
   bool row = a->ndim == 1, col = b->ndim == 1;
   UOp *k = a->ndim ? a->shape[a->ndim - 1] : NULL, *l = b->ndim ? b->shape[b->ndim - (col ? 1 : 2)] : NULL;
-  if (!k || !l || k != l || !batches_fit(a, b)) {
+  if (!k || !l || !t_same_size(k, l) || !batches_fit(a, b)) {
     uop_fail_shapes("matmul", a, b);
     return NULL;
   }
@@ -65,7 +65,7 @@ UOp *t_matmul(UOp *a, UOp *b) {
 
 UOp *t_linear(UOp *x, UOp *weight, UOp *bias) {
   if (!x || !weight) return NULL;
-  if (weight->ndim != 2 || x->ndim < 1 || x->shape[x->ndim - 1] != weight->shape[1]) {
+  if (weight->ndim != 2 || x->ndim < 1 || !t_same_size(x->shape[x->ndim - 1], weight->shape[1])) {
     uop_fail_shapes("linear: tensor and weight", x, weight);
     return NULL;
   }

@@ -110,7 +110,7 @@ PolyTensor *poly_groupnorm(PolyTensor *x, int groups, double eps) {
 static UOp *along(UOp *v, UOp *x, int axis) {
   if (v->ndim == x->ndim && v->ndim != 1) return v;
   UOp *dims[MAX_DIMS];
-  if (v->ndim != 1 || v->shape[0] != x->shape[axis]) {
+  if (v->ndim != 1 || !size_same(v->shape[0], x->shape[axis])) {
     uop_fail_shapes("batchnorm", x, v);
     return NULL;
   }

@@ -83,7 +83,7 @@ static bool check_index(const char *what, UOp *x, int axis, UOp *index) {
 
 static bool same_but(const UOp *a, const UOp *b, int axis) {
   for (int k = 0; k < a->ndim; k++)
-    if (k != axis && a->shape[k] != b->shape[k]) return false;
+    if (k != axis && !size_same(a->shape[k], b->shape[k])) return false;
   return true;
 }
 
@@ -232,7 +232,7 @@ UOp *t_scatter_reduce(UOp *x, int axis, UOp *index, UOp *src, const char *reduce
 
 UOp *t_index_add(UOp *x, int axis, UOp *index, UOp *src) {
   if (!x || !index || !src) return NULL;
-  bool ok = index->ndim == 1 && src->ndim == x->ndim && same_but(x, src, axis) && src->shape[axis] == index->shape[0];
+  bool ok = index->ndim == 1 && src->ndim == x->ndim && same_but(x, src, axis) && size_same(src->shape[axis], index->shape[0]);
   if (!ok) {
     uop_fail_shapes("index_add: tensor and source", x, src);
     return NULL;

@@ -5,7 +5,7 @@
 enum { TEXT_MAX = 256 };
 
 bool t_same_size(UOp *a, UOp *b) {
-  if (a == b) return true;
+  if (size_same(a, b)) return true;
   if (!a || !b || a->op == OP_CONST || b->op == OP_CONST) return false;
   UOp *d = int_sub(a, b);
   return d && uop_is_int(d, 0);
@@ -38,6 +38,8 @@ bool t_broadcast_shapes(int n, UOp *const *x, int *ndim, UOp **shape) {
         owner[d] = x[k];
       } else if (!uop_is_int(size, 1) && !t_same_size(shape[d], size)) {
         return fail_broadcast(owner[d], x[k]);
+      } else if (shape[d]->op == OP_CONST && !uop_is_int(size, 1)) {
+        shape[d] = size; /* a symbolic one, whose plan serves other sizes too */
       }
     }
   }
