@@ -96,6 +96,7 @@ class Replay:
             g.fail()
         self.inputs, self._own = inputs, handle_array([t._h for t in inputs])
         self.shapes = [t.shape for t in traced]
+        self.dtypes = [t.dtype for t in traced]
         self.counts = [getattr(t, "_count", None) for t in traced]
         self.counted = any(n is not None for n in self.counts)
         self.n_outputs = len(outputs)
@@ -144,6 +145,29 @@ class Replay:
 def _fits(shape: tuple[Any, ...], traced: tuple[Any, ...]) -> bool:
     """Symbolic sizes may be others; within which bounds, the core checks."""
     return len(shape) == len(traced) and all(isinstance(b, Dim) or a == b for a, b in zip(shape, traced))
+
+
+class Resized:
+    """A compiled function for inputs of several sizes: it is traced for each, the steps used last are kept."""
+
+    KEPT = 4
+
+    def __init__(self, traced: Callable[[list[Any]], Replay], inputs: list[Any]):
+        self._traced = traced
+        self.first = traced(inputs)
+        self._steps = [self.first]  # the latest last
+
+    def of(self, inputs: list[Any]) -> Replay:
+        """The step for inputs of these sizes. Other dtypes and numbers of axes are left to the first step, which refuses them."""
+        for step in reversed(self._steps):
+            if all(_fits(t.shape, shape) for t, shape in zip(inputs, step.shapes)):
+                return step
+        if any(len(t.shape) != len(shape) or t.dtype is not d for t, shape, d in zip(inputs, self.first.shapes, self.first.dtypes)):
+            return self.first
+        self._steps.append(self._traced(inputs))
+        if len(self._steps) > self.KEPT:
+            del self._steps[1]
+        return self._steps[-1]
 
 
 def _flatten(x: Any, out: list[Any]) -> Any:
@@ -248,8 +272,8 @@ def trace(g: AutogradGraph, function: Callable[..., Any], inputs: list[Any]) -> 
 class TinyJit:
     """Compiles a function of tensors at its second call; later calls replay the kernels.
 
-    Shapes, dtypes and all other arguments must be those of the second call, but for the values of a Variable; values that depend on the
-    arguments must not be read inside.
+    Dtypes and all other arguments must be those of the second call, but for sizes and the values of a Variable; values that depend on the
+    arguments must not be read inside. The function is traced again for tensors of other sizes, whose kernels are compiled once for all.
     A method is compiled for each object that it is called on, a function for each setting of Tensor.training, Tensor.no_grad and device.
 
     >>> from polygrad import Tensor, TinyJit
@@ -294,6 +318,7 @@ class TinyJit:
             step.compile(g, self.function, structure, tensors)
         else:
             step.check(structure, tensors)
+            step = step.resized(g, self.function, structure, tensors)
             if step.sizes:
                 step.bind(structure)
             for t in tensors:
@@ -309,6 +334,7 @@ class _Step:
         self.calls = 0
         self.replay: Replay | None = None
         self.result: Any = None  # structure of what the function returned
+        self.others: list[_Step] = []  # the same for other sizes, the latest last
 
     def compile(self, g: AutogradGraph, call: Callable[..., Any], structure: Any, tensors: list[Any]) -> None:
         def function(traced: list[Any]) -> Any:
@@ -319,6 +345,19 @@ class _Step:
         self.replay.inputs = []  # each call brings its own
         self.structure, self.signature = structure, [(t.shape, t.dtype) for t in tensors]
         self.sizes = _sizes(structure, [])
+
+    def fits(self, tensors: list[Any]) -> bool:
+        return all(_fits(t.shape, shape) for t, (shape, _) in zip(tensors, self.signature))
+
+    def resized(self, g: AutogradGraph, call: Callable[..., Any], structure: Any, tensors: list[Any]) -> _Step:
+        """The step for tensors of these sizes: the function is traced for each, the steps used last are kept."""
+        for step in (self, *reversed(self.others)):
+            if step.fits(tensors):
+                return step
+        step = _Step()
+        step.compile(g, call, structure, tensors)
+        self.others = [*self.others[1 - Resized.KEPT :], step]
+        return step
 
     def bind(self, structure: Any) -> None:
         """Symbolic sizes among the arguments have the values of this call."""
@@ -339,7 +378,7 @@ class _Step:
         if not same and not _same(structure, self.structure):
             raise ValueError("a compiled function was called with other arguments than those that it was compiled with")
         for k, (t, (shape, dtype)) in enumerate(zip(tensors, self.signature)):
-            if t.dtype is not dtype or not _fits(t.shape, shape):
+            if t.dtype is not dtype or len(t.shape) != len(shape):
                 raise ValueError(f"argument {k} of a compiled function is {t.shape} {t.dtype}; it was compiled with {shape} {dtype}")
 
 

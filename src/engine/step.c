@@ -36,6 +36,11 @@ typedef struct SizeRule {
   int64_t coef, add;
 } SizeRule;
 
+/* Sizes that the traced program took for one (uop_under). */
+typedef struct SameSize {
+  UOp *a, *b;
+} SameSize;
+
 struct PolyStep {
   PolyContext *ctx;
   PolyStep *prev, *next;
@@ -51,6 +56,8 @@ struct PolyStep {
   int *from;     /* for each input of the plan: argument k, or -1 - k for capture k */
   int *out_slot;
   SizeRule *rule;
+  SameSize *same;
+  int nsame;
   PolyBuffer **in, **out; /* of a run; by slot */
   PolyBuffer *memory;     /* for temporary slots */
   int64_t *value, *traced;
@@ -237,7 +244,7 @@ static PolyTensor *owner_of(const PolyContext *ctx, const Trace *t, const UOp *u
 
 static bool new_lists(PolyStep *s, const Trace *t) {
   Arena *a = &s->arena;
-  size_t nplace = (size_t)t->canon.ninput + 1, nvar = (size_t)t->canon.nvar + 1, nslot = (size_t)s->plan->nslot + 1;
+  size_t nplace = (size_t)t->canon.ninput + 1, nvar = (size_t)s->plan->nvar + 1, nslot = (size_t)s->plan->nslot + 1;
   size_t nsize = (size_t)t->ninput * MAX_DIMS + 1;
   s->input = arena_new(a, ((size_t)t->ninput + 1) * sizeof *s->input);
   s->capture = arena_new(a, nplace * sizeof *s->capture);
@@ -338,9 +345,10 @@ static int seed_half(const char *name) {
 static uint32_t seed_part(const PolyContext *ctx, int half) { return (uint32_t)(ctx->seed >> (half == 2 ? 32 : 0)); }
 
 /* A random counter is kept as its distance from where the context was: a run draws the next numbers. */
-static bool take_variables(PolyStep *s, const Trace *t) {
+static bool take_variables(PolyStep *s, const Trace *t, const int64_t *value) {
   const PolyContext *ctx = s->ctx;
   const Canon *c = &t->canon;
+  for (int k = c->nvar; k < s->plan->nvar; k++) s->value[k] = s->traced[k] = value[k]; /* numbers of a general plan */
   if (t->tracing) s->draws = ctx->drawn - t->tracing->drawn; /* also those whose numbers are not used */
   for (int k = 0; k < c->nvar; k++) {
     UOp *name = c->bound[k]->src[0];
@@ -374,6 +382,25 @@ static void find_rules(PolyStep *s) {
       int var = variable_at(s->plan, term[0]);
       if (var >= 0 && coef[0]) s->rule[s->nrule++] = (SizeRule){k, d, var, coef[0], add};
     }
+}
+
+/* Sizes that are the same in the trace must be so in each run. */
+static bool find_same(PolyStep *s, Trace *t) {
+  Walk w;
+  int n = 0;
+  if (!uop_walk(s->ctx, &t->arena, t->canon.nroot, t->canon.root, NULL, NULL, &w)) return false;
+  for (int i = 0; i < w.n; i++) n += w.at[i]->op == OP_SHRINK && w.at[i]->arg.i ? w.at[i]->ndim : 0;
+  if (!(s->same = arena_new(&s->arena, (size_t)(n + 1) * sizeof *s->same))) return false;
+  for (int i = 0; i < w.n; i++) {
+    const UOp *u = w.at[i];
+    for (int d = 0; u->op == OP_SHRINK && u->arg.i && d < u->ndim; d++) {
+      UOp *a = u->shape[d], *b = u->src[0]->shape[d];
+      if (a == b) continue;
+      if (!keep(s, a) || !keep(s, b)) return false;
+      s->same[s->nsame++] = (SameSize){a, b};
+    }
+  }
+  return true;
 }
 
 /* Somebody assigned to a captured tensor and did not realize it. */
@@ -417,9 +444,11 @@ static bool step_build(PolyStep *s, Trace *t) {
   if (!canon_build_step(ctx, &t->arena, t->noutput + t->nassign, t->root, t->inplace, &t->leaf, &t->constant,
                         &t->canon))
     return false;
-  if (!(s->plan = plan_get(ctx, &t->canon)) || !new_lists(s, t)) return false;
+  const int64_t *value;
+  if (!(s->plan = form_plan(ctx, &t->arena, &t->canon, &value)) || !new_lists(s, t)) return false;
   take_inputs(s, t);
-  if (!take_places(s, t) || !take_unread_sizes(s, &t->canon) || !take_variables(s, t)) return false;
+  if (!take_places(s, t) || !take_unread_sizes(s, &t->canon) || !take_variables(s, t, value)) return false;
+  if (!find_same(s, t)) return false;
   if (!compute_captures(s) || !take_known(s, t)) return false;
   find_rules(s);
   s->noutput = t->noutput;
@@ -529,6 +558,28 @@ static bool check_sizes(PolyStep *s, int k, const UOp *u) {
   return true;
 }
 
+/* As the caller knows it. */
+static const char *size_name(const PolyStep *s, const UOp *u, char *buf, size_t n) {
+  int k = u->op == OP_VARIABLE ? variable_at(s->plan, u) : -1;
+  return k >= 0 && s->name[k] ? s->name[k]->arg.name : dim_text(u, buf, n);
+}
+
+static bool check_same(const PolyStep *s) {
+  const Plan *p = s->plan;
+  for (int k = 0; k < s->nsame; k++) {
+    int64_t a, b;
+    char ta[128], tb[128];
+    if (!int_eval_vars(s->same[k].a, p->nvar, p->var, s->value, &a) ||
+        !int_eval_vars(s->same[k].b, p->nvar, p->var, s->value, &b))
+      return false;
+    if (a == b) continue;
+    return base_fail(&s->ctx->base, POLY_ERROR_VALUE,
+                     "sizes %s = %" PRId64 " and %s = %" PRId64 " were equal when a step was traced, and have to be",
+                     size_name(s, s->same[k].a, ta, sizeof ta), a, size_name(s, s->same[k].b, tb, sizeof tb), b);
+  }
+  return true;
+}
+
 static bool bind_sizes(PolyStep *s, PolyTensor *const *inputs) {
   int nvar = s->plan->nvar;
   memcpy(s->value, s->traced, (size_t)nvar * sizeof *s->value);
@@ -546,7 +597,7 @@ static bool bind_sizes(PolyStep *s, PolyTensor *const *inputs) {
     if (s->seed[k]) s->value[k] = seed_part(s->ctx, s->seed[k]);
     if (s->rng[k]) s->value[k] = (uint32_t)(s->ctx->drawn + s->draws - (uint64_t)s->traced[k]);
   }
-  return true;
+  return check_same(s);
 }
 
 /* ---- running one: memory ---- */

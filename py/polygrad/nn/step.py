@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .._ffi import C
-from ..jit import Replay, trace
+from ..jit import Replay, Resized, trace
 from ..tensor import Tensor
 from .state import get_state_dict
 
@@ -13,17 +13,23 @@ from .state import get_state_dict
 class CompiledTrainingStep:
     """A training step that has been compiled: run() does all of it with the data that the inputs hold now."""
 
-    def __init__(self, replay: Replay, inputs: list[Tensor], kept: Any):
-        self._replay, self.inputs, self._kept = replay, inputs, kept
+    def __init__(self, traced: Callable[[list[Tensor]], Replay], inputs: list[Tensor]):
+        self.inputs = inputs
+        self._steps = Resized(traced, inputs)
+        self._replay = self._steps.first
 
     def run(self, *inputs: Any) -> None:
-        """Runs forward, backward and optimizer. New inputs may be given: tensors, or arrays of the same shape."""
+        """Runs forward, backward and optimizer. New inputs may be given: tensors, or arrays. The function is traced again for other sizes;
+        its kernels are those of the first sizes, or, from the second on, of all sizes."""
         if not inputs:
+            self._replay = self._steps.first
             self._replay.run(None)
             return
         if len(inputs) != len(self.inputs):
             raise ValueError(f"the step has {len(self.inputs)} inputs, got {len(inputs)}")
-        self._replay.run([x if isinstance(x, Tensor) else Tensor(x, dtype=old.dtype) for x, old in zip(inputs, self.inputs)])
+        tensors = [x if isinstance(x, Tensor) else Tensor(x, dtype=old.dtype) for x, old in zip(inputs, self.inputs)]
+        self._replay = self._steps.of(tensors)
+        self._replay.run(tensors)
 
     __call__ = run
 
@@ -85,10 +91,14 @@ def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: 
     if waiting:
         waiting[0].realize(*waiting[1:])
     _part(state)
-    if hasattr(opt, "zero_grad"):
-        opt.zero_grad()
     g = inputs[0]._g if inputs else state[0]._g
-    replay, structure = trace(g, lambda traced: train_step(model, opt, *traced), list(inputs))
-    if structure[0] != "tensor" and replay.n_outputs == 0:
-        raise ValueError("the traced step must return the loss")
-    return CompiledTrainingStep(replay, list(inputs), (model, opt))
+
+    def traced(tensors: list[Tensor]) -> Replay:
+        if hasattr(opt, "zero_grad"):
+            opt.zero_grad()
+        replay, structure = trace(g, lambda own: train_step(model, opt, *own), tensors)
+        if structure[0] != "tensor" and replay.n_outputs == 0:
+            raise ValueError("the traced step must return the loss")
+        return replay
+
+    return CompiledTrainingStep(traced, list(inputs))
