@@ -515,8 +515,12 @@ def test_jit():
         out = f(Tensor([float(n), 1.0]))
         assert out["y"].tolist() == [2.0 * n, 2.0] and out["s"].item() == n + 1
     assert len(calls) == 2
+    for _ in range(2):  # another size is traced once
+        assert f(Tensor([1.0, 2.0, 3.0]))["y"].tolist() == [2.0, 4.0, 6.0]
+    assert f(Tensor([1.0, 2.0]))["s"].item() == 3.0
+    assert len(calls) == 3
     with pytest.raises(ValueError):
-        f(Tensor([1.0, 2.0, 3.0]))
+        f(Tensor([[1.0, 2.0]]))
     with pytest.raises(ValueError):
         f(Tensor([1, 2]))
     with pytest.raises(ValueError):

@@ -367,7 +367,7 @@ static bool give(PolyTensor *t, const PolyTensor *value) {
   if (!u->buffer) return base_fail(b, POLY_ERROR_VALUE, "give: the value has no memory yet");
   if (u->buffer->stale) return node_fail_stale(u);
   bool same = t->uop->dtype == u->dtype && t->uop->ndim == u->ndim;
-  for (int d = 0; same && d < u->ndim; d++) same = t->uop->shape[d] == u->shape[d];
+  for (int d = 0; same && d < u->ndim; d++) same = size_same(t->uop->shape[d], u->shape[d]);
   if (!same) return uop_fail_shapes("give: tensor and value", t->uop, u), false;
   if (!t->uop->buffer && t->uop->nsrc) {
     node_set_buffer(t->uop, buffer_retain(u->buffer));

@@ -154,18 +154,19 @@ PolyStatus poly_split(PolyTensor *x, int n, const int64_t *sizes, int axis, Poly
 /* Sizes of the parts of a chunk; how many, -1 on error. Parts after the end do not exist. */
 static int chunk_sizes(PolyContext *ctx, UOp *size, int n, int64_t *sizes) {
   int64_t v;
-  if (!t_known(size, &v)) {
-    UOp *each = int_div(size, uop_index(ctx, n));
-    if (!each || int_mulc(each, n) != size) {
-      base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "chunk: a symbolic size must be a multiple of the %d parts", n);
-      return -1;
-    }
-    for (int k = 0; k < n; k++) sizes[k] = dim_to_api(each);
-    return n;
+  UOp *part = t_int_ceildiv(size, uop_index(ctx, n));
+  bool multiple = part && int_mulc(part, n) == size;
+  if (!t_known(size, &v) && (v = poly_dim_value(ctx, dim_to_api(size))) >= 0 && ctx->tracing && !multiple) {
+    base_fail(ctx_base(ctx), POLY_ERROR_VALUE,
+              "chunk: in a compiled step a symbolic size must be a multiple of the %d parts, whose number it decides",
+              n);
+    return -1;
   }
   int64_t each = (v + n - 1) / n;
-  int count = v ? (int)((v + each - 1) / each) : n;
-  for (int k = 0; k < count; k++) sizes[k] = MIN(each, v - k * each);
+  int count = v && !multiple ? (int)((v + each - 1) / each) : n;
+  UOp *last = part ? int_sub(size, int_mulc(part, count - 1)) : NULL;
+  if (!last) return -1;
+  for (int k = 0; k < count; k++) sizes[k] = dim_to_api(k + 1 < count ? part : last);
   return count;
 }
 

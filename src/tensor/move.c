@@ -67,7 +67,7 @@ static UOp *expand(UOp *x, int ndim, const int64_t *shape) {
   for (int k = 0; fits && k < ndim; k++) {
     UOp *own = k >= lead ? x->shape[k - lead] : NULL;
     dims[k] = given[k] ? given[k] : own;
-    fits = dims[k] && dims[k]->vmin >= 0 && (!own || dims[k] == own || uop_is_int(own, 1));
+    fits = dims[k] && dims[k]->vmin >= 0 && (!own || t_same_size(dims[k], own) || uop_is_int(own, 1));
   }
   if (fits) return t_broadcast(x, ndim, dims);
   char from[256], to[256];
