@@ -7,11 +7,11 @@
  * unless a poly_scope is open: then poly_scope_end frees it. Arguments are borrowed, never consumed.
  *
  * Errors. A function that fails returns NULL (or a status other than POLY_OK); code and text are in the context until
- * poly_clear_error. A function given a NULL tensor returns NULL and keeps the first error, so a chain of calls is checked
- * once, at its end. Every function checks its arguments: pointers that are NULL or were freed, handles of another kind or
- * context are errors that name the function and the argument. A call without a live context leaves its error with the
- * calling thread (poly_error_code(NULL)) and in the context that the thread has used last. The library never prints
- * (except at DEBUG), never aborts, never exits.
+ * poly_clear_error. A function given a NULL tensor returns NULL and keeps the first error, so a chain of calls is
+ * checked once, at its end. Every function checks its arguments: pointers that are NULL or were freed, handles of
+ * another kind or context are errors that name the function and the argument. A call without a live context leaves its
+ * error with the calling thread (poly_error_code(NULL)) and in the context that the thread has used last. The library
+ * never prints (except at DEBUG), never aborts, never exits.
  *
  * Cost. Building is O(1) a call except where noted; costs that are named are those of running.
  *
@@ -85,7 +85,8 @@ POLY_API PolyContext *poly_context_new_with(const PolyAllocator *allocator);
 POLY_API void poly_context_free(PolyContext *ctx);
 /* Version of the library, "major.minor.patch". */
 POLY_API const char *poly_version(void);
-/* Last error of this thread: code, and text that lives until the thread asks again. ctx NULL: of calls without a context. */
+/* Last error of this thread: code, and text that lives until the thread asks again. ctx NULL: of calls without a
+ * context. */
 POLY_API PolyStatus poly_error_code(const PolyContext *ctx);
 POLY_API const char *poly_error_text(const PolyContext *ctx);
 POLY_API void poly_clear_error(PolyContext *ctx);
@@ -114,8 +115,8 @@ POLY_API int64_t poly_live_tensors(const PolyContext *ctx);
 POLY_API int64_t poly_live_bytes(const PolyContext *ctx);
 POLY_API int64_t poly_peak_bytes(const PolyContext *ctx);
 POLY_API void poly_reset_peak(PolyContext *ctx);
-/* The same of one device, by name. Devices that work in the same memory ("CPU", "INTERP") count together; 0 for one that
- * was not used yet. */
+/* The same of one device, by name. Devices that work in the same memory ("CPU", "INTERP") count together; 0 for one
+ * that was not used yet. */
 POLY_API int64_t poly_device_live_bytes(PolyContext *ctx, const char *device);
 POLY_API int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device);
 
@@ -145,8 +146,8 @@ POLY_API bool poly_is_realized(const PolyTensor *t);
 
 /* ---- symbolic sizes ---- */
 
-/* A size that changes from run to run: variable `name` between min and max, with the value of this run. Returns a code to be
- * used wherever a size is expected; 0 and an error if value is out of bounds. Codes are below POLY_DIM_LIMIT. */
+/* A size that changes from run to run: variable `name` between min and max, with the value of this run. Returns a code
+ * to be used wherever a size is expected; 0 and an error if value is out of bounds. Codes are below POLY_DIM_LIMIT. */
 #define POLY_DIM_LIMIT (-((int64_t)1 << 40))
 POLY_API int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value);
 POLY_API bool poly_dim_is_symbolic(int64_t dim);
@@ -177,8 +178,8 @@ POLY_API PolyStatus poly_realize(PolyTensor *t);
 POLY_API PolyStatus poly_realize_many(PolyTensor *const *t, int n);
 /* Realizes and copies the values, row-major, into out of out_bytes bytes (must be numel*itemsize). */
 POLY_API PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes);
-/* Realizes and gives the memory itself on the host (row-major), valid while t lives and is not assigned. What is written
- * there is the tensor's value, also on devices with other memory, which copy it at each use. */
+/* Realizes and gives the memory itself on the host (row-major), valid while t lives and is not assigned. What is
+ * written there is the tensor's value, also on devices with other memory, which copy it at each use. */
 POLY_API void *poly_data(PolyTensor *t);
 /* Realizes; a number that is the same for tensors on the same memory, wherever that is, and differs otherwise. 0: an
  * error. */
@@ -455,6 +456,13 @@ POLY_API PolyStatus poly_sort(PolyTensor *x, int axis, bool descending, PolyTens
 POLY_API PolyTensor *poly_argsort(PolyTensor *x, int axis, bool descending);
 POLY_API PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sorted, PolyTensor **values,
                               PolyTensor **indices);
+/* The k-th smallest value along axis, counted from 1, and its place; axis has the size 1 afterwards. O(n). */
+POLY_API PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values, PolyTensor **indices);
+/* How many elements of a sorted vector lie before each value (right: or are equal to it); with sorted rows, of the row
+ * that the value is in. O(values log n). */
+POLY_API PolyTensor *poly_searchsorted(PolyTensor *sorted, PolyTensor *values, bool right);
+/* How often each of 0 .. size-1 occurs in x, int64; others are an error. O(x + size). */
+POLY_API PolyTensor *poly_bincount(PolyTensor *x, int64_t size);
 /* These realize, because their size depends on values. nonzero gives [count, ndim] int32. */
 POLY_API PolyTensor *poly_masked_select(PolyTensor *x, PolyTensor *mask);
 POLY_API PolyTensor *poly_nonzero(PolyTensor *x);
@@ -588,8 +596,9 @@ POLY_API PolyTensor *poly_graph_dst(PolyGraph *g, PolyTensor *x);
 POLY_API PolyTensor *poly_graph_reduce(PolyGraph *g, PolyTensor *m, const char *op, char side);
 POLY_API PolyTensor *poly_graph_softmax(PolyGraph *g, PolyTensor *m, char side);
 /* Personalised PageRank of num_targets nodes (targets NULL: of all), approximated by pushing along out-edges until no
- * node holds more than alpha * eps * degree of rank that is not assigned yet. out, 3 new handles: int64 [targets + 1] where
- * each target's entries begin; int64 the nodes with a share in its rank, itself first; float32 the shares. O(1 / (alpha
+ * node holds more than alpha * eps * degree of rank that is not assigned yet. out, 3 new handles: int64 [targets + 1]
+ * where each target's entries begin; int64 the nodes with a share in its rank, itself first; float32 the shares. O(1 /
+ * (alpha
  * * eps)) a target, and 37 bytes a node and thread. */
 POLY_API PolyStatus poly_graph_ppr(PolyGraph *g, const int64_t *targets, int64_t num_targets, double alpha, double eps,
                                    PolyTensor **out);
@@ -700,14 +709,21 @@ POLY_API PolyTensor *poly_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t
  * in the order in which they were taken, then nodes that are left. chosen: int64, the edges taken. O(E log E). */
 POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen);
 /* The graph with an edge i -> k where a has i -> j and b has j -> k, once: the pattern of a sparse matrix product. By
- * i; for one i as they are reached when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair the
- * edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
+ * i; for one i as they are reached when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair
+ * the edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
 POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 
 /* Rows of x [E, ...] that lie side by side, combined into a row for each of n runs: run k is begin[k] .. begin[k + 1] -
  * 1, the last one ends with x. op: 's' sum, 'm' mean (of floats), 'a' largest, 'i' smallest, 'p' product. The result
  * has memory; no gradient flows through it. x is realized. O(E F). */
 POLY_API PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, char op);
+
+/* The edges of edge_index [2, E], int32 or int64, of `nodes` nodes in the order of their first end and then their
+ * second, or the other way with by_row false. merge: edges that occur several times are there once. order, if not NULL:
+ * where each of the E edges came from; begin, if not NULL: where in that order the edges begin that each result stands
+ * for; both int64. *sorted is NULL if there was nothing to do. edge_index is realized. O(V + E log degree). */
+POLY_API PolyStatus poly_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, bool merge, PolyTensor **sorted,
+                                    PolyTensor **order, PolyTensor **begin);
 
 /* ---- vertex programs: what happens at one vertex, compiled for all ---- */
 
@@ -725,12 +741,13 @@ POLY_API PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64
  * its size is symbolic and has the place's name, so values of two places do not fit together by accident. Elementwise
  * functions of several tensors, poly_matmul, poly_cat and poly_stack bring them together: a value of the vertex is seen
  * from each of its edges. Elementwise functions broadcast values as if the first axis were not there: [edges] and
- * [edges, F] give [edges, F], and a plain tensor is the same for all. Values of two neighbourhoods are not combined before
- * they are reduced. Nothing of edges x features is stored. O(1) a call, where a value is reduced or seen from another
- * place O(nodes of the program).
+ * [edges, F] give [edges, F], and a plain tensor is the same for all. Values of two neighbourhoods are not combined
+ * before they are reduced. Nothing of edges x features is stored. O(1) a call, where a value is reduced or seen from
+ * another place O(nodes of the program).
  *
  * A program opens a poly_scope: its handles, v and n end with poly_zoom_out. Values can be read inside (to look at
- * them); gradients are taken of what poly_zoom_out gives. Programs may be nested, but their values cannot be combined. */
+ * them); gradients are taken of what poly_zoom_out gives. Programs may be nested, but their values cannot be combined.
+ */
 typedef struct PolyVertex PolyVertex;
 typedef struct PolyNbs PolyNbs;
 /* A program about the vertices at which g's edges end: all nodes, or the destinations between two sets. */

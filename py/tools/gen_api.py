@@ -44,7 +44,8 @@ OPTIONAL = {
     "poly_knn": {"ptr_x", "ptr_y"}, "poly_radius": {"ptr_x", "ptr_y"}, "poly_fps": {"ptr", "start"}, "poly_graph_match": {"weight"},
     "poly_zoom_out": {"x"}, "poly_grad": {"gradient"}, "poly_backward": {"gradient"}, "poly_backward_until": {"gradient"}, "poly_set_grad": {"grad"},
     "poly_optim_free": {"o"}, "poly_optim_state": {"out"}, "poly_step_run": {"inputs"}, "poly_step_free": {"s"}, "poly_safe_close": {"f"},
-    "poly_text_free": {"text"}, "poly_graph_contract": {"chosen"}, "poly_graph_product": {"paths"},
+    "poly_text_free": {"text"}, "poly_graph_contract": {"chosen"}, "poly_graph_product": {"paths"}, "poly_sort_edges": {"order", "begin"},
+    "poly_kthvalue": {"values", "indices"},
 }  # fmt: skip
 
 # How many entries an array has, by its name; a function's own come first.

@@ -1844,6 +1844,37 @@ PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sort
   return result;
 }
 
+PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values, PolyTensor **indices) {
+  ApiCall call;
+  api_begin(&call, "poly_kthvalue");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_kthvalue(x, k, axis, values, indices);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyTensor *poly_searchsorted(PolyTensor *sorted, PolyTensor *values, bool right) {
+  ApiCall call;
+  api_begin(&call, "poly_searchsorted");
+  api_handle(&call, sorted, HANDLE_TENSOR, "sorted", false);
+  api_handle(&call, values, HANDLE_TENSOR, "values", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_searchsorted(sorted, values, right);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyTensor *poly_bincount(PolyTensor *x, int64_t size) {
+  ApiCall call;
+  api_begin(&call, "poly_bincount");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_bincount(x, size);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_masked_select(PolyTensor *x, PolyTensor *mask) {
   ApiCall call;
   api_begin(&call, "poly_masked_select");
@@ -2769,6 +2800,17 @@ PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, cha
   if (!api_enter(&call)) return NULL;
   PolyTensor *result = core_reduce_runs(x, begin, n, op);
   api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyStatus poly_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, bool merge, PolyTensor **sorted, PolyTensor **order, PolyTensor **begin) {
+  ApiCall call;
+  api_begin(&call, "poly_sort_edges");
+  api_handle(&call, edge_index, HANDLE_TENSOR, "edge_index", false);
+  api_array(&call, sorted, true, "sorted");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_sort_edges(edge_index, nodes, by_row, merge, sorted, order, begin);
+  api_leave(&call, result);
   return result;
 }
 

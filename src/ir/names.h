@@ -182,6 +182,9 @@ PolyTensor *core_index_add(PolyTensor *x, int axis, PolyTensor *index, PolyTenso
 PolyStatus core_sort(PolyTensor *x, int axis, bool descending, PolyTensor **values, PolyTensor **indices);
 PolyTensor *core_argsort(PolyTensor *x, int axis, bool descending);
 PolyStatus core_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sorted, PolyTensor **values, PolyTensor **indices);
+PolyStatus core_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values, PolyTensor **indices);
+PolyTensor *core_searchsorted(PolyTensor *sorted, PolyTensor *values, bool right);
+PolyTensor *core_bincount(PolyTensor *x, int64_t size);
 PolyTensor *core_masked_select(PolyTensor *x, PolyTensor *mask);
 PolyTensor *core_nonzero(PolyTensor *x);
 PolyTensor *core_masked_fill(PolyTensor *x, PolyTensor *mask, double value);
@@ -267,6 +270,7 @@ PolyTensor *core_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t seed);
 PolyTensor *core_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen);
 PolyGraph *core_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 PolyTensor *core_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, char op);
+PolyStatus core_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, bool merge, PolyTensor **sorted, PolyTensor **order, PolyTensor **begin);
 PolyVertex *core_zoom_in(PolyGraph *g);
 PolyTensor *core_zoom_out(PolyVertex *v, PolyTensor *x);
 PolyStatus core_zoom_out_many(PolyVertex *v, PolyTensor *const *x, int n, PolyTensor **out);
@@ -520,6 +524,9 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_sort core_sort
 #define poly_argsort core_argsort
 #define poly_topk core_topk
+#define poly_kthvalue core_kthvalue
+#define poly_searchsorted core_searchsorted
+#define poly_bincount core_bincount
 #define poly_masked_select core_masked_select
 #define poly_nonzero core_nonzero
 #define poly_masked_fill core_masked_fill
@@ -605,6 +612,7 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_graph_contract core_graph_contract
 #define poly_graph_product core_graph_product
 #define poly_reduce_runs core_reduce_runs
+#define poly_sort_edges core_sort_edges
 #define poly_zoom_in core_zoom_in
 #define poly_zoom_out core_zoom_out
 #define poly_zoom_out_many core_zoom_out_many

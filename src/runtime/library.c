@@ -1,5 +1,6 @@
 /* library.c: routines that are not loops over independent elements: running reductions, recurrences, the order of
- * segments, places of true values; sorting is in sort.c. Shared by the host devices.
+ * segments, places of true values; sorting is in sort.c, selecting in select.c, searching and counting in search.c.
+ * Shared by the host devices.
  *
  * In: a LibraryCall with row-major tensors. Out: the call's result, the same for any number of threads. */
 #include "runtime/library.h"
@@ -126,9 +127,7 @@ static bool run_recurrence(Device *d, const LibraryCall *call) {
 
 enum { BUCKETS = 64 };
 
-/* The index tensor, read as int64. A uint64 that is too large reads as a negative number, which is out of range as
- * well. */
-static inline int64_t index_at(const LibraryTensor *t, int64_t e) {
+int64_t library_index_at(const LibraryTensor *t, int64_t e) {
   switch (t->dtype) {
   case POLY_INT8: return ((const int8_t *)host_at(t->data))[e];
   case POLY_BOOL:
@@ -158,7 +157,7 @@ static int64_t count_part(const LibraryTensor *index, int64_t from, int64_t to, 
   const int64_t *i64 = host_at(index->data);
   if (index->dtype == POLY_INT32) COUNT(i32[e]);
   if (index->dtype == POLY_INT64) COUNT(i64[e]);
-  COUNT(index_at(index, e));
+  COUNT(library_index_at(index, e));
 }
 #undef COUNT
 
@@ -177,7 +176,7 @@ static void distribute_part(const LibraryTensor *index, int64_t from, int64_t to
   else if (index->dtype == POLY_INT64)
     DEAL(i64[e])
   else
-    DEAL(index_at(index, e))
+    DEAL(library_index_at(index, e))
 }
 #undef DEAL
 
@@ -262,7 +261,7 @@ static bool run_segment_order(Device *d, const LibraryCall *call) {
   memory_free(d->memory, work, room);
   if (bad == entries) return true;
   return base_fail(b, POLY_ERROR_INDEX, "scatter: index %lld at position %lld is out of range for an axis of size %lld",
-                   (long long)index_at(index, bad), (long long)bad, (long long)rows);
+                   (long long)library_index_at(index, bad), (long long)bad, (long long)rows);
 }
 
 /* ---- nonzero ---- */
@@ -328,10 +327,10 @@ static const struct {
   const char *name;
   int nsrc;
   bool (*run)(Device *d, const LibraryCall *call);
-} routine[] = {{"argsort", 1, library_argsort},
-               {"scan", 1, run_scan},
-               {"recurrence", 2, run_recurrence},
-               {"segment_order", 1, run_segment_order},
+} routine[] = {{"argsort", 1, library_argsort},   {"topk", 1, library_topk},
+               {"kth", 1, library_kth},           {"searchsorted", 2, library_searchsorted},
+               {"bincount", 1, library_bincount}, {"scan", 1, run_scan},
+               {"recurrence", 2, run_recurrence}, {"segment_order", 1, run_segment_order},
                {"nonzero", 1, run_nonzero}};
 
 bool library_run(Device *d, const LibraryCall *call) {

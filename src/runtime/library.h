@@ -1,4 +1,4 @@
-/* library.h: what library.c and sort.c share. Private to src/runtime. */
+/* library.h: what library.c, sort.c, select.c and search.c share. Private to src/runtime. */
 #ifndef POLY_LIBRARY_H
 #define POLY_LIBRARY_H
 
@@ -8,6 +8,12 @@ int64_t library_numel(const LibraryTensor *t);
 int64_t library_rows(const LibraryTensor *t, int64_t *n); /* n: their length; 0 rows if it is 0 */
 /* How many threads pieces of work are worth. */
 int library_threads(const Device *d, const LibraryCall *call, int64_t pieces, int64_t work);
+/* An element of a tensor of whole numbers. A uint64 that is too large reads as a negative number. */
+int64_t library_index_at(const LibraryTensor *t, int64_t e);
 bool library_argsort(Device *d, const LibraryCall *call);
+bool library_topk(Device *d, const LibraryCall *call);
+bool library_kth(Device *d, const LibraryCall *call);
+bool library_searchsorted(Device *d, const LibraryCall *call);
+bool library_bincount(Device *d, const LibraryCall *call);
 
 #endif

@@ -1,11 +1,13 @@
 /* sort.c: stable argsort of rows.
  *
- * Each value becomes an unsigned key whose order is the one that is wanted: floats with their bits turned so that they
- * compare as integers, -0 as 0, every NaN as the largest; descending turns all bits of the key. A key and its place
- * travel together, and equal keys keep the order of their places. Short rows are merged, long ones go through a radix
- * sort of 11 bits a pass, where a pass over bits that are all equal is left out.
+ * Each value becomes an unsigned key whose order is the one that is wanted (keys.c). A key and its place travel
+ * together, and equal keys keep the order of their places. Short rows are merged, long ones go through a radix sort of
+ * 11 bits a pass over the bits in which the keys of the row differ, where a pass over bits that are all equal is left
+ * out. A single long row is shared by the threads: each counts and places a part of it, which keeps the order, so the
+ * result does not depend on their number.
  *
- * Keys of up to 32 bits share one 64-bit word with their place, which then orders by both at once. */
+ * Keys whose differences fit in 32 bits share one 64-bit word with their place, which then orders by both at once. */
+#include "runtime/keys.h"
 #include "runtime/library.h"
 
 #include <string.h>
@@ -14,34 +16,21 @@ typedef struct Wide {
   uint64_t key, place;
 } Wide;
 
-enum { BITS = 11, BUCKETS = 1 << BITS, SHORT_ROW = 1024, RUN = 16 };
+enum { BITS = 11, BUCKETS = 1 << BITS, SHORT_ROW = 1024, RUN = 16, MAX_PARTS = 64 };
 
-/* ---- keys ---- */
-
-static uint64_t key_float(uint64_t bits, int width, uint64_t infinity) {
-  uint64_t sign = (uint64_t)1 << (width - 1), all = sign | (sign - 1), mag = bits & (sign - 1);
-  if (mag > infinity) return all;
-  if (mag == 0) return sign;
-  return bits & sign ? ~bits & all : bits | sign;
-}
-
-static uint64_t key_at(const LibraryTensor *t, int64_t i) {
-  const void *p = host_at(t->data);
-  switch (t->dtype) {
-  case POLY_BOOL: return ((const uint8_t *)p)[i] != 0;
-  case POLY_INT8: return ((const uint8_t *)p)[i] ^ 0x80u;
-  case POLY_UINT8: return ((const uint8_t *)p)[i];
-  case POLY_INT16: return ((const uint16_t *)p)[i] ^ 0x8000u;
-  case POLY_UINT16: return ((const uint16_t *)p)[i];
-  case POLY_INT32: return ((const uint32_t *)p)[i] ^ 0x80000000u;
-  case POLY_UINT32: return ((const uint32_t *)p)[i];
-  case POLY_INT64: return ((const uint64_t *)p)[i] ^ ((uint64_t)1 << 63);
-  case POLY_FLOAT16: return key_float(((const uint16_t *)p)[i], 16, 0x7c00);
-  case POLY_BFLOAT16: return key_float(((const uint16_t *)p)[i], 16, 0x7f80);
-  case POLY_FLOAT32: return key_float(((const uint32_t *)p)[i], 32, 0x7f800000);
-  case POLY_FLOAT64: return key_float(((const uint64_t *)p)[i], 64, 0x7ff0000000000000);
-  default: return ((const uint64_t *)p)[i];
+/* Where each part's values of each bucket go; in: how many there are. False: all are in one bucket. */
+static bool bucket_places(uint32_t (*count)[BUCKETS], int parts, int64_t n) {
+  uint32_t sum = 0;
+  for (int k = 0; k < BUCKETS; k++) {
+    uint32_t before = sum;
+    for (int p = 0; p < parts; p++) {
+      uint32_t c = count[p][k];
+      count[p][k] = sum;
+      sum += c;
+    }
+    if (sum - before == (uint64_t)n) return false;
   }
+  return true;
 }
 
 /* ---- sorting; the same for both kinds of items ---- */
@@ -73,17 +62,14 @@ static uint64_t key_at(const LibraryTensor *t, int64_t i) {
     }                                                                                                                  \
     return x;                                                                                                          \
   }                                                                                                                    \
-  static T *kind##_radix_sort(T *x, T *y, int64_t n, int width) {                                                      \
+  static T *kind##_radix_sort(T *x, T *y, int64_t n, int width, int parts, uint32_t(*count)[BUCKETS]) {                \
     for (int shift = 0; shift < width; shift += BITS) {                                                                \
-      uint32_t count[BUCKETS] = {0}, sum = 0;                                                                          \
-      for (int64_t i = 0; i < n; i++) count[(KEY(x[i]) >> shift) & (BUCKETS - 1)]++;                                   \
-      if (count[(KEY(x[0]) >> shift) & (BUCKETS - 1)] == (uint64_t)n) continue;                                        \
-      for (int k = 0; k < BUCKETS; k++) {                                                                              \
-        uint32_t c = count[k];                                                                                         \
-        count[k] = sum;                                                                                                \
-        sum += c;                                                                                                      \
-      }                                                                                                                \
-      for (int64_t i = 0; i < n; i++) y[count[(KEY(x[i]) >> shift) & (BUCKETS - 1)]++] = x[i];                         \
+      memset(count, 0, (size_t)parts * sizeof *count);                                                                 \
+      PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                              \
+                          count[part][(KEY(x[i]) >> shift) & (BUCKETS - 1)]++)                                         \
+      if (!bucket_places(count, parts, n)) continue;                                                                   \
+      PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                              \
+                          y[count[part][(KEY(x[i]) >> shift) & (BUCKETS - 1)]++] = x[i])                               \
       T *t = x;                                                                                                        \
       x = y;                                                                                                           \
       y = t;                                                                                                           \
@@ -93,19 +79,96 @@ static uint64_t key_at(const LibraryTensor *t, int64_t i) {
 SORT(narrow, uint64_t, NARROW_LESS, NARROW_KEY)
 SORT(wide, Wide, WIDE_LESS, WIDE_KEY)
 
-static void sort_narrow(const LibraryTensor *t, int64_t from, int64_t n, uint64_t flip, int32_t *out, uint64_t *room) {
-  int width = 8 * dtype_size(t->dtype);
-  for (int64_t i = 0; i < n; i++) room[i] = (key_at(t, from + i) ^ flip) << 32 | (uint64_t)i;
-  uint64_t *x = n <= SHORT_ROW ? narrow_merge_sort(room, room + n, n) : narrow_radix_sort(room, room + n, n, width);
-  for (int64_t i = 0; i < n; i++) out[i] = (int32_t)(uint32_t)x[i];
+/* ---- one row ---- */
+
+typedef struct Row {
+  const LibraryTensor *from;
+  int64_t begin, n;
+  bool descending;
+  int parts;
+  void *room; /* 2 n items, then counters */
+} Row;
+
+typedef struct Range {
+  uint64_t least, most;
+} Range;
+
+enum { CHUNK = 512 };
+
+/* Keys of [from, to) of the row, a chunk at a time: DO(i, key). */
+#define EACH_KEY(row, from, to, DO)                                                                                    \
+  do {                                                                                                                 \
+    uint64_t key[CHUNK];                                                                                               \
+    for (int64_t at = (from); at < (to); at += CHUNK) {                                                                \
+      int len = (int)MIN((int64_t)CHUNK, (to)-at);                                                                     \
+      keys_read((row)->from, (row)->begin + at, len, (row)->descending, key);                                          \
+      for (int j = 0; j < len; j++) DO(at + j, key[j]);                                                                \
+    }                                                                                                                  \
+  } while (0)
+
+static Range part_range(const Row *row, int64_t from, int64_t to) {
+  Range r = {UINT64_MAX, 0};
+#define WIDEN(i, k) r.least = MIN(r.least, k), r.most = MAX(r.most, k)
+  EACH_KEY(row, from, to, WIDEN);
+#undef WIDEN
+  return r;
 }
 
-static void sort_wide(const LibraryTensor *t, int64_t from, int64_t n, uint64_t flip, int32_t *out, Wide *room) {
-  for (int64_t i = 0; i < n; i++) room[i] = (Wide){key_at(t, from + i) ^ flip, (uint64_t)i};
-  Wide *x = n <= SHORT_ROW ? wide_merge_sort(room, room + n, n) : wide_radix_sort(room, room + n, n, 64);
-  for (int64_t i = 0; i < n; i++) out[i] = (int32_t)x[i].place;
+static Range row_range(const Row *row) {
+  Range part_of[MAX_PARTS], r = {UINT64_MAX, 0};
+  PARTS_DO(row->parts, part_of[part] = part_range(row, row->n * part / row->parts, row->n * (part + 1) / row->parts);)
+  for (int p = 0; p < row->parts; p++) {
+    r.least = MIN(r.least, part_of[p].least);
+    r.most = MAX(r.most, part_of[p].most);
+  }
+  return r;
 }
 
+static void fill_narrow(const Row *row, int64_t from, int64_t to, uint64_t least) {
+  uint64_t *x = row->room;
+#define PUT(i, k) x[i] = ((k)-least) << 32 | (uint64_t)(i)
+  EACH_KEY(row, from, to, PUT);
+#undef PUT
+}
+
+static void fill_wide(const Row *row, int64_t from, int64_t to) {
+  Wide *x = row->room;
+#define PUT(i, k) x[i] = (Wide){k, (uint64_t)(i)}
+  EACH_KEY(row, from, to, PUT);
+#undef PUT
+}
+
+static void sort_narrow(const Row *row, Range range, int32_t *out) {
+  int64_t n = row->n;
+  int parts = row->parts, width = 0;
+  uint64_t *x = row->room;
+  while (width < 32 && (range.most - range.least) >> width) width++;
+  PARTS_DO(parts, fill_narrow(row, n * part / parts, n * (part + 1) / parts, range.least);)
+  x = n <= SHORT_ROW ? narrow_merge_sort(x, x + n, n)
+                     : narrow_radix_sort(x, x + n, n, width, parts, (uint32_t(*)[BUCKETS])(x + 2 * n));
+  PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++) out[i] = (int32_t)(uint32_t)x[i];)
+}
+
+static void sort_wide(const Row *row, int32_t *out) {
+  int64_t n = row->n;
+  int parts = row->parts;
+  Wide *x = row->room;
+  PARTS_DO(parts, fill_wide(row, n * part / parts, n * (part + 1) / parts);)
+  x = n <= SHORT_ROW ? wide_merge_sort(x, x + n, n)
+                     : wide_radix_sort(x, x + n, n, 64, parts, (uint32_t(*)[BUCKETS])(x + 2 * n));
+  PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++) out[i] = (int32_t)x[i].place;)
+}
+
+static void sort_row(const Row *row, int32_t *out) {
+  Range range = {0, UINT32_MAX};
+  if (row->n > SHORT_ROW || dtype_size(row->from->dtype) == 8) range = row_range(row);
+  if (range.most - range.least <= UINT32_MAX)
+    sort_narrow(row, range, out);
+  else
+    sort_wide(row, out);
+}
+
+/* Many rows: each is one thread's. One row: all threads share it. */
 bool library_argsort(Device *d, const LibraryCall *call) {
   Base *b = ctx_base(d->ctx);
   const LibraryTensor *t = &call->src[0];
@@ -113,21 +176,18 @@ bool library_argsort(Device *d, const LibraryCall *call) {
   if (rows == 0) return true;
   if (n > INT32_MAX || call->out.dtype != POLY_INT32)
     return base_fail(b, POLY_ERROR_VALUE, "argsort: %lld places do not fit in int32", (long long)n);
-  int width = 8 * dtype_size(t->dtype);
-  bool wide = width == 64;
-  int threads = library_threads(d, call, rows, rows * n * 8);
-  size_t item = wide ? sizeof(Wide) : sizeof(uint64_t), room = 2 * (size_t)n * item, total = room * (size_t)threads;
+  int threads = library_threads(d, call, MAX_PARTS, rows * n * 8),
+      parts = rows < threads && n > SHORT_ROW ? threads : 1;
+  if (parts > 1 || rows < threads) threads = 1;
+  size_t item = dtype_size(t->dtype) == 8 ? sizeof(Wide) : sizeof(uint64_t);
+  size_t room = 2 * (size_t)n * item + (size_t)parts * sizeof(uint32_t[BUCKETS]), total = room * (size_t)threads;
   char *work = memory_alloc(d->memory, total);
   if (!work) return false;
-  uint64_t flip = !call->n ? 0 : t->dtype == POLY_BOOL ? 1 : wide ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-  for (int part = 0; part < threads; part++)
-    for (int64_t r = rows * part / threads; r < rows * (part + 1) / threads; r++) {
-      int32_t *out = (int32_t *)host_at(call->out.data) + r * n;
-      if (wide)
-        sort_wide(t, r * n, n, flip, out, (Wide *)(work + room * (size_t)part));
-      else
-        sort_narrow(t, r * n, n, flip, out, (uint64_t *)(work + room * (size_t)part));
+#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
+  for (int k = 0; k < threads; k++)
+    for (int64_t r = rows * k / threads; r < rows * (k + 1) / threads; r++) {
+      Row row = {t, r * n, n, call->n != 0, parts, work + room * (size_t)k};
+      sort_row(&row, (int32_t *)host_at(call->out.data) + r * n);
     }
   memory_free(d->memory, work, total);
   return true;

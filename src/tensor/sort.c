@@ -1,4 +1,4 @@
-/* sort.c: order and selection: sort, argsort, topk, nonzero, masked_select.
+/* sort.c: order and selection: sort, argsort, topk, kthvalue, searchsorted, bincount, nonzero, masked_select.
  *
  * Sorting itself is a library routine that gives the order; values follow by GATHER, so gradients flow through it.
  * Functions whose size depends on values realize the count and then build with that size. */
@@ -14,6 +14,25 @@ UOp *t_argsort(UOp *x, int axis, bool descending) {
   if (!key) return NULL;
   UOp *order = uop_library(x->ctx, "argsort", descending, POLY_INT32, 1, &key, key->ndim, key->shape);
   return t_move_axis(order, last, axis);
+}
+
+/* A routine that gives the places of `count` elements of each row along axis. */
+static UOp *selected_places(UOp *x, int axis, const char *routine, int64_t n, UOp *count) {
+  if (!x || !count) return NULL;
+  if (x->ndim == 0) return uop_int_const(x->ctx, POLY_INT32, 0);
+  int last = x->ndim - 1;
+  UOp *key = uop_detach(t_move_axis(x, axis, last)), *dims[MAX_DIMS];
+  if (!key) return NULL;
+  for (int k = 0; k < last; k++) dims[k] = key->shape[k];
+  dims[last] = count;
+  return t_move_axis(uop_library(x->ctx, routine, n, POLY_INT32, 1, &key, key->ndim, dims), last, axis);
+}
+
+/* The places of the first k along axis, in order. A long part of an axis is as cheap to sort as to select. */
+static UOp *topk_places(UOp *x, int axis, bool largest, UOp *k) {
+  bool few = k->vmax <= 4096 || (x->ndim && k->vmax <= x->shape[axis]->vmin / 16);
+  if (few || x->ndim == 0) return selected_places(x, axis, "topk", largest, k);
+  return t_slice(t_argsort(x, axis, largest), axis, uop_index(x->ctx, 0), k);
 }
 
 /* The order holds valid places, so no check of each axis is needed: row*n + place. */
@@ -48,10 +67,8 @@ PolyTensor *poly_argsort(PolyTensor *x, int axis, bool descending) {
   TENSOR_RETURN(x->ctx, t_argsort(x->uop, at, descending));
 }
 
-/* Both results, or neither. */
-static PolyStatus sorted(PolyTensor *x, int axis, bool descending, UOp *k, PolyTensor **values, PolyTensor **indices) {
-  UOp *order = t_argsort(x->uop, axis, descending), *zero = uop_index(x->ctx, 0);
-  if (k && x->uop->ndim) order = t_slice(order, axis, zero, k);
+/* The places and the values there: both results, or neither. */
+static PolyStatus picked(PolyTensor *x, int axis, UOp *order, PolyTensor **values, PolyTensor **indices) {
   if (indices) *indices = tensor_wrap(x->ctx, order);
   if (values) *values = tensor_wrap(x->ctx, t_sort_values(x->uop, axis, order));
   if ((!values || *values) && (!indices || *indices)) return POLY_OK;
@@ -74,7 +91,7 @@ PolyStatus poly_sort(PolyTensor *x, int axis, bool descending, PolyTensor **valu
   if (!sort_axis(x, axis, &at)) return poly_error_code(x->ctx);
   Scope s;
   scope_enter(x->ctx, &s);
-  PolyStatus status = sorted(x, at, descending, NULL, values, indices);
+  PolyStatus status = picked(x, at, t_argsort(x->uop, at, descending), values, indices);
   scope_leave(x->ctx, &s);
   return status;
 }
@@ -98,10 +115,66 @@ PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sort
               shape_text(x->uop, text, sizeof(text)));
     status = poly_error_code(x->ctx);
   } else {
-    status = sorted(x, at, largest, count, values, indices);
+    status = picked(x, at, topk_places(x->uop, at, largest, count), values, indices);
   }
   scope_leave(x->ctx, &s);
   return status;
+}
+
+PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values, PolyTensor **indices) {
+  int at;
+  if (values) *values = NULL;
+  if (indices) *indices = NULL;
+  if (!x) return POLY_ERROR_VALUE;
+  if (!sort_axis(x, axis, &at)) return poly_error_code(x->ctx);
+  Scope s;
+  scope_enter(x->ctx, &s);
+  int64_t most = x->uop->ndim ? x->uop->shape[at]->vmax : 1;
+  char text[256];
+  PolyStatus status;
+  if (k < 1 || k > most) {
+    base_fail(ctx_base(x->ctx), POLY_ERROR_VALUE, "kthvalue: there is no element %" PRId64 " along axis %d of %s", k,
+              at, shape_text(x->uop, text, sizeof(text)));
+    status = poly_error_code(x->ctx);
+  } else {
+    status = picked(x, at, selected_places(x->uop, at, "kth", k, uop_index(x->ctx, 1)), values, indices);
+  }
+  scope_leave(x->ctx, &s);
+  return status;
+}
+
+/* ---- where values belong, how often they occur ---- */
+
+static UOp *searchsorted(UOp *sorted, UOp *values, bool right) {
+  bool ok = sorted->ndim >= 1 && (sorted->ndim == 1 || sorted->ndim == values->ndim);
+  for (int k = 0; ok && sorted->ndim > 1 && k < sorted->ndim - 1; k++) ok = sorted->shape[k] == values->shape[k];
+  if (!ok) {
+    uop_fail_shapes("searchsorted: sorted rows and values", sorted, values);
+    return NULL;
+  }
+  PolyDType d = poly_promote((PolyDType)sorted->dtype, (PolyDType)values->dtype);
+  UOp *both[] = {uop_detach(uop_cast(sorted, d)), uop_detach(uop_cast(values, d))};
+  PolyDType place = t_index_dtype(sorted->shape[sorted->ndim - 1]);
+  return uop_library(sorted->ctx, "searchsorted", right, place, 2, both, values->ndim, values->shape);
+}
+
+PolyTensor *poly_searchsorted(PolyTensor *sorted, PolyTensor *values, bool right) {
+  if (!sorted || !values) return NULL;
+  TENSOR_RETURN(sorted->ctx, searchsorted(sorted->uop, values->uop, right));
+}
+
+static UOp *bincount(UOp *x, int64_t size) {
+  UOp *n = t_dim(x->ctx, size), *flat = t_flatten(x);
+  if (!n || !flat) return NULL;
+  if (!dtype_is_int((PolyDType)x->dtype))
+    return fail_null(ctx_base(x->ctx), POLY_ERROR_TYPE, "bincount: %s are no whole numbers",
+                     dtype_name((PolyDType)x->dtype));
+  return uop_library(x->ctx, "bincount", 0, POLY_INT64, 1, &flat, 1, &n);
+}
+
+PolyTensor *poly_bincount(PolyTensor *x, int64_t size) {
+  if (!x) return NULL;
+  TENSOR_RETURN(x->ctx, bincount(x->uop, size));
 }
 
 /* ---- what is not zero ---- */

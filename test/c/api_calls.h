@@ -171,6 +171,9 @@ static bool call_poly_index_add(const Arg *a, Result *r) { r->p = poly_index_add
 static bool call_poly_sort(const Arg *a, Result *r) { (void)r; return poly_sort((PolyTensor *)a[0].p, (int)a[1].i, (bool)a[2].i, (PolyTensor **)a[3].p, (PolyTensor **)a[4].p) == POLY_OK; }
 static bool call_poly_argsort(const Arg *a, Result *r) { r->p = poly_argsort((PolyTensor *)a[0].p, (int)a[1].i, (bool)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_topk(const Arg *a, Result *r) { (void)r; return poly_topk((PolyTensor *)a[0].p, (int64_t)a[1].i, (int)a[2].i, (bool)a[3].i, (bool)a[4].i, (PolyTensor **)a[5].p, (PolyTensor **)a[6].p) == POLY_OK; }
+static bool call_poly_kthvalue(const Arg *a, Result *r) { (void)r; return poly_kthvalue((PolyTensor *)a[0].p, (int64_t)a[1].i, (int)a[2].i, (PolyTensor **)a[3].p, (PolyTensor **)a[4].p) == POLY_OK; }
+static bool call_poly_searchsorted(const Arg *a, Result *r) { r->p = poly_searchsorted((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (bool)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_bincount(const Arg *a, Result *r) { r->p = poly_bincount((PolyTensor *)a[0].p, (int64_t)a[1].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_masked_select(const Arg *a, Result *r) { r->p = poly_masked_select((PolyTensor *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_nonzero(const Arg *a, Result *r) { r->p = poly_nonzero((PolyTensor *)a[0].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_masked_fill(const Arg *a, Result *r) { r->p = poly_masked_fill((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, a[2].d); r->kind = "TENSOR"; return r->p != NULL; }
@@ -256,6 +259,7 @@ static bool call_poly_graph_match(const Arg *a, Result *r) { r->p = poly_graph_m
 static bool call_poly_graph_contract(const Arg *a, Result *r) { r->p = poly_graph_contract((PolyGraph *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor **)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_graph_product(const Arg *a, Result *r) { r->p = poly_graph_product((PolyGraph *)a[0].p, (PolyGraph *)a[1].p, (PolyTensor **)a[2].p); r->kind = "GRAPH"; return r->p != NULL; }
 static bool call_poly_reduce_runs(const Arg *a, Result *r) { r->p = poly_reduce_runs((PolyTensor *)a[0].p, (const int64_t *)a[1].p, (int64_t)a[2].i, (char)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_sort_edges(const Arg *a, Result *r) { (void)r; return poly_sort_edges((PolyTensor *)a[0].p, (int64_t)a[1].i, (bool)a[2].i, (bool)a[3].i, (PolyTensor **)a[4].p, (PolyTensor **)a[5].p, (PolyTensor **)a[6].p) == POLY_OK; }
 static bool call_poly_zoom_in(const Arg *a, Result *r) { r->p = poly_zoom_in((PolyGraph *)a[0].p); r->kind = "VERTEX"; return r->p != NULL; }
 static bool call_poly_zoom_out(const Arg *a, Result *r) { r->p = poly_zoom_out((PolyVertex *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_zoom_out_many(const Arg *a, Result *r) { (void)r; return poly_zoom_out_many((PolyVertex *)a[0].p, (PolyTensor *const *)a[1].p, (int)a[2].i, (PolyTensor **)a[3].p) == POLY_OK; }
@@ -500,6 +504,9 @@ static const Call calls[] = {
   {"poly_sort", call_poly_sort, 5, true, {{"x", "HTENSOR", true}, {"axis", "I", true}, {"descending", "B", true}, {"values", "A", false}, {"indices", "A", false}}},
   {"poly_argsort", call_poly_argsort, 3, true, {{"x", "HTENSOR", true}, {"axis", "I", true}, {"descending", "B", true}}},
   {"poly_topk", call_poly_topk, 7, true, {{"x", "HTENSOR", true}, {"k", "I", true}, {"axis", "I", true}, {"largest", "B", true}, {"sorted", "B", true}, {"values", "A", false}, {"indices", "A", false}}},
+  {"poly_kthvalue", call_poly_kthvalue, 5, true, {{"x", "HTENSOR", true}, {"k", "I", true}, {"axis", "I", true}, {"values", "A", false}, {"indices", "A", false}}},
+  {"poly_searchsorted", call_poly_searchsorted, 3, true, {{"sorted", "HTENSOR", true}, {"values", "HTENSOR", true}, {"right", "B", true}}},
+  {"poly_bincount", call_poly_bincount, 2, true, {{"x", "HTENSOR", true}, {"size", "I", true}}},
   {"poly_masked_select", call_poly_masked_select, 2, true, {{"x", "HTENSOR", true}, {"mask", "HTENSOR", true}}},
   {"poly_nonzero", call_poly_nonzero, 1, true, {{"x", "HTENSOR", true}}},
   {"poly_masked_fill", call_poly_masked_fill, 3, true, {{"x", "HTENSOR", true}, {"mask", "HTENSOR", true}, {"value", "D", true}}},
@@ -585,6 +592,7 @@ static const Call calls[] = {
   {"poly_graph_contract", call_poly_graph_contract, 3, true, {{"g", "HGRAPH", true}, {"score", "HTENSOR", true}, {"chosen", "A", false}}},
   {"poly_graph_product", call_poly_graph_product, 3, true, {{"a", "HGRAPH", true}, {"b", "HGRAPH", true}, {"paths", "A", false}}},
   {"poly_reduce_runs", call_poly_reduce_runs, 4, true, {{"x", "HTENSOR", true}, {"begin", "A", true}, {"n", "N", true}, {"op", "C", true}}},
+  {"poly_sort_edges", call_poly_sort_edges, 7, true, {{"edge_index", "HTENSOR", true}, {"nodes", "I", true}, {"by_row", "B", true}, {"merge", "B", true}, {"sorted", "A", true}, {"order", "A", false}, {"begin", "A", false}}},
   {"poly_zoom_in", call_poly_zoom_in, 1, true, {{"g", "HGRAPH", true}}},
   {"poly_zoom_out", call_poly_zoom_out, 2, true, {{"v", "HVERTEX", true}, {"x", "HTENSOR", false}}},
   {"poly_zoom_out_many", call_poly_zoom_out_many, 4, true, {{"v", "HVERTEX", true}, {"x", "LTENSOR", true}, {"n", "N", true}, {"out", "A", true}}},

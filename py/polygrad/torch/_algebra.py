@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .._core import argfix
+from .._core import C, argfix, like
 from ..autograd import making
 from ..dtypes import DType, dtypes
 from ..tensor import Tensor as Plain
@@ -452,10 +452,9 @@ class Algebra:
         return boundaries.searchsorted(self, right=right)
 
     def searchsorted(self: Any, values: Any, *, right: bool = False) -> Tensor:
-        """Where values go into this sorted vector, int64. O(values * length)."""
+        """Where values go into this sorted vector, or into the sorted row that they are in, int64."""
         v = values if isinstance(values, Plain) else self.new_tensor(values)
-        below = self <= v.unsqueeze(-1) if right else self < v.unsqueeze(-1)
-        return below.sum(-1)
+        return like(self, C.poly_searchsorted(self._h, v._h, right)).cast(dtypes.int64)
 
     def bernoulli(self: Any, p: Any = None, *, generator: Any = None) -> Tensor:
         """1 with the probability that each element says, else 0."""

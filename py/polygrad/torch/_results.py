@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._core import C, handle_array, like
 from .._meaning import Extremes
 from ..dtypes import dtypes, to_dtype
 from ..tensor import Tensor as Plain
@@ -172,8 +173,10 @@ class Results:
 
     def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Sorted:
         """The k-th smallest value and its place."""
-        values, places = self.sort(dim)
-        return _kept(values, places, int(k) - 1, dim, keepdim)
+        values, places = handle_array([None]), handle_array([None])
+        self._g.check(C.poly_kthvalue(self._h, int(k), dim, values, places))
+        out = Sorted(like(self, values[0]), like(self, places[0]).cast(dtypes.int64))
+        return out if keepdim else Sorted(*(t.squeeze(dim) for t in out))
 
     def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         """The lower median; along dim, with its place."""
@@ -182,10 +185,10 @@ class Results:
         return self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, keepdim)
 
     def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Sorted:
-        """The most frequent value along dim, the smallest of several, and its last place. O(n^2) along dim."""
+        """The most frequent value along dim, the smallest of several, and its last place."""
         x = self.movedim(dim, -1)
         values, places = x.sort(-1)
-        counts = (values.unsqueeze(-1) == values.unsqueeze(-2)).sum(-1)
+        counts = values.searchsorted(values, right=True) - values.searchsorted(values)
         first = counts.argmax(-1, keepdim=True)
         most = counts.amax(-1, keepdim=True)
         out = Sorted(values.gather(-1, first), places.gather(-1, first + most - 1))
@@ -216,8 +219,10 @@ class Results:
     def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Tensor:
         """How often each whole number occurs, or the sum of its weights."""
         n = int(self.amax().item()) + 1 if self.numel() else 0
-        src = self.ones_like(dtype=dtypes.int64) if weights is None else weights
-        return self.new_zeros(max(n, int(minlength)), dtype=src.dtype).scatter_add(0, self, src)
+        size = max(n, int(minlength))
+        if weights is None:
+            return like(self, C.poly_bincount(self._h, size))
+        return self.new_zeros(size, dtype=weights.dtype).scatter_add(0, self, weights)
 
     def histc(self: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:  # noqa: A002
         """How many elements lie in each of `bins` equal parts of [min, max]."""
@@ -234,7 +239,10 @@ class Results:
     def isin(self: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
         """True where an element is among test_elements."""
         test = test_elements if isinstance(test_elements, Plain) else self.new_tensor(test_elements)
-        found = (self.unsqueeze(-1) == test.reshape(-1)).any(-1)
+        if not test.numel():
+            return self.ones_like(dtype=dtypes.bool) if invert else self.zeros_like(dtype=dtypes.bool)
+        values = test.reshape(-1).sort(0).values
+        found = values[values.searchsorted(self).clamp(max=test.numel() - 1)] == self
         return ~found if invert else found
 
     def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
@@ -256,12 +264,6 @@ def _correction(dim: Any, unbiased: Any, correction: float) -> tuple[Any, float]
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     return dim, correction if unbiased is None else int(unbiased)
-
-
-def _kept(values: Any, places: Any, k: int, dim: int, keepdim: bool) -> Sorted:
-    index = places.new_tensor([k])
-    out = Sorted(values.index_select(dim, index), places.index_select(dim, index))
-    return out if keepdim else Sorted(*(t.squeeze(dim) for t in out))
 
 
 def _new_run(values: Any) -> Any:

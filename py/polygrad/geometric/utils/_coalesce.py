@@ -40,43 +40,38 @@ def coalesce(
     e = _host.edges(edge_index)
     n = int(maybe_num_nodes(e, num_nodes))
     _host.check_range(e, n)
-    first, second = (e[0], e[1]) if sort_by_row else (e[1], e[0])
-    if not is_sorted and not isinstance(edge_attr, (Tensor, list, tuple)) and 0 < n <= 3037000499:  # pairs as numbers: nothing to carry along
-        key = _host.distinct(first.astype(np.int64) * n + second)
-        both = np.stack([key // n, key % n]).astype(e.dtype)
-        out = _host.tensor(both if sort_by_row else both[::-1])
-        return out if isinstance(edge_attr, str) else (out, edge_attr)
-    order = None if is_sorted else _host.sort_order(first, second, n)
-    if order is not None:
-        e, first, second = e[:, order], first[order], second[order]
-        edge_attr = take(edge_attr, order)
-    new = np.ones(e.shape[1], np.bool_)
-    if e.shape[1] > 1:
-        new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    if not new.all():
-        edge_attr = _merge(edge_attr, new, reduce)
-        out = _host.tensor(e[:, new])
+    carried = isinstance(edge_attr, (Tensor, list, tuple))
+    if is_sorted:  # whatever the order is: runs of equal edges are merged
+        new = np.ones(e.shape[1], np.bool_)
+        new[1:] = (e[:, 1:] != e[:, :-1]).any(0)
+        merged = None if new.all() else (_host.tensor(e[:, new]), None, np.flatnonzero(new))
     else:
-        out = edge_index if order is None and isinstance(edge_index, Tensor) else _host.tensor(e)
+        merged = _host.sort_edges(e, n, sort_by_row, True, carried)
+    if merged is None:
+        out = edge_index if isinstance(edge_index, Tensor) else _host.tensor(e)
+    else:
+        out, order, begin = merged
+        if carried:
+            edge_attr = edge_attr if order is None else take(edge_attr, order)
+            edge_attr = edge_attr if begin is None or begin.size == e.shape[1] else _merge(edge_attr, begin, e.shape[1], reduce)
     return out if isinstance(edge_attr, str) else (out, edge_attr)
 
 
-def _merge(edge_attr: Any, new: np.ndarray, reduce: str) -> Any:
-    """Rows of sorted values, joined where a row is not new."""
+def _merge(edge_attr: Any, begin: np.ndarray, rows: int, reduce: str) -> Any:
+    """Rows of sorted values, joined from where each run begins."""
     if isinstance(edge_attr, (list, tuple)):
-        return [_merge(a, new, reduce) for a in edge_attr]
+        return [_merge(a, begin, rows, reduce) for a in edge_attr]
     if not isinstance(edge_attr, Tensor):
         return edge_attr
-    begin = np.flatnonzero(new)
     if reduce == "any":
-        return _host.rows(edge_attr, np.append(begin[1:], new.size) - 1)
+        return _host.rows(edge_attr, np.append(begin[1:], rows) - 1)
     if reduce not in _OPS:
         raise ValueError(f"reduce must be one of {', '.join([*_OPS, 'any'])}, not {reduce!r}")
 
     def lazy() -> Tensor:
         from ._scatter import scatter
 
-        return scatter(edge_attr, _host.tensor(np.cumsum(new) - 1), 0, int(begin.size), reduce)
+        return scatter(edge_attr, _host.tensor(np.repeat(np.arange(begin.size), np.diff(begin, append=rows))), 0, int(begin.size), reduce)
 
     def now() -> Tensor:
         starts = begin.astype(np.int64, copy=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import current
+from ..._core import C, current, handle_array, like
 from ...dtypes import dtypes, to_dtype
 from ...graphs import Graph
 from ...tensor import Tensor
@@ -137,12 +137,18 @@ def stable_order(key: np.ndarray, limit: int) -> np.ndarray:
     return np.sort((key.astype(np.int64) << bits) | np.arange(key.size)) & ((1 << bits) - 1)
 
 
-def sort_order(first: np.ndarray, second: np.ndarray, size: int) -> np.ndarray | None:
-    """The stable order that sorts pairs of numbers below size by first, then by second; None if they are sorted."""
-    if size > 3037000499:  # the square does not fit an int64
-        return np.lexsort((second, first))
-    key = first.astype(np.int64) * size + second
-    return None if key.size < 2 or bool(np.all(key[1:] >= key[:-1])) else stable_order(key, size * size)
+def sort_edges(e: np.ndarray, n: int, by_row: bool, merge: bool, places: bool) -> tuple[Tensor, np.ndarray | None, np.ndarray | None] | None:
+    """Edges sorted, and merged if asked for. With `places`: where each came from, and where the edges begin that each result stands for.
+    None if they are in order as they are."""
+    edge_index = tensor(e if e.dtype in (np.int32, np.int64) else e.astype(np.int64))
+    out, order, begin = (handle_array([None]) for _ in range(3))
+    check = edge_index._g.check
+    check(C.poly_sort_edges(edge_index._h, n, by_row, merge, out, order if places else None, begin if places and merge else None))
+    if not out[0]:
+        return None
+    found = like(edge_index, out[0])
+    found = found if e.dtype in (np.int32, np.int64) else tensor(array(found).astype(e.dtype))
+    return found, *(array(like(edge_index, h[0])) if h[0] else None for h in (order, begin))
 
 
 def distinct(a: np.ndarray) -> np.ndarray:
@@ -153,5 +159,5 @@ def distinct(a: np.ndarray) -> np.ndarray:
 
 __all__ = [
     "MISSING", "array", "as_tensor", "check_range", "count", "distinct", "edges", "generator", "join", "known", "library", "maybe_rows", "moved",
-    "ones", "read", "rows", "sort_order", "stable_order", "starts", "tensor", "traced", "vector",
+    "ones", "read", "rows", "sort_edges", "stable_order", "starts", "tensor", "traced", "vector",
 ]  # fmt: skip

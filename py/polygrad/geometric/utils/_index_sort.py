@@ -17,10 +17,9 @@ def index_sort(inputs: Tensor, max_value: int | None = None, stable: bool = Fals
     >>> [t.tolist() for t in index_sort(Tensor([3, 1, 2, 1]))]
     [[1, 1, 2, 3], [1, 3, 2, 0]]
     """
-    if _host.known(inputs):
-        a = inputs.numpy()
-        order = np.argsort(a, axis=-1, kind="stable")
-        return _host.tensor(np.take_along_axis(a, order, -1)), _host.tensor(order)
+    if _host.known(inputs) and inputs.ndim == 1:
+        order = _host.array(inputs.argsort().realize()).astype(np.int64)
+        return _host.rows(inputs, order), _host.tensor(order)
     values, order_ = inputs.sort()
     return values, order_.cast(dtypes.int64)
 

@@ -25,12 +25,11 @@ def sort_edge_index(edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int
     if _host.traced(edge_index):
         return _sorted_lazily(edge_index, edge_attr, num_nodes, sort_by_row)
     e = _host.edges(edge_index)
-    first, second = (e[0], e[1]) if sort_by_row else (e[1], e[0])
     n = int(maybe_num_nodes(e, num_nodes))
-    _host.check_range(e, n)
-    order = _host.sort_order(first, second, n)
-    if order is not None:
-        edge_index, edge_attr = _host.tensor(e[:, order]), take(edge_attr, order)
+    found = _host.sort_edges(e, n, sort_by_row, False, isinstance(edge_attr, (Tensor, list, tuple)))
+    if found is not None:
+        edge_index, order, _ = found
+        edge_attr = edge_attr if order is None else take(edge_attr, order)
     elif not isinstance(edge_index, Tensor):
         edge_index = _host.tensor(e)
     if isinstance(edge_attr, str):

@@ -1,0 +1,127 @@
+"""Selection, search and counting beside numpy: topk, kthvalue, median, mode, searchsorted, isin, bincount, sorted edges."""
+
+import numpy as np
+import pytest
+
+import polygrad.torch as pt
+from polygrad import Context
+from polygrad.geometric import utils
+
+RNG = np.random.default_rng(5)
+
+
+def values(dtype, shape, ties=False):
+    if dtype.startswith("uint"):
+        return RNG.integers(0, 200, shape).astype(dtype)
+    a = RNG.standard_normal(shape) * 50
+    a = (np.round(a / 10) * 10 if ties else a).astype(dtype)
+    if dtype.startswith("float") and a.size > 5:
+        a.reshape(-1)[RNG.integers(0, a.size, 3)] = np.nan
+        a.reshape(-1)[RNG.integers(0, a.size, 3)] = -np.inf
+        a.reshape(-1)[RNG.integers(0, a.size, 2)] = -0.0
+    return a
+
+
+def order_of(a, axis, descending):
+    """The stable order, with NaN as the largest of all."""
+    if not descending:
+        return np.argsort(a, axis=axis, kind="stable")
+    _, rank = np.unique(a, return_inverse=True, equal_nan=True)
+    return np.argsort(-rank.reshape(a.shape), axis=axis, kind="stable")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "uint8", "int16"])
+@pytest.mark.parametrize("shape", [(1,), (7,), (3, 1000), (2, 20000), (4, 70, 6)])
+def test_topk_and_kthvalue_are_the_first_of_a_stable_sort(dtype, shape):
+    for ties in (False, True):
+        a = values(dtype, shape, ties)
+        t = pt.tensor(a)
+        for dim in range(a.ndim):
+            n = shape[dim]
+            for k in sorted({1, min(10, n), min(100, n), n}):
+                for largest in (True, False):
+                    want = np.take(order_of(a, dim, largest), range(k), axis=dim)
+                    got = t.topk(k, dim, largest)
+                    np.testing.assert_array_equal(got.indices.numpy(), want)
+                    np.testing.assert_array_equal(got.values.numpy(), np.take_along_axis(a, want, dim))
+                place = np.take(order_of(a, dim, False), k - 1, axis=dim)
+                np.testing.assert_array_equal(t.kthvalue(k, dim).indices.numpy(), place)
+
+
+def test_a_long_row_is_selected_the_same_by_all_threads():
+    a = RNG.integers(0, 1000, 300_000).astype(np.float32)
+    first = None
+    for threads in (1, 2):
+        with Context(THREADS=threads):
+            t = pt.tensor(a)
+            got = [t.topk(k, 0).indices.numpy() for k in (10, 1000, 9000)] + [t.kthvalue(150_000, 0).indices.numpy(), t.argsort(0).numpy()]
+        first = first or got
+        for x, y in zip(first, got):
+            np.testing.assert_array_equal(x, y)
+    np.testing.assert_array_equal(first[-1], np.argsort(a, kind="stable"))
+    assert pt.tensor(a).median().item() == np.sort(a)[(a.size + 1) // 2 - 1]
+
+
+def test_gradients_go_to_what_was_selected():
+    x = pt.tensor([3.0, 1.0, 2.0, 5.0], requires_grad=True)
+    (x.topk(2).values * pt.tensor([1.0, 10.0])).sum().backward()
+    assert x.grad.tolist() == [10.0, 0.0, 0.0, 1.0]
+    y = pt.tensor([[3.0, 1.0, 2.0]], requires_grad=True)
+    y.median(1).values.sum().backward()
+    assert y.grad.tolist() == [[0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8"])
+def test_searchsorted_mode_and_isin(dtype):
+    a = values(dtype, (40, 30), ties=True)
+    a = np.nan_to_num(a) if dtype == "float32" else a
+    b = np.sort(a.reshape(-1)[:77])
+    for right, side in ((False, "left"), (True, "right")):
+        got = pt.tensor(b).searchsorted(pt.tensor(a), right=right)
+        np.testing.assert_array_equal(got.numpy(), np.searchsorted(b, a, side))
+        rows = pt.tensor(np.sort(a, 1)).searchsorted(pt.tensor(a[:, :5]), right=right).numpy()
+        np.testing.assert_array_equal(rows, [np.searchsorted(np.sort(r), r[:5], side) for r in a])
+    np.testing.assert_array_equal(pt.tensor(a).isin(pt.tensor(a[0, :4])).numpy(), np.isin(a, a[0, :4]))
+    counted = [max(np.unique(r), key=lambda v, r=r: ((r == v).sum(), -v if dtype != "uint8" else -int(v))) for r in a]
+    np.testing.assert_array_equal(pt.tensor(a).mode(1).values.numpy(), np.array(counted, a.dtype))
+    assert pt.tensor([1, 2]).isin(pt.tensor(np.zeros(0, np.int64))).tolist() == [False, False]
+
+
+def test_bincount_counts_and_refuses():
+    i = RNG.integers(0, 50, 4000)
+    np.testing.assert_array_equal(pt.tensor(i).bincount(minlength=60).numpy(), np.bincount(i, minlength=60))
+    with pytest.raises(IndexError, match="index -1 at position 1"):
+        pt.tensor([3, -1]).bincount().numpy()
+
+
+def test_errors_name_what_was_asked_for():
+    with pytest.raises(ValueError, match="no element 5 along axis 0"):
+        pt.tensor([1.0, 2.0]).kthvalue(5)
+    with pytest.raises(ValueError, match="searchsorted"):
+        pt.zeros(3, 4).searchsorted(pt.zeros(2, 4))
+
+
+@pytest.mark.parametrize("nodes, edges", [(1, 3), (5, 40), (300, 5000), (3, 60_000), (5000, 70_000)])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_edges_are_sorted_and_merged(nodes, edges, dtype):
+    e = RNG.integers(0, nodes, (2, edges)).astype(dtype)
+    w = RNG.integers(0, 100, (edges, 2)).astype(np.float32)
+    for by_row in (True, False):
+        first, second = e if by_row else e[::-1]
+        order = np.lexsort((second, first))
+        got, moved = utils.sort_edge_index(pt.tensor(e), pt.tensor(w), nodes, by_row)
+        np.testing.assert_array_equal(got.numpy(), e[:, order])
+        np.testing.assert_array_equal(moved.numpy(), w[order])
+        new = np.ones(edges, bool)
+        new[1:] = (e[:, order][:, 1:] != e[:, order][:, :-1]).any(0)
+        once, added = utils.coalesce(pt.tensor(e), pt.tensor(w), nodes, sort_by_row=by_row)
+        np.testing.assert_array_equal(once.numpy(), e[:, order][:, new])
+        np.testing.assert_array_equal(added.numpy(), np.add.reduceat(w[order].astype(np.float64), np.flatnonzero(new)))
+        again, same = utils.coalesce(once, added, nodes, sort_by_row=by_row)
+        np.testing.assert_array_equal(again.numpy(), once.numpy())
+        np.testing.assert_array_equal(same.numpy(), added.numpy())
+
+
+def test_edges_outside_the_graph_are_an_error():
+    with pytest.raises(IndexError, match="holds 7, which is not among 3"):
+        utils.coalesce(pt.tensor([[0, 7], [1, 2]]), num_nodes=3)
