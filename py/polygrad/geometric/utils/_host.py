@@ -140,6 +140,8 @@ def stable_order(key: np.ndarray, limit: int) -> np.ndarray:
 def sort_edges(e: np.ndarray, n: int, by_row: bool, merge: bool, places: bool) -> tuple[Tensor, np.ndarray | None, np.ndarray | None] | None:
     """Edges sorted, and merged if asked for. With `places`: where each came from, and where the edges begin that each result stands for.
     None if they are in order as they are."""
+    if n > 64 * e.shape[1] + (1 << 20):  # a counter for each node would be most of the work
+        return _sort_few(e, n, by_row, merge)
     edge_index = tensor(e if e.dtype in (np.int32, np.int64) else e.astype(np.int64))
     out, order, begin = (handle_array([None]) for _ in range(3))
     check = edge_index._g.check
@@ -149,6 +151,18 @@ def sort_edges(e: np.ndarray, n: int, by_row: bool, merge: bool, places: bool) -
     found = like(edge_index, out[0])
     found = found if e.dtype in (np.int32, np.int64) else tensor(array(found).astype(e.dtype))
     return found, *(array(like(edge_index, h[0])) if h[0] else None for h in (order, begin))
+
+
+def _sort_few(e: np.ndarray, n: int, by_row: bool, merge: bool) -> tuple[Tensor, np.ndarray | None, np.ndarray | None] | None:
+    """sort_edges for few edges between numbers that may be as large as they like."""
+    check_range(e, n)
+    order = np.lexsort((e[1], e[0]) if by_row else (e[0], e[1]))
+    found = e[:, order]
+    new = np.ones(e.shape[1], np.bool_)
+    new[1:] = (found[:, 1:] != found[:, :-1]).any(0)
+    if (new.all() or not merge) and bool((order[1:] > order[:-1]).all()):
+        return None
+    return (tensor(found[:, new]), order, np.flatnonzero(new)) if merge else (tensor(found), order, None)
 
 
 def distinct(a: np.ndarray) -> np.ndarray:
