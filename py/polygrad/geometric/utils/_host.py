@@ -150,7 +150,8 @@ def sort_edges(e: np.ndarray, n: int, by_row: bool, merge: bool, places: bool) -
         return None
     found = like(edge_index, out[0])
     found = found if e.dtype in (np.int32, np.int64) else tensor(array(found).astype(e.dtype))
-    return found, *(array(like(edge_index, h[0])) if h[0] else None for h in (order, begin))
+    places_of, begins = (array(like(edge_index, h[0])) if h[0] else None for h in (order, begin))
+    return found, places_of, begins
 
 
 def _sort_few(e: np.ndarray, n: int, by_row: bool, merge: bool) -> tuple[Tensor, np.ndarray | None, np.ndarray | None] | None:
