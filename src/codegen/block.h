@@ -21,7 +21,12 @@ struct Block {
   Map value;    /* UOp -> instruction, made in this block */
   double trips; /* how often the block's body runs, estimated */
   double cost;  /* operations of one iteration */
+  bool whole;   /* a sum that is not cut into blocks: it is one already */
 };
+
+/* Flags of a LOOP that stay inside codegen. LOOP_JAMMED: one step of a register tile: all its lanes at once, as many
+ * copies as that takes. */
+enum { LOOP_JAMMED = 1 << 30 };
 
 typedef struct Codegen {
   PolyContext *ctx;
@@ -36,16 +41,30 @@ typedef struct Codegen {
   VEC(UOp *) var;
   Map made; /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is emitted */
   Block *top;
-  Block *inner; /* innermost block of the output loops */
   UOp *grid;    /* where the target has groups: see Linear */
   int group, pack;
+  Block *inner;           /* innermost block of the output loops */
+  int nargs;              /* parameters that are arguments */
+  VEC(LinearParam) local; /* local arrays: the parameters behind them */
+  bool tiled;             /* the tree is tiles.c's */
+  UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
 } Codegen;
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */
 bool merge_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store);
 /* blocks.c: the tree of loops with instructions at the depth of the ranges that they depend on. */
 bool build_blocks(Codegen *g, int nstore, UOp *const *store);
+bool begin_blocks(Codegen *g, int nstore, UOp *const *store);
 uint64_t block_ranges(Codegen *g, UOp *u);
+/* Pieces of a tree, for those who build one by hand. */
+int block_inst(Codegen *g, Block *b, Inst inst, UOp *origin);        /* -1: no memory */
+Block *block_open(Codegen *g, Block *b, UOp *range, uint32_t flags); /* a loop inside b; */
+bool block_close(Codegen *g, Block *inner);                          /* only then it is a line of b */
+int block_value(Codegen *g, Block *b, UOp *u);                       /* the instruction that gives u in b */
+bool block_name(Codegen *g, Block *b, UOp *u, int inst);             /* u is what that instruction gives */
+bool block_store(Codegen *g, Block *b, UOp *store);                  /* store->src: array, value, index */
+/* tiles.c: the same for a sum of products. *done: false if the kernel is none; then nothing has been built. */
+bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done);
 /* shape.c: which loops run as lanes and which on several threads. */
 bool shape_loops(Codegen *g);
 double range_trips(Codegen *g, const UOp *r); /* of a loop, at most; of one whose bounds are loaded, a guess */
@@ -53,6 +72,7 @@ bool lanes_allowed(Codegen *g, const Block *b, const UOp *r);
 double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer); /* what lanes along r save in b */
 /* groups.c: which loops are the grid and which are shared by the threads of a group. */
 bool shape_groups(Codegen *g);
+int64_t block_stride(Codegen *g, UOp *index, const UOp *range); /* by how much an index grows with it; STRIDE_NONE */
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */
 bool flatten_blocks(Codegen *g, Linear *out);
 

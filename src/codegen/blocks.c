@@ -19,7 +19,7 @@
 
 uint64_t block_ranges(Codegen *g, UOp *u) { return index_ranges(g->ctx, &g->ranges, u); }
 
-static int add_inst(Codegen *g, Block *b, Inst inst, UOp *origin) {
+int block_inst(Codegen *g, Block *b, Inst inst, UOp *origin) {
   Base *base = ctx_base(g->ctx);
   if (!vec_push(base, &g->inst, inst) || !vec_push(base, &g->origin, origin)) return -1;
   Line line = {g->inst.n - 1, NULL};
@@ -33,24 +33,22 @@ static Block *new_block(Codegen *g, Block *parent, UOp *range, int loop) {
   return b;
 }
 
-static bool remember(Codegen *g, Block *b, UOp *u, int inst) {
+bool block_name(Codegen *g, Block *b, UOp *u, int inst) {
   return map_put(ctx_base(g->ctx), &b->value, (uint64_t)(uintptr_t)u, (uint64_t)inst);
 }
 
-static int emit_value(Codegen *g, Block *b, UOp *u);
-
 /* Opens a loop over r inside b; its bounds are emitted where they belong. The loop becomes a line of b when it is
  * closed. */
-static Block *open_loop(Codegen *g, Block *b, UOp *r, uint32_t flags) {
-  int begin = emit_value(g, b, r->src[0]), end = emit_value(g, b, r->src[1]);
+Block *block_open(Codegen *g, Block *b, UOp *r, uint32_t flags) {
+  int begin = block_value(g, b, r->src[0]), end = block_value(g, b, r->src[1]);
   if (begin < 0 || end < 0) return NULL;
   Inst inst = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {begin, end, -1}, .flags = flags, .arg = r->arg};
-  int loop = add_inst(g, NULL, inst, r);
+  int loop = block_inst(g, NULL, inst, r);
   Block *inner = loop < 0 ? NULL : new_block(g, b, r, loop);
-  return inner && remember(g, inner, r, loop) ? inner : NULL;
+  return inner && block_name(g, inner, r, loop) ? inner : NULL;
 }
 
-static bool close_loop(Codegen *g, Block *inner) {
+bool block_close(Codegen *g, Block *inner) {
   Line line = {-1, inner};
   return vec_push(ctx_base(g->ctx), &inner->parent->line, line);
 }
@@ -113,7 +111,7 @@ static uint64_t open_ranges(const Block *b) {
 static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t open, Map *seen) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
   if (!map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
-  if (u->op == OP_LOOP && u != self && !(block_ranges(g, u) & ~open)) return emit_value(g, b, u) >= 0;
+  if (u->op == OP_LOOP && u != self && !(block_ranges(g, u) & ~open)) return block_value(g, b, u) >= 0;
   for (int i = 0; i < u->nsrc; i++)
     if (!emit_needed(g, b, u->src[i], self, open, seen)) return false;
   return true;
@@ -161,7 +159,8 @@ static UOp *with_own_ranges(Codegen *g, UOp *u, uint64_t open) {
 
 static int add_cast(Codegen *g, Block *b, int value, PolyDType to, UOp *origin) {
   if (value < 0 || g->inst.at[value].dtype == to) return value;
-  return add_inst(g, b, (Inst){.kind = INST_ALU, .dtype = (uint8_t)to, .op = OP_CAST, .src = {value, -1, -1}}, origin);
+  return block_inst(g, b, (Inst){.kind = INST_ALU, .dtype = (uint8_t)to, .op = OP_CAST, .src = {value, -1, -1}},
+                    origin);
 }
 
 /* What a reduction is accumulated in: sums and products of the half types in float32, rounded at the end. */
@@ -185,23 +184,23 @@ static int emit_loop(Codegen *g, Block *b, UOp *u) {
                  .dtype = (uint8_t)acc_dtype(member[i]),
                  .op = (uint16_t)member[i]->arg.i,
                  .src = {-1, -1, -1}};
-    acc[i] = add_inst(g, b, inst, member[i]);
+    acc[i] = block_inst(g, b, inst, member[i]);
     if (acc[i] < 0) return -1;
   }
   Block *inner = b;
-  for (int i = 1; inner && i < u->nsrc; i++) inner = open_loop(g, inner, u->src[i], LOOP_REDUCE);
+  for (int i = 1; inner && i < u->nsrc; i++) inner = block_open(g, inner, u->src[i], LOOP_REDUCE);
   if (!inner) return -1;
   for (int i = 0; i < n; i++) {
     PolyDType d = acc_dtype(member[i]);
-    int v = add_cast(g, inner, emit_value(g, inner, member[i]->src[0]), d, member[i]->src[0]);
+    int v = add_cast(g, inner, block_value(g, inner, member[i]->src[0]), d, member[i]->src[0]);
     Inst inst = {.kind = INST_UPDATE, .dtype = (uint8_t)d, .op = (uint16_t)member[i]->arg.i, .src = {acc[i], v, -1}};
-    if (v < 0 || add_inst(g, inner, inst, NULL) < 0) return -1;
+    if (v < 0 || block_inst(g, inner, inst, NULL) < 0) return -1;
   }
   for (; inner != b; inner = inner->parent)
-    if (!close_loop(g, inner)) return -1;
+    if (!block_close(g, inner)) return -1;
   for (int i = 0; i < n; i++) {
     acc[i] = add_cast(g, b, acc[i], (PolyDType)member[i]->dtype, member[i]);
-    if (acc[i] < 0 || !remember(g, b, member[i], acc[i])) return -1;
+    if (acc[i] < 0 || !block_name(g, b, member[i], acc[i])) return -1;
   }
   return acc[0];
 }
@@ -212,7 +211,7 @@ static int emit_var(Codegen *g, Block *b, UOp *u) {
   int k = 0;
   while (k < g->var.n && g->var.at[k] != u) k++;
   if (k == g->var.n && !vec_push(ctx_base(g->ctx), &g->var, u)) return -1;
-  return add_inst(g, b, (Inst){.kind = INST_VAR, .dtype = POLY_INT64, .src = {-1, -1, -1}, .arg = {.i = k}}, u);
+  return block_inst(g, b, (Inst){.kind = INST_VAR, .dtype = POLY_INT64, .src = {-1, -1, -1}, .arg = {.i = k}}, u);
 }
 
 static bool non_negative(const UOp *u) { return u->src[0]->vmin >= 0 && u->src[1]->vmin > 0; }
@@ -220,13 +219,13 @@ static bool non_negative(const UOp *u) { return u->src[0]->vmin >= 0 && u->src[1
 static int emit_store(Codegen *g, Block *b, UOp *store, int index, int value) {
   Inst inst = {.kind = INST_STORE, .dtype = store->dtype, .src = {index, value, -1}, .stride = STRIDE_NONE};
   inst.param = (int32_t)store->src[0]->arg.i;
-  return add_inst(g, b, inst, store);
+  return block_inst(g, b, inst, store);
 }
 
 /* Instead of the first load of something that is stored from inside a reduction. */
 static int emit_made(Codegen *g, Block *b, UOp *load, UOp *store) {
   if (!map_put(ctx_base(g->ctx), &g->made, (uint64_t)(uintptr_t)load, 0)) return -1;
-  int value = emit_value(g, b, store->src[1]), index = value < 0 ? -1 : emit_value(g, b, store->src[2]);
+  int value = block_value(g, b, store->src[1]), index = value < 0 ? -1 : block_value(g, b, store->src[2]);
   return index >= 0 && emit_store(g, b, store, index, value) >= 0 ? value : -1;
 }
 
@@ -257,18 +256,18 @@ static int emit_node(Codegen *g, Block *b, UOp *u) {
     if (u->op == OP_IDIV || u->op == OP_MOD) inst.flags = non_negative(u);
   }
   for (int i = first; i < u->nsrc; i++) {
-    inst.src[i - first] = emit_value(g, b, u->src[i]);
+    inst.src[i - first] = block_value(g, b, u->src[i]);
     if (inst.src[i - first] < 0) return -1;
   }
-  return add_inst(g, b, inst, u);
+  return block_inst(g, b, inst, u);
 }
 
-static int emit_value(Codegen *g, Block *b, UOp *u) {
+int block_value(Codegen *g, Block *b, UOp *u) {
   int found = find_value(b, u);
   if (found >= 0) return found;
   b = home(g, b, u);
   int inst = u->op == OP_LOOP ? emit_loop(g, b, u) : emit_node(g, b, u);
-  return inst >= 0 && remember(g, b, u, inst) ? inst : -1;
+  return inst >= 0 && block_name(g, b, u, inst) ? inst : -1;
 }
 
 /* ---- the kernel ---- */
@@ -277,6 +276,7 @@ static bool list_loops(Codegen *g, int nstore, UOp *const *store) {
   Walk walk;
   if (!uop_walk(g->ctx, g->arena, nstore, store, NULL, NULL, &walk)) return false;
   for (int i = 0; i < walk.n; i++) {
+    if (walk.at[i]->op == OP_PARAM) g->nargs = MAX(g->nargs, (int)walk.at[i]->arg.i + 1);
     if (walk.at[i]->op == OP_RANGE) g->used |= 1ull << walk.at[i]->arg.i;
     if (walk.at[i]->op == OP_LOOP && !vec_push(ctx_base(g->ctx), &g->loops, walk.at[i])) return false;
   }
@@ -312,32 +312,40 @@ static bool emit_outer_loops(Codegen *g, Block *b) {
   uint64_t open = open_ranges(b);
   for (int i = 0; i < g->loops.n; i++) {
     UOp *u = g->loops.at[i];
-    if (!(block_ranges(g, u) & ~open) && home(g, b, u) == b && emit_value(g, b, u) < 0) return false;
+    if (!(block_ranges(g, u) & ~open) && home(g, b, u) == b && block_value(g, b, u) < 0) return false;
   }
   return true;
 }
 
-bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
+bool block_store(Codegen *g, Block *b, UOp *store) {
+  int value = block_value(g, b, store->src[1]), index = value < 0 ? -1 : block_value(g, b, store->src[2]);
+  return index >= 0 && emit_store(g, b, store, index, value) >= 0;
+}
+
+bool begin_blocks(Codegen *g, int nstore, UOp *const *store) {
   g->top = new_block(g, NULL, NULL, -1);
-  if (!g->top || !list_loops(g, nstore, store)) return false;
+  return g->top && list_loops(g, nstore, store);
+}
+
+bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
   int n = nstore; /* those inside reductions come last */
   while (n > 1 && inside_reduction(store[0], store[n - 1]))
     if (!note_made(g, store[--n])) return false;
   Block *inner = g->top;
-  for (int i = 3; inner && i < store[0]->nsrc; i++) inner = open_loop(g, inner, store[0]->src[i], 0);
+  for (int i = 3; inner && i < store[0]->nsrc; i++) inner = block_open(g, inner, store[0]->src[i], 0);
   if (!inner) return false;
   g->inner = inner;
   if (n < nstore && !emit_outer_loops(g, inner)) return false;
   int value[16], index[16];
   for (int i = 0; i < n; i++) { /* all values before any store: an output may be an input too */
     Block *b = store_block(inner, store[0], store[i]);
-    value[i] = emit_value(g, b, store[i]->src[1]);
-    index[i] = emit_value(g, b, store[i]->src[2]);
+    value[i] = block_value(g, b, store[i]->src[1]);
+    index[i] = block_value(g, b, store[i]->src[2]);
     if (value[i] < 0 || index[i] < 0) return false;
   }
   for (int i = 0; i < n; i++)
     if (emit_store(g, store_block(inner, store[0], store[i]), store[i], index[i], value[i]) < 0) return false;
   for (; inner != g->top; inner = inner->parent)
-    if (!close_loop(g, inner)) return false;
+    if (!block_close(g, inner)) return false;
   return true;
 }

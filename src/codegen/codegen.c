@@ -71,6 +71,7 @@ static bool list_params(Codegen *g, Linear *out) {
       out->nparam = MAX(out->nparam, out->inst[i].param + 1);
   out->param = arena_new(g->arena, (size_t)MAX(out->nparam, 1) * sizeof *out->param);
   if (!out->param) return false;
+  for (int i = 0; i < g->local.n && g->nargs + i < out->nparam; i++) out->param[g->nargs + i] = g->local.at[i];
   for (int i = 0; i < out->ninst; i++) {
     const Inst *in = &out->inst[i];
     if (in->kind != INST_LOAD && in->kind != INST_STORE) continue;
@@ -87,7 +88,7 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   if (!flatten_blocks(g, out)) return false;
   out->nvar = g->var.n;
   out->var = arena_new(g->arena, (size_t)MAX(g->var.n, 1) * sizeof(UOp *));
-  out->flops = count_flops(g, g->top);
+  out->flops = g->flops ? g->flops : count_flops(g, g->top);
   out->name = kernel_name(g, store);
   if (!out->var || !out->flops || !out->name) return false;
   for (int i = 0; i < g->var.n; i++) out->var[i] = g->var.at[i];
@@ -108,6 +109,7 @@ static void codegen_free(Codegen *g) {
   vec_free(b, &g->origin);
   vec_free(b, &g->loops);
   vec_free(b, &g->var);
+  vec_free(b, &g->local);
   map_free(b, &g->ranges);
   map_free(b, &g->made);
 }
@@ -128,7 +130,8 @@ bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *stor
   for (int i = 0; i < nstore; i++) merged[i] = store[i];
   bool ok = merge_ranges(ctx, arena, nstore, merged) &&
             uop_verify_pass(ctx, "merging of loops", nstore, merged, VERIFY_KERNEL) &&
-            build_blocks(&g, nstore, merged) && shape_loops(&g) && write_out(&g, merged[0], out) &&
+            begin_blocks(&g, nstore, merged) && build_tiles(&g, nstore, merged, &g.tiled) &&
+            (g.tiled || build_blocks(&g, nstore, merged)) && shape_loops(&g) && write_out(&g, merged[0], out) &&
             check_dtypes(&g, out) && codegen_widths(arena, target, out);
   codegen_free(&g);
   return ok;

@@ -348,7 +348,7 @@ static void put_rest_first(Flat *f, const Block *c, Sums *s, bool apart, int beg
 
 static void put_loop(Flat *f, const Block *c) {
   Sums s = {0};
-  if (f->g->inst.at[c->loop].flags & LOOP_REDUCE) find_sums(f, c, c, &s);
+  if (f->g->inst.at[c->loop].flags & LOOP_REDUCE && !c->whole) find_sums(f, c, c, &s);
   double within = 0, trips = most_steps(f, c);
   for (int i = 0; i < s.n; i++) {
     s.into[i] = f->place[s.acc[i]];

@@ -15,7 +15,7 @@ double range_trips(Codegen *g, const UOp *r) {
 }
 
 /* By how much an index grows with r. */
-static int64_t stride_along(Codegen *g, UOp *index, const UOp *r) {
+int64_t block_stride(Codegen *g, UOp *index, const UOp *r) {
   UOp *term[MAX_TERMS];
   int64_t coef[MAX_TERMS], constant, stride = 0;
   int n = int_terms(index, MAX_TERMS, term, coef, &constant);
@@ -40,7 +40,7 @@ static int64_t constant_trips(const UOp *r) {
 
 /* How far from lane to lane: along r; if there are outer lanes, along both loops where the index walks them as one. */
 static int64_t lane_step(Codegen *g, UOp *index, const UOp *r, const UOp *outer) {
-  int64_t s = r ? stride_along(g, index, r) : 0, o = outer ? stride_along(g, index, outer) : 0;
+  int64_t s = r ? block_stride(g, index, r) : 0, o = outer ? block_stride(g, index, outer) : 0;
   if (!outer || s == STRIDE_NONE || o == STRIDE_NONE) return outer && s != STRIDE_NONE ? o : s;
   return s == 0 ? o : o == s * constant_trips(r) ? s : STRIDE_NONE;
 }
@@ -166,8 +166,8 @@ static void set_strides(Codegen *g, Block *b, const UOp *lanes, const UOp *outer
     }
     Inst *inst = &g->inst.at[l.inst];
     if (inst->kind != INST_LOAD && inst->kind != INST_STORE) continue;
-    if (lanes) inst->stride = stride_along(g, access_index(g->origin.at[l.inst]), lanes);
-    if (outer) inst->outer = stride_along(g, access_index(g->origin.at[l.inst]), outer);
+    if (lanes) inst->stride = block_stride(g, access_index(g->origin.at[l.inst]), lanes);
+    if (outer) inst->outer = block_stride(g, access_index(g->origin.at[l.inst]), outer);
   }
 }
 
@@ -201,9 +201,31 @@ static void choose_threads(Codegen *g) {
   if (best) g->inst.at[best->loop].flags |= LOOP_PARALLEL;
 }
 
+static bool has_jammed(const Codegen *g, const Block *b) {
+  if (b->range && g->inst.at[b->loop].flags & LOOP_JAMMED) return true;
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child && has_jammed(g, b->line.at[i].child)) return true;
+  return false;
+}
+
+/* Of a tree of tiles: lanes for each nest but the register tiles, which have theirs. */
+static void choose_nests(Codegen *g, Block *b) {
+  if (b->range && g->inst.at[b->loop].flags & LOOP_JAMMED) return;
+  for (int i = 0; i < b->line.n; i++) {
+    Block *c = b->line.at[i].child;
+    if (c && has_jammed(g, c))
+      choose_nests(g, c);
+    else if (c)
+      choose_lanes(g, c, true);
+  }
+}
+
 bool shape_loops(Codegen *g) {
   estimate(g, g->top);
-  if (g->target->vector_bytes) choose_lanes(g, g->top, true);
+  if (g->target->vector_bytes && g->tiled)
+    choose_nests(g, g->top);
+  else if (g->target->vector_bytes)
+    choose_lanes(g, g->top, true);
   estimate(g, g->top);
   set_strides(g, g->top, NULL, NULL);
   if (g->target->group > 1) return shape_groups(g);

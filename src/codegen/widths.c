@@ -123,7 +123,8 @@ static void set_vector(const Widths *w, int loop) {
   Inst *in = &w->lin->inst[loop];
   int64_t begin, end;
   in->lanes = (uint16_t)choose_lanes(w, loop);
-  in->copies = (uint16_t)choose_copies(w, loop, in->lanes);
+  bool jammed = in->flags & LOOP_JAMMED;
+  in->copies = (uint16_t)(jammed ? MAX(loop_trips(w->lin, loop) / in->lanes, 1) : choose_copies(w, loop, in->lanes));
   in->tail = loop_trip(w->lin, loop, &begin, &end) ? (uint16_t)w->target->least_lanes : 1;
   if (in->lanes > 1) return;
   in->flags &= ~(uint32_t)LOOP_VECTOR;
@@ -138,6 +139,7 @@ bool codegen_widths(Arena *arena, const Target *target, Linear *lin) {
     Inst *in = &lin->inst[i];
     if (in->kind != INST_LOOP) continue;
     if (in->flags & LOOP_VECTOR && w.at[i].outer < 0) set_vector(&w, i);
+    in->flags &= ~(uint32_t)LOOP_JAMMED;
     if (in->flags & LOOP_PARALLEL) in->chunk = is_ragged(&w, i) ? (uint16_t)target->threads.chunk : 0;
   }
   return true;

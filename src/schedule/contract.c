@@ -14,6 +14,7 @@
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
 #include "ir/index.h"
+#include <stdlib.h>
 
 enum { SMALL_PRODUCT = 4096, KIND_A = 1, KIND_B = 2, KIND_BOTH = KIND_A | KIND_B, NARROW = 32, LOOK_INTO = 64 };
 
@@ -258,6 +259,7 @@ static bool begin_match(Match *m, UOp *u) {
 }
 
 bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2]) {
+  if (getenv("POLY_TILES")) return false;
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL) return false;
   if (u->dtype != POLY_FLOAT32 && u->dtype != POLY_FLOAT64) return false;
   Match m;

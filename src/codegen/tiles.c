@@ -1,0 +1,539 @@
+/* tiles.c: a sum of products as loops over tiles. In: the STORE nodes of a kernel that has one reduction, a sum of
+ * x(i, k) * y(k, j), where i and j are output loops that one factor alone varies with. Out: the tree of loops
+ *
+ *   for each tile of rows i and columns j (and each of the loops that both vary with)        the parallel loop
+ *     for each block of k
+ *       a = x(i, k), b = y(k, j)                       packed into local arrays, with whatever they are computed from
+ *       for NR columns, for MR rows of the tile
+ *         sums of MR x NR products over the block in registers: lanes along j, the rows written out side by side
+ *         c += sums                                    a local array
+ *     for each row and column of the tile: store       what follows the sum reads c
+ *
+ * So every element of x and y is computed and loaded once for a tile, and each load of the inner loop serves MR or NR
+ * products. What x and y are makes no difference: strided, transposed, gathered or computed. Several loops may make up
+ * the rows, the columns or k, as in a convolution: a tile has whole runs of the inner ones and some iterations of the
+ * outer one.
+ *
+ * An element is the sum over k in order, in blocks of a fixed length that are added in order: tiles, threads and the
+ * width of vectors change nothing. Where there are many blocks, they are added to pairs of floats as other long sums
+ * are (flatten.c). Sizes may be known only when the kernel runs: the local arrays have the size of a whole tile. */
+#include "codegen/block.h"
+
+#include "ir/context.h"
+
+enum {
+  LEAST_WORK = 4096, /* products: below, plain loops are as good */
+  LEAST_ROWS = 4,    /* of the output, along either loop */
+  LEAST_COLUMNS = 8,
+  LEAST_SUM = 4,
+  BLOCK_K = 256,     /* longest sum without a pause */
+  WIDE_TILE = 512,   /* columns */
+  MANY_BLOCKS = 16,  /* added as pairs */
+  ENOUGH_TILES = 16, /* for threads to share */
+  FEW_ROWS = 96,     /* of a tile that is made smaller for their sake */
+  PAD = 16,          /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
+  PANEL_BYTES = 768 << 10
+};
+
+/* Loops that are walked together: the rows, the columns, or what is summed over. */
+typedef struct Group {
+  int n;
+  UOp *range[MAX_DIMS]; /* outermost first; of a tile some iterations of the first and all of the others */
+  int64_t tile, inner;  /* iterations of the first in a tile; of all others together */
+  UOp *tiles;           /* how many tiles there are, */
+  UOp *first, *count;   /* and of the one at hand: where it begins, and its iterations of the first loop */
+  UOp *to[MAX_DIMS];    /* what stands for each range in the nest that is open */
+} Group;
+
+typedef struct Tiles {
+  Codegen *g;
+  UOp *const *store;
+  int nstore;
+  UOp *loop, *x, *y; /* the sum and its factors */
+  Group row, col, k, batch;
+  PolyDType dtype;        /* of the sum while it is formed */
+  int64_t mr, nr;         /* of the register tile */
+  int64_t a_line, b_line; /* elements from row to row of a panel */
+  bool a_by_k;            /* the panel of x has a row for each k */
+  bool pairs;
+  UOp *a, *b, *c, *low; /* local arrays, as PARAMs */
+} Tiles;
+
+static UOp *index_of(const Tiles *t, int64_t v) { return uop_index(t->g->ctx, v); }
+
+static bool varies(const Tiles *t, UOp *u, const UOp *range) { return block_ranges(t->g, u) & (1ull << range->arg.i); }
+
+/* ---- recognising ---- */
+
+static bool put(Group *group, UOp *range) {
+  if (group->n == MAX_DIMS) return false;
+  group->range[group->n++] = range;
+  return true;
+}
+
+/* Begins at 0 and ends at a size that no loop or memory decides. */
+static bool is_plain(const Tiles *t, const UOp *range) {
+  return uop_is_int(range->src[0], 0) && !block_ranges(t->g, range->src[1]) && range->src[1]->vmax > 0;
+}
+
+/* The output loops by which factor varies with them. The columns are those of the innermost: along them results lie
+ * side by side. */
+static bool sort_loops(Tiles *t) {
+  const UOp *s = t->store[0];
+  Group group[2] = {{0}};
+  int last = -1;
+  for (int i = 3; i < s->nsrc; i++) {
+    UOp *r = s->src[i];
+    if (!is_plain(t, r)) return false;
+    bool x = varies(t, t->x, r), y = varies(t, t->y, r);
+    if (!x && !y) return false;
+    if (x != y) last = y;
+    if (!put(x && y ? &t->batch : &group[y], r)) return false;
+  }
+  if (last < 0) return false;
+  if (!last) {
+    UOp *swap = t->x;
+    t->x = t->y;
+    t->y = swap;
+  }
+  t->row = group[!last];
+  t->col = group[last];
+  for (int i = 1; i < t->loop->nsrc; i++) {
+    UOp *r = t->loop->src[i];
+    if (!is_plain(t, r) || !varies(t, t->x, r) || !varies(t, t->y, r) || !put(&t->k, r)) return false;
+  }
+  return t->row.n && t->col.n && t->k.n;
+}
+
+static double extent(const Group *group) {
+  double n = 1;
+  for (int i = 0; i < group->n; i++) n *= (double)group->range[i]->src[1]->vmax;
+  return n;
+}
+
+static bool worthwhile(const Tiles *t) {
+  double rows = extent(&t->row), cols = extent(&t->col), k = extent(&t->k);
+  return rows >= LEAST_ROWS && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
+}
+
+static bool match(Tiles *t) {
+  Codegen *g = t->g;
+  if (g->loops.n != 1 || g->loops.at[0]->arg.i != OP_ADD) return false;
+  t->loop = g->loops.at[0];
+  UOp *body = t->loop->src[0];
+  for (int i = 1; i < t->nstore; i++) {
+    if (t->store[i]->nsrc != t->store[0]->nsrc) return false;
+    for (int k = 3; k < t->store[0]->nsrc; k++)
+      if (t->store[i]->src[k] != t->store[0]->src[k]) return false;
+  }
+  if (body->op != OP_MUL || body->dtype == POLY_BOOL) return false;
+  t->x = body->src[0];
+  t->y = body->src[1];
+  bool half = body->dtype == POLY_FLOAT16 || body->dtype == POLY_BFLOAT16;
+  t->dtype = half ? POLY_FLOAT32 : (PolyDType)body->dtype;
+  return sort_loops(t) && worthwhile(t);
+}
+
+/* ---- sizes ---- */
+
+static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+static int64_t evenly(int64_t n, int64_t most) { return (n + (n + most - 1) / most - 1) / ((n + most - 1) / most); }
+
+/* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces, those outside it to the
+ * batch. */
+static bool cut(Tiles *t, Group *group, int64_t most, bool outer_allowed) {
+  int64_t inner = 1;
+  int i = group->n - 1;
+  while (i > 0 && group->range[i]->src[1]->op == OP_CONST && inner * group->range[i]->src[1]->vmax * 2 <= most)
+    inner *= group->range[i--]->src[1]->vmax;
+  if (i && !outer_allowed) return false;
+  for (int k = 0; k < i; k++)
+    if (!put(&t->batch, group->range[k])) return false;
+  group->n -= i;
+  for (int k = 0; k < group->n; k++) group->range[k] = group->range[k + i];
+  UOp *size = group->range[0]->src[1];
+  int64_t each = MAX(most / inner, 1);
+  bool constant = size->op == OP_CONST;
+  group->inner = inner;
+  group->tile = constant ? evenly(size->vmax, MIN(each, size->vmax)) : MIN(each, size->vmax);
+  group->tiles = int_div(int_addc(size, group->tile - 1), index_of(t, group->tile));
+  return group->tiles != NULL;
+}
+
+/* Rows and vectors of a register tile: all sums, a vector of y for each column and some room. */
+static void choose_registers(Tiles *t) {
+  const Target *target = t->g->target;
+  int64_t size = dtype_size(t->dtype), lanes = target->vector_bytes ? target->vector_bytes / size : 8;
+  int64_t cols = (int64_t)MIN(extent(&t->col), 1e9), rows = (int64_t)MIN(extent(&t->row), 1e9);
+  int registers = target->vector_bytes ? target->vector_registers : 16;
+  while (lanes > 4 && lanes >= 2 * cols) lanes /= 2;
+  int64_t vectors = cols > lanes ? 2 : 1;
+  t->nr = lanes * vectors;
+  t->mr = evenly(rows, MIN((registers - vectors - 2) / vectors, rows));
+}
+
+static int64_t tile_elements(const Group *group) { return group->tile * group->inner; }
+
+static bool choose_sizes(Tiles *t) {
+  int64_t size = dtype_size(t->dtype), cache = t->g->target->cache_bytes[1];
+  if (!cache) cache = 1 << 20;
+  choose_registers(t);
+  if (!cut(t, &t->k, BLOCK_K, false) || !cut(t, &t->col, WIDE_TILE, true)) return false;
+  int64_t k = tile_elements(&t->k), cols = round_up(tile_elements(&t->col), t->nr);
+  double rows = extent(&t->row), others = extent(&t->batch) * (double)t->col.tiles->vmax;
+  int64_t most = MAX(cache / 2 / size / (k + cols), 4 * t->mr);
+  while (most > FEW_ROWS && others * rows / (double)most < ENOUGH_TILES) most = MAX(most / 2, FEW_ROWS);
+  if (!cut(t, &t->row, MAX(most / t->mr, 1) * t->mr, true)) return false;
+  /* whole register tiles, where that leaves no more tiles */
+  int64_t whole = round_up(t->row.tile, t->mr);
+  if (t->row.inner == 1 && t->row.tiles->vmax > 1) {
+    t->row.tile = whole;
+    t->row.tiles = int_div(int_addc(t->row.range[0]->src[1], whole - 1), index_of(t, whole));
+  }
+  t->pairs = t->dtype == POLY_FLOAT32 && t->k.tiles->vmax > MANY_BLOCKS;
+  return t->row.tiles != NULL;
+}
+
+/* ---- local arrays ---- */
+
+static UOp *local_array(Tiles *t, int64_t elements) {
+  Codegen *g = t->g;
+  LinearParam p = {.dtype = t->dtype, .written = true, .read = true, .local = elements};
+  if (!vec_push(ctx_base(g->ctx), &g->local, p)) return NULL;
+  return uop_make(g->ctx, OP_PARAM, t->dtype, (UArg){.i = g->nargs + g->local.n - 1}, 0, NULL, 0, NULL);
+}
+
+/* Which way a panel of x lies: by the loop along which more of its loads are contiguous. */
+static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
+  map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1);
+  int n = u->op == OP_LOAD && block_stride(t->g, u->src[1], range) == 1;
+  for (int i = 0; i < u->nsrc; i++) n += score(t, u->src[i], range, seen);
+  return n;
+}
+
+static bool contiguous_along_rows(Tiles *t) {
+  Map by_row = {0}, by_k = {0};
+  int rows = score(t, t->x, t->row.range[t->row.n - 1], &by_row), k = score(t, t->x, t->k.range[t->k.n - 1], &by_k);
+  map_free(ctx_base(t->g->ctx), &by_row);
+  map_free(ctx_base(t->g->ctx), &by_k);
+  return rows > k;
+}
+
+static bool make_arrays(Tiles *t) {
+  int64_t rows = round_up(tile_elements(&t->row), t->mr), cols = round_up(tile_elements(&t->col), t->nr);
+  int64_t k = tile_elements(&t->k), size = dtype_size(t->dtype);
+  t->a_by_k = contiguous_along_rows(t);
+  t->a_line = (t->a_by_k ? rows : k) + PAD;
+  t->b_line = cols + PAD;
+  int64_t a = t->a_line * (t->a_by_k ? k : rows), b = t->b_line * k, c = t->b_line * rows;
+  if ((a + b + c * (1 + t->pairs)) * size > PANEL_BYTES) return false;
+  t->a = local_array(t, a);
+  t->b = local_array(t, b);
+  t->c = local_array(t, c);
+  t->low = t->pairs ? local_array(t, c) : NULL;
+  return t->a && t->b && t->c && (t->low || !t->pairs);
+}
+
+/* ---- loops ---- */
+
+/* A loop over begin .. end inside *b; of one iteration none is opened. */
+static UOp *open_over(Tiles *t, Block **b, UOp *begin, UOp *end, uint32_t flags) {
+  Codegen *g = t->g;
+  if (!*b || !begin || !end) return NULL;
+  if (uop_is_int(begin, 0) && uop_is_int(end, 1) && !flags) return begin;
+  int id = 0;
+  while (id < 63 && g->used & (1ull << id)) id++;
+  if (id == 63) return fail_null(ctx_base(g->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
+  g->used |= 1ull << id;
+  UOp *src[2] = {begin, end}, *r = uop_make(g->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, src, 0, NULL);
+  *b = r ? block_open(g, *b, r, flags) : NULL;
+  return *b ? r : NULL;
+}
+
+static UOp *open_up_to(Tiles *t, Block **b, UOp *end) { return open_over(t, b, index_of(t, 0), end, 0); }
+
+static bool close_up_to(Tiles *t, Block *b, const Block *outer) {
+  for (; b != outer; b = b->parent)
+    if (!block_close(t->g, b)) return false;
+  return true;
+}
+
+/* Loops over what the tile has of a group. Returns the place in the tile. */
+static UOp *open_group(Tiles *t, Block **b, Group *group) {
+  UOp *flat = index_of(t, 0);
+  for (int i = 0; i < group->n; i++) {
+    UOp *size = i ? group->range[i]->src[1] : group->count, *v = open_up_to(t, b, size);
+    if (!v) return NULL;
+    group->to[i] = i ? v : int_add(group->first, v);
+    flat = int_add(int_mul(flat, size), v);
+  }
+  return flat;
+}
+
+/* u with what stands for the ranges of the groups; `sum`: what stands for the reduction, NULL: it is not in there. */
+typedef struct Change {
+  Tiles *t;
+  uint64_t ranges;
+  UOp *to[64];
+  UOp *sum;
+  Map done;
+} Change;
+
+static void note(Change *c, const Group *group) {
+  for (int i = 0; i < group->n; i++) {
+    c->ranges |= 1ull << group->range[i]->arg.i;
+    c->to[group->range[i]->arg.i] = group->to[i];
+  }
+}
+
+static UOp *changed(Change *c, UOp *u) {
+  Codegen *g = c->t->g;
+  uint64_t at;
+  if (u == c->t->loop && c->sum) return c->sum;
+  if (!(block_ranges(g, u) & c->ranges)) return u;
+  if (u->op == OP_RANGE) return c->to[u->arg.i];
+  if (map_get(&c->done, (uint64_t)(uintptr_t)u, &at)) return (UOp *)(uintptr_t)at;
+  UOp **src = arena_new(g->arena, (size_t)u->nsrc * sizeof *src);
+  if (!src) return NULL;
+  for (int i = 0; i < u->nsrc; i++)
+    if (!(src[i] = changed(c, u->src[i]))) return NULL;
+  bool kernel = op_info[u->op].cls == CLASS_KERNEL;
+  UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
+                  : uop_with_sources(u, src);
+  return r && map_put(ctx_base(g->ctx), &c->done, (uint64_t)(uintptr_t)u, (uint64_t)(uintptr_t)r) ? r : NULL;
+}
+
+/* ---- memory ---- */
+
+static UOp *load_at(Tiles *t, UOp *array, UOp *index, int64_t name) {
+  UOp *src[2] = {array, index};
+  if (!array || !index) return NULL;
+  return uop_make(t->g->ctx, OP_LOAD, (PolyDType)array->dtype, (UArg){.i = name}, 2, src, 0, NULL);
+}
+
+/* array[index] = value, in b. */
+static bool store_at(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value) {
+  UOp *src[3] = {array, value, index};
+  if (!index || !value) return false;
+  UOp *store = uop_make(t->g->ctx, OP_STORE, (PolyDType)array->dtype, (UArg){0}, 3, src, 0, NULL);
+  return store && block_store(t->g, b, store);
+}
+
+static UOp *line_at(const Tiles *t, UOp *line, int64_t length, UOp *at) {
+  (void)t;
+  return int_add(int_mulc(line, length), at);
+}
+
+/* ---- panels ---- */
+
+/* Zeros where a register tile goes beyond the rows or columns of the tile. */
+static bool fill(Tiles *t, Block *b, UOp *array, int64_t line, bool lines, UOp *from, UOp *to, UOp *others) {
+  if (!from || !to) return false;
+  if (from == to) return true;
+  Block *in = b;
+  UOp *i = open_over(t, &in, lines ? from : index_of(t, 0), lines ? to : others, 0);
+  UOp *j = open_over(t, &in, lines ? index_of(t, 0) : from, lines ? others : to, 0);
+  if (!i || !j || !store_at(t, in, array, line_at(t, i, line, j), uop_const(t->g->ctx, t->dtype, 0))) return false;
+  return close_up_to(t, in, b);
+}
+
+static UOp *elements(const Group *group) { return int_mulc(group->count, group->inner); }
+
+static UOp *whole_tiles(const Tiles *t, const Group *group, int64_t of) {
+  return int_mulc(int_div(int_addc(elements(group), of - 1), index_of(t, of)), of);
+}
+
+/* One panel: a factor at all k of the block and all rows or columns of the tile. */
+static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line, bool by_k) {
+  Block *in = b;
+  UOp *first = open_group(t, &in, by_k ? &t->k : other),
+      *second = first ? open_group(t, &in, by_k ? other : &t->k) : NULL;
+  if (!second) return false;
+  Change c = {.t = t};
+  note(&c, &t->k);
+  note(&c, other);
+  note(&c, &t->batch);
+  UOp *value = changed(&c, factor);
+  map_free(ctx_base(t->g->ctx), &c.done);
+  value = value ? uop_cast(value, t->dtype) : NULL;
+  if (!store_at(t, in, array, line_at(t, first, line, second), value) || !close_up_to(t, in, b)) return false;
+  UOp *k = elements(&t->k);
+  int64_t of = other == &t->row ? t->mr : t->nr;
+  return fill(t, b, array, line, !by_k, elements(other), whole_tiles(t, other, of), k);
+}
+
+/* ---- the register tile ---- */
+
+/* What the sums of a block are added to. */
+static bool add_block(Tiles *t, Block *b, UOp *at, UOp *part, UOp *block) {
+  if (uop_is_int(t->k.tiles, 1)) return store_at(t, b, t->c, at, part);
+  UOp *gate = int_lt(index_of(t, 0), block), *src[3] = {t->c, at, gate};
+  UOp *hi = uop_make(t->g->ctx, OP_LOAD, t->dtype, (UArg){0}, 3, src, 0, NULL);
+  UOp *sum = hi ? uop_binary(OP_ADD, hi, part) : NULL;
+  if (!t->pairs) return store_at(t, b, t->c, at, sum);
+  src[0] = t->low;
+  UOp *lo = uop_make(t->g->ctx, OP_LOAD, t->dtype, (UArg){0}, 3, src, 0, NULL);
+  UOp *y = uop_binary(OP_SUB, sum, hi), *x = uop_binary(OP_SUB, sum, y);
+  UOp *error = uop_binary(OP_ADD, uop_binary(OP_SUB, hi, x), uop_binary(OP_SUB, part, y));
+  /* both are loaded before either is stored */
+  return store_at(t, b, t->low, at, uop_binary(OP_ADD, lo, error)) && store_at(t, b, t->c, at, sum);
+}
+
+static UOp *a_at(Tiles *t, UOp *row, UOp *k) {
+  return load_at(t, t->a, t->a_by_k ? line_at(t, k, t->a_line, row) : line_at(t, row, t->a_line, k), 0);
+}
+
+enum { MOST_ROWS = 32 };
+
+/* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
+static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
+  Codegen *g = t->g;
+  Block *lanes = b;
+  uint32_t flags = g->target->vector_bytes ? LOOP_VECTOR : 0;
+  UOp *v = open_over(t, &lanes, index_of(t, 0), index_of(t, t->nr), flags | LOOP_JAMMED);
+  if (!v) return false;
+  UOp *j = int_add(col, v);
+  int acc[MOST_ROWS];
+  Inst inst = {.kind = INST_ACC, .dtype = (uint8_t)t->dtype, .op = OP_ADD, .src = {-1, -1, -1}};
+  for (int r = 0; r < t->mr; r++)
+    if ((acc[r] = block_inst(g, lanes, inst, NULL)) < 0) return false;
+  Block *sum = lanes;
+  UOp *k = open_over(t, &sum, index_of(t, 0), elements(&t->k), LOOP_REDUCE);
+  if (!k) return false;
+  sum->whole = true;
+  UOp *y = load_at(t, t->b, line_at(t, k, t->b_line, j), 0);
+  for (int r = 0; r < t->mr; r++) {
+    UOp *x = a_at(t, int_addc(row, r), k);
+    int product = x && y ? block_value(g, sum, uop_binary(OP_MUL, x, y)) : -1;
+    Inst update = {.kind = INST_UPDATE, .dtype = (uint8_t)t->dtype, .op = OP_ADD, .src = {acc[r], product, -1}};
+    if (product < 0 || block_inst(g, sum, update, NULL) < 0) return false;
+  }
+  if (!block_close(g, sum)) return false;
+  for (int r = 0; r < t->mr; r++) {
+    UOp *at = line_at(t, int_addc(row, r), t->b_line, j), *part = load_at(t, t->c, at, 1 + r);
+    if (!part || !block_name(g, lanes, part, acc[r]) || !add_block(t, lanes, at, part, block)) return false;
+  }
+  return block_close(g, lanes);
+}
+
+static bool multiply(Tiles *t, Block *b, UOp *block) {
+  Block *in = b;
+  UOp *nr = index_of(t, t->nr), *mr = index_of(t, t->mr);
+  UOp *col = open_up_to(t, &in, int_div(int_addc(elements(&t->col), t->nr - 1), nr));
+  UOp *row = col ? open_up_to(t, &in, int_div(int_addc(elements(&t->row), t->mr - 1), mr)) : NULL;
+  return row && register_tile(t, in, int_mul(row, mr), int_mul(col, nr), block) && close_up_to(t, in, b);
+}
+
+/* ---- what follows ---- */
+
+static bool in_group(const Group *group, const UOp *range, int *at) {
+  for (*at = 0; *at < group->n; ++*at)
+    if (group->range[*at] == range) return true;
+  return false;
+}
+
+/* Loops over the tile, in the order of the output's. */
+static bool open_outputs(Tiles *t, Block **b, UOp **row, UOp **col) {
+  *row = *col = index_of(t, 0);
+  for (int i = 3; i < t->store[0]->nsrc; i++) {
+    UOp *r = t->store[0]->src[i];
+    int at;
+    Group *group = in_group(&t->row, r, &at) ? &t->row : in_group(&t->col, r, &at) ? &t->col : NULL;
+    if (!group) continue;
+    UOp **flat = group == &t->row ? row : col, *size = at ? r->src[1] : group->count, *v = open_up_to(t, b, size);
+    if (!v) return false;
+    group->to[at] = at ? v : int_add(group->first, v);
+    *flat = int_add(int_mul(*flat, size), v);
+  }
+  return true;
+}
+
+static UOp *sum_at(Tiles *t, UOp *at) {
+  UOp *hi = load_at(t, t->c, at, 0), *lo = t->pairs ? load_at(t, t->low, at, 0) : NULL;
+  if (!t->pairs) return hi ? uop_cast(hi, (PolyDType)t->loop->dtype) : NULL;
+  return uop_where(uop_binary(OP_CMPEQ, lo, lo), uop_binary(OP_ADD, hi, lo), hi);
+}
+
+static bool finish(Tiles *t, Block *b) {
+  Block *in = b;
+  UOp *row, *col, *value[16], *index[16];
+  if (!open_outputs(t, &in, &row, &col)) return false;
+  Change c = {.t = t, .sum = sum_at(t, line_at(t, row, t->b_line, col))};
+  note(&c, &t->row);
+  note(&c, &t->col);
+  note(&c, &t->batch);
+  bool ok = c.sum != NULL;
+  for (int i = 0; ok && i < t->nstore; i++) {
+    value[i] = changed(&c, t->store[i]->src[1]);
+    index[i] = changed(&c, t->store[i]->src[2]);
+    ok = value[i] && index[i] && block_value(t->g, in, value[i]) >= 0 && block_value(t->g, in, index[i]) >= 0;
+  }
+  map_free(ctx_base(t->g->ctx), &c.done);
+  for (int i = 0; ok && i < t->nstore; i++) ok = store_at(t, in, t->store[i]->src[0], index[i], value[i]);
+  return ok && close_up_to(t, in, b);
+}
+
+/* ---- the kernel ---- */
+
+/* The tile at hand of a group, number n. */
+static bool place(Group *group, UOp *n) {
+  UOp *size = group->range[0]->src[1];
+  group->first = n ? int_mulc(n, group->tile) : NULL;
+  bool exact = size->op == OP_CONST && size->vmax % group->tile == 0;
+  group->count = exact ? uop_index(size->ctx, group->tile)
+                       : int_min(uop_index(size->ctx, group->tile), int_sub(size, group->first));
+  return group->first && group->count;
+}
+
+/* The parallel loop: over tiles, and over what both factors vary with. */
+static bool open_tiles(Tiles *t, Block **b) {
+  UOp *all = int_mul(t->row.tiles, t->col.tiles);
+  for (int i = 0; i < t->batch.n; i++) all = int_mul(all, t->batch.range[i]->src[1]);
+  UOp *rest = all ? open_up_to(t, b, all) : NULL;
+  if (!rest || !place(&t->col, int_mod(rest, t->col.tiles))) return false;
+  rest = int_div(rest, t->col.tiles);
+  if (!rest || !place(&t->row, int_mod(rest, t->row.tiles))) return false;
+  rest = int_div(rest, t->row.tiles);
+  for (int i = t->batch.n; i-- > 0;) {
+    UOp *size = t->batch.range[i]->src[1];
+    t->batch.to[i] = i ? int_mod(rest, size) : rest;
+    rest = int_div(rest, size);
+    if (!rest || !t->batch.to[i]) return false;
+  }
+  return true;
+}
+
+static UOp *count_flops(const Tiles *t) {
+  UOp *n = uop_index(t->g->ctx, 2);
+  for (int i = 3; i < t->store[0]->nsrc; i++) n = int_mul(n, t->store[0]->src[i]->src[1]);
+  for (int i = 1; i < t->loop->nsrc; i++) n = int_mul(n, t->loop->src[i]->src[1]);
+  return n;
+}
+
+static bool build(Tiles *t) {
+  Codegen *g = t->g;
+  Block *tile = g->top;
+  if (!open_tiles(t, &tile)) return false;
+  g->inner = tile;
+  Block *in = tile;
+  UOp *block = open_up_to(t, &in, t->k.tiles);
+  if (!block || !place(&t->k, block)) return false;
+  return pack(t, in, t->x, t->a, &t->row, t->a_line, t->a_by_k) && pack(t, in, t->y, t->b, &t->col, t->b_line, true) &&
+         multiply(t, in, block) && close_up_to(t, in, tile) && finish(t, tile) && close_up_to(t, tile, g->top) &&
+         (g->flops = count_flops(t)) != NULL;
+}
+
+bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
+  Tiles t = {.g = g, .store = store, .nstore = nstore};
+  *done = false;
+  if (nstore > 16 || !match(&t)) return true;
+  if (__builtin_popcountll(g->used) + 3 * (t.row.n + t.col.n + t.k.n) + 16 > 60) return true;
+  if (!choose_sizes(&t) || !make_arrays(&t)) {
+    g->local.n = 0;
+    return ctx_base(g->ctx)->code == POLY_OK;
+  }
+  *done = true;
+  return build(&t);
+}
