@@ -27,7 +27,7 @@ enum {
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
   BLOCK_K = 256,     /* longest sum without a pause */
-  WIDE_TILE = 512,   /* columns */
+  WIDE_TILE = 256,   /* columns */
   MANY_BLOCKS = 16,  /* added as pairs */
   ENOUGH_TILES = 16, /* for threads to share */
   FEW_ROWS = 96,     /* of a tile that is made smaller for their sake */
@@ -182,7 +182,9 @@ static bool choose_sizes(Tiles *t) {
   if (!cut(t, &t->k, BLOCK_K, false) || !cut(t, &t->col, WIDE_TILE, true)) return false;
   int64_t k = tile_elements(&t->k), cols = round_up(tile_elements(&t->col), t->nr);
   double rows = extent(&t->row), others = extent(&t->batch) * (double)t->col.tiles->vmax;
-  int64_t most = MAX(cache / 2 / size / (k + cols), 4 * t->mr);
+  int64_t room = MIN(cache * 3 / 4, PANEL_BYTES) / size - (cols + PAD) * k;
+  t->pairs = t->dtype == POLY_FLOAT32 && t->k.tiles->vmax > MANY_BLOCKS;
+  int64_t most = MAX(room / (k + PAD + (cols + PAD) * (1 + t->pairs)), 4 * t->mr);
   while (most > FEW_ROWS && others * rows / (double)most < ENOUGH_TILES) most = MAX(most / 2, FEW_ROWS);
   if (!cut(t, &t->row, MAX(most / t->mr, 1) * t->mr, true)) return false;
   /* whole register tiles, where that leaves no more tiles */
@@ -191,7 +193,6 @@ static bool choose_sizes(Tiles *t) {
     t->row.tile = whole;
     t->row.tiles = int_div(int_addc(t->row.range[0]->src[1], whole - 1), index_of(t, whole));
   }
-  t->pairs = t->dtype == POLY_FLOAT32 && t->k.tiles->vmax > MANY_BLOCKS;
   return t->row.tiles != NULL;
 }
 
@@ -204,7 +205,7 @@ static UOp *local_array(Tiles *t, int64_t elements) {
   return uop_make(g->ctx, OP_PARAM, t->dtype, (UArg){.i = g->nargs + g->local.n - 1}, 0, NULL, 0, NULL);
 }
 
-/* Which way a panel of x lies: by the loop along which more of its loads are contiguous. */
+/* Loads of u that are contiguous along a loop. */
 static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
   map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1);
@@ -213,18 +214,19 @@ static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
   return n;
 }
 
-static bool contiguous_along_rows(Tiles *t) {
-  Map by_row = {0}, by_k = {0};
-  int rows = score(t, t->x, t->row.range[t->row.n - 1], &by_row), k = score(t, t->x, t->k.range[t->k.n - 1], &by_k);
-  map_free(ctx_base(t->g->ctx), &by_row);
+/* Are more loads of a factor contiguous along its rows or columns than along k? */
+static bool runs_along(Tiles *t, UOp *factor, const Group *other) {
+  Map seen = {0}, by_k = {0};
+  int n = score(t, factor, other->range[other->n - 1], &seen), k = score(t, factor, t->k.range[t->k.n - 1], &by_k);
+  map_free(ctx_base(t->g->ctx), &seen);
   map_free(ctx_base(t->g->ctx), &by_k);
-  return rows > k;
+  return n > k;
 }
 
 static bool make_arrays(Tiles *t) {
   int64_t rows = round_up(tile_elements(&t->row), t->mr), cols = round_up(tile_elements(&t->col), t->nr);
   int64_t k = tile_elements(&t->k), size = dtype_size(t->dtype);
-  t->a_by_k = contiguous_along_rows(t);
+  t->a_by_k = runs_along(t, t->x, &t->row);
   t->a_line = (t->a_by_k ? rows : k) + PAD;
   t->b_line = cols + PAD;
   int64_t a = t->a_line * (t->a_by_k ? k : rows), b = t->b_line * k, c = t->b_line * rows;
@@ -321,10 +323,7 @@ static bool store_at(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value) {
   return store && block_store(t->g, b, store);
 }
 
-static UOp *line_at(const Tiles *t, UOp *line, int64_t length, UOp *at) {
-  (void)t;
-  return int_add(int_mulc(line, length), at);
-}
+static UOp *line_at(UOp *line, int64_t length, UOp *at) { return int_add(int_mulc(line, length), at); }
 
 /* ---- panels ---- */
 
@@ -335,7 +334,7 @@ static bool fill(Tiles *t, Block *b, UOp *array, int64_t line, bool lines, UOp *
   Block *in = b;
   UOp *i = open_over(t, &in, lines ? from : index_of(t, 0), lines ? to : others, 0);
   UOp *j = open_over(t, &in, lines ? index_of(t, 0) : from, lines ? others : to, 0);
-  if (!i || !j || !store_at(t, in, array, line_at(t, i, line, j), uop_const(t->g->ctx, t->dtype, 0))) return false;
+  if (!i || !j || !store_at(t, in, array, line_at(i, line, j), uop_const(t->g->ctx, t->dtype, 0))) return false;
   return close_up_to(t, in, b);
 }
 
@@ -345,23 +344,28 @@ static UOp *whole_tiles(const Tiles *t, const Group *group, int64_t of) {
   return int_mulc(int_div(int_addc(elements(group), of - 1), index_of(t, of)), of);
 }
 
-/* One panel: a factor at all k of the block and all rows or columns of the tile. */
+/* One panel: a factor at all k of the block and all rows or columns of the tile, read in the order of memory. */
 static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line, bool by_k) {
   Block *in = b;
-  UOp *first = open_group(t, &in, by_k ? &t->k : other),
-      *second = first ? open_group(t, &in, by_k ? other : &t->k) : NULL;
-  if (!second) return false;
+  UOp *i, *k;
+  if (runs_along(t, factor, other)) {
+    k = open_group(t, &in, &t->k);
+    i = k ? open_group(t, &in, other) : NULL;
+  } else {
+    i = open_group(t, &in, other);
+    k = i ? open_group(t, &in, &t->k) : NULL;
+  }
   Change c = {.t = t};
   note(&c, &t->k);
   note(&c, other);
   note(&c, &t->batch);
-  UOp *value = changed(&c, factor);
+  UOp *value = i && k ? changed(&c, factor) : NULL;
   map_free(ctx_base(t->g->ctx), &c.done);
-  value = value ? uop_cast(value, t->dtype) : NULL;
-  if (!store_at(t, in, array, line_at(t, first, line, second), value) || !close_up_to(t, in, b)) return false;
-  UOp *k = elements(&t->k);
+  if (!value || !store_at(t, in, array, by_k ? line_at(k, line, i) : line_at(i, line, k), uop_cast(value, t->dtype)))
+    return false;
   int64_t of = other == &t->row ? t->mr : t->nr;
-  return fill(t, b, array, line, !by_k, elements(other), whole_tiles(t, other, of), k);
+  return close_up_to(t, in, b) &&
+         fill(t, b, array, line, !by_k, elements(other), whole_tiles(t, other, of), elements(&t->k));
 }
 
 /* ---- the register tile ---- */
@@ -382,7 +386,7 @@ static bool add_block(Tiles *t, Block *b, UOp *at, UOp *part, UOp *block) {
 }
 
 static UOp *a_at(Tiles *t, UOp *row, UOp *k) {
-  return load_at(t, t->a, t->a_by_k ? line_at(t, k, t->a_line, row) : line_at(t, row, t->a_line, k), 0);
+  return load_at(t, t->a, t->a_by_k ? line_at(k, t->a_line, row) : line_at(row, t->a_line, k), 0);
 }
 
 enum { MOST_ROWS = 32 };
@@ -403,7 +407,7 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   UOp *k = open_over(t, &sum, index_of(t, 0), elements(&t->k), LOOP_REDUCE);
   if (!k) return false;
   sum->whole = true;
-  UOp *y = load_at(t, t->b, line_at(t, k, t->b_line, j), 0);
+  UOp *y = load_at(t, t->b, line_at(k, t->b_line, j), 0);
   for (int r = 0; r < t->mr; r++) {
     UOp *x = a_at(t, int_addc(row, r), k);
     int product = x && y ? block_value(g, sum, uop_binary(OP_MUL, x, y)) : -1;
@@ -412,7 +416,7 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   }
   if (!block_close(g, sum)) return false;
   for (int r = 0; r < t->mr; r++) {
-    UOp *at = line_at(t, int_addc(row, r), t->b_line, j), *part = load_at(t, t->c, at, 1 + r);
+    UOp *at = line_at(int_addc(row, r), t->b_line, j), *part = load_at(t, t->c, at, 1 + r);
     if (!part || !block_name(g, lanes, part, acc[r]) || !add_block(t, lanes, at, part, block)) return false;
   }
   return block_close(g, lanes);
@@ -460,7 +464,7 @@ static bool finish(Tiles *t, Block *b) {
   Block *in = b;
   UOp *row, *col, *value[16], *index[16];
   if (!open_outputs(t, &in, &row, &col)) return false;
-  Change c = {.t = t, .sum = sum_at(t, line_at(t, row, t->b_line, col))};
+  Change c = {.t = t, .sum = sum_at(t, line_at(row, t->b_line, col))};
   note(&c, &t->row);
   note(&c, &t->col);
   note(&c, &t->batch);
