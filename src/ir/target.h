@@ -33,6 +33,7 @@ typedef struct CostTable {
   int much;        /* operations per element beside which a store is little */
   int serial;      /* elements that may be reduced on one thread in front of a kernel */
   int short_sum;   /* products per element that a loop over edges does itself rather than load their sum, */
+  int fused_sum;   /* longest sum of a matrix product that is computed in the kernel that reads it */
   int few_scores;  /* unless it is so few values per edge that storing them is cheaper */
 } CostTable;
 

@@ -28,7 +28,7 @@ enum { ALL_DTYPES = (1u << POLY_DTYPE_COUNT) - 1, FLOATS = 1u << POLY_FLOAT32 | 
   {                                                                                                                    \
     .op = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 4, [COST_FUNCTION] = 10, [COST_POWER] = 20, [COST_ROUNDING] = 1},        \
     .load = 16, .store = 32, .cached = 1, .launch = 8192, .cheap = 8, .much = 160, .serial = 4096, .short_sum = 32,    \
-    .few_scores = 8                                                                                                    \
+    .few_scores = 8, .fused_sum = 256                                                                                  \
   }
 
 #define THREADS                                                                                                        \

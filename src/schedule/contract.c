@@ -14,7 +14,6 @@
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
 #include "ir/index.h"
-#include <stdlib.h>
 
 enum { SMALL_PRODUCT = 4096, KIND_A = 1, KIND_B = 2, KIND_BOTH = KIND_A | KIND_B, NARROW = 32, LOOK_INTO = 64 };
 
@@ -259,9 +258,8 @@ static bool begin_match(Match *m, UOp *u) {
 }
 
 bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2]) {
-  if (getenv("POLY_TILES")) return false;
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL) return false;
-  if (u->dtype != POLY_FLOAT32 && u->dtype != POLY_FLOAT64) return false;
+  if (u->dtype == POLY_BOOL) return false;
   Match m;
   if (!begin_match(&m, u) || !classify(&m) || !worthwhile(&m) || sums_over_edges(&m)) return false;
   Side *a = &m.side[0], *b = &m.side[1];

@@ -15,7 +15,10 @@ enum {
   TOO_DEEP = 512,   /* chains that are cut at any cost */
   LONG_CHAIN = 128, /* longest chain of ops in a kernel: bounds compile time and recursion */
   FEW_PARTS = 4,    /* of a CAT that a reader may choose from at each element */
-  MUCH_WIDER = 8    /* times: what is broadcast so far is worth storing before it is broadcast */
+  LEAST_ROWS = 4,   /* of a product that is computed in tiles; */
+  LEAST_COLUMNS = 8,
+  LEAST_SUM = 4,
+  MUCH_WIDER = 8 /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
@@ -95,6 +98,13 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
   return r;
 }
 
+/* Is a product computed by loops over tiles, so that what it is made of and what follows it may be in its kernel? A
+ * long sum hides the time that memory takes: it is left to the library, which also knows what to do with zeros. */
+static bool worth_tiling(const Sched *s, const MatmulItem *m, bool library) {
+  bool fits = m->m->vmax >= LEAST_ROWS && m->n->vmax >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
+  return fits && (!library || m->k->vmax <= s->target->cost.fused_sum);
+}
+
 /* What would be inlined with n, measured from its sources. */
 static void measure(Sched *s, NodeInfo *n) {
   UOp *node = n->node;
@@ -109,8 +119,12 @@ static void measure(Sched *s, NodeInfo *n) {
   if (spreads(node)) n->cost = MIN(n->cost, 1);
   n->cost = MIN(COST_LIMIT, n->cost + op_cost(s, node));
   n->maps_edges = maps_edges(s, node);
-  if (node->op == OP_REDUCE && s->target->matmul & (1u << node->dtype) && !n->maps_edges)
+  if (node->op == OP_REDUCE && !n->maps_edges) {
+    bool library = s->target->matmul & (1u << node->dtype);
     n->contraction = contract_match(node, &n->matmul, n->operand);
+    n->tiled = n->contraction && worth_tiling(s, &n->matmul, library);
+    n->contraction &= library || n->tiled;
+  }
   bool product = node->op == OP_REDUCE && is_expanded(node->src[0]) && !n->maps_edges;
   if (n->contraction || product) n->depth = 0; /* will be stored */
 }
@@ -224,6 +238,7 @@ int sched_next_kernel(Sched *s) {
   }
   t->inlined.n = 0;
   t->queued = false;
+  s->info.at[s->work.at[s->current]]->product = NULL;
   return s->current;
 }
 
@@ -231,7 +246,7 @@ bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   NodeInfo *n = sched_info(s, node);
   if (!n || n->kind != STORE_NOT) return n != NULL;
   if (kind == STORE_KERNEL && n->contraction) {
-    kind = STORE_MATMUL;
+    kind = n->tiled ? STORE_KERNEL : STORE_MATMUL;
     why = "matrix product";
   }
   if (node->op == OP_LIBRARY) {
@@ -390,6 +405,16 @@ static const char *limit_reason(const Sched *s, const UOp *node) {
   return computed && s->hold >= HOLD_ONE_OP ? "operation of a kernel with too many" : NULL;
 }
 
+/* May the current kernel compute the product n, and what follows it, tile by tile? It reads it once, element by
+ * element, and has no other. */
+static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *gate) {
+  NodeInfo *kernel = s->info.at[s->work.at[s->current]];
+  if (!n->tiled || !r->whole || r->through_load || gate || kernel->node->op == OP_CAT) return false;
+  if (kernel->product && kernel->product != n) return false;
+  kernel->product = n;
+  return true;
+}
+
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   Sched *s = user;
   if (node->op == OP_BUFFER) return sched_input(s, node);
@@ -406,7 +431,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_REDUCE:
-    why = n->contraction ? "matrix product" : reduction_reason(s, l, n, &r);
+    why = !n->contraction ? reduction_reason(s, l, n, &r) : holds_product(s, n, &r, gate) ? NULL : "matrix product";
     if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";
     break;
   case OP_SEGMENT: why = reduction_reason(s, l, n, &r); break;

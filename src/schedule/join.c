@@ -26,10 +26,10 @@ static bool is_split(const NodeInfo *n) {
   return false;
 }
 
-/* May its kernel store something else as well? */
+/* May its kernel store something else as well? Not if it computes a product in tiles. */
 static bool may_join(const Draft *x) {
   bool any = x->kind == STORE_KERNEL && x->part < 0;
-  for (int o = 0; o < x->nout; o++) any &= x->out[o]->hold == HOLD_ANYTHING;
+  for (int o = 0; o < x->nout; o++) any &= x->out[o]->hold == HOLD_ANYTHING && !x->out[o]->product && !x->out[o]->tiled;
   return any;
 }
 

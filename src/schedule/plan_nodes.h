@@ -33,8 +33,10 @@ typedef struct NodeInfo {
   int wide_loops;  /* and how many in loops that are at least as many as its own */
   bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
   int visited;     /* stamp of the last walk over inlined values */
-  int64_t split[MAX_DIMS]; /* of a stored node: inner size of an axis that its kernel walks as two, 0: as one */
-  bool contraction;        /* a matrix product, with what follows filled in */
+  int64_t split[MAX_DIMS];  /* of a stored node: inner size of an axis that its kernel walks as two, 0: as one */
+  bool contraction;         /* a matrix product, with what follows filled in */
+  bool tiled;               /* and it is computed by loops over tiles rather than by a library, */
+  struct NodeInfo *product; /* as this one is in the kernel of a stored node; NULL: there is none in it */
   MatmulItem matmul;
   UOp *operand[2];
 } NodeInfo;

@@ -17,6 +17,23 @@ static bool store_operand(Sched *s, UOp *u, const char *why) {
   return ctx_base(s->ctx)->code == POLY_OK && sched_store(s, u, STORE_KERNEL, why);
 }
 
+/* Reductions of a kernel. */
+static int count_loops(UOp *u, Map *seen, Base *b) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL) || !map_put(b, seen, (uint64_t)(uintptr_t)u, 1)) return 0;
+  int n = u->op == OP_LOOP;
+  for (int i = 0; i < u->nsrc; i++) n += count_loops(u->src[i], seen, b);
+  return n;
+}
+
+/* A product is computed in tiles where its kernel has no other reduction; elsewhere it is stored before. */
+static bool store_product(Sched *s, const NodeInfo *n, UOp *store) {
+  if (!n->product || n->product == n) return true;
+  Map seen = {0};
+  int loops = count_loops(store->src[1], &seen, ctx_base(s->ctx));
+  map_free(ctx_base(s->ctx), &seen);
+  return loops < 2 || sched_store(s, n->product->node, STORE_KERNEL, "matrix product");
+}
+
 /* Everything that storing n needs in memory gets stored too. */
 static bool lower_stored(Sched *s, NodeInfo *n) {
   UOp *u = n->node, *store;
@@ -34,6 +51,7 @@ static bool lower_stored(Sched *s, NodeInfo *n) {
     Lower l;
     ok = lower_part(s, &l, n, u->op == OP_CAT ? k : -1, &store);
     lower_end(&l);
+    ok = ok && store_product(s, n, store);
   }
   return ok;
 }

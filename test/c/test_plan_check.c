@@ -11,11 +11,11 @@ typedef struct Built {
   Lowered lowered;
 } Built;
 
-/* Two results, a matrix product, a CAT of which each part is a kernel, and a reduction that is stored between. */
+/* Two results, a matrix product of the library, a CAT of which each part is a kernel, and a reduction that is stored between. */
 static void build(PolyContext *ctx, Built *w) {
-  PolyTensor *x = poly_zeros(ctx, POLY_FLOAT32, SHAPE(24, 24));
+  PolyTensor *x = poly_zeros(ctx, POLY_FLOAT32, SHAPE(264, 264));
   assert_int_equal(poly_realize(x), POLY_OK);
-  PolyTensor *y = poly_matmul(poly_add(x, poly_full(ctx, POLY_FLOAT32, SHAPE(24, 24), 1)), x);
+  PolyTensor *y = poly_matmul(poly_add(x, poly_full(ctx, POLY_FLOAT32, SHAPE(264, 264), 1)), x);
   PolyTensor *columns = poly_sum(y, 1, (int[]){0}, true);
   PolyTensor *t[2] = {poly_cat((PolyTensor *[]){poly_div(y, columns), y}, 2, 1), poly_exp(columns)};
   UOp *root[2] = {t[0]->uop, t[1]->uop};
