@@ -425,8 +425,8 @@ def test_second_gradients_of_normalize_at_zeros():
 def test_a_weight_used_twice_gets_two_matrix_products(cpu, capfd):
     """Its gradient is the sum of two products, not one sum of two products, of which only a plain loop could be made."""
     rng = np.random.default_rng(0)
-    x, y = (rng.standard_normal((40, 30)).astype("f4") for _ in range(2))
-    w = rng.standard_normal((30, 20)).astype("f4")
+    x, y = (rng.standard_normal((400, 300)).astype("f4") / 20 for _ in range(2))
+    w = rng.standard_normal((300, 20)).astype("f4")
     weight = Tensor(w, requires_grad=True)
     ((Tensor(x) @ weight).square().sum() + (Tensor(y) @ weight).square().sum()).backward()
     C.poly_set_debug(current().ptr, 3)

@@ -18,7 +18,8 @@
 enum { SMALL_PRODUCT = 4096, KIND_A = 1, KIND_B = 2, KIND_BOTH = KIND_A | KIND_B, NARROW = 32, LOOK_INTO = 64 };
 
 typedef struct Side {
-  UOp *view;             /* the source of MUL */
+  UOp *view;             /* the source of MUL, */
+  UOp *value;            /* and what it shows */
   UOp *base;             /* what lies in memory */
   UOp *flat;             /* index into base over the ranges */
   UOp *stride[MAX_DIMS]; /* of each axis of the product, when direct */
@@ -78,6 +79,8 @@ static bool trace(Match *m, Side *s) {
   }
   for (int i = 0; i < u->ndim; i++) s->axes |= reads(m, idx[i]);
   if (gate) s->axes |= reads(m, gate);
+  s->value = s->view;
+  while (op_info[s->value->op].cls == CLASS_MOVE) s->value = s->value->src[0];
   s->base = u;
   s->flat = index_flat(u, idx);
   bool leaf = u->op == OP_CONST || u->op == OP_IOTA || u->op == OP_VARIABLE;
@@ -257,7 +260,7 @@ static bool begin_match(Match *m, UOp *u) {
   return true;
 }
 
-bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2]) {
+bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2], UOp *factor[2]) {
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL) return false;
   if (u->dtype == POLY_BOOL) return false;
   Match m;
@@ -278,6 +281,8 @@ bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2]) {
                       .b_col = b->stride[y],
                       .b_offset = b->offset};
   out->c_row = out->n;
+  factor[0] = a->value;
+  factor[1] = b->value;
   operand[0] = a->base;
   operand[1] = b->base;
   return out->m && out->n && out->k && fill_batches(&m, out);

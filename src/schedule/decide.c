@@ -121,7 +121,7 @@ static void measure(Sched *s, NodeInfo *n) {
   n->maps_edges = maps_edges(s, node);
   if (node->op == OP_REDUCE && !n->maps_edges) {
     bool library = s->target->matmul & (1u << node->dtype);
-    n->contraction = contract_match(node, &n->matmul, n->operand);
+    n->contraction = contract_match(node, &n->matmul, n->operand, n->factor);
     n->tiled = n->contraction && worth_tiling(s, &n->matmul, library);
     n->contraction &= library || n->tiled;
   }
@@ -405,6 +405,19 @@ static const char *limit_reason(const Sched *s, const UOp *node) {
   return computed && s->hold >= HOLD_ONE_OP ? "operation of a kernel with too many" : NULL;
 }
 
+bool sched_store_factors(Sched *s, const NodeInfo *n) {
+  for (int i = 0; i < 2; i++) {
+    UOp *u = sched_memory(n->factor[i]);
+    const NodeInfo *f = sched_info(s, u);
+    if (!f) return false;
+    bool moved = op_info[u->op].cls == CLASS_MOVE || op_info[u->op].cls == CLASS_LEAF;
+    if (f->cost >= COST_LIMIT && !moved && f->slot < 0 &&
+        !sched_store(s, u, STORE_KERNEL, "operand of a matrix product"))
+      return false;
+  }
+  return true;
+}
+
 /* May the current kernel compute the product n, and what follows it, tile by tile? It reads it once, element by
  * element, and has no other. */
 static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *gate) {
@@ -412,7 +425,7 @@ static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *ga
   if (!n->tiled || !r->whole || r->through_load || gate || kernel->node->op == OP_CAT) return false;
   if (kernel->product && kernel->product != n) return false;
   kernel->product = n;
-  return true;
+  return sched_store_factors(s, n);
 }
 
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {

@@ -38,7 +38,8 @@ typedef struct NodeInfo {
   bool tiled;               /* and it is computed by loops over tiles rather than by a library, */
   struct NodeInfo *product; /* as this one is in the kernel of a stored node; NULL: there is none in it */
   MatmulItem matmul;
-  UOp *operand[2];
+  UOp *operand[2]; /* what the library reads, */
+  UOp *factor[2];  /* and what is multiplied, before it is moved into place */
 } NodeInfo;
 
 /* What a kernel computed in place when it was last lowered. */
@@ -87,6 +88,8 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
 int sched_next_kernel(Sched *s);
 /* Stores what kernels compute again and again, once it is known who computes what. */
 bool sched_store_repeated(Sched *s, bool *changed);
+/* Factors of a product in tiles that are made of reductions: what follows those is computed by their kernels. */
+bool sched_store_factors(Sched *s, const NodeInfo *n);
 /* The computed node whose memory holds u too, because only reshapes lie between; u itself if there is none. */
 UOp *sched_memory(UOp *u);
 /* Slot of a stored node, also seen through reshapes. -1: it is not stored. */

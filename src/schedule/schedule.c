@@ -45,7 +45,7 @@ static bool lower_stored(Sched *s, NodeInfo *n) {
       if (!store_operand(s, u->src[i], "operand of a library routine")) return false;
     return true;
   }
-  bool ok = true;
+  bool ok = !n->tiled || sched_store_factors(s, n);
   int nkernel = u->op == OP_CAT ? u->nsrc : 1;
   for (int k = 0; ok && k < nkernel; k++) {
     Lower l;

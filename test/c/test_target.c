@@ -172,6 +172,8 @@ static void test_matrix_products(void **state) {
   UOp *all[] = {n, n, n};
   UOp *product = uop_reduce(OP_ADD, uop_binary(OP_MUL, uop_expand(a, all), uop_expand(b, all)), 2);
   Target target = cpu_target;
+  assert_int_equal(count_items(f, &target, product, ITEM_MATMUL), 0); /* short enough for tiles */
+  target.cost.fused_sum = 63;
   assert_int_equal(count_items(f, &target, product, ITEM_MATMUL), 1);
   target.matmul &= ~(1u << POLY_FLOAT32);
   assert_int_equal(count_items(f, &target, product, ITEM_MATMUL), 0);
