@@ -41,7 +41,7 @@ typedef struct Codegen {
   VEC(UOp *) var;
   Map made; /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is emitted */
   Block *top;
-  UOp *grid;    /* where the target has groups: see Linear */
+  UOp *grid; /* where the target has groups: see Linear */
   int group, pack;
   Block *inner;           /* innermost block of the output loops */
   int nargs;              /* parameters that are arguments */

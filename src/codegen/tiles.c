@@ -532,7 +532,7 @@ static bool build(Tiles *t) {
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
   Tiles t = {.g = g, .store = store, .nstore = nstore};
   *done = false;
-  if (nstore > 16 || !match(&t)) return true;
+  if (g->target->group > 1 || nstore > 16 || !match(&t)) return true;
   if (__builtin_popcountll(g->used) + 3 * (t.row.n + t.col.n + t.k.n) + 16 > 60) return true;
   if (!choose_sizes(&t) || !make_arrays(&t)) {
     g->local.n = 0;

@@ -101,6 +101,7 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
 /* Is a product computed by loops over tiles, so that what it is made of and what follows it may be in its kernel? A
  * long sum hides the time that memory takes: it is left to the library, which also knows what to do with zeros. */
 static bool worth_tiling(const Sched *s, const MatmulItem *m, bool library) {
+  if (s->target->group > 1) return false; /* tiles are those of one thread */
   bool fits = m->m->vmax >= LEAST_ROWS && m->n->vmax >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
   return fits && (!library || m->k->vmax <= s->target->cost.fused_sum);
 }
