@@ -10,7 +10,7 @@ $python -c 'import sys, numpy; print(sys.version, numpy.__version__)'
 make -j"$(nproc)" 2>&1 | tail -2 || exit 1
 timeout 100 $python -m pytest -q -x --maxfail=12 -p no:cacheprovider py/tests/test_cuda.py > "$out/cuda.log" 2>&1
 tail -25 "$out/cuda.log"
-timeout 100 $python bench/cuda.py --sizes cora,arxiv64 --modes "" --kernels --seconds 0.5 --limit 80 --json "$out/steps.json" 2>&1
+timeout 170 $python bench/cuda.py --sizes cora,arxiv64 --modes eager --kernels --seconds 0.5 --limit 80 --json "$out/steps.json" 2>&1
 for t in ops_unary ops_binary ops_reduce ops_index ops_movement ops_linalg grad graphs; do
   POLY_TEST_DEVICE=CUDA timeout "${SUITE_SECONDS:-90}" $python -m pytest -q --maxfail=15 -p no:cacheprovider "py/tests/test_$t.py" > "$out/$t.log" 2>&1 &
 done

@@ -199,15 +199,23 @@ static bool run_item(Plan *p, const PlanItem *it) {
   return false;
 }
 
+/* Runs an item and waits for it. */
+static bool run_timed(Plan *p, const PlanItem *it, double *ms) {
+  Device *d = p->device;
+  double start = now_ms();
+  if (d->timer) return d->timer(d, NULL) && run_item(p, it) && d->timer(d, ms);
+  bool ok = run_item(p, it) && (!d->wait || d->wait(d));
+  *ms = now_ms() - start;
+  return ok;
+}
+
 static bool run_items(Plan *p) {
   bool timed = p->ctx->debug >= 1 || p->ctx->engine->profile.on;
   double begin = timed ? now_ms() : 0;
   for (int i = 0; i < p->nitem; i++) {
-    double start = timed ? now_ms() : 0;
-    if (!run_item(p, &p->item[i])) return false;
+    double ms = 0;
+    if (!(timed ? run_timed(p, &p->item[i], &ms) : run_item(p, &p->item[i]))) return false;
     if (!timed) continue;
-    if (p->device->wait && !p->device->wait(p->device)) return false;
-    double ms = now_ms() - start;
     profile_item(p, &p->item[i], ms);
     debug_item(p, &p->item[i], ms);
   }

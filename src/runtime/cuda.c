@@ -100,6 +100,28 @@ static bool cuda_wait(Device *d) {
   return ok;
 }
 
+static bool read_timer(CudaDevice *c, double *ms) {
+  float elapsed = 0;
+  if (!c->from && (!cuda_ok(c, c->api.cuEventCreate(&c->from, 0), "making an event") ||
+                   !cuda_ok(c, c->api.cuEventCreate(&c->to, 0), "making an event")))
+    return false;
+  if (!ms) return cuda_ok(c, c->api.cuEventRecord(c->from, c->stream), "recording an event");
+  if (!cuda_ok(c, c->api.cuEventRecord(c->to, c->stream), "recording an event") || !cuda_finish(c) ||
+      !cuda_ok(c, c->api.cuEventElapsedTime(&elapsed, c->from, c->to), "reading a time"))
+    return false;
+  *ms = elapsed;
+  return true;
+}
+
+static bool cuda_timer(Device *d, double *ms) {
+  CudaDevice *c = (CudaDevice *)d;
+  CudaEntry entry;
+  if (!cuda_enter(c, &entry)) return false;
+  bool ok = read_timer(c, ms);
+  cuda_leave(c, &entry);
+  return ok;
+}
+
 /* ---- kernels ---- */
 
 bool cuda_launch(CudaDevice *c, const CudaLaunch *l, const char *name) {
@@ -202,6 +224,8 @@ static void cuda_close(Device *d) {
     cuda_library_close(c);
     cuda_matmul_close(c);
     cuda_memory_close(c);
+    if (c->from) c->api.cuEventDestroy_v2(c->from);
+    if (c->to) c->api.cuEventDestroy_v2(c->to);
     if (c->error) c->api.cuMemFree_v2(c->error);
     if (c->error_copy) c->api.cuMemFreeHost(c->error_copy);
     if (c->stream) c->api.cuStreamDestroy_v2(c->stream);
@@ -305,6 +329,7 @@ Device *cuda_open(Runtime *r, int number) {
   d->launch = cuda_device_launch;
   d->matmul = cuda_matmul;
   d->library = cuda_library;
+  d->timer = cuda_timer;
   d->wait = cuda_wait;
   d->begin = cuda_begin;
   d->end = cuda_end;

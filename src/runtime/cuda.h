@@ -61,6 +61,7 @@ struct CudaDevice {
   bool binary; /* NVRTC knows the architecture: cubin instead of PTX */
   CuContext context;
   CuStream stream;
+  CuEvent from, to; /* of the timer */
   int pid;
   char lost[200]; /* why nothing runs on it any more; empty: it works */
   CuAddress error;

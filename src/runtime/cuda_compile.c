@@ -15,7 +15,7 @@
 /* Rounding is decided by the linear form: nothing is contracted, divisions and square roots are rounded correctly. */
 static const char *const options[] = {
     "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--device-as-default-execution-space",
-    "--std=c++14",  "-w"};
+    "--std=c++17",  "-w"};
 
 enum { NOPTION = sizeof options / sizeof *options };
 

@@ -109,6 +109,9 @@ struct Device {
    * same words. NULL: they are not. again: nothing has run, the items are to be launched once more, without begin. */
   RunKind (*begin)(Program *p, const RunWords *words);
   bool (*end)(Program *p, bool ok, bool *again);
+  /* How long what is launched between two calls takes on the device. ms NULL: from now on; else waits for it. NULL: the
+   * clock of the host is used. */
+  bool (*timer)(Device *d, double *ms);
   bool (*wait)(Device *d); /* until all launches have ended; NULL: they have when launch returns */
   void (*close)(Device *d);
 };
