@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygrad import Device, Tensor, dtypes, with_autograd_graph
+from polygrad import Device, Tensor, TinyJit, dtypes, with_autograd_graph
 
 CASES = [
     (lambda: Tensor([1.0]).bitwise_not(), (TypeError, RuntimeError)),
@@ -93,3 +93,46 @@ def test_two_graphs_do_not_mix():
 def test_bfloat16_needs_no_numpy():
     t = Tensor([1.0, 2.0], dtype="bfloat16")
     assert t.dtype is dtypes.bfloat16 and t.numpy().dtype == np.float32
+
+
+# ---- index errors name the function, the index and the size ----
+
+INDEX = {
+    "x[index]": (lambda x, i: x[i], 4),
+    "x[index] ": (lambda x, i: x[:, i], 3),
+    "x[index] = value": (lambda x, i: (x.__setitem__(i, 1.0), x)[1], 4),
+    "gather": (lambda x, i: x.gather(1, i.reshape(1, 2)), 3),
+    "index_select": (lambda x, i: x.index_select(1, i), 3),
+    "scatter": (lambda x, i: x.scatter(1, i.reshape(1, 2), Tensor([[1.0, 2.0]])), 3),
+    "scatter_reduce": (lambda x, i: x.scatter_reduce(0, i.reshape(2, 1), Tensor([[1.0], [2.0]]), "amax"), 4),
+    "index_add": (lambda x, i: x.index_add(0, i, Tensor.ones(2, 3)), 4),
+    "cross_entropy": (lambda x, i: x[:2].cross_entropy(i), 3),
+    "nll_loss": (lambda x, i: x[:2].log_softmax(1).nll_loss(i), 3),
+}
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_an_index_error_names_its_function(name, device):
+    build, size = INDEX[name]
+    x = Tensor(np.arange(12, dtype="f").reshape(4, 3))
+    y = build(x, Tensor([0, 7])) + 1
+    with pytest.raises(IndexError) as e:
+        y.realize()
+    assert str(e.value).startswith(f"{name.strip()}: index 7 ") and f"axis of size {size}" in str(e.value)
+
+
+def test_index_errors_of_compiled_functions_and_gradients(device):
+    f = TinyJit(lambda x, i: x[i].realize())
+    x = Tensor(np.arange(12, dtype="f").reshape(4, 3), requires_grad=True)
+    for k in (0, 1, 2):
+        f(x, Tensor([k]))
+    with pytest.raises(IndexError, match=r"^x\[index\]: index 4 is out of range for an axis of size 4"):
+        f(x, Tensor([4]))
+    x[Tensor([0, 9])].sum().backward()
+    with pytest.raises(IndexError, match="^gradient: index 9 .*axis of size 4"):
+        x.grad.realize()
+
+
+def test_weights_that_nothing_can_be_drawn_by():
+    with pytest.raises(IndexError, match="multinomial: the weights of a row"):
+        Tensor([[0.0, 0.0]]).multinomial(1).realize()

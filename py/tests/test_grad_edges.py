@@ -322,6 +322,12 @@ def test_an_extremum_that_is_nan_has_no_gradient(device, name):
         np.testing.assert_array_equal(g[3:], [0, 1] if name == "max" else [1, 0])
 
 
+def test_maxima_that_only_float64_tells_apart(device):
+    x, rows = Tensor(np.array([0.0, 1e-10, -1e-10, 0.0])), Tensor([0, 0, 0, 0])
+    y = Tensor.zeros(1, dtype="float64").scatter_reduce(0, rows, x.exp(), "amax", include_self=False)
+    np.testing.assert_allclose(y.sum().gradient(x)[0].numpy(), [0, 1, 0, 0], rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["amax", "amin"])
 def test_equal_values_of_a_scatter_share_its_gradient(device, name):
     """The row that is scattered to is one of them."""

@@ -267,6 +267,7 @@ static bool enter(ApiCall *c) {
   take(g, true);
   if (g->user != self()) change_user(g);
   last = c->ctx;
+  c->ctx->function = c->name;
   if (ctx_base(c->ctx)->passing && !c->reads_error) base_clear(ctx_base(c->ctx));
   return true;
 }

@@ -161,8 +161,11 @@ static UOp *placeholder(Work *w, UOp *u, UOp *const *shape) {
  * simplified again. */
 static UOp *rebuild(UOp *u, UOp *const *src) {
   bool integer = u->ndim == 0 && !dtype_is_float((PolyDType)u->dtype);
-  if (integer || !const_shape(u)) return uop_with_sources(u, src);
-  return uop_make(u->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, u->ndim, u->shape);
+  UOp *made = integer || !const_shape(u)
+                  ? uop_with_sources(u, src)
+                  : uop_make(u->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, u->ndim, u->shape);
+  if (made) made->origin = u->origin;
+  return made;
 }
 
 static UOp *make_node(Work *w, int i) {

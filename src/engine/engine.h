@@ -116,6 +116,8 @@ typedef struct Lowered {
   Linear *item;         /* each item's own: its variables and name */
   int *item_kernel;     /* place in kernel, -1 for what is not one */
 } Lowered;
+/* After a run that failed: an index error names the function that the index was given to (origin.c). */
+void name_index_error(PolyContext *ctx, int n, UOp *const *root);
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out);
 bool plan_render(PolyContext *ctx, const Lowered *l, Str *out);
 

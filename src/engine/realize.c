@@ -378,7 +378,10 @@ static bool run(Job *j) {
   const int64_t *value;
   if (!find_inputs(j) || !(j->plan = form_plan(j->ctx, &j->arena, &j->canon, &value))) return false;
   j->out = arena_new(&j->arena, (size_t)(j->plan->nslot + 1) * sizeof *j->out);
-  return j->out && unshare_targets(j) && plan_run(j->plan, value, j->input, j->out, NULL);
+  if (!j->out || !unshare_targets(j)) return false;
+  bool ok = plan_run(j->plan, value, j->input, j->out, NULL);
+  if (!ok) name_index_error(j->ctx, j->ncompute, j->root);
+  return ok;
 }
 
 /* ---- what a run leaves behind ---- */

@@ -748,7 +748,10 @@ static bool step_run(PolyStep *s, PolyTensor *const *inputs) {
     buffer_release(s->copy[i]);
     s->copy[i] = NULL;
   }
-  if (ok) s->ctx->drawn += s->draws;
+  if (ok)
+    s->ctx->drawn += s->draws;
+  else
+    name_index_error(s->ctx, s->plan->nroot, s->plan->root);
   return ok;
 }
 

@@ -27,7 +27,7 @@ static bool is_given(const UOp *u, void *user) {
 static bool rounds_freely(const UOp *u) {
   switch (u->op) {
   case OP_REDUCE:
-  case OP_SEGMENT:
+  case OP_SEGMENT: return (u->arg.i == OP_ADD || u->arg.i == OP_MUL) && dtype_is_float((PolyDType)u->dtype);
   case OP_POW: return true;
   case OP_NEG:
   case OP_CAST:
@@ -79,9 +79,15 @@ static UOp *hit_by_place(UOp *u) {
  */
 static UOp *segment_extremum(UOp *u, UOp *g) {
   UOp *x = u->src[0], *index = u->src[1];
-  if (dtype_is_float((PolyDType)x->dtype) && is_inexact(x)) {
+  bool inexact = dtype_is_float((PolyDType)x->dtype) && is_inexact(x);
+  if (inexact && x->dtype != POLY_FLOAT64) {
     UOp *place = hit_by_place(u), *known = uop_where(equal(u, u), g, like(g, NAN));
     return place ? mul(uop_cast(place, (PolyDType)g->dtype), uop_gather(known, index)) : NULL;
+  }
+  if (inexact) { /* no whole number has room for a float64 and a place: it is stored */
+    x = uop_contiguous(x, 0);
+    u = uop_segment((Op)u->arg.i, x, index, u->shape[0]);
+    if (!u) return NULL;
   }
   UOp *hit = equal(x, uop_gather(u, index)), *wide = grad_wide(g);
   UOp *part = hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL;

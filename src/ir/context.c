@@ -193,6 +193,7 @@ UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp 
   u->nsrc = nsrc;
   u->arg = arg;
   u->shape = u->src + nsrc;
+  if (op == OP_GATHER || op == OP_SEGMENT) u->origin = ctx->function;
   for (int i = 0; i < nsrc; i++) u->src[i] = uop_retain(src[i]);
   for (int i = 0; i < ndim; i++) u->shape[i] = uop_retain(shape[i]);
   u->vmin = INT64_MIN;

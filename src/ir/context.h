@@ -55,9 +55,10 @@ struct PolyContext {
   /* random numbers: see tensor/random.c */
   uint64_t seed, drawn;
   bool training, no_grad;
-  int debug;    /* the DEBUG ladder */
-  bool verify;  /* POLY_VERIFY=1: the verifier runs after every pass (ir/verify.h), */
-  bool illegal; /* and has refused something */
+  const char *function; /* the public function that runs */
+  int debug;            /* the DEBUG ladder */
+  bool verify;          /* POLY_VERIFY=1: the verifier runs after every pass (ir/verify.h), */
+  bool illegal;         /* and has refused something */
   /* later layers */
   void (*buffer_release)(PolyContext *ctx, struct PolyBuffer *b);
   struct Runtime *runtime;

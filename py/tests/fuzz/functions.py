@@ -25,6 +25,7 @@ from .reference import (
     take,
     where,
 )
+from .tolerance import FLOATS
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -449,8 +450,10 @@ def _row_places(m, index, rows):
 
 
 def segment_sum(m, index, rows):
+    """A sum of one value or of none is exact, but computed: its bound is not 0, so of equal sums any may be the maximum."""
     places, shape = _row_places(m, index, rows)
-    return put(m, places, shape)
+    y = put(m, places, shape)
+    return Ref(y.v, y.e + FLOATS[y.dt].tiny, y.dt, y.src, y.back) if y.is_float else y
 
 
 def segment_mean(m, index, rows):
