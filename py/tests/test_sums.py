@@ -45,6 +45,18 @@ def test_many_edges_into_one_row(cpu, features):
         assert error(got, want) < LIMIT
 
 
+@pytest.mark.parametrize("zeros", [False, True])
+def test_long_matrix_products(device, zeros):
+    """The inner axis has a million elements; with zeros, one in fifty of one operand is something else."""
+    n = 10**6 if device == "CPU" else 10**5
+    w = np.full((n, 8), 0.1, np.float32)
+    x = np.where(np.arange(n * 4).reshape(4, n) % 50 == 0, np.float32(0.1), np.float32(0)) if zeros else np.full((4, n), 0.1, np.float32)
+    want = x.astype(np.float64) @ w.astype(np.float64)
+    assert error(Tensor(x) @ Tensor(w), want) < LIMIT
+    assert error(Tensor(np.ascontiguousarray(x.T)).transpose() @ Tensor(w), want) < LIMIT
+    assert error(Tensor(np.ascontiguousarray(w.T)) @ Tensor(np.ascontiguousarray(x.T)), want.T) < LIMIT
+
+
 @pytest.mark.parametrize("n", [31, 32, 33, 64, 65, 1000, 1025, 2048, 2049, 5000])
 def test_lengths_around_a_block(device, n):
     rows = 12

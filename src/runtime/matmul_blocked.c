@@ -3,12 +3,13 @@
  *
  * In: a MatmulCall with any strides. Out: C. C is cut into tiles, each tile is one thread's work: for each block of k
  * it packs the pieces of A and B that it needs into strips, and a small kernel keeps MR x NR sums in registers. Every
- * sum runs over k in the same order whatever the tiles and threads are. */
+ * sum runs over k in the same order whatever the tiles and threads are. A long one is cut into pieces, and what adding
+ * these up rounds off is kept for the next one, so that it loses no digits. */
 #include "runtime/host.h"
 
 #include <string.h>
 
-enum { KC = 256, MC = 240, NC = 1024, TILE_MAX = 16 * 32 };
+enum { KC = 256, MC = 240, NC = 1024, TILE_MAX = 16 * 32, PIECE = 8 * KC };
 
 #if defined(__clang__)
 #define FUSED
@@ -51,11 +52,12 @@ MICRO(micro_f32_avx512, float, 64, 12, 2, AVX512)
 MICRO(micro_f64_avx512, double, 64, 12, 2, AVX512)
 #endif
 
-/* One tile: rows [i0, i0+mc) and columns [j0, j0+nc) of a product; apack and bpack have room for MC*KC and NC*KC. */
+/* One tile: rows [i0, i0+mc) and columns [j0, j0+nc) of a product, of which k runs from k0 to k1, into rows of ld from
+ * out; apack and bpack have room for MC*KC and NC*KC. */
 typedef struct Tile {
   const MatmulCall *m;
-  int64_t batch, i0, j0, mc, nc;
-  void *apack, *bpack;
+  int64_t batch, i0, j0, mc, nc, k0, k1, ld;
+  void *apack, *bpack, *out;
 } Tile;
 
 /* The part of a strip that lies behind the matrix is 0. */
@@ -64,9 +66,9 @@ typedef struct Tile {
     const MatmulCall *m = t->m;                                                                                        \
     const T *a = (const T *)host_at(m->a) + t->batch * m->a_batch + t->i0 * m->a_row;                                  \
     const T *b = (const T *)host_at(m->b) + t->batch * m->b_batch + t->j0 * m->b_col;                                  \
-    T *c = (T *)host_at(m->c) + t->batch * m->c_batch + t->i0 * m->c_row + t->j0, *ap = t->apack, *bp = t->bpack;      \
-    for (int64_t k0 = 0; k0 < m->k; k0 += KC) {                                                                        \
-      int64_t kc = MIN((int64_t)KC, m->k - k0);                                                                        \
+    T *c = t->out, *ap = t->apack, *bp = t->bpack;                                                                     \
+    for (int64_t k0 = t->k0; k0 < t->k1; k0 += KC) {                                                                   \
+      int64_t kc = MIN((int64_t)KC, t->k1 - k0);                                                                       \
       for (int64_t j = 0; j < t->nc; j += NR)                                                                          \
         for (int64_t k = 0; k < kc; k++) {                                                                             \
           const T *from = b + (k0 + k) * m->b_row + j * m->b_col;                                                      \
@@ -86,15 +88,15 @@ typedef struct Tile {
         for (int64_t i = 0; i < t->mc; i += MR) {                                                                      \
           int64_t mr = MIN((int64_t)MR, t->mc - i), nr = MIN((int64_t)NR, t->nc - j);                                  \
           if (mr == MR && nr == NR) {                                                                                  \
-            MICRO_FN(kc, ap + i * kc, bp + j * kc, c + i * m->c_row + j, m->c_row, k0 > 0);                            \
+            MICRO_FN(kc, ap + i * kc, bp + j * kc, c + i * t->ld + j, t->ld, k0 > t->k0);                              \
             continue;                                                                                                  \
           }                                                                                                            \
           T edge[TILE_MAX];                                                                                            \
           MICRO_FN(kc, ap + i * kc, bp + j * kc, edge, NR, false);                                                     \
           for (int64_t y = 0; y < mr; y++)                                                                             \
             for (int64_t x = 0; x < nr; x++) {                                                                         \
-              T *to = c + (i + y) * m->c_row + j + x;                                                                  \
-              *to = k0 > 0 ? *to + edge[y * NR + x] : edge[y * NR + x];                                                \
+              T *to = c + (i + y) * t->ld + j + x;                                                                     \
+              *to = k0 > t->k0 ? *to + edge[y * NR + x] : edge[y * NR + x];                                            \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
@@ -119,6 +121,43 @@ static TileFn choose(PolyDType dtype) {
   return wide ? tile_f64 : tile_f32;
 }
 
+/* ---- long sums ---- */
+
+/* Adds the rows of a piece to those of c: c + (piece - lost), and what that rounds off. */
+#define FOLD(name, T)                                                                                                  \
+  static void name(const Tile *t, T *c, int64_t ld, T *lost, bool first) {                                             \
+    for (int64_t i = 0; i < t->mc; i++) {                                                                              \
+      const T *restrict piece = (const T *)t->out + i * t->ld;                                                         \
+      T *restrict to = c + i * ld, *restrict off = lost + i * t->ld;                                                   \
+      _Pragma("omp simd") for (int64_t j = 0; j < t->nc; j++) {                                                        \
+        T more = first ? piece[j] : piece[j] - off[j], sum = to[j] + more, rest = (sum - to[j]) - more;                \
+        off[j] = rest == rest ? rest : 0; /* an infinite sum has none */                                               \
+        to[j] = sum;                                                                                                   \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+FOLD(fold_f32, float)
+FOLD(fold_f64, double)
+
+/* A tile of C, piece by piece of k. Later pieces are computed beside it: room for two tiles in rows of nc. */
+static void run_tile(TileFn fn, Tile *t, char *room, int64_t nc) {
+  const MatmulCall *m = t->m;
+  size_t size = (size_t)dtype_size(m->dtype);
+  char *c = (char *)host_at(m->c) + (size_t)(t->batch * m->c_batch + t->i0 * m->c_row + t->j0) * size;
+  for (t->k0 = 0; t->k0 < m->k; t->k0 = t->k1) {
+    t->k1 = MIN(t->k0 + PIECE, m->k);
+    t->out = t->k0 ? room : c;
+    t->ld = t->k0 ? nc : m->c_row;
+    fn(t);
+    if (!t->k0) continue;
+    void *lost = room + (size_t)(t->mc * nc) * size;
+    if (m->dtype == POLY_FLOAT64)
+      fold_f64(t, (double *)(void *)c, m->c_row, lost, t->k0 == PIECE);
+    else
+      fold_f32(t, (float *)(void *)c, m->c_row, lost, t->k0 == PIECE);
+  }
+}
+
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
@@ -130,22 +169,20 @@ bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
   int64_t down = ceil_div(m->m, mc), tiles = across * down * m->batch;
   threads = (int)MIN((int64_t)threads, tiles);
   size_t size = (size_t)dtype_size(m->dtype);
-  size_t aroom = (size_t)(mc + 16) * KC * size, room = aroom + (size_t)(nc + 32) * KC * size;
+  size_t aroom = (size_t)(mc + 16) * KC * size, broom = (size_t)(nc + 32) * KC * size;
+  size_t room = aroom + broom + (m->k > PIECE ? (size_t)(2 * mc * nc) * size : 0);
   char *work = mem_resize(base, NULL, 0, room * (size_t)threads);
   if (!work) return false;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int part = 0; part < threads; part++)
     for (int64_t t = tiles * part / threads; t < tiles * (part + 1) / threads; t++) {
       int64_t i0 = t / across % down * mc, j0 = t % across * nc;
-      Tile tile = {m,
-                   t / across / down,
-                   i0,
-                   j0,
-                   MIN(mc, m->m - i0),
-                   MIN(nc, m->n - j0),
-                   work + room * (size_t)part,
-                   work + room * (size_t)part + aroom};
-      fn(&tile);
+      char *mine = work + room * (size_t)part;
+      Tile tile = {.m = m, .batch = t / across / down, .i0 = i0, .j0 = j0, .mc = MIN(mc, m->m - i0)};
+      tile.nc = MIN(nc, m->n - j0);
+      tile.apack = mine;
+      tile.bpack = mine + aroom;
+      run_tile(fn, &tile, mine + aroom + broom, nc);
     }
   mem_free(base, work, room * (size_t)threads);
   return true;

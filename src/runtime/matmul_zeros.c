@@ -7,7 +7,8 @@
  *   scatter  T[j, :] += S[i, j] O[i, :]                    the weight's gradient; threads share the columns
  *
  * A guess from few rows can only cost time. Zeros are left out, so 0 * Inf would be missed: if O is not finite, the
- * dense product is taken. Each sum runs in one order, whatever the threads are. */
+ * dense product is taken. Each sum runs in one order, whatever the threads are; after every FOLD products it is added
+ * to a total that keeps what the addition rounds off, so that long sums lose no digits. */
 #include "runtime/cpu.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 #endif
 
 /* LEAST: elements of the operand for which looking is worth it. One in RARE elements may be other than zero. */
-enum { LEAST = 1 << 18, NARROW = 4, WIDE = 512, SAMPLE = 16, RARE = 25, LANES = 16 };
+enum { LEAST = 1 << 18, NARROW = 4, WIDE = 512, SAMPLE = 16, RARE = 25, LANES = 16, FOLD = 256 };
 
 /* ---- which of 16 elements are not zero ---- */
 
@@ -38,6 +39,33 @@ static inline uint32_t mask_plain(const float *p) {
   return mask;
 }
 
+/* ---- long sums ---- */
+
+/* Beside the rows of a result, while they are summed: of each row, what was summed before (total, less lost) and how
+ * many products there were. A row and its place here move by the same number of elements. */
+typedef struct Totals {
+  float *total, *lost;
+  int64_t *count;
+} Totals;
+
+/* total + (to - lost), and what that rounds off. */
+static void fold(float *to, float *total, float *lost, int64_t n, bool first) {
+  for (int64_t k = 0; k < n; k++) {
+    float add = first ? to[k] : to[k] - lost[k], sum = first ? add : total[k] + add;
+    float off = first ? 0 : (sum - total[k]) - add;
+    lost[k] = off == off ? off : 0; /* of an infinite sum */
+    total[k] = sum;
+    to[k] = 0;
+  }
+}
+
+/* The sum, once all products are in. */
+static void finish(const Totals *s, int64_t row, float *to, int64_t ld, int64_t n) {
+  if (s->count[row] < FOLD) return;
+  const float *total = s->total + row * ld, *lost = s->lost + row * ld;
+  for (int64_t k = 0; k < n; k++) to[row * ld + k] = total[k] + (to[row * ld + k] - lost[k]);
+}
+
 /* ---- loops, once for each width of vectors ---- */
 
 /* A dense matrix whose rows are contiguous. */
@@ -47,7 +75,7 @@ typedef struct Rows {
 } Rows;
 
 /* Adds the products of a piece of a row, from p, n elements, to what gather or scatter says: the row of from and the
- * row of to move with the element, or stay. */
+ * row of to move with the element, or stay. sums: NULL if they are short. */
 #define LOOPS(NAME, BYTES, MASK, TARGET)                                                                               \
   typedef float Vec_##NAME __attribute__((vector_size(BYTES), aligned(sizeof(float))));                                \
   TARGET static inline void add_##NAME(float v, const float *restrict from, float *restrict to, int64_t n) {           \
@@ -56,16 +84,23 @@ typedef struct Rows {
     for (; k + W <= n; k += W) *(Vec_##NAME *)(to + k) += v * *(const Vec_##NAME *)(from + k);                         \
     for (; k < n; k++) to[k] += v * from[k];                                                                           \
   }                                                                                                                    \
+  TARGET static inline void product_##NAME(float v, int64_t k, const float *from, int64_t from_step, float *to,        \
+                                           int64_t to_step, int64_t width, const Totals *sums) {                       \
+    int64_t at = k * to_step, row = to_step ? k : 0;                                                                   \
+    add_##NAME(v, from + k * from_step, to + at, width);                                                               \
+    if (sums && ++sums->count[row] % FOLD == 0)                                                                        \
+      fold(to + at, sums->total + at, sums->lost + at, width, sums->count[row] == FOLD);                               \
+  }                                                                                                                    \
   TARGET static void row_##NAME(const float *p, int64_t n, const float *from, int64_t from_step, float *to,            \
-                                int64_t to_step, int64_t width) {                                                      \
+                                int64_t to_step, int64_t width, const Totals *sums) {                                  \
     int64_t j = 0;                                                                                                     \
     for (; j + LANES <= n; j += LANES)                                                                                 \
       for (uint32_t mask = MASK(p + j); mask; mask &= mask - 1) {                                                      \
         int64_t k = j + __builtin_ctz(mask);                                                                           \
-        add_##NAME(p[k], from + k * from_step, to + k * to_step, width);                                               \
+        product_##NAME(p[k], k, from, from_step, to, to_step, width, sums);                                            \
       }                                                                                                                \
     for (; j < n; j++)                                                                                                 \
-      if (p[j] != 0) add_##NAME(p[j], from + j * from_step, to + j * to_step, width);                                  \
+      if (p[j] != 0) product_##NAME(p[j], j, from, from_step, to, to_step, width, sums);                               \
   }                                                                                                                    \
   TARGET static bool finite_##NAME(const float *p, int64_t n) {                                                        \
     enum { W = BYTES / sizeof(float) };                                                                                \
@@ -85,7 +120,7 @@ LOOPS(avx512, 64, mask_avx512, AVX512)
 
 typedef struct Loops {
   void (*row)(const float *p, int64_t n, const float *from, int64_t from_step, float *to, int64_t to_step,
-              int64_t width);
+              int64_t width, const Totals *sums);
   bool (*finite)(const float *p, int64_t n);
 } Loops;
 
@@ -131,21 +166,29 @@ static void transpose(const Rows *from, int64_t rows, const Rows *to, int thread
 static void gather(const Loops *loops, const Rows *s, int64_t rows, const Rows *o, const Rows *out, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < rows; i++) {
-    float *to = out->at + i * out->ld;
+    float *to = out->at + i * out->ld, total[WIDE], lost[WIDE];
+    int64_t count = 0;
+    Totals sums = {total, lost, &count};
     memset(to, 0, (size_t)o->n * sizeof *to);
-    loops->row(s->at + i * s->ld, s->n, o->at, o->ld, to, 0, o->n);
+    loops->row(s->at + i * s->ld, s->n, o->at, o->ld, to, 0, o->n, s->n > FOLD ? &sums : NULL);
+    finish(&sums, 0, to, 0, o->n);
   }
 }
 
-static void scatter(const Loops *loops, const Rows *s, int64_t rows, const Rows *o, const Rows *out, int threads) {
+/* sums: room for rows as out has them, and zeros to count by. */
+static void scatter(const Loops *loops, const Rows *s, int64_t rows, const Rows *o, const Rows *out, const Totals *sums,
+                    int threads) {
   int64_t each = ((s->n + threads - 1) / threads + LANES - 1) / LANES * LANES;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int t = 0; t < threads; t++) {
     int64_t first = t * each, count = MIN(each, s->n - first);
     for (int64_t j = 0; j < count; j++) memset(out->at + (first + j) * out->ld, 0, (size_t)o->n * sizeof(float));
     if (count <= 0) continue;
+    Totals part = {sums->total + first * out->ld, sums->lost + first * out->ld, sums->count + first};
     for (int64_t i = 0; i < rows; i++)
-      loops->row(s->at + i * s->ld + first, count, o->at + i * o->ld, 0, out->at + first * out->ld, out->ld, o->n);
+      loops->row(s->at + i * s->ld + first, count, o->at + i * o->ld, 0, out->at + first * out->ld, out->ld, o->n,
+                 &part);
+    for (int64_t j = 0; j < count; j++) finish(&part, j, out->at + first * out->ld, out->ld, o->n);
   }
 }
 
@@ -166,6 +209,23 @@ static Side find_side(const MatmulCall *m, Rows *s, int64_t *rows) {
     if (mostly_zero(s, *rows)) return RIGHT;
   }
   return NEITHER;
+}
+
+/* A scatter with room of its own for long sums. False: there is none. */
+static bool scattered(Device *d, const Loops *loops, const Rows *s, int64_t rows, const Rows *o, const Rows *out,
+                      int threads) {
+  Base *b = ctx_base(d->ctx);
+  size_t each = (size_t)(s->n * out->ld) * sizeof(float), counts = (size_t)s->n * sizeof(int64_t);
+  float *room = memory_alloc(d->memory, 2 * each);
+  Totals sums = {room, room ? room + s->n * out->ld : NULL, mem_new(b, counts)};
+  bool ok = room && sums.count;
+  if (ok)
+    scatter(loops, s, rows, o, out, &sums, threads);
+  else
+    base_clear(b);
+  if (room) memory_free(d->memory, room, 2 * each);
+  mem_free(b, sums.count, counts);
+  return ok;
 }
 
 bool matmul_zeros(Device *d, const MatmulCall *m, int threads) {
@@ -194,11 +254,11 @@ bool matmul_zeros(Device *d, const MatmulCall *m, int threads) {
   Loops loops = pick_loops();
   bool good = all_finite(&loops, &other, m->k);
   if (good && side == LEFT) gather(&loops, &s, rows, &other, &c, threads);
-  if (good && side == LEFT_COLUMNS) scatter(&loops, &s, rows, &other, &c, threads);
+  if (good && side == LEFT_COLUMNS) good = scattered(d, &loops, &s, rows, &other, &c, threads);
   if (good && side == RIGHT) {
     Rows t = {room + turned, n, n};
-    scatter(&loops, &s, rows, &other, &t, threads);
-    transpose(&t, m->n, &c, threads);
+    good = scattered(d, &loops, &s, rows, &other, &t, threads);
+    if (good) transpose(&t, m->n, &c, threads);
   }
   if (room) memory_free(d->memory, room, bytes);
   return good;

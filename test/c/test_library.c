@@ -79,6 +79,23 @@ static void test_blocked_matmul(void **state) {
   free(a), free(b), free(c), free(c2);
 }
 
+/* A long sum of equal products keeps its digits. */
+static void test_long_matmul(void **state) {
+  World *w = *state;
+  enum { M = 13, N = 17, K = 300000 };
+  float *a = malloc(sizeof(float) * M * K), *b = malloc(sizeof(float) * K * N), *c = malloc(sizeof(float) * M * N);
+  for (int i = 0; i < M * K; i++) a[i] = 0.1f;
+  for (int i = 0; i < K * N; i++) b[i] = 0.1f;
+  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0};
+  double want = K * (double)0.1f * (double)0.1f;
+  assert_true(matmul_blocked(&w->ctx.base, &m, 2));
+  for (int i = 0; i < M * N; i++) assert_true(fabs(c[i] - want) <= 1e-6 * want);
+  a[5 * K + 7] = INFINITY; /* what is infinite stays so */
+  assert_true(matmul_blocked(&w->ctx.base, &m, 1));
+  for (int j = 0; j < N; j++) assert_true(isinf(c[5 * N + j]) && fabs(c[j] - want) <= 1e-6 * want);
+  free(a), free(b), free(c);
+}
+
 /* ---- library routines ---- */
 
 static LibraryTensor tensor(PolyDType d, void *data, int64_t rows, int64_t n) {
@@ -275,8 +292,8 @@ static void test_nonzero(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_matmul), TEST(test_blocked_matmul), TEST(test_argsort),
-                                     TEST(test_scan),   TEST(test_recurrence),     TEST(test_segment_order),
-                                     TEST(test_nonzero)};
+  const struct CMUnitTest tests[] = {TEST(test_matmul),        TEST(test_blocked_matmul), TEST(test_argsort),
+                                     TEST(test_long_matmul),   TEST(test_scan),           TEST(test_recurrence),
+                                     TEST(test_segment_order), TEST(test_nonzero)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

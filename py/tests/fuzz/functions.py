@@ -336,12 +336,12 @@ def cumsum(x, axis):
 
 
 def cummax(x, axis, sign=1.0):
-    """The running maximum; of equal ones the last has the gradient."""
+    """The running maximum; of equal ones the last has the gradient. NaN is larger than all, and of several the last has it."""
     key = np.moveaxis(x.v * sign, axis, -1)
     best = np.zeros(key.shape, int)
     for k in range(1, key.shape[-1]):
         before = np.take_along_axis(key, best[..., k - 1 : k], -1)[..., 0]
-        best[..., k] = np.where(key[..., k] >= before, k, best[..., k - 1])
+        best[..., k] = np.where((key[..., k] >= before) | np.isnan(key[..., k]), k, best[..., k - 1])
     best = np.moveaxis(best, -1, axis)
     top, err = np.take_along_axis(x.v, best, axis), np.maximum.accumulate(x.e, axis)
     unsure = np.zeros(best.shape, bool)
