@@ -2,9 +2,11 @@
 #include "api/guard.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/threads.h"
 #include "ir/context.h"
@@ -38,9 +40,10 @@ const char *api_keep_text(const char *text) {
 
 /* ---- locks ---- */
 
+/* A call that finds the context free pays for one exchange; a mutex would cost twice that, as giving it back has to
+ * look for waiters. Waiting is rare, and the wait is long: for a plan to run. */
 struct Guard {
-  pthread_mutex_t lock;
-  _Atomic(const void *) owner; /* the thread that holds the lock */
+  _Atomic(const void *) owner; /* the thread that is inside; NULL: nobody */
   int depth;                   /* calls of the owner: a release function may call back */
   const void *user;            /* the thread whose error is in the context */
   bool lost;                   /* another thread was inside when the process was forked */
@@ -56,11 +59,30 @@ static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct Guard *all;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static bool try_owner(struct Guard *g, const void *me) {
+  const void *nobody = NULL;
+  return atomic_compare_exchange_strong_explicit(&g->owner, &nobody, me, memory_order_acquire, memory_order_relaxed);
+}
+
+/* Looks often at first, then ever less: at most every fifth of a millisecond. */
+static void wait_owner(struct Guard *g, const void *me) {
+  enum { YIELDS = 100, LONGEST = 200000 };
+  for (int k = 0; k < YIELDS; k++) {
+    if (try_owner(g, me)) return;
+    sched_yield();
+  }
+  struct timespec pause = {.tv_nsec = 1000};
+  while (!try_owner(g, me)) {
+    nanosleep(&pause, NULL);
+    pause.tv_nsec = MIN(2 * pause.tv_nsec, (long)LONGEST);
+  }
+}
+
 static bool take(struct Guard *g, bool wait) {
   const void *me = self();
-  if (atomic_load_explicit(&g->owner, memory_order_relaxed) != me) {
-    if (wait ? pthread_mutex_lock(&g->lock) : pthread_mutex_trylock(&g->lock)) return false;
-    atomic_store_explicit(&g->owner, me, memory_order_relaxed);
+  if (atomic_load_explicit(&g->owner, memory_order_relaxed) != me && !try_owner(g, me)) {
+    if (!wait) return false;
+    wait_owner(g, me);
   }
   g->depth++;
   return true;
@@ -100,9 +122,7 @@ static void free_waiting(struct Guard *g) {
  * waits for the next call. */
 static void give(struct Guard *g) {
   if (g->depth == 1 && atomic_load_explicit(&g->freed, memory_order_relaxed)) free_waiting(g);
-  if (--g->depth) return;
-  atomic_store_explicit(&g->owner, NULL, memory_order_relaxed);
-  pthread_mutex_unlock(&g->lock);
+  if (--g->depth == 0) atomic_store_explicit(&g->owner, NULL, memory_order_release);
 }
 
 /* ---- fork ---- */
@@ -116,12 +136,7 @@ static void before_fork(void) {
 
 static void after_fork_parent(void) {
   for (struct Guard *g = all; g; g = g->next)
-    if (g->held) {
-      g->depth--;
-      if (g->depth) continue;
-      atomic_store_explicit(&g->owner, NULL, memory_order_relaxed);
-      pthread_mutex_unlock(&g->lock);
-    }
+    if (g->held && --g->depth == 0) atomic_store_explicit(&g->owner, NULL, memory_order_release);
   pthread_mutex_unlock(&all_lock);
 }
 
@@ -129,14 +144,10 @@ static void after_fork_child(void) {
   handle_after_fork();
   threads_after_fork();
   for (struct Guard *g = all; g; g = g->next) {
-    pthread_mutex_init(&g->lock, NULL);
     g->lost = !g->held;
-    if (g->held && --g->depth) {
-      pthread_mutex_lock(&g->lock);
-    } else {
-      g->depth = 0;
-      atomic_store(&g->owner, NULL);
-    }
+    if (g->held && --g->depth) continue; /* the fork came out of a call */
+    g->depth = 0;
+    atomic_store(&g->owner, NULL);
   }
   pthread_mutex_init(&all_lock, NULL);
 }
@@ -151,7 +162,6 @@ bool guard_new(PolyContext *ctx) {
     mem_free(ctx_base(ctx), g, sizeof *g);
     return false;
   }
-  pthread_mutex_init(&g->lock, NULL);
   g->user = self();
   g->ctx = ctx;
   ctx->guard = g;
@@ -175,8 +185,6 @@ void guard_free(PolyContext *ctx) {
     all = g->next;
   if (g->next) g->next->prev = g->prev;
   pthread_mutex_unlock(&all_lock);
-  if (atomic_load(&g->owner) == self()) pthread_mutex_unlock(&g->lock);
-  pthread_mutex_destroy(&g->lock);
   ctx->guard = NULL;
   mem_free(ctx_base(ctx), g, sizeof *g);
 }
