@@ -108,35 +108,47 @@ static bool run_sgemm(const Target *t, SgemmFn sgemm, const MatmulCall *m, int t
 
 enum { LONG_PIECES = 8, LONG_SUM = 16384, SMALL_RESULT = 65536 };
 
-/* A long sum into a small result, as a weight's gradient is: the sum is cut into a fixed number of pieces that run side
- * by side and are added in order, so the number of threads changes nothing. False: not this case, or no memory for the
- * pieces. */
-static bool run_long(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads) {
-  int64_t size = m->m * m->n, each = m->k / LONG_PIECES, rest = m->k % LONG_PIECES;
-  if (m->batch != 1 || m->k < LONG_SUM || size > SMALL_RESULT || m->c_row != m->n) return false;
-  size_t bytes = (size_t)(LONG_PIECES * size) * sizeof(float);
-  float *part = memory_alloc(d->memory, bytes), *c = host_at(m->c);
-  if (!part) {
-    base_clear(ctx_base(d->ctx));
-    return false;
-  }
-  MatmulCall p = *m, r = *m;
+/* Products of LONG_PIECES pieces of the inner axis from `first` on, `each` long, are added to sum; a shorter rest comes
+ * last. part has room for the pieces. */
+static bool add_pieces(const Target *t, SgemmFn sgemm, const MatmulCall *m, int64_t first, int64_t each, int64_t pieces,
+                       float *part, double *sum, int threads) {
+  MatmulCall p = *m;
+  int64_t size = m->m * m->n;
   p.c = (MemoryRef){part, 0};
+  p.a.offset += (size_t)(first * m->a_col) * sizeof(float);
+  p.b.offset += (size_t)(first * m->b_row) * sizeof(float);
   p.k = each;
-  p.batch = LONG_PIECES;
+  p.batch = pieces;
   p.a_batch = each * m->a_col;
   p.b_batch = each * m->b_row;
   p.c_batch = size;
-  r.k = rest;
-  r.a.offset += (size_t)(LONG_PIECES * p.a_batch) * sizeof(float);
-  r.b.offset += (size_t)(LONG_PIECES * p.b_batch) * sizeof(float);
-  bool ok = run_sgemm(&d->target, sgemm, &p, threads) && (!rest || run_sgemm(&d->target, sgemm, &r, 1));
-  for (int64_t i = 0; ok && i < size; i++) {
-    float sum = rest ? c[i] : 0;
-    for (int k = 0; k < LONG_PIECES; k++) sum += part[k * size + i];
-    c[i] = sum;
+  if (!run_sgemm(t, sgemm, &p, threads)) return false;
+  for (int64_t k = 0; k < pieces; k++)
+    for (int64_t i = 0; i < size; i++) sum[i] += (double)part[k * size + i];
+  return true;
+}
+
+/* A long sum into a small result, as a weight's gradient is: the sum is cut into pieces whose length depends on its
+ * length alone. They run side by side and are added in order, in float64, so the number of threads changes nothing and
+ * no digits are lost. False: not this case, or no memory for the pieces. */
+static bool run_long(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads) {
+  int64_t size = m->m * m->n, each = MIN(m->k / LONG_PIECES, (int64_t)LONG_SUM), at = 0;
+  if (m->batch != 1 || m->k < LONG_SUM || size > SMALL_RESULT || m->c_row != m->n) return false;
+  size_t sums = (size_t)size * sizeof(double), bytes = sums + (size_t)(LONG_PIECES * size) * sizeof(float);
+  double *sum = memory_alloc(d->memory, bytes);
+  if (!sum) {
+    base_clear(ctx_base(d->ctx));
+    return false;
   }
-  memory_free(d->memory, part, bytes);
+  memset(sum, 0, sums);
+  float *part = (float *)(sum + size), *c = host_at(m->c);
+  bool ok = true;
+  for (; ok && m->k - at >= each; at += each * LONG_PIECES)
+    ok = add_pieces(&d->target, sgemm, m, at, each, MIN((int64_t)LONG_PIECES, (m->k - at) / each), part, sum, threads);
+  at = m->k / each * each;
+  if (ok && at < m->k) ok = add_pieces(&d->target, sgemm, m, at, m->k - at, 1, part, sum, 1);
+  for (int64_t i = 0; ok && i < size; i++) c[i] = (float)sum[i];
+  memory_free(d->memory, sum, bytes);
   return ok;
 }
 
