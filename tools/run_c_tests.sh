@@ -4,6 +4,7 @@ set -u
 passed=0 failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+export POLY_TIER="${POLY_TIER:-1}" # what runs on the CPU is compiled
 export POLY_CACHE_DIR="${POLY_CACHE_DIR:-$dir/cache}"
 export POLY_VERIFY=1
 # The leak checker stops the program's threads to look at them and sometimes falls over itself; that says nothing of the program.

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("POLY_VERIFY", "1")  # read when a context is made: by this process and by those that tests start
+# Read when a context is made: by this process and by those that tests start.
+os.environ.setdefault("POLY_VERIFY", "1")
+os.environ.setdefault("POLY_TIER", "1")  # what a test runs on the CPU is compiled; test_tiers.py has the choice between tiers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -23,7 +25,7 @@ KINDS = {
 OF_MODULE = {
     "integration": "test_accuracy test_cli test_datasets test_docs test_exit test_graph_classification test_networks test_package test_packaging "
     "test_threads_processes test_torch_file",
-    "property": "test_conv_properties test_fuzz test_golden test_grad test_grad_edges test_matmul_zeros test_schedule_programs test_sums",
+    "property": "test_bits test_conv_properties test_fuzz test_golden test_grad test_grad_edges test_matmul_zeros test_schedule_programs test_sums",
 }
 
 

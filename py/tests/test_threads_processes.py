@@ -262,7 +262,7 @@ def test_files_of_killed_processes_are_removed(endless, tmp_path):
     out, err, status = run(code, **{**endless, "CC": "gcc"})
     assert status == 0, err
     left = sorted(os.listdir(cache))
-    assert "polygrad-notes" in left and [n for n in left if not n.endswith(".so")] == ["polygrad-notes"]
+    assert "polygrad-notes" in left and [n for n in left if not n.endswith(".pack")] == ["polygrad-notes"]
 
 
 def test_a_compiler_that_is_not_there():

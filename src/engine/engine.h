@@ -100,6 +100,8 @@ typedef struct Plan {
   int64_t *vars;
   uint64_t *word; /* what a run is told by: RunWords */
   int64_t *loose;
+  size_t *bytes;
+  bool expected; /* the device knows what a run of these sizes is */
   int profiled; /* number of the profile that has listed its slots */
 } Plan;
 

@@ -254,6 +254,7 @@ bool plan_size(Plan *p, const int64_t *value) {
     p->value[k] = value[k];
   }
   if (p->sized) return true;
+  p->expected = false;
   if (!size_slots(p) || !place_temps(p) || !size_items(p)) return false;
   return p->sized = true;
 }

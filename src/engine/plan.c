@@ -244,7 +244,8 @@ static bool take_items(Plan *p, const Lowered *l) {
   p->vars = arena_new(&p->arena, (size_t)widest * sizeof *p->vars);
   p->word = arena_new(&p->arena, (size_t)(p->nslot + p->nvar + 1) * sizeof *p->word);
   p->loose = arena_new(&p->arena, (size_t)(p->nvar + 1) * sizeof *p->loose);
-  return p->at && p->args && p->vars && p->word && p->loose;
+  p->bytes = arena_new(&p->arena, (size_t)widest * sizeof *p->bytes);
+  return p->at && p->args && p->vars && p->bytes && p->word && p->loose;
 }
 
 static bool take_roots(Plan *p, const Canon *c) {
@@ -383,6 +384,7 @@ bool engine_new(PolyContext *ctx) {
   Engine *e = mem_new(ctx_base(ctx), sizeof *e);
   if (!e) return false;
   e->ctx = ctx;
+  ctx->runtime->render = render_program;
   e->stale = (PolyBuffer){.refs = 1, .stale = true, .borrowed = true, .runtime = ctx->runtime};
   e->ended = e->stale;
   ctx->engine = e;

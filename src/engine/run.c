@@ -209,6 +209,22 @@ static bool run_timed(Plan *p, const PlanItem *it, double *ms) {
   return ok;
 }
 
+/* Tells a device that chooses between ways to run what this run will be. */
+static bool make_ready(Plan *p) {
+  Device *d = p->device;
+  if (!d->ready || !p->program) return true;
+  for (int i = 0; !p->expected && i < p->nitem; i++) {
+    const PlanItem *it = &p->item[i];
+    if (!i) d->expect(p->program, -1, NULL, NULL);
+    if (it->kind != ITEM_KERNEL) continue;
+    for (int a = 0; a < it->narg; a++) p->bytes[a] = p->slot[it->arg[a]].bytes;
+    for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
+    d->expect(p->program, it->kernel, p->bytes, p->vars);
+  }
+  p->expected = true;
+  return d->ready(p->program);
+}
+
 static bool run_items(Plan *p) {
   bool timed = p->ctx->debug >= 1 || p->ctx->engine->profile.on;
   double begin = timed ? now_ms() : 0;
@@ -271,7 +287,7 @@ bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffe
     return false;
   PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
   if (!arena && p->arena_bytes && !own) return false;
-  bool ok = bind_slots(p, input, out, arena ? arena : own) && run_or_replay(p);
+  bool ok = bind_slots(p, input, out, arena ? arena : own) && make_ready(p) && run_or_replay(p);
   buffer_release(own);
   return ok;
 }

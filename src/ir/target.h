@@ -54,6 +54,14 @@ typedef struct ThreadWork {
   int chunk; /* rows of unequal length that a thread takes at a time */
 } ThreadWork;
 
+/* When a kernel is compiled on a device that can also interpret it. All times are rough: they decide when something is
+ * compiled, never what it computes. */
+typedef struct TierCosts {
+  double step_ns, lane_ns;    /* to interpret an instruction: once for a block of iterations, and for each iteration */
+  double compile_ms, inst_ms; /* to compile: a unit of kernels, and each of its instructions */
+  double least_ms;            /* of interpreting, all runs together, that is never worth compiling */
+} TierCosts;
+
 typedef struct Target {
   Dialect dialect; /* of its kernels as text, to compile or to look at */
   bool host;       /* its memory is the host's: kernels and the program see the same addresses */
@@ -80,6 +88,7 @@ typedef struct Target {
   CostTable cost;
   LaneGains gain;
   ThreadWork threads;
+  TierCosts tiers;
 } Target;
 
 /* How many of `wanted` threads so much work is worth, if it takes at least `least` to be worth more than one. */

@@ -1,19 +1,20 @@
 /* compiler.c: finds the system's C compiler and runs it in a child process, without a shell.
  *
  * In: the environment (CC may hold arguments, PATH), a directory with kernels.c. Out: kernels.so beside it, or what the
- * compiler said. */
+ * compiler said. A run is started, looked at from time to time, and ends by itself; there is no thread that waits for
+ * it. */
 #include "runtime/cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -123,7 +124,7 @@ static void on_interrupt(int number, siginfo_t *info, void *more) {
 }
 
 /* A program that has no handler of its own is ended by the signal, as if the library were not there. */
-static bool watch_interrupts(void) {
+bool compiler_watch(void) {
   interrupted = 0;
   pthread_mutex_lock(&handler_lock);
   struct sigaction now;
@@ -140,11 +141,13 @@ static bool watch_interrupts(void) {
   return own;
 }
 
-static void unwatch_interrupts(bool own) {
+void compiler_unwatch(bool own) {
   pthread_mutex_lock(&handler_lock);
   if (own && --handler_users == 0) sigaction(SIGINT, &before, NULL);
   pthread_mutex_unlock(&handler_lock);
 }
+
+bool compiler_interrupted(void) { return interrupted; }
 
 static double seconds(void) {
   struct timespec t;
@@ -160,15 +163,31 @@ static double time_limit(void) {
   return limit > 0 ? limit : limit == 0 ? INFINITY : COMPILE_SECONDS;
 }
 
+/* The environment of this process, with the directory as the place for temporary files: what a killed compiler leaves
+ * is removed with it. NULL: no memory. */
+static char **child_environment(char *temporary) {
+  size_t n = 0, k = 0;
+  while (environ[n]) n++;
+  char **env = malloc((n + 2) * sizeof *env);
+  for (size_t i = 0; env && i < n; i++)
+    if (strncmp(environ[i], "TMPDIR=", 7)) env[k++] = environ[i];
+  if (env) {
+    env[k++] = temporary;
+    env[k] = NULL;
+  }
+  return env;
+}
+
 /* Starts the child in a process group of its own, with its output going to a pipe: a log on a full disk would be empty.
  * Its id, or -1 and errno. */
-static pid_t spawn(const char *const *argv, int *output) {
+static pid_t spawn(const char *const *argv, char *const *env, int *output) {
   int fd[2];
-  if (pipe2(fd, O_CLOEXEC) != 0) return -1;
+  if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
   posix_spawn_file_actions_t fa;
   posix_spawnattr_t attr;
   pid_t pid = -1;
   int err = posix_spawn_file_actions_init(&fa);
+  fcntl(fd[1], F_SETFL, 0); /* the child's end waits for a reader */
   if (!err) {
     err = posix_spawnattr_init(&attr);
     if (!err) {
@@ -176,7 +195,7 @@ static pid_t spawn(const char *const *argv, int *output) {
       if (!err) err = posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
       if (!err) err = posix_spawn_file_actions_adddup2(&fa, fd[1], 2);
       if (!err) err = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
-      if (!err) err = posix_spawn(&pid, argv[0], &fa, &attr, (char *const *)argv, environ);
+      if (!err) err = posix_spawn(&pid, argv[0], &fa, &attr, (char *const *)argv, env);
       posix_spawnattr_destroy(&attr);
     }
     posix_spawn_file_actions_destroy(&fa);
@@ -185,45 +204,56 @@ static pid_t spawn(const char *const *argv, int *output) {
   *output = fd[0];
   if (!err) return pid;
   close(fd[0]);
+  *output = -1;
   errno = err;
   return -1;
 }
 
-/* Adds what the pipe holds to message; what does not fit is read and dropped. False: the other end is closed. */
-static bool drain(int fd, char *message, size_t n, size_t *got) {
-  char rest[4096];
-  bool room = *got + 1 < n;
-  ssize_t k = read(fd, room ? message + *got : rest, room ? n - 1 - *got : sizeof rest);
-  if (k > 0 && room) *got += (size_t)k;
-  return k > 0 || (k < 0 && (errno == EINTR || errno == EAGAIN));
+static bool start(const Compiler *c, CompilerRun *r, bool openmp) {
+  char src[PATH_ROOM], so[PATH_ROOM], temporary[PATH_ROOM];
+  const char *argv[COMPILER_WORDS + LEN(flags) + 8];
+  int n = 0;
+  snprintf(src, sizeof src, "%s/kernels.c", r->dir);
+  snprintf(so, sizeof so, "%s/kernels.so", r->dir);
+  snprintf(temporary, sizeof temporary, "TMPDIR=%s", r->dir);
+  argv[n++] = c->path;
+  for (int i = 0; i < c->nword; i++) argv[n++] = c->word[i];
+  for (int i = 0; i < LEN(flags); i++)
+    if (openmp || strcmp(flags[i], "-fopenmp")) argv[n++] = flags[i];
+  argv[n++] = "-o";
+  argv[n++] = so;
+  argv[n++] = src;
+  argv[n++] = "-lm";
+  argv[n] = NULL;
+  r->got = 0;
+  r->openmp = openmp;
+  r->open = true;
+  r->end = seconds() + time_limit();
+  char **env = child_environment(temporary);
+  r->pid = env ? spawn(argv, env, &r->output) : -1;
+  if (r->pid < 0) snprintf(r->message, sizeof r->message, "it cannot be started: %s", strerror(errno));
+  free(env);
+  enum { LOW = 5 };
+  if (r->pid > 0 && r->low) setpriority(PRIO_PGRP, (id_t)r->pid, LOW); /* for those that it starts, too */
+  return r->pid > 0;
 }
 
-/* Waits until the child has ended, its time is over, or this thread is interrupted; then it is ended with all that it
- * has started. Its output is in message. */
-static CompilerEnd wait_for(pid_t pid, int output, int *status, char *message, size_t n) {
-  enum { TICK = 100 }; /* ms: a child that has closed its output early is noticed so late at most */
-  double end = seconds() + time_limit();
-  CompilerEnd how = COMPILER_ENDED;
-  size_t got = 0;
-  bool open = true, known = true;
-  for (bool gone = false; !gone;) {
-    struct pollfd p = {.fd = output, .events = POLLIN};
-    int ready = poll(&p, open ? 1 : 0, open ? TICK : 1);
-    if (ready > 0) open = drain(output, message, n, &got);
-    if (ready > 0 && open) continue;
-    pid_t w = waitpid(pid, status, WNOHANG);
-    gone = w == pid || (w < 0 && errno != EINTR);
-    known = !gone || w == pid;
-    if (gone || (!interrupted && seconds() < end)) continue;
-    how = interrupted ? COMPILER_INTERRUPTED : COMPILER_TOO_LONG;
-    kill(-pid, SIGKILL);
-    while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
-    }
-    gone = true;
+bool compiler_start(const Compiler *c, CompilerRun *r, const char *dir, bool low) {
+  *r = (CompilerRun){.output = -1, .low = low};
+  snprintf(r->dir, sizeof r->dir, "%s", dir);
+  return start(c, r, true);
+}
+
+/* Adds what the pipe holds to the message; what does not fit is read and dropped. */
+static void drain(CompilerRun *r) {
+  for (ssize_t k = 1; r->open && k > 0;) {
+    char rest[4096];
+    size_t room = sizeof r->message - 1 - r->got;
+    k = read(r->output, room ? r->message + r->got : rest, room ? room : sizeof rest);
+    if (k > 0 && room) r->got += (size_t)k;
+    if (k == 0 || (k < 0 && errno != EINTR && errno != EAGAIN)) r->open = false;
   }
-  message[got] = 0;
-  if (!known) *status = 0; /* a host that ignores SIGCHLD: the output file tells */
-  return how;
+  r->message[r->got] = 0;
 }
 
 /* The first lines of a text. */
@@ -234,61 +264,68 @@ static void keep_head(char *message) {
   for (size_t n = strlen(message); n && message[n - 1] == '\n';) message[--n] = 0;
 }
 
-static CompilerEnd run_child(const char *const *argv, const char *so, char *message, size_t n) {
-  int output, status = 0;
-  bool own = watch_interrupts();
-  pid_t pid = spawn(argv, &output);
-  if (pid < 0) {
-    snprintf(message, n, "it cannot be started: %s", strerror(errno));
-    unwatch_interrupts(own);
+static void close_output(CompilerRun *r) {
+  if (r->output >= 0) close(r->output);
+  r->output = -1;
+}
+
+void compiler_stop(CompilerRun *r) {
+  if (r->pid > 0) {
+    int status;
+    kill(-r->pid, SIGKILL);
+    while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  r->pid = 0;
+  close_output(r);
+}
+
+void compiler_abandon(CompilerRun *r) {
+  r->pid = 0;
+  close_output(r);
+}
+
+static CompilerEnd ended(CompilerRun *r, int status) {
+  char so[PATH_ROOM];
+  struct stat st;
+  snprintf(so, sizeof so, "%s/kernels.so", r->dir);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (stat(so, &st) == 0 && st.st_size > 0) return COMPILER_ENDED;
+    snprintf(r->message, sizeof r->message, "it wrote nothing to %.200s", so);
     return COMPILER_FAILED;
   }
-  CompilerEnd how = wait_for(pid, output, &status, message, n);
-  unwatch_interrupts(own);
-  close(output);
-  struct stat st;
-  if (how == COMPILER_INTERRUPTED) {
-    snprintf(message, n, "it was interrupted");
-  } else if (how == COMPILER_TOO_LONG) {
-    snprintf(message, n, "it did not end within %g s (POLY_COMPILE_TIMEOUT)", time_limit());
-  } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    if (stat(so, &st) == 0 && st.st_size > 0) return COMPILER_ENDED;
-    snprintf(message, n, "it wrote nothing to %.200s", so);
-    how = COMPILER_FAILED;
-  } else {
-    how = COMPILER_FAILED;
-    keep_head(message);
-    if (message[0]) return how;
-    snprintf(message, n, WIFSIGNALED(status) ? "it was ended by signal %d" : "it ended with status %d and no message",
+  keep_head(r->message);
+  if (!r->message[0])
+    snprintf(r->message, sizeof r->message,
+             WIFSIGNALED(status) ? "it was ended by signal %d" : "it ended with status %d and no message",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-  }
-  return how;
+  return COMPILER_FAILED;
 }
 
-static CompilerEnd try_run(const Compiler *c, const char *dir, bool openmp, char *message, size_t nmessage) {
-  char src[PATH_ROOM], so[PATH_ROOM];
-  const char *argv[COMPILER_WORDS + LEN(flags) + 8];
-  int n = 0;
-  snprintf(src, sizeof src, "%s/kernels.c", dir);
-  snprintf(so, sizeof so, "%s/kernels.so", dir);
-  argv[n++] = c->path;
-  for (int i = 0; i < c->nword; i++) argv[n++] = c->word[i];
-  for (int i = 0; i < LEN(flags); i++)
-    if (openmp || strcmp(flags[i], "-fopenmp")) argv[n++] = flags[i];
-  argv[n++] = "-o";
-  argv[n++] = so;
-  argv[n++] = src;
-  argv[n++] = "-lm";
-  argv[n] = NULL;
-  return run_child(argv, so, message, nmessage);
-}
-
-CompilerEnd compiler_run(const Compiler *c, const char *dir, char *message, size_t nmessage) {
-  CompilerEnd how = try_run(c, dir, true, message, nmessage);
-  if (how != COMPILER_FAILED) return how;
-  /* A compiler without its OpenMP library can still build the kernels: the pragmas are then comments. */
+/* Has it failed for want of the OpenMP library? A compiler without it can still build the kernels: the pragmas are then
+ * comments. */
+static bool lacks_openmp(const CompilerRun *r) {
   static const char *const signs[] = {"-lomp", "-lgomp", "libgomp", "fopenmp", "omp.h"};
-  for (int i = 0; i < LEN(signs); i++)
-    if (strstr(message, signs[i])) return try_run(c, dir, false, message, nmessage);
-  return how;
+  for (int i = 0; r->openmp && i < LEN(signs); i++)
+    if (strstr(r->message, signs[i])) return true;
+  return false;
+}
+
+CompilerEnd compiler_poll(const Compiler *c, CompilerRun *r) {
+  int status = 0;
+  drain(r);
+  pid_t w = waitpid(r->pid, &status, WNOHANG);
+  if (w == r->pid || (w < 0 && errno != EINTR)) {
+    if (w != r->pid) status = 0; /* a host that ignores SIGCHLD: the output file tells */
+    drain(r);
+    r->pid = 0;
+    close_output(r);
+    CompilerEnd how = ended(r, status);
+    if (how != COMPILER_FAILED || !lacks_openmp(r)) return how;
+    return start(c, r, false) ? COMPILER_RUNNING : COMPILER_FAILED;
+  }
+  if (seconds() < r->end) return COMPILER_RUNNING;
+  compiler_stop(r);
+  snprintf(r->message, sizeof r->message, "it did not end within %g s (POLY_COMPILE_TIMEOUT)", time_limit());
+  return COMPILER_TOO_LONG;
 }

@@ -4,6 +4,8 @@
 
 #include "runtime/host.h"
 
+#include <sys/types.h>
+
 /* ---- compiler.c: the system's C compiler in a child process ---- */
 
 enum { COMPILER_WORDS = 24, PATH_ROOM = 4096 };
@@ -19,27 +21,72 @@ bool compiler_find(Compiler *c);
 bool cpu_has_compiler(void);
 /* All that the result depends on besides the source, as text. */
 void compiler_describe(const Compiler *c, Str *out);
-/* dir/kernels.c -> dir/kernels.so. Unless it is COMPILER_ENDED, message says why: the first lines of the compiler's
- * output, or how it ended. */
+/* A child process that makes dir/kernels.so of dir/kernels.c. */
 enum { COMPILE_SECONDS = 600 }; /* unless POLY_COMPILE_TIMEOUT is set */
-typedef enum CompilerEnd { COMPILER_ENDED, COMPILER_FAILED, COMPILER_TOO_LONG, COMPILER_INTERRUPTED } CompilerEnd;
-CompilerEnd compiler_run(const Compiler *c, const char *dir, char *message, size_t nmessage);
+typedef enum CompilerEnd {
+  COMPILER_RUNNING,
+  COMPILER_ENDED,
+  COMPILER_FAILED, /* message: the first lines of the compiler's output, or how it ended */
+  COMPILER_TOO_LONG
+} CompilerEnd;
+typedef struct CompilerRun {
+  pid_t pid;
+  int output; /* of the child, a pipe */
+  double end; /* in seconds, when it is too long */
+  size_t got;
+  bool open, openmp, low;
+  char dir[PATH_ROOM - 64], message[640];
+} CompilerRun;
+/* low: with low priority. False: message says why. */
+bool compiler_start(const Compiler *c, CompilerRun *r, const char *dir, bool low);
+CompilerEnd compiler_poll(const Compiler *c, CompilerRun *r); /* does not wait */
+void compiler_stop(CompilerRun *r);                           /* ends it with all that it has started */
+void compiler_abandon(CompilerRun *r);                        /* in a forked process: it is not its child */
+/* While the program waits for the compiler, Ctrl-C is noticed by the thread that waits. */
+bool compiler_watch(void);
+void compiler_unwatch(bool own);
+bool compiler_interrupted(void);
+
+/* ---- objects.c: compiled objects, by their source ---- */
+
+typedef void (*KernelFn)(void *const *arg, const int64_t *var, int threads, int64_t *err);
+typedef struct Object Object;
+typedef struct CpuDevice CpuDevice;
+/* The object of a source text: from memory, from the cache, or to be compiled. NULL: no memory. */
+Object *object_get(CpuDevice *cpu, const char *source);
+void object_release(CpuDevice *cpu, Object *o);
+/* Its table of kernels; NULL: not compiled. */
+const KernelFn *object_kernels(const Object *o);
+/* The last compilation failed; the text says why. */
+const char *object_failure(const Object *o);
+/* Has it compiled in the background, unless that failed before. */
+void object_start(CpuDevice *cpu, Object *o);
+/* Compiles what is missing, several at once, and waits. False and an error. */
+bool objects_need(CpuDevice *cpu, int n, Object *const *o);
+/* Takes over what was compiled in the background, and starts what waits for its turn. */
+void objects_poll(CpuDevice *cpu);
+void objects_close(CpuDevice *cpu);
 
 /* ---- matmul_cpu.c ---- */
 
 typedef int (*SgemmFn)(char transa, char transb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                        int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
 
-typedef struct CpuDevice {
+struct CpuDevice {
   Device device; /* first */
   Runtime *runtime;
+  Device *interp; /* runs what is not compiled */
   Compiler compiler;
   bool found, looked; /* for a compiler */
   bool swept[2];      /* stale files were removed: from the directory for temporary files, from the cache */
-  void *dnnl;         /* handle of the library */
-  SgemmFn sgemm;      /* NULL: own routine */
+  CacheKey about;     /* of compiler and machine */
+  Object *objects;
+  int nrunning;  /* compilers */
+  bool busy;     /* with those, or with objects that wait for one */
+  void *dnnl;    /* handle of the library */
+  SgemmFn sgemm; /* NULL: own routine */
   bool dnnl_looked;
-} CpuDevice;
+};
 bool cpu_matmul(Device *d, const MatmulCall *m, int threads);
 void cpu_matmul_close(CpuDevice *cpu);
 

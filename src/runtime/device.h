@@ -100,6 +100,11 @@ struct Device {
   /* All kernels of a plan at once. source is NULL unless needs_source. The linear kernels may be freed afterwards. */
   Program *(*compile)(Device *d, const char *source, int n, const Linear *const *kernel);
   void (*program_free)(Program *p);
+  /* Programs that can run in more than one way (NULL: there is one). expect: what a launch of kernel k will work on,
+   * bytes of each argument and integer arguments; k < 0: forget what was expected. ready: a run with all that was
+   * expected follows. False and an error: it cannot run. */
+  void (*expect)(Program *p, int k, const size_t *bytes, const int64_t *vars);
+  bool (*ready)(Program *p);
   /* Runs kernel k. args: the device's memory for each parameter; vars: its integer arguments. False and an error text
    * on an index error. */
   bool (*launch)(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads);
@@ -179,6 +184,10 @@ struct Runtime {
   int64_t live_bytes, peak_bytes; /* of all memories together */
   int64_t compilations;           /* by a real compiler, not found in the cache */
   char *cache_dir;
+  int64_t cache_limit; /* bytes */
+  int tier;            /* POLY_TIER: 0 interprets, 1 compiles, -1 (auto) chooses by cost */
+  /* Source text of kernels in the dialect of a Target. */
+  bool (*render)(PolyContext *ctx, const Target *target, int n, const Linear *const *kernel, Str *out);
   bool poison; /* POLY_POISON=1: fresh memory is filled with NaN, so that a value nobody wrote shows */
 };
 Runtime *runtime_new(PolyContext *ctx);

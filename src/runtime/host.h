@@ -50,6 +50,10 @@ bool host_args_new(PolyContext *ctx, HostArgs *h, int n, const Linear *const *ke
 void host_args_free(PolyContext *ctx, HostArgs *h);
 void *const *host_args(HostArgs *h, int k, const MemoryRef *args);
 
+/* ---- interp.c ---- */
+
+enum { INTERP_LANES = 1 }; /* iterations of a loop of lanes that the interpreter runs at once */
+
 /* ---- library.c, matmul_cpu.c, matmul_naive.c ---- */
 
 bool library_run(Device *d, const LibraryCall *call);
@@ -61,7 +65,7 @@ bool matmul_blocked(Base *b, const MatmulCall *m, int threads);
 /* The text of an index error, the same on every device. Returns false. */
 bool host_index_error(PolyContext *ctx, int64_t index, int64_t size);
 
-/* ---- cache.c: compiled programs on disk ---- */
+/* ---- cache.c: compiled programs on disk, in few files ---- */
 
 enum { CACHE_KEY = 48 }; /* hexadecimal digits */
 typedef struct CacheKey {
@@ -74,10 +78,17 @@ char *cache_default_dir(Base *b);
  */
 bool cache_usable(const char *dir);
 void cache_key(CacheKey *key, int n, const char *const *text);
-/* Adds a trailer with size and checksum to a finished file and moves it to its place in dir. */
-bool cache_seal(const char *path);
-bool cache_publish(const char *path, const char *dir, const CacheKey *key, char *out, size_t nout);
-/* The entry's path into out if it is there and whole. A damaged entry is removed. */
-bool cache_find(const char *dir, const CacheKey *key, char *out, size_t nout);
+/* The bytes of a key; NULL: they are not there, or not whole. */
+char *cache_get(Base *b, const char *dir, const CacheKey *key, size_t *n);
+/* Keeps them; entries that were not used for longest go when all together are more than limit. False: not kept. */
+bool cache_put(const char *dir, const CacheKey *key, const void *bytes, size_t n, int64_t limit);
+void cache_trim(const char *dir, int64_t bytes); /* to that size */
+void cache_tidy(const char *dir);                /* removes what earlier versions left */
+void cache_clear(const char *dir);
+typedef struct CacheCount {
+  int64_t entries, bytes, files;
+} CacheCount;
+void cache_count(const char *dir, CacheCount *out);
+int64_t cache_default_limit(void); /* in bytes: POLY_CACHE_SIZE, with K, M, G or T; else 1 GiB */
 
 #endif

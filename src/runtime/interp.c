@@ -444,7 +444,7 @@ static bool find_sums(Arena *arena, Decode *d) {
     const Inst *in = &lin->inst[k];
     if (in->kind != INST_LOOP || !(in->flags & LOOP_VECTOR)) continue;
     bool inner = d->place[k].outer >= 0;
-    if (!inner && !in->lanes) continue; /* its widths were not chosen */
+    if (!inner && in->lanes <= 1) continue; /* it has no widths: one by one */
     Sums *s = d->sums[k] = arena_new(arena, sizeof *s);
     if (!s || !list_sums(arena, lin, d->place, k, s)) return false;
     int64_t begin = 0, end = 0;

@@ -1,7 +1,7 @@
 /* runtime.c: the devices of a context: which there are, which one is current, how many threads and bytes.
  *
- * In: POLY_DEVICE, POLY_THREADS, POLY_CACHE_DIR. Out: devices, opened when they are first asked for. Without
- * POLY_DEVICE the CPU is used if a compiler is found, else the interpreter, which needs none. */
+ * In: POLY_DEVICE, POLY_THREADS, POLY_CACHE_DIR, POLY_CACHE_SIZE, POLY_TIER. Out: devices, opened when they are first
+ * asked for. Without POLY_DEVICE the CPU is used if a compiler is found, else the interpreter, which needs none. */
 #include "runtime/host.h"
 #include "runtime/cpu.h"
 
@@ -228,6 +228,9 @@ Runtime *runtime_new(PolyContext *ctx) {
   r->threads = default_threads();
   const char *poison = getenv("POLY_POISON");
   r->poison = poison && atoi(poison) > 0;
+  const char *tier = getenv("POLY_TIER");
+  r->tier = tier && !strcmp(tier, "0") ? 0 : tier && !strcmp(tier, "1") ? 1 : -1;
+  r->cache_limit = cache_default_limit();
   bool clean = b->code == POLY_OK;
   r->cache_dir = cache_default_dir(b);
   bool memory = (!clean || b->code != POLY_ERROR_MEMORY) && host_memory_open(r);

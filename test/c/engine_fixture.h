@@ -49,6 +49,7 @@ static Heap heap;
 static inline PolyContext *new_context(void) {
   heap = (Heap){0};
   setenv("POLY_VERIFY", "1", 1);
+  setenv("POLY_TIER", "1", 1); /* what runs on the CPU is compiled */
   PolyContext *ctx = poly_context_new_with(&(PolyAllocator){heap_realloc, &heap});
   assert_non_null(ctx);
   assert_int_equal(poly_set_device(ctx, "INTERP"), POLY_OK);

@@ -63,7 +63,7 @@ static inline int world_close(void **state) {
   ctx_drop(&w->ctx);
   assert_int_equal(w->ctx.base.bytes, 0);
   chmod(w->dir, 0700);
-  while (count_files(w->dir, ".so", path)) unlink(path);
+  while (count_files(w->dir, ".pack", path)) unlink(path);
   assert_int_equal(rmdir(w->dir), 0);
   free(w);
   return 0;
