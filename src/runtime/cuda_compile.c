@@ -1,16 +1,12 @@
 /* cuda_compile.c: CUDA text to a module of the driver, by NVRTC, with binaries kept on disk.
  *
  * The cache's key covers the text, the architecture, the version of NVRTC and its options. An entry is the binary for
- * one architecture (or PTX, where NVRTC is older than the card) with the cache's trailer behind it, which the driver
- * does not read. */
+ * one architecture, or PTX, where NVRTC is older than the card. */
 #include "runtime/cuda.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Rounding is decided by the linear form: nothing is contracted, divisions and square roots are rounded correctly. */
 static const char *const options[] = {
@@ -23,35 +19,6 @@ typedef struct Image {
   char *at;
   size_t bytes;
 } Image;
-
-/* ---- the cache ---- */
-
-static bool read_entry(Base *b, const char *path, Image *image) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat st;
-  bool ok = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0;
-  if (ok && (image->at = mem_new(b, (size_t)st.st_size))) {
-    image->bytes = (size_t)st.st_size;
-    size_t got = 0;
-    for (ssize_t n; got < image->bytes && (n = read(fd, image->at + got, image->bytes - got)) > 0;) got += (size_t)n;
-    ok = got == image->bytes;
-  }
-  if (fd >= 0) close(fd);
-  return ok && image->at;
-}
-
-/* A binary that cannot be kept is compiled again by the next process: nothing to report. */
-static void keep(const char *dir, const CacheKey *key, const Image *image) {
-  char path[4096], entry[4096];
-  if (snprintf(path, sizeof path, "%s/cuda-XXXXXX", dir) >= (int)sizeof path) return;
-  int fd = mkstemp(path);
-  if (fd < 0) return;
-  size_t put = 0;
-  for (ssize_t n; put < image->bytes && (n = write(fd, image->at + put, image->bytes - put)) > 0;) put += (size_t)n;
-  bool ok =
-      close(fd) == 0 && put == image->bytes && cache_seal(path) && cache_publish(path, dir, key, entry, sizeof entry);
-  if (!ok) unlink(path);
-}
 
 /* ---- compiling ---- */
 
@@ -108,11 +75,10 @@ CuModule cuda_compile_text(CudaDevice *c, const char *source) {
   CacheKey key;
   make_key(c, source, &key);
   const char *dir = c->runtime->cache_dir && cache_usable(c->runtime->cache_dir) ? c->runtime->cache_dir : NULL;
-  char path[4096];
   Image image = {0};
   CuModule module = NULL;
-  bool kept = dir && cache_find(dir, &key, path, sizeof path) && read_entry(b, path, &image);
-  if (kept && c->api.cuModuleLoadData(&module, image.at) != CU_OK) module = NULL;
+  if (dir) image.at = cache_get(b, dir, &key, &image.bytes);
+  if (image.at && c->api.cuModuleLoadData(&module, image.at) != CU_OK) module = NULL;
   if (module) {
     mem_free(b, image.at, image.bytes);
     return module;
@@ -120,7 +86,7 @@ CuModule cuda_compile_text(CudaDevice *c, const char *source) {
   mem_free(b, image.at, image.bytes);
   image = (Image){0};
   if (compile(c, source, &image) && cuda_ok(c, c->api.cuModuleLoadData(&module, image.at), "loading kernels") && dir)
-    keep(dir, &key, &image);
+    cache_put(dir, &key, image.at, image.bytes, c->runtime->cache_limit); /* else the next process compiles it again */
   mem_free(b, image.at, image.bytes);
   return module;
 }
