@@ -869,6 +869,27 @@ POLY_API double poly_optim_lr(const PolyOptim *o);
 /* The state tensors (moments, step count), borrowed; returns how many; out may be NULL. */
 POLY_API int poly_optim_state(PolyOptim *o, PolyTensor **out, int max);
 
+/* ---- loops over steps ---- */
+
+/* One step: new carried values and at most POLY_SCAN_RESULTS results y, all of them new handles that poly_scan frees,
+ * out of the carried values and row t of each stacked input. Returns the number of results, -1: an error. */
+typedef struct PolyScanBody {
+  int (*step)(void *user, PolyTensor *const *carry, int ncarry, PolyTensor *const *x, int nx, PolyTensor **new_carry,
+              PolyTensor **y);
+  void *user;
+} PolyScanBody;
+enum { POLY_SCAN_RESULTS = 256, POLY_SCAN_REVERSE = 1, POLY_SCAN_RECOMPUTE = 2 };
+/* carry = init; for t = 0 .. n-1: carry, y[t] = step(carry, xs[t]). One body is built, planned and compiled, whatever n
+ * is; n is the first size of the stacked inputs, or length where there are none (-1: not given), and may be symbolic.
+ * The new carried values have the shapes and dtypes of the first ones. step may use any tensors from outside, and draws
+ * no random numbers. last: the ncarry carried values after the last step; stacked: room for POLY_SCAN_RESULTS handles,
+ * of which as many are filled as the return value says, each [n, ...]. POLY_SCAN_REVERSE: t runs from n-1 to 0.
+ * POLY_SCAN_RECOMPUTE: gradients keep the carried values of all steps and nothing else, and compute each step again.
+ * Lazy, differentiable any number of times; O(nodes of the body) to build. -1: an error. */
+POLY_API int poly_scan(PolyContext *ctx, const PolyScanBody *body, PolyTensor *const *init, int ncarry,
+                       PolyTensor *const *xs, int nx, int64_t length, int flags, PolyTensor **last,
+                       PolyTensor **stacked);
+
 /* ---- compiled steps: trace once, run many times ---- */
 
 typedef struct PolyStep PolyStep;

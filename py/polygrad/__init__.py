@@ -22,13 +22,13 @@ __version__ = C.poly_version().decode()
 
 __all__ = [
     "AutogradGraph", "Context", "DType", "Device", "Dim", "Function", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "Tensor",
-    "TinyJit", "Variable", "dtypes", "explain", "function", "library_path", "nn", "viz", "with_autograd_graph",
+    "TinyJit", "Variable", "dtypes", "explain", "function", "library_path", "nn", "scan", "viz", "with_autograd_graph",
 ]  # fmt: skip
 
 
 _LAZY = {
     "nn": "nn", "vertex": "vertex", "geometric": "geometric", "uop": "uop", "Graph": "graphs", "HeteroGraph": "graphs", "viz": "picture",
-    "Function": "custom", "function": "custom",
+    "Function": "custom", "function": "custom", "scan": "loops",
 }  # fmt: skip
 
 

@@ -313,6 +313,7 @@ FUNCTIONS = {
     "poly_optim_set_lr": ("i", "pd", "o lr"),
     "poly_optim_lr": ("d", "p", "o"),
     "poly_optim_state": ("i", "ppi", "o out max"),
+    "poly_scan": ("i", "pppipilipp", "ctx body init ncarry xs nx length flags last stacked"),
     "poly_settle": ("i", "p", "ctx"),
     "poly_trace_begin": ("i", "p", "ctx"),
     "poly_trace_end": ("v", "p", "ctx"),
@@ -422,6 +423,10 @@ STRUCTS = {
         ("amsgrad", "b"),
         ("centered", "b"),
         ("maximize", "b"),
+    ],
+    "PolyScanBody": [
+        ("step", "p"),
+        ("user", "p"),
     ],
     "PolyKernelStat": [
         ("name", "s"),

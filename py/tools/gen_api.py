@@ -56,7 +56,7 @@ COUNTS = {
     "start": "n", "stops": "n", "nodes": "n", "buf": "n",
 }  # fmt: skip
 OWN_COUNTS = {
-    "poly_function": {"inputs": "n"},
+    "poly_function": {"inputs": "n"}, "poly_scan": {"init": "ncarry", "xs": "nx", "last": "ncarry"},
     "poly_read": {"out": "out_bytes"}, "poly_write": {"data": "bytes"}, "poly_graph_from_coo": {"src": "num_edges", "dst": "num_edges"},
     "poly_graph_arrays": {"out": "max"}, "poly_optim_state": {"out": "max"},
     "poly_graph_ppr": {"out": None, "targets": None}, "poly_sample_read": {"out": None}, "poly_rmat": {"edge_index": "num_edges"},
@@ -66,6 +66,7 @@ OWN_COUNTS = {
 
 # What a refused call returns, where it is not NULL, 0, false or NaN; and functions for which NULL is no error.
 REFUSED = {
+    "poly_scan": "-1",
     "poly_dim": "-1", "poly_chunk": "-1", "poly_graph_arrays": "-1", "poly_optim_state": "-1", "poly_graph_num_edges": "-1",
     "poly_graph_num_src": "-1", "poly_graph_num_dst": "-1", "poly_sampler_num_edges": "-1", "poly_sample_num_nodes": "-1",
     "poly_sample_num_edges": "-1", "poly_sample_hop_nodes": "-1", "poly_sample_hop_edges": "-1", "poly_dtype": "POLY_FLOAT32",
@@ -75,7 +76,7 @@ REFUSED = {
     "poly_sample_error": "POLY_ERROR_VALUE",
 }  # fmt: skip
 NULL_IS_FINE = {"poly_get_grad", "poly_graph_origin", "poly_zoom_out", "poly_data", "poly_sampler_error", "poly_sample_error"}
-MINUS_ONE_IS_AN_ERROR = {"poly_dim", "poly_chunk", "poly_graph_arrays", "poly_sampler_num_edges", "poly_sample_num_nodes",
+MINUS_ONE_IS_AN_ERROR = {"poly_dim", "poly_scan", "poly_chunk", "poly_graph_arrays", "poly_sampler_num_edges", "poly_sample_num_nodes",
                          "poly_sample_num_edges", "poly_sample_hop_nodes", "poly_sample_hop_edges"}  # fmt: skip
 
 

@@ -3262,6 +3262,23 @@ int poly_optim_state(PolyOptim *o, PolyTensor **out, int max) {
   return result;
 }
 
+int poly_scan(PolyContext *ctx, const PolyScanBody *body, PolyTensor *const *init, int ncarry, PolyTensor *const *xs, int nx, int64_t length, int flags, PolyTensor **last, PolyTensor **stacked) {
+  ApiCall call;
+  api_begin(&call, "poly_scan");
+  api_context(&call, ctx);
+  api_handles(&call, init, ncarry, HANDLE_TENSOR, "init", false);
+  api_handles(&call, xs, nx, HANDLE_TENSOR, "xs", false);
+  api_array(&call, body, true, "body");
+  api_count(&call, ncarry, "ncarry");
+  api_count(&call, nx, "nx");
+  api_array(&call, last, ncarry != 0, "last");
+  api_array(&call, stacked, true, "stacked");
+  if (!api_enter(&call)) return -1;
+  int result = core_scan(ctx, body, init, ncarry, xs, nx, length, flags, last, stacked);
+  api_leave(&call, result == -1 ? POLY_ERROR_VALUE : POLY_OK);
+  return result;
+}
+
 PolyStatus poly_settle(PolyContext *ctx) {
   ApiCall call;
   api_begin(&call, "poly_settle");

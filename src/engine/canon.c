@@ -24,6 +24,7 @@ typedef struct Work {
   bool traced;
   const Map *leaf, *constant; /* see canon_build_step */
   Map history;                /* nodes that can no longer be computed: what is stored is read */
+  Map loops;                  /* id of a loop over steps -> its number here */
 } Work;
 
 bool canon_is_rng(const UOp *variable) { return strcmp(variable->arg.name, "rng") == 0; }
@@ -156,6 +157,17 @@ static UOp *placeholder(Work *w, UOp *u, UOp *const *shape) {
   return p;
 }
 
+/* Loops, and the arguments of their bodies, are numbered in the order in which they are met. */
+static UOp *renumbered(Work *w, const UOp *u, UOp *const *src) {
+  uint64_t number;
+  if (!map_get(&w->loops, (uint64_t)u->arg.i, &number)) {
+    number = (uint64_t)w->loops.n + 1;
+    if (!map_put(ctx_base(w->ctx), &w->loops, (uint64_t)u->arg.i, number)) return NULL;
+  }
+  UArg arg = {.i = -(int64_t)number, .j = u->arg.j};
+  return uop_make(w->ctx, (Op)u->op, (PolyDType)u->dtype, arg, u->nsrc, src, u->ndim, src);
+}
+
 /* The same node over other sources. Not a pass of the rewrite driver: what a leaf becomes depends on the order in which
  * leaves are met, and each run of a program comes by here. Nodes with constant sizes need no inference; integers are
  * simplified again. */
@@ -190,6 +202,8 @@ static UOp *make_node(Work *w, int i) {
   case OP_ASSIGN:
     if (!w->keep[i]) return src[1];
     break;
+  case OP_ARGUMENT:
+  case OP_SCAN: return renumbered(w, u, src);
   case OP_CONTIGUOUS: return listed(w->constant, u) ? src[0] : uop_contiguous(src[0], 0);
   default: break;
   }
@@ -232,7 +246,9 @@ static bool build(Work *w, int nroot, UOp *const *root, const bool *inplace) {
 bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, Canon *out) {
   *out = (Canon){.nroot = nroot};
   Work w = {.ctx = ctx, .arena = arena, .out = out};
-  return build(&w, nroot, root, inplace);
+  bool ok = build(&w, nroot, root, inplace);
+  map_free(ctx_base(ctx), &w.loops);
+  return ok;
 }
 
 bool canon_build_step(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, const Map *leaf,
@@ -241,5 +257,6 @@ bool canon_build_step(PolyContext *ctx, Arena *arena, int nroot, UOp *const *roo
   Work w = {.ctx = ctx, .arena = arena, .out = out, .traced = true, .leaf = leaf, .constant = constant};
   bool ok = find_history(&w, nroot, root) && build(&w, nroot, root, inplace);
   map_free(ctx_base(ctx), &w.history);
+  map_free(ctx_base(ctx), &w.loops);
   return ok;
 }

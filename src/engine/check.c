@@ -6,6 +6,7 @@
 
 typedef struct Check {
   PolyContext *ctx;
+  Arena *arena;
   ScheduleLimits *limits;
   const Lowered *l;
   UOp **count;       /* for each slot: how many of its elements were written so far; NULL: none */
@@ -103,12 +104,23 @@ static bool check_reads(Check *c, const Item *it, const Linear *lin, const char 
   return true;
 }
 
+/* Its schedules write all that they have to at each step. */
+static bool check_loop(Check *c, const Loop *l, const Lowered *first, const Lowered *body) {
+  return plan_check(c->ctx, c->arena, c->limits, l->ncarry, first) &&
+         plan_check(c->ctx, c->arena, c->limits, l->ncarry + l->nstack, body);
+}
+
 static bool check_item(Check *c, int i) {
   const Item *it = &c->l->schedule.item[i];
   const Linear *lin = &c->l->item[i];
-  const char *name = it->kind == ITEM_KERNEL ? lin->name : it->kind == ITEM_MATMUL ? "matmul" : it->node->arg.name;
+  const char *name = it->kind == ITEM_KERNEL   ? lin->name
+                     : it->kind == ITEM_MATMUL ? "matmul"
+                     : it->kind == ITEM_LOOP   ? "loop"
+                                               : it->node->arg.name;
   if (!check_reads(c, it, lin, name)) return false;
-  if (it->kind != ITEM_KERNEL) c->count[it->arg[0]] = c->l->schedule.slot[it->arg[0]].numel;
+  for (int o = 0; it->kind != ITEM_KERNEL && o < it->nout; o++)
+    c->count[it->arg[o]] = c->l->schedule.slot[it->arg[o]].numel;
+  if (it->kind == ITEM_LOOP && !check_loop(c, it->loop, c->l->first[i], c->l->body[i])) return false;
   if (it->kind == ITEM_KERNEL && !check_kernel(c, it, lin)) return false;
   for (int o = 0; o < it->nout; o++) {
     const Slot *out = &c->l->schedule.slot[it->arg[o]];
@@ -121,7 +133,7 @@ static bool check_item(Check *c, int i) {
 
 bool plan_check(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, int nroot, const Lowered *l) {
   size_t n = (size_t)l->schedule.nslot + 1;
-  Check c = {.ctx = ctx, .limits = limits, .l = l};
+  Check c = {.ctx = ctx, .arena = arena, .limits = limits, .l = l};
   c.count = arena_new(arena, n * sizeof *c.count);
   c.overwritten = arena_new(arena, n * sizeof *c.overwritten);
   if (!c.count || !c.overwritten) return false;

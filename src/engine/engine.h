@@ -7,6 +7,7 @@
  *   step.c     plans replayed on other inputs peek.c    views of stored memory, read without a plan
  *   trace.c    the trace of a step            values.c  data in and out, assignment
  *   view.c     assignment to a part           form.c    plans for programs that differ in numbers alone
+ *   loop.c     loops over steps: plans inside a plan
  *   profile.c  what ran, how long             api.c     contexts */
 #ifndef POLY_ENGINE_H
 #define POLY_ENGINE_H
@@ -57,6 +58,7 @@ typedef struct PlanSlot {
   size_t bytes;    /* in this run */
   size_t offset;   /* TEMP: in the arena, in this run */
   bool written;    /* by an item */
+  int loop;        /* TEMP: the item whose memory between steps it is; -1: none */
 } PlanSlot;
 
 typedef struct PlanItem {
@@ -71,11 +73,29 @@ typedef struct PlanItem {
   int nouter;        /* those that are left to loop over */
   int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
   UOp *library;           /* the LIBRARY node */
+  struct PlanLoop *loop;  /* loop over steps */
   UOp *flops;             /* kernel */
   int64_t nflops, nbytes; /* in this run */
 } PlanItem;
 
-typedef struct Plan {
+typedef struct Plan Plan;
+
+/* A loop over steps: plans inside a plan, that share its program and its variables. */
+typedef struct PlanLoop {
+  UOp *count;
+  bool reverse;
+  int ncarry, nrow, nwhole, nstack;
+  int *result;        /* argument of each carried value's result, then of each stacked one's */
+  bool *states;       /* for each carried value: its result has all states */
+  int scratch;        /* slot of the memory that is used between steps, */
+  size_t *carry_at;   /* and where in it each carried value that needs a second place has it */
+  Plan *first, *body; /* see Loop */
+  int *in, *out;      /* slot in the body of each operand, and of each root; -1: it is not read */
+  MemoryRef *now;     /* while it runs: where each carried value is */
+  int64_t n;          /* steps in this run */
+} PlanLoop;
+
+struct Plan {
   PolyContext *ctx;
   Device *device;
   int refs;
@@ -103,7 +123,7 @@ typedef struct Plan {
   size_t *bytes;
   bool expected; /* the device knows what a run of these sizes is */
   int profiled; /* number of the profile that has listed its slots */
-} Plan;
+};
 
 /* The plan for a canonical program on the current device, from the cache or new; the caller releases it. */
 Plan *plan_get(PolyContext *ctx, const Canon *c);
@@ -112,6 +132,7 @@ void plan_release(Plan *p);
 /* Schedule and linear kernels without compiling, for plan_get and for looking inside. */
 typedef struct Lowered {
   Schedule schedule;
+  struct Lowered **first, **body; /* of items that are loops over steps: their schedules and items */
   int nkernel;
   Linear *kernel;       /* distinct ones */
   const Linear **which; /* they, by address */
@@ -122,6 +143,18 @@ typedef struct Lowered {
 void name_index_error(PolyContext *ctx, int n, UOp *const *root);
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out);
 bool plan_render(PolyContext *ctx, const Lowered *l, Str *out);
+
+/* The items of a schedule, for plans and the plans of loops inside them. */
+bool plan_take(Plan *p, const Lowered *l);
+bool plan_hold_size(Plan *p, UOp *u);
+void plan_free_inner(Plan *p);
+
+/* ---- loop.c ---- */
+
+bool plan_take_loop(Plan *p, PlanItem *it, const Loop *from, const Lowered *first, const Lowered *body);
+/* Its sizes, for the values of the plan's variables; the bytes that it needs between steps. */
+bool plan_size_loop(Plan *p, PlanItem *it, size_t *scratch);
+bool plan_run_loop(Plan *p, const PlanItem *it);
 
 /* ---- form.c ---- */
 
@@ -153,6 +186,9 @@ bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffe
 /* Memory for a tensor; the error text of a failure names it. */
 PolyBuffer *tensor_memory(Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why);
 double now_ms(void);
+
+/* The items of p in order, whose slots are bound. */
+bool plan_run_items(Plan *p);
 
 /* ---- realize.c ---- */
 

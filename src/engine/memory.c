@@ -183,6 +183,10 @@ static bool size_slots(Plan *p) {
   p->output_bytes = 0;
   for (int i = 0; i < p->nslot; i++) {
     PlanSlot *s = &p->slot[i];
+    if (s->loop >= 0) {
+      if (!plan_size_loop(p, &p->item[s->loop], &s->bytes)) return false;
+      continue;
+    }
     if (!shape_bytes(s->node, p->nvar, p->var, p->value, &s->bytes)) return false;
     if (!index_fits(p, s)) return false;
     if (s->kind == SLOT_OUTPUT) p->output_bytes += s->bytes;

@@ -38,25 +38,63 @@ static bool add_kernel(PolyContext *ctx, Map *seen, Lowered *l, const Linear *li
   return true;
 }
 
-static bool lower_items(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, Lowered *l) {
-  const Target *target = &ctx->runtime->current->target;
+/* Lowers the items of a schedule and those of the loops in it; all kernels go to one list. */
+typedef struct Lowering {
+  PolyContext *ctx;
+  Arena *arena;
+  ScheduleLimits *limits;
+  Map seen;
+  Lowered *all; /* whose list of kernels it is */
+} Lowering;
+
+static bool lower_items(Lowering *w, Lowered *l);
+
+static Lowered *lower_inner(Lowering *w, const Schedule *s) {
+  Lowered *l = arena_new(w->arena, sizeof *l);
+  if (!l) return NULL;
+  l->schedule = *s;
+  return lower_items(w, l) ? l : NULL;
+}
+
+static bool lower_kernel_item(Lowering *w, const Item *it, Linear *lin, int *place) {
+  const Target *target = &w->ctx->runtime->current->target;
+  bool ok = codegen_kernel(w->ctx, w->arena, it->nout, it->store, target, lin);
+  if (!ok) schedule_blame(w->ctx, w->limits, it->nout, it->made);
+  return ok && add_kernel(w->ctx, &w->seen, w->all, lin, place);
+}
+
+static bool lower_items(Lowering *w, Lowered *l) {
   size_t n = (size_t)l->schedule.nitem + 1;
-  l->kernel = arena_new(arena, n * sizeof *l->kernel);
-  l->which = arena_new(arena, n * sizeof *l->which);
-  l->item = arena_new(arena, n * sizeof *l->item);
-  l->item_kernel = arena_new(arena, n * sizeof *l->item_kernel);
-  if (!l->kernel || !l->which || !l->item || !l->item_kernel) return false;
-  Map seen = {0};
-  bool ok = true;
-  for (int i = 0; ok && i < l->schedule.nitem; i++) {
+  l->item = arena_new(w->arena, n * sizeof *l->item);
+  l->item_kernel = arena_new(w->arena, n * sizeof *l->item_kernel);
+  l->first = arena_new(w->arena, n * sizeof *l->first);
+  l->body = arena_new(w->arena, n * sizeof *l->body);
+  if (!l->item || !l->item_kernel || !l->first || !l->body) return false;
+  for (int i = 0; i < l->schedule.nitem; i++) {
     const Item *it = &l->schedule.item[i];
     l->item_kernel[i] = -1;
-    if (it->kind != ITEM_KERNEL) continue;
-    ok = codegen_kernel(ctx, arena, it->nout, it->store, target, &l->item[i]);
-    if (!ok) schedule_blame(ctx, limits, it->nout, it->made);
-    ok = ok && add_kernel(ctx, &seen, l, &l->item[i], &l->item_kernel[i]);
+    if (it->kind == ITEM_KERNEL && !lower_kernel_item(w, it, &l->item[i], &l->item_kernel[i])) return false;
+    if (it->kind != ITEM_LOOP) continue;
+    if (!(l->first[i] = lower_inner(w, &it->loop->first)) || !(l->body[i] = lower_inner(w, &it->loop->body)))
+      return false;
   }
-  map_free(ctx_base(ctx), &seen);
+  return true;
+}
+
+static int count_items(const Schedule *s) {
+  int n = s->nitem;
+  for (int i = 0; i < s->nitem; i++)
+    if (s->item[i].kind == ITEM_LOOP) n += count_items(&s->item[i].loop->first) + count_items(&s->item[i].loop->body);
+  return n;
+}
+
+static bool lower_all(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, Lowered *l) {
+  size_t n = (size_t)count_items(&l->schedule) + 1;
+  l->kernel = arena_new(arena, n * sizeof *l->kernel);
+  l->which = arena_new(arena, n * sizeof *l->which);
+  Lowering w = {.ctx = ctx, .arena = arena, .limits = limits, .all = l};
+  bool ok = l->kernel && l->which && lower_items(&w, l);
+  map_free(ctx_base(ctx), &w.seen);
   return ok;
 }
 
@@ -99,7 +137,7 @@ bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out) {
   while (again) {
     *out = (Lowered){0};
     ok = schedule_build(ctx, arena, c->nroot, root, &ctx->runtime->current->target, &limits, &out->schedule) &&
-         verify_schedule(ctx, c->nroot, &out->schedule) && lower_items(ctx, arena, &limits, out) &&
+         verify_schedule(ctx, c->nroot, &out->schedule) && lower_all(ctx, arena, &limits, out) &&
          check_plan(ctx, arena, &limits, c->nroot, out);
     again = !ok && schedule_limit(ctx, &limits);
   }
@@ -119,15 +157,30 @@ static bool hold(Plan *p, UOp *u) {
   return true;
 }
 
-static bool hold_size(Plan *p, UOp *u) { return hold(p, u) && vec_push(ctx_base(p->ctx), &p->sizes, u); }
+bool plan_hold_size(Plan *p, UOp *u) { return hold(p, u) && vec_push(ctx_base(p->ctx), &p->sizes, u); }
 
-static void plan_free(Plan *p) {
+/* The plans of a loop: they live in the arena of the plan around them, whose program they use. */
+static void free_loops(Plan *p) {
+  for (int i = 0; p->item && i < p->nitem; i++) {
+    if (!p->item[i].loop) continue;
+    if (p->item[i].loop->first) plan_free_inner(p->item[i].loop->first);
+    if (p->item[i].loop->body) plan_free_inner(p->item[i].loop->body);
+  }
+}
+
+void plan_free_inner(Plan *p) {
   Base *b = ctx_base(p->ctx);
-  if (p->program) p->device->program_free(p->program);
+  free_loops(p);
   for (int i = 0; i < p->held.n; i++) uop_release(p->held.at[i]);
   vec_free(b, &p->held);
   vec_free(b, &p->sizes);
   arena_free(&p->arena);
+}
+
+static void plan_free(Plan *p) {
+  Base *b = ctx_base(p->ctx);
+  if (p->program) p->device->program_free(p->program);
+  plan_free_inner(p);
   mem_free(b, p, sizeof *p);
 }
 
@@ -156,7 +209,9 @@ static void find_over(Plan *p, const Schedule *s) {
 
 static bool take_slots(Plan *p, const Schedule *s) {
   p->nslot = s->nslot;
-  p->slot = arena_new(&p->arena, (size_t)(s->nslot + 1) * sizeof *p->slot);
+  int nloop = 0;
+  for (int i = 0; i < s->nitem; i++) nloop += s->item[i].kind == ITEM_LOOP; /* memory of theirs comes later */
+  p->slot = arena_new(&p->arena, (size_t)(s->nslot + nloop + 1) * sizeof *p->slot);
   if (!p->slot) return false;
   for (int i = 0; i < s->nslot; i++) {
     const Slot *from = &s->slot[i];
@@ -166,9 +221,10 @@ static bool take_slots(Plan *p, const Schedule *s) {
                             .numel = from->numel,
                             .first = s->nitem,
                             .last = -1,
-                            .over = -1};
+                            .over = -1,
+                            .loop = -1};
     p->slot[i].why = keep_text(p, from->why ? from->why : "");
-    if (!p->slot[i].why || !hold(p, from->node) || !hold_size(p, from->numel)) return false;
+    if (!p->slot[i].why || !hold(p, from->node) || !plan_hold_size(p, from->numel)) return false;
   }
   for (int i = 0; i < s->nitem; i++)
     for (int a = 0; a < s->item[i].narg; a++) {
@@ -199,10 +255,10 @@ static bool take_vars(Plan *p, PlanItem *it, const Linear *lin) {
 static bool take_matmul(Plan *p, PlanItem *it, const MatmulItem *m) {
   UOp *all[] = {m->m, m->n, m->k, m->a_row, m->a_col, m->a_offset, m->b_row, m->b_col, m->b_offset, m->c_row};
   for (int i = 0; i < LEN(all); i++)
-    if (!hold_size(p, all[i])) return false;
+    if (!plan_hold_size(p, all[i])) return false;
   for (int i = 0; i < m->nbatch; i++)
-    if (!hold_size(p, m->batch[i]) || !hold_size(p, m->a_batch[i]) || !hold_size(p, m->b_batch[i]) ||
-        !hold_size(p, m->c_batch[i]))
+    if (!plan_hold_size(p, m->batch[i]) || !plan_hold_size(p, m->a_batch[i]) || !plan_hold_size(p, m->b_batch[i]) ||
+        !plan_hold_size(p, m->c_batch[i]))
       return false;
   it->matmul = *m;
   return true;
@@ -219,12 +275,13 @@ static bool take_item(Plan *p, const Lowered *l, int i) {
   case ITEM_KERNEL:
     it->name = keep_text(p, l->item[i].name);
     it->flops = l->item[i].flops;
-    return it->name && (!it->flops || hold_size(p, it->flops)) && take_vars(p, it, &l->item[i]);
+    return it->name && (!it->flops || plan_hold_size(p, it->flops)) && take_vars(p, it, &l->item[i]);
   case ITEM_MATMUL: it->name = "matmul"; return take_matmul(p, it, from->matmul);
   case ITEM_LIBRARY:
     it->library = from->node;
     it->name = it->library->arg.name;
     return hold(p, it->library);
+  case ITEM_LOOP: it->name = "loop"; return plan_take_loop(p, it, from->loop, l->first[i], l->body[i]);
   }
   return false;
 }
@@ -237,6 +294,8 @@ static bool take_items(Plan *p, const Lowered *l) {
   if (!p->item) return false;
   for (int i = 0; i < p->nitem; i++) {
     if (!take_item(p, l, i)) return false;
+    PlanSlot *scratch = p->item[i].loop ? &p->slot[p->item[i].loop->scratch] : NULL;
+    if (scratch) scratch->first = scratch->last = scratch->loop = i;
     widest = MAX(widest, MAX(p->item[i].narg, p->item[i].nvar));
   }
   p->at = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->at);
@@ -247,6 +306,8 @@ static bool take_items(Plan *p, const Lowered *l) {
   p->bytes = arena_new(&p->arena, (size_t)widest * sizeof *p->bytes);
   return p->at && p->args && p->vars && p->bytes && p->word && p->loose;
 }
+
+bool plan_take(Plan *p, const Lowered *l) { return take_slots(p, &l->schedule) && take_items(p, l); }
 
 static bool take_roots(Plan *p, const Canon *c) {
   p->nroot = c->nroot;
@@ -292,7 +353,7 @@ static Plan *plan_new(PolyContext *ctx, const Canon *c) {
   Lowered l;
   bool ok = take_roots(p, c) && plan_lower(ctx, &arena, c, &l);
   if (ok) {
-    ok = take_slots(p, &l.schedule) && take_items(p, &l) && find_size_vars(p, &arena) && compile(p, &l);
+    ok = plan_take(p, &l) && find_size_vars(p, &arena) && compile(p, &l);
     memcpy(p->root_slot, l.schedule.root_slot, (size_t)c->nroot * sizeof(int));
     if (ok) debug_plan(p, &l);
   }

@@ -216,7 +216,7 @@ char *poly_source(PolyTensor *t) { return describe(t, source_words, "/* in memor
 
 static bool explain_words(PolyContext *ctx, const Canon *c, const Lowered *l, Str *out) {
   const Schedule *s = &l->schedule;
-  int count[3] = {0}, kind[3] = {0};
+  int count[3] = {0}, kind[4] = {0};
   int64_t bytes[3] = {0};
   for (int i = 0; i < s->nslot; i++) {
     int64_t numel;
@@ -225,8 +225,10 @@ static bool explain_words(PolyContext *ctx, const Canon *c, const Lowered *l, St
     bytes[s->slot[i].kind] += numel * dtype_size((PolyDType)s->slot[i].node->dtype);
   }
   for (int i = 0; i < s->nitem; i++) kind[s->item[i].kind]++;
-  str_fmt(out, "on %s: %d kernels (%d distinct), %d matrix products, %d library calls\n", ctx->runtime->current->name,
+  str_fmt(out, "on %s: %d kernels (%d distinct), %d matrix products, %d library calls", ctx->runtime->current->name,
           kind[ITEM_KERNEL], l->nkernel, kind[ITEM_MATMUL], kind[ITEM_LIBRARY]);
+  if (kind[ITEM_LOOP]) str_fmt(out, ", %d loops over steps", kind[ITEM_LOOP]);
+  str_add(out, "\n");
   str_fmt(out, "reads %d tensors (%lld bytes), stores %d results (%lld bytes) and %d intermediates (%lld bytes)\n",
           count[SLOT_INPUT], (long long)bytes[SLOT_INPUT], count[SLOT_OUTPUT], (long long)bytes[SLOT_OUTPUT],
           count[SLOT_TEMP], (long long)bytes[SLOT_TEMP]);

@@ -195,6 +195,7 @@ static bool run_item(Plan *p, const PlanItem *it) {
   case ITEM_KERNEL: return run_kernel(p, it);
   case ITEM_MATMUL: return run_matmul(p, it);
   case ITEM_LIBRARY: return run_library(p, it);
+  case ITEM_LOOP: return plan_run_loop(p, it);
   }
   return false;
 }
@@ -209,36 +210,48 @@ static bool run_timed(Plan *p, const PlanItem *it, double *ms) {
   return ok;
 }
 
+/* Every kernel that will run, once for each time. */
+static void expect_items(Plan *p, Program *program, int64_t times) {
+  for (int i = 0; i < p->nitem; i++) {
+    const PlanItem *it = &p->item[i];
+    if (it->loop) expect_items(it->loop->body, program, times * it->loop->n);
+    if (it->kind != ITEM_KERNEL) continue;
+    for (int a = 0; a < it->narg; a++) p->bytes[a] = p->slot[it->arg[a]].bytes;
+    for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
+    for (int64_t t = 0; t < times; t++) p->device->expect(program, it->kernel, p->bytes, p->vars);
+  }
+}
+
 /* Tells a device that chooses between ways to run what this run will be. */
 static bool make_ready(Plan *p) {
   Device *d = p->device;
   if (!d->ready || !p->program) return true;
-  for (int i = 0; !p->expected && i < p->nitem; i++) {
-    const PlanItem *it = &p->item[i];
-    if (!i) d->expect(p->program, -1, NULL, NULL);
-    if (it->kind != ITEM_KERNEL) continue;
-    for (int a = 0; a < it->narg; a++) p->bytes[a] = p->slot[it->arg[a]].bytes;
-    for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
-    d->expect(p->program, it->kernel, p->bytes, p->vars);
-  }
+  if (!p->expected && p->nitem) d->expect(p->program, -1, NULL, NULL);
+  if (!p->expected) expect_items(p, p->program, 1);
   p->expected = true;
   return d->ready(p->program);
 }
 
-static bool run_items(Plan *p) {
-  bool timed = p->ctx->debug >= 1 || p->ctx->engine->profile.on;
-  double begin = timed ? now_ms() : 0;
+/* Of a loop, its items are timed, one by one at each step. */
+bool plan_run_items(Plan *p) {
+  bool timed = p->ctx->debug >= 2 || p->ctx->engine->profile.on;
   for (int i = 0; i < p->nitem; i++) {
     double ms = 0;
-    if (!(timed ? run_timed(p, &p->item[i], &ms) : run_item(p, &p->item[i]))) return false;
-    if (!timed) continue;
+    bool single = timed && !p->item[i].loop;
+    if (!(single ? run_timed(p, &p->item[i], &ms) : run_item(p, &p->item[i]))) return false;
+    if (!single) continue;
     profile_item(p, &p->item[i], ms);
     debug_item(p, &p->item[i], ms);
   }
-  if (timed) {
-    profile_plan(p);
-    debug_run(p, now_ms() - begin);
-  }
+  if (timed) profile_plan(p);
+  return true;
+}
+
+static bool run_items(Plan *p) {
+  double begin = p->ctx->debug >= 1 ? now_ms() : 0;
+  if (!plan_run_items(p)) return false;
+  if (p->ctx->debug >= 1 && p->device->wait && !p->device->wait(p->device)) return false;
+  if (p->ctx->debug >= 1) debug_run(p, now_ms() - begin);
   return true;
 }
 

@@ -33,6 +33,13 @@ static const double TWO_OVER_ROOT_PI = 1.12837916709551257390;
 #define grad_CMPEQ NULL
 #define grad_CMPNE NULL
 #define grad_DETACH NULL
+#define grad_ARGUMENT NULL
+#define grad_SCAN NULL
+#define grad_FINAL NULL
+#define grad_STATES NULL
+#define grad_STACKED NULL
+#define grad_CLOSED NULL
+#define grad_RESULT NULL
 #define grad_RANGE NULL
 #define grad_PARAM NULL
 #define grad_LOAD NULL

@@ -2,6 +2,7 @@
  * Errors are reported here, when the program is written, with the shapes in the text. */
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
+#include "ir/scan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -564,6 +565,7 @@ UOp *uop_library(PolyContext *ctx, const char *name, int64_t n, PolyDType dtype,
 
 int uop_nvalue(const UOp *u) {
   if (u->op == OP_LIBRARY) return (int)u->arg.j;
+  if (u->op == OP_SCAN) return u->nsrc - 1;
   int n = op_info[u->op].nsrc;
   return n < 0 ? u->nsrc : n;
 }
@@ -638,7 +640,11 @@ UOp *uop_with_sources(UOp *u, UOp *const *src) {
   case OP_IOTA: return uop_iota(ctx, (PolyDType)u->dtype, src[0]);
   case OP_LIBRARY:
     return uop_library(ctx, u->arg.name, u->arg.i, (PolyDType)u->dtype, (int)u->arg.j, src, u->ndim, src + u->arg.j);
-  case OP_BUFFER: return uop_make(ctx, OP_BUFFER, (PolyDType)u->dtype, u->arg, u->nsrc, src, u->ndim, src);
+  case OP_ARGUMENT:
+  case OP_BUFFER: return uop_make(ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, u->ndim, src);
+  case OP_FINAL: return uop_final(src[0], (int)u->arg.i);
+  case OP_STATES: return uop_states(src[0], (int)u->arg.i);
+  case OP_STACKED: return uop_stacked(src[0], src[1]);
   case OP_BIND: return uop_make(ctx, OP_BIND, POLY_INT64, u->arg, 2, src, 0, NULL);
   default: return uop_make(ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, u->ndim, u->shape);
   }

@@ -312,6 +312,7 @@ PolyStatus core_optim_schedule(PolyOptim *o);
 PolyStatus core_optim_set_lr(PolyOptim *o, double lr);
 double core_optim_lr(const PolyOptim *o);
 int core_optim_state(PolyOptim *o, PolyTensor **out, int max);
+int core_scan(PolyContext *ctx, const PolyScanBody *body, PolyTensor *const *init, int ncarry, PolyTensor *const *xs, int nx, int64_t length, int flags, PolyTensor **last, PolyTensor **stacked);
 PolyStatus core_settle(PolyContext *ctx);
 PolyStatus core_trace_begin(PolyContext *ctx);
 void core_trace_end(PolyContext *ctx);
@@ -654,6 +655,7 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_optim_set_lr core_optim_set_lr
 #define poly_optim_lr core_optim_lr
 #define poly_optim_state core_optim_state
+#define poly_scan core_scan
 #define poly_settle core_settle
 #define poly_trace_begin core_trace_begin
 #define poly_trace_end core_trace_end

@@ -28,6 +28,9 @@ static ArgNames arg_names(Op op) {
       [OP_COPY] = {"device", NULL, false},   [OP_FUNCTION] = {"rule", "bits", false},
       [OP_LIBRARY] = {"n", "values", false}, [OP_RANGE] = {"id", "kind", false},
       [OP_PARAM] = {"at", NULL, false},      [OP_LOOP] = {"op", NULL, true},
+      [OP_ARGUMENT] = {"loop", "at", false}, [OP_SCAN] = {"loop", "parts", false},
+      [OP_FINAL] = {"at", NULL, false},      [OP_STATES] = {"at", NULL, false},
+      [OP_CLOSED] = {"at", NULL, false},     [OP_RESULT] = {"at", NULL, false},
   };
   ArgNames n = table[op];
   return (ArgNames){n.i ? n.i : "i", n.j ? n.j : "j", n.i_is_op};
@@ -322,7 +325,8 @@ static UOp *read_node(Reader *r) {
   if (!uop_arity_ok((Op)op, &arg, nsrc, ndim)) return fail(r, "a wrong number of sources"), NULL;
   UOp *u = uop_make(r->ctx, (Op)op, dtype, arg, nsrc, src, ndim, shape);
   if (!u || !uop_verify_node(u, VERIFY_ANY)) return NULL;
-  bool has_id = op == OP_BUFFER || op == OP_CONTIGUOUS; /* numbers handed out later must differ from these */
+  bool has_id = op == OP_BUFFER || op == OP_CONTIGUOUS || op == OP_ARGUMENT ||
+                op == OP_SCAN; /* numbers handed out later must differ from these */
   if (has_id) r->ctx->unique = MAX(r->ctx->unique, arg.i);
   return u;
 }

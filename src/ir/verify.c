@@ -5,6 +5,7 @@
 #include "ir/verify.h"
 #include "ir/context.h"
 #include "ir/eval.h"
+#include "ir/scan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,10 @@ static bool wrong(const UOp *u, const char *why) {
 
 bool uop_arity_ok(Op op, const UArg *arg, int nsrc, int ndim) {
   switch (op) {
+  case OP_ARGUMENT:
   case OP_BUFFER: return nsrc == ndim;
+  case OP_SCAN: return nsrc >= 1;
+  case OP_CLOSED: return true;
   case OP_IOTA: return nsrc == 1 && ndim == 1;
   case OP_RESHAPE:
   case OP_EXPAND: return nsrc == 1 + ndim;
@@ -65,6 +69,24 @@ static bool check_leaf(const UOp *u) {
   }
 }
 
+/* Parts of the right number, carried values that stay what they are, rows of stacked inputs. */
+static bool check_scan(const UOp *u) {
+  Scan s = scan_of(u);
+  if (s.nfree < 0 || s.nout < s.ncarry) return wrong(u, "a wrong number of sources");
+  for (int k = 0; k < s.ncarry; k++)
+    if (s.out[k]->dtype != s.init[k]->dtype || !shape_equal(s.out[k], s.init[k]))
+      return wrong(u, "a carried value changes its dtype or shape");
+  for (int k = 0; k < s.nx; k++)
+    if (!s.xs[k]->ndim || s.xs[k]->shape[0] != s.length) return wrong(u, "a stacked input has another length");
+  return true;
+}
+
+static bool check_scan_result(const UOp *u) {
+  if (u->src[0]->op != OP_SCAN) return wrong(u, "the first source is not a SCAN");
+  int n = u->op == OP_STACKED ? 1 : scan_of(u->src[0]).ncarry;
+  return (u->arg.i >= 0 && u->arg.i < n) || wrong(u, "no such carried value");
+}
+
 static bool check_arg(const UOp *u) {
   int64_t axes = u->ndim < 16 ? (1 << u->ndim) - 1 : 0xffff;
   switch (u->op) {
@@ -81,6 +103,10 @@ static bool check_arg(const UOp *u) {
   case OP_CAT: return (u->arg.i >= 0 && u->arg.i < u->ndim) || wrong(u, "no such axis");
   case OP_COPY: return shape_equal(u, u->src[0]) || wrong(u, "the shape changes");
   case OP_LIBRARY: return u->arg.name || wrong(u, "no name");
+  case OP_SCAN: return check_scan(u);
+  case OP_FINAL:
+  case OP_STATES:
+  case OP_STACKED: return check_scan_result(u);
   default: return true;
   }
 }
@@ -89,7 +115,7 @@ static bool check_arg(const UOp *u) {
 static bool check_integers(const UOp *u) {
   for (int i = 0; i < u->ndim; i++)
     if (!is_index(u->shape[i]) || u->shape[i]->vmax < 0) return wrong(u, "a size is not an int64 of 0 or more");
-  bool buffer = u->op == OP_BUFFER;
+  bool buffer = u->op == OP_BUFFER || u->op == OP_ARGUMENT;
   if (op_info[u->op].cls == CLASS_KERNEL) return true;
   for (int i = buffer ? 0 : uop_nvalue(u); i < u->nsrc; i++)
     if (!is_index(u->src[i])) return wrong(u, "an operand that should be an int64 is not");
@@ -127,7 +153,8 @@ static bool check_level(const UOp *u, VerifyLevel level) {
   OpClass cls = op_info[u->op].cls;
   if (level == VERIFY_TENSOR) return cls != CLASS_KERNEL || wrong(u, "a kernel op among tensors");
   if (level != VERIFY_KERNEL) return true;
-  bool tensor = (cls >= CLASS_MOVE && cls <= CLASS_LIBRARY) || u->op == OP_BUFFER || u->op == OP_IOTA;
+  bool tensor =
+      (cls >= CLASS_MOVE && cls <= CLASS_LIBRARY) || u->op == OP_BUFFER || u->op == OP_IOTA || u->op == OP_ARGUMENT;
   return (!tensor && u->ndim == 0) || wrong(u, "a tensor op inside a kernel");
 }
 

@@ -243,9 +243,18 @@ int sched_next_kernel(Sched *s) {
   return s->current;
 }
 
+/* One result of a loop is stored with all the others. */
+static bool store_siblings(Sched *s, const UOp *node) {
+  const Loop *l = loop_at(&s->loops, node);
+  for (int k = 0; k < l->nresult; k++)
+    if (!sched_store(s, l->node[k], STORE_LOOP, "result of a loop")) return false;
+  return true;
+}
+
 bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   NodeInfo *n = sched_info(s, node);
   if (!n || n->kind != STORE_NOT) return n != NULL;
+  if (node->op == OP_RESULT && kind != STORE_LOOP) return store_siblings(s, node);
   if (kind == STORE_KERNEL && n->contraction) {
     kind = n->tiled ? STORE_KERNEL : STORE_MATMUL;
     why = "matrix product";
@@ -444,6 +453,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_COPY: why = "copied"; break;
   case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
+  case OP_RESULT: why = "result of a loop"; break;
   case OP_REDUCE:
     why = !n->contraction ? reduction_reason(s, l, n, &r) : holds_product(s, n, &r, gate) ? NULL : "matrix product";
     if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";

@@ -63,6 +63,12 @@ static bool find_reads(Sched *s, Draft *x) {
       if (!add_read(s, x, sched_slot_of(s, n->node->src[i]))) return false;
     return true;
   }
+  if (x->kind == STORE_LOOP) {
+    const UOp *closed = n->node->src[0];
+    for (int i = 0; i < closed->nsrc; i++)
+      if (!add_read(s, x, sched_slot_of(s, closed->src[i]))) return false;
+    return true;
+  }
   Lower l;
   UOp *store;
   bool ok = lower_part(s, &l, n, x->part, &store);
@@ -107,9 +113,24 @@ static bool make_parts(Sched *s, Drafts *d, NodeInfo *n) {
   return true;
 }
 
+/* One draft for all results of a loop: it has the first, and writes the others as well. */
+static bool make_loop(Sched *s, Drafts *d, NodeInfo *n) {
+  Loop *l = loop_at(&s->loops, n->node);
+  if (l->draft < 0) {
+    Draft *x = new_draft(s, d, n);
+    if (!x || !find_reads(s, x)) return false;
+    l->draft = d->at.n - 1;
+  }
+  return map_put(ctx_base(s->ctx), &d->writer, (uint64_t)n->slot, (uint64_t)l->draft);
+}
+
 bool make_drafts(Sched *s, Drafts *d) {
   for (int i = 0; i < s->work.n; i++) {
     NodeInfo *n = s->info.at[s->work.at[i]];
+    if (n->kind == STORE_LOOP) {
+      if (!make_loop(s, d, n)) return false;
+      continue;
+    }
     if (n->node->shape && uop_numel_max(n->node) == 0) continue; /* nothing to compute */
     if (n->node->op == OP_CAT) {
       if (!make_parts(s, d, n)) return false;

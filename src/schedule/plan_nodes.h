@@ -2,6 +2,7 @@
 #ifndef POLY_PLAN_NODES_H
 #define POLY_PLAN_NODES_H
 
+#include "schedule/loops.h"
 #include "schedule/lower.h"
 
 typedef VEC(int) IntVec;
@@ -9,7 +10,7 @@ typedef VEC(UOp *) SizeVec;
 
 enum { COST_LIMIT = 1 << 20 }; /* of a node: it is or holds a reduction */
 
-typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY } StoreKind;
+typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY, STORE_LOOP } StoreKind;
 
 /* A kernel that computes a node in place; kernels are named by their place in Sched.work. */
 typedef struct Reader {
@@ -66,6 +67,7 @@ typedef struct Sched {
   int stamp;        /* of the last walk over inlined values */
   SizeVec edges;    /* numbers of edges of the graphs that occur */
   SizeVec segments; /* numbers of entries of the segment loops that occur */
+  LoopVec loops;    /* over steps */
   VEC(Slot) slot;
   Map input;                 /* input number -> slot */
   int kernel;                /* number of the kernel being lowered */

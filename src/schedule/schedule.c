@@ -45,6 +45,11 @@ static bool lower_stored(Sched *s, NodeInfo *n) {
       if (!store_operand(s, u->src[i], "operand of a library routine")) return false;
     return true;
   }
+  if (n->kind == STORE_LOOP) {
+    for (int i = 0; i < u->src[0]->nsrc; i++)
+      if (!store_operand(s, u->src[0]->src[i], "operand of a loop")) return false;
+    return true;
+  }
   bool ok = !n->tiled || sched_store_factors(s, n);
   int nkernel = u->op == OP_CAT ? u->nsrc : 1;
   for (int k = 0; ok && k < nkernel; k++) {
@@ -152,10 +157,24 @@ static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   return ok && find_over(s, item);
 }
 
+/* A loop: its body is scheduled by itself. */
+static bool fill_loop(Sched *s, const NodeInfo *n, Item *item) {
+  Loop *l = loop_at(&s->loops, n->node);
+  int noperand = l->closed->nsrc;
+  *item = (Item){.kind = ITEM_LOOP, .nout = l->nresult, .narg = l->nresult + noperand, .loop = l};
+  item->arg = arena_new(s->arena, (size_t)(item->narg + 1) * sizeof(int));
+  if (!item->arg) return false;
+  for (int k = 0; k < l->nresult; k++) item->arg[k] = sched_info(s, l->node[k])->slot;
+  for (int k = 0; k < noperand; k++) item->arg[l->nresult + k] = sched_slot_of(s, n->node->src[0]->src[k]);
+  return schedule_build(s->ctx, s->arena, l->ncarry, l->copy, s->target, s->limits, &l->first) &&
+         schedule_build(s->ctx, s->arena, l->ncarry + l->nstack, l->root, s->target, s->limits, &l->body);
+}
+
 static bool fill_item(Sched *s, const Draft *x, Item *item) {
   NodeInfo *n = x->out[0];
   *item = (Item){.kind = ITEM_KERNEL};
   if (x->kind == STORE_KERNEL || x->copy) return fill_kernel(s, x, item);
+  if (x->kind == STORE_LOOP) return fill_loop(s, n, item);
   item->kind = x->kind == STORE_MATMUL ? ITEM_MATMUL : ITEM_LIBRARY;
   int nsrc = x->kind == STORE_MATMUL ? 2 : uop_nvalue(n->node);
   item->nout = 1;
@@ -271,8 +290,24 @@ static void sched_free(Sched *s, Drafts *d) {
   vec_free(b, &s->segments);
   vec_free(b, &s->slot);
   vec_free(b, &s->edges);
+  vec_free(b, &s->loops);
   map_free(b, &s->index);
   map_free(b, &s->input);
+}
+
+/* Operands of a loop may have been rewritten since it was closed: its results are those of the program. */
+static bool number_loops(Sched *s, int nroot, UOp *const *root) {
+  Walk walk;
+  if (!s->loops.n) return true;
+  if (!uop_walk(s->ctx, s->arena, nroot, root, NULL, NULL, &walk)) return false;
+  for (int i = 0; i < walk.n; i++)
+    if (walk.at[i]->op == OP_CLOSED) s->loops.at[walk.at[i]->arg.i]->closed = walk.at[i];
+  for (int k = 0; k < s->loops.n; k++)
+    for (int r = 0; r < s->loops.at[k]->nresult; r++) {
+      Loop *l = s->loops.at[k];
+      if (!(l->node[r] = uop_with_sources(l->node[r], &l->closed))) return false;
+    }
+  return true;
 }
 
 bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
@@ -281,8 +316,10 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   Drafts d = {0};
   *out = (Schedule){0};
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
-  bool ok =
-      split && split_reductions(ctx, target, nroot, root, split) && store_roots(&s, nroot, split) && decide_all(&s);
+  UOp **closed = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
+  bool ok = split && closed && loops_close(ctx, arena, nroot, root, &s.loops, closed) &&
+            split_reductions(ctx, target, nroot, closed, split) && number_loops(&s, nroot, split) &&
+            store_roots(&s, nroot, split) && decide_all(&s);
   s.decided = true;
   ok = ok && build_items(&s, &d, out) && place_roots(&s, nroot, split, out) && hand_out_slots(&s, nroot, out);
   sched_free(&s, &d);
@@ -290,7 +327,7 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
 }
 
 void schedule_print(Str *out, const Schedule *s) {
-  static const char *const kinds[] = {"kernel", "matrix product", "library"};
+  static const char *const kinds[] = {"kernel", "matrix product", "library", "loop"};
   static const char *const slots[] = {"input", "output", "temporary"};
   char text[256];
   for (int i = 0; i < s->nslot; i++)
@@ -301,5 +338,9 @@ void schedule_print(Str *out, const Schedule *s) {
     str_fmt(out, "  %s:", kinds[item->kind]);
     for (int k = 0; k < item->narg; k++) str_fmt(out, "%s%d", k == item->nout ? " <- " : " ", item->arg[k]);
     str_add(out, "\n");
+    if (item->kind != ITEM_LOOP) continue;
+    str_fmt(out, "  each step of %s:\n", dim_text(item->loop->count, text, sizeof text));
+    schedule_print(out, &item->loop->body);
+    str_add(out, "  end of the loop\n");
   }
 }

@@ -19,7 +19,7 @@ typedef struct Slot {
   const char *why; /* "asked for", "matrix product", ... */
 } Slot;
 
-typedef enum ItemKind { ITEM_KERNEL, ITEM_MATMUL, ITEM_LIBRARY } ItemKind;
+typedef enum ItemKind { ITEM_KERNEL, ITEM_MATMUL, ITEM_LIBRARY, ITEM_LOOP } ItemKind;
 
 /* Integer UOps, in elements, as in MatmulCall, but with up to four batch axes (nbatch may be 0). The operands are
  * arg[1] and arg[2] of the item, the result is arg[0]; offsets are added to the operands' pointers. */
@@ -29,6 +29,8 @@ typedef struct MatmulItem {
   int nbatch;
   UOp *batch[4], *a_batch[4], *b_batch[4], *c_batch[4];
 } MatmulItem;
+
+typedef struct Loop Loop;
 
 typedef struct Item {
   ItemKind kind;
@@ -40,6 +42,7 @@ typedef struct Item {
                   may   take over its memory; -1: none. Places in arg. */
   UOp *node;   /* library: the LIBRARY node, its value sources are arg[1..] */
   MatmulItem *matmul;
+  Loop *loop; /* its results are arg[0 .. nout-1], its operands follow */
 } Item;
 
 typedef struct Schedule {
@@ -49,6 +52,33 @@ typedef struct Schedule {
   int nitem;
   int *root_slot; /* where each root's value is after the run; a root ASSIGN: the slot of the buffer it writes */
 } Schedule;
+
+/* A loop over steps: schedules of its own, which the item runs again and again.
+ *
+ * Inputs of the body, by number: the carried values, a row of each stacked operand, operands as a whole. Its roots: the
+ * new carried values, then a row of each stacked result. The operands of the item in the same order, with the first
+ * carried values. A carried value of which all states are kept is read from one row of them and written to the next;
+ * any other goes back and forth between its result and memory of the loop. */
+typedef struct LoopResult {
+  enum { LOOP_FINAL, LOOP_STATES, LOOP_STACK } kind;
+  int at; /* which carried value, or which stacked result */
+} LoopResult;
+
+struct Loop {
+  UOp *count;
+  bool reverse;
+  int ncarry, nrow, nwhole; /* operands */
+  int nstack, nresult;
+  UOp **operand;
+  UOp **root; /* of the body: ncarry + nstack */
+  LoopResult *result;
+  UOp **node;     /* RESULT nodes, or NULL: nobody asked */
+  UOp *closed;    /* CLOSED */
+  int draft;      /* while the schedule is made: its draft, -1: none yet */
+  UOp **copy;     /* roots of `first` */
+  Schedule first; /* copies the first carried values to where they are kept: inputs and roots are the carried values */
+  Schedule body;
+};
 
 /* What a kernel may hold beside the node that it stores. */
 typedef enum Hold {

@@ -126,6 +126,25 @@ static bool check_library(const Verify *v, int i, const Item *it) {
   return true;
 }
 
+/* Its schedules are checked by themselves; what is bound to their inputs and roots is of the same dtype. */
+static bool check_loop(const Verify *v, int i, const Item *it) {
+  const Loop *l = it->loop;
+  if (!l || it->nout != l->nresult || it->narg != it->nout + l->ncarry + l->nrow + l->nwhole)
+    return wrong(v, "item", i, "a loop has another number of operands");
+  for (int k = 0; k < l->nresult; k++) {
+    const LoopResult *r = &l->result[k];
+    int root = r->kind == LOOP_STACK ? l->ncarry + r->at : r->at;
+    if (v->s->slot[it->arg[k]].node->dtype != l->root[root]->dtype)
+      return wrong(v, "item", i, "a result of a loop has another dtype than the body gives");
+  }
+  for (int k = 0; k < l->body.nslot; k++) {
+    const Slot *slot = &l->body.slot[k];
+    if (slot->kind == SLOT_INPUT && v->s->slot[it->arg[it->nout + slot->input]].node->dtype != slot->node->dtype)
+      return wrong(v, "item", i, "an operand of a loop has another dtype than the body reads");
+  }
+  return schedule_verify(v->ctx, l->ncarry, &l->first) && schedule_verify(v->ctx, l->ncarry + l->nstack, &l->body);
+}
+
 static bool check_item(const Verify *v, int i) {
   const Item *it = &v->s->item[i];
   if (it->nout < 1 || it->nout > it->narg) return wrong(v, "item", i, "it has no output");
@@ -139,6 +158,7 @@ static bool check_item(const Verify *v, int i) {
   case ITEM_KERNEL: return check_kernel(v, i, it);
   case ITEM_MATMUL: return check_matmul(v, i, it);
   case ITEM_LIBRARY: return check_library(v, i, it);
+  case ITEM_LOOP: return check_loop(v, i, it);
   }
   return wrong(v, "item", i, "there is no such kind");
 }

@@ -301,6 +301,7 @@ static bool call_poly_optim_schedule(const Arg *a, Result *r) { (void)r; return 
 static bool call_poly_optim_set_lr(const Arg *a, Result *r) { (void)r; return poly_optim_set_lr((PolyOptim *)a[0].p, a[1].d) == POLY_OK; }
 static bool call_poly_optim_lr(const Arg *a, Result *r) { (void)r; (void)poly_optim_lr((const PolyOptim *)a[0].p); return true; }
 static bool call_poly_optim_state(const Arg *a, Result *r) { (void)r; (void)poly_optim_state((PolyOptim *)a[0].p, (PolyTensor **)a[1].p, (int)a[2].i); return true; }
+static bool call_poly_scan(const Arg *a, Result *r) { (void)r; (void)poly_scan((PolyContext *)a[0].p, (const PolyScanBody *)a[1].p, (PolyTensor *const *)a[2].p, (int)a[3].i, (PolyTensor *const *)a[4].p, (int)a[5].i, (int64_t)a[6].i, (int)a[7].i, (PolyTensor **)a[8].p, (PolyTensor **)a[9].p); return true; }
 static bool call_poly_settle(const Arg *a, Result *r) { (void)r; return poly_settle((PolyContext *)a[0].p) == POLY_OK; }
 static bool call_poly_trace_begin(const Arg *a, Result *r) { (void)r; return poly_trace_begin((PolyContext *)a[0].p) == POLY_OK; }
 static bool call_poly_trace_end(const Arg *a, Result *r) { (void)r; poly_trace_end((PolyContext *)a[0].p); return true; }
@@ -634,6 +635,7 @@ static const Call calls[] = {
   {"poly_optim_set_lr", call_poly_optim_set_lr, 2, true, {{"o", "HOPTIM", true}, {"lr", "D", true}}},
   {"poly_optim_lr", call_poly_optim_lr, 1, false, {{"o", "HOPTIM", true}}},
   {"poly_optim_state", call_poly_optim_state, 3, false, {{"o", "HOPTIM", true}, {"out", "A", false}, {"max", "N", true}}},
+  {"poly_scan", call_poly_scan, 10, false, {{"ctx", "HCONTEXT", true}, {"body", "A", true}, {"init", "LTENSOR", true}, {"ncarry", "N", true}, {"xs", "LTENSOR", true}, {"nx", "N", true}, {"length", "I", true}, {"flags", "I", true}, {"last", "A", true}, {"stacked", "A", true}}},
   {"poly_settle", call_poly_settle, 1, true, {{"ctx", "HCONTEXT", true}}},
   {"poly_trace_begin", call_poly_trace_begin, 1, true, {{"ctx", "HCONTEXT", true}}},
   {"poly_trace_end", call_poly_trace_end, 1, false, {{"ctx", "HCONTEXT", true}}},
