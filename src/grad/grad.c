@@ -12,11 +12,13 @@
 #include "grad/rules.h"
 #include "ir/context.h"
 #include "ir/rewrite.h"
+#include "ir/scan.h"
 #include "ir/verify.h"
 
 /* One gradient that a node got from one of its users, in the order of arrival. */
 typedef struct Part {
   UOp *g;
+  UOp *of; /* at a SCAN: which of its results the gradient is of */
   struct Part *next;
 } Part;
 
@@ -34,10 +36,19 @@ typedef struct Tape {
   Node *node;
   int n;
   int *target; /* place of each target, -1: not reached */
+  int *root;   /* place of each root */
   VEC(UOp *) terms;
 } Tape;
 
+/* Does a gradient flow into source k of a loop over steps? Not into its body, which is differentiated by itself. */
+static bool enters_scan(const UOp *u, int k) {
+  Scan s = scan_of(u);
+  bool body = k >= s.ncarry + s.nx && k < s.ncarry + s.nx + s.nout;
+  return !body && k < u->nsrc - 1 && dtype_is_float((PolyDType)u->src[k]->dtype);
+}
+
 uint32_t grad_mask(const UOp *u) {
+  if (u->op == OP_SCAN || (scan_behind(u) && dtype_is_float((PolyDType)u->dtype))) return 1;
   if (!dtype_is_float((PolyDType)u->dtype) || !grad_rules[u->op]) return 0;
   if (u->op == OP_ASSIGN) return 2;
   if (u->op == OP_FUNCTION) return grad_function_mask(u);
@@ -54,11 +65,28 @@ static bool no_way_on(const UOp *u, void *user) {
   return grad_mask(u) == 0;
 }
 
-static bool tape_open(PolyContext *ctx, Tape *t, UOp *root, int n, UOp *const *targets, int nstop, UOp *const *stops) {
+/* Where the gradients of a loop go on to. */
+static bool open_scan(Tape *t, Node *node) {
+  UOp *u = node->u;
+  node->edge = arena_new(&t->arena, (size_t)u->nsrc * sizeof(int));
+  if (!node->edge) return false;
+  for (int k = 0; k < u->nsrc; k++) {
+    node->edge[k] = enters_scan(u, k) ? u->src[k]->slot : -1;
+    if (node->edge[k] >= 0 && t->node[node->edge[k]].marked) node->need = 1;
+  }
+  node->marked |= node->need;
+  return true;
+}
+
+static bool tape_open(PolyContext *ctx, Tape *t, int nroot, UOp *const *root, int n, UOp *const *targets, int nstop,
+                      UOp *const *stops) {
   *t = (Tape){.arena = {.b = ctx_base(ctx)}};
   Walk walk;
-  if (!uop_walk(ctx, &t->arena, 1, &root, no_way_on, NULL, &walk)) return false;
+  if (!uop_walk(ctx, &t->arena, nroot, root, no_way_on, NULL, &walk)) return false;
   t->n = walk.n;
+  t->root = arena_new(&t->arena, (size_t)(nroot + 1) * sizeof(int));
+  if (!t->root) return false;
+  for (int r = 0; r < nroot; r++) t->root[r] = root[r]->slot;
   t->node = arena_new(&t->arena, (size_t)walk.n * sizeof(Node));
   t->target = arena_new(&t->arena, (size_t)n * sizeof(int) + 1);
   if (!t->node || !t->target) return false;
@@ -68,10 +96,14 @@ static bool tape_open(PolyContext *ctx, Tape *t, UOp *root, int n, UOp *const *t
     if (met) t->node[targets[k]->slot].target = t->node[targets[k]->slot].marked = true;
   }
   for (int k = 0; k < nstop; k++)
-    if (stops[k]->epoch == walk.epoch && stops[k] != root) t->node[stops[k]->slot].stop = true;
+    if (stops[k]->epoch == walk.epoch) t->node[stops[k]->slot].stop = true;
   for (int i = 0; i < walk.n; i++) {
     Node *node = &t->node[i];
     UOp *u = node->u = walk.at[i];
+    if (u->op == OP_SCAN) {
+      if (!open_scan(t, node)) return false;
+      continue;
+    }
     uint32_t mask = node->stop ? 0 : grad_mask(u);
     int nsrc = MIN(uop_nvalue(u), GRAD_MAX_SRC);
     if (mask && !(node->edge = arena_new(&t->arena, (size_t)nsrc * sizeof(int)))) return false;
@@ -90,11 +122,12 @@ static void tape_close(PolyContext *ctx, Tape *t) {
   arena_free(&t->arena);
 }
 
-static bool give(Tape *t, int place, UOp *g) {
+static bool give_of(Tape *t, int place, UOp *g, UOp *of) {
   Part *part = arena_new(&t->arena, sizeof *part);
   if (!part) return false;
   Node *node = &t->node[place];
   part->g = g;
+  part->of = of;
   if (node->tail)
     node->tail->next = part;
   else
@@ -103,6 +136,8 @@ static bool give(Tape *t, int place, UOp *g) {
   node->nparts++;
   return true;
 }
+
+static bool give(Tape *t, int place, UOp *g) { return give_of(t, place, g, NULL); }
 
 /* Pairwise: a tree of depth log n keeps both the rounding error and the expression shallow. */
 static UOp *collect(Base *b, Tape *t, const Node *node) {
@@ -167,14 +202,43 @@ static bool pass_on_parts(Base *b, Tape *t, Node *node) {
   return rest && pass_on(b, t, node, rest);
 }
 
+/* A loop hands on the gradients of all its results together. */
+static bool pass_on_scan(Base *b, Tape *t, const Node *node) {
+  UOp *u = node->u;
+  size_t n = (size_t)u->nsrc + 1;
+  UOp **of = arena_new(&t->arena, (size_t)node->nparts * sizeof *of);
+  UOp **g = arena_new(&t->arena, (size_t)node->nparts * sizeof *g), **out = arena_new(&t->arena, n * sizeof *out);
+  bool *need = arena_new(&t->arena, n);
+  if (!of || !g || !out || !need) return false;
+  int nresult = 0;
+  for (const Part *p = node->head; p; p = p->next) {
+    of[nresult] = p->of;
+    g[nresult++] = p->g;
+  }
+  for (int k = 0; k < u->nsrc; k++) need[k] = node->edge[k] >= 0 && t->node[node->edge[k]].marked;
+  if (!grad_scan(u, nresult, of, g, need, out))
+    return b->code != POLY_OK ? false : base_fail(b, POLY_ERROR_RUNTIME, "the gradient of a loop could not be built");
+  for (int k = 0; k < u->nsrc; k++) {
+    if (!need[k] || !out[k] || is_flat(out[k])) continue;
+    if (!shape_equal(out[k], u->src[k]) || out[k]->dtype != u->src[k]->dtype)
+      return base_fail(b, POLY_ERROR_RUNTIME, "the gradient of source %d of a loop has another shape or dtype", k);
+    if (!give(t, node->edge[k], out[k])) return false;
+  }
+  return true;
+}
+
 /* Leaves the sum of each target in its node's head. */
-static bool tape_run(PolyContext *ctx, Tape *t, UOp *seed) {
+static bool tape_run(PolyContext *ctx, Tape *t, int nroot, UOp *const *seed) {
   Base *b = ctx_base(ctx);
-  if (!t->node[t->n - 1].marked) return true;
-  if (!give(t, t->n - 1, seed)) return false;
+  for (int r = 0; r < nroot; r++)
+    if (t->node[t->root[r]].marked && !give(t, t->root[r], seed[r])) return false;
   for (int i = t->n - 1; i >= 0; i--) {
     Node *node = &t->node[i];
     if (!node->head) continue;
+    if (node->u->op == OP_SCAN) {
+      if (node->need && !pass_on_scan(b, t, node)) return false;
+      continue;
+    }
     if (node->need && is_shared_factor(node)) {
       if (!pass_on_parts(b, t, node)) return false;
       continue;
@@ -182,7 +246,9 @@ static bool tape_run(PolyContext *ctx, Tape *t, UOp *seed) {
     UOp *g = collect(b, t, node);
     if (!g) return false;
     node->head->g = g;
-    if (node->need && !pass_on(b, t, node, g)) return false;
+    bool result = scan_behind(node->u) != NULL;
+    if (node->need && result && !give_of(t, node->edge[0], g, node->u)) return false;
+    if (node->need && !result && !pass_on(b, t, node, g)) return false;
   }
   return true;
 }
@@ -201,9 +267,22 @@ static bool verify_gradients(PolyContext *ctx, int n, UOp *const *out) {
 
 bool grad_build_until(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, int nstop, UOp *const *stops,
                       UOp **out) {
-  if (!root || !seed) return false;
+  int kept = 0;
+  Arena arena = {.b = ctx_base(ctx)};
+  UOp **stop = arena_new(&arena, (size_t)(nstop + 1) * sizeof *stop);
+  for (int k = 0; stop && k < nstop; k++)
+    if (stops[k] != root) stop[kept++] = stops[k];
+  bool ok = stop && grad_build_many(ctx, 1, &root, &seed, n, targets, kept, stop, out);
+  arena_free(&arena);
+  return ok;
+}
+
+bool grad_build_many(PolyContext *ctx, int nroot, UOp *const *root, UOp *const *seed, int n, UOp *const *targets,
+                     int nstop, UOp *const *stops, UOp **out) {
+  for (int r = 0; r < nroot; r++)
+    if (!root[r] || !seed[r]) return false;
   Tape t;
-  bool ok = tape_open(ctx, &t, root, n, targets, nstop, stops) && tape_run(ctx, &t, seed);
+  bool ok = tape_open(ctx, &t, nroot, root, n, targets, nstop, stops) && tape_run(ctx, &t, nroot, seed);
   for (int k = 0; k < n; k++) {
     const Node *node = ok && t.target[k] >= 0 ? &t.node[t.target[k]] : NULL;
     out[k] = node && node->head ? node->head->g : NULL;
@@ -232,7 +311,7 @@ bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targe
 
 bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets) {
   Tape t;
-  bool reached = tape_open(ctx, &t, root, n, targets, 0, NULL) && t.node[t.n - 1].marked;
+  bool reached = tape_open(ctx, &t, 1, &root, n, targets, 0, NULL) && t.node[t.n - 1].marked;
   tape_close(ctx, &t);
   return reached;
 }

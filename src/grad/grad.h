@@ -13,6 +13,10 @@ bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targe
 bool grad_build_until(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, int nstop, UOp *const *stops,
                       UOp **out);
 
+/* The same for several roots, whose gradients add up; stops may be roots. */
+bool grad_build_many(PolyContext *ctx, int nroot, UOp *const *root, UOp *const *seed, int n, UOp *const *targets,
+                     int nstop, UOp *const *stops, UOp **out);
+
 /* Does a gradient flow from root to any of the targets? O(nodes). */
 bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets);
 

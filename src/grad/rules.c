@@ -34,7 +34,7 @@ static const double TWO_OVER_ROOT_PI = 1.12837916709551257390;
 #define grad_CMPNE NULL
 #define grad_DETACH NULL
 #define grad_ARGUMENT NULL
-#define grad_SCAN NULL
+#define grad_SCAN NULL /* loops have a rule of their own: rules_scan.c */
 #define grad_FINAL NULL
 #define grad_STATES NULL
 #define grad_STACKED NULL

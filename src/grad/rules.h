@@ -72,6 +72,9 @@ GRAD_RULE(REDUCE);
 GRAD_RULE(GATHER);
 GRAD_RULE(SEGMENT);
 GRAD_RULE(LIBRARY);
+/* rules_scan.c. Of a loop over steps: the gradients of its sources for which need is set, out of those of its results;
+ * NULL in out: zero everywhere. False: an error, or a builder failed. */
+bool grad_scan(UOp *scan, int nresult, UOp *const *result, UOp *const *g, const bool *need, UOp **out);
 /* rules_function.c */
 GRAD_RULE(FUNCTION);
 uint32_t grad_function_mask(const UOp *u);      /* which of its sources a gradient flows into */

@@ -181,6 +181,46 @@ static bool is_heavy_outside(const Body *b, const UOp *v) {
   return false;
 }
 
+bool scan_has_total(const UOp *v) {
+  switch (v->op) {
+  case OP_REDUCE: return v->arg.i == OP_ADD;
+  case OP_ADD: return v->ndim && scan_has_total(v->src[0]) && scan_has_total(v->src[1]);
+  case OP_CAST: return dtype_is_float((PolyDType)v->src[0]->dtype) && scan_has_total(v->src[0]);
+  case OP_NEG: return scan_has_total(v->src[0]);
+  default: return op_info[v->op].cls == CLASS_MOVE && scan_has_total(v->src[0]);
+  }
+}
+
+static UOp *sum_of_rows(UOp *all, uint32_t axes) {
+  UOp *sum = all ? uop_reduce(OP_ADD, all, axes << 1 | 1) : NULL;
+  return sum ? uop_reshape(sum, sum->ndim - 1, sum->shape + 1) : NULL;
+}
+
+static UOp *total(const Stacking *how, UOp *v) {
+  UOp *src[1 + 2 * MAX_DIMS];
+  if (v->op == OP_REDUCE) {
+    UOp *all = stack_value(how, v->src[0]);
+    if (!all && ctx_base(how->ctx)->code != POLY_OK) return NULL;
+    const Body *b = how->user;
+    return all ? sum_of_rows(all, (uint32_t)v->arg.j) : sum_of_rows(uop_stacked(b->scan, v), 0);
+  }
+  for (int k = 0; k < v->nsrc; k++)
+    if (!(src[k] = k < uop_nvalue(v) ? total(how, v->src[k]) : v->src[k])) return NULL;
+  return uop_with_sources(v, src);
+}
+
+UOp *scan_total(UOp *scan, UOp *v) {
+  if (!scan || !v) return NULL;
+  Body b;
+  Scan s = scan_of(scan);
+  bool ok = open_body(&b, scan->ctx, &s, v);
+  b.scan = scan;
+  Stacking how = {.ctx = scan->ctx, .id = s.id, .length = s.length, .known = known_inside, .user = &b};
+  UOp *sum = ok ? total(&how, v) : NULL;
+  close_body(&b);
+  return sum;
+}
+
 UOp *scan_result(UOp *scan, UOp *v) {
   if (!scan || !v) return NULL;
   Body b;

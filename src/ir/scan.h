@@ -89,5 +89,10 @@ UOp *stack_value(const Stacking *s, UOp *u);
 UOp *scan_build(PolyContext *ctx, const Scan *s);
 /* v at every step. Products and reductions that no carried value needs are done after the loop. */
 UOp *scan_result(UOp *scan, UOp *v);
+/* Can the sum of v over all steps be made of what the loop has at every step, without v itself at every step? So for a
+ * sum, as the gradient of a weight is one: over the rows of all steps it is one product. */
+bool scan_has_total(const UOp *v);
+/* That sum. */
+UOp *scan_total(UOp *scan, UOp *v);
 
 #endif
