@@ -52,13 +52,13 @@ typedef struct PlanSlot {
   int input;
   UOp *node, *numel;
   const char *why;
-  int first, last; /* items that touch it first and last */
-  int until;       /* TEMP: the last item that touches its memory, under whatever name */
-  int over;        /* TEMP: the slot whose memory it takes over when that is read for the last time; -1: none */
-  size_t bytes;    /* in this run */
-  size_t offset;   /* TEMP: in the arena, in this run */
-  bool written;    /* by an item */
-  int loop;        /* TEMP: the item whose memory between steps it is; -1: none */
+  int first, last;       /* items that touch it first and last */
+  int until;             /* TEMP: the last item that touches its memory, under whatever name */
+  int over;              /* TEMP: the slot whose memory it takes over when that is read for the last time; -1: none */
+  size_t bytes;          /* in this run */
+  size_t offset;         /* TEMP: in the arena, in this run */
+  bool written;          /* by an item */
+  struct PlanItem *loop; /* TEMP: the item whose memory between steps it is; NULL: none */
 } PlanSlot;
 
 typedef struct PlanItem {

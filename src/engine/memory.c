@@ -183,8 +183,8 @@ static bool size_slots(Plan *p) {
   p->output_bytes = 0;
   for (int i = 0; i < p->nslot; i++) {
     PlanSlot *s = &p->slot[i];
-    if (s->loop >= 0) {
-      if (!plan_size_loop(p, &p->item[s->loop], &s->bytes)) return false;
+    if (s->loop) {
+      if (!plan_size_loop(p, s->loop, &s->bytes)) return false;
       continue;
     }
     if (!shape_bytes(s->node, p->nvar, p->var, p->value, &s->bytes)) return false;

@@ -221,8 +221,7 @@ static bool take_slots(Plan *p, const Schedule *s) {
                             .numel = from->numel,
                             .first = s->nitem,
                             .last = -1,
-                            .over = -1,
-                            .loop = -1};
+                            .over = -1};
     p->slot[i].why = keep_text(p, from->why ? from->why : "");
     if (!p->slot[i].why || !hold(p, from->node) || !plan_hold_size(p, from->numel)) return false;
   }
@@ -295,7 +294,10 @@ static bool take_items(Plan *p, const Lowered *l) {
   for (int i = 0; i < p->nitem; i++) {
     if (!take_item(p, l, i)) return false;
     PlanSlot *scratch = p->item[i].loop ? &p->slot[p->item[i].loop->scratch] : NULL;
-    if (scratch) scratch->first = scratch->last = scratch->loop = i;
+    if (scratch) {
+      scratch->first = scratch->last = i;
+      scratch->loop = &p->item[i];
+    }
     widest = MAX(widest, MAX(p->item[i].narg, p->item[i].nvar));
   }
   p->at = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->at);

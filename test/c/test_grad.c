@@ -349,8 +349,10 @@ static void ties_and_corners(void **state) {
 /* An op that computes floats from floats and has no rule would end gradients silently. */
 static void every_op_has_a_rule(void **state) {
   (void)state;
-  static const Op none[] = {OP_NOT, OP_BITCAST, OP_IDIV, OP_MOD,    OP_AND,     OP_OR,
-                            OP_XOR, OP_SHL,     OP_SHR,  OP_DETACH, OP_ENDPOINT};
+  static const Op none[] = {
+      OP_NOT,    OP_BITCAST, OP_IDIV,     OP_MOD,  OP_AND,   OP_OR,     OP_XOR,     OP_SHL,
+      OP_SHR,    OP_DETACH,  OP_ENDPOINT, OP_SCAN, OP_FINAL, OP_STATES, OP_STACKED, /* together: grad_scan */
+      OP_CLOSED, OP_RESULT};
   for (int op = 0; op < OP_COUNT; op++) {
     OpClass cls = op_info[op].cls;
     bool want = cls != CLASS_LEAF && cls != CLASS_COMPARE && cls != CLASS_KERNEL;
