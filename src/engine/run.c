@@ -210,11 +210,13 @@ static bool run_timed(Plan *p, const PlanItem *it, double *ms) {
   return ok;
 }
 
+enum { MANY_STEPS = 1000 }; /* that is enough to be compiled */
+
 /* Every kernel that will run, once for each time. */
 static void expect_items(Plan *p, Program *program, int64_t times) {
   for (int i = 0; i < p->nitem; i++) {
     const PlanItem *it = &p->item[i];
-    if (it->loop) expect_items(it->loop->body, program, times * it->loop->n);
+    if (it->loop) expect_items(it->loop->body, program, MIN(times * it->loop->n, MANY_STEPS));
     if (it->kind != ITEM_KERNEL) continue;
     for (int a = 0; a < it->narg; a++) p->bytes[a] = p->slot[it->arg[a]].bytes;
     for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
