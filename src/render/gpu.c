@@ -12,7 +12,7 @@
 /* ---- the beginning of a program ---- */
 
 static const char opencl_words[] =
-    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "#undef __F16C__ /* a compiler for the host has it */\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "typedef char int8_t;\ntypedef uchar uint8_t;\ntypedef short int16_t;\ntypedef ushort uint16_t;\n"
     "typedef int int32_t;\ntypedef uint uint32_t;\ntypedef long int64_t;\ntypedef ulong uint64_t;\n"

@@ -3,10 +3,17 @@
  *
  * Addresses of this memory carry a tag, and whoever reads or writes through one without asking the device faults. What
  * the device is given is checked: an address without the tag is the host's, and an error. Fresh and freed memory is
- * filled with NaN, so a value that nobody wrote, or that was read after it was given back, shows. */
+ * filled with NaN, so a value that nobody wrote, or that was read after it was given back, shows.
+ *
+ * POLY_TEST_TARGET=CUDA (or OPENCL) gives it the Target of that device: its kernels are then shaped as for a GPU and
+ * run here, thread by thread. With POLY_TEST_SOURCE=dir their text is written there too, a file for each program, so
+ * that a compiler can be tried on it. */
 #include "runtime/host.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Bits that no address of a program has: above the 47 of x86-64 and the 48 of ARM64, below the byte that ARM64
  * ignores. */
@@ -102,9 +109,25 @@ static bool reserve(TestDevice *t, int n) {
   return true;
 }
 
+/* The text of a program as a file in the directory that POLY_TEST_SOURCE names. */
+static bool write_source(const Device *d, const char *source) {
+  char path[4096];
+  CacheKey key;
+  cache_key(&key, 1, &source);
+  snprintf(path, sizeof path, "%s/%s.%s", getenv("POLY_TEST_SOURCE"), key.text,
+           d->target.dialect == DIALECT_CUDA     ? "cu"
+           : d->target.dialect == DIALECT_OPENCL ? "cl"
+                                                 : "c");
+  FILE *f = fopen(path, "w");
+  bool ok = f && fputs(source, f) >= 0;
+  if (f) ok = fclose(f) == 0 && ok;
+  return ok || base_fail(ctx_base(d->ctx), POLY_ERROR_IO, "the test device cannot write %s", path);
+}
+
 static Program *test_compile(Device *d, const char *source, int n, const Linear *const *kernel) {
   TestDevice *t = (TestDevice *)d;
   Base *b = ctx_base(d->ctx);
+  if (source && !write_source(d, source)) return NULL;
   TestProgram *tp = mem_new(b, sizeof *tp);
   if (!tp) return NULL;
   tp->program = (Program){.device = d, .nkernel = n};
@@ -152,6 +175,16 @@ static void test_close(Device *d) {
   mem_free(b, t, sizeof *t);
 }
 
+/* The interpreter has matrix products, whatever the target says. */
+static Target choose_target(void) {
+  const char *name = getenv("POLY_TEST_TARGET");
+  Target t = name && !strcasecmp(name, "CUDA")     ? cuda_target
+             : name && !strcasecmp(name, "OPENCL") ? opencl_target
+                                                   : test_target;
+  t.matmul = test_target.matmul;
+  return t;
+}
+
 Device *testdev_open(Runtime *r) {
   TestDevice *t = mem_new(ctx_base(r->ctx), sizeof *t);
   if (!t) return NULL;
@@ -171,7 +204,8 @@ Device *testdev_open(Runtime *r) {
     test_close(d);
     return NULL;
   }
-  d->target = t->interp->target = test_target;
+  d->target = t->interp->target = choose_target();
+  d->needs_source = getenv("POLY_TEST_SOURCE") != NULL;
   d->compile = test_compile;
   d->program_free = test_program_free;
   d->launch = test_launch;
