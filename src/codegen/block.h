@@ -48,6 +48,11 @@ typedef struct Codegen {
   VEC(LinearParam) local; /* local arrays: the parameters behind them */
   bool tiled;             /* the tree is tiles.c's */
   UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
+  bool spread;
+  Block *body;   /* of one iteration of the grid */
+  int ragged;    /* a LOOP whose bounds are those of a row: rows of more than Target.hub_edges are a kernel apart; -1 */
+  int rowptr;    /* the parameter that these are loaded from */
+  bool for_hubs; /* that kernel is being made */
 } Codegen;
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */
@@ -73,6 +78,8 @@ double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer); /
 /* groups.c: which loops are the grid and which are shared by the threads of a group. */
 bool shape_groups(Codegen *g);
 int64_t block_stride(Codegen *g, UOp *index, const UOp *range); /* by how much an index grows with it; STRIDE_NONE */
+/* The same for the kernel of long rows, once the other one is written out. */
+bool shape_hubs(Codegen *g);
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */
 bool flatten_blocks(Codegen *g, Linear *out);
 

@@ -95,7 +95,21 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   out->grid = g->grid;
   out->group = g->group;
   out->pack = g->pack;
+  out->spread = g->spread;
   return list_params(g, out);
+}
+
+/* The kernel of long rows. */
+static bool write_hubs(Codegen *g, UOp *store, Linear *out) {
+  if (g->ragged < 0) return true;
+  Linear *also = arena_new(g->arena, sizeof *also);
+  char *name = arena_new(g->arena, strlen(out->name) + sizeof "_hubs");
+  if (!also || !name || !shape_hubs(g) || !write_out(g, store, also)) return false;
+  strcat(strcpy(name, out->name), "_hubs");
+  also->name = name;
+  also->flops = uop_index(g->ctx, 0); /* counted with the other rows */
+  out->also = also;
+  return also->flops && codegen_widths(g->arena, g->target, also);
 }
 
 static void codegen_free(Codegen *g) {
@@ -123,7 +137,7 @@ static bool check_dtypes(Codegen *g, const Linear *lin) {
 }
 
 bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const Target *target, Linear *out) {
-  Codegen g = {.ctx = ctx, .arena = arena, .target = target};
+  Codegen g = {.ctx = ctx, .arena = arena, .target = target, .ragged = -1};
   *out = (Linear){0};
   UOp **merged = arena_new(arena, (size_t)nstore * sizeof *merged);
   if (!merged) return false;
@@ -132,7 +146,7 @@ bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *stor
             uop_verify_pass(ctx, "merging of loops", nstore, merged, VERIFY_KERNEL) &&
             begin_blocks(&g, nstore, merged) && build_tiles(&g, nstore, merged, &g.tiled) &&
             (g.tiled || build_blocks(&g, nstore, merged)) && shape_loops(&g) && write_out(&g, merged[0], out) &&
-            check_dtypes(&g, out) && codegen_widths(arena, target, out);
+            check_dtypes(&g, out) && codegen_widths(arena, target, out) && write_hubs(&g, merged[0], out);
   codegen_free(&g);
   return ok;
 }

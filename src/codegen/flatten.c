@@ -40,6 +40,7 @@ typedef struct Flat {
   int *uses;          /* how many instructions read it */
   bool *into_sum;     /* a product that is part of a fused multiply-add */
   bool *loaded;       /* parameters that the kernel loads */
+  int hub_at;         /* in the kernel of long rows: the edge whose row is looked at */
   bool failed;
 } Flat;
 
@@ -431,10 +432,125 @@ static void open_store(Flat *f, int inst, const Block *b) {
   add(f, (Inst){.kind = INST_FENCE, .src = {-1, -1, -1}});
 }
 
+/* ---- long rows ----
+ *
+ *   for v .. : begin, end = rowptr[v], rowptr[v+1]          if end - begin <= HUB: the row
+ *
+ * and, in the kernel of long rows, whose grid is `workers` that look at the rows in which every HUB-th edge lies:
+ *
+ *   for w in workers: for k: q = (k * workers + w) * HUB    if q < edges:
+ *     v = the last row that begins at q or before it        by bisection
+ *     if end - begin > HUB, and q - HUB < begin: the row    q is the first such edge in it
+ */
+
+static int log_of(int n) {
+  int log = 0;
+  while (1 << log < n) log++;
+  return log;
+}
+
+static int add_once(Flat *f, int begin, int end) {
+  Inst like = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
+  return add_loop(f, &like, begin, end, LOOP_ONCE);
+}
+
+/* Opens what the row's degree decides; returns the number of loops that are open now. */
+static int open_row(Flat *f, int loop[2]) {
+  const Inst *edges = &f->g->inst.at[f->g->ragged];
+  int begin = f->place[edges->src[0]], end = f->place[edges->src[1]], hub = f->g->target->hub_edges;
+  int degree = add_index(f, OP_SUB, end, begin);
+  if (!f->g->for_hubs) {
+    loop[0] = add_once(f, degree, add_const(f, hub + 1));
+    return 1;
+  }
+  loop[0] = add_once(f, add_const(f, hub), degree);
+  loop[1] = add_once(f, add_index(f, OP_SUB, f->hub_at, add_const(f, hub)), begin);
+  return 2;
+}
+
+/* Are the bounds of the row known before line i of b? */
+static bool row_known(const Flat *f, const Block *b, int i) {
+  const Inst *edges = &f->g->inst.at[f->g->ragged];
+  for (; i < b->line.n; i++)
+    if (b->line.at[i].inst >= 0 && (b->line.at[i].inst == edges->src[0] || b->line.at[i].inst == edges->src[1]))
+      return false;
+  return true;
+}
+
+static int add_row_load(Flat *f, int index, int gate) {
+  const Codegen *g = f->g;
+  PolyDType d = POLY_INT32;
+  for (int i = 0; i < g->inst.n; i++)
+    if (g->inst.at[i].kind == INST_LOAD && g->inst.at[i].param == g->rowptr) d = (PolyDType)g->inst.at[i].dtype;
+  Inst in = {
+      .kind = INST_LOAD, .dtype = (uint8_t)d, .src = {index, gate, -1}, .param = g->rowptr, .stride = STRIDE_NONE};
+  int v = add(f, in);
+  return d == POLY_INT64 ? v : add_alu(f, OP_CAST, POLY_INT64, v, -1, -1);
+}
+
+/* The row in which edge q lies. */
+static int add_bisection(Flat *f, int q, int rows) {
+  enum { STEPS = 31 };
+  Inst like = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
+  int one = add_const(f, 1), zero = add_const(f, 0), top = add_const(f, STEPS - 1);
+  int at = add(f, (Inst){.kind = INST_ACC, .dtype = POLY_INT64, .op = OP_ADD, .src = {-1, -1, -1}});
+  int loop = add_loop(f, &like, zero, add_const(f, STEPS), LOOP_REDUCE);
+  int step = add_index(f, OP_SHL, one, add_index(f, OP_SUB, top, loop)), next = add_index(f, OP_ADD, at, step);
+  int inside = add_alu(f, OP_CMPLT, POLY_BOOL, next, rows, -1), first = add_row_load(f, next, inside);
+  int before = add_alu(f, OP_AND, POLY_BOOL, inside, add_alu(f, OP_CMPLE, POLY_BOOL, first, q, -1), -1);
+  int more = add_alu(f, OP_WHERE, POLY_INT64, before, step, zero);
+  add(f, (Inst){.kind = INST_UPDATE, .dtype = POLY_INT64, .op = OP_ADD, .src = {at, more, -1}});
+  add_end(f, loop);
+  return add_index(f, OP_ADD, at, zero);
+}
+
+/* The lines of the output loops from b down to the body of the grid, without those loops. */
+static void put_outer_lines(Flat *f, const Block *b) {
+  for (const Block *next; b != f->g->body; b = next) {
+    next = f->g->body;
+    while (next->parent != b) next = next->parent;
+    for (int i = 0; i < b->line.n; i++)
+      if (b->line.at[i].inst >= 0) put(f, b->line.at[i].inst);
+  }
+}
+
+static int put_grid_loops(Flat *f, const Block *rows, const Block *b, int *loop) {
+  if (b == rows) return 0;
+  int n = put_grid_loops(f, rows, b->parent, loop);
+  put(f, b->loop);
+  loop[n] = f->place[b->loop];
+  return n + 1;
+}
+
+static void put_hubs(Flat *f) {
+  const Codegen *g = f->g;
+  int loop[MAX_DIMS + 4], n = 1, hub = log_of(g->target->hub_edges), workers = log_of(g->target->hub_workers);
+  const Block *rows = g->body;
+  while (rows->parent != g->top) rows = rows->parent;
+  for (int i = 0; i < g->top->line.n; i++)
+    if (g->top->line.at[i].inst >= 0) put(f, g->top->line.at[i].inst);
+  const Inst *like = &g->inst.at[rows->loop];
+  int end = f->place[like->src[1]], zero = add_const(f, 0);
+  loop[0] = add_loop(f, like, zero, add_const(f, g->target->hub_workers), LOOP_PARALLEL);
+  n += put_grid_loops(f, rows, g->body, loop + 1);
+  int edges = add_row_load(f, end, -1), turns = add_index(f, OP_SHR, edges, add_const(f, hub + workers));
+  Inst plain = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
+  int k = loop[n++] = add_loop(f, &plain, zero, add_index(f, OP_ADD, turns, add_const(f, 1)), 0);
+  int at = add_index(f, OP_ADD, add_index(f, OP_SHL, k, add_const(f, workers)), loop[0]);
+  f->hub_at = add_index(f, OP_SHL, at, add_const(f, hub));
+  loop[n++] = add_once(f, f->hub_at, edges);
+  f->place[rows->loop] = add_bisection(f, f->hub_at, end);
+  put_outer_lines(f, rows);
+  flatten(f, g->body);
+  while (n-- > 0) add_end(f, loop[n]);
+}
+
 static void flatten(Flat *f, const Block *b) {
-  bool group = f->g->group > 1;
+  bool group = f->g->group > 1, row = b == f->g->body && f->g->ragged >= 0;
+  int open = 0, once[2];
   for (int i = 0; i < b->line.n && !f->failed; i++) {
     Line l = b->line.at[i];
+    if (row && !open && row_known(f, b, i)) open = open_row(f, once);
     if (l.child) {
       put_loop(f, l.child);
       if (group) close_group(f, b, l.child);
@@ -443,6 +559,7 @@ static void flatten(Flat *f, const Block *b) {
       put(f, l.inst);
     }
   }
+  while (open-- > 0) add_end(f, once[open]);
 }
 
 static bool find_loaded(Flat *f) {
@@ -460,7 +577,7 @@ bool flatten_blocks(Codegen *g, Linear *out) {
   Flat f = {.g = g};
   f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
   f.failed = !f.place || !find_fused(&f) || !find_loaded(&f);
-  if (!f.failed) flatten(&f, g->top);
+  if (!f.failed) (g->for_hubs ? put_hubs(&f) : flatten(&f, g->top));
   out->inst = !f.failed ? arena_new(g->arena, (size_t)(f.out.n + 1) * sizeof *out->inst) : NULL;
   out->ninst = f.out.n;
   for (int i = 0; out->inst && i < f.out.n; i++) out->inst[i] = f.out.at[i];

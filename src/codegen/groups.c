@@ -8,7 +8,12 @@
  *
  * The grid is the output loops from the outermost down to the first one that has something other than the next loop in
  * it. If that is the innermost, each iteration is one thread, unless it reduces along contiguous memory that neighbours
- * would read with a stride, or there are too few of them. */
+ * would read with a stride, or there are too few of them.
+ *
+ * Rows of very many edges would keep one thread busy long after the others have ended. Where all loops over edges have
+ * the bounds of the outermost output loop's row, rows of more than Target.hub_edges edges are left to a second kernel,
+ * in which a group of threads shares the edges of a row, and neighbouring threads belong to groups of neighbouring
+ * features. */
 #include "codegen/block.h"
 
 #include "ir/context.h"
@@ -84,6 +89,84 @@ static bool wants_group(Codegen *g, Block *b) {
   return inside > 0 && (few || inside > across);
 }
 
+/* ---- long rows ---- */
+
+static bool is_ragged(Codegen *g, const Block *b) {
+  return block_ranges(g, b->range->src[0]) & RANGES_LOAD || block_ranges(g, b->range->src[1]) & RANGES_LOAD;
+}
+
+/* The loops at or below b that have loaded bounds: their number; *first is one of them, and *same whether all have its
+ * bounds. */
+static int count_ragged(Codegen *g, const Block *b, const Block **first, bool *same) {
+  int n = 0;
+  if (b->range && is_ragged(g, b)) {
+    if (!*first) *first = b;
+    *same &= b->range->src[0] == (*first)->range->src[0] && b->range->src[1] == (*first)->range->src[1];
+    n++;
+  }
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) n += count_ragged(g, b->line.at[i].child, first, same);
+  return n;
+}
+
+/* Is u the element of an integer tensor at that index? The tensor's parameter, or -1. */
+static int element_at(const UOp *u, const UOp *index) {
+  while (u->op == OP_CAST) u = u->src[0];
+  return u->op == OP_LOAD && u->nsrc == 2 && u->src[1] == index ? (int)u->src[0]->arg.i : -1;
+}
+
+/* Notes the loop over a row's edges, if rows are those of the outermost output loop. */
+static void find_rows(Codegen *g) {
+  const Block *rows = next_output(g, g->top), *first = NULL;
+  bool same = true;
+  g->ragged = -1;
+  if (!g->target->hub_edges || !rows || !(g->inst.at[rows->loop].flags & LOOP_PARALLEL)) return;
+  if (!count_ragged(g, g->top, &first, &same) || !same || !uop_is_int(rows->range->src[0], 0)) return;
+  int begin = element_at(first->range->src[0], rows->range);
+  if (begin < 0 || begin != element_at(first->range->src[1], int_addc(rows->range, 1))) return;
+  g->ragged = first->loop;
+  g->rowptr = begin;
+}
+
+/* The outermost loops over edges, and loops that have none inside. */
+static void mark_shared(Codegen *g, Block *b) {
+  const Block *first = NULL;
+  bool same = true;
+  if (is_ragged(g, b) || !count_ragged(g, b, &first, &same)) {
+    g->inst.at[b->loop].flags |= LOOP_GROUP;
+    return;
+  }
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) mark_shared(g, b->line.at[i].child);
+}
+
+/* Groups of a block: as many as always work on one row. */
+static int same_row(const Codegen *g) {
+  const Block *rows = next_output(g, g->top);
+  int n = 1;
+  if (g->body == rows) return 1;
+  const UOp *begin = g->body->range->src[0], *end = g->body->range->src[1];
+  if (begin->op != OP_CONST || end->op != OP_CONST) return 1;
+  while (n < 32 && 2 * n <= g->target->hub_threads && (end->arg.i - begin->arg.i) % (2 * n) == 0) n *= 2;
+  return n;
+}
+
+bool shape_hubs(Codegen *g) {
+  for (int i = 0; i < g->inst.n; i++)
+    g->inst.at[i].flags &= ~(uint32_t)(g->inst.at[i].kind == INST_LOOP ? LOOP_GROUP : 0);
+  for (int i = 0; i < g->body->line.n; i++)
+    if (g->body->line.at[i].child) mark_shared(g, g->body->line.at[i].child);
+  const Block *rows = next_output(g, g->top);
+  g->for_hubs = true;
+  g->pack = same_row(g);
+  g->group = g->target->hub_threads / g->pack;
+  g->spread = g->pack > 1;
+  g->grid = uop_index(g->ctx, g->target->hub_workers);
+  for (const Block *b = g->body; b != rows; b = b->parent)
+    g->grid = int_mul(g->grid, int_sub(b->range->src[1], b->range->src[0]));
+  return g->grid != NULL;
+}
+
 bool shape_groups(Codegen *g) {
   g->group = 1;
   for (int i = 0; i < g->top->line.n; i++) {
@@ -91,7 +174,8 @@ bool shape_groups(Codegen *g) {
     if (!l.child && next_output(g, g->top) && g->inst.at[l.inst].kind == INST_STORE)
       return base_fail(ctx_base(g->ctx), POLY_ERROR_RUNTIME, "a kernel stores outside its grid");
   }
-  Block *b = mark_grid(g);
+  Block *b = g->body = mark_grid(g);
+  find_rows(g);
   bool group = wants_group(g, b);
   for (int i = 0; i < b->line.n && group; i++)
     if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);

@@ -69,7 +69,7 @@ static int64_t stores_into(const Linear *lin, int param) {
 
 static bool check_kernel(Check *c, const Item *it, const Linear *lin) {
   const Schedule *s = &c->l->schedule;
-  if (!linear_verify(c->ctx, lin)) {
+  if (!linear_verify(c->ctx, lin) || (lin->also && !linear_verify(c->ctx, lin->also))) {
     schedule_blame(c->ctx, c->limits, it->nout, it->made);
     return false;
   }

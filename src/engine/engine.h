@@ -67,6 +67,7 @@ typedef struct PlanItem {
   int *arg; /* slots */
   const char *name;
   int kernel, nvar;
+  int also;          /* its second kernel (Linear.also), -1: there is none */
   int *var;          /* kernel: places of its integer arguments among the plan's variables */
   MatmulItem matmul; /* matrix product */
   MatmulCall call;   /* the same in this run: one batch axis, and */
@@ -138,6 +139,7 @@ typedef struct Lowered {
   const Linear **which; /* they, by address */
   Linear *item;         /* each item's own: its variables and name */
   int *item_kernel;     /* place in kernel, -1 for what is not one */
+  int *item_also;       /* place of its second kernel (Linear.also), -1: there is none */
 } Lowered;
 /* After a run that failed: an index error names the function that the index was given to (origin.c). */
 void name_index_error(PolyContext *ctx, int n, UOp *const *root);

@@ -16,7 +16,7 @@
 /* Equal instructions make one kernel, whatever it is called and whichever variables it is given. */
 static bool same_kernel(const Linear *a, const Linear *b) {
   if (a->ninst != b->ninst || a->nparam != b->nparam || a->nvar != b->nvar) return false;
-  if (a->group != b->group || a->pack != b->pack) return false;
+  if (a->group != b->group || a->pack != b->pack || a->spread != b->spread) return false;
   for (int k = 0; k < a->nparam; k++) {
     const LinearParam *p = &a->param[k], *q = &b->param[k];
     if (p->dtype != q->dtype || p->written != q->written || p->read != q->read || p->local != q->local) return false;
@@ -56,24 +56,27 @@ static Lowered *lower_inner(Lowering *w, const Schedule *s) {
   return lower_items(w, l) ? l : NULL;
 }
 
-static bool lower_kernel_item(Lowering *w, const Item *it, Linear *lin, int *place) {
+static bool lower_kernel_item(Lowering *w, const Item *it, Linear *lin, int *place, int *also) {
   const Target *target = &w->ctx->runtime->current->target;
   bool ok = codegen_kernel(w->ctx, w->arena, it->nout, it->store, target, lin);
   if (!ok) schedule_blame(w->ctx, w->limits, it->nout, it->made);
-  return ok && add_kernel(w->ctx, &w->seen, w->all, lin, place);
+  return ok && add_kernel(w->ctx, &w->seen, w->all, lin, place) &&
+         (!lin->also || add_kernel(w->ctx, &w->seen, w->all, lin->also, also));
 }
 
 static bool lower_items(Lowering *w, Lowered *l) {
   size_t n = (size_t)l->schedule.nitem + 1;
   l->item = arena_new(w->arena, n * sizeof *l->item);
   l->item_kernel = arena_new(w->arena, n * sizeof *l->item_kernel);
+  l->item_also = arena_new(w->arena, n * sizeof *l->item_also);
   l->first = arena_new(w->arena, n * sizeof *l->first);
   l->body = arena_new(w->arena, n * sizeof *l->body);
-  if (!l->item || !l->item_kernel || !l->first || !l->body) return false;
+  if (!l->item || !l->item_kernel || !l->item_also || !l->first || !l->body) return false;
   for (int i = 0; i < l->schedule.nitem; i++) {
     const Item *it = &l->schedule.item[i];
-    l->item_kernel[i] = -1;
-    if (it->kind == ITEM_KERNEL && !lower_kernel_item(w, it, &l->item[i], &l->item_kernel[i])) return false;
+    l->item_kernel[i] = l->item_also[i] = -1;
+    if (it->kind == ITEM_KERNEL && !lower_kernel_item(w, it, &l->item[i], &l->item_kernel[i], &l->item_also[i]))
+      return false;
     if (it->kind != ITEM_LOOP) continue;
     if (!(l->first[i] = lower_inner(w, &it->loop->first)) || !(l->body[i] = lower_inner(w, &it->loop->body)))
       return false;
@@ -89,7 +92,7 @@ static int count_items(const Schedule *s) {
 }
 
 static bool lower_all(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, Lowered *l) {
-  size_t n = (size_t)count_items(&l->schedule) + 1;
+  size_t n = 2 * (size_t)count_items(&l->schedule) + 1; /* an item may have two */
   l->kernel = arena_new(arena, n * sizeof *l->kernel);
   l->which = arena_new(arena, n * sizeof *l->which);
   Lowering w = {.ctx = ctx, .arena = arena, .limits = limits, .all = l};
@@ -267,6 +270,7 @@ static bool take_item(Plan *p, const Lowered *l, int i) {
   const Item *from = &l->schedule.item[i];
   PlanItem *it = &p->item[i];
   *it = (PlanItem){.kind = from->kind, .nout = from->nout, .narg = from->narg, .kernel = l->item_kernel[i]};
+  it->also = l->item_also[i];
   it->arg = arena_new(&p->arena, (size_t)(from->narg + 1) * sizeof *it->arg);
   if (!it->arg) return false;
   memcpy(it->arg, from->arg, (size_t)from->narg * sizeof *it->arg);

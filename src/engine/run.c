@@ -141,7 +141,9 @@ static int kernel_threads(const Plan *p, const PlanItem *it) {
 static bool run_kernel(Plan *p, const PlanItem *it) {
   for (int a = 0; a < it->narg; a++) p->args[a] = p->at[it->arg[a]];
   for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
-  return p->device->launch(p->program, it->kernel, p->args, p->vars, kernel_threads(p, it));
+  int threads = kernel_threads(p, it);
+  return p->device->launch(p->program, it->kernel, p->args, p->vars, threads) &&
+         (it->also < 0 || p->device->launch(p->program, it->also, p->args, p->vars, threads));
 }
 
 static MemoryRef element(MemoryRef at, int64_t place, PolyDType dtype) {

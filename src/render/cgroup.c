@@ -23,12 +23,29 @@
         "  v = r[0];\n  FENCE(n);\n  return v;\n}"                                                                     \
   }
 
+/* The same where the threads of the groups of a block alternate: thread t of n, one of `pack` groups. */
+#define SPREAD(name, kind, both)                                                                                       \
+  {                                                                                                                    \
+    "spread_" name, kind,                                                                                              \
+        "$T @spread_" name "($T v, int t, int n, LOCAL void *room, int pack) {\n"                                      \
+        "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
+        "  r[t * pack] = v;\n"                                                                                         \
+        "  FENCE(n * pack);\n"                                                                                         \
+        "  for (int o = n / 2; o; o /= 2) {\n"                                                                         \
+        "    if (t < o) {\n"                                                                                           \
+        "      const $T a = r[t * pack], b = r[(t + o) * pack];\n"                                                     \
+        "      r[t * pack] = " both ";\n    }\n"                                                                       \
+        "    FENCE(n * pack);\n  }\n"                                                                                  \
+        "  v = r[0];\n  FENCE(n * pack);\n  return v;\n}"                                                              \
+  }
+#define BOTH(name, kind, both) COMBINE(name, kind, both), SPREAD(name, kind, both)
+
 const HelperText group_helpers[] = {
-    COMBINE("add", KIND_ANY, "($T)(a + b)"),
-    COMBINE("mul", KIND_ANY, "($T)(a * b)"),
-    COMBINE("max", KIND_ANY, "@max(a, b)"),
-    COMBINE("min", KIND_ANY, "@min(a, b)"),
-    COMBINE("or", KIND_INT, "($T)(a | b)"),
-    COMBINE("and", KIND_INT, "($T)(a & b)"),
+    BOTH("add", KIND_ANY, "($T)(a + b)"),
+    BOTH("mul", KIND_ANY, "($T)(a * b)"),
+    BOTH("max", KIND_ANY, "@max(a, b)"),
+    BOTH("min", KIND_ANY, "@min(a, b)"),
+    BOTH("or", KIND_INT, "($T)(a | b)"),
+    BOTH("and", KIND_INT, "($T)(a & b)"),
     {NULL, KIND_ANY, NULL},
 };

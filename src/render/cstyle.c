@@ -71,7 +71,7 @@ void emit_scalar(Emit *e, int i) {
     if (e->style->groups && e->lin->group > 1) emit_combine(e, i);
     break;
   case INST_FENCE:
-    if (e->style->groups && e->lin->group > 1) line(e, "FENCE(%d);", e->lin->group);
+    if (e->style->groups && e->lin->group > 1) emit_fence(e);
     break;
   default: break;
   }

@@ -60,6 +60,7 @@ void gpu_close_program(Str *out, int n, const Linear *const *kernel);
 void emit_grid_loop(Emit *e, int loop);
 void emit_group_loop(Emit *e, int loop);
 void emit_combine(Emit *e, int i);
+void emit_fence(Emit *e);
 bool stores_alone(const Emit *e, int i);
 
 /* expr.c */

@@ -68,6 +68,8 @@ static bool has_combine(const Linear *lin) {
   return false;
 }
 
+static int block_size(const Linear *lin) { return MAX(lin->group, 1) * MAX(lin->pack, 1); }
+
 /* Arguments one by one, the error record last. */
 static void open_kernel(Emit *e, const char *before, const char *name) {
   const Linear *lin = e->lin;
@@ -81,11 +83,13 @@ static void open_kernel(Emit *e, const char *before, const char *name) {
     line(e, "SHARED %s p%d[%lld];", type_name(e->help, elem_memory(lin->param[k].dtype), 1).s, k,
          (long long)lin->param[k].local);
   if (lin->group <= 1) return;
-  line(e, lin->pack > 1 ? "const int thread = THREAD %% %d;" : "const int thread = THREAD;", lin->group);
-  if (has_combine(lin)) line(e, "SHARED int64_t room[%d];", lin->group);
+  if (lin->pack == 1)
+    line(e, "const int thread = THREAD;");
+  else
+    line(e, lin->spread ? "const int thread = THREAD / %d;" : "const int thread = THREAD %% %d;",
+         lin->spread ? lin->pack : lin->group);
+  if (has_combine(lin)) line(e, "SHARED int64_t room[%d];", lin->spread ? block_size(lin) : lin->group);
 }
-
-static int block_size(const Linear *lin) { return MAX(lin->group, 1) * MAX(lin->pack, 1); }
 
 void opencl_open_kernel(Emit *e, const char *name) {
   open_kernel(e, txt("__kernel __attribute__((reqd_work_group_size(%d, 1, 1))) void ", block_size(e->lin)).s, name);
@@ -125,6 +129,7 @@ static int next_grid(const Emit *e, int loop) {
 static Txt number_of_group(const Emit *e) {
   int group = MAX(e->lin->group, 1), pack = MAX(e->lin->pack, 1);
   if (pack == 1) return txt("BLOCK");
+  if (e->lin->spread) return txt("(int64_t)BLOCK * %d + THREAD %% %d", pack, pack);
   return group == 1 ? txt("(int64_t)BLOCK * %d + THREAD", pack) : txt("(int64_t)BLOCK * %d + THREAD / %d", pack, group);
 }
 
@@ -187,9 +192,15 @@ void emit_combine(Emit *e, int i) {
   };
   Txt acc = scalar_name(e, in->src[0]);
   const char *name = names[in->op][in->dtype == POLY_BOOL];
-  line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, elem_of((PolyDType)in->dtype), 1).s, acc.s,
-       e->lin->group);
+  Elem el = elem_of((PolyDType)in->dtype);
+  if (e->lin->spread)
+    line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s, helper(e->help, txt("spread_%s", name + 6).s, el, 1).s, acc.s,
+         e->lin->group, e->lin->pack);
+  else
+    line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, el, 1).s, acc.s, e->lin->group);
 }
+
+void emit_fence(Emit *e) { line(e, "FENCE(%d);", e->lin->spread ? block_size(e->lin) : e->lin->group); }
 
 /* Is this STORE done by one thread of a group for all? */
 bool stores_alone(const Emit *e, int i) {
