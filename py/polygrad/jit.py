@@ -28,10 +28,15 @@ class Trace:
         self.graphs: dict[int, GraphInput] = {}
 
     def check_graph(self, edge_index: Tensor) -> None:
-        if not edge_index.is_realized:
+        """An edge_index that the function computes of what no run changes is as good as one from before."""
+        if edge_index.is_realized:
+            return
+        try:
+            edge_index.numpy()
+        except RuntimeError as e:
             raise RuntimeError(
                 f"a graph of an edge_index {edge_index.shape} that the compiled function computes itself: make it before, and pass it as an argument"
-            )
+            ) from e
 
     def made_graph(self, edge_index: Tensor, counts: tuple[int, int], graph: Any) -> None:
         """The function looks at an edge_index as a graph: if that is an input, each run looks at its own."""

@@ -32,13 +32,13 @@ def report(failures, tmp_path):
     assert not failures, f"{len(failures)} programs failed\n" + "\n".join(text)
 
 
-@pytest.mark.parametrize("block", range(50))
+@pytest.mark.parametrize("block", range(150))
 def test_programs(block, tmp_path):
     failures = [f for f in (run(generate(s), "INTERP") for s in range(block * PER_BLOCK, (block + 1) * PER_BLOCK)) if f]
     report(failures, tmp_path)
 
 
-@pytest.mark.parametrize("block", range(2))
+@pytest.mark.parametrize("block", range(4))
 def test_programs_compiled(block, tmp_path):
     report(run_group([generate(s) for s in range(100000 + block * 30, 100000 + (block + 1) * 30)], "CPU"), tmp_path)
 

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from polygrad import Graph, Tensor, TinyJit, dtypes, nn
+from polygrad.geometric import nn as gnn
 from polygrad.geometric import transforms as T
 from polygrad.geometric import utils as U
 from polygrad.geometric.data import Data
@@ -740,6 +741,44 @@ def test_sizes_that_depend_on_values_are_refused_in_a_trace(name, f):
     jit(Tensor(PAIRS), Tensor(np.ones(7, np.float32)))
     with pytest.raises(RuntimeError, match=f"^{name} inside a compiled step"):
         jit(Tensor(PAIRS), Tensor(np.ones(7, np.float32)))
+
+
+@pytest.mark.parametrize("name", [n for n in OF_VALUES if n != "no edge is left"])
+def test_traced_with_edges_that_stay(name):
+    """Edges that are no input are the same in every run: what depends on them is known in the trace. Values and gradients follow the weights."""
+    f, e = OF_VALUES[name], Tensor(PAIRS).realize()
+
+    def both(w):
+        y = f(e, w)
+        (g,) = (y * y).sum().gradient(w)
+        y.realize(g)
+        return y, g
+
+    jit = TinyJit(both)
+    for k in range(4):
+        a = np.random.default_rng(k).random((7, 2), np.float32)
+        for got, want in zip(jit(Tensor(a)), both(Tensor(a))):
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
+
+
+def test_a_step_refuses_edges_that_have_changed():
+    e = Tensor(PAIRS).realize()
+    jit = TinyJit(lambda w: U.remove_self_loops(e, w)[1].realize())
+    for _ in range(3):
+        jit(Tensor(np.ones(7, np.float32)))
+    e.assign(Tensor(PAIRS[::-1].copy())).realize()
+    with pytest.raises(RuntimeError, match="changed"):
+        jit(Tensor(np.ones(7, np.float32)))
+
+
+def test_a_layer_of_edges_that_the_step_computes():
+    """Edges that are made of others that stay are a graph, too."""
+    e, x = Tensor(PAIRS).realize(), Tensor(np.random.default_rng(0).random((3, 4), np.float32))
+    conv = gnn.SAGEConv(4, 2)
+    jit = TinyJit(lambda x: conv(x, U.to_undirected(e)).realize())
+    for _ in range(3):
+        got = jit(x)
+    np.testing.assert_allclose(got.numpy(), conv(x, U.to_undirected(e)).numpy(), rtol=1e-5)
 
 
 def test_a_step_learns_through_added_loops():

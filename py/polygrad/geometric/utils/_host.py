@@ -1,7 +1,7 @@
 """What the functions of this package share where a result's size depends on values: index arithmetic on numpy arrays.
 
-Edge lists come in as tensors, arrays, nested lists or a Graph, and leave as tensors of the same dtype. A traced step cannot read them: what needs
-to is an error there. Values of edges and nodes are moved by ../_moved.py, lazily where they are not known.
+Edge lists come in as tensors, arrays, nested lists or a Graph, and leave as tensors of the same dtype. A traced step can read those that do not
+depend on its inputs; to read others is an error there. Values of edges and nodes are moved by ../_moved.py, lazily where they are not known.
 """
 
 from __future__ import annotations
@@ -45,15 +45,18 @@ def _caller() -> str:
 
 
 def read(x: Any) -> np.ndarray:
-    """The values of a tensor or of anything else that has some. In a traced step an error."""
+    """The values of a tensor or of anything else that has some. In a traced step those that are the same in every run; others are an error."""
     if not isinstance(x, Tensor):
         return np.asarray(x)
-    if x._g.tracing:
+    if not x._g.tracing:
+        return x.numpy()
+    try:
+        return x.numpy()
+    except RuntimeError as e:
         raise RuntimeError(
             f"{_caller()} inside a compiled step: the size of its result depends on values of a tensor of shape {x.shape}, which are not known while"
             " the step is traced. Call it before the step and pass what it gives, or give the sizes (num_nodes, size, batch_size) where it takes them"
-        )
-    return x.numpy()
+        ) from e
 
 
 def vector(x: Any, what: str = "index") -> np.ndarray:
