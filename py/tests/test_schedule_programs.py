@@ -195,6 +195,37 @@ def add_rows_np(a, index):
     return out
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 1, 3, 2), (3, 0, 1, 2), (1, 3, 2, 0)])
+def test_sums_of_one_loop_that_need_each_other(order, device):
+    """The slope of silu needs the mean that is stored from inside the loop over edges: its sum must not share the loop of that mean."""
+    rng = np.random.default_rng(0)
+    edges, x = np.array([[3, 2, 2, 2, 1, 0], [4, 0, 5, 5, 4, 5]]), rng.normal(size=(6, 2))
+    weight = rng.normal(size=(3, 6, 2))
+
+    def outputs(x, src, dst, mean, silu):
+        t0 = src(x)
+        t1 = dst(t0)
+        return t1, t0, silu(mean(t1))
+
+    def total(x):
+        count = np.maximum(np.bincount(edges[1], minlength=6), 1)[:, None]
+        mean = lambda m: np.stack([m[edges[1] == k].sum(0) for k in range(6)]) / count  # noqa: E731
+        ys = outputs(x, lambda a: a[edges[0]], lambda a: a[edges[1]], mean, lambda a: a / (1 + np.exp(-a)))
+        return sum((y * w).sum() for y, w in zip(ys, weight))
+
+    t, g = Tensor(x), Graph(Tensor(edges), 6)
+    ys = outputs(t, g.src, g.dst, lambda m: g.mean(m, "in"), Tensor.silu)
+    loss = sum(((y * Tensor(w)).sum() for y, w in zip(ys, weight)), Tensor(0.0, dtype="float64"))
+    results = [*ys, loss.gradient(t)[0]]
+    results[order[0]].realize(*(results[k] for k in order[1:]))
+    want = np.zeros_like(x)
+    for k in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[k] = 1e-6
+        want[k] = (total(x + step) - total(x - step)) / 2e-6
+    np.testing.assert_allclose(results[3].numpy(), want, rtol=1e-6, atol=1e-8)
+
+
 def test_an_assignment_waits_for_what_a_loop_over_entries_reads():
     """The sum of rows stores the value that it sums, entry by entry, and reads the old contents out of place: they may not be overwritten in its kernel."""
     a, b = RNG.uniform(-1, 1, (4, 4)), RNG.uniform(-1, 1, (4, 4))

@@ -39,7 +39,8 @@ typedef struct Codegen {
   VEC(Block *) block;
   VEC(UOp *) loops; /* all LOOP nodes */
   VEC(UOp *) var;
-  Map made; /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is emitted */
+  Map made; /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is
+             * emitted (blocks.c) */
   Block *top;
   UOp *grid; /* where the target has groups: see Linear */
   int group, pack;

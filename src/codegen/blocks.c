@@ -69,11 +69,21 @@ static Block *home(Codegen *g, Block *b, UOp *u) {
 
 /* ---- reductions ---- */
 
-/* Does u reach a LOOP over the same ranges that has not been emitted yet (other than itself)? */
+/* What has become of the STORE that is to be emitted before a LOAD (Codegen.made); else it is the STORE. */
+enum { MADE, BEING_MADE };
+
+/* Is u a LOAD of what is being computed, and not stored yet? */
+static bool is_being_made(const Codegen *g, const UOp *u) {
+  uint64_t store;
+  return u->op == OP_LOAD && map_get(&g->made, (uint64_t)(uintptr_t)u, &store) && store == BEING_MADE;
+}
+
+/* Does u reach a LOOP over the same ranges that has not been emitted yet (other than itself), or a value that is being
+ * computed? */
 static bool needs_other(Codegen *g, const Block *b, UOp *u, UOp *self, Map *seen) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL) || !map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1))
     return false;
-  if (u->op == OP_LOOP && u != self && find_value(b, u) < 0) return true;
+  if ((u->op == OP_LOOP && u != self && find_value(b, u) < 0) || is_being_made(g, u)) return true;
   for (int i = 0; i < u->nsrc; i++)
     if (needs_other(g, b, u->src[i], self, seen)) return true;
   return false;
@@ -224,14 +234,16 @@ static int emit_store(Codegen *g, Block *b, UOp *store, int index, int value) {
 
 /* Instead of the first load of something that is stored from inside a reduction. */
 static int emit_made(Codegen *g, Block *b, UOp *load, UOp *store) {
-  if (!map_put(ctx_base(g->ctx), &g->made, (uint64_t)(uintptr_t)load, 0)) return -1;
+  Base *base = ctx_base(g->ctx);
+  if (!map_put(base, &g->made, (uint64_t)(uintptr_t)load, BEING_MADE)) return -1;
   int value = block_value(g, b, store->src[1]), index = value < 0 ? -1 : block_value(g, b, store->src[2]);
-  return index >= 0 && emit_store(g, b, store, index, value) >= 0 ? value : -1;
+  if (index < 0 || emit_store(g, b, store, index, value) < 0) return -1;
+  return map_put(base, &g->made, (uint64_t)(uintptr_t)load, MADE) ? value : -1;
 }
 
 static int emit_node(Codegen *g, Block *b, UOp *u) {
   uint64_t store = 0;
-  if (u->op == OP_LOAD && map_get(&g->made, (uint64_t)(uintptr_t)u, &store) && store)
+  if (u->op == OP_LOAD && map_get(&g->made, (uint64_t)(uintptr_t)u, &store) && store > BEING_MADE)
     return emit_made(g, b, u, (UOp *)(uintptr_t)store);
   Inst inst = {.dtype = u->dtype, .op = u->op, .src = {-1, -1, -1}, .stride = STRIDE_NONE};
   int first = 0;

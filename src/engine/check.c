@@ -67,6 +67,16 @@ static int64_t stores_into(const Linear *lin, int param) {
   return all;
 }
 
+/* Does a load of what a kernel itself stores stand before the store? */
+static bool loads_before_store(const Linear *lin, int param) {
+  for (int i = 0; i < lin->ninst; i++) {
+    const Inst *in = &lin->inst[i];
+    if (in->kind == INST_STORE && in->param == param) return false;
+    if (in->kind == INST_LOAD && in->param == param) return true;
+  }
+  return false;
+}
+
 static bool check_kernel(Check *c, const Item *it, const Linear *lin) {
   const Schedule *s = &c->l->schedule;
   if (!linear_verify(c->ctx, lin) || (lin->also && !linear_verify(c->ctx, lin->also))) {
@@ -82,6 +92,8 @@ static bool check_kernel(Check *c, const Item *it, const Linear *lin) {
     if (runs == 0 && count->vmax > 0) return wrong(c, it, lin->name, "does not write", slot);
     if (!fits) return wrong(c, it, lin->name, "writes another number of elements than it has to", slot);
     bool first = s->slot[slot].kind == SLOT_INPUT || !c->count[slot];
+    if (s->slot[slot].kind != SLOT_INPUT && first && loads_before_store(lin, param))
+      return wrong(c, it, lin->name, "reads before it has written", slot);
     if (s->slot[slot].kind == SLOT_INPUT && overwrites_early(ctx_base(c->ctx), it->nout, it->store, param))
       return wrong(c, it, lin->name, "overwrites before it has read", slot);
     c->count[slot] = first ? count : int_add(c->count[slot], count); /* a kernel for each part of a CAT */

@@ -216,9 +216,10 @@ def minimum_detached(x):
 
 
 def clamp(x, lo, hi):
-    """The ends count as inside."""
+    """The ends count as inside; NaN stays, and passes no gradient on."""
     y = where(compare(x, "<", lo), lift(lo, x), x)
-    return where(compare(x, ">", hi), lift(hi, x), y)
+    y = where(compare(x, ">", hi), lift(hi, x), y)
+    return where(Ref(np.isnan(x.v), np.zeros(x.shape), "bool"), detach(x), y) if np.isnan(x.v).any() else y
 
 
 def hardtanh(x):
