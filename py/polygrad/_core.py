@@ -182,14 +182,14 @@ _key = 0
 
 
 def from_numpy(g: AutogradGraph, a: np.ndarray, copy: bool = False) -> Tensor:
-    """A tensor on the array's own memory where that is possible, else on a copy."""
+    """A tensor on the array's own memory where that is possible, else on a copy: always on a GPU."""
     global _key
     d = to_dtype(a.dtype)
     shape = int64_array(a.shape)
     flags = a.flags
     if copy or not (flags.c_contiguous and flags.aligned and flags.writeable and a.dtype.isnative):
         a = np.array(a, dtype=d.np, order="C")
-    if a.size == 0:
+    if a.size == 0 or not g.borrows:
         return wrap(g, C.poly_from_data(g.ptr, a.ctypes.data, d.code, a.ndim, shape))
     _key += 1
     _borrowed[_key] = a

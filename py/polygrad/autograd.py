@@ -19,6 +19,9 @@ from ._ffi import ERRORS, C
 _local = threading.local()
 raised: list[BaseException] = []  # by a Python function that the core called: see custom.py
 _alive: weakref.WeakSet[AutogradGraph] = weakref.WeakSet()
+HOST = ("CPU", "INTERP")  # devices that work in the memory of this process
+# Devices on which a tensor may be made on an array's own memory. TEST copies it at each use, to test that; a GPU would pay for that in each step.
+BORROWING = (*HOST, "TEST")
 default_device: str | None = None  # what Device.DEFAULT was set to
 tensor_class: Any = None  # polygrad.Tensor; set by tensor.py
 
@@ -41,7 +44,7 @@ class AutogradGraph:
     [2.0, 4.0]
     """
 
-    __slots__ = ("ptr", "hooks", "tracing", "made", "__weakref__")
+    __slots__ = ("ptr", "hooks", "tracing", "made", "borrows", "__weakref__")
 
     def __init__(self) -> None:
         self.ptr: int = C.poly_context_new()
@@ -53,6 +56,7 @@ class AutogradGraph:
         self.made: Any = tensor_class  # the class of tensors that are made out of nothing: see making()
         if default_device is not None:
             self.device = default_device
+        self.borrows: bool = self.device in BORROWING
         debug = os.environ.get("DEBUG")
         if debug and debug.isdigit():
             C.poly_set_debug(self.ptr, int(debug))
@@ -90,6 +94,7 @@ class AutogradGraph:
     @device.setter
     def device(self, name: str) -> None:
         self.check(C.poly_set_device(self.ptr, name.upper().encode()))
+        self.borrows = self.device in BORROWING
 
     @property
     def training(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import autograd as _graph
 from ._ffi import describe
-from .autograd import AutogradGraph, current
+from .autograd import HOST, AutogradGraph, current
 
 
 class _Device:
@@ -34,7 +34,6 @@ class _Device:
 
 
 Device = _Device()
-HOST = ("CPU", "INTERP")  # they share memory
 
 
 def check_device(g: AutogradGraph, name: str) -> None:
