@@ -90,10 +90,15 @@ POLY_API const char *poly_version(void);
 POLY_API PolyStatus poly_error_code(const PolyContext *ctx);
 POLY_API const char *poly_error_text(const PolyContext *ctx);
 POLY_API void poly_clear_error(PolyContext *ctx);
-/* Chooses the device by name: "CPU", "INTERP", or "TEST", the interpreter on memory of its own. Fails if it cannot be
- * used here. Tensors already realized are copied when they are used on a device with other memory. */
+/* Chooses the device by name: "CPU", "INTERP", "TEST", the interpreter on memory of its own, "OPENCL", or "CUDA" and
+ * "CUDA:1" and so on. Fails if it cannot be used here. Tensors already realized are copied when they are used on a
+ * device with other memory. */
 POLY_API PolyStatus poly_set_device(PolyContext *ctx, const char *name);
 POLY_API const char *poly_device(const PolyContext *ctx);
+/* What the hardware of a device calls itself, or the device's name. NULL and an error: it cannot be used here. */
+POLY_API const char *poly_device_card(PolyContext *ctx, const char *device);
+/* Waits until everything that was started on the current device has ended; an error that it found is reported. */
+POLY_API PolyStatus poly_synchronize(PolyContext *ctx);
 /* Threads for kernels; 0: as many as the machine has (or POLY_THREADS). */
 POLY_API void poly_set_threads(PolyContext *ctx, int threads);
 POLY_API int poly_threads(const PolyContext *ctx);
@@ -173,6 +178,9 @@ POLY_API PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDTyp
  * NULL. */
 POLY_API PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape,
                                         void (*release)(void *user), void *user);
+/* The same on memory of the current device, such as a tensor of another library on the same card. */
+POLY_API PolyTensor *poly_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape,
+                                      void (*release)(void *user), void *user);
 /* Computes these tensors together, in one plan. */
 POLY_API PolyStatus poly_realize(PolyTensor *t);
 POLY_API PolyStatus poly_realize_many(PolyTensor *const *t, int n);
@@ -181,6 +189,12 @@ POLY_API PolyStatus poly_read(PolyTensor *t, void *out, size_t out_bytes);
 /* Realizes and gives the memory itself on the host (row-major), valid while t lives and is not assigned. What is
  * written there is the tensor's value, also on devices with other memory, which copy it at each use. */
 POLY_API void *poly_data(PolyTensor *t);
+/* Brings the values of a realized tensor to the memory of the current device now rather than at their first use. A
+ * tensor on the caller's memory elsewhere has memory of its own afterwards. */
+POLY_API PolyStatus poly_move_here(PolyTensor *t);
+/* Realizes and gives the address of the memory on the current device (row-major), valid while t lives and is not
+ * assigned. It is for reading, by other libraries that work on the same card; what was started on it has ended. */
+POLY_API void *poly_device_data(PolyTensor *t);
 /* Realizes; a number that is the same for tensors on the same memory, wherever that is, and differs otherwise. 0: an
  * error. */
 POLY_API uint64_t poly_memory_id(PolyTensor *t);

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import glob
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -33,6 +35,15 @@ def _abandon() -> None:
         graph.ptr = 0
 
 
+def find_cuda() -> None:
+    """Tells the library where packages of Python have NVRTC and cuBLASLt: pip install nvidia-cuda-nvrtc, or those that PyTorch brings."""
+    if "POLY_CUDA_PATH" in os.environ:
+        return
+    folders = [f for place in sys.path if place for f in sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib")))]
+    if folders:
+        os.environ["POLY_CUDA_PATH"] = ":".join(folders)
+
+
 class AutogradGraph:
     """Owner of tensors. `live_nodes`, `live_tensors` and `live_bytes` say what it holds.
 
@@ -47,6 +58,8 @@ class AutogradGraph:
     __slots__ = ("ptr", "hooks", "tracing", "made", "borrows", "__weakref__")
 
     def __init__(self) -> None:
+        if os.environ.get("POLY_DEVICE", "").upper().startswith("CUDA"):
+            find_cuda()
         self.ptr: int = C.poly_context_new()
         if not self.ptr:
             raise MemoryError("no memory for a context")
@@ -93,6 +106,8 @@ class AutogradGraph:
 
     @device.setter
     def device(self, name: str) -> None:
+        if name.upper().startswith("CUDA"):
+            find_cuda()
         self.check(C.poly_set_device(self.ptr, name.upper().encode()))
         self.borrows = self.device in BORROWING
 
@@ -139,6 +154,19 @@ class AutogradGraph:
     def peak_bytes_on(self, device: str) -> int:
         """The most bytes that were in use in the memory of one device."""
         return self._bytes_on(C.poly_device_peak_bytes, device)
+
+    def synchronize(self) -> None:
+        """Waits until everything that was started on the device has ended."""
+        self.check(C.poly_synchronize(self.ptr))
+
+    def card(self, device: str) -> str:
+        """What the hardware of a device calls itself."""
+        if device.upper().startswith("CUDA"):
+            find_cuda()
+        name = C.poly_device_card(self.ptr, device.encode())
+        if name is None:
+            self.fail()
+        return name.decode()
 
     def _bytes_on(self, count: Any, device: str) -> int:
         n: int = count(self.ptr, device.encode())

@@ -26,27 +26,39 @@ class _Device:
 
     @staticmethod
     def canonicalize(name: str | None) -> str:
-        """Upper case, "CPU:0" to "CPU"."""
-        return current().device if name is None else name.upper().split(":")[0]
+        """Upper case, "CPU:0" to "CPU". A GPU keeps its number: "cuda:1" is "CUDA:1"."""
+        if name is None:
+            return current().device
+        kind, _, number = name.upper().partition(":")
+        return f"{kind}:{int(number)}" if kind in GPUS and number.isdigit() and int(number) else kind
 
     def __getitem__(self, name: str) -> str:
         return self.canonicalize(name)
 
 
+GPUS = ("CUDA", "OPENCL")
 Device = _Device()
 
 
 def check_device(g: AutogradGraph, name: str) -> None:
-    """A graph computes on one device: naming another is an error, but for the two that share the host's memory."""
+    """A graph computes on one device. Naming a GPU moves it there, and then the host may be named too: what is read is read there anyway. Naming any
+    other device is an error, but for the two that share the host's memory."""
     if not isinstance(name, str):
         raise TypeError(f"a device is named by a text such as 'CPU', not {describe(name)}")
     name = Device.canonicalize(name)
-    if name == g.device or (name in HOST and g.device in HOST):
-        return
     now = g.device
+    if name == now or (name in HOST and (now in HOST or is_gpu(now))):
+        return
     try:
         g.device = name
     except ValueError as e:  # there is no such device; it says which there are
         raise RuntimeError(str(e)) from None
+    if is_gpu(name):
+        return
     g.device = now
     raise RuntimeError(f"this graph runs on {now}, not on {name}: set Device.DEFAULT = {name!r} before its tensors are made")
+
+
+def is_gpu(name: str) -> bool:
+    """Is this the name of a GPU?"""
+    return name.partition(":")[0] in GPUS

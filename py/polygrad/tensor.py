@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from . import _core
+from . import _core, dlpack
 from . import autograd as _graph
 from ._core import C, current, from_numpy, from_values, handles, like, operand, same_graph, to_dtype
 from ._ffi import INT64, handle_array
 from ._meaning import pair_warning
 from .context import Context, NoGrad
-from .device import check_device
+from .device import check_device, is_gpu
 from .dtypes import BY_CODE, DType, dtypes
 from .mixin.creation import Creation
 from .mixin.decompose import Decompose
@@ -346,18 +346,22 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
     @staticmethod
     def from_dlpack(x: Any) -> Tensor:
-        """A tensor on the memory of another library's tensor (host memory).
+        """A tensor on the memory of another library's tensor: the host's, or that of the GPU which the graph runs on.
 
         >>> Tensor.from_dlpack(np.array([1, 2])).tolist()
         [1, 2]
         """
+        if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == dlpack.CUDA:
+            return dlpack.take(current(), x)
         return from_numpy(current(), np.from_dlpack(x))
 
     def __dlpack__(self, **kwargs: Any) -> Any:
+        if dlpack.on_cuda(self):
+            return dlpack.give(self)
         return self._data.__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+        return dlpack.device_of(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         a = self.numpy()
@@ -433,6 +437,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             return self.cast(device)
         if device is not None:
             check_device(self._g, device)
+            if is_gpu(self._g.device):
+                self._g.check(C.poly_move_here(self._h))
         return self
 
     def to_(self, device: Any) -> Tensor:

@@ -233,3 +233,57 @@ print((Tensor(np.arange(4.0)) + 1).tolist())
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "POLY_DEVICE": ""})
     assert out.stdout.count("CUDA_ERROR_ILLEGAL_ADDRESS") == 2 and "context is lost" in out.stdout, out
     assert "[1.0, 2.0, 3.0, 4.0]" in out.stdout, out
+
+
+def test_naming_the_gpu_moves_the_graph_there():
+    Device.DEFAULT = "INTERP"
+    a = np.arange(4, dtype=np.float32)
+    net, x = nn.Linear(4, 2), Tensor(a)
+    want = net(x).numpy()
+    net.to("cuda")
+    x = x.to("cuda:0")
+    a[:] = 9  # x has memory of its own on the card
+    assert x.device == "CUDA"
+    np.testing.assert_allclose(net(x).numpy(), want, rtol=1e-5)
+    assert x.to("cpu").tolist() == [0, 1, 2, 3] and Tensor([1.0]).device == "CUDA"
+
+
+def test_dlpack_shares_memory_on_the_card():
+    x = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
+    assert x.__dlpack_device__() == (2, 0)
+    live = current().live_bytes_on("CUDA")
+    y = Tensor.from_dlpack(x)
+    assert current().live_bytes_on("CUDA") == live
+    np.testing.assert_array_equal((y * 2).numpy(), np.arange(12).reshape(3, 4) * 2)
+    x.assign(x + 1).realize()
+    np.testing.assert_array_equal(y.numpy(), np.arange(12).reshape(3, 4) + 1)
+    del x
+    np.testing.assert_array_equal((y + 1).numpy(), np.arange(12).reshape(3, 4) + 2)
+    capsule = y.__dlpack__()
+    del capsule, y
+
+
+@pytest.mark.skipif("fake()")
+def test_dlpack_with_pytorch():
+    torch = pytest.importorskip("torch")
+    t = torch.arange(6, device="cuda", dtype=torch.float32).reshape(2, 3)
+    x = Tensor.from_dlpack(t * 2)
+    np.testing.assert_array_equal((x + 1).numpy(), np.arange(6).reshape(2, 3) * 2 + 1)
+    back = torch.from_dlpack((x * 3).realize())
+    assert back.is_cuda
+    np.testing.assert_array_equal(back.cpu().numpy(), np.arange(6).reshape(2, 3) * 6)
+
+
+def test_times_of_the_profile_are_the_cards():
+    from polygrad import Profile
+
+    with Profile() as p:
+        (Tensor.rand(1000) + 1).realize()
+    assert p.kernels and all(k.device == "CUDA" and k.ms >= 0 for k in p.kernels)
+
+
+def test_info_names_the_card(capsys):
+    from polygrad.cli import main
+
+    assert main(["info"]) == 0
+    assert "CUDA (" in capsys.readouterr().out

@@ -36,7 +36,7 @@ SPECIAL = {  # written by hand in src/api/special.c
 # Pointers that may be NULL.
 OPTIONAL = {
     "poly_graph_from_csr": {"col"}, "poly_graph_reduce": {"op"}, "poly_nb_reduce": {"op"}, "poly_from_data": {"data"},
-    "poly_from_borrowed": {"data", "release", "user"}, "poly_scatter_reduce": {"reduce"},
+    "poly_from_borrowed": {"data", "release", "user"}, "poly_from_device": {"data", "release", "user"}, "poly_scatter_reduce": {"reduce"},
     "poly_sort": {"values", "indices"}, "poly_topk": {"values", "indices"}, "poly_linear": {"bias"}, "poly_conv": {"bias"},
     "poly_conv_transpose": {"bias"}, "poly_attention": {"mask"}, "poly_batchnorm": {"weight", "bias"}, "poly_nll_loss": {"weight"},
     "poly_binary_cross_entropy_logits": {"pos_weight"}, "poly_graph_free": {"g"}, "poly_graph_ppr": {"targets"},

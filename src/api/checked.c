@@ -31,6 +31,27 @@ const char *poly_device(const PolyContext *ctx) {
   return result;
 }
 
+const char *poly_device_card(PolyContext *ctx, const char *device) {
+  ApiCall call;
+  api_begin(&call, "poly_device_card");
+  api_context(&call, ctx);
+  api_array(&call, device, true, "device");
+  if (!api_enter(&call)) return NULL;
+  const char *result = core_device_card(ctx, device);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyStatus poly_synchronize(PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_synchronize");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_synchronize(ctx);
+  api_leave(&call, result);
+  return result;
+}
+
 void poly_set_threads(PolyContext *ctx, int threads) {
   ApiCall call;
   api_begin(&call, "poly_set_threads");
@@ -427,6 +448,19 @@ PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, in
   return result;
 }
 
+PolyTensor *poly_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user) {
+  ApiCall call;
+  api_begin(&call, "poly_from_device");
+  api_context(&call, ctx);
+  api_enum(&call, dtype, POLY_DTYPE_COUNT, "dtype", "a dtype");
+  api_count(&call, ndim, "ndim");
+  api_array(&call, shape, ndim != 0, "shape");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_from_device(ctx, data, dtype, ndim, shape, release, user);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyStatus poly_realize(PolyTensor *t) {
   ApiCall call;
   api_begin(&call, "poly_realize");
@@ -466,6 +500,26 @@ void *poly_data(PolyTensor *t) {
   if (!api_enter(&call)) return NULL;
   void *result = core_data(t);
   api_leave(&call, POLY_OK);
+  return result;
+}
+
+PolyStatus poly_move_here(PolyTensor *t) {
+  ApiCall call;
+  api_begin(&call, "poly_move_here");
+  api_handle(&call, t, HANDLE_TENSOR, "t", false);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_move_here(t);
+  api_leave(&call, result);
+  return result;
+}
+
+void *poly_device_data(PolyTensor *t) {
+  ApiCall call;
+  api_begin(&call, "poly_device_data");
+  api_handle(&call, t, HANDLE_TENSOR, "t", false);
+  if (!api_enter(&call)) return NULL;
+  void *result = core_device_data(t);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
   return result;
 }
 

@@ -96,6 +96,16 @@ int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device) {
   return m ? m->peak_bytes : 0;
 }
 
+const char *poly_device_card(PolyContext *ctx, const char *device) {
+  const Device *d = runtime_open(ctx->runtime, device);
+  return d ? (d->card ? d->card : d->name) : NULL;
+}
+
+PolyStatus poly_synchronize(PolyContext *ctx) {
+  Device *d = ctx->runtime->current;
+  return status_of(ctx, !d->wait || d->wait(d));
+}
+
 void poly_set_debug(PolyContext *ctx, int level) { ctx->debug = level; }
 void poly_set_threads(PolyContext *ctx, int threads) {
   const char *text = getenv("POLY_THREADS");

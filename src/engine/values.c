@@ -67,9 +67,9 @@ PolyTensor *poly_empty(PolyContext *ctx, PolyDType dtype, int ndim, const int64_
   return ctx ? new_tensor(ctx, dtype, ndim, shape, NULL) : NULL;
 }
 
-PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *dims,
-                               void (*release)(void *user), void *user) {
-  if (!ctx || !has_data(ctx, "poly_from_borrowed", data, ndim, dims)) return NULL;
+/* A tensor on memory of the caller's in m. */
+static PolyTensor *borrow(PolyContext *ctx, Memory *m, void *data, PolyDType dtype, int ndim, const int64_t *dims,
+                          void (*release)(void *user), void *user) {
   UOp *shape[MAX_DIMS], *u = NULL;
   size_t bytes;
   PolyTensor *t = NULL;
@@ -78,12 +78,38 @@ PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, in
   scope_enter(ctx, &s);
   if (shape_of_api(ctx, ndim, dims, shape)) u = uop_buffer(ctx, dtype, ndim, shape);
   if (u && uop_bytes(u, &bytes)) t = tensor_wrap(ctx, u);
-  if (t) b = buffer_borrow(ctx->runtime, data, bytes, release, user);
+  if (t) b = buffer_borrow_in(m, data, bytes, release, user);
   if (b) node_set_buffer(u, b);
   scope_leave(ctx, &s);
   if (b) return t;
   poly_free(t);
   return NULL;
+}
+
+PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *dims,
+                               void (*release)(void *user), void *user) {
+  if (!ctx || !has_data(ctx, "poly_from_borrowed", data, ndim, dims)) return NULL;
+  return borrow(ctx, host_memory(ctx->runtime), data, dtype, ndim, dims, release, user);
+}
+
+PolyTensor *poly_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *dims,
+                             void (*release)(void *user), void *user) {
+  if (!ctx || !has_data(ctx, "poly_from_device", data, ndim, dims)) return NULL;
+  return borrow(ctx, ctx->runtime->current->memory, data, dtype, ndim, dims, release, user);
+}
+
+PolyStatus poly_move_here(PolyTensor *t) {
+  if (!t) return POLY_ERROR_VALUE;
+  const Device *d = t->ctx->runtime->current;
+  if (!t->uop->buffer || t->uop->buffer->stale) return POLY_OK; /* it is computed where it is needed */
+  return status_of(t->ctx, buffer_take(t->uop->buffer, d->memory) != NULL);
+}
+
+void *poly_device_data(PolyTensor *t) {
+  if (!t || !realize_handles(t->ctx, 1, &t)) return NULL;
+  const Device *d = t->ctx->runtime->current;
+  void *data = buffer_read(t->uop->buffer, d->memory);
+  return data && poly_synchronize(t->ctx) == POLY_OK ? data : NULL;
 }
 
 /* Each size must be the size in this run of that axis. */

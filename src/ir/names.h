@@ -13,6 +13,8 @@ const char *core_error_text(const PolyContext *ctx);
 void core_clear_error(PolyContext *ctx);
 PolyStatus core_set_device(PolyContext *ctx, const char *name);
 const char *core_device(const PolyContext *ctx);
+const char *core_device_card(PolyContext *ctx, const char *device);
+PolyStatus core_synchronize(PolyContext *ctx);
 void core_set_threads(PolyContext *ctx, int threads);
 int core_threads(const PolyContext *ctx);
 void core_set_debug(PolyContext *ctx, int level);
@@ -54,10 +56,13 @@ const char *core_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
 PolyTensor *core_sized(PolyTensor *t, int ndim, const int64_t *shape);
 PolyTensor *core_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape);
 PolyTensor *core_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
+PolyTensor *core_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
 PolyStatus core_realize(PolyTensor *t);
 PolyStatus core_realize_many(PolyTensor *const *t, int n);
 PolyStatus core_read(PolyTensor *t, void *out, size_t out_bytes);
 void *core_data(PolyTensor *t);
+PolyStatus core_move_here(PolyTensor *t);
+void *core_device_data(PolyTensor *t);
 uint64_t core_memory_id(PolyTensor *t);
 double core_item(PolyTensor *t);
 int64_t core_item_int(PolyTensor *t);
@@ -356,6 +361,8 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_clear_error core_clear_error
 #define poly_set_device core_set_device
 #define poly_device core_device
+#define poly_device_card core_device_card
+#define poly_synchronize core_synchronize
 #define poly_set_threads core_set_threads
 #define poly_threads core_threads
 #define poly_set_debug core_set_debug
@@ -397,10 +404,13 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_sized core_sized
 #define poly_from_data core_from_data
 #define poly_from_borrowed core_from_borrowed
+#define poly_from_device core_from_device
 #define poly_realize core_realize
 #define poly_realize_many core_realize_many
 #define poly_read core_read
 #define poly_data core_data
+#define poly_move_here core_move_here
+#define poly_device_data core_device_data
 #define poly_memory_id core_memory_id
 #define poly_item core_item
 #define poly_item_int core_item_int

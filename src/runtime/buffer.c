@@ -58,10 +58,15 @@ PolyBuffer *buffer_new(Memory *m, size_t bytes) {
 }
 
 PolyBuffer *buffer_borrow(Runtime *r, void *data, size_t bytes, void (*release)(void *), void *user) {
+  return buffer_borrow_in(host_memory(r), data, bytes, release, user);
+}
+
+PolyBuffer *buffer_borrow_in(Memory *m, void *data, size_t bytes, void (*release)(void *), void *user) {
   static _Alignas(64) char nothing[64]; /* the address of no bytes */
-  PolyBuffer *b = make(r, bytes);
+  PolyBuffer *b = make(m->runtime, bytes);
   if (!b) return NULL;
-  b->copy[0] = (BufferCopy){data ? data : nothing, true};
+  b->home = m->number;
+  b->copy[b->home] = (BufferCopy){data ? data : nothing, true};
   b->borrowed = true;
   b->release = release;
   b->user = user;
@@ -81,7 +86,7 @@ PolyBuffer *buffer_retain(PolyBuffer *b) {
 }
 
 static void drop_copy(PolyBuffer *b, int k) {
-  bool foreign = k == 0 && b->borrowed;
+  bool foreign = b->borrowed && k == b->home;
   if (!foreign) memory_free(b->runtime->memory[k], b->copy[k].data, b->bytes);
   b->copy[k] = (BufferCopy){0};
 }
@@ -111,11 +116,17 @@ void buffer_release(PolyBuffer *b) {
 
 /* ---- copies ---- */
 
-/* Is the copy in m what a reader there should see? A host copy that others write to is copied at each use, as long as
- * it is the value. */
+/* May copy k be written by others? */
+static bool is_outside(const PolyBuffer *b, int k) { return (b->exposed && k == 0) || (b->borrowed && k == b->home); }
+
+/* Is the copy in m what a reader there should see? A copy that others write to is copied at each use, as long as it is
+ * the value. */
 static bool is_current(const PolyBuffer *b, const Memory *m) {
   if (!b->copy[m->number].valid) return false;
-  return m->number == 0 || !b->copy[0].valid || !(b->exposed || b->borrowed);
+  bool outside = is_outside(b, m->number);
+  for (int k = 0; k < MAX_MEMORIES && !outside; k++)
+    if (b->copy[k].valid && is_outside(b, k)) return false;
+  return true;
 }
 
 static BufferCopy *copy_in(PolyBuffer *b, Memory *m) {
@@ -124,11 +135,11 @@ static BufferCopy *copy_in(PolyBuffer *b, Memory *m) {
   return c->data ? c : NULL;
 }
 
-/* Bytes of the one valid copy, on another memory than the host's. */
+/* Bytes of a current copy on another memory than the host's. */
 static bool fetch(const PolyBuffer *b, void *host, size_t bytes) {
   for (int k = 1; k < MAX_MEMORIES; k++) {
     Memory *m = b->runtime->memory[k];
-    if (b->copy[k].valid) return !bytes || m->copy_out(m, host, b->copy[k].data, bytes);
+    if (m && is_current(b, m)) return !bytes || m->copy_out(m, host, b->copy[k].data, bytes);
   }
   return true; /* nothing was written yet */
 }
@@ -139,7 +150,7 @@ void *buffer_read(PolyBuffer *b, Memory *m) {
   if (is_current(b, m)) return c->data;
   Memory *host = host_memory(b->runtime);
   bool fresh = !c->data;
-  if (m != host && !b->copy[0].valid && !buffer_read(b, host)) return NULL;
+  if (m != host && !is_current(b, host) && !buffer_read(b, host)) return NULL;
   if (!(c = copy_in(b, m))) return NULL;
   c->valid = m == host ? fetch(b, c->data, b->bytes) : !b->bytes || m->copy_in(m, c->data, b->copy[0].data, b->bytes);
   if (c->valid) return c->data;
@@ -151,7 +162,7 @@ static void only_valid(PolyBuffer *b, const Memory *m) {
   for (int k = 0; k < MAX_MEMORIES; k++) {
     if (k == m->number || !b->copy[k].data) continue;
     b->copy[k].valid = false;
-    if (k > 0 || !(b->exposed || b->borrowed)) drop_copy(b, k);
+    if (!is_outside(b, k)) drop_copy(b, k);
   }
   b->copy[m->number].valid = true;
 }
@@ -178,17 +189,28 @@ void *buffer_expose(PolyBuffer *b) {
   return data;
 }
 
+void *buffer_take(PolyBuffer *b, Memory *m) {
+  b = origin(b);
+  void *data = buffer_read(b, m);
+  if (!data || !b->borrowed || b->exposed || b->home == m->number) return data;
+  drop_copy(b, b->home);
+  b->borrowed = false;
+  if (b->release) b->release(b->user);
+  b->release = NULL;
+  return data;
+}
+
 bool buffer_get(PolyBuffer *b, void *host, size_t bytes) {
   b = origin(b);
   if (!bytes) return true;
-  if (!b->copy[0].valid) return fetch(b, host, bytes);
   Memory *m = host_memory(b->runtime);
+  if (!is_current(b, m)) return fetch(b, host, bytes);
   return m->copy_out(m, host, b->copy[0].data, bytes);
 }
 
 bool buffer_put(PolyBuffer *b, Memory *m, const void *host, size_t bytes) {
   b = origin(b);
-  if (b->exposed || b->borrowed) m = host_memory(b->runtime);
+  if (b->exposed || b->borrowed) m = b->runtime->memory[b->exposed ? 0 : b->home];
   void *data = bytes < b->bytes ? buffer_update(b, m) : buffer_overwrite(b, m);
   return data && (!bytes || m->copy_in(m, data, host, bytes));
 }

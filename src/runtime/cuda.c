@@ -95,7 +95,8 @@ static bool cuda_wait(Device *d) {
   CudaDevice *c = (CudaDevice *)d;
   CudaEntry entry;
   if (!cuda_enter(c, &entry)) return false;
-  bool ok = cuda_finish(c);
+  /* of other libraries' streams as well, which may have written what was borrowed of them */
+  bool ok = cuda_finish(c) && cuda_ok(c, c->api.cuCtxSynchronize(), "waiting for the card");
   cuda_leave(c, &entry);
   return ok;
 }

@@ -53,6 +53,7 @@ typedef struct CuKernelNode {
   X(cuDevicePrimaryCtxRelease_v2, (int device))                                                                        \
   X(cuCtxGetCurrent, (CuContext * context))                                                                            \
   X(cuCtxSetCurrent, (CuContext context))                                                                              \
+  X(cuCtxSynchronize, (void))                                                                                          \
   X(cuMemGetInfo_v2, (size_t * available, size_t * total))                                                             \
   X(cuMemAlloc_v2, (CuAddress * p, size_t bytes))                                                                      \
   X(cuMemFree_v2, (CuAddress p))                                                                                       \

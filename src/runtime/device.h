@@ -139,7 +139,8 @@ typedef struct PolyBuffer {
   int refs;
   bool stale;    /* overwritten by an assignment: reading it as the old value is an error */
   bool exposed;  /* the host's copy is known outside and may be written there: other copies are not kept */
-  bool borrowed; /* the host's copy is the caller's, */
+  bool borrowed; /* the copy in memory number `home` is the caller's, */
+  int home;
   void (*release)(void *user); /* who is told when it is no longer used */
   void *user;
   struct PolyBuffer *prev, *next; /* the buffers of the runtime that are no aliases */
@@ -150,6 +151,8 @@ typedef struct PolyBuffer {
 PolyBuffer *buffer_new(Memory *m, size_t bytes);
 /* A buffer on memory of the caller's, on the host. */
 PolyBuffer *buffer_borrow(Runtime *r, void *data, size_t bytes, void (*release)(void *), void *user);
+/* The same on memory of the caller's in m. */
+PolyBuffer *buffer_borrow_in(Memory *m, void *data, size_t bytes, void (*release)(void *), void *user);
 /* Another buffer that is the same memory. */
 PolyBuffer *buffer_alias(PolyBuffer *b);
 PolyBuffer *buffer_retain(PolyBuffer *b);
@@ -162,6 +165,8 @@ void *buffer_update(PolyBuffer *b, Memory *m);
 void *buffer_overwrite(PolyBuffer *b, Memory *m);
 /* Its contents on the host for whoever may keep the address and write there. */
 void *buffer_expose(PolyBuffer *b);
+/* The same as buffer_read, and memory of the caller's elsewhere is let go: the copy in m is the value from now on. */
+void *buffer_take(PolyBuffer *b, Memory *m);
 /* The first bytes, to or from the host, without a copy there. m: where they are written. */
 bool buffer_get(PolyBuffer *b, void *host, size_t bytes);
 bool buffer_put(PolyBuffer *b, Memory *m, const void *host, size_t bytes);

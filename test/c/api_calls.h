@@ -4,6 +4,8 @@
 
 static bool call_poly_set_device(const Arg *a, Result *r) { (void)r; return poly_set_device((PolyContext *)a[0].p, (const char *)a[1].p) == POLY_OK; }
 static bool call_poly_device(const Arg *a, Result *r) { (void)r; (void)poly_device((const PolyContext *)a[0].p); return true; }
+static bool call_poly_device_card(const Arg *a, Result *r) { (void)r; (void)poly_device_card((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
+static bool call_poly_synchronize(const Arg *a, Result *r) { (void)r; return poly_synchronize((PolyContext *)a[0].p) == POLY_OK; }
 static bool call_poly_set_threads(const Arg *a, Result *r) { (void)r; poly_set_threads((PolyContext *)a[0].p, (int)a[1].i); return true; }
 static bool call_poly_threads(const Arg *a, Result *r) { (void)r; (void)poly_threads((const PolyContext *)a[0].p); return true; }
 static bool call_poly_set_debug(const Arg *a, Result *r) { (void)r; poly_set_debug((PolyContext *)a[0].p, (int)a[1].i); return true; }
@@ -43,10 +45,13 @@ static bool call_poly_dim_text(const Arg *a, Result *r) { (void)r; (void)poly_di
 static bool call_poly_sized(const Arg *a, Result *r) { r->p = poly_sized((PolyTensor *)a[0].p, (int)a[1].i, (const int64_t *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_data(const Arg *a, Result *r) { r->p = poly_from_data((PolyContext *)a[0].p, (const void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_borrowed(const Arg *a, Result *r) { r->p = poly_from_borrowed((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_from_device(const Arg *a, Result *r) { r->p = poly_from_device((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_realize(const Arg *a, Result *r) { (void)r; return poly_realize((PolyTensor *)a[0].p) == POLY_OK; }
 static bool call_poly_realize_many(const Arg *a, Result *r) { (void)r; return poly_realize_many((PolyTensor *const *)a[0].p, (int)a[1].i) == POLY_OK; }
 static bool call_poly_read(const Arg *a, Result *r) { (void)r; return poly_read((PolyTensor *)a[0].p, (void *)a[1].p, (size_t)a[2].i) == POLY_OK; }
 static bool call_poly_data(const Arg *a, Result *r) { (void)r; (void)poly_data((PolyTensor *)a[0].p); return true; }
+static bool call_poly_move_here(const Arg *a, Result *r) { (void)r; return poly_move_here((PolyTensor *)a[0].p) == POLY_OK; }
+static bool call_poly_device_data(const Arg *a, Result *r) { (void)r; (void)poly_device_data((PolyTensor *)a[0].p); return true; }
 static bool call_poly_memory_id(const Arg *a, Result *r) { (void)r; (void)poly_memory_id((PolyTensor *)a[0].p); return true; }
 static bool call_poly_item(const Arg *a, Result *r) { (void)r; (void)poly_item((PolyTensor *)a[0].p); return true; }
 static bool call_poly_item_int(const Arg *a, Result *r) { (void)r; (void)poly_item_int((PolyTensor *)a[0].p); return true; }
@@ -338,6 +343,8 @@ static bool call_poly_plans_reused(const Arg *a, Result *r) { (void)r; (void)pol
 static const Call calls[] = {
   {"poly_set_device", call_poly_set_device, 2, true, {{"ctx", "HCONTEXT", true}, {"name", "S", true}}},
   {"poly_device", call_poly_device, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_device_card", call_poly_device_card, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
+  {"poly_synchronize", call_poly_synchronize, 1, true, {{"ctx", "HCONTEXT", true}}},
   {"poly_set_threads", call_poly_set_threads, 2, false, {{"ctx", "HCONTEXT", true}, {"threads", "I", true}}},
   {"poly_threads", call_poly_threads, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_set_debug", call_poly_set_debug, 2, false, {{"ctx", "HCONTEXT", true}, {"level", "I", true}}},
@@ -377,10 +384,13 @@ static const Call calls[] = {
   {"poly_sized", call_poly_sized, 3, true, {{"t", "HTENSOR", true}, {"ndim", "N", true}, {"shape", "A", true}}},
   {"poly_from_data", call_poly_from_data, 5, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}}},
   {"poly_from_borrowed", call_poly_from_borrowed, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
+  {"poly_from_device", call_poly_from_device, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
   {"poly_realize", call_poly_realize, 1, true, {{"t", "HTENSOR", true}}},
   {"poly_realize_many", call_poly_realize_many, 2, true, {{"t", "LTENSOR", true}, {"n", "N", true}}},
   {"poly_read", call_poly_read, 3, true, {{"t", "HTENSOR", true}, {"out", "A", true}, {"out_bytes", "N", true}}},
   {"poly_data", call_poly_data, 1, false, {{"t", "HTENSOR", true}}},
+  {"poly_move_here", call_poly_move_here, 1, true, {{"t", "HTENSOR", true}}},
+  {"poly_device_data", call_poly_device_data, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_memory_id", call_poly_memory_id, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_item", call_poly_item, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_item_int", call_poly_item_int, 1, false, {{"t", "HTENSOR", true}}},

@@ -398,6 +398,7 @@ EXPORT int cuCtxSetCurrent(CuContext context) {
   fake.current = context;
   return 0;
 }
+EXPORT int cuCtxSynchronize(void) { return fake.capturing ? 900 : drain(NULL); }
 EXPORT int cuStreamCreate(CuStream *stream, unsigned flags) {
   (void)flags;
   if (!fake.current) return 201;

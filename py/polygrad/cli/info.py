@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         ("library", library_path),
         ("Python", f"{platform.python_version()} ({sys.executable}), numpy {numpy.__version__}"),
         ("machine", f"{platform.system()} {platform.machine()}, {_processor()}, {_cores()} cores"),
-        ("devices", ", ".join(f"{name}{' (default)' if name == g.device else ''}" for name in devices())),
+        ("devices", ", ".join(f"{name}{_card(name)}{' (default)' if name == g.device else ''}" for name in devices())),
         ("compiler", compiler()),
         ("products", _onednn()),
         ("threads", f"{C.poly_threads(g.ptr)}" + (" (POLY_THREADS)" if os.environ.get("POLY_THREADS") else "")),
@@ -50,13 +50,23 @@ def devices() -> list[str]:
     from ..autograd import AutogradGraph
 
     found, probe = [], AutogradGraph()
-    for name in ("CPU", "INTERP"):
+    names = ["CPU", "INTERP", "OPENCL", *(f"CUDA:{k}" if k else "CUDA" for k in range(16))]
+    for name in names:
         try:
             probe.device = name
             found.append(name)
         except (RuntimeError, ValueError):
-            pass
+            if name.startswith("CUDA"):
+                break  # there are no more of them
     return found
+
+
+def _card(name: str) -> str:
+    """What a GPU calls itself, in brackets."""
+    from ..autograd import AutogradGraph
+    from ..device import is_gpu
+
+    return f" ({AutogradGraph().card(name)})" if is_gpu(name) else ""
 
 
 def compiler() -> str:

@@ -70,8 +70,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--output", metavar="DIR", help="where the page and the results go (polygrad-output/DATASET-MODEL)")
     add("--checkpoint", metavar="FILE", help="kept up to date while training; where it is there already, the training goes on from it")
     add("--threads", type=_positive, help="for kernels and matrix products (as many as the machine has)")
+    add("--device", help="where to compute, as CPU, CUDA or CUDA:1 (POLY_DEVICE, or the CPU)")
     add("--no-page", action="store_true", help="without pictures")
     add("--quiet", action="store_true", help="only the last line")
+
+
+def _choose(device: str) -> None:
+    from ..device import Device
+
+    try:
+        Device.DEFAULT = Device.canonicalize(device)
+    except (RuntimeError, ValueError) as e:
+        raise UserError(f"--device {device}: {e}") from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
     sources = [source_of(n) for n in (args.dataset, args.fallback) if n]
     if args.patience is not None and args.patience < 0:
         raise UserError(f"--patience must be 0 or more, not {args.patience}")
+    if args.device:
+        _choose(args.device)
     if args.threads:
         C.poly_set_threads(current().ptr, args.threads)
     task = _load(sources, args)

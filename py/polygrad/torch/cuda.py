@@ -6,12 +6,12 @@ import contextlib
 from typing import Any
 
 from ..autograd import current
-from ..device import Device
+from ..device import Device, is_gpu
 
 
 def is_available() -> bool:
     """Are tensors computed on a GPU here?"""
-    return Device.DEFAULT == "CUDA"
+    return is_gpu(Device.DEFAULT)
 
 
 def device_count() -> int:
@@ -21,16 +21,17 @@ def device_count() -> int:
 
 def current_device() -> int:
     """The number of the GPU in use."""
-    return 0
+    return int(Device.DEFAULT.partition(":")[2] or 0)
 
 
 def get_device_name(device: Any = None) -> str:
     """The name of the device in use."""
-    return Device.DEFAULT
+    return current().card(Device.DEFAULT)
 
 
 def synchronize(device: Any = None) -> None:
-    """Values are there when they are read: nothing to wait for."""
+    """Waits until everything that was started has ended."""
+    current().synchronize()
 
 
 def empty_cache() -> None:

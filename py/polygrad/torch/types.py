@@ -65,9 +65,8 @@ class device(str):
 
 def device_name(name: Any) -> str:
     """polygrad's name of a device: the interpreter and the compiled code share PyTorch's "cpu"."""
-    kind = str(name).lower().partition(":")[0]
-    here = Device.DEFAULT
-    return here if kind == "cpu" and here == "INTERP" else kind.upper()
+    here, there = Device.DEFAULT, Device.canonicalize(str(name))
+    return here if there == "CPU" and here == "INTERP" else there
 
 
 __all__ = ["Size", "device", "device_name"]
