@@ -9,6 +9,7 @@
 # make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
 # make bench-graph   graph networks beside PyTorch Geometric, kernels beside ones written by hand, a graph of 115M edges
 # make bench-geometric   epochs beside PyTorch Geometric's, accuracies over ten seeds
+# make test-cuda, bench-cuda   the tests, and training steps beside PyTorch Geometric, on an NVIDIA GPU; make test-fake-cuda needs none (docs/gpu.md)
 # make docs     the API reference, from the docstrings, into docs/reference
 # make format   clang-format and ruff;  make lint checks both, and that clang is as quiet as gcc
 
@@ -124,8 +125,24 @@ test: setup-test
 	@$(MAKE) --no-print-directory -j2 all
 	@$(MAKE) --no-print-directory c-tests
 	@$(MAKE) --no-print-directory py-tests
+	@$(MAKE) --no-print-directory test-fake-cuda
 	@$(MAKE) --no-print-directory asan ONLY="engine step graph safetensors"
 	@$(MAKE) --no-print-directory tsan ONLY="engine library sample"
+
+# The CUDA device, its kernels run by the host.
+test-fake-cuda: all $(VENV)/ready
+	@tools/setup.sh g++
+	@$(MAKE) --no-print-directory fake-cuda
+	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q py/tests/test_cuda.py
+# On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.
+CUDA_PYTHON ?= python3
+CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_trace.py test_vertex.py geometric/test_golden.py)
+CUDA_JOBS ?= 8
+test-cuda: all
+	ls $(CUDA_TESTS) | POLY_TEST_DEVICE=CUDA POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
+	  xargs -P $(CUDA_JOBS) -n 1 $(CUDA_PYTHON) -m pytest -q -p no:cacheprovider
+bench-cuda: all
+	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda.py --kernels --json bench/results/h200.json $(BENCH_ARGS)
 
 golden-update: $(BUILD)/test/test_texts
 	POLY_GOLDEN_UPDATE=1 $(BUILD)/test/test_texts
@@ -187,4 +204,4 @@ lint: $(VENV)/ready
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all setup setup-test demo c-tests py-tests test fuzz asan tsan bench bench-graph bench-geometric docs format lint clean
+.PHONY: all fake-cuda test-fake-cuda test-cuda bench-cuda setup setup-test demo c-tests py-tests test fuzz asan tsan bench bench-graph bench-geometric docs format lint clean
