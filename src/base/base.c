@@ -132,12 +132,13 @@ typedef struct ArenaBlock {
   size_t used, size;
 } ArenaBlock;
 
-enum { ARENA_BLOCK = 64 * 1024, ARENA_HEAD = 32 };
+enum { ARENA_FIRST = 4 * 1024, ARENA_BLOCK = 64 * 1024, ARENA_HEAD = 32 };
 
 void *arena_new(Arena *a, size_t size) {
   size = (size + 15) & ~(size_t)15;
   if (!a->head || a->head->used + size > a->head->size) {
-    size_t block = MAX((size_t)ARENA_BLOCK, size + ARENA_HEAD);
+    size_t usual = a->head ? MIN((size_t)ARENA_BLOCK, 4 * a->head->size) : (size_t)ARENA_FIRST;
+    size_t block = MAX(usual, size + ARENA_HEAD);
     ArenaBlock *blk = mem_new(a->b, block);
     if (!blk) return NULL;
     blk->size = block;

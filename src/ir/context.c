@@ -58,6 +58,8 @@ void ctx_drop(PolyContext *ctx) {
   for (int i = 0; i < ctx->names.n; i++) mem_strfree(&ctx->base, ctx->names.at[i]);
   vec_free(&ctx->base, &ctx->names);
   map_free(&ctx->base, &ctx->name_index);
+  vec_free(&ctx->base, &ctx->walking);
+  vec_free(&ctx->base, &ctx->walked);
 }
 
 /* ---- names ---- */
@@ -146,11 +148,19 @@ static bool grow_table(PolyContext *ctx) {
   return true;
 }
 
+/* One multiplication a word: every node that is built comes by here. */
+static uint64_t mix(uint64_t h, uint64_t w) {
+  h = (h ^ w) * 0x9E3779B97F4A7C15u;
+  return h ^ (h >> 32);
+}
+
 static uint32_t node_hash(Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp *const *src, int ndim,
                           UOp *const *shape) {
-  uint64_t h = hash_bytes(arg, sizeof *arg, (uint64_t)op * 131 + (uint64_t)dtype);
-  h = hash_bytes(src, (size_t)nsrc * sizeof *src, h);
-  return (uint32_t)hash_bytes(shape, (size_t)ndim * sizeof *shape, h);
+  uint64_t h = mix((uint64_t)op << 8 | (uint64_t)dtype, (uint64_t)nsrc << 8 | (uint64_t)ndim);
+  h = mix(mix(mix(h, (uint64_t)arg->i), (uint64_t)arg->j), (uintptr_t)arg->name);
+  for (int i = 0; i < nsrc; i++) h = mix(h, (uintptr_t)src[i]);
+  for (int i = 0; i < ndim; i++) h = mix(h, (uintptr_t)shape[i]);
+  return (uint32_t)(h ^ (h >> 15));
 }
 
 static bool node_equal(const UOp *u, Op op, PolyDType dtype, const UArg *arg, int nsrc, UOp *const *src, int ndim,

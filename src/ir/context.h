@@ -40,6 +40,8 @@ struct PolyContext {
   UOp **bucket;
   int nbucket, nnode;
   uint32_t epoch;
+  VEC(UOp *) walking; /* scratch of uop_walk */
+  VEC(UOp *) walked;
   int64_t unique;
   Scope *scope;
   VEC(char *) names;

@@ -1,4 +1,4 @@
-/* walk.c: the one traversal that every pass uses, with an explicit stack. */
+/* walk.c: the one traversal that every pass uses, with an explicit ctx->walking. */
 #include "ir/context.h"
 
 /* Sources before users. A node is entered when its stamp is not this walk's; it is listed when its last source has
@@ -7,39 +7,36 @@ bool uop_walk(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, bool 
               void *user, Walk *out) {
   Base *b = &ctx->base;
   uint32_t epoch = ++ctx->epoch;
-  VEC(UOp *) stack = {0};
-  VEC(UOp *) list = {0};
   bool ok = true;
+  ctx->walked.n = ctx->walking.n = 0;
   for (int r = 0; r < nroot && ok; r++) {
     if (root[r]->epoch == epoch) continue;
     root[r]->epoch = epoch;
     root[r]->slot = 0; /* until it is listed: the next source to look at */
-    ok = vec_push(b, &stack, root[r]);
-    while (ok && stack.n) {
-      UOp *u = stack.at[stack.n - 1];
+    ok = vec_push(b, &ctx->walking, root[r]);
+    while (ok && ctx->walking.n) {
+      UOp *u = ctx->walking.at[ctx->walking.n - 1];
       int nsrc = stop && stop(u, user) ? 0 : u->nsrc;
       while (u->slot < nsrc && u->src[u->slot]->epoch == epoch) u->slot++;
       if (u->slot < nsrc) {
         UOp *s = u->src[u->slot++];
         s->epoch = epoch;
         s->slot = 0;
-        ok = vec_push(b, &stack, s);
+        ok = vec_push(b, &ctx->walking, s);
       } else {
-        stack.n--;
-        ok = vec_push(b, &list, u);
+        ctx->walking.n--;
+        ok = vec_push(b, &ctx->walked, u);
       }
     }
   }
   if (ok) {
-    UOp **at = arena_new(arena, (size_t)MAX(list.n, 1) * sizeof(UOp *));
+    UOp **at = arena_new(arena, (size_t)MAX(ctx->walked.n, 1) * sizeof(UOp *));
     ok = at != NULL;
-    for (int i = 0; ok && i < list.n; i++) {
-      at[i] = list.at[i];
+    for (int i = 0; ok && i < ctx->walked.n; i++) {
+      at[i] = ctx->walked.at[i];
       at[i]->slot = i;
     }
-    *out = (Walk){at, list.n, epoch};
+    *out = (Walk){at, ctx->walked.n, epoch};
   }
-  vec_free(b, &stack);
-  vec_free(b, &list);
   return ok;
 }
