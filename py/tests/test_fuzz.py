@@ -20,8 +20,9 @@ PER_BLOCK = 50
 
 @pytest.fixture(autouse=True)
 def poison(monkeypatch):
-    """A context of its own whose fresh memory is full of NaN."""
+    """A context of its own whose fresh memory is full of NaN, and in which the CPU compiles every kernel."""
     monkeypatch.setenv("POLY_POISON", "1")
+    monkeypatch.setenv("POLY_TIER", "1")
     with with_autograd_graph():
         yield
 

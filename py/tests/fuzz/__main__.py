@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("POLY_POISON", "1")
+os.environ.setdefault("POLY_TIER", "1")  # the CPU runs compiled kernels, however little work they are
 
 
 def replay(seed: int, devices: list[str], folder: Path) -> int:
