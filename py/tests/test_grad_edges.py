@@ -10,7 +10,7 @@ import pytest
 from grad_edge_cases import KINDS, WEIGHT, WEIGHT2, excused, inputs, weighted
 
 import polygrad.nn.functional as F
-from polygrad import Tensor
+from polygrad import Graph, Tensor
 from polygrad.geometric._length import norm
 
 STORED = np.load(Path(__file__).parent / "data" / "grad_edges.npz")
@@ -208,6 +208,17 @@ def test_a_saturated_loss_learns():
         losses.append(loss.item())
         assert np.abs(w.grad.numpy()).max() < 100
     assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_the_variance_of_what_one_edge_reads(device, name):
+    """Along the edges it is that of one value, not of the nodes."""
+    x = Tensor(np.array([[-0.5, 1.0], [2.0, -1.0]], "f"))
+    row = Graph(Tensor([[1], [0]]), 2).src(x)
+    y = (getattr(row, name)(0, correction=0) + x.sum(0)).sum()
+    np.testing.assert_array_equal(y.gradient(x)[0].numpy(), 1)
+    across = getattr(row, name)(1, correction=0).sum().gradient(x)[0].numpy()
+    np.testing.assert_allclose(across, [[0, 0], [1.5, -1.5]] if name == "var" else [[0, 0], [0.5, -0.5]], rtol=1e-6)
 
 
 # ---- products ----

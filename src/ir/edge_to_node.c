@@ -92,9 +92,20 @@ UOp *edge_to_node_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
   return uop_gather(show(op_info[op].name, read, value), read->src[1]);
 }
 
+/* Does the function look at more of x than the rows of one edge? (Of a single edge, its value may look as if not.) */
+static bool along_edges(FunctionRule rule, double p, const UOp *value) {
+  switch (rule) {
+  case FUNCTION_SOFTMAX:
+  case FUNCTION_LOG_SOFTMAX: return p == 0 || p == -value->ndim;
+  case FUNCTION_VARIANCE:
+  case FUNCTION_DEVIATION: return (uint32_t)p & 1;
+  case FUNCTION_OTHERS: return true;
+  default: return false;
+  }
+}
+
 UOp *edge_to_node_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
-  bool along_edges = (rule == FUNCTION_SOFTMAX || rule == FUNCTION_LOG_SOFTMAX) && (p == 0 || p == -value->ndim);
-  if (along_edges || rule == FUNCTION_OTHERS || !is_row_read(value)) return NULL;
+  if (along_edges(rule, p, value) || !is_row_read(value)) return NULL;
   UOp *end = value->src[1], *node[3];
   for (int i = 0; i < n; i++)
     if (x[i]->op != OP_CONST && !(is_row_read(x[i]) && x[i]->src[1] == end)) return NULL;
