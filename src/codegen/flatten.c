@@ -40,7 +40,7 @@ typedef struct Flat {
   int *uses;          /* how many instructions read it */
   bool *into_sum;     /* a product that is part of a fused multiply-add */
   bool *loaded;       /* parameters that the kernel loads */
-  int hub_at;         /* in the kernel of long rows: the edge whose row is looked at */
+  int live;           /* in the kernel of long rows: whether this group stores; -1: always */
   bool failed;
 } Flat;
 
@@ -137,6 +137,8 @@ static void put(Flat *f, int inst) {
   }
   for (int i = 0; i < 3; i++)
     if (in.src[i] >= 0) in.src[i] = f->place[in.src[i]];
+  if (in.kind == INST_STORE && f->live >= 0)
+    in.src[2] = in.src[2] < 0 ? f->live : add_alu(f, OP_AND, POLY_BOOL, in.src[2], f->live, -1);
   f->place[inst] = add(f, in);
 }
 
@@ -436,36 +438,23 @@ static void open_store(Flat *f, int inst, const Block *b) {
  *
  *   for v .. : begin, end = rowptr[v], rowptr[v+1]          if end - begin <= HUB: the row
  *
- * and, in the kernel of long rows, whose grid is `workers` that look at the rows in which every HUB-th edge lies:
+ * and, in the kernel of long rows, whose grid is `workers`, each with the rows w, w + workers, w + 2 workers ..:
  *
- *   for w in workers: for k: q = (k * workers + w) * HUB    if q < edges:
- *     v = the last row that begins at q or before it        by bisection
- *     if end - begin > HUB, and q - HUB < begin: the row    q is the first such edge in it
+ *   n = how many of them are long                           counted by all threads of the group
+ *   for k in n: v = the first long one behind the last v    found by all threads
+ *     the row
  */
-
-static int log_of(int n) {
-  int log = 0;
-  while (1 << log < n) log++;
-  return log;
-}
 
 static int add_once(Flat *f, int begin, int end) {
   Inst like = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
   return add_loop(f, &like, begin, end, LOOP_ONCE);
 }
 
-/* Opens what the row's degree decides; returns the number of loops that are open now. */
-static int open_row(Flat *f, int loop[2]) {
+/* Leaves out rows that are the other kernel's. */
+static int open_row(Flat *f) {
   const Inst *edges = &f->g->inst.at[f->g->ragged];
-  int begin = f->place[edges->src[0]], end = f->place[edges->src[1]], hub = f->g->target->hub_edges;
-  int degree = add_index(f, OP_SUB, end, begin);
-  if (!f->g->for_hubs) {
-    loop[0] = add_once(f, degree, add_const(f, hub + 1));
-    return 1;
-  }
-  loop[0] = add_once(f, add_const(f, hub), degree);
-  loop[1] = add_once(f, add_index(f, OP_SUB, f->hub_at, add_const(f, hub)), begin);
-  return 2;
+  int degree = add_index(f, OP_SUB, f->place[edges->src[1]], f->place[edges->src[0]]);
+  return add_once(f, degree, add_const(f, f->g->target->hub_edges + 1));
 }
 
 /* Are the bounds of the row known before line i of b? */
@@ -488,20 +477,36 @@ static int add_row_load(Flat *f, int index, int gate) {
   return d == POLY_INT64 ? v : add_alu(f, OP_CAST, POLY_INT64, v, -1, -1);
 }
 
-/* The row in which edge q lies. */
-static int add_bisection(Flat *f, int q, int rows) {
-  enum { STEPS = 31 };
+static int add_acc(Flat *f, Op op) {
+  return add(f, (Inst){.kind = INST_ACC, .dtype = POLY_INT64, .op = (uint16_t)op, .src = {-1, -1, -1}});
+}
+
+static void add_to_acc(Flat *f, int acc, int value) {
+  Inst in = {.kind = INST_UPDATE, .dtype = POLY_INT64, .op = f->out.at[acc].op, .src = {acc, value, -1}};
+  add(f, in);
+}
+
+/* The worker's rows, and where their number is known. */
+typedef struct Worker {
+  int number, count; /* of the worker; of its rows */
+} Worker;
+
+/* Over the worker's long rows, those behind `behind` (-1: all): how many there are (ADD), or the first (MIN). */
+static int add_long_rows(Flat *f, const Worker *w, Op op, int behind) {
+  const Target *t = f->g->target;
   Inst like = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
-  int one = add_const(f, 1), zero = add_const(f, 0), top = add_const(f, STEPS - 1);
-  int at = add(f, (Inst){.kind = INST_ACC, .dtype = POLY_INT64, .op = OP_ADD, .src = {-1, -1, -1}});
-  int loop = add_loop(f, &like, zero, add_const(f, STEPS), LOOP_REDUCE);
-  int step = add_index(f, OP_SHL, one, add_index(f, OP_SUB, top, loop)), next = add_index(f, OP_ADD, at, step);
-  int inside = add_alu(f, OP_CMPLT, POLY_BOOL, next, rows, -1), first = add_row_load(f, next, inside);
-  int before = add_alu(f, OP_AND, POLY_BOOL, inside, add_alu(f, OP_CMPLE, POLY_BOOL, first, q, -1), -1);
-  int more = add_alu(f, OP_WHERE, POLY_INT64, before, step, zero);
-  add(f, (Inst){.kind = INST_UPDATE, .dtype = POLY_INT64, .op = OP_ADD, .src = {at, more, -1}});
+  int acc = add_acc(f, op), one = add_const(f, 1), none = add_const(f, op == OP_MIN ? INT64_MAX : 0);
+  int loop = add_loop(f, &like, add_const(f, 0), w->count, LOOP_REDUCE | LOOP_GROUP);
+  int row = add_index(f, OP_MUL, loop, add_const(f, t->hub_workers));
+  row = add_index(f, OP_ADD, row, w->number);
+  int begin = add_row_load(f, row, -1), end = add_row_load(f, add_index(f, OP_ADD, row, one), -1);
+  int degree = add_index(f, OP_SUB, end, begin);
+  int found = add_alu(f, OP_CMPLT, POLY_BOOL, add_const(f, t->hub_edges), degree, -1);
+  if (behind >= 0) found = add_alu(f, OP_AND, POLY_BOOL, found, add_alu(f, OP_CMPLT, POLY_BOOL, behind, row, -1), -1);
+  add_to_acc(f, acc, add_alu(f, OP_WHERE, POLY_INT64, found, op == OP_MIN ? row : one, none));
   add_end(f, loop);
-  return add_index(f, OP_ADD, at, zero);
+  add(f, (Inst){.kind = INST_COMBINE, .dtype = POLY_INT64, .op = (uint16_t)op, .src = {acc, -1, -1}});
+  return add_index(f, OP_ADD, acc, add_const(f, 0));
 }
 
 /* The lines of the output loops from b down to the body of the grid, without those loops. */
@@ -514,43 +519,68 @@ static void put_outer_lines(Flat *f, const Block *b) {
   }
 }
 
-static int put_grid_loops(Flat *f, const Block *rows, const Block *b, int *loop) {
+/* The innermost loop of the grid has whole blocks of groups, which all work on one row: what is too much repeats the
+ * last iteration and stores nothing. Bounds of the grid are known before its first loop. */
+static int add_padded_end(Flat *f, const Block *b) {
+  int log = 0;
+  while (1 << log < f->g->pack) log++;
+  int up = add_index(f, OP_ADD, f->place[f->g->inst.at[b->loop].src[1]], add_const(f, f->g->pack - 1));
+  int shift = add_const(f, log);
+  return add_index(f, OP_SHL, add_index(f, OP_SHR, up, shift), shift);
+}
+
+static int put_padded(Flat *f, const Block *b, int padded) {
+  const Inst *like = &f->g->inst.at[b->loop];
+  int end = f->place[like->src[1]], loop = add_loop(f, like, f->place[like->src[0]], padded, like->flags);
+  f->live = add_alu(f, OP_CMPLT, POLY_BOOL, loop, end, -1);
+  f->place[b->loop] = add_index(f, OP_MIN, loop, add_index(f, OP_SUB, end, add_const(f, 1)));
+  return loop;
+}
+
+static int put_grid_loops(Flat *f, const Block *rows, const Block *b, int padded, int *loop) {
   if (b == rows) return 0;
-  int n = put_grid_loops(f, rows, b->parent, loop);
-  put(f, b->loop);
-  loop[n] = f->place[b->loop];
+  int n = put_grid_loops(f, rows, b->parent, padded, loop);
+  if (b == f->g->body && f->g->pack > 1) {
+    loop[n] = put_padded(f, b, padded);
+  } else {
+    put(f, b->loop);
+    loop[n] = f->place[b->loop];
+  }
   return n + 1;
 }
 
 static void put_hubs(Flat *f) {
   const Codegen *g = f->g;
-  int loop[MAX_DIMS + 4], n = 1, hub = log_of(g->target->hub_edges), workers = log_of(g->target->hub_workers);
+  int loop[MAX_DIMS + 4], n = 1;
   const Block *rows = g->body;
   while (rows->parent != g->top) rows = rows->parent;
   for (int i = 0; i < g->top->line.n; i++)
     if (g->top->line.at[i].inst >= 0) put(f, g->top->line.at[i].inst);
   const Inst *like = &g->inst.at[rows->loop];
-  int end = f->place[like->src[1]], zero = add_const(f, 0);
-  loop[0] = add_loop(f, like, zero, add_const(f, g->target->hub_workers), LOOP_PARALLEL);
-  n += put_grid_loops(f, rows, g->body, loop + 1);
-  int edges = add_row_load(f, end, -1), turns = add_index(f, OP_SHR, edges, add_const(f, hub + workers));
+  int end = f->place[like->src[1]], zero = add_const(f, 0), one = add_const(f, 1);
+  int workers = add_const(f, g->target->hub_workers), padded = g->pack > 1 ? add_padded_end(f, g->body) : -1;
+  Worker w = {.number = add_loop(f, like, zero, workers, LOOP_PARALLEL)};
+  loop[0] = w.number;
+  n += put_grid_loops(f, rows, g->body, padded, loop + 1);
+  int left = add_index(f, OP_SUB, add_index(f, OP_SUB, end, one), w.number);
+  w.count = add_index(f, OP_ADD, add_index(f, OP_IDIV, left, workers), one);
   Inst plain = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
-  int k = loop[n++] = add_loop(f, &plain, zero, add_index(f, OP_ADD, turns, add_const(f, 1)), 0);
-  int at = add_index(f, OP_ADD, add_index(f, OP_SHL, k, add_const(f, workers)), loop[0]);
-  f->hub_at = add_index(f, OP_SHL, at, add_const(f, hub));
-  loop[n++] = add_once(f, f->hub_at, edges);
-  f->place[rows->loop] = add_bisection(f, f->hub_at, end);
+  int count = add_long_rows(f, &w, OP_ADD, -1), last = add_acc(f, OP_MAX);
+  loop[n++] = add_loop(f, &plain, zero, count, 0);
+  int row = add_long_rows(f, &w, OP_MIN, last);
+  add_to_acc(f, last, row);
+  f->place[rows->loop] = row;
   put_outer_lines(f, rows);
   flatten(f, g->body);
   while (n-- > 0) add_end(f, loop[n]);
 }
 
 static void flatten(Flat *f, const Block *b) {
-  bool group = f->g->group > 1, row = b == f->g->body && f->g->ragged >= 0;
-  int open = 0, once[2];
+  bool group = f->g->group > 1, row = b == f->g->body && f->g->ragged >= 0 && !f->g->for_hubs;
+  int open = -1;
   for (int i = 0; i < b->line.n && !f->failed; i++) {
     Line l = b->line.at[i];
-    if (row && !open && row_known(f, b, i)) open = open_row(f, once);
+    if (row && open < 0 && row_known(f, b, i)) open = open_row(f);
     if (l.child) {
       put_loop(f, l.child);
       if (group) close_group(f, b, l.child);
@@ -559,7 +589,7 @@ static void flatten(Flat *f, const Block *b) {
       put(f, l.inst);
     }
   }
-  while (open-- > 0) add_end(f, once[open]);
+  if (open >= 0) add_end(f, open);
 }
 
 static bool find_loaded(Flat *f) {
@@ -574,7 +604,7 @@ static bool find_loaded(Flat *f) {
 
 bool flatten_blocks(Codegen *g, Linear *out) {
   Base *base = ctx_base(g->ctx);
-  Flat f = {.g = g};
+  Flat f = {.g = g, .live = -1};
   f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
   f.failed = !f.place || !find_fused(&f) || !find_loaded(&f);
   if (!f.failed) (g->for_hubs ? put_hubs(&f) : flatten(&f, g->top));

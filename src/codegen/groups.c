@@ -140,15 +140,16 @@ static void mark_shared(Codegen *g, Block *b) {
     if (b->line.at[i].child) mark_shared(g, b->line.at[i].child);
 }
 
-/* Groups of a block: as many as always work on one row. */
-static int same_row(const Codegen *g) {
-  const Block *rows = next_output(g, g->top);
+/* Groups of a block, which work on one row: as many as there are neighbouring results. */
+static int same_row(Codegen *g) {
   int n = 1;
-  if (g->body == rows) return 1;
-  const UOp *begin = g->body->range->src[0], *end = g->body->range->src[1];
-  if (begin->op != OP_CONST || end->op != OP_CONST) return 1;
-  while (n < 32 && 2 * n <= g->target->hub_threads && (end->arg.i - begin->arg.i) % (2 * n) == 0) n *= 2;
+  if (g->body == next_output(g, g->top) || !uop_is_int(g->body->range->src[0], 0)) return 1;
+  while (n < 32 && 8 * n <= g->target->hub_threads && n < range_trips(g, g->body->range)) n *= 2;
   return n;
+}
+
+static UOp *whole_blocks(UOp *n, int pack) {
+  return int_mulc(int_div(int_addc(n, pack - 1), uop_index(n->ctx, pack)), pack);
 }
 
 bool shape_hubs(Codegen *g) {
@@ -162,8 +163,10 @@ bool shape_hubs(Codegen *g) {
   g->group = g->target->hub_threads / g->pack;
   g->spread = g->pack > 1;
   g->grid = uop_index(g->ctx, g->target->hub_workers);
-  for (const Block *b = g->body; b != rows; b = b->parent)
-    g->grid = int_mul(g->grid, int_sub(b->range->src[1], b->range->src[0]));
+  for (const Block *b = g->body; b != rows; b = b->parent) {
+    UOp *n = int_sub(b->range->src[1], b->range->src[0]);
+    g->grid = int_mul(g->grid, b == g->body ? whole_blocks(n, g->pack) : n);
+  }
   return g->grid != NULL;
 }
 

@@ -266,6 +266,8 @@ static bool check_grid(Verify *v, const Inst *in) {
   if (in->flags & LOOP_PARALLEL && in->flags & LOOP_GROUP) return bad(v, "its marks exclude each other");
   for (int k = 0; v->lin->grid && in->flags & LOOP_PARALLEL && k < v->nopen; k++)
     if (!(v->lin->inst[v->open[k]].flags & LOOP_PARALLEL)) return bad(v, "a loop of the grid is inside another loop");
+  if (v->lin->grid && in->flags & LOOP_PARALLEL && (v->home[in->src[0]] >= 0 || v->home[in->src[1]] >= 0))
+    return bad(v, "bounds of the grid are not known before it");
   return true;
 }
 

@@ -78,10 +78,9 @@ typedef struct Target {
 
   int group;     /* most threads that share fast memory and can wait for each other; 1: there are no groups */
   int warp;      /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
-  int hub_edges; /* rows of more edges are left to a kernel in which several threads share a row, a power of two; 0:
-                    none */
+  int hub_edges; /* rows of more edges are left to a kernel in which several threads share a row; 0: none */
   int hub_threads;        /* of a block there, */
-  int hub_workers;        /* and how many look for such rows, a power of two */
+  int hub_workers;        /* and how many blocks look for such rows */
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
 

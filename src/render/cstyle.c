@@ -86,8 +86,10 @@ static void emit_loop(Emit *e, int loop) {
   if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)
     line(e, "if (SELDOM_TRUE(%s < %s)) {", begin.s, end.s);
-  else
+  else {
+    if (e->style->groups) emit_unroll(e, loop);
     line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
+  }
   bool outer = e->parallel;
   e->parallel = outer || parallel;
   e->indent++;

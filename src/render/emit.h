@@ -61,6 +61,7 @@ void emit_grid_loop(Emit *e, int loop);
 void emit_group_loop(Emit *e, int loop);
 void emit_combine(Emit *e, int i);
 void emit_fence(Emit *e);
+void emit_unroll(Emit *e, int loop);
 bool stores_alone(const Emit *e, int i);
 
 /* expr.c */

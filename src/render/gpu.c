@@ -20,6 +20,7 @@ static const char opencl_words[] =
     "#define HELPER static inline\n#define SELDOM static\n#define TABLE const\n"
     "#define GLOBAL __global\n#define LOCAL __local\n#define SHARED __local\n"
     "#define BLOCK get_group_id(0)\n#define THREAD ((int)get_local_id(0))\n"
+    "#define UNROLL __attribute__((opencl_unroll_hint(4)))\n"
     "#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
     "#define FENCE(n) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
     "#define FIRST(err) !atomic_xchg((volatile GLOBAL int *)(err), 1)\n"
@@ -36,6 +37,7 @@ static const char cuda_words[] =
     "#define HELPER static __device__ __forceinline__\n#define SELDOM static __device__ __noinline__\n"
     "#define TABLE static const\n#define GLOBAL\n#define LOCAL\n#define SHARED __shared__\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
+    "#define UNROLL _Pragma(\"unroll 4\")\n"
     "#define WARP 32\n"
     "/* the threads of a group in their warp */\n"
     "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
@@ -170,8 +172,17 @@ void emit_grid_loop(Emit *e, int loop) {
   line(e, "}");
 }
 
+/* A reduction is unrolled, so that loads of several iterations are under way at once; their order stays. */
+void emit_unroll(Emit *e, int loop) {
+  if (!(e->lin->inst[loop].flags & LOOP_REDUCE)) return;
+  for (int i = loop + 1; i < e->at[loop].end; i++)
+    if (e->lin->inst[i].kind == INST_LOOP || e->lin->inst[i].kind == INST_STORE) return;
+  line(e, "UNROLL");
+}
+
 void emit_group_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
+  emit_unroll(e, loop);
   line(e, "for (int64_t i%d = %s + thread; i%d < %s; i%d += %d) {", loop, scalar_name(e, in->src[0]).s, loop,
        scalar_name(e, in->src[1]).s, loop, e->lin->group);
   e->group = true;

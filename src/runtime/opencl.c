@@ -287,7 +287,7 @@ static bool open_id(ClDevice *c) {
     return base_fail(b, POLY_ERROR_RUNTIME, "the OpenCL device %s has no shared virtual memory", c->name);
   if (!info(c, INFO_DOUBLE_CONFIG))
     return base_fail(b, POLY_ERROR_RUNTIME, "the OpenCL device %s has no float64", c->name);
-  snprintf(c->options, sizeof c->options, "-cl-std=CL2.0%s",
+  snprintf(c->options, sizeof c->options, "-w -cl-std=CL2.0%s",
            info(c, INFO_FLOAT_CONFIG) & ROUNDED_DIVIDE ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
   return true;
 }
