@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..loops import scan
 from ..tensor import Tensor
 from .functional import linear
 from .layers import redraw, uniform_parameter
@@ -174,18 +175,18 @@ class _Recurrent(Module):
             ways = []
             for way in self._ways:
                 w_ih, w_hh, b_ih, b_hh, w_hr = self._weights(k, way)
-                gates, state, out = linear(x, w_ih, b_ih), first[len(last)], []
-                times = range(int(x.shape[0]))
-                for t in reversed(times) if way else times:
-                    new = self._step(gates[t], state, w_hh, b_hh, w_hr)
-                    if lengths is not None:
-                        live = (lengths > t).unsqueeze(1)
-                        out.append(live.where(new[0], 0.0))
-                        new = tuple(live.where(a, b) for a, b in zip(new, state))
-                    else:
-                        out.append(new[0])
-                    state = new
-                ways.append(Tensor.stack(*(out[::-1] if way else out)))
+                gates = linear(x, w_ih, b_ih)
+
+                def step(state: tuple[Tensor, ...], row: Any, w: Any = (w_hh, b_hh, w_hr)) -> tuple[tuple[Tensor, ...], Tensor]:
+                    if lengths is None:
+                        new = self._step(row, state, *w)
+                        return new, new[0]
+                    new, live = self._step(row[0], state, *w), (lengths > row[1]).unsqueeze(1)
+                    return tuple(live.where(a, b) for a, b in zip(new, state)), live.where(new[0], 0.0)
+
+                rows = gates if lengths is None else (gates, Tensor.arange(x.shape[0]))
+                state, out = scan(step, first[len(last)], rows, reverse=bool(way))
+                ways.append(out)
                 last.append(state)
             x = Tensor.cat(*ways, dim=-1) if len(ways) > 1 else ways[0]
             if self.dropout and k + 1 < self.num_layers:
