@@ -240,6 +240,50 @@ static UOp *pad_of_pad(UOp *u, void *user) {
   return uop_pad(in->src[0], before, after);
 }
 
+/* ---- sums of pads ---- */
+
+/* The terms of a sum behind the n that are listed, all of them PADs. Returns how many there are; -1: some are not. */
+static int pads_of(UOp *sum, UOp **pad, int n) {
+  if (sum->buffer || n < 0 || n >= UOP_MAX_PARTS) return -1;
+  if (sum->op == OP_PAD) {
+    pad[n] = sum;
+    return n + 1;
+  }
+  if (sum->op != OP_ADD) return -1;
+  return pads_of(sum->src[1], pad, pads_of(sum->src[0], pad, n));
+}
+
+/* The one axis that is padded, -1: there is another number of them. */
+static int padded_axis(const UOp *pad) {
+  int axis = -1;
+  for (int i = 0; i < pad->ndim; i++) {
+    if (uop_is_int(pad->src[1 + 2 * i], 0) && uop_is_int(pad->src[2 + 2 * i], 0)) continue;
+    if (axis >= 0) return -1;
+    axis = i;
+  }
+  return axis;
+}
+
+/* Pads whose contents lie side by side along an axis and fill it, as the gradients of its slices do: they are joined.
+ * Adding zeros changes nothing but the sign of a zero. */
+static UOp *sum_of_pads(UOp *u, void *user) {
+  (void)user;
+  UOp *pad[UOP_MAX_PARTS], *part[UOP_MAX_PARTS];
+  int n = pads_of(u, pad, 0), axis = n > 1 ? padded_axis(pad[0]) : -1;
+  if (axis < 0) return NULL;
+  UOp *at = uop_index(u->ctx, 0);
+  for (int k = 0; k < n; k++) {
+    int next = 0;
+    while (next < n && (padded_axis(pad[next]) != axis || pad[next]->src[1 + 2 * axis] != at ||
+                        uop_is_int(pad[next]->src[0]->shape[axis], 0)))
+      next++;
+    if (next == n) return NULL;
+    part[k] = pad[next]->src[0];
+    at = int_add(at, part[k]->shape[axis]);
+  }
+  return at == u->shape[axis] ? uop_cat(n, part, axis) : NULL;
+}
+
 /* Reducing an axis of one element does nothing. */
 static UOp *reduce_ones(UOp *u, void *user) {
   (void)user;
@@ -254,7 +298,7 @@ static const RewriteRule rules[] = {
     {OP_SHRINK, spread_constant},  {OP_FLIP, spread_constant},   {OP_CAST, cast_of_cast},
     {OP_RESHAPE, move_again},      {OP_EXPAND, move_again},      {OP_PERMUTE, move_again},
     {OP_FLIP, move_again},         {OP_SHRINK, shrink_of},       {OP_PAD, pad_of_pad},
-    {OP_REDUCE, reduce_ones},      {OP_COUNT, fold_constants},
+    {OP_REDUCE, reduce_ones},      {OP_ADD, sum_of_pads},        {OP_COUNT, fold_constants},
 };
 
 const RewritePass simplify_pass = {
