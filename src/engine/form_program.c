@@ -9,6 +9,7 @@
  * a CAT, say), it is cut to the first expression by a SHRINK that begins at 0: nothing moves, and that both are equal
  * is checked whenever a program is matched with the form. Everything is built by the ordinary builders. */
 #include "engine/form.h"
+#include "ir/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +99,7 @@ static UOp *scalar(Build *b, int node, int k) {
 
 int form_size_axis(const FormNode *n, int k) {
   switch (n->op) {
+  case OP_ARGUMENT:
   case OP_BUFFER:
   case OP_IOTA: return k;
   case OP_RESHAPE:
@@ -223,7 +225,11 @@ static UOp *make_other(Build *b, int i, UOp **src) {
   if (n->op == OP_ASSIGN && src[0]->op != OP_BUFFER) return NULL; /* only memory is written */
   switch (n->op) {
   case OP_VARIABLE: return uop_variable(b->ctx, n->arg.name, n->arg.i, n->arg.j);
-  case OP_BUFFER: return uop_make(b->ctx, OP_BUFFER, (PolyDType)n->dtype, n->arg, n->nsrc, src, n->ndim, src);
+  case OP_ARGUMENT:
+  case OP_BUFFER: return uop_make(b->ctx, (Op)n->op, (PolyDType)n->dtype, n->arg, n->nsrc, src, n->ndim, src);
+  case OP_FINAL:
+  case OP_STATES:
+  case OP_STACKED:
   case OP_IOTA:
   case OP_PERMUTE:
   case OP_FLIP:
@@ -241,11 +247,33 @@ static UOp *make_other(Build *b, int i, UOp **src) {
   }
 }
 
+/* A loop over steps: its length is that of its stacked inputs, if there are any. */
+static UOp *make_scan(Build *b, int i) {
+  const FormNode *n = &b->f->node[i];
+  Scan s = scan_counts(n->arg, n->nsrc);
+  UOp **src = arena_new(&b->arena, (size_t)(n->nsrc + 1) * sizeof *src);
+  int last = n->nsrc - 1;
+  FormEdge *length = edge_at(b, i, last);
+  for (int k = 0; src && k < last; k++) {
+    int at = edge_at(b, i, k)->node;
+    if (!(src[k] = at >= 0 ? b->made[at] : scalar(b, i, k))) return NULL;
+  }
+  if (!src) return NULL;
+  src[last] = length->node >= 0 ? b->made[length->node] : s.nx ? src[s.ncarry]->shape[0] : offset(b, i, last);
+  if (length->node < 0) length->size = src[last];
+  for (int k = 0; k < s.ncarry; k++)
+    if (!shape_equal(src[k], src[s.ncarry + s.nx + k])) return NULL;
+  for (int k = 0; k < s.nx; k++)
+    if (src[s.ncarry + k]->shape[0] != src[last]) return NULL;
+  return uop_make(b->ctx, OP_SCAN, (PolyDType)n->dtype, n->arg, n->nsrc, src, 0, NULL);
+}
+
 static UOp *make_node(Build *b, int i) {
   const FormNode *n = &b->f->node[i];
   int at = n->nsrc ? edge_at(b, i, 0)->node : -1;
   UOp *x = at >= 0 ? b->made[at] : NULL;
   switch (n->op) {
+  case OP_SCAN: return make_scan(b, i);
   case OP_PAD: return x ? make_pad(b, i, x) : NULL;
   case OP_SHRINK: return x ? make_shrink(b, i, x) : NULL;
   case OP_EXPAND: return x ? make_expand(b, i, x) : NULL;

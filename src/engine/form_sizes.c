@@ -5,6 +5,7 @@
  * says nothing of its axes: there the numbers of all samples tell which of them were kept. A mistake here costs a
  * further plan, never a wrong result, because every number is compared when a program is matched with its form. */
 #include "engine/form.h"
+#include "ir/scan.h"
 
 static int find(int *cls, int a) {
   while (cls[a] != a) a = cls[a] = cls[cls[a]];
@@ -159,6 +160,39 @@ static void join_kept(Classes *c, const FormNode *n) {
     if (axis_kept(c->f, n, x, d)) join(c, x->axis + d, n->axis + d);
 }
 
+/* ---- loops over steps ---- */
+
+/* Axes of a from `a0` on are those of b from `b0` on. */
+static void join_axes(Classes *c, const FormNode *a, int a0, const FormNode *b, int b0) {
+  for (int d = 0; a && b && a0 + d < a->ndim && b0 + d < b->ndim; d++) join(c, a->axis + a0 + d, b->axis + b0 + d);
+}
+
+/* Carried values keep their shapes; arguments of the body are them and rows of stacked inputs, which have one length.
+ */
+static void join_scan(Classes *c, const FormNode *n) {
+  const Form *f = c->f;
+  Scan s = scan_counts(n->arg, n->nsrc);
+  for (int k = 0; k < s.ncarry; k++) join_axes(c, source(f, n, k), 0, source(f, n, s.ncarry + s.nx + k), 0);
+  for (int i = 0; i < f->nnode - 1; i++) {
+    const FormNode *a = &f->node[i];
+    if (a->op == OP_ARGUMENT && a->arg.i == n->arg.i)
+      join_axes(c, source(f, n, (int)a->arg.j), a->arg.j >= s.ncarry, a, 0);
+  }
+  for (int k = 1; k < s.nx; k++) {
+    const FormNode *x = source(f, n, s.ncarry), *y = source(f, n, s.ncarry + k);
+    if (x && y) join(c, x->axis, y->axis);
+  }
+}
+
+static void join_scan_result(Classes *c, const FormNode *n) {
+  const FormNode *scan = source(c->f, n, 0);
+  Scan s = scan_counts(scan->arg, scan->nsrc);
+  bool stacked = n->op == OP_STACKED;
+  join_axes(c, stacked ? source(c->f, n, 1) : source(c->f, scan, (int)n->arg.i), 0, n, n->op != OP_FINAL);
+  const FormNode *x = stacked && s.nx ? source(c->f, scan, s.ncarry) : NULL;
+  if (x) join(c, x->axis, n->axis);
+}
+
 static void join_node(Classes *c, const FormNode *n) {
   const FormNode *x = n->nsrc ? source(c->f, n, 0) : NULL;
   if (op_elementwise((Op)n->op) || n->op == OP_ASSIGN || n->op == OP_CONTIGUOUS || n->op == OP_FLIP) {
@@ -185,6 +219,10 @@ static void join_node(Classes *c, const FormNode *n) {
   case OP_RESHAPE: join_reshape(c, n); break;
   case OP_GATHER: join_gather(c, n); break;
   case OP_SEGMENT: join_segment(c, n); break;
+  case OP_SCAN: join_scan(c, n); break;
+  case OP_FINAL:
+  case OP_STATES:
+  case OP_STACKED: join_scan_result(c, n); break;
   case OP_EXPAND:
   case OP_PAD:
   case OP_SHRINK: join_kept(c, n); break;

@@ -15,19 +15,24 @@ static int64_t pack(const Scan *s) {
          (int64_t)s->recompute << (CARRY_BITS + ROW_BITS + OUT_BITS + 1);
 }
 
-Scan scan_of(const UOp *u) {
-  uint64_t j = (uint64_t)u->arg.j;
-  Scan s = {.id = u->arg.i,
+Scan scan_counts(UArg arg, int nsrc) {
+  uint64_t j = (uint64_t)arg.j;
+  Scan s = {.id = arg.i,
             .ncarry = (int)(j & ((1 << CARRY_BITS) - 1)),
             .nx = (int)(j >> CARRY_BITS & ((1 << ROW_BITS) - 1)),
             .nout = (int)(j >> (CARRY_BITS + ROW_BITS) & ((1 << OUT_BITS) - 1)),
             .reverse = j >> (CARRY_BITS + ROW_BITS + OUT_BITS) & 1,
             .recompute = j >> (CARRY_BITS + ROW_BITS + OUT_BITS + 1) & 1};
+  s.nfree = nsrc - 1 - s.ncarry - s.nx - s.nout;
+  return s;
+}
+
+Scan scan_of(const UOp *u) {
+  Scan s = scan_counts(u->arg, u->nsrc);
   s.init = u->src;
   s.xs = s.init + s.ncarry;
   s.out = s.xs + s.nx;
   s.free = s.out + s.nout;
-  s.nfree = u->nsrc - 1 - s.ncarry - s.nx - s.nout;
   s.length = u->src[u->nsrc - 1];
   return s;
 }

@@ -29,8 +29,9 @@ typedef struct Scan {
   UOp *length;
 } Scan;
 
-/* The parts of a SCAN node. */
+/* The parts of a SCAN node; and how many there are, for one that is known by its argument and number of sources. */
 Scan scan_of(const UOp *u);
+Scan scan_counts(UArg arg, int nsrc);
 /* The SCAN of a FINAL, STATES or STACKED; NULL: u is none. */
 UOp *scan_behind(const UOp *u);
 
