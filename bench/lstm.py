@@ -103,7 +103,10 @@ def main() -> None:
             print(f"first gradient, nothing cached, {steps:4d} steps: {cold(steps, a.hidden, a.batch):.2f} s", flush=True)
     for threads in () if a.cold else (1, 2):
         ours, theirs = warm(threads, a.steps, a.hidden, a.batch, a.seconds)
-        print(f"LSTM {a.steps} x {a.hidden}, batch {a.batch}, forward and backward, {threads} threads: {ours:.1f} ms, PyTorch {theirs:.1f} ms, {theirs / ours:.2f}x", flush=True)
+        print(
+            f"LSTM {a.steps} x {a.hidden}, batch {a.batch}, forward and backward, {threads} threads: {ours:.1f} ms, PyTorch {theirs:.1f} ms, {theirs / ours:.2f}x",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
