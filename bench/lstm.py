@@ -53,10 +53,9 @@ def warm(threads: int, steps: int, hidden: int, batch: int, seconds: float) -> t
     """ms for forward and backward: ours, PyTorch's; both from the same weights, whose gradients are compared."""
     import numpy as np
     import torch
-
     from polygrad import Tensor, nn
-    from polygrad.autograd import current
     from polygrad._ffi import C
+    from polygrad.autograd import current
 
     torch.set_num_threads(threads)
     C.poly_set_threads(current().ptr, threads)

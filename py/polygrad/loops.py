@@ -178,4 +178,16 @@ def scan(
     return _run(f, init, xs, length, (_REVERSE if reverse else 0) | (_RECOMPUTE if checkpoint else 0))
 
 
-__all__ = ["scan"]
+_LEAST = 3  # steps: two copies of a small body may become one kernel, and a loop costs as much to plan as its body
+
+
+def repeated(f: Callable[[Any], Any], x: Any, n: int) -> Any:
+    """f(f(... f(x))), n times: a loop, unless the steps are few. f draws no random numbers and reads no values."""
+    if n < _LEAST:
+        for _ in range(n):
+            x = f(x)
+        return x
+    return scan(lambda c, _: (f(c), None), x, length=n)[0]
+
+
+__all__ = ["repeated", "scan"]

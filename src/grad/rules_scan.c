@@ -138,6 +138,7 @@ typedef struct Forward {
   bool *inside; /* of the backward body: depends on a gradient, or is inside an inner loop */
   bool *open;   /* of the forward body: depends on its arguments */
   bool *wanted; /* read by the backward body */
+  bool *wide;   /* better computed again than stored: see scan_is_wide */
 } Forward;
 
 /* Is it cheaper to compute than to store and load? */
@@ -157,24 +158,27 @@ static bool look_forward(Back *b, int nroot, UOp *const *root, Forward *f) {
   f->inside = arena_new(&b->arena, n);
   f->open = arena_new(&b->arena, n);
   f->wanted = arena_new(&b->arena, n);
-  if (!f->inside || !f->open || !f->wanted) return false;
+  f->wide = arena_new(&b->arena, n);
+  double *weight = arena_new(&b->arena, n * sizeof *weight);
+  if (!f->inside || !f->open || !f->wanted || !f->wide || !weight) return false;
   for (int i = 0; i < f->walk.n; i++)
     if (f->walk.at[i]->op == OP_SCAN) inner |= loop_bit(&ids, f->walk.at[i]->arg.i);
   uint64_t back = loop_bit(&ids, b->id) | (inner & ~loop_bit(&ids, b->s.id)), forward = loop_bit(&ids, b->s.id);
   for (int i = 0; i < f->walk.n; i++) {
     f->inside[i] = mask[i] & back;
     f->open[i] = mask[i] & forward;
+    f->wide[i] = scan_is_wide(f->walk.at[i], weight);
   }
   return true;
 }
 
-/* Reads from the backward body: through moves, so that nothing is stored broadcast. */
+/* Reads from the backward body: through what is broadcast or read at edges, which is computed again. */
 static void mark_wanted(Forward *f, int nroot, UOp *const *root) {
   bool *reached = f->wanted;
   for (int r = 0; r < nroot; r++) reached[root[r]->slot] = true;
   for (int i = f->walk.n; i-- > 0;) {
     const UOp *u = f->walk.at[i];
-    bool through = f->inside[i] || op_info[u->op].cls == CLASS_MOVE || u->op == OP_DETACH;
+    bool through = f->inside[i] || (f->wide[i] && op_info[u->op].cls != CLASS_LEAF) || u->op == OP_DETACH;
     if (!reached[i] || !through) continue;
     for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++) reached[u->src[k]->slot] = true;
     reached[i] = false;
@@ -188,7 +192,7 @@ static bool list_stored(Back *b, const Forward *f, NodeList *out) {
   if (!there) return false;
   for (int i = 0; i < f->walk.n; i++) {
     UOp *u = f->walk.at[i];
-    there[i] = !f->open[i] || u->op == OP_ARGUMENT || is_cheap(u);
+    there[i] = !f->open[i] || u->op == OP_ARGUMENT || is_cheap(u) || f->wide[i];
     for (int k = 0; there[i] && f->open[i] && k < uop_nvalue(u) && k < u->nsrc; k++) there[i] = there[u->src[k]->slot];
     if (there[i] || !f->wanted[i] || f->inside[i]) continue;
     there[i] = true;

@@ -23,6 +23,7 @@ typedef struct Body {
   uint8_t *on;   /* for each node */
   bool *heavy;   /* there is a reduction among what it is made of, inside the body */
   bool *carried; /* a carried value needs it */
+  bool *wide;    /* better computed again than stored: see scan_is_wide */
 } Body;
 
 static bool is_stored(const UOp *u, void *user) {
@@ -40,7 +41,7 @@ static uint8_t argument_on(const Scan *s, const UOp *u) {
   return u->arg.j < s->ncarry ? ON_CARRY : ON_ROWS;
 }
 
-static void find_dependences(Body *b, const uint64_t *mask, uint64_t inner) {
+static void find_dependences(Body *b, const uint64_t *mask, uint64_t inner, double *weight) {
   for (int i = 0; i < b->walk.n; i++) {
     const UOp *u = b->walk.at[i];
     if (u->op == OP_ARGUMENT) b->on[i] = argument_on(&b->s, u);
@@ -49,6 +50,7 @@ static void find_dependences(Body *b, const uint64_t *mask, uint64_t inner) {
       b->on[i] |= b->on[u->src[k]->slot] & (ON_CARRY | ON_ROWS);
       b->heavy[i] |= b->heavy[u->src[k]->slot];
     }
+    b->wide[i] = scan_is_wide(u, weight);
     b->heavy[i] |= u->op == OP_REDUCE || u->op == OP_SEGMENT;
     b->heavy[i] &= b->on[i] != 0;
   }
@@ -70,12 +72,14 @@ static bool open_body(Body *b, PolyContext *ctx, const Scan *s, UOp *v) {
   b->on = arena_new(&b->arena, n);
   b->heavy = arena_new(&b->arena, n);
   b->carried = arena_new(&b->arena, n);
-  if (!b->on || !b->heavy || !b->carried) return false;
+  b->wide = arena_new(&b->arena, n);
+  double *weight = arena_new(&b->arena, n * sizeof *weight);
+  if (!b->on || !b->heavy || !b->carried || !b->wide || !weight) return false;
   for (int i = 0; i < b->walk.n; i++) {
     if (!map_put(ctx_base(ctx), &b->place, (uintptr_t)b->walk.at[i], (uint64_t)i)) return false;
     if (b->walk.at[i]->op == OP_SCAN) inner |= loop_bit(&ids, b->walk.at[i]->arg.i);
   }
-  find_dependences(b, mask, inner);
+  find_dependences(b, mask, inner, weight);
   for (int k = 0; k < s->ncarry; k++) b->carried[s->out[k]->slot] = true;
   for (int i = b->walk.n; i-- > 0;)
     for (int k = 0; b->carried[i] && !b->walk.at[i]->buffer && k < b->walk.at[i]->nsrc; k++)
@@ -104,10 +108,7 @@ static bool list_hoisted(const Body *b, NodeList *out) {
   for (int i = b->walk.n; i-- > 0;) {
     UOp *u = b->walk.at[i];
     if (!wanted[i] || u->buffer) continue;
-    double below = 0;
-    for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++) below += (double)uop_numel_max(u->src[k]);
-    bool grows = op_info[u->op].cls == CLASS_MOVE || (double)uop_numel_max(u) > below;
-    if (b->on[i] == ON_ROWS && b->heavy[i] && !grows) {
+    if (b->on[i] == ON_ROWS && b->heavy[i] && !b->wide[i]) {
       if (!vec_push(ctx_base(b->ctx), out, u)) return false;
       continue;
     }
@@ -163,7 +164,7 @@ static UOp *known_inside(void *user, UOp *u) {
   if (u->op == OP_ARGUMENT && argument_on(&b->s, u) == ON_ROWS) return b->s.xs[u->arg.j - b->s.ncarry];
   if (u->op == OP_ARGUMENT && argument_on(&b->s, u) == ON_CARRY)
     return scan_states_part(uop_states(b->scan, (int)u->arg.j), false, b->s.reverse);
-  bool inside = at >= 0 && b->carried[at] && b->on[at] && op_info[u->op].cls != CLASS_MOVE;
+  bool inside = at >= 0 && b->carried[at] && b->on[at] && !b->wide[at];
   return inside ? uop_stacked(b->scan, u) : NULL;
 }
 

@@ -162,18 +162,16 @@ static bool is_stored(const UOp *u, void *user) {
 
 static double numel_of(const UOp *u) { return (double)uop_numel_max((UOp *)(uintptr_t)u); }
 
-/* Is a value from outside computed inside all the same? weight: elements that must be in memory for it, of each node.
- */
-static bool is_kept_inside(const UOp *u, double *weight) {
+bool scan_is_wide(const UOp *u, double *weight) {
   double sum = 0;
   weight[u->slot] = numel_of(u);
   if (u->buffer || u->op == OP_BUFFER || u->op == OP_ARGUMENT) return false;
   OpClass cls = op_info[u->op].cls;
   for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++) sum += weight[u->src[k]->slot];
-  bool inside = cls == CLASS_LEAF || cls == CLASS_MOVE || u->op == OP_ENDPOINT;
-  if (op_elementwise((Op)u->op) || u->op == OP_GATHER) inside = numel_of(u) > sum;
-  if (inside) weight[u->slot] = cls == CLASS_LEAF ? 0 : sum;
-  return inside;
+  bool wide = cls == CLASS_LEAF || cls == CLASS_MOVE || u->op == OP_ENDPOINT;
+  if (op_elementwise((Op)u->op) || u->op == OP_GATHER || u->op == OP_FUNCTION) wide = numel_of(u) > sum;
+  if (wide) weight[u->slot] = cls == CLASS_LEAF ? 0 : sum;
+  return wide;
 }
 
 bool scan_find_free(PolyContext *ctx, Arena *arena, int64_t id, int nroot, UOp *const *root, NodeList *out) {
@@ -191,7 +189,7 @@ bool scan_find_free(PolyContext *ctx, Arena *arena, int64_t id, int nroot, UOp *
   inner |= loop_bit(&ids, id);
   for (int i = 0; i < w.n; i++) {
     inside[i] = mask[i] & inner;
-    if (!inside[i]) inside[i] = is_kept_inside(w.at[i], weight);
+    if (!inside[i]) inside[i] = scan_is_wide(w.at[i], weight);
   }
   for (int r = 0; r < nroot; r++) reached[root[r]->slot] = true;
   for (int i = w.n; i-- > 0;) {

@@ -60,6 +60,11 @@ uint64_t loop_bit(const LoopIds *ids, int64_t id); /* 0: not among them */
 /* mask: one entry for each node of the walk; in the arena. */
 bool loop_masks(PolyContext *ctx, Arena *arena, const Walk *w, LoopIds *ids, uint64_t **mask);
 
+/* Is u better computed where it is read than kept in memory: does it only move elements, or is it larger than what it
+ * is made of, as values of edges are that are read from nodes? weight: elements that must be in memory for each node of
+ * the walk that u was numbered by, up to u. */
+bool scan_is_wide(const UOp *u, double *weight);
+
 /* The values from outside that a body reads, which are worth keeping in memory: what only moves elements, or is larger
  * than what it is made of, is computed inside. */
 typedef VEC(UOp *) NodeList;

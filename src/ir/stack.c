@@ -50,7 +50,7 @@ static UOp *moved(const Work *w, UOp *u) {
   case OP_EXPAND: return uop_expand(x, b);
   case OP_PERMUTE: return uop_permute(x, perm);
   case OP_PAD: return uop_pad(x, a, b);
-  case OP_SHRINK: return uop_shrink(x, a, b);
+  case OP_SHRINK: return u->arg.i ? uop_under(x, b) : uop_shrink(x, a, b);
   default: return uop_flip(x, (uint32_t)u->arg.i << 1);
   }
 }

@@ -72,6 +72,8 @@ static bool take_results(Build *b) {
     if (u->dtype != b->init[k]->dtype)
       return base_fail(ctx_base(b->ctx), POLY_ERROR_TYPE, "scan: carried value %d begins as %s and becomes %s", k,
                        dtype_name((PolyDType)b->init[k]->dtype), dtype_name((PolyDType)u->dtype));
+    if (!shape_equal(u, b->init[k]) && shape_same(u, b->init[k])) u = b->out[k] = uop_under(u, b->init[k]->shape);
+    if (!u) return false;
     if (!shape_equal(u, b->init[k]))
       return base_fail(ctx_base(b->ctx), POLY_ERROR_VALUE, "scan: carried value %d begins with shape %s and becomes %s",
                        k, shape_text(b->init[k], ta, sizeof ta), shape_text(u, tb, sizeof tb));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....loops import repeated
 from ....tensor import Tensor
 from ._loops import Scaled, Smoother, edge_weights, graph_of
 from .message_passing import MessagePassing
@@ -39,8 +40,10 @@ class APPNP(Smoother, MessagePassing):
         if drop:
             s = Scaled(s.graph, None, edge_weights(s, x.dtype))
         h = x
+        if not drop:
+            return repeated(lambda x: self._smooth(s, x) * (1 - self.alpha) + self.alpha * h, x, self.K)
         for _ in range(self.K):
-            if drop and s.weight is not None:
+            if s.weight is not None:
                 s = Scaled(s.graph, None, s.weight.dropout(self.dropout))
             x = self._smooth(s, x) * (1 - self.alpha) + self.alpha * h
         return x

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import nn
+from ....loops import scan
 from ....tensor import Tensor
 from ..inits import reset, uniform
 from .message_passing import MessagePassing
@@ -34,9 +35,11 @@ class GatedGraphConv(MessagePassing):
             raise ValueError(f"GatedGraphConv with {self.out_channels} output features cannot take {x.shape[-1]} input features: at most as many")
         if missing:
             x = x.pad((0, missing))
-        for k in range(self.num_layers):
-            x = self.rnn(self.propagate(edge_index, x=x @ self.weight[k], edge_weight=edge_weight), x)
-        return x
+
+        def step(x: Tensor, weight: Tensor) -> tuple[Tensor, None]:
+            return self.rnn(self.propagate(edge_index, x=x @ weight, edge_weight=edge_weight), x), None
+
+        return scan(step, x, self.weight)[0]
 
     def message(self, x_j: Tensor, edge_weight: Tensor | None) -> Tensor:
         return x_j if edge_weight is None else edge_weight.reshape(-1, 1) * x_j

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....nn.functional import linear
+from ....loops import repeated
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ._loops import Smoother, is_linear, kept, weight_of
@@ -40,11 +41,9 @@ class SGConv(Smoother, MessagePassing):
         s = self._scaled(x, edge_index, edge_weight, loops=self.add_self_loops)
         if not self.cached and is_linear(self) and self.out_channels < x.shape[-1]:
             out = linear(x, weight_of(self.lin, x))  # fewer features to carry around; the bias comes last
-            for _ in range(self.K):
-                out = self._smooth(s, out)
+            out = repeated(lambda x: self._smooth(s, x), out, self.K)
             return out if self.lin.bias is None else out + self.lin.bias
-        for _ in range(self.K):
-            x = self._smooth(s, x)
+        x = repeated(lambda x: self._smooth(s, x), x, self.K)
         if self.cached:
             self._cached_x = x = kept(x)
         return self.lin(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....loops import repeated
 from ....nn.functional import linear
 from ....tensor import Tensor
 from ..dense.linear import Linear
@@ -42,10 +43,12 @@ class SSGConv(Smoother, MessagePassing):
         first = not self.cached and is_linear(self) and self.out_channels < x.shape[-1]
         if first:  # fewer features to carry around; the bias comes last
             x = linear(x, weight_of(self.lin, x))
-        h = x * self.alpha
-        for _ in range(self.K):
-            x = self._smooth(s, x)
-            h = h + (1 - self.alpha) / self.K * x
+
+        def step(both: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+            x = self._smooth(s, both[0])
+            return x, both[1] + (1 - self.alpha) / self.K * x
+
+        h = repeated(step, (x, x * self.alpha), self.K)[1]
         if first:
             return h if self.lin.bias is None else h + self.lin.bias
         if self.cached:

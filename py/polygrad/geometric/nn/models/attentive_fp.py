@@ -6,6 +6,7 @@ from typing import Any
 
 from .... import dtypes, nn
 from ....graphs import Graph
+from ....loops import repeated
 from ....tensor import Tensor
 from ..._rows import rows_of
 from ...utils._softmax import softmax
@@ -100,8 +101,15 @@ class AttentiveFP(nn.Module):
         atoms = Tensor.stack(Tensor.arange(batch.shape[0], dtype=batch.dtype if batch.dtype in (dtypes.int32, dtypes.int64) else None), batch)
         within = Graph(atoms, num_src=batch.shape[0], num_dst=molecules.num_rows)
         out = molecules.reduce(x, "sum").relu()
-        for _ in range(self.num_timesteps):
-            out = self._update(self.mol_gru, self.mol_conv((x, out), within), out)
+
+        def step(out: Tensor) -> Tensor:
+            return self._update(self.mol_gru, self.mol_conv((x, out), within), out)
+
+        if self.dropout and Tensor.training:  # other numbers are drawn in each step
+            for _ in range(self.num_timesteps):
+                out = step(out)
+        else:
+            out = repeated(step, out, self.num_timesteps)
         return self.lin2(out.dropout(self.dropout))
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ....graphs import Graph
+from ....loops import repeated
 from ....tensor import Tensor
 from ..conv.message_passing import MessagePassing
 
@@ -51,13 +52,18 @@ class LabelPropagation(MessagePassing):
             degree = graph.in_degree.cast(out.dtype).reshape(-1, *[1] * (out.ndim - 1))
             scale = (degree > 0).where(degree.maximum(1).rsqrt(), 0.0)
             rest = (1 - self.alpha) * out
-            for _ in range(self.num_layers):
+
+            def step(out: Tensor) -> Tensor:
                 if edge_weight is None:
                     out = graph.sum(graph.src(out * scale)) * scale
                 else:
                     out = graph.sum(graph.src(out) * edge_weight.reshape(-1, *[1] * (out.ndim - 1)))
-                out = self.alpha * out + rest
-                out = out.clamp(0.0, 1.0) if post_step is None else post_step(out)
+                return self.alpha * out + rest
+
+            if post_step is None:
+                return repeated(lambda out: step(out).clamp(0.0, 1.0), out, self.num_layers)
+            for _ in range(self.num_layers):  # post_step may do anything
+                out = post_step(step(out))
             return out
 
     def __repr__(self) -> str:
