@@ -76,28 +76,15 @@ static bool is_plain(const Tiles *t, const UOp *range) {
   return uop_is_int(range->src[0], 0) && !block_ranges(t->g, range->src[1]) && range->src[1]->vmax > 0;
 }
 
-/* The output loops by which factor varies with them. The columns are those of the innermost: along them results lie
- * side by side. */
+/* The output loops by which factor varies with them, and the loops of the sum. */
 static bool sort_loops(Tiles *t) {
   const UOp *s = t->store[0];
-  Group group[2] = {{0}};
-  int last = -1;
   for (int i = 3; i < s->nsrc; i++) {
     UOp *r = s->src[i];
     if (!is_plain(t, r)) return false;
     bool x = varies(t, t->x, r), y = varies(t, t->y, r);
-    if (!x && !y) return false;
-    if (x != y) last = y;
-    if (!put(x && y ? &t->batch : &group[y], r)) return false;
+    if ((!x && !y) || !put(x && y ? &t->batch : x ? &t->row : &t->col, r)) return false;
   }
-  if (last < 0) return false;
-  if (!last) {
-    UOp *swap = t->x;
-    t->x = t->y;
-    t->y = swap;
-  }
-  t->row = group[!last];
-  t->col = group[last];
   for (int i = 1; i < t->loop->nsrc; i++) {
     UOp *r = t->loop->src[i];
     if (!is_plain(t, r) || !varies(t, t->x, r) || !varies(t, t->y, r) || !put(&t->k, r)) return false;
@@ -116,6 +103,45 @@ static bool worthwhile(const Tiles *t) {
   return rows >= LEAST_ROWS && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
 }
 
+/* Loads of u that are contiguous along a loop. */
+static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
+  map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1);
+  int n = u->op == OP_LOAD && block_stride(t->g, u->src[1], range) == 1;
+  for (int i = 0; i < u->nsrc; i++) n += score(t, u->src[i], range, seen);
+  return n;
+}
+
+/* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
+static bool runs_along(Tiles *t, UOp *factor, const Group *other) {
+  Map seen = {0}, by_k = {0};
+  const UOp *last = other->range[other->n - 1], *last_k = t->k.range[t->k.n - 1];
+  int n = score(t, factor, last, &seen), k = score(t, factor, last_k, &by_k);
+  map_free(ctx_base(t->g->ctx), &seen);
+  map_free(ctx_base(t->g->ctx), &by_k);
+  return n > k || (n && n == k && last->src[1]->vmax >= last_k->src[1]->vmax);
+}
+
+/* Rough operations of moving data if lanes go along `col`: what does not lie along them is moved one by one. */
+static double moving(Tiles *t, UOp *y, const Group *row, const Group *col) {
+  enum { LANES = 16, ROWS = 150 };
+  double rows = extent(row), cols = extent(col), k = extent(&t->k);
+  const UOp *s = t->store[0];
+  bool packed = runs_along(t, y, col), stored = block_stride(t->g, s->src[2], col->range[col->n - 1]) == 1;
+  return cols * k * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
+}
+
+/* Lanes go along the columns: what is read and written along them should lie there side by side. */
+static void choose_columns(Tiles *t) {
+  if (moving(t, t->y, &t->row, &t->col) <= moving(t, t->x, &t->col, &t->row)) return;
+  UOp *x = t->x;
+  Group row = t->row;
+  t->x = t->y;
+  t->y = x;
+  t->row = t->col;
+  t->col = row;
+}
+
 static bool match(Tiles *t) {
   Codegen *g = t->g;
   if (g->loops.n != 1 || g->loops.at[0]->arg.i != OP_ADD) return false;
@@ -131,7 +157,9 @@ static bool match(Tiles *t) {
   t->y = body->src[1];
   bool half = body->dtype == POLY_FLOAT16 || body->dtype == POLY_BFLOAT16;
   t->dtype = half ? POLY_FLOAT32 : (PolyDType)body->dtype;
-  return sort_loops(t) && worthwhile(t);
+  if (!sort_loops(t)) return false;
+  choose_columns(t);
+  return worthwhile(t);
 }
 
 /* ---- sizes ---- */
@@ -203,24 +231,6 @@ static UOp *local_array(Tiles *t, int64_t elements) {
   LinearParam p = {.dtype = t->dtype, .written = true, .read = true, .local = elements};
   if (!vec_push(ctx_base(g->ctx), &g->local, p)) return NULL;
   return uop_make(g->ctx, OP_PARAM, t->dtype, (UArg){.i = g->nargs + g->local.n - 1}, 0, NULL, 0, NULL);
-}
-
-/* Loads of u that are contiguous along a loop. */
-static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
-  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
-  map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1);
-  int n = u->op == OP_LOAD && block_stride(t->g, u->src[1], range) == 1;
-  for (int i = 0; i < u->nsrc; i++) n += score(t, u->src[i], range, seen);
-  return n;
-}
-
-/* Are more loads of a factor contiguous along its rows or columns than along k? */
-static bool runs_along(Tiles *t, UOp *factor, const Group *other) {
-  Map seen = {0}, by_k = {0};
-  int n = score(t, factor, other->range[other->n - 1], &seen), k = score(t, factor, t->k.range[t->k.n - 1], &by_k);
-  map_free(ctx_base(t->g->ctx), &seen);
-  map_free(ctx_base(t->g->ctx), &by_k);
-  return n > k;
 }
 
 static bool make_arrays(Tiles *t) {

@@ -117,6 +117,15 @@ const HelperText basic_helpers[] = {
     {"load_some", KIND_ANY,
      "!$T @load_some(const $E *p, int64_t step, $I m) {\n"
      "  $T r = {0};\n  for (int l = 0; l < $W; l++) {\n    if (m[l]) r[l] = p[l * step];\n  }\n  return r;\n}"},
+    {"load_if", KIND_F32,
+     "$T @load_if(const $E *p, int64_t step, $I m) {\n"
+     "<16|#if defined(__AVX512DQ__) && !defined(__clang__)\n"
+     "  if (step == 1) return __builtin_ia32_loadups512_mask(p, ($T){0}, __builtin_ia32_cvtd2mask512(m));\n#endif\n|>"
+     "<8|#if defined(__AVX2__) && !defined(__clang__)\n"
+     "  if (step == 1) return __builtin_ia32_maskloadps256((const $T *)p, m);\n#endif\n|>"
+     "  if (!@I:any(m)) return ($T){0};\n"
+     "  if (step == 1 && !@I:any(~m)) return @load(p);\n"
+     "  return @load_some(p, step, m);\n}"},
     {"load_if", KIND_ANY,
      "$T @load_if(const $E *p, int64_t step, $I m) {\n"
      "  if (!@I:any(m)) return ($T){0};\n"

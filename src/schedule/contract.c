@@ -260,7 +260,7 @@ static bool begin_match(Match *m, UOp *u) {
   return true;
 }
 
-bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2], UOp *factor[2]) {
+bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2], UOp *factor[2], bool *copied) {
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL) return false;
   if (u->dtype == POLY_BOOL) return false;
   Match m;
@@ -268,8 +268,10 @@ bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2], UOp *factor[2]) {
   Side *a = &m.side[0], *b = &m.side[1];
   if (a->direct) a->direct = find_strides(&m, a);
   if (b->direct) b->direct = find_strides(&m, b);
-  if (!usable(&m, a, m.x, m.nx) && !pack(&m, a, m.x, m.nx, m.k, m.nk)) return false;
-  if (!usable(&m, b, m.y, m.ny) && !pack(&m, b, m.k, m.nk, m.y, m.ny)) return false;
+  bool copy_a = !usable(&m, a, m.x, m.nx), copy_b = !usable(&m, b, m.y, m.ny);
+  *copied = copy_a || copy_b;
+  if (copy_a && !pack(&m, a, m.x, m.nx, m.k, m.nk)) return false;
+  if (copy_b && !pack(&m, b, m.k, m.nk, m.y, m.ny)) return false;
   int x = m.x[m.nx - 1], y = m.y[m.ny - 1], k = m.k[m.nk - 1];
   *out = (MatmulItem){.m = extent(&m, m.x, m.nx),
                       .n = extent(&m, m.y, m.ny),

@@ -99,7 +99,8 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
 }
 
 /* Is a product computed by loops over tiles, so that what it is made of and what follows it may be in its kernel? A
- * long sum hides the time that memory takes: it is left to the library, which also knows what to do with zeros. */
+ * long sum hides the time that memory takes: it is left to the library, which also knows what to do with zeros, unless
+ * that could not read a factor as it lies in memory. */
 static bool worth_tiling(const Sched *s, const MatmulItem *m, bool library) {
   if (s->target->group > 1) return false; /* tiles are those of one thread */
   bool fits = m->m->vmax >= LEAST_ROWS && m->n->vmax >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
@@ -122,8 +123,9 @@ static void measure(Sched *s, NodeInfo *n) {
   n->maps_edges = maps_edges(s, node);
   if (node->op == OP_REDUCE && !n->maps_edges) {
     bool library = s->target->matmul & (1u << node->dtype);
-    n->contraction = contract_match(node, &n->matmul, n->operand, n->factor);
-    n->tiled = n->contraction && worth_tiling(s, &n->matmul, library);
+    bool copied = false;
+    n->contraction = contract_match(node, &n->matmul, n->operand, n->factor, &copied);
+    n->tiled = n->contraction && worth_tiling(s, &n->matmul, library && !copied);
     n->contraction &= library || n->tiled;
   }
   bool product = node->op == OP_REDUCE && is_expanded(node->src[0]) && !n->maps_edges;
