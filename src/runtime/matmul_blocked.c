@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { KC = 256, MC = 240, NC = 1024, TILE_MAX = 16 * 32, PIECE = 8 * KC };
+enum { KC = 256, MC = 240, NC = 512, TILE_MAX = 16 * 32, LINE = KC + 16, PIECE = 8 * KC };
 
 #if defined(__clang__)
 #define FUSED
@@ -19,19 +19,22 @@ enum { KC = 256, MC = 240, NC = 1024, TILE_MAX = 16 * 32, PIECE = 8 * KC };
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Sums of mr x nr products over kc, from a strip of A (mr values for each k) and one of B (nr values), into or onto
- * out. */
+/* Sums of mr x nr products over kc, from a strip of A (mr rows of LINE values, or mr values for each k: by_k) and one
+ * of B (nr values for each k), into or onto out. */
 #define MICRO(name, T, BYTES, MR, NV, TARGET)                                                                          \
+  MICRO_ONE(name, T, BYTES, MR, NV, TARGET, 1, LINE)                                                                   \
+  MICRO_ONE(name##_by_k, T, BYTES, MR, NV, TARGET, MR, 1)
+#define MICRO_ONE(name, T, BYTES, MR, NV, TARGET, STEP, ROW)                                                           \
   TARGET FUSED static void name(int64_t kc, const T *restrict a, const T *restrict b, T *restrict out, int64_t ld,     \
                                 bool add) {                                                                            \
     enum { LANES = BYTES / sizeof(T) };                                                                                \
     typedef T Vec __attribute__((vector_size(BYTES), aligned(sizeof(T))));                                             \
     Vec sum[MR][NV];                                                                                                   \
     memset(sum, 0, sizeof sum);                                                                                        \
-    for (int64_t k = 0; k < kc; k++, a += MR, b += NV * LANES) {                                                       \
+    for (int64_t k = 0; k < kc; k++, a += STEP, b += NV * LANES) {                                                     \
       Vec col[NV];                                                                                                     \
       UNROLL for (int v = 0; v < NV; v++) col[v] = *(const Vec *)(b + v * LANES);                                      \
-      UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < NV; v++) sum[i][v] += a[i] * col[v]; }          \
+      UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < NV; v++) sum[i][v] += a[i * ROW] * col[v]; }    \
     }                                                                                                                  \
     UNROLL for (int i = 0; i < MR; i++) {                                                                              \
       UNROLL for (int v = 0; v < NV; v++) {                                                                            \
@@ -53,47 +56,68 @@ MICRO(micro_f64_avx512, double, 64, 12, 2, AVX512)
 #endif
 
 /* One tile: rows [i0, i0+mc) and columns [j0, j0+nc) of a product, of which k runs from k0 to k1, into rows of ld from
- * out; apack and bpack have room for MC*KC and NC*KC. */
+ * out; apack and bpack have room for MC*LINE and NC*KC. */
 typedef struct Tile {
   const MatmulCall *m;
   int64_t batch, i0, j0, mc, nc, k0, k1, ld;
   void *apack, *bpack, *out;
 } Tile;
 
-/* The part of a strip that lies behind the matrix is 0. */
-#define TILES(name, T, MICRO_FN, MR, NR)                                                                               \
+/* Panels. The part of a strip that lies behind the matrix is 0. What is contiguous in memory is copied as it is. */
+#define PACK(name, T)                                                                                                  \
+  static void name##_b(const MatmulCall *m, const T *b, int64_t kc, int64_t nc, int64_t NR, T *bp) {                   \
+    for (int64_t j = 0; j < nc; j += NR) {                                                                             \
+      int64_t n = MIN(NR, nc - j);                                                                                     \
+      const T *from = b + j * m->b_col;                                                                                \
+      T *to = bp + j * kc;                                                                                             \
+      for (int64_t k = 0; k < kc && m->b_col == 1; k++)                                                                \
+        memcpy(to + k * NR, from + k * m->b_row, (size_t)n * sizeof(T));                                               \
+      for (int64_t q = 0; q < n && m->b_col != 1; q++)                                                                 \
+        for (int64_t k = 0; k < kc; k++) to[k * NR + q] = from[k * m->b_row + q * m->b_col];                           \
+      for (int64_t k = 0; k < kc && n < NR; k++) memset(to + k * NR + n, 0, (size_t)(NR - n) * sizeof(T));             \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  static void name##_a(const MatmulCall *m, const T *a, int64_t kc, int64_t mc, int64_t MR, T *ap, bool by_k) {        \
+    for (int64_t i = 0; i < mc; i += MR) {                                                                             \
+      int64_t n = MIN(MR, mc - i);                                                                                     \
+      const T *from = a + i * m->a_row;                                                                                \
+      T *to = ap + i * LINE;                                                                                           \
+      for (int64_t k = 0; k < kc && by_k; k++) {                                                                       \
+        memcpy(to + k * MR, from + k * m->a_col, (size_t)n * sizeof(T));                                               \
+        memset(to + k * MR + n, 0, (size_t)(MR - n) * sizeof(T));                                                      \
+      }                                                                                                                \
+      for (int64_t q = 0; q < MR && !by_k; q++) {                                                                      \
+        if (q >= n)                                                                                                    \
+          memset(to + q * LINE, 0, (size_t)kc * sizeof(T));                                                            \
+        else if (m->a_col == 1)                                                                                        \
+          memcpy(to + q * LINE, from + q * m->a_row, (size_t)kc * sizeof(T));                                          \
+        else                                                                                                           \
+          for (int64_t k = 0; k < kc; k++) to[q * LINE + k] = from[q * m->a_row + k * m->a_col];                       \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+PACK(pack_f32, float)
+PACK(pack_f64, double)
+
+#define TILES(name, T, PANEL, MICRO_FN, MR, NR)                                                                        \
   static void name(const Tile *t) {                                                                                    \
     const MatmulCall *m = t->m;                                                                                        \
     const T *a = (const T *)host_at(m->a) + t->batch * m->a_batch + t->i0 * m->a_row;                                  \
     const T *b = (const T *)host_at(m->b) + t->batch * m->b_batch + t->j0 * m->b_col;                                  \
     T *c = t->out, *ap = t->apack, *bp = t->bpack;                                                                     \
+    bool by_k = m->a_row == 1 && m->a_col != 1;                                                                        \
     for (int64_t k0 = t->k0; k0 < t->k1; k0 += KC) {                                                                   \
       int64_t kc = MIN((int64_t)KC, t->k1 - k0);                                                                       \
-      for (int64_t j = 0; j < t->nc; j += NR)                                                                          \
-        for (int64_t k = 0; k < kc; k++) {                                                                             \
-          const T *from = b + (k0 + k) * m->b_row + j * m->b_col;                                                      \
-          T *to = bp + j * kc + k * NR;                                                                                \
-          int64_t n = MIN((int64_t)NR, t->nc - j);                                                                     \
-          for (int64_t q = 0; q < n; q++) to[q] = from[q * m->b_col];                                                  \
-          for (int64_t q = n; q < NR; q++) to[q] = 0;                                                                  \
-        }                                                                                                              \
-      for (int64_t i = 0; i < t->mc; i += MR)                                                                          \
-        for (int64_t q = 0; q < MR; q++) {                                                                             \
-          const T *from = a + (i + q) * m->a_row + k0 * m->a_col;                                                      \
-          T *to = ap + i * kc + q;                                                                                     \
-          bool in = i + q < t->mc;                                                                                     \
-          for (int64_t k = 0; k < kc; k++) to[k * MR] = in ? from[k * m->a_col] : 0;                                   \
-        }                                                                                                              \
+      PANEL##_b(m, b + k0 * m->b_row, kc, t->nc, NR, bp);                                                              \
+      PANEL##_a(m, a + k0 * m->a_col, kc, t->mc, MR, ap, by_k);                                                        \
       for (int64_t j = 0; j < t->nc; j += NR)                                                                          \
         for (int64_t i = 0; i < t->mc; i += MR) {                                                                      \
           int64_t mr = MIN((int64_t)MR, t->mc - i), nr = MIN((int64_t)NR, t->nc - j);                                  \
-          if (mr == MR && nr == NR) {                                                                                  \
-            MICRO_FN(kc, ap + i * kc, bp + j * kc, c + i * t->ld + j, t->ld, k0 > t->k0);                              \
-            continue;                                                                                                  \
-          }                                                                                                            \
-          T edge[TILE_MAX];                                                                                            \
-          MICRO_FN(kc, ap + i * kc, bp + j * kc, edge, NR, false);                                                     \
-          for (int64_t y = 0; y < mr; y++)                                                                             \
+          bool whole = mr == MR && nr == NR;                                                                           \
+          T edge[TILE_MAX], *out = whole ? c + i * t->ld + j : edge;                                                   \
+          (by_k ? MICRO_FN##_by_k : MICRO_FN)(kc, ap + i * LINE, bp + j * kc, out, whole ? t->ld : NR,                 \
+                                              whole && k0 > t->k0);                                                    \
+          for (int64_t y = 0; y < mr && !whole; y++)                                                                   \
             for (int64_t x = 0; x < nr; x++) {                                                                         \
               T *to = c + (i + y) * t->ld + j + x;                                                                     \
               *to = k0 > t->k0 ? *to + edge[y * NR + x] : edge[y * NR + x];                                            \
@@ -101,13 +125,13 @@ typedef struct Tile {
         }                                                                                                              \
     }                                                                                                                  \
   }
-TILES(tile_f32, float, micro_f32, 4, 8)
-TILES(tile_f64, double, micro_f64, 4, 4)
+TILES(tile_f32, float, pack_f32, micro_f32, 4, 8)
+TILES(tile_f64, double, pack_f64, micro_f64, 4, 4)
 #if defined(__x86_64__)
-TILES(tile_f32_avx2, float, micro_f32_avx2, 6, 16)
-TILES(tile_f64_avx2, double, micro_f64_avx2, 6, 8)
-TILES(tile_f32_avx512, float, micro_f32_avx512, 12, 32)
-TILES(tile_f64_avx512, double, micro_f64_avx512, 12, 16)
+TILES(tile_f32_avx2, float, pack_f32, micro_f32_avx2, 6, 16)
+TILES(tile_f64_avx2, double, pack_f64, micro_f64_avx2, 6, 8)
+TILES(tile_f32_avx512, float, pack_f32, micro_f32_avx512, 12, 32)
+TILES(tile_f64_avx512, double, pack_f64, micro_f64_avx512, 12, 16)
 #endif
 
 typedef void (*TileFn)(const Tile *t);
@@ -169,7 +193,7 @@ bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
   int64_t down = ceil_div(m->m, mc), tiles = across * down * m->batch;
   threads = (int)MIN((int64_t)threads, tiles);
   size_t size = (size_t)dtype_size(m->dtype);
-  size_t aroom = (size_t)(mc + 16) * KC * size, broom = (size_t)(nc + 32) * KC * size;
+  size_t aroom = (size_t)(mc + 16) * LINE * size, broom = (size_t)(nc + 32) * KC * size;
   size_t room = aroom + broom + (m->k > PIECE ? (size_t)(2 * mc * nc) * size : 0);
   char *work = mem_resize(base, NULL, 0, room * (size_t)threads);
   if (!work) return false;

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const dnnl_names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
@@ -14,6 +15,8 @@ static const char *const dnnl_names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnn
 static SgemmFn find_sgemm(CpuDevice *cpu) {
   if (cpu->dnnl_looked) return cpu->sgemm;
   cpu->dnnl_looked = true;
+  const char *wanted = getenv("POLY_ONEDNN");
+  if (wanted && !strcmp(wanted, "0")) return NULL;
   for (int i = 0; i < LEN(dnnl_names) && !cpu->sgemm; i++) {
     /* never unmapped: its threads and code generators do not expect to go */
     cpu->dnnl = dlopen(dnnl_names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -106,11 +109,18 @@ static bool run_sgemm(const Target *t, SgemmFn sgemm, const MatmulCall *m, int t
   return !bad;
 }
 
+/* By oneDNN, or where that is missing by the blocked routine. */
+static bool run_dense(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads) {
+  if (sgemm) return run_sgemm(&d->target, sgemm, m, threads);
+  double work = (double)m->m * (double)m->n * (double)m->k * (double)m->batch;
+  return matmul_blocked(ctx_base(d->ctx), m, threads_worth(threads, work, d->target.threads.products_blocked));
+}
+
 enum { LONG_PIECES = 8, LONG_SUM = 16384, SMALL_RESULT = 65536 };
 
 /* Products of LONG_PIECES pieces of the inner axis from `first` on, `each` long, are added to sum; a shorter rest comes
  * last. part has room for the pieces. */
-static bool add_pieces(const Target *t, SgemmFn sgemm, const MatmulCall *m, int64_t first, int64_t each, int64_t pieces,
+static bool add_pieces(Device *d, SgemmFn sgemm, const MatmulCall *m, int64_t first, int64_t each, int64_t pieces,
                        float *part, double *sum, int threads) {
   MatmulCall p = *m;
   int64_t size = m->m * m->n;
@@ -122,7 +132,7 @@ static bool add_pieces(const Target *t, SgemmFn sgemm, const MatmulCall *m, int6
   p.a_batch = each * m->a_col;
   p.b_batch = each * m->b_row;
   p.c_batch = size;
-  if (!run_sgemm(t, sgemm, &p, threads)) return false;
+  if (!run_dense(d, sgemm, &p, threads)) return false;
   for (int64_t k = 0; k < pieces; k++)
     for (int64_t i = 0; i < size; i++) sum[i] += (double)part[k * size + i];
   return true;
@@ -144,9 +154,9 @@ static bool run_long(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads)
   float *part = (float *)(sum + size), *c = host_at(m->c);
   bool ok = true;
   for (; ok && m->k - at >= each; at += each * LONG_PIECES)
-    ok = add_pieces(&d->target, sgemm, m, at, each, MIN((int64_t)LONG_PIECES, (m->k - at) / each), part, sum, threads);
+    ok = add_pieces(d, sgemm, m, at, each, MIN((int64_t)LONG_PIECES, (m->k - at) / each), part, sum, threads);
   at = m->k / each * each;
-  if (ok && at < m->k) ok = add_pieces(&d->target, sgemm, m, at, m->k - at, 1, part, sum, 1);
+  if (ok && at < m->k) ok = add_pieces(d, sgemm, m, at, m->k - at, 1, part, sum, 1);
   for (int64_t i = 0; ok && i < size; i++) c[i] = (float)sum[i];
   memory_free(d->memory, sum, bytes);
   return ok;
@@ -168,12 +178,12 @@ bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
   }
   threads = MAX(threads, 1);
   if (matmul_zeros(d, &m, threads)) return true;
-  SgemmFn sgemm = m.dtype == POLY_FLOAT32 ? find_sgemm((CpuDevice *)d) : NULL;
-  if (sgemm && (run_long(d, sgemm, &m, threads) || run_sgemm(&d->target, sgemm, &m, threads))) return true;
-  const ThreadWork *least = &d->target.threads;
+  if (m.dtype == POLY_FLOAT32) {
+    SgemmFn sgemm = find_sgemm((CpuDevice *)d);
+    if (run_long(d, sgemm, &m, threads) || (sgemm && run_dense(d, sgemm, &m, threads))) return true;
+  }
+  if (m.dtype == POLY_FLOAT32 || m.dtype == POLY_FLOAT64) return run_dense(d, NULL, &m, threads);
   double work = (double)m.m * (double)m.n * (double)m.k * (double)m.batch;
-  if (m.dtype == POLY_FLOAT32 || m.dtype == POLY_FLOAT64)
-    return matmul_blocked(ctx_base(d->ctx), &m, threads_worth(threads, work, least->products_blocked));
-  matmul_naive(&m, threads_worth(threads, work, least->products_plain));
+  matmul_naive(&m, threads_worth(threads, work, d->target.threads.products_plain));
   return true;
 }
