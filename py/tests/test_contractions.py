@@ -1,0 +1,217 @@
+"""Sums of products as loops over tiles: against numpy in float64, for ragged and symbolic sizes, every layout, every dtype, and with whatever is
+computed before and after the product in its kernel; the same bits on the interpreter, on the CPU and for every number of threads."""
+
+import numpy as np
+import pytest
+from test_bits import compare
+
+from polygrad import Context, Device, Tensor, TinyJit, Variable, dtypes
+
+RNG = np.random.default_rng(3)
+SIZES = [(4, 4, 8), (5, 9, 8), (17, 33, 45), (64, 64, 64), (67, 130, 39), (300, 256, 130), (15, 7, 600), (1000, 16, 12)]
+
+
+def normal(*shape, dtype=np.float32):
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def close(got, want, tolerance=1e-6):
+    """To a few roundings of the largest element."""
+    a = got.numpy() if isinstance(got, Tensor) else got
+    assert a.shape == want.shape
+    assert np.abs(a - want).max() <= tolerance * max(np.abs(want).max(), 1e-30)
+
+
+def exact(*arrays):
+    return [a.astype(np.float64) for a in arrays]
+
+
+@pytest.mark.parametrize("m,k,n", SIZES)
+def test_sizes_and_layouts(cpu, m, k, n):
+    a, b = normal(m, k), normal(k, n)
+    want = np.matmul(*exact(a, b))
+    left = [Tensor(a), Tensor(np.ascontiguousarray(a.T)).transpose(), Tensor(np.repeat(a, 2, 0))[::2], Tensor(a[:, ::-1].copy()).flip(1)]
+    right = [Tensor(b), Tensor(np.ascontiguousarray(b.T)).transpose(), Tensor(np.repeat(b, 3, 1))[:, ::3]]
+    for x in left:
+        close(x @ right[0], want)
+    for y in right:
+        close(left[0] @ y, want)
+    close(left[1] @ right[1], want)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int32", "uint8", "int64"])
+def test_dtypes(cpu, dtype):
+    integer = "int" in dtype
+    a, b = (RNG.integers(0, 9, s) if integer else normal(*s) for s in ((37, 70), (70, 41)))
+    x, y = (Tensor(v.astype("i8" if integer else "f4")).cast(dtype).realize() for v in (a, b))
+    got = x @ y
+    if integer:
+        size = np.dtype("uint32" if dtype == "uint8" else dtype)
+        assert np.array_equal(got.numpy().astype(size), (a @ b).astype(got.numpy().dtype).astype(size))
+        return
+    a, b = (v.cast(dtypes.float64).numpy() for v in (x, y))
+    bound = {"float16": 2**-11, "bfloat16": 2**-8, "float64": 1e-15}[dtype]
+    close(got.cast(dtypes.float64), a @ b, 1.01 * bound)  # one rounding, at the end
+
+
+def test_what_comes_before_and_after(cpu):
+    """In one kernel: an activation, a mask, rows chosen by an index and a joined operand before, a bias, an activation and a sum after."""
+    a, b, c, r = normal(90, 24), normal(48, 33), normal(33), normal(120, 33)
+    index = RNG.integers(0, 90, 120)
+    A, B, C, R, index_ = (Tensor(v) for v in (a, b, c, r, index))
+    for t in (A, B, C, R, index_):
+        t.realize()
+    rows = A[index_].relu().cat(A[index_] * 2, dim=1)
+    got = ((rows @ B + C).relu() + R).realize()
+    x = np.concatenate([np.maximum(a[index], 0), a[index] * 2], 1).astype(np.float64)
+    close(got, np.maximum(x @ b + c, 0) + r)
+    with pytest.raises(IndexError):
+        (Tensor(a)[Tensor(np.array([3, 90, 1, 5, 0, 8, 4, 2] * 8))] @ Tensor(b[:24])).realize()
+
+
+def test_a_product_that_several_read(cpu):
+    a, b = normal(70, 40), normal(40, 50)
+    y = Tensor(a) @ Tensor(b)
+    outs = [y.relu().realize(), y.transpose().contiguous(), y.sum(0), y.softmax(1), (y * y).sum()]
+    outs[1].realize(*outs[2:])
+    want = np.matmul(*exact(a, b))
+    close(outs[0], np.maximum(want, 0))
+    close(outs[1], want.T)
+    close(outs[2], want.sum(0))
+    e = np.exp(want - want.max(1, keepdims=True))
+    close(outs[3], e / e.sum(1, keepdims=True), 1e-5)
+    close(outs[4], (want * want).sum())
+
+
+def test_normalised_rows_before(cpu):
+    """The statistics of a row are reductions of their own beside the product."""
+    a, b = normal(60, 96), normal(96, 40)
+    x = Tensor(a)
+    close((x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True) + 1).sqrt() @ Tensor(b),
+          (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, ddof=1, keepdims=True) + 1) @ b.astype(np.float64), 1e-5)  # fmt: skip
+
+
+def test_batches(cpu):
+    """Heads, relations, gates: many small products."""
+    a, b = normal(6, 5, 20, 16), normal(6, 5, 16, 24)
+    close(Tensor(a) @ Tensor(b), np.matmul(*exact(a, b)))
+    close(Tensor(a) @ Tensor(b[0, 0]), np.matmul(*exact(a, b[0, 0])))
+    q, k = normal(3, 17, 4, 8), normal(3, 19, 4, 8)  # heads between rows and features
+    got = Tensor(q).permute(0, 2, 1, 3) @ Tensor(k).permute(0, 2, 3, 1)
+    close(got, np.einsum("bthd,bshd->bhts", *exact(q, k)))
+    got = Tensor.einsum("bthd,bshd->bths", Tensor(q), Tensor(k))
+    close(got, np.einsum("bthd,bshd->bths", *exact(q, k)))
+
+
+def test_long_sums_stay_accurate(cpu):
+    """Equal values of one sign, the worst case: the error does not grow with the length."""
+    for k in (256, 5000, 70000):
+        got = (Tensor(np.full((8, k), 0.1, np.float16)).cast("float32").contiguous().realize() * 1.0 @ Tensor.full((k, 16), 0.1)).numpy()
+        want = k * float(np.float32(np.float16(0.1))) * float(np.float32(0.1))
+        assert np.abs(got / want - 1).max() < 1e-5
+
+
+def test_infinities_and_nan(cpu):
+    a, b = normal(20, 300), normal(300, 24)
+    a[3, 7], b[9, 5], a[8, 2] = np.inf, np.nan, -np.inf
+    with np.errstate(invalid="ignore"):
+        want = a @ b
+    got = (Tensor(a) * 1.0 @ Tensor(b)).numpy()
+    assert np.array_equal(np.isnan(got), np.isnan(want)) and np.array_equal(np.isposinf(got), np.isposinf(want))
+    assert np.isfinite(np.delete(np.delete(got, [3, 8], 0), 5, 1)).all()
+
+
+def test_symbolic_sizes(cpu):
+    """One kernel for every number of rows."""
+    b, c = normal(40, 27), normal(27)
+    B, C = Tensor(b).realize(), Tensor(c).realize()
+
+    @TinyJit
+    def layer(x):
+        return (x @ B + C).relu().realize()
+
+    for n in (3, 50, 64, 257, 700, 1):
+        a = normal(n, 40)
+        v = Variable("rows", 1, 1000).bind(n)
+        big = Tensor(np.concatenate([a, normal(1000 - n, 40)])).realize()
+        got = layer(big.shrink(((0, v), None)))
+        close(got.numpy() if got.numpy().shape[0] == n else got.numpy()[:n], np.maximum(np.matmul(*exact(a, b)) + c, 0))
+
+
+def test_bits(cpu):
+    """Interpreter, CPU, and any number of threads."""
+    a, b, c = normal(150, 200), normal(200, 90), normal(90)
+    old = Device.DEFAULT
+    try:
+        compare(
+            lambda: [(Tensor(a) @ Tensor(b) + Tensor(c)).relu(), Tensor(a).transpose().relu() @ Tensor(a), Tensor(a[:, ::2].copy()) @ Tensor(b[::2])]
+        )
+    finally:
+        Device.DEFAULT = old
+    found = []
+    for threads in (1, 2, 5):
+        with Context(THREADS=threads):
+            found.append(
+                [(Tensor(a) @ Tensor(b) + Tensor(c)).tanh().numpy().tobytes(), (Tensor(a[:, :64].copy()) @ Tensor(b[:64])).numpy().tobytes()]
+            )
+    assert found[0] == found[1] == found[2]
+
+
+# ---- convolutions ----
+
+
+def convolve(x, w, stride, padding, dilation, groups):
+    """By the definition, for any number of axes."""
+    nd = x.ndim - 2
+    x = np.pad(x.astype(np.float64), [(0, 0)] * 2 + [(padding, padding)] * nd)
+    span = [dilation * (s - 1) + 1 for s in w.shape[2:]]
+    size = [(x.shape[2 + d] - span[d]) // stride + 1 for d in range(nd)]
+    out = np.zeros((x.shape[0], w.shape[0], *size))
+    per, into = w.shape[1], w.shape[0] // groups
+    for at in np.ndindex(*w.shape[2:]):
+        view = x[(slice(None), slice(None), *(slice(at[d] * dilation, at[d] * dilation + (size[d] - 1) * stride + 1, stride) for d in range(nd)))]
+        for g in range(groups):
+            weight = w[(slice(g * into, (g + 1) * into), slice(None), *at)].astype(np.float64)
+            out[:, g * into : (g + 1) * into] += np.einsum("bc...,oc->bo...", view[:, g * per : (g + 1) * per], weight)
+    return out
+
+
+CONVOLUTIONS = [  # batch, in, sizes, out, kernel, stride, padding, dilation, groups
+    (2, 8, (40,), 12, (5,), 1, 2, 1, 1),
+    (2, 16, (14, 14), 24, (3, 3), 1, 1, 1, 1),
+    (3, 9, (13, 11), 8, (3, 3), 2, 1, 1, 1),
+    (2, 8, (15, 17), 16, (3, 3), 1, 2, 2, 2),
+    (2, 8, (6, 7, 8), 12, (2, 3, 3), 1, 1, 1, 1),
+    (2, 8, (12, 12), 8, (3, 3), 1, 1, 1, 8),
+    (1, 64, (9, 9), 32, (1, 1), 1, 0, 1, 1),
+]
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+def test_convolutions_and_their_gradients(cpu, case):
+    batch, inputs, sizes, outputs, kernel, stride, padding, dilation, groups = case
+    x, w, bias = normal(batch, inputs, *sizes), normal(outputs, inputs // groups, *kernel), normal(outputs)
+    X, W = Tensor(x, requires_grad=True), Tensor(w, requires_grad=True)
+    y = X.conv2d(W, Tensor(bias), groups=groups, stride=stride, dilation=dilation, padding=padding)
+    want = convolve(x, w, stride, padding, dilation, groups) + bias.reshape(1, -1, *[1] * len(sizes))
+    close(y.relu(), np.maximum(want, 0), 2e-6)
+    g = normal(*want.shape)
+    (y * Tensor(g)).sum().backward()
+    # a convolution is linear in both: <g, conv(d, w)> = <gx, d>
+    dx, dw = normal(*x.shape), normal(*w.shape)
+    for grad, d, moved in (
+        (X.grad, dx, convolve(dx, w, stride, padding, dilation, groups)),
+        (W.grad, dw, convolve(x, dw, stride, padding, dilation, groups)),
+    ):
+        left, right = (grad.numpy().astype(np.float64) * d).sum(), (g * moved).sum()
+        assert abs(left - right) <= 1e-5 * np.abs(g * moved).sum()
+
+
+def test_transposed_convolution(cpu):
+    x, w = normal(2, 12, 9, 7), normal(12, 16, 3, 3)
+    got = Tensor(x).conv_transpose2d(Tensor(w), stride=2, padding=1, output_padding=1)
+    # the transposed map of a convolution: <convT(x), d> = <x, conv(d)>
+    d = normal(*got.shape)
+    back = convolve(d, w, 2, 1, 1, 1)
+    left, right = (got.numpy().astype(np.float64) * d).sum(), (x * back).sum()
+    assert back.shape == x.shape and abs(left - right) <= 1e-5 * np.abs(x * back).sum()
