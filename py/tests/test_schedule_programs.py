@@ -4,6 +4,7 @@ makes of them, the results are those of the same program with each value compute
 from __future__ import annotations
 
 import ctypes
+import re
 
 import numpy as np
 import pytest
@@ -240,3 +241,16 @@ def test_an_assignment_waits_for_what_a_loop_over_entries_reads():
     np.testing.assert_allclose(got[0], add_rows_np(old, j), rtol=1e-9)
     np.testing.assert_allclose(got[1], b * 0.5, rtol=1e-9)
     np.testing.assert_allclose(got[2], add_rows_np(old[i], i), rtol=1e-9)
+
+
+def test_layers_that_differ_in_a_factor_share_their_kernels():
+    """A factor of each layer is an argument of the kernel that all layers run."""
+    a, w = RNG.standard_normal((7, 5)).astype(np.float32), RNG.standard_normal((5, 5)).astype(np.float32)
+    x, want = Tensor(a), a.astype(np.float64)
+    for k in range(8):
+        factor = 1.0 / (k + 1.7)
+        x = (x.softmax(1) @ Tensor(w) * factor).relu()
+        e = np.exp(want - want.max(1, keepdims=True))
+        want = np.maximum(e / e.sum(1, keepdims=True) @ w * factor, 0)
+    assert len(re.findall(r"void k?\w+_\d+", x.source())) <= 6
+    np.testing.assert_allclose(x.numpy(), want, rtol=1e-5, atol=1e-6)

@@ -12,4 +12,8 @@ bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *stor
  * for what it makes. */
 bool codegen_widths(Arena *arena, const Target *target, Linear *lin);
 
+/* Of the kernels of a plan: float constants in which kernels differ that are the same otherwise become arguments, CONST
+ * nodes behind the variables. */
+bool codegen_lift(PolyContext *ctx, Arena *arena, const Target *target, int n, Linear *const *lin);
+
 #endif

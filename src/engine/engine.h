@@ -113,8 +113,9 @@ struct Plan {
   Program *program;
   /* the sizes of this run */
   bool sized;
-  bool *is_size; /* variables that sizes depend on */
-  int64_t *value;
+  bool *is_size;  /* variables that sizes depend on */
+  int64_t *value; /* of the variables, then numbers that kernels take as arguments */
+  int nnumber;
   size_t arena_bytes, output_bytes;
   /* scratch of a run */
   MemoryRef *at, *args; /* where each slot is; the arguments of a launch */

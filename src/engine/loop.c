@@ -18,10 +18,9 @@ static Plan *inner_plan(Plan *p, int nroot, const Lowered *l) {
   q->nroot = nroot;
   q->nvar = p->nvar;
   q->var = p->var;
-  q->value = arena_new(&p->arena, (size_t)(p->nvar + 1) * sizeof *q->value);
   q->is_size = arena_new(&p->arena, (size_t)p->nvar + 1);
   q->root_slot = arena_new(&p->arena, (size_t)(nroot + 1) * sizeof *q->root_slot);
-  if (!q->value || !q->is_size || !q->root_slot || !plan_take(q, l)) {
+  if (!q->is_size || !q->root_slot || !plan_take(q, l)) {
     plan_free_inner(q);
     return NULL;
   }

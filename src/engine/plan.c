@@ -56,12 +56,23 @@ static Lowered *lower_inner(Lowering *w, const Schedule *s) {
   return lower_items(w, l) ? l : NULL;
 }
 
-static bool lower_kernel_item(Lowering *w, const Item *it, Linear *lin, int *place, int *also) {
+/* The linear kernels of the items; where several differ in numbers alone, these are arguments. Kernels that have a
+ * second form and kernels of loops, whose items are bound once for all turns, keep theirs. */
+static bool generate(Lowering *w, Lowered *l) {
   const Target *target = &w->ctx->runtime->current->target;
-  bool ok = codegen_kernel(w->ctx, w->arena, it->nout, it->store, target, lin);
-  if (!ok) schedule_blame(w->ctx, w->limits, it->nout, it->made);
-  return ok && add_kernel(w->ctx, &w->seen, w->all, lin, place) &&
-         (!lin->also || add_kernel(w->ctx, &w->seen, w->all, lin->also, also));
+  Linear **plain = arena_new(w->arena, (size_t)(l->schedule.nitem + 1) * sizeof *plain);
+  int n = 0;
+  if (!plain) return false;
+  for (int i = 0; i < l->schedule.nitem; i++) {
+    const Item *it = &l->schedule.item[i];
+    if (it->kind != ITEM_KERNEL) continue;
+    if (!codegen_kernel(w->ctx, w->arena, it->nout, it->store, target, &l->item[i])) {
+      schedule_blame(w->ctx, w->limits, it->nout, it->made);
+      return false;
+    }
+    if (!l->item[i].also) plain[n++] = &l->item[i];
+  }
+  return codegen_lift(w->ctx, w->arena, target, n, plain);
 }
 
 static bool lower_items(Lowering *w, Lowered *l) {
@@ -71,11 +82,13 @@ static bool lower_items(Lowering *w, Lowered *l) {
   l->item_also = arena_new(w->arena, n * sizeof *l->item_also);
   l->first = arena_new(w->arena, n * sizeof *l->first);
   l->body = arena_new(w->arena, n * sizeof *l->body);
-  if (!l->item || !l->item_kernel || !l->item_also || !l->first || !l->body) return false;
+  if (!l->item || !l->item_kernel || !l->item_also || !l->first || !l->body || !generate(w, l)) return false;
   for (int i = 0; i < l->schedule.nitem; i++) {
     const Item *it = &l->schedule.item[i];
+    Linear *lin = &l->item[i];
     l->item_kernel[i] = l->item_also[i] = -1;
-    if (it->kind == ITEM_KERNEL && !lower_kernel_item(w, it, &l->item[i], &l->item_kernel[i], &l->item_also[i]))
+    if (it->kind == ITEM_KERNEL && !add_kernel(w->ctx, &w->seen, w->all, lin, &l->item_kernel[i])) return false;
+    if (it->kind == ITEM_KERNEL && lin->also && !add_kernel(w->ctx, &w->seen, w->all, lin->also, &l->item_also[i]))
       return false;
     if (it->kind != ITEM_LOOP) continue;
     if (!(l->first[i] = lower_inner(w, &it->loop->first)) || !(l->body[i] = lower_inner(w, &it->loop->body)))
@@ -245,6 +258,11 @@ static bool take_vars(Plan *p, PlanItem *it, const Linear *lin) {
   if (!it->var) return false;
   for (int k = 0; k < lin->nvar; k++) {
     int at = 0;
+    if (lin->var[k]->op == OP_CONST) { /* a number that codegen_lift made an argument */
+      it->var[k] = p->nvar + p->nnumber;
+      p->value[p->nvar + p->nnumber++] = lin->var[k]->arg.i;
+      continue;
+    }
     while (at < p->nvar && p->var[at] != lin->var[k]) at++;
     if (at == p->nvar)
       return base_fail(ctx_base(p->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s needs the unknown variable %s",
@@ -289,12 +307,20 @@ static bool take_item(Plan *p, const Lowered *l, int i) {
   return false;
 }
 
+static int numbers_of(const Lowered *l) {
+  int n = 0;
+  for (int i = 0; i < l->schedule.nitem; i++)
+    for (int k = 0; l->item_kernel[i] >= 0 && k < l->item[i].nvar; k++) n += l->item[i].var[k]->op == OP_CONST;
+  return n;
+}
+
 static bool take_items(Plan *p, const Lowered *l) {
   int widest = 1;
   p->nitem = l->schedule.nitem;
   p->nkernel = l->nkernel;
   p->item = arena_new(&p->arena, (size_t)(p->nitem + 1) * sizeof *p->item);
-  if (!p->item) return false;
+  p->value = arena_new(&p->arena, (size_t)(p->nvar + numbers_of(l) + 1) * sizeof *p->value);
+  if (!p->item || !p->value) return false;
   for (int i = 0; i < p->nitem; i++) {
     if (!take_item(p, l, i)) return false;
     PlanSlot *scratch = p->item[i].loop ? &p->slot[p->item[i].loop->scratch] : NULL;
@@ -322,8 +348,7 @@ static bool take_roots(Plan *p, const Canon *c) {
   p->root = arena_new(&p->arena, (size_t)(c->nroot + 1) * sizeof *p->root);
   p->root_slot = arena_new(&p->arena, (size_t)(c->nroot + 1) * sizeof *p->root_slot);
   p->var = arena_new(&p->arena, (size_t)(c->nvar + 1) * sizeof *p->var);
-  p->value = arena_new(&p->arena, (size_t)(c->nvar + 1) * sizeof *p->value);
-  if (!p->root || !p->root_slot || !p->var || !p->value) return false;
+  if (!p->root || !p->root_slot || !p->var) return false;
   for (int r = 0; r < c->nroot; r++)
     if (!hold(p, p->root[r] = c->root[r])) return false;
   for (int k = 0; k < c->nvar; k++)
