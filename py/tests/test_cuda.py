@@ -287,3 +287,13 @@ def test_info_names_the_card(capsys):
 
     assert main(["info"]) == 0
     assert "CUDA (" in capsys.readouterr().out
+
+
+def test_parameters_survive_a_bad_index():
+    """Kernels after the one that has found it do not change what they update."""
+    w = Tensor(np.ones((5, 3), np.float32)).realize()
+    index = Tensor(np.array([1, 99])).realize()
+    w.assign(w - w[index].sum() * 0.1).realize()
+    with pytest.raises(IndexError, match="index 99"):
+        w.numpy()
+    np.testing.assert_array_equal(w.numpy(), np.ones((5, 3)))

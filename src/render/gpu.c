@@ -18,7 +18,7 @@ static const char opencl_words[] =
     "typedef int int32_t;\ntypedef uint uint32_t;\ntypedef long int64_t;\ntypedef ulong uint64_t;\n"
     "#define INT64_MIN (-0x7fffffffffffffffL - 1)\n"
     "#define HELPER static inline\n#define SELDOM static\n#define TABLE const\n"
-    "#define GLOBAL __global\n#define LOCAL __local\n#define SHARED __local\n"
+    "#define RESTRICT restrict\n#define GLOBAL __global\n#define LOCAL __local\n#define SHARED __local\n"
     "#define BLOCK get_group_id(0)\n#define THREAD ((int)get_local_id(0))\n"
     "#define UNROLL __attribute__((opencl_unroll_hint(4)))\n"
     "#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
@@ -35,7 +35,7 @@ static const char cuda_words[] =
     "#define INT64_MIN (-0x7fffffffffffffffll - 1)\n"
     "#define NAN __int_as_float(0x7fc00000)\n#define INFINITY __int_as_float(0x7f800000)\n"
     "#define HELPER static __device__ __forceinline__\n#define SELDOM static __device__ __noinline__\n"
-    "#define TABLE static const\n#define GLOBAL\n#define LOCAL\n#define SHARED __shared__\n"
+    "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n#define SHARED __shared__\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
     "#define UNROLL _Pragma(\"unroll 4\")\n"
     "#define WARP 32\n"
@@ -70,6 +70,15 @@ static bool has_combine(const Linear *lin) {
   return false;
 }
 
+/* Does it change what it reads, and find no errors itself? Such a kernel updates state, and leaves it as it is once a
+ * kernel before it has found an error: parameters survive a bad index. */
+static bool updates_state(const Linear *lin) {
+  bool updates = false;
+  for (int k = 0; k < linear_nargs(lin); k++) updates |= lin->param[k].read && lin->param[k].written;
+  for (int i = 0; i < lin->ninst && updates; i++) updates = lin->inst[i].kind != INST_CHECK;
+  return updates;
+}
+
 static int block_size(const Linear *lin) { return MAX(lin->group, 1) * MAX(lin->pack, 1); }
 
 /* Arguments one by one, the error record last. */
@@ -77,13 +86,14 @@ static void open_kernel(Emit *e, const char *before, const char *name) {
   const Linear *lin = e->lin;
   str_fmt(e->out, "\n%s%s(", before, name);
   for (int k = 0; k < linear_nargs(lin); k++)
-    str_fmt(e->out, "GLOBAL %s%s *p%d, ", lin->param[k].written ? "" : "const ",
+    str_fmt(e->out, "GLOBAL %s%s *RESTRICT p%d, ", lin->param[k].written ? "" : "const ",
             type_name(e->help, elem_memory(lin->param[k].dtype), 1).s, k);
   for (int i = 0; i < lin->nvar; i++) str_fmt(e->out, "int64_t n%d, ", i);
   str_add(e->out, "GLOBAL int64_t *err) {\n");
   for (int k = linear_nargs(lin); k < lin->nparam; k++)
     line(e, "SHARED %s p%d[%lld];", type_name(e->help, elem_memory(lin->param[k].dtype), 1).s, k,
          (long long)lin->param[k].local);
+  if (updates_state(lin)) line(e, "if (*err) return;");
   if (lin->group <= 1) return;
   if (lin->pack == 1)
     line(e, "const int thread = THREAD;");

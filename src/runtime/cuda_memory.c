@@ -163,6 +163,7 @@ static void *cuda_alloc(Memory *memory, size_t bytes) {
       b = NULL;
     }
   }
+  if (b && memory->runtime->poison) m->device->api.cuMemsetD8Async(b->at, HEAP_POISON, b->bytes, m->device->stream);
   cuda_leave(m->device, &entry);
   return b ? (void *)(uintptr_t)b->at : NULL;
 }
