@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....nn.functional import linear
 from ....loops import repeated
+from ....nn.functional import linear
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ._loops import Smoother, is_linear, kept, weight_of
