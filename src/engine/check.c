@@ -28,7 +28,7 @@ static bool same_size(const UOp *a, const UOp *b) {
 
 static bool complete(const Check *c, int slot) {
   const Slot *s = &c->l->schedule.slot[slot];
-  if (s->kind == SLOT_INPUT || uop_numel_max(s->node) == 0) return true;
+  if (s->kind == SLOT_INPUT || s->kind == SLOT_TILE || s->copies || uop_numel_max(s->node) == 0) return true;
   return c->count[slot] && same_size(c->count[slot], s->numel);
 }
 
@@ -122,17 +122,37 @@ static bool check_loop(Check *c, const Loop *l, const Lowered *first, const Lowe
          plan_check(c->ctx, c->arena, c->limits, l->ncarry + l->nstack, body);
 }
 
+/* Of a composite item, that its kernels are legal and write what they have to: that tiles cover all edges and rows is
+ * the business of tiles.c. */
+static bool check_tiles(Check *c, const Item *it) {
+  const TilesItem *t = it->tiles;
+  for (int k = t->first; k < t->first + t->nitem + t->nfinish; k++) {
+    const Item *sub = &c->l->schedule.sub[k];
+    const Linear *lin = &c->l->item[c->l->schedule.nitem + k];
+    bool legal =
+        sub->kind != ITEM_KERNEL || (linear_verify(c->ctx, lin) && (!lin->also || linear_verify(c->ctx, lin->also)));
+    bool writes = true;
+    for (int o = 0; sub->kind == ITEM_KERNEL && o < sub->nout; o++) writes &= o < lin->nparam && lin->param[o].written;
+    if (legal && writes) continue;
+    schedule_keep_whole(c->ctx, c->limits, t->nproduct, t->product);
+    return legal ? wrong(c, NULL, lin->name, "does not write", sub->arg[0]) : false;
+  }
+  return true;
+}
+
 static bool check_item(Check *c, int i) {
   const Item *it = &c->l->schedule.item[i];
   const Linear *lin = &c->l->item[i];
   const char *name = it->kind == ITEM_KERNEL   ? lin->name
                      : it->kind == ITEM_MATMUL ? "matmul"
                      : it->kind == ITEM_LOOP   ? "loop"
+                     : it->kind == ITEM_TILES  ? "tiles"
                                                : it->node->arg.name;
   if (!check_reads(c, it, lin, name)) return false;
   for (int o = 0; it->kind != ITEM_KERNEL && o < it->nout; o++)
     c->count[it->arg[o]] = c->l->schedule.slot[it->arg[o]].numel;
   if (it->kind == ITEM_LOOP && !check_loop(c, it->loop, c->l->first[i], c->l->body[i])) return false;
+  if (it->kind == ITEM_TILES && !check_tiles(c, it)) return false;
   if (it->kind == ITEM_KERNEL && !check_kernel(c, it, lin)) return false;
   for (int o = 0; o < it->nout; o++) {
     const Slot *out = &c->l->schedule.slot[it->arg[o]];

@@ -4,6 +4,7 @@
  *   realize.c  handles in, values out         canon.c   a graph without its buffers and the sizes of this run
  *   plan.c     plans and their cache          memory.c  sizes and places of a plan's slots
  *   check.c    what holds of every plan       run.c     one execution of a plan
+ *   tiles.c    composite items
  *   step.c     plans replayed on other inputs peek.c    views of stored memory, read without a plan
  *   trace.c    the trace of a step            values.c  data in and out, assignment
  *   view.c     assignment to a part           form.c    plans for programs that differ in numbers alone
@@ -59,6 +60,8 @@ typedef struct PlanSlot {
   size_t offset;         /* TEMP: in the arena, in this run */
   bool written;          /* by an item */
   struct PlanItem *loop; /* TEMP: the item whose memory between steps it is; NULL: none */
+  int64_t rows, copies;  /* see Slot */
+  size_t each;           /* SLOT_TILE: bytes from one worker's to the next one's */
 } PlanSlot;
 
 typedef struct PlanItem {
@@ -73,11 +76,25 @@ typedef struct PlanItem {
   MatmulCall call;   /* the same in this run: one batch axis, and */
   int nouter;        /* those that are left to loop over */
   int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
+  int64_t each, a_step, b_step; /* of a product by tiles: see MatmulItem */
+  struct PlanTiles *tiles;
   UOp *library;           /* the LIBRARY node */
   struct PlanLoop *loop;  /* loop over steps */
+  _Atomic int64_t spent;  /* nanoseconds of a part of a composite item, all threads together, where it is timed */
   UOp *flops;             /* kernel */
   int64_t nflops, nbytes; /* in this run */
 } PlanItem;
+
+/* A composite item: see TilesItem. Variable k of a tile is number -1 - k among those of a kernel. */
+enum { TILE_ARGS = 64 }; /* most arguments of one of its kernels */
+typedef struct PlanTiles {
+  int nitem, nfinish;
+  PlanItem *item;
+  int rowptr, work; /* slots: row pointers, scratch memory of its products; -1: none */
+  UOp *edges, *rows, *const *var;
+  int64_t tile, pieces;
+  int64_t nedges, nrows; /* in this run */
+} PlanTiles;
 
 typedef struct Plan Plan;
 
@@ -117,14 +134,17 @@ struct Plan {
   int64_t *value; /* of the variables, then numbers that kernels take as arguments */
   int nnumber;
   size_t arena_bytes, output_bytes;
+  bool tiled;  /* there are composite items: */
+  int workers; /* threads that they have scratch memory for */
   /* scratch of a run */
+  PolyBuffer *const *input;
   MemoryRef *at, *args; /* where each slot is; the arguments of a launch */
   int64_t *vars;
   uint64_t *word; /* what a run is told by: RunWords */
   int64_t *loose;
   size_t *bytes;
   bool expected; /* the device knows what a run of these sizes is */
-  int profiled; /* number of the profile that has listed its slots */
+  int profiled;  /* number of the profile that has listed its slots */
 };
 
 /* The plan for a canonical program on the current device, from the cache or new; the caller releases it. */
@@ -138,7 +158,7 @@ typedef struct Lowered {
   int nkernel;
   Linear *kernel;       /* distinct ones */
   const Linear **which; /* they, by address */
-  Linear *item;         /* each item's own: its variables and name */
+  Linear *item;         /* each item's own: its variables and name; those of sub-items behind the others */
   int *item_kernel;     /* place in kernel, -1 for what is not one */
   int *item_also;       /* place of its second kernel (Linear.also), -1: there is none */
 } Lowered;
@@ -186,12 +206,19 @@ bool uop_bytes(const UOp *u, size_t *bytes);
  * entries that are NULL are allocated for OUTPUT slots and belong to the caller. arena: memory for TEMP slots, NULL:
  * allocated for this run. */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
+/* A matrix product with its arguments: result, operands. Offsets are elements. */
+bool run_product(Plan *p, const PlanItem *it, MatmulCall *c, const MemoryRef *args, int64_t a_offset, int64_t b_offset,
+                 int threads);
 /* Memory for a tensor; the error text of a failure names it. */
 PolyBuffer *tensor_memory(Device *d, size_t bytes, int ndim, const int64_t *shape, PolyDType dtype, const char *why);
 double now_ms(void);
 
 /* The items of p in order, whose slots are bound. */
 bool plan_run_items(Plan *p);
+
+/* ---- tiles.c ---- */
+
+bool run_tiles(Plan *p, const PlanItem *it);
 
 /* ---- realize.c ---- */
 

@@ -144,7 +144,7 @@ static bool place_temps(Plan *p) {
   bool ok = w.temp && w.placed && w.near;
   for (int i = 0; ok && i < p->nslot; i++) {
     PlanSlot *s = &p->slot[i], *owner = first_owner(p, s);
-    if (s->kind != SLOT_TEMP) continue;
+    if (s->kind < SLOT_TEMP) continue;
     s->until = MAX(s->until, s->last);
     owner->until = MAX(owner->until, s->last);
     if (owner == s) w.temp[w.n++] = s;
@@ -162,7 +162,7 @@ static bool place_temps(Plan *p) {
     place_in_order(&w);
   }
   for (int i = 0; ok && i < p->nslot; i++)
-    if (p->slot[i].kind == SLOT_TEMP) p->slot[i].offset = first_owner(p, &p->slot[i])->offset;
+    if (p->slot[i].kind >= SLOT_TEMP) p->slot[i].offset = first_owner(p, &p->slot[i])->offset;
   arena_free(&scratch);
   return ok;
 }
@@ -179,6 +179,17 @@ static bool index_fits(const Plan *p, const PlanSlot *s) {
                    shape_text(s->node, text, sizeof text), p->device->target.index_bits, p->device->name);
 }
 
+/* Slots of composite items: a tile of rows for each worker, or a copy for each piece. */
+static bool size_tile(Plan *p, PlanSlot *s) {
+  int64_t numel, rows = s->rows;
+  if (!plan_eval(p, s->numel, &numel) || (rows && !plan_eval(p, s->node->shape[0], &rows))) return false;
+  if (rows < s->rows) numel = numel / s->rows * rows; /* all edges are one tile */
+  if (!bytes_fit(s->node, numel, &s->bytes)) return false;
+  s->each = align_up(s->bytes);
+  if (s->kind == SLOT_TILE) s->bytes = s->each * (size_t)p->workers;
+  return true;
+}
+
 static bool size_slots(Plan *p) {
   p->output_bytes = 0;
   for (int i = 0; i < p->nslot; i++) {
@@ -187,7 +198,8 @@ static bool size_slots(Plan *p) {
       if (!plan_size_loop(p, s->loop, &s->bytes)) return false;
       continue;
     }
-    if (!shape_bytes(s->node, p->nvar, p->var, p->value, &s->bytes)) return false;
+    bool part = s->kind == SLOT_TILE || s->copies; /* scratch memory of products gets its size later */
+    if (part ? !size_tile(p, s) : !shape_bytes(s->node, p->nvar, p->var, p->value, &s->bytes)) return false;
     if (!index_fits(p, s)) return false;
     if (s->kind == SLOT_OUTPUT) p->output_bytes += s->bytes;
   }
@@ -222,10 +234,11 @@ static bool size_matmul(Plan *p, PlanItem *it) {
   const struct {
     const UOp *u;
     int64_t *to;
-  } number[] = {{m->m, &c->m},         {m->n, &c->n},         {m->k, &c->k},
-                {m->a_row, &c->a_row}, {m->a_col, &c->a_col}, {m->a_offset, &it->a_offset},
-                {m->b_row, &c->b_row}, {m->b_col, &c->b_col}, {m->b_offset, &it->b_offset},
-                {m->c_row, &c->c_row}};
+  } number[] = {{m->m, &c->m},           {m->n, &c->n},         {m->k, &c->k},
+                {m->a_row, &c->a_row},   {m->a_col, &c->a_col}, {m->a_offset, &it->a_offset},
+                {m->b_row, &c->b_row},   {m->b_col, &c->b_col}, {m->b_offset, &it->b_offset},
+                {m->c_row, &c->c_row},   {m->each, &it->each},  {m->a_step, &it->a_step},
+                {m->b_step, &it->b_step}};
   for (int i = 0; i < LEN(number); i++)
     if (!plan_eval(p, number[i].u, number[i].to)) return false;
   int64_t axis[4][4], all = 1;
@@ -241,14 +254,42 @@ static bool size_matmul(Plan *p, PlanItem *it) {
   return true;
 }
 
-static bool size_items(Plan *p) {
-  for (int i = 0; i < p->nitem; i++) {
-    PlanItem *it = &p->item[i];
-    it->nbytes = it->nflops = 0;
-    for (int a = 0; a < it->narg; a++) it->nbytes += (int64_t)p->slot[it->arg[a]].bytes;
-    if (it->kind == ITEM_MATMUL && !size_matmul(p, it)) return false;
-    if (it->flops && !plan_eval(p, it->flops, &it->nflops)) return false;
+static bool size_item(Plan *p, PlanItem *it);
+
+/* What the device needs beside for a product of one tile. */
+static size_t tile_room(const Plan *p, const PlanTiles *t, const PlanItem *it) {
+  MatmulCall c = it->call;
+  *(it->matmul.axis == ROWS_OUTER ? &c.m : &c.k) = t->tile * it->each;
+  return p->device->matmul_room ? p->device->matmul_room(p->device, &c) : 0;
+}
+
+static bool size_tiles(Plan *p, PlanItem *it) {
+  PlanTiles *t = it->tiles;
+  size_t room = 0;
+  if (!plan_eval(p, t->edges, &t->nedges) || (t->rows && !plan_eval(p, t->rows, &t->nrows))) return false;
+  for (int i = 0; i < t->nitem + t->nfinish; i++) {
+    PlanItem *sub = &t->item[i];
+    if (!size_item(p, sub)) return false;
+    it->nflops += sub->nflops;
+    if (sub->kind == ITEM_MATMUL) room = MAX(room, tile_room(p, t, sub));
   }
+  PlanSlot *work = &p->slot[t->work];
+  work->each = align_up(room);
+  work->bytes = work->each * (size_t)p->workers;
+  return true;
+}
+
+static bool size_item(Plan *p, PlanItem *it) {
+  it->nbytes = it->nflops = 0;
+  for (int a = 0; a < it->narg; a++) it->nbytes += (int64_t)p->slot[it->arg[a]].bytes;
+  if (it->kind == ITEM_MATMUL && !size_matmul(p, it)) return false;
+  if (it->kind == ITEM_TILES && !size_tiles(p, it)) return false;
+  return !it->flops || plan_eval(p, it->flops, &it->nflops);
+}
+
+static bool size_items(Plan *p) {
+  for (int i = 0; i < p->nitem; i++)
+    if (!size_item(p, &p->item[i])) return false;
   return true;
 }
 
@@ -257,8 +298,10 @@ bool plan_size(Plan *p, const int64_t *value) {
     if (p->is_size[k] && p->value[k] != value[k]) p->sized = false;
     p->value[k] = value[k];
   }
+  if (p->tiled && p->workers != p->ctx->runtime->threads) p->sized = false;
+  if (p->tiled) p->workers = p->ctx->runtime->threads;
   if (p->sized) return true;
   p->expected = false;
-  if (!size_slots(p) || !place_temps(p) || !size_items(p)) return false;
+  if (!size_slots(p) || !size_items(p) || !place_temps(p)) return false;
   return p->sized = true;
 }

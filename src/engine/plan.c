@@ -56,35 +56,47 @@ static Lowered *lower_inner(Lowering *w, const Schedule *s) {
   return lower_items(w, l) ? l : NULL;
 }
 
+/* A kernel that cannot be written: of a composite item, its products are to be stored as a whole. */
+static void blame(PolyContext *ctx, ScheduleLimits *limits, const Schedule *s, int i) {
+  if (i < s->nitem) schedule_blame(ctx, limits, s->item[i].nout, s->item[i].made);
+  for (int k = 0; i >= s->nitem && k < s->nitem; k++) {
+    const TilesItem *t = s->item[k].tiles;
+    bool part = t && i - s->nitem >= t->first && i - s->nitem < t->first + t->nitem + t->nfinish;
+    if (part) schedule_keep_whole(ctx, limits, t->nproduct, t->product);
+  }
+}
+
 /* The linear kernels of the items; where several differ in numbers alone, these are arguments. Kernels that have a
- * second form and kernels of loops, whose items are bound once for all turns, keep theirs. */
+ * second form, those of tiles, and kernels of loops, whose items are bound once for all turns, keep theirs. */
 static bool generate(Lowering *w, Lowered *l) {
   const Target *target = &w->ctx->runtime->current->target;
   Linear **plain = arena_new(w->arena, (size_t)(l->schedule.nitem + 1) * sizeof *plain);
   int n = 0;
   if (!plain) return false;
-  for (int i = 0; i < l->schedule.nitem; i++) {
-    const Item *it = &l->schedule.item[i];
+  const Schedule *s = &l->schedule;
+  for (int i = 0; i < s->nitem + s->nsub; i++) {
+    const Item *it = i < s->nitem ? &s->item[i] : &s->sub[i - s->nitem];
     if (it->kind != ITEM_KERNEL) continue;
     if (!codegen_kernel(w->ctx, w->arena, it->nout, it->store, target, &l->item[i])) {
-      schedule_blame(w->ctx, w->limits, it->nout, it->made);
+      blame(w->ctx, w->limits, s, i);
       return false;
     }
-    if (!l->item[i].also) plain[n++] = &l->item[i];
+    if (i < s->nitem && !l->item[i].also) plain[n++] = &l->item[i];
   }
   return codegen_lift(w->ctx, w->arena, target, n, plain);
 }
 
 static bool lower_items(Lowering *w, Lowered *l) {
-  size_t n = (size_t)l->schedule.nitem + 1;
+  const Schedule *s = &l->schedule;
+  size_t n = (size_t)(s->nitem + s->nsub) + 1;
   l->item = arena_new(w->arena, n * sizeof *l->item);
   l->item_kernel = arena_new(w->arena, n * sizeof *l->item_kernel);
   l->item_also = arena_new(w->arena, n * sizeof *l->item_also);
   l->first = arena_new(w->arena, n * sizeof *l->first);
   l->body = arena_new(w->arena, n * sizeof *l->body);
   if (!l->item || !l->item_kernel || !l->item_also || !l->first || !l->body || !generate(w, l)) return false;
-  for (int i = 0; i < l->schedule.nitem; i++) {
-    const Item *it = &l->schedule.item[i];
+  for (int i = 0; i < s->nitem + s->nsub; i++) {
+    const Item *it = i < s->nitem ? &s->item[i] : &s->sub[i - s->nitem];
     Linear *lin = &l->item[i];
     l->item_kernel[i] = l->item_also[i] = -1;
     if (it->kind == ITEM_KERNEL && !add_kernel(w->ctx, &w->seen, w->all, lin, &l->item_kernel[i])) return false;
@@ -98,7 +110,7 @@ static bool lower_items(Lowering *w, Lowered *l) {
 }
 
 static int count_items(const Schedule *s) {
-  int n = s->nitem;
+  int n = s->nitem + s->nsub;
   for (int i = 0; i < s->nitem; i++)
     if (s->item[i].kind == ITEM_LOOP) n += count_items(&s->item[i].loop->first) + count_items(&s->item[i].loop->body);
   return n;
@@ -225,9 +237,7 @@ static void find_over(Plan *p, const Schedule *s) {
 
 static bool take_slots(Plan *p, const Schedule *s) {
   p->nslot = s->nslot;
-  int nloop = 0;
-  for (int i = 0; i < s->nitem; i++) nloop += s->item[i].kind == ITEM_LOOP; /* memory of theirs comes later */
-  p->slot = arena_new(&p->arena, (size_t)(s->nslot + nloop + 1) * sizeof *p->slot);
+  p->slot = arena_new(&p->arena, (size_t)(s->nslot + s->nitem + 1) * sizeof *p->slot);
   if (!p->slot) return false;
   for (int i = 0; i < s->nslot; i++) {
     const Slot *from = &s->slot[i];
@@ -237,6 +247,8 @@ static bool take_slots(Plan *p, const Schedule *s) {
                             .numel = from->numel,
                             .first = s->nitem,
                             .last = -1,
+                            .rows = from->rows,
+                            .copies = from->copies,
                             .over = -1};
     p->slot[i].why = keep_text(p, from->why ? from->why : "");
     if (!p->slot[i].why || !hold(p, from->node) || !plan_hold_size(p, from->numel)) return false;
@@ -252,18 +264,38 @@ static bool take_slots(Plan *p, const Schedule *s) {
   return true;
 }
 
-static bool take_vars(Plan *p, PlanItem *it, const Linear *lin) {
+/* Scratch memory for the products of a composite item, behind the slots of the schedule. */
+static bool take_work(Plan *p, const Schedule *s) {
+  for (int i = 0; i < s->nitem; i++) {
+    if (!s->item[i].tiles) continue;
+    const PlanSlot *of = &p->slot[s->item[i].arg[0]];
+    p->tiled = true;
+    p->item[i].tiles->work = p->nslot;
+    p->slot[p->nslot++] = (PlanSlot){.kind = SLOT_TILE,
+                                     .node = of->node,
+                                     .numel = of->numel,
+                                     .why = "scratch memory of matrix products",
+                                     .first = i,
+                                     .last = i,
+                                     .over = -1};
+  }
+  return true;
+}
+
+static bool take_vars(Plan *p, PlanItem *it, const Linear *lin, const PlanTiles *t) {
   it->nvar = lin->nvar;
   it->var = arena_new(&p->arena, (size_t)(lin->nvar + 1) * sizeof *it->var);
   if (!it->var) return false;
   for (int k = 0; k < lin->nvar; k++) {
-    int at = 0;
+    int at = 0, of_tile = 0;
     if (lin->var[k]->op == OP_CONST) { /* a number that codegen_lift made an argument */
       it->var[k] = p->nvar + p->nnumber;
       p->value[p->nvar + p->nnumber++] = lin->var[k]->arg.i;
       continue;
     }
     while (at < p->nvar && p->var[at] != lin->var[k]) at++;
+    while (t && of_tile < TILE_VARS && t->var[of_tile] != lin->var[k]) of_tile++;
+    if (at == p->nvar && t && of_tile < TILE_VARS) at = -1 - of_tile;
     if (at == p->nvar)
       return base_fail(ctx_base(p->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s needs the unknown variable %s",
                        lin->name, lin->var[k]->arg.name);
@@ -273,7 +305,8 @@ static bool take_vars(Plan *p, PlanItem *it, const Linear *lin) {
 }
 
 static bool take_matmul(Plan *p, PlanItem *it, const MatmulItem *m) {
-  UOp *all[] = {m->m, m->n, m->k, m->a_row, m->a_col, m->a_offset, m->b_row, m->b_col, m->b_offset, m->c_row};
+  UOp *all[] = {m->m,     m->n,        m->k,     m->a_row, m->a_col,  m->a_offset, m->b_row,
+                m->b_col, m->b_offset, m->c_row, m->each,  m->a_step, m->b_step};
   for (int i = 0; i < LEN(all); i++)
     if (!plan_hold_size(p, all[i])) return false;
   for (int i = 0; i < m->nbatch; i++)
@@ -284,9 +317,34 @@ static bool take_matmul(Plan *p, PlanItem *it, const MatmulItem *m) {
   return true;
 }
 
-static bool take_item(Plan *p, const Lowered *l, int i) {
-  const Item *from = &l->schedule.item[i];
-  PlanItem *it = &p->item[i];
+static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanItem *it, const PlanTiles *of);
+
+static bool take_tiles(Plan *p, const Lowered *l, const TilesItem *from, PlanItem *it) {
+  PlanTiles *t = it->tiles = arena_new(&p->arena, sizeof *t);
+  UOp **var = arena_new(&p->arena, sizeof from->var);
+  if (!t || !var) return false;
+  memcpy(var, from->var, sizeof from->var);
+  *t = (PlanTiles){.nitem = from->nitem,
+                   .nfinish = from->nfinish,
+                   .rowptr = from->rowptr,
+                   .work = -1,
+                   .edges = from->edges,
+                   .rows = from->rows,
+                   .var = var,
+                   .tile = from->tile,
+                   .pieces = from->pieces};
+  it->name = from->rows ? "tiles_by_rows" : "tiles";
+  int n = from->nitem + from->nfinish;
+  t->item = arena_new(&p->arena, (size_t)(n + 1) * sizeof *t->item);
+  bool ok = t->item && plan_hold_size(p, t->edges) && (!t->rows || plan_hold_size(p, t->rows));
+  for (int k = 0; ok && k < TILE_VARS; k++) ok = hold(p, var[k]);
+  for (int k = 0; ok && k < n; k++)
+    ok = take_item(p, l, &l->schedule.sub[from->first + k], l->schedule.nitem + from->first + k, &t->item[k], t);
+  return ok;
+}
+
+/* The i-th of the items and sub-items. of: the composite item that it is a part of. */
+static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanItem *it, const PlanTiles *of) {
   *it = (PlanItem){.kind = from->kind, .nout = from->nout, .narg = from->narg, .kernel = l->item_kernel[i]};
   it->also = l->item_also[i];
   it->arg = arena_new(&p->arena, (size_t)(from->narg + 1) * sizeof *it->arg);
@@ -296,13 +354,18 @@ static bool take_item(Plan *p, const Lowered *l, int i) {
   case ITEM_KERNEL:
     it->name = keep_text(p, l->item[i].name);
     it->flops = l->item[i].flops;
-    return it->name && (!it->flops || plan_hold_size(p, it->flops)) && take_vars(p, it, &l->item[i]);
+    if (of) it->flops = NULL; /* it depends on the tile */
+    if (of && MAX(it->narg, l->item[i].nvar) > TILE_ARGS)
+      return base_fail(ctx_base(p->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s of a tile has too many arguments",
+                       it->name);
+    return it->name && (!it->flops || plan_hold_size(p, it->flops)) && take_vars(p, it, &l->item[i], of);
   case ITEM_MATMUL: it->name = "matmul"; return take_matmul(p, it, from->matmul);
   case ITEM_LIBRARY:
     it->library = from->node;
     it->name = it->library->arg.name;
     return hold(p, it->library);
   case ITEM_LOOP: it->name = "loop"; return plan_take_loop(p, it, from->loop, l->first[i], l->body[i]);
+  case ITEM_TILES: return take_tiles(p, l, from->tiles, it);
   }
   return false;
 }
@@ -322,14 +385,16 @@ static bool take_items(Plan *p, const Lowered *l) {
   p->value = arena_new(&p->arena, (size_t)(p->nvar + numbers_of(l) + 1) * sizeof *p->value);
   if (!p->item || !p->value) return false;
   for (int i = 0; i < p->nitem; i++) {
-    if (!take_item(p, l, i)) return false;
+    if (!take_item(p, l, &l->schedule.item[i], i, &p->item[i], NULL)) return false;
     PlanSlot *scratch = p->item[i].loop ? &p->slot[p->item[i].loop->scratch] : NULL;
     if (scratch) {
       scratch->first = scratch->last = i;
       scratch->loop = &p->item[i];
     }
     widest = MAX(widest, MAX(p->item[i].narg, p->item[i].nvar));
+    if (p->item[i].tiles) widest = MAX(widest, TILE_ARGS);
   }
+  if (!take_work(p, &l->schedule)) return false;
   p->at = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->at);
   p->args = arena_new(&p->arena, (size_t)widest * sizeof *p->args);
   p->vars = arena_new(&p->arena, (size_t)widest * sizeof *p->vars);

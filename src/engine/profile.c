@@ -90,7 +90,8 @@ void profile_plan(Plan *p) {
   p->profiled = f->number;
   bool clean = ctx->base.code == POLY_OK;
   for (int i = 0; i < p->nslot; i++)
-    if (p->slot[i].kind != SLOT_INPUT && !add_stored(p, &p->slot[i])) forget_failure(&ctx->base, clean);
+    if (p->slot[i].kind != SLOT_INPUT && p->slot[i].kind != SLOT_TILE && !add_stored(p, &p->slot[i]))
+      forget_failure(&ctx->base, clean);
 }
 
 int poly_profile_kernels(const PolyContext *ctx) { return ctx->engine->profile.kernel.n; }
@@ -216,8 +217,8 @@ char *poly_source(PolyTensor *t) { return describe(t, source_words, "/* in memor
 
 static bool explain_words(PolyContext *ctx, const Canon *c, const Lowered *l, Str *out) {
   const Schedule *s = &l->schedule;
-  int count[3] = {0}, kind[4] = {0};
-  int64_t bytes[3] = {0};
+  int count[SLOT_KINDS] = {0}, kind[ITEM_KINDS] = {0};
+  int64_t bytes[SLOT_KINDS] = {0};
   for (int i = 0; i < s->nslot; i++) {
     int64_t numel;
     if (!int_eval_vars(s->slot[i].numel, c->nvar, c->var, c->value, &numel)) return false;
@@ -225,6 +226,7 @@ static bool explain_words(PolyContext *ctx, const Canon *c, const Lowered *l, St
     bytes[s->slot[i].kind] += numel * dtype_size((PolyDType)s->slot[i].node->dtype);
   }
   for (int i = 0; i < s->nitem; i++) kind[s->item[i].kind]++;
+  for (int i = 0; i < s->nsub; i++) kind[s->sub[i].kind]++;
   str_fmt(out, "on %s: %d kernels (%d distinct), %d matrix products, %d library calls", ctx->runtime->current->name,
           kind[ITEM_KERNEL], l->nkernel, kind[ITEM_MATMUL], kind[ITEM_LIBRARY]);
   if (kind[ITEM_LOOP]) str_fmt(out, ", %d loops over steps", kind[ITEM_LOOP]);

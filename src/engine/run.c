@@ -91,7 +91,7 @@ static PolyBuffer *new_arena(const Plan *p) {
   PolyBuffer *arena = buffer_new(p->device->memory, p->arena_bytes);
   const PlanSlot *largest = NULL;
   for (int i = 0; !arena && i < p->nslot; i++)
-    if (p->slot[i].kind == SLOT_TEMP && (!largest || p->slot[i].bytes > largest->bytes)) largest = &p->slot[i];
+    if (p->slot[i].kind >= SLOT_TEMP && (!largest || p->slot[i].bytes > largest->bytes)) largest = &p->slot[i];
   if (!arena && largest) {
     if (clean) base_clear(b);
     fail_slot(p, largest);
@@ -108,7 +108,7 @@ static bool bind_slots(Plan *p, PolyBuffer *const *input, PolyBuffer *const *out
     const PlanSlot *s = &p->slot[i];
     MemoryRef *at = &p->at[i];
     *at = (MemoryRef){base, base ? s->offset : 0};
-    if (s->kind == SLOT_TEMP) continue;
+    if (s->kind >= SLOT_TEMP) continue;
     PolyBuffer *b = s->kind == SLOT_OUTPUT ? out[i] : input[s->input];
     void *data = s->kind == SLOT_OUTPUT ? buffer_overwrite(b, m) : s->written ? buffer_update(b, m) : buffer_read(b, m);
     *at = (MemoryRef){data, 0};
@@ -151,13 +151,13 @@ static MemoryRef element(MemoryRef at, int64_t place, PolyDType dtype) {
   return at;
 }
 
-static bool run_matmul(Plan *p, const PlanItem *it) {
-  MatmulCall c = it->call;
+bool run_product(Plan *p, const PlanItem *it, MatmulCall *c, const MemoryRef *args, int64_t a_offset, int64_t b_offset,
+                 int threads) {
   int64_t count = 1;
   for (int o = 0; o < it->nouter; o++) count *= it->outer[o];
-  if (c.m == 0 || c.n == 0 || c.batch == 0) return true;
+  if (c->m == 0 || c->n == 0 || c->batch == 0) return true;
   for (int64_t i = 0; i < count; i++) {
-    int64_t rest = i, a = it->a_offset, b = it->b_offset, r = 0;
+    int64_t rest = i, a = a_offset, b = b_offset, r = 0;
     for (int o = 0; o < it->nouter; o++) {
       int64_t k = rest % it->outer[o];
       rest /= it->outer[o];
@@ -165,12 +165,19 @@ static bool run_matmul(Plan *p, const PlanItem *it) {
       b += k * it->b_outer[o];
       r += k * it->c_outer[o];
     }
-    c.a = element(p->at[it->arg[1]], a, c.dtype);
-    c.b = element(p->at[it->arg[2]], b, c.dtype);
-    c.c = element(p->at[it->arg[0]], r, c.dtype);
-    if (!p->device->matmul(p->device, &c, threads_allowed(p->ctx->runtime->threads))) return false;
+    c->a = element(args[1], a, c->dtype);
+    c->b = element(args[2], b, c->dtype);
+    c->c = element(args[0], r, c->dtype);
+    if (!p->device->matmul(p->device, c, threads)) return false;
   }
   return true;
+}
+
+static bool run_matmul(Plan *p, const PlanItem *it) {
+  MatmulCall c = it->call;
+  MemoryRef args[3];
+  for (int a = 0; a < 3; a++) args[a] = p->at[it->arg[a]];
+  return run_product(p, it, &c, args, it->a_offset, it->b_offset, threads_allowed(p->ctx->runtime->threads));
 }
 
 static bool library_tensor(const Plan *p, const UOp *u, MemoryRef data, LibraryTensor *t) {
@@ -198,6 +205,7 @@ static bool run_item(Plan *p, const PlanItem *it) {
   case ITEM_MATMUL: return run_matmul(p, it);
   case ITEM_LIBRARY: return run_library(p, it);
   case ITEM_LOOP: return plan_run_loop(p, it);
+  case ITEM_TILES: return run_tiles(p, it);
   }
   return false;
 }
@@ -212,6 +220,19 @@ static bool run_timed(Plan *p, const PlanItem *it, double *ms) {
   return ok;
 }
 
+static void expect_kernel(Plan *p, Program *program, const PlanItem *it, const int64_t *tile) {
+  for (int a = 0; a < it->narg; a++) p->bytes[a] = p->slot[it->arg[a]].bytes;
+  for (int k = 0; k < it->nvar; k++) p->vars[k] = it->var[k] >= 0 ? p->value[it->var[k]] : tile[-1 - it->var[k]];
+  p->device->expect(program, it->kernel, p->bytes, p->vars);
+}
+
+/* All tiles together are as much work as one tile of everything. */
+static void expect_tiles(Plan *p, Program *program, const PlanTiles *t) {
+  int64_t tile[TILE_VARS] = {[TILE_EDGES] = t->nedges, [TILE_ROWS] = t->nrows, [TILE_PIECES] = t->pieces};
+  for (int i = 0; i < t->nitem + t->nfinish; i++)
+    if (t->item[i].kind == ITEM_KERNEL) expect_kernel(p, program, &t->item[i], tile);
+}
+
 enum { MANY_STEPS = 1000 }; /* that is enough to be compiled */
 
 /* Every kernel that will run, once for each time. */
@@ -219,10 +240,8 @@ static void expect_items(Plan *p, Program *program, int64_t times) {
   for (int i = 0; i < p->nitem; i++) {
     const PlanItem *it = &p->item[i];
     if (it->loop) expect_items(it->loop->body, program, MIN(times * it->loop->n, MANY_STEPS));
-    if (it->kind != ITEM_KERNEL) continue;
-    for (int a = 0; a < it->narg; a++) p->bytes[a] = p->slot[it->arg[a]].bytes;
-    for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
-    for (int64_t t = 0; t < times; t++) p->device->expect(program, it->kernel, p->bytes, p->vars);
+    for (int64_t t = 0; t < times && it->tiles; t++) expect_tiles(p, program, it->tiles);
+    for (int64_t t = 0; t < times && it->kind == ITEM_KERNEL; t++) expect_kernel(p, program, it, NULL);
   }
 }
 
@@ -304,6 +323,7 @@ bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffe
     return false;
   PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
   if (!arena && p->arena_bytes && !own) return false;
+  p->input = input;
   bool ok = bind_slots(p, input, out, arena ? arena : own) && make_ready(p) && run_or_replay(p);
   buffer_release(own);
   return ok;

@@ -84,6 +84,9 @@ typedef struct Target {
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
 
+  int64_t
+      tile_bytes; /* of the values of a tile of edges, which the second cache is to hold; 0: nothing runs by tiles */
+
   int split_pieces;       /* a reduction of at least split_elements elements a result, */
   int64_t split_elements; /* to at most split_results results, is cut into so many pieces */
   int64_t split_results;

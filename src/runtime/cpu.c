@@ -12,6 +12,7 @@
 
 #include "ir/work.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -234,11 +235,28 @@ static bool interpret(CpuProgram *cp, int k, const MemoryRef *args, const int64_
 
 static bool cpu_launch(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads) {
   int64_t err[3] = {0};
+  void *at[LOCAL_ARGS];
   CpuProgram *cp = (CpuProgram *)p;
   const Unit *u = cp->unit_of[k];
-  if (!u->kernel) return interpret(cp, k, args, vars);
-  u->kernel[k - u->first](host_args(&cp->args, k, args), vars, threads, err);
-  return !err[0] || host_index_error(p->device->ctx, err[1], err[2]);
+  bool ok = true;
+  if (u->kernel) {
+    u->kernel[k - u->first](host_args(&cp->args, k, args, at), vars, threads, err);
+    if (!err[0]) return true;
+  }
+  /* from several threads, the interpreter and errors one at a time */
+#pragma omp critical(poly_cpu_launch)
+  ok = u->kernel ? host_index_error(p->device->ctx, err[1], err[2]) : interpret(cp, k, args, vars);
+  return ok;
+}
+
+static bool cpu_pieces(Device *d, int64_t n, int threads, bool (*run)(void *user, int64_t piece, int worker),
+                       void *user) {
+  (void)d;
+  int failed = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(| : failed) if (threads > 1)
+  for (int64_t k = 0; k < n; k++)
+    if (!failed) failed |= !run(user, k, omp_get_thread_num());
+  return !failed;
 }
 
 static void cpu_close(Device *d) {
@@ -261,6 +279,8 @@ Device *cpu_open(Runtime *r) {
   d->ready = cpu_ready;
   d->launch = cpu_launch;
   d->matmul = cpu_matmul;
+  d->matmul_room = cpu_matmul_room;
+  d->pieces = cpu_pieces;
   d->close = cpu_close;
   return d;
 }

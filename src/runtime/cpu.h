@@ -88,6 +88,7 @@ struct CpuDevice {
   bool dnnl_looked;
 };
 bool cpu_matmul(Device *d, const MatmulCall *m, int threads);
+size_t cpu_matmul_room(const Device *d, const MatmulCall *m);
 void cpu_matmul_close(CpuDevice *cpu);
 
 /* ---- matmul_zeros.c: float32 with an operand that is nearly all zeros. False: it is not ---- */

@@ -27,6 +27,8 @@ typedef struct MatmulCall {
   int64_t m, n, k, batch;
   MemoryRef a, b, c;
   int64_t a_row, a_col, a_batch, b_row, b_col, b_batch, c_row, c_batch; /* c's column stride is 1 */
+  bool worker;    /* called from one of several workers: it runs on this thread alone and asks for no memory */
+  MemoryRef work; /* of a worker: Device.matmul_room bytes */
 } MatmulCall;
 
 typedef struct LibraryTensor {
@@ -109,7 +111,12 @@ struct Device {
    * on an index error. */
   bool (*launch)(Program *p, int k, const MemoryRef *args, const int64_t *vars, int threads);
   bool (*matmul)(Device *d, const MatmulCall *m, int threads);
+  /* Bytes that a product of at most that size needs when a worker calls it. NULL: none. */
+  size_t (*matmul_room)(const Device *d, const MatmulCall *m);
   bool (*library)(Device *d, const LibraryCall *call);
+  /* Calls run for each piece 0 .. n-1, on several threads, each with a number of its own below `threads`: launches and
+   * products of workers. False: one of them has failed, with an error. NULL: launches come from one thread. */
+  bool (*pieces)(Device *d, int64_t n, int threads, bool (*run)(void *user, int64_t piece, int worker), void *user);
   /* Recording: launches and matrix products between begin and end may be kept and queued again by later runs with the
    * same words. NULL: they are not. again: nothing has run, the items are to be launched once more, without begin. */
   RunKind (*begin)(Program *p, const RunWords *words);

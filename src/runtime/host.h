@@ -48,7 +48,9 @@ typedef struct HostArgs {
 } HostArgs;
 bool host_args_new(PolyContext *ctx, HostArgs *h, int n, const Linear *const *kernel);
 void host_args_free(PolyContext *ctx, HostArgs *h);
-void *const *host_args(HostArgs *h, int k, const MemoryRef *args);
+/* local: room for LOCAL_ARGS of them, so that several threads may launch at a time; NULL: one does. */
+enum { LOCAL_ARGS = 64 };
+void *const *host_args(HostArgs *h, int k, const MemoryRef *args, void **local);
 
 /* ---- interp.c ---- */
 
@@ -61,6 +63,8 @@ bool library_run(Device *d, const LibraryCall *call);
 void matmul_naive(const MatmulCall *m, int threads);
 /* float32 and float64, any strides: blocked and vectorised; the order of a sum does not depend on threads. */
 bool matmul_blocked(Base *b, const MatmulCall *m, int threads);
+/* Bytes that it needs for a product on one thread. */
+size_t matmul_blocked_room(const MatmulCall *m);
 
 /* The text of an index error, the same on every device. Returns false. */
 bool host_index_error(PolyContext *ctx, int64_t index, int64_t size);

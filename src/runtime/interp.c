@@ -817,7 +817,7 @@ static bool interp_launch(Program *p, int k, const MemoryRef *args, const int64_
     r[kernel->thread].i = t;
     r[kernel->thread + 1].i = !t;
   }
-  host_args(&ip->args, k, args);
+  host_args(&ip->args, k, args, NULL);
   for (int i = 0; i < kernel->nlocal; i++) ip->args.at[kernel->narg + i] = kernel->local[i];
   const Code *bad = kernel->group > 1 ? run_threads(kernel, ip->reg, ip->args.at, &at)
                                       : run(kernel->code, kernel->code, ip->reg, ip->args.at);

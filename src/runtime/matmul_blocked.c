@@ -184,6 +184,21 @@ static void run_tile(TileFn fn, Tile *t, char *room, int64_t nc) {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/* Bytes for strips of n rows or columns. */
+static size_t strip_room(const MatmulCall *m, int64_t n, int64_t line) {
+  return (size_t)(n * line) * (size_t)dtype_size(m->dtype);
+}
+
+/* Bytes of a thread, for tiles of mc rows and nc columns. */
+static size_t work_room(const MatmulCall *m, int64_t mc, int64_t nc) {
+  size_t pieces = m->k > PIECE ? (size_t)(2 * mc * nc) * (size_t)dtype_size(m->dtype) : 0;
+  return strip_room(m, mc + 16, LINE) + strip_room(m, nc + 32, KC) + pieces;
+}
+
+size_t matmul_blocked_room(const MatmulCall *m) {
+  return work_room(m, MIN((int64_t)MC, m->m + 12), MIN((int64_t)NC, ceil_div(m->n, 32) * 32));
+}
+
 bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
   TileFn fn = choose(m->dtype);
   /* tiles as large as the caches like, smaller if there would be fewer than threads */
@@ -192,10 +207,8 @@ bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
   mc = MIN((int64_t)MC, mc);
   int64_t down = ceil_div(m->m, mc), tiles = across * down * m->batch;
   threads = (int)MIN((int64_t)threads, tiles);
-  size_t size = (size_t)dtype_size(m->dtype);
-  size_t aroom = (size_t)(mc + 16) * LINE * size, broom = (size_t)(nc + 32) * KC * size;
-  size_t room = aroom + broom + (m->k > PIECE ? (size_t)(2 * mc * nc) * size : 0);
-  char *work = mem_resize(base, NULL, 0, room * (size_t)threads);
+  size_t aroom = strip_room(m, mc + 16, LINE), broom = strip_room(m, nc + 32, KC), room = work_room(m, mc, nc);
+  char *work = m->worker ? host_at(m->work) : mem_resize(base, NULL, 0, room * (size_t)threads);
   if (!work) return false;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int part = 0; part < threads; part++)
@@ -208,6 +221,6 @@ bool matmul_blocked(Base *base, const MatmulCall *m, int threads) {
       tile.bpack = mine + aroom;
       run_tile(fn, &tile, mine + aroom + broom, nc);
     }
-  mem_free(base, work, room * (size_t)threads);
+  if (!m->worker) mem_free(base, work, room * (size_t)threads);
   return true;
 }

@@ -169,14 +169,24 @@ static void fill_zero(const MatmulCall *m) {
            (size_t)m->n * size);
 }
 
+size_t cpu_matmul_room(const Device *d, const MatmulCall *m) {
+  if (m->dtype == POLY_FLOAT32) find_sgemm((CpuDevice *)(uintptr_t)d); /* workers do not look for it */
+  return matmul_blocked_room(m);
+}
+
 bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
   MatmulCall m = merge_batch(call);
+  CpuDevice *cpu = (CpuDevice *)d;
   if (m.m == 0 || m.n == 0 || m.batch == 0) return true;
   if (m.k == 0) {
     fill_zero(&m);
     return true;
   }
-  threads = MAX(threads, 1);
+  threads = m.worker ? 1 : MAX(threads, 1);
+  if (m.worker) {
+    if (m.dtype == POLY_FLOAT32 && cpu->sgemm && run_sgemm(&d->target, cpu->sgemm, &m, 1)) return true;
+    return matmul_blocked(ctx_base(d->ctx), &m, 1);
+  }
   if (matmul_zeros(d, &m, threads)) return true;
   if (m.dtype == POLY_FLOAT32) {
     SgemmFn sgemm = find_sgemm((CpuDevice *)d);

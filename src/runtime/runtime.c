@@ -106,9 +106,10 @@ void host_args_free(PolyContext *ctx, HostArgs *h) {
   mem_free(ctx_base(ctx), h->count, (size_t)MAX(h->nkernel, 1) * sizeof *h->count);
 }
 
-void *const *host_args(HostArgs *h, int k, const MemoryRef *args) {
-  for (int i = 0; i < h->count[k]; i++) h->at[i] = host_at(args[i]);
-  return h->at;
+void *const *host_args(HostArgs *h, int k, const MemoryRef *args, void **local) {
+  void **at = local && h->count[k] <= LOCAL_ARGS ? local : h->at;
+  for (int i = 0; i < h->count[k]; i++) at[i] = host_at(args[i]);
+  return at;
 }
 
 bool host_index_error(PolyContext *ctx, int64_t index, int64_t size) {

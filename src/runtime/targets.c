@@ -51,6 +51,7 @@ const Target cpu_target = {
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 6, [COST_POWER] = 12, [COST_ROUNDING] = 1},
     .group = 1,
     .cache_bytes = {32 << 10, 1 << 20},
+    .tile_bytes = 512 << 10, /* half of a second cache of 1 MB: weights and gathered rows have the rest */
     .split_pieces = 64,
     .split_elements = 32768,
     .split_results = 64,
@@ -82,6 +83,7 @@ const Target test_target = {
     .hub_threads = 16,
     .hub_workers = 3,
     .shared_bytes = 16 << 10,
+    .tile_bytes = 8 << 10,
     .split_pieces = 4,
     .split_elements = 256,
     .split_results = 64,

@@ -34,6 +34,7 @@ typedef struct Match {
   UOp *range[MAX_DIMS]; /* NULL for axes of size 1 */
   Side side[2];
   uint32_t reduced;
+  bool by_rows;
   int k[MAX_DIMS], nk, x[MAX_DIMS], nx, y[MAX_DIMS], ny, batch[MAX_DIMS], nbatch;
 } Match;
 
@@ -129,8 +130,10 @@ static bool usable(const Match *m, const Side *s, const int *axis, int n) {
   return uop_is_int(line, 1) && at_least(inner, extent(m, axis, n));
 }
 
-/* Packed copy: the batch axes that the side reads, then `first`, then `second`, all contiguous. */
+/* Packed copy: the batch axes that the side reads, then `first`, then `second`, all contiguous. Where the product is
+ * computed for some indices of axis 0 at a time, that axis is in front. */
 static bool pack(Match *m, Side *s, const int *first, int nfirst, const int *second, int nsecond) {
+  bool front = m->by_rows && m->nk && m->k[0] == 0;
   int nd = m->mul->ndim, perm[MAX_DIMS], n = 0;
   UOp *begin[MAX_DIMS], *end[MAX_DIMS], *shape[MAX_DIMS], *zero = uop_index(m->ctx, 0), *one = uop_index(m->ctx, 1);
   uint32_t placed = 0;
@@ -139,10 +142,11 @@ static bool pack(Match *m, Side *s, const int *first, int nfirst, const int *sec
     end[i] = s->axes & (1u << i) ? m->mul->shape[i] : one;
     s->stride[i] = zero;
   }
+  for (int i = 0; front && i < m->nk; i++) perm[n++] = m->k[i];
   for (int i = 0; i < m->nbatch; i++)
     if (s->axes & (1u << m->batch[i])) perm[n++] = m->batch[i];
-  for (int i = 0; i < nfirst; i++) perm[n++] = first[i];
-  for (int i = 0; i < nsecond; i++) perm[n++] = second[i];
+  for (int i = 0; i < nfirst && !(front && first == m->k); i++) perm[n++] = first[i];
+  for (int i = 0; i < nsecond && !(front && second == m->k); i++) perm[n++] = second[i];
   int kept = n;
   UOp *step = one;
   for (int i = n; i-- > 0;) {
@@ -260,11 +264,38 @@ static bool begin_match(Match *m, UOp *u) {
   return true;
 }
 
-bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2], UOp *factor[2], bool *copied) {
+/* Elements of a row of u, all axes but the first. */
+static UOp *row_numel(const UOp *u) {
+  UOp *n = uop_index(u->ctx, 1);
+  for (int i = 1; i < u->ndim; i++) n = int_mul(n, u->shape[i]);
+  return n;
+}
+
+/* Does the operand lie in memory as rows along axis 0 of the product, or not move along it? */
+static bool moves_by_rows(const Match *m, const Side *s) {
+  if (!(s->axes & 1)) return true;
+  return s->base->ndim && s->base->shape[0] == m->mul->shape[0] && s->stride[0] == row_numel(s->base);
+}
+
+/* Where axis 0 is, if the product can be computed for some of its indices at a time. */
+static void find_row_axis(const Match *m, MatmulItem *out) {
+  const Side *a = &m->side[0], *b = &m->side[1];
+  out->axis = ROWS_NOWHERE;
+  out->each = out->a_step = out->b_step = uop_index(m->ctx, 0);
+  if (!m->range[0] || !moves_by_rows(m, a) || !moves_by_rows(m, b)) return;
+  bool outer = m->nx && m->x[0] == 0, summed = m->nk && m->k[0] == 0;
+  if (outer) out->axis = ROWS_OUTER, out->each = extent(m, m->x + 1, m->nx - 1);
+  if (summed) out->axis = ROWS_SUMMED, out->each = extent(m, m->k + 1, m->nk - 1);
+  if (out->axis != ROWS_NOWHERE) out->a_step = a->stride[0], out->b_step = b->stride[0];
+}
+
+bool contract_match(UOp *u, bool by_rows, MatmulItem *out, UOp *operand[2], UOp *factor[2], bool *copied) {
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL) return false;
   if (u->dtype == POLY_BOOL) return false;
   Match m;
-  if (!begin_match(&m, u) || !classify(&m) || !worthwhile(&m) || sums_over_edges(&m)) return false;
+  if (!begin_match(&m, u) || !classify(&m) || !worthwhile(&m)) return false;
+  if (!by_rows && sums_over_edges(&m)) return false;
+  m.by_rows = by_rows;
   Side *a = &m.side[0], *b = &m.side[1];
   if (a->direct) a->direct = find_strides(&m, a);
   if (b->direct) b->direct = find_strides(&m, b);
@@ -287,5 +318,6 @@ bool contract_match(UOp *u, MatmulItem *out, UOp *operand[2], UOp *factor[2], bo
   factor[1] = b->value;
   operand[0] = a->base;
   operand[1] = b->base;
+  find_row_axis(&m, out);
   return out->m && out->n && out->k && fill_batches(&m, out);
 }

@@ -8,6 +8,7 @@
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
 #include "schedule/contract.h"
+#include "schedule/tiles.h"
 
 #include <string.h>
 
@@ -22,7 +23,6 @@ enum {
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
-static bool edge_sized(const Sched *s, const UOp *u);
 
 static int op_cost(const Sched *s, const UOp *u) {
   if (u->op == OP_REDUCE || u->op == OP_SEGMENT) return COST_LIMIT;
@@ -120,11 +120,12 @@ static void measure(Sched *s, NodeInfo *n) {
   }
   if (spreads(node)) n->cost = MIN(n->cost, 1);
   n->cost = MIN(COST_LIMIT, n->cost + op_cost(s, node));
-  n->maps_edges = maps_edges(s, node);
-  if (node->op == OP_REDUCE && !n->maps_edges) {
+  tiles_measure(s, n);
+  n->maps_edges = !n->by_tiles && !n->sums_tiles && maps_edges(s, node);
+  if (node->op == OP_REDUCE && !n->maps_edges && !n->by_tiles) {
     bool library = s->target->matmul & (1u << node->dtype);
     bool copied = false;
-    n->contraction = contract_match(node, &n->matmul, n->operand, n->factor, &copied);
+    n->contraction = contract_match(node, false, &n->matmul, n->operand, n->factor, &copied);
     n->tiled = n->contraction && worth_tiling(s, &n->matmul, library && !copied);
     n->contraction &= library || n->tiled;
   }
@@ -142,7 +143,7 @@ static bool ends_chain(Sched *s, NodeInfo *n) {
   if (n->depth >= TOO_DEEP) return true;
   if (is_expanded(node)) return false;
   if (n->depth >= LONG_CHAIN) return true;
-  if (edge_sized(s, node)) return false;
+  if (sched_edge_sized(s, node)) return false;
   if (n->users < 2 || n->cost <= much) return false;
   Below b = inlined_work(s, n, much);
   return b.ops + s->target->cost.load * b.loads > much && uop_numel_max(node) <= b.widest;
@@ -163,8 +164,8 @@ bool sched_measure(Sched *s, const Walk *walk) {
   return true;
 }
 
-static int add_slot(Sched *s, SlotKind kind, int input, UOp *node, const char *why) {
-  Slot slot = {kind, input, node, uop_numel(node), why};
+int sched_add_slot(Sched *s, SlotKind kind, int input, UOp *node, const char *why) {
+  Slot slot = {.kind = kind, .input = input, .node = node, .numel = uop_numel(node), .why = why};
   return slot.numel && vec_push(ctx_base(s->ctx), &s->slot, slot) ? s->slot.n - 1 : -1;
 }
 
@@ -172,7 +173,7 @@ int sched_input(Sched *s, UOp *buffer) {
   int number = (int)(-buffer->arg.i - 1);
   uint64_t at;
   if (map_get(&s->input, (uint64_t)number, &at)) return (int)at;
-  int slot = add_slot(s, SLOT_INPUT, number, buffer, "input");
+  int slot = sched_add_slot(s, SLOT_INPUT, number, buffer, "input");
   return slot >= 0 && map_put(ctx_base(s->ctx), &s->input, (uint64_t)number, (uint64_t)slot) ? slot : -1;
 }
 
@@ -267,7 +268,7 @@ bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why) {
   }
   n->kind = kind;
   if (kind == STORE_KERNEL) find_split(s, n);
-  n->slot = add_slot(s, SLOT_TEMP, -1, node, why);
+  n->slot = sched_add_slot(s, SLOT_TEMP, -1, node, why);
   uint64_t at = 0;
   map_get(&s->index, (uint64_t)(uintptr_t)node, &at);
   Base *b = ctx_base(s->ctx);
@@ -323,7 +324,7 @@ static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   return r;
 }
 
-static bool edge_sized(const Sched *s, const UOp *u) {
+bool sched_edge_sized(const Sched *s, const UOp *u) {
   for (int i = 0; u->ndim && i < s->edges.n; i++)
     if (s->edges.at[i] == u->shape[0]) return true;
   return false;
@@ -331,8 +332,7 @@ static bool edge_sized(const Sched *s, const UOp *u) {
 
 static bool same_for_all_rows(const UOp *u) { return u->op == OP_CONST || repeats_row(u); }
 
-/* Is v repeated along an axis that u keeps, as the input of a linear map is for each of its outputs? */
-static bool is_repeated(const UOp *v, const UOp *u) {
+bool sched_is_repeated(const UOp *v, const UOp *u) {
   if (v->op != OP_EXPAND) return false;
   for (int i = 1; i < u->ndim; i++)
     if (!(u->arg.j & (1 << i)) && v->src[0]->shape[i] != v->shape[i]) return true;
@@ -342,7 +342,7 @@ static bool is_repeated(const UOp *v, const UOp *u) {
 /* A short sum at each edge that is too wide to store: a linear map of the values of an edge, or any that leaves many
  * values per edge. Scores, a few per edge (a dot product for each head), are stored. */
 static bool maps_edges(const Sched *s, const UOp *u) {
-  if (u->op != OP_REDUCE || u->arg.j & 1 || !edge_sized(s, u)) return false;
+  if (u->op != OP_REDUCE || u->arg.j & 1 || !sched_edge_sized(s, u)) return false;
   const UOp *x = u->src[0];
   int64_t k = 1, width = 1;
   for (int i = 1; i < u->ndim; i++) {
@@ -350,7 +350,8 @@ static bool maps_edges(const Sched *s, const UOp *u) {
     if (__builtin_mul_overflow(*size, x->shape[i]->vmax, size)) return false;
   }
   bool linear = false;
-  for (int i = 0; x->op == OP_MUL && i < 2; i++) linear |= same_for_all_rows(x->src[i]) && is_repeated(x->src[!i], u);
+  for (int i = 0; x->op == OP_MUL && i < 2; i++)
+    linear |= same_for_all_rows(x->src[i]) && sched_is_repeated(x->src[!i], u);
   return k <= s->target->cost.short_sum && (linear || width > s->target->cost.few_scores);
 }
 
@@ -446,7 +447,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   NodeInfo *n = sched_info(s, node);
   if (!n) return -1;
   if (node->op == OP_ASSIGN) return s->copying ? n->slot : -1; /* to readers it is its value */
-  if (n->slot >= 0) return s->draft && draft_makes(s->draft, n) ? -1 : n->slot;
+  if (n->slot >= 0 && (!n->tile_operand || s->in_tile)) return s->draft && draft_makes(s->draft, n) ? -1 : n->slot;
   if (s->decided || op_info[node->op].cls == CLASS_MOVE) return -1;
   const char *why = NULL;
   Reading r = reading(l, node, idx, gate);
@@ -457,10 +458,12 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   case OP_LIBRARY: why = "library routine"; break;
   case OP_RESULT: why = "result of a loop"; break;
   case OP_REDUCE:
-    why = !n->contraction ? reduction_reason(s, l, n, &r) : holds_product(s, n, &r, gate) ? NULL : "matrix product";
+    why = n->contraction  ? holds_product(s, n, &r, gate) ? NULL : "matrix product"
+          : n->sums_tiles ? "reduction over tiles of edges"
+                          : reduction_reason(s, l, n, &r);
     if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";
     break;
-  case OP_SEGMENT: why = reduction_reason(s, l, n, &r); break;
+  case OP_SEGMENT: why = n->sums_tiles ? "reduction over tiles of edges" : reduction_reason(s, l, n, &r); break;
   default: why = elementwise_reason(s, n, &r); break;
   }
   if (!why) why = limit_reason(s, node);

@@ -2,7 +2,8 @@
  * Internal to the schedule.
  *
  *   schedule.c  the driver: what is stored, and the finished items     drafts.c  a draft for each stored node
- *   order.c     what must come first, and what comes first             join.c    drafts that share a kernel */
+ *   order.c     what must come first, and what comes first             join.c    drafts that share a kernel
+ *   tiles.c     drafts that run tile by tile */
 #ifndef POLY_DRAFTS_H
 #define POLY_DRAFTS_H
 
@@ -24,6 +25,7 @@ typedef struct Draft {
   int part;                  /* of a CAT, each of which is a kernel; -1: all of it */
   int next_part;             /* draft of the next part, -1: none */
   bool copy;                 /* copies the value of a root ASSIGN out of a temporary */
+  struct Tiles *tiles;       /* of a composite draft: see tiles.c */
   bool dead;
   int merged; /* the draft that a dead one became part of */
 } Draft;

@@ -16,6 +16,13 @@ void schedule_blame(PolyContext *ctx, ScheduleLimits *l, int n, UOp *const *made
     if (!vec_push(ctx_base(ctx), &l->failed, made[i])) return;
 }
 
+bool schedule_keep_whole(PolyContext *ctx, ScheduleLimits *l, int n, UOp *const *product) {
+  bool ok = true;
+  for (int i = 0; i < n && ok; i++) ok = map_put(ctx_base(ctx), &l->whole, (uint64_t)(uintptr_t)product[i], 1);
+  l->wider = true;
+  return ok;
+}
+
 Hold schedule_hold(const ScheduleLimits *l, const UOp *made) {
   uint64_t hold;
   bool own = map_get(&l->hold, (uint64_t)(uintptr_t)made, &hold);
@@ -26,7 +33,9 @@ bool schedule_limit(PolyContext *ctx, ScheduleLimits *l) {
   Base *b = ctx_base(ctx);
   if (ctx->illegal) return false;                                           /* a mistake that tests must see */
   if (b->code != POLY_ERROR_RUNTIME || l->all == HOLD_ONE_OP) return false; /* memory ran out, or there is no less */
-  bool tighter = false, ok = true;
+  bool tighter = l->wider, ok = true;
+  if (l->wider) l->failed.n = 0;
+  l->wider = false;
   for (int i = 0; i < l->failed.n && ok && l->rounds < MAX_ROUNDS; i++) {
     Hold hold = schedule_hold(l, l->failed.at[i]);
     tighter |= hold < HOLD_ONE_OP;
@@ -41,5 +50,6 @@ bool schedule_limit(PolyContext *ctx, ScheduleLimits *l) {
 
 void schedule_limits_free(PolyContext *ctx, ScheduleLimits *l) {
   map_free(ctx_base(ctx), &l->hold);
+  map_free(ctx_base(ctx), &l->whole);
   vec_free(ctx_base(ctx), &l->failed);
 }

@@ -102,8 +102,28 @@ static UOp *param_of(Lower *l, int slot, PolyDType dtype) {
   return uop_make(l->ctx, OP_PARAM, dtype, (UArg){.i = p}, 0, NULL, 0, NULL);
 }
 
+/* Inside a loop over edges, this is known of the edge. */
+typedef struct Row {
+  UOp *index; /* of the SEGMENT; NULL: edges are taken in their own order */
+  UOp *row;   /* which row: what `index` is at this edge; NULL: it must be loaded */
+  UOp *place; /* of the edge in the row order */
+} Row;
+
+static const Row *row_of(const Lower *l, const UOp *entry) {
+  uint64_t at;
+  return map_get(&l->entry, (uint64_t)(uintptr_t)entry, &at) ? (const Row *)(uintptr_t)at : NULL;
+}
+
 static UOp *load(Lower *l, UOp *node, int slot, UOp *const *idx, UOp *gate) {
-  UOp *src[3] = {param_of(l, slot, (PolyDType)node->dtype), index_flat(node, idx), gate};
+  UOp *at[MAX_DIMS];
+  for (int i = 0; i < node->ndim; i++) at[i] = idx[i];
+  if (l->tile && l->tile->holds(l->user, slot)) {
+    const Row *r = node->ndim ? row_of(l, idx[0]) : NULL;
+    if (!r)
+      return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "internal: a tile of edges is not read edge by edge");
+    at[0] = int_sub(r->place, l->tile->var[TILE_EDGE]);
+  }
+  UOp *src[3] = {param_of(l, slot, (PolyDType)node->dtype), index_flat(node, at), gate};
   return uop_make(l->ctx, OP_LOAD, (PolyDType)node->dtype, (UArg){0}, gate ? 3 : 2, src, 0, NULL);
 }
 
@@ -191,13 +211,6 @@ static UOp *checked(Lower *l, UOp *value, UOp *size, UOp *gate) {
 
 /* ---- rows of a graph ---- */
 
-/* Inside the loop over the edges of a row, this is known of the edge. */
-typedef struct Row {
-  UOp *index; /* of the SEGMENT */
-  UOp *row;   /* which row: what `index` is at this edge */
-  UOp *place; /* of the edge in the row order */
-} Row;
-
 static bool remember_row(Lower *l, UOp *entry, Row row) {
   Row *r = arena_new(&l->arena, sizeof *r);
   if (!r) return false;
@@ -208,10 +221,9 @@ static bool remember_row(Lower *l, UOp *entry, Row row) {
 /* An end of an edge: inside a loop over the edges of a row, one end is the row, and the other stands in the row order.
  */
 static UOp *lower_endpoint(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
-  uint64_t at;
-  Row *r = map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at) ? (Row *)(uintptr_t)at : NULL;
-  if (r && r->index == u) return uop_cast(r->row, POLY_INT32);
-  if (r && r->index->op == OP_ENDPOINT && r->index->src[END_OTHER] == u->src[END_INDEX])
+  const Row *r = row_of(l, idx[0]);
+  if (r && r->row && r->index == u) return uop_cast(r->row, POLY_INT32);
+  if (r && r->index && r->index->op == OP_ENDPOINT && r->index->src[END_OTHER] == u->src[END_INDEX])
     return value_at(l, r->index->src[END_OTHERS], &r->place, gate);
   return value_at(l, u->src[0], idx, gate);
 }
@@ -219,10 +231,8 @@ static UOp *lower_endpoint(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
 /* The row itself if the index is an end of an edge in the loop over that row's edges, without a detour through int32.
  */
 static UOp *known_row(Lower *l, UOp *index, UOp *const *idx) {
-  uint64_t at;
-  if (index->op != OP_ENDPOINT || !map_get(&l->entry, (uint64_t)(uintptr_t)idx[0], &at)) return NULL;
-  const Row *r = (const Row *)(uintptr_t)at;
-  return r->index == index ? r->row : NULL;
+  const Row *r = index->op == OP_ENDPOINT ? row_of(l, idx[0]) : NULL;
+  return r && r->index == index ? r->row : NULL;
 }
 
 /* Is part used in v? Without an answer for want of memory: no. */
@@ -411,10 +421,14 @@ static int open_domain(Lower *l, const UOp *shape, const int64_t *split, UOp **i
   return n;
 }
 
-static UOp *make_store(Lower *l, UOp *node, int slot, UOp *value, UOp *const *idx, int n, UOp *const *ranges) {
-  UOp *src[3 + MAX_OUTER] = {param_of(l, slot, (PolyDType)node->dtype), value, index_flat(node, idx)};
+static UOp *store_at(Lower *l, UOp *node, int slot, UOp *value, UOp *flat, int n, UOp *const *ranges) {
+  UOp *src[3 + MAX_OUTER] = {param_of(l, slot, (PolyDType)node->dtype), value, flat};
   for (int i = 0; i < n; i++) src[3 + i] = ranges[i];
   return uop_make(l->ctx, OP_STORE, (PolyDType)node->dtype, (UArg){0}, 3 + n, src, 0, NULL);
+}
+
+static UOp *make_store(Lower *l, UOp *node, int slot, UOp *value, UOp *const *idx, int n, UOp *const *ranges) {
+  return store_at(l, node, slot, value, index_flat(node, idx), n, ranges);
 }
 
 /* The value of a node that is itself stored. Of a movement op, it is what its source has at the moved index. */
@@ -511,4 +525,136 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
     return value ? make_store(l, node, slot, value, idx, n, ranges) : NULL;
   }
   return NULL;
+}
+
+/* ---- tiles of edges ---- */
+
+/* The edge at a place in the order of the tile's edges, of which its ends are then known. */
+static UOp *tile_entry(Lower *l, UOp *place) {
+  UOp *end = l->tile->end;
+  UOp *entry = end && place ? uop_cast(value_at(l, end->src[END_ENTRIES], &place, NULL), POLY_INT64) : place;
+  return entry && remember_row(l, entry, (Row){end, NULL, place}) ? entry : NULL;
+}
+
+/* RANGEs for the axes of u from 1 on that `axes` does not name, all of them open; idx of the others is 0. */
+static bool open_inner(Lower *l, const UOp *u, uint32_t axes, UOp **idx, UOp **ranges, int *n) {
+  for (int i = 1; i < u->ndim; i++) {
+    idx[i] = axes & (1u << i) ? uop_index(l->ctx, 0) : open_range(l, u->shape[i], ranges, n);
+    if (!idx[i]) return false;
+  }
+  l->nout = MAX(l->nout, *n);
+  l->ncontext = *n;
+  return true;
+}
+
+UOp *lower_tile_edges(Lower *l, UOp *node, int part, int from, int slot, bool into_tile) {
+  UOp *idx[MAX_DIMS], *ranges[MAX_OUTER], *x = part < 0 ? node : node->src[part], *edge = l->tile->var[TILE_EDGE];
+  int n = 0, axis = part < 0 ? 0 : (int)node->arg.i;
+  if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
+  UOp *i = open_range(l, l->tile->var[TILE_EDGES], ranges, &n);
+  if (!i || !open_inner(l, x, 0, idx, ranges, &n)) return NULL;
+  UOp *entry = idx[0] = tile_entry(l, int_add(edge, i));
+  UOp *value = !entry      ? NULL
+               : from >= 0 ? load(l, node, from, idx, NULL)
+               : part >= 0 ? value_at(l, x, idx, NULL)
+                           : stored_value(l, node, idx);
+  if (!value) return NULL;
+  if (into_tile) idx[0] = i;
+  for (int k = 0; k < part; k++) idx[axis] = int_add(idx[axis], node->src[k]->shape[axis]);
+  return make_store(l, node, slot, value, idx, n, ranges);
+}
+
+/* What was stored at an index if `begun`, else the identity of op. */
+static UOp *so_far(Lower *l, Op op, UOp *node, int slot, UOp *flat, UOp *begun) {
+  PolyDType dtype = (PolyDType)node->dtype;
+  UOp *src[3] = {param_of(l, slot, dtype), flat, begun};
+  UOp *old = uop_make(l->ctx, OP_LOAD, dtype, (UArg){0}, 3, src, 0, NULL);
+  return uop_where(begun, old, lower_identity(l->ctx, op, dtype));
+}
+
+UOp *lower_tile_rows(Lower *l, UOp *u, int slot) {
+  UOp *const *var = l->tile->var;
+  UOp *x = u->src[0], *end = u->src[1], *idx[MAX_DIMS], *at[MAX_DIMS], *ranges[MAX_OUTER];
+  int n = 0;
+  if (!param_of(l, slot, (PolyDType)u->dtype)) return NULL;
+  UOp *r = open_range(l, var[TILE_ROWS], ranges, &n);
+  if (!r || !open_inner(l, u, 0, idx, ranges, &n) || !(idx[0] = int_add(r, var[TILE_ROW]))) return NULL;
+  UOp *next = int_addc(idx[0], 1), *last = int_add(var[TILE_EDGE], var[TILE_EDGES]);
+  UOp *from = uop_cast(value_at(l, end->src[END_ROWPTR], &idx[0], NULL), POLY_INT64);
+  UOp *to = uop_cast(value_at(l, end->src[END_ROWPTR], &next, NULL), POLY_INT64);
+  if (!from || !to || !last) return NULL;
+  uint64_t busy = index_free(l, u->ndim, idx, NULL);
+  UOp *place = inner_range(l, busy, int_max(from, var[TILE_EDGE]), int_min(to, last));
+  if (!place) return NULL;
+  l->context[l->ncontext++] = (int)place->arg.i;
+  UOp *entry = uop_cast(value_at(l, end->src[END_ENTRIES], &place, NULL), POLY_INT64);
+  l->ncontext--;
+  if (!entry || !remember_row(l, entry, (Row){end, idx[0], place})) return NULL;
+  at[0] = entry;
+  for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
+  UOp *sum = loop(l, (Op)u->arg.i, x, at, NULL, 1, &place), *flat = index_flat(u, idx);
+  UOp *old = sum ? so_far(l, (Op)u->arg.i, u, slot, flat, int_lt(from, var[TILE_EDGE])) : NULL;
+  return old ? store_at(l, u, slot, uop_binary((Op)u->arg.i, old, sum), flat, n, ranges) : NULL;
+}
+
+/* The place of an element in this piece's copy. */
+static UOp *in_piece(UOp *node, UOp *flat, UOp *piece) {
+  return flat ? int_add(int_mul(piece, uop_numel(node)), flat) : NULL;
+}
+
+UOp *lower_tile_sum(Lower *l, UOp *u, int slot) {
+  UOp *const *var = l->tile->var;
+  UOp *x = u->src[0], *idx[MAX_DIMS], *at[MAX_DIMS], *ranges[MAX_OUTER], *inner[MAX_DIMS], *zero = uop_index(l->ctx, 0);
+  int n = 0, m = 0;
+  if (!param_of(l, slot, (PolyDType)u->dtype) || !open_inner(l, u, (uint32_t)u->arg.j, idx, ranges, &n)) return NULL;
+  idx[0] = zero;
+  uint64_t busy = index_free(l, u->ndim, idx, NULL);
+  for (int i = 0; i < x->ndim; i++) {
+    at[i] = idx[i];
+    if (!(u->arg.j & (1 << i)) || (i && uop_is_int(x->shape[i], 1))) continue;
+    if (!(inner[m] = inner_range(l, busy, zero, i ? x->shape[i] : var[TILE_EDGES]))) return NULL;
+    busy |= 1ull << inner[m]->arg.i;
+    at[i] = inner[m++];
+  }
+  l->context[l->ncontext++] = (int)inner[0]->arg.i;
+  at[0] = tile_entry(l, int_add(var[TILE_EDGE], inner[0]));
+  l->ncontext--;
+  UOp *sum = at[0] ? loop(l, (Op)u->arg.i, x, at, NULL, m, inner) : NULL;
+  UOp *flat = in_piece(u, index_flat(u, idx), var[TILE_PIECE]);
+  UOp *old = sum && flat ? so_far(l, (Op)u->arg.i, u, slot, flat, int_lt(zero, var[TILE_BEGUN])) : NULL;
+  return old ? store_at(l, u, slot, uop_binary((Op)u->arg.i, old, sum), flat, n, ranges) : NULL;
+}
+
+/* One RANGE over all elements of node. */
+static UOp *open_flat(Lower *l, UOp *node, UOp **ranges, int *n) {
+  UOp *flat = open_range(l, uop_numel(node), ranges, n);
+  l->nout = l->ncontext = *n;
+  return flat;
+}
+
+UOp *lower_tile_add(Lower *l, UOp *node, int from, int slot) {
+  UOp *const *var = l->tile->var;
+  UOp *ranges[1];
+  int n = 0;
+  if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
+  UOp *i = open_flat(l, node, ranges, &n), *flat = in_piece(node, i, var[TILE_PIECE]);
+  if (!flat) return NULL;
+  UOp *src[2] = {param_of(l, from, (PolyDType)node->dtype), i};
+  UOp *new = uop_make(l->ctx, OP_LOAD, (PolyDType)node->dtype, (UArg){0}, 2, src, 0, NULL);
+  UOp *old = so_far(l, OP_ADD, node, slot, flat, int_lt(uop_index(l->ctx, 0), var[TILE_BEGUN]));
+  return store_at(l, node, slot, uop_binary(OP_ADD, old, new), flat, n, ranges);
+}
+
+UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot) {
+  UOp *ranges[1];
+  int n = 0;
+  if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
+  UOp *i = open_flat(l, node, ranges, &n);
+  UOp *piece = i ? inner_range(l, lower_free(l, i), uop_index(l->ctx, 0), l->tile->var[TILE_PIECES]) : NULL;
+  UOp *flat = piece ? in_piece(node, i, piece) : NULL;
+  if (!flat) return NULL;
+  UOp *load[2] = {param_of(l, from, (PolyDType)node->dtype), flat};
+  UOp *body[2] = {uop_make(l->ctx, OP_LOAD, (PolyDType)node->dtype, (UArg){0}, 2, load, 0, NULL), piece};
+  UOp *sum = uop_make(l->ctx, OP_LOOP, (PolyDType)node->dtype, (UArg){.i = op}, 2, body, 0, NULL);
+  return store_at(l, node, slot, sum, i, n, ranges);
 }

@@ -21,9 +21,18 @@ typedef struct EdgeLoop {
   UOp *edges;         /* how many edges all loops go over */
 } EdgeLoop;
 
+/* The tile that a kernel works on: see TilesItem. */
+typedef struct LowerTile {
+  UOp *end;            /* ENDPOINT whose rows give the order of the edges; NULL: their own order */
+  UOp *var[TILE_VARS]; /* VARIABLEs */
+  /* Does the slot hold values of the tile alone, at its edges? */
+  bool (*holds)(void *user, int slot);
+} LowerTile;
+
 struct Lower {
   PolyContext *ctx;
-  Arena arena; /* for this lowering */
+  const LowerTile *tile; /* NULL: the kernel works on everything */
+  Arena arena;           /* for this lowering */
   LowerPolicy policy;
   void *user;
   int nout;     /* output ranges have the ids 0 .. nout-1 */
@@ -48,6 +57,17 @@ UOp *lower_store_part(Lower *l, UOp *cat, int part, int slot);
  * over the edges of all rows, the rows and what else node has being its outer loops, the STORE of node into slot at
  * that edge; else NULL. */
 UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *store);
+/* In a tile: STORE of node, or of one part of it if it is a CAT and part is not negative, or of what lies in the slot
+ * `from` if that is not negative, at each edge of the tile: into the tile, or into memory that has all edges. */
+UOp *lower_tile_edges(Lower *l, UOp *node, int part, int from, int slot, bool into_tile);
+/* STORE of the rows of a SEGMENT that the tile touches; what earlier tiles made of a row is continued. */
+UOp *lower_tile_rows(Lower *l, UOp *segment, int slot);
+/* STORE of a REDUCE over the edges of the tile and other axes into the copy of this piece in slot, continued. */
+UOp *lower_tile_sum(Lower *l, UOp *reduce, int slot);
+/* STORE of what lies in `from`, as large as node, into this piece's copy, continued by addition; and, of those copies,
+ * STORE of the reduction by op over all pieces. */
+UOp *lower_tile_add(Lower *l, UOp *node, int from, int slot);
+UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot);
 /* Bit k: the scalar depends on the RANGE with id k. */
 uint64_t lower_free(Lower *l, UOp *scalar);
 bool lower_has_load(Lower *l, UOp *scalar);

@@ -10,7 +10,7 @@ typedef VEC(UOp *) SizeVec;
 
 enum { COST_LIMIT = 1 << 20 }; /* of a node: it is or holds a reduction */
 
-typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY, STORE_LOOP } StoreKind;
+typedef enum StoreKind { STORE_NOT, STORE_KERNEL, STORE_MATMUL, STORE_LIBRARY, STORE_LOOP, STORE_TILES } StoreKind;
 
 /* A kernel that computes a node in place; kernels are named by their place in Sched.work. */
 typedef struct Reader {
@@ -35,6 +35,13 @@ typedef struct NodeInfo {
   bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
   int visited;     /* stamp of the last walk over inlined values */
   int64_t split[MAX_DIMS];  /* of a stored node: inner size of an axis that its kernel walks as two, 0: as one */
+  bool root;                /* its value is asked for */
+  bool by_tiles;            /* a matrix product that is computed tile by tile, see tiles.c, */
+  bool over_tiles;          /* a value of each edge that is computed from one, */
+  bool sums_tiles;          /* or a reduction of such values */
+  int maps;                 /* longest chain of such products below it and in it */
+  bool tile_operand;        /* stored for such a product alone: other kernels compute it in place */
+  bool tile;                /* what is stored lives for a tile */
   bool contraction;         /* a matrix product, with what follows filled in */
   bool tiled;               /* and it is computed by loops over tiles rather than by a library, */
   struct NodeInfo *product; /* as this one is in the kernel of a stored node; NULL: there is none in it */
@@ -76,6 +83,8 @@ typedef struct Sched {
   UOp *domain;               /* node that the current kernel stores, */
   Hold hold;                 /* and what it may hold */
   const struct Draft *draft; /* whose outputs are computed side by side and not loaded; NULL: none */
+  bool in_tile;              /* the kernel being lowered works on a tile */
+  bool retry;                /* a product turned out not to be computable by tiles: see ScheduleLimits.whole */
 } Sched;
 
 NodeInfo *sched_info(Sched *s, UOp *node); /* made on first use; NULL: out of memory */
@@ -83,6 +92,11 @@ NodeInfo *sched_info(Sched *s, UOp *node); /* made on first use; NULL: out of me
 bool sched_measure(Sched *s, const Walk *walk);
 bool sched_store(Sched *s, UOp *node, StoreKind kind, const char *why);
 int sched_input(Sched *s, UOp *buffer);
+int sched_add_slot(Sched *s, SlotKind kind, int input, UOp *node, const char *why);
+/* Is v repeated along an axis that u, a reduction, keeps, as the input of a linear map is for each of its outputs? */
+bool sched_is_repeated(const UOp *v, const UOp *u);
+/* Is the first size of u that of the edges of a graph? */
+bool sched_edge_sized(const Sched *s, const UOp *u);
 /* The lowering policy: decides what is stored. user is the Sched. */
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
 /* The next kernel to lower, as a place in work: new ones, and those of which something inlined became stored since.

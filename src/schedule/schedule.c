@@ -6,15 +6,19 @@
 
 #include "ir/context.h"
 #include "schedule/split.h"
+#include "schedule/tiles.h"
 
 #include <string.h>
 
 /* Operands that a routine reads from memory as they are. */
-static bool store_operand(Sched *s, UOp *u, const char *why) {
+static bool store_operand(Sched *s, UOp *u, const char *why, bool tile) {
   if (sched_slot_of(s, u) >= 0) return true;
   for (UOp *v = u; v->op == OP_RESHAPE || v->op == OP_CONTIGUOUS || v->op == OP_ASSIGN; v = v->src[v->op == OP_ASSIGN])
     if (v->op == OP_ASSIGN) u = v->src[1];
-  return ctx_base(s->ctx)->code == POLY_OK && sched_store(s, u, STORE_KERNEL, why);
+  if (ctx_base(s->ctx)->code != POLY_OK || !sched_store(s, u, STORE_KERNEL, why)) return false;
+  NodeInfo *n = sched_info(s, u);
+  n->tile_operand = tile && n->kind == STORE_KERNEL && op_elementwise((Op)u->op) && !n->over_tiles;
+  return true;
 }
 
 /* Reductions of a kernel. */
@@ -37,17 +41,20 @@ static bool store_product(Sched *s, const NodeInfo *n, UOp *store) {
 /* Everything that storing n needs in memory gets stored too. */
 static bool lower_stored(Sched *s, NodeInfo *n) {
   UOp *u = n->node, *store;
-  if (n->kind == STORE_MATMUL)
-    return store_operand(s, n->operand[0], "operand of a matrix product") &&
-           store_operand(s, n->operand[1], "operand of a matrix product");
+  if (n->kind == STORE_MATMUL) {
+    for (int k = 0; k < 2; k++)
+      if (!store_operand(s, n->operand[k], "operand of a matrix product", tiles_operand(s, n, n->operand[k])))
+        return false;
+    return true;
+  }
   if (n->kind == STORE_LIBRARY) {
     for (int i = 0; i < uop_nvalue(u); i++)
-      if (!store_operand(s, u->src[i], "operand of a library routine")) return false;
+      if (!store_operand(s, u->src[i], "operand of a library routine", false)) return false;
     return true;
   }
   if (n->kind == STORE_LOOP) {
     for (int i = 0; i < u->src[0]->nsrc; i++)
-      if (!store_operand(s, u->src[0]->src[i], "operand of a loop")) return false;
+      if (!store_operand(s, u->src[0]->src[i], "operand of a loop", false)) return false;
     return true;
   }
   bool ok = !n->tiled || sched_store_factors(s, n);
@@ -166,8 +173,10 @@ static bool fill_loop(Sched *s, const NodeInfo *n, Item *item) {
   if (!item->arg) return false;
   for (int k = 0; k < l->nresult; k++) item->arg[k] = sched_info(s, l->node[k])->slot;
   for (int k = 0; k < noperand; k++) item->arg[l->nresult + k] = sched_slot_of(s, n->node->src[0]->src[k]);
-  return schedule_build(s->ctx, s->arena, l->ncarry, l->copy, s->target, s->limits, &l->first) &&
-         schedule_build(s->ctx, s->arena, l->ncarry + l->nstack, l->root, s->target, s->limits, &l->body);
+  Target whole = *s->target;
+  whole.tile_bytes = 0; /* tiles are cut by row pointers that the host reads, which the plan of a body cannot */
+  return schedule_build(s->ctx, s->arena, l->ncarry, l->copy, &whole, s->limits, &l->first) &&
+         schedule_build(s->ctx, s->arena, l->ncarry + l->nstack, l->root, &whole, s->limits, &l->body);
 }
 
 static bool fill_item(Sched *s, const Draft *x, Item *item) {
@@ -193,20 +202,29 @@ static bool fill_item(Sched *s, const Draft *x, Item *item) {
   return true;
 }
 
+/* Composite items keep their sub-items in one list of the schedule. */
 static bool emit(Sched *s, Drafts *d, const Order *o, const IntVec *copies, Schedule *out) {
+  ItemVec sub = {0};
   out->item = arena_new(s->arena, (size_t)MAX(o->n + copies->n, 1) * sizeof(Item));
-  if (!out->item) return false;
-  for (int i = 0; i < o->n + copies->n; i++) {
+  bool ok = out->item != NULL;
+  for (int i = 0; ok && i < o->n + copies->n; i++) {
     int x = i < o->n ? o->at[i] : copies->at[i - o->n];
-    if (!fill_item(s, d->at.at[x], &out->item[out->nitem++])) return false;
+    const Draft *draft = d->at.at[x];
+    Item *item = &out->item[out->nitem++];
+    ok = draft->tiles ? tiles_fill(s, draft, item, &sub) : fill_item(s, draft, item);
   }
-  return true;
+  out->nsub = sub.n;
+  out->sub = ok ? arena_new(s->arena, (size_t)(sub.n + 1) * sizeof(Item)) : NULL;
+  if (out->sub && sub.n) memcpy(out->sub, sub.at, (size_t)sub.n * sizeof(Item));
+  vec_free(ctx_base(s->ctx), &sub);
+  return out->sub != NULL;
 }
 
 static bool build_items(Sched *s, Drafts *d, Schedule *out) {
   Order o;
   int bad;
-  if (!make_drafts(s, d)) return false;
+  if (!make_drafts(s, d) || !tiles_form(s, d)) return false;
+  if (s->retry) return true;
   do {
     if (!find_order(s, d)) return false;
     bad = sort_drafts(s, d, &o);
@@ -227,17 +245,25 @@ static bool add_size(Sched *s, SizeVec *sizes, UOp *size) {
   return vec_push(ctx_base(s->ctx), sizes, size);
 }
 
-static bool store_roots(Sched *s, int nroot, UOp *const *root) {
-  Walk walk;
-  if (!uop_walk(s->ctx, s->arena, nroot, root, NULL, NULL, &walk)) return false;
-  for (int i = 0; i < walk.n; i++) {
-    const UOp *u = walk.at[i];
+static bool find_edges(Sched *s, const Walk *walk) {
+  for (int i = 0; i < walk->n; i++) {
+    const UOp *u = walk->at[i];
     if (u->op == OP_ENDPOINT && !add_size(s, &s->edges, u->shape[0])) return false;
     if (u->op == OP_SEGMENT && !add_size(s, &s->segments, u->src[0]->shape[0])) return false;
   }
-  if (!sched_measure(s, &walk)) return false;
+  return true;
+}
+
+static bool store_roots(Sched *s, int nroot, UOp *const *root) {
+  Walk walk;
+  if (!uop_walk(s->ctx, s->arena, nroot, root, NULL, NULL, &walk)) return false;
+  if (!find_edges(s, &walk) || !sched_measure(s, &walk)) return false;
   for (int i = 0; i < nroot; i++)
-    if (root[i]->op != OP_BUFFER && !sched_store(s, sched_memory(root[i]), STORE_KERNEL, "asked for")) return false;
+    if (root[i]->op != OP_BUFFER) {
+      UOp *memory = sched_memory(root[i]);
+      if (!sched_store(s, memory, STORE_KERNEL, "asked for")) return false;
+      sched_info(s, memory)->root = true;
+    }
   return true;
 }
 
@@ -261,6 +287,8 @@ static bool hand_out_slots(Sched *s, int nroot, Schedule *out) {
   if (!now || !out->slot) return false;
   for (int i = 0; i < out->nitem; i++)
     for (int k = 0; k < out->item[i].narg; k++) now[out->item[i].arg[k]] = 1;
+  for (int i = 0; i < out->nsub; i++)
+    for (int k = 0; k < out->sub[i].narg; k++) now[out->sub[i].arg[k]] = 1;
   for (int i = 0; i < nroot; i++) now[out->root_slot[i]] = 1;
   for (int i = 0; i < s->slot.n; i++) {
     if (!now[i]) continue;
@@ -269,6 +297,11 @@ static bool hand_out_slots(Sched *s, int nroot, Schedule *out) {
   }
   for (int i = 0; i < out->nitem; i++)
     for (int k = 0; k < out->item[i].narg; k++) out->item[i].arg[k] = now[out->item[i].arg[k]];
+  for (int i = 0; i < out->nsub; i++)
+    for (int k = 0; k < out->sub[i].narg; k++) out->sub[i].arg[k] = now[out->sub[i].arg[k]];
+  for (int i = 0; i < out->nitem; i++)
+    if (out->item[i].tiles && out->item[i].tiles->rowptr >= 0)
+      out->item[i].tiles->rowptr = now[out->item[i].tiles->rowptr];
   for (int i = 0; i < nroot; i++) out->root_slot[i] = now[out->root_slot[i]];
   return true;
 }
@@ -279,6 +312,7 @@ static void sched_free(Sched *s, Drafts *d) {
     vec_free(b, &d->at.at[i]->reads);
     vec_free(b, &d->at.at[i]->needs);
     vec_free(b, &d->at.at[i]->waits);
+    tiles_free(b, d->at.at[i]);
   }
   vec_free(b, &d->at);
   map_free(b, &d->writer);
@@ -310,34 +344,77 @@ static bool number_loops(Sched *s, int nroot, UOp *const *root) {
   return true;
 }
 
-bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
-                    ScheduleLimits *limits, Schedule *out) {
+/* Reductions over tiles of edges have pieces of their own. */
+static bool find_tile_sums(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
+                           ScheduleLimits *limits, Map *sums) {
+  Sched s = {.ctx = ctx, .arena = arena, .target = target, .limits = limits};
+  Drafts none = {0};
+  Walk walk;
+  bool ok = uop_walk(ctx, arena, nroot, root, NULL, NULL, &walk) && find_edges(&s, &walk);
+  for (int i = 0; ok && s.edges.n && i < walk.n; i++) {
+    NodeInfo *n = sched_info(&s, walk.at[i]);
+    if (n) tiles_measure(&s, n);
+    ok = n && (!n->sums_tiles || map_put(ctx_base(ctx), sums, (uint64_t)(uintptr_t)n->node, 1));
+  }
+  sched_free(&s, &none);
+  return ok;
+}
+
+/* retry: what the limits say has changed. */
+static bool build_once(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
+                       ScheduleLimits *limits, Schedule *out, bool *retry) {
   Sched s = {.ctx = ctx, .arena = arena, .target = target, .limits = limits};
   Drafts d = {0};
+  Map sums = {0};
   *out = (Schedule){0};
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   UOp **closed = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   bool ok = split && closed && loops_close(ctx, arena, nroot, root, &s.loops, closed) &&
-            split_reductions(ctx, target, nroot, closed, split) && number_loops(&s, nroot, split) &&
+            find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums) &&
+            (!sums.n || (tiles_swap_sums(ctx, &sums, nroot, closed) &&
+                         find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums))) &&
+            split_reductions(ctx, target, &sums, nroot, closed, split) && number_loops(&s, nroot, split) &&
             store_roots(&s, nroot, split) && decide_all(&s);
   s.decided = true;
-  ok = ok && build_items(&s, &d, out) && place_roots(&s, nroot, split, out) && hand_out_slots(&s, nroot, out);
+  ok = ok && build_items(&s, &d, out);
+  *retry = ok && s.retry;
+  ok = ok && (s.retry || (place_roots(&s, nroot, split, out) && hand_out_slots(&s, nroot, out)));
+  map_free(ctx_base(ctx), &sums);
   sched_free(&s, &d);
   return ok;
 }
 
+bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
+                    ScheduleLimits *limits, Schedule *out) {
+  bool ok, retry;
+  do ok = build_once(ctx, arena, nroot, root, target, limits, out, &retry);
+  while (ok && retry);
+  return ok;
+}
+
+static void print_item(Str *out, const Item *item, const char *before) {
+  static const char *const kinds[] = {"kernel", "matrix product", "library", "loop", "tiles"};
+  str_fmt(out, "  %s%s", before, kinds[item->kind]);
+  if (item->tiles)
+    str_fmt(out, " of %lld edges %s", (long long)item->tiles->tile,
+            item->tiles->rows ? "by rows" : "in their own order");
+  str_add(out, ":");
+  for (int k = 0; k < item->narg; k++) str_fmt(out, "%s%d", k == item->nout ? " <- " : " ", item->arg[k]);
+  str_add(out, "\n");
+}
+
 void schedule_print(Str *out, const Schedule *s) {
-  static const char *const kinds[] = {"kernel", "matrix product", "library", "loop"};
-  static const char *const slots[] = {"input", "output", "temporary"};
+  static const char *const slots[] = {"input", "output", "temporary", "scratch"};
   char text[256];
   for (int i = 0; i < s->nslot; i++)
     str_fmt(out, "  slot %d: %s %s %s, %s\n", i, slots[s->slot[i].kind], dtype_name((PolyDType)s->slot[i].node->dtype),
             shape_text(s->slot[i].node, text, sizeof text), s->slot[i].why);
   for (int i = 0; i < s->nitem; i++) {
     const Item *item = &s->item[i];
-    str_fmt(out, "  %s:", kinds[item->kind]);
-    for (int k = 0; k < item->narg; k++) str_fmt(out, "%s%d", k == item->nout ? " <- " : " ", item->arg[k]);
-    str_add(out, "\n");
+    const TilesItem *t = item->tiles;
+    print_item(out, item, "");
+    for (int k = 0; t && k < t->nitem + t->nfinish; k++)
+      print_item(out, &s->sub[t->first + k], k < t->nitem ? "  " : "  at the end, ");
     if (item->kind != ITEM_LOOP) continue;
     str_fmt(out, "  each step of %s:\n", dim_text(item->loop->count, text, sizeof text));
     schedule_print(out, &item->loop->body);

@@ -9,7 +9,9 @@
 
 #include "ir/uop.h"
 
-typedef enum SlotKind { SLOT_INPUT, SLOT_OUTPUT, SLOT_TEMP } SlotKind;
+/* SLOT_TILE: memory of each worker of a composite item, see TilesItem. */
+typedef enum SlotKind { SLOT_INPUT, SLOT_OUTPUT, SLOT_TEMP, SLOT_TILE } SlotKind;
+enum { SLOT_KINDS = SLOT_TILE + 1 };
 
 typedef struct Slot {
   SlotKind kind;
@@ -17,9 +19,18 @@ typedef struct Slot {
   UOp *node;       /* what it holds; its dtype and shape are the slot's */
   UOp *numel;      /* integer UOp over the plan's variables */
   const char *why; /* "asked for", "matrix product", ... */
+  int64_t rows;    /* it holds so many rows of the node at a time; 0: all of it */
+  int64_t copies;  /* it holds the node so many times, once for each piece of a composite item; 0: once */
 } Slot;
 
-typedef enum ItemKind { ITEM_KERNEL, ITEM_MATMUL, ITEM_LIBRARY, ITEM_LOOP } ItemKind;
+typedef enum ItemKind { ITEM_KERNEL, ITEM_MATMUL, ITEM_LIBRARY, ITEM_LOOP, ITEM_TILES } ItemKind;
+enum { ITEM_KINDS = ITEM_TILES + 1 };
+
+typedef enum RowAxis {
+  ROWS_NOWHERE, /* a batch, or size 1 */
+  ROWS_OUTER,   /* outermost of the rows of A and of the result */
+  ROWS_SUMMED   /* outermost of the inner axes */
+} RowAxis;
 
 /* Integer UOps, in elements, as in MatmulCall, but with up to four batch axes (nbatch may be 0). The operands are
  * arg[1] and arg[2] of the item, the result is arg[0]; offsets are added to the operands' pointers. */
@@ -28,6 +39,10 @@ typedef struct MatmulItem {
   UOp *a_row, *a_col, *a_offset, *b_row, *b_col, *b_offset, *c_row;
   int nbatch;
   UOp *batch[4], *a_batch[4], *b_batch[4], *c_batch[4];
+  /* Where axis 0 of the product is, for a product that is computed tile by tile along it: */
+  RowAxis axis;
+  UOp *each;            /* what m (or k) is for one index of axis 0, */
+  UOp *a_step, *b_step; /* and how far it moves in the operands */
 } MatmulItem;
 
 typedef struct Loop Loop;
@@ -43,13 +58,45 @@ typedef struct Item {
   UOp *node;   /* library: the LIBRARY node, its value sources are arg[1..] */
   MatmulItem *matmul;
   Loop *loop; /* its results are arg[0 .. nout-1], its operands follow */
+  struct TilesItem *tiles;
 } Item;
+
+/* A composite item: kernels and matrix products that run for a tile of edges at a time, so that values of each edge
+ * between them live in scratch memory that the cache holds. Edges are taken in the order of the rows of one end, or in
+ * their own. They are cut into pieces, whole rows each, and a piece into tiles; pieces run side by side, the tiles of a
+ * piece one after the other. So a row that a tile cuts is combined in order, and so is a sum over all edges: a partial
+ * result for each piece, and `finish` over those. Pieces and tiles follow from the graph alone.
+ *
+ * Its arguments are all slots that its sub-items touch. Sub-items are Schedule.sub[first ..], those of `finish` behind
+ * the others; their kernels take variables of the tile beside those of the plan. */
+typedef enum TileVar {
+  TILE_EDGE,   /* the first edge of the tile, as a place in the order, */
+  TILE_EDGES,  /* and how many */
+  TILE_ROW,    /* the first row that it touches, */
+  TILE_ROWS,   /* and how many */
+  TILE_PIECE,  /* which piece it belongs to */
+  TILE_BEGUN,  /* 1: not the first of its piece */
+  TILE_PIECES, /* how many pieces there are; known to `finish` too */
+  TILE_VARS
+} TileVar;
+
+typedef struct TilesItem {
+  int first, nitem, nfinish;
+  UOp *edges, *rows;    /* how many; rows: NULL where edges are taken in their own order */
+  int rowptr;           /* slot of the row pointers, -1 likewise */
+  int64_t tile, pieces; /* edges of a tile and number of pieces, at most */
+  int nproduct;
+  UOp **product; /* the nodes of its matrix products */
+  UOp *var[TILE_VARS];
+} TilesItem;
 
 typedef struct Schedule {
   Slot *slot;
   int nslot;
   Item *item;
   int nitem;
+  Item *sub; /* sub-items of composite items */
+  int nsub;
   int *root_slot; /* where each root's value is after the run; a root ASSIGN: the slot of the buffer it writes */
 } Schedule;
 
@@ -90,6 +137,8 @@ typedef enum Hold {
 
 /* Begins as zeros: all kernels may hold anything. */
 typedef struct ScheduleLimits {
+  Map whole;         /* products that are not computed tile by tile, */
+  bool wider;        /* which has grown since the schedule was last built */
   Map hold;          /* node that is stored -> what its kernel may hold */
   Hold all;          /* what any kernel may hold */
   int rounds;        /* of limiting */
@@ -112,6 +161,8 @@ bool schedule_verify(PolyContext *ctx, int nroot, const Schedule *s);
 
 /* The kernel that stores these nodes cannot be written. Counts for the first failure only. */
 void schedule_blame(PolyContext *ctx, ScheduleLimits *l, int n, UOp *const *made);
+/* Products that are not to be computed tile by tile when the schedule is built again. */
+bool schedule_keep_whole(PolyContext *ctx, ScheduleLimits *l, int n, UOp *const *product);
 /* After a failure: tightens the limits of the kernel that was blamed (of all, if none was) and clears the error. False:
  * the failure is final. */
 bool schedule_limit(PolyContext *ctx, ScheduleLimits *l);

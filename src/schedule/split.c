@@ -11,6 +11,7 @@
 /* What the rule hands on: reductions that it made are not cut again. */
 typedef struct Split {
   const Target *target;
+  const Map *keep;
   Map made;
 } Split;
 
@@ -64,16 +65,16 @@ static UOp *split_one(Split *s, UOp *u, int axis) {
 
 static UOp *cut_reduction(UOp *u, void *user) {
   Split *s = user;
-  uint64_t made;
-  int axis =
-      wants_split(s->target, u) && !map_get(&s->made, (uint64_t)(uintptr_t)u, &made) ? split_axis(s->target, u) : -1;
+  uint64_t key = (uint64_t)(uintptr_t)u;
+  bool whole = !wants_split(s->target, u) || map_get(&s->made, key, NULL) || map_get(s->keep, key, NULL);
+  int axis = whole ? -1 : split_axis(s->target, u);
   return axis < 0 ? u : split_one(s, u, axis);
 }
 
-bool split_reductions(PolyContext *ctx, const Target *target, int nroot, UOp *const *root, UOp **out) {
+bool split_reductions(PolyContext *ctx, const Target *target, const Map *keep, int nroot, UOp *const *root, UOp **out) {
   static const RewriteRule rules[] = {{OP_REDUCE, cut_reduction}};
   static const RewritePass pass = {.name = "split", .rules = rules, .nrule = LEN(rules)};
-  Split s = {.target = target};
+  Split s = {.target = target, .keep = keep};
   for (int i = 0; i < nroot; i++) out[i] = root[i];
   bool ok = rewrite_graphs(ctx, &pass, &s, nroot, out);
   map_free(ctx_base(ctx), &s.made);

@@ -4,6 +4,7 @@
 
 #include "ir/uop.h"
 
-bool split_reductions(PolyContext *ctx, const Target *target, int nroot, UOp *const *root, UOp **out);
+/* keep: reductions that are left as they are. */
+bool split_reductions(PolyContext *ctx, const Target *target, const Map *keep, int nroot, UOp *const *root, UOp **out);
 
 #endif

@@ -24,7 +24,8 @@ static bool wrong(const Verify *v, const char *what, int at, const char *why) {
 static bool check_slot(const Verify *v, int i) {
   const Slot *slot = &v->s->slot[i];
   if (!slot->node || !slot->numel || !slot->why) return wrong(v, "slot", i, "a field is missing");
-  if (slot->numel != uop_numel(slot->node)) return wrong(v, "slot", i, "the number of elements is not the node's");
+  if (slot->kind != SLOT_TILE && !slot->copies && slot->numel != uop_numel(slot->node))
+    return wrong(v, "slot", i, "the number of elements is not the node's");
   if (slot->kind != SLOT_INPUT) return true;
   if (slot->node->op != OP_BUFFER || slot->node->arg.i != -(int64_t)slot->input - 1)
     return wrong(v, "slot", i, "the node is not the placeholder of the input");
@@ -145,8 +146,30 @@ static bool check_loop(const Verify *v, int i, const Item *it) {
   return schedule_verify(v->ctx, l->ncarry, &l->first) && schedule_verify(v->ctx, l->ncarry + l->nstack, &l->body);
 }
 
-static bool check_item(const Verify *v, int i) {
-  const Item *it = &v->s->item[i];
+static bool check_item(const Verify *v, int i, const Item *it);
+
+/* A composite item touches what its sub-items touch. */
+static bool check_tiles(const Verify *v, int i, const Item *it) {
+  const TilesItem *t = it->tiles;
+  if (!t || t->first < 0 || t->nitem < 1 || t->first + t->nitem + t->nfinish > v->s->nsub)
+    return wrong(v, "item", i, "it has no sub-items");
+  if (t->tile < 1 || t->pieces < 1 || (t->rows != NULL) != (t->rowptr >= 0))
+    return wrong(v, "item", i, "a field of its tiles is missing");
+  for (int k = 0; k < t->nitem + t->nfinish; k++) {
+    const Item *sub = &v->s->sub[t->first + k];
+    if (sub->kind != ITEM_KERNEL && sub->kind != ITEM_MATMUL)
+      return wrong(v, "item", i, "a sub-item is neither a kernel nor a matrix product");
+    if (!check_item(v, i, sub)) return false;
+    for (int a = 0; a < sub->narg; a++) {
+      int at = 0;
+      while (at < it->narg && it->arg[at] != sub->arg[a]) at++;
+      if (at == it->narg) return wrong(v, "item", i, "a sub-item touches a slot that the item does not");
+    }
+  }
+  return true;
+}
+
+static bool check_item(const Verify *v, int i, const Item *it) {
   if (it->nout < 1 || it->nout > it->narg) return wrong(v, "item", i, "it has no output");
   for (int k = 0; k < it->narg; k++) {
     if (it->arg[k] < 0 || it->arg[k] >= v->s->nslot) return wrong(v, "item", i, "there is no such slot");
@@ -159,6 +182,7 @@ static bool check_item(const Verify *v, int i) {
   case ITEM_MATMUL: return check_matmul(v, i, it);
   case ITEM_LIBRARY: return check_library(v, i, it);
   case ITEM_LOOP: return check_loop(v, i, it);
+  case ITEM_TILES: return check_tiles(v, i, it);
   }
   return wrong(v, "item", i, "there is no such kind");
 }
@@ -168,6 +192,6 @@ bool schedule_verify(PolyContext *ctx, int nroot, const Schedule *s) {
   for (int i = 0; i < s->nslot; i++)
     if (!check_slot(&v, i)) return false;
   for (int i = 0; i < s->nitem; i++)
-    if (!check_item(&v, i)) return false;
+    if (!check_item(&v, i, &s->item[i])) return false;
   return check_roots(&v);
 }

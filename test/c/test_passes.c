@@ -50,7 +50,7 @@ static void large_reductions_are_cut(void **state) {
   };
   for (int i = 0; i < LEN(cases); i++) {
     UOp *root = parse(c, cases[i].from), *out = NULL;
-    assert_true(split_reductions(c, &target, 1, &root, &out));
+    assert_true(split_reductions(c, &target, &(Map){0}, 1, &root, &out));
     expect_uop(c, out, cases[i].from, *cases[i].to ? cases[i].to : cases[i].from);
   }
 }

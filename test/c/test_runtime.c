@@ -167,7 +167,7 @@ static void test_memories_are_apart(void **state) {
   void *p = buffer_read(b, d->memory);
   assert_true(crashes(read_byte, p));
   double x[4] = {3, 1, 2, 0};
-  MatmulCall m = {POLY_FLOAT64, 2, 2, 2, 1, {p, 0}, {x, 0}, {p, 32}, 2, 1, 0, 2, 1, 0, 2, 0};
+  MatmulCall m = {POLY_FLOAT64, 2, 2, 2, 1, {p, 0}, {x, 0}, {p, 32}, 2, 1, 0, 2, 1, 0, 2, 0, false, {0}};
   assert_false(d->matmul(d, &m, 1));
   assert_int_equal(w->ctx.base.code, POLY_ERROR_RUNTIME);
   base_clear(&w->ctx.base);
@@ -694,7 +694,7 @@ static bool work_through(PolyContext *ctx) {
   free(k);
   double x[4] = {3, 1, 2, 0}, y[4];
   int32_t order[4], index[4] = {0, 1, 0, 1}, segments[7];
-  MatmulCall m = {POLY_FLOAT64, 2, 2, 2, 1, {x, 0}, {x, 0}, {y, 0}, 2, 1, 0, 2, 1, 0, 2, 0};
+  MatmulCall m = {POLY_FLOAT64, 2, 2, 2, 1, {x, 0}, {x, 0}, {y, 0}, 2, 1, 0, 2, 1, 0, 2, 0, false, {0}};
   LibraryCall sort = {.name = "argsort", .nsrc = 1, .threads = 1};
   sort.src[0] = (LibraryTensor){POLY_FLOAT64, 1, {4}, {x, 0}};
   sort.out = (LibraryTensor){POLY_INT32, 1, {4}, {order, 0}};

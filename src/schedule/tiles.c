@@ -1,0 +1,695 @@
+/* tiles.c: dense maps of each edge, tile by tile. In: the stored nodes and their drafts. Out: composite drafts, and
+ * their items (TilesItem).
+ *
+ *   h = relu(e @ w + x[src])   out[v] = sum of h over the edges into v        e [E, D], w [D, F]
+ *
+ * Stored, h would be the largest thing in memory; computed where it is read, the product would be a loop of scalars. So
+ * the product is "by tiles": what is computed from it edge by edge is "over tiles" and lives, where it must be stored
+ * at all, in scratch memory for a tile of edges. It ends in a sink, whose value is stored in memory: a reduction over
+ * the edges of each row, a sum over all edges (the gradient of a weight), or a few values of each edge. A sink with all
+ * that it needs of the tile is a composite draft; sinks that need the same values and do not wait for each other share
+ * one. What two composites need is computed by both.
+ *
+ *   for each piece, for each tile of it:                      (edges in the order of their destinations)
+ *     a = e at the tile's edges          kernel               scratch [T, D]
+ *     b = a @ w                          matrix product       scratch [T, F]
+ *     out[v] += sum of relu(b + x[src])  kernel over the rows of the tile
+ *
+ * Whatever does not fit this scheme (a value over tiles that is read anywhere but at its edge, say) makes the product
+ * one that is stored as a whole, and the schedule is built again. */
+#include "schedule/tiles.h"
+
+#include "ir/context.h"
+#include "ir/edge_to_node.h"
+#include "ir/rewrite.h"
+#include "schedule/contract.h"
+
+#include <string.h>
+
+enum {
+  INLINE_SUM = 4, /* a sum of so few products of each edge is computed where it is read, */
+  FEW_SUMS = 4,   /* and so few sums of each edge are stored in memory */
+  LONG_MAPS = 8,  /* products in a row that each composite computes again, before one is stored in memory */
+  PARTIAL_BYTES =
+      4 << 20, /* of all partial results of a sum over all edges, unless that leaves less than LEAST_PIECES */
+  LEAST_PIECES = 16,
+  LEAST_TILE = 16,
+  MOST_TILE = 1024
+};
+
+/* ---- which nodes ---- */
+
+/* Elements of one row. */
+static int64_t row_width(const UOp *u) {
+  int64_t n = 1;
+  for (int i = 1; i < u->ndim; i++)
+    if (__builtin_mul_overflow(n, u->shape[i]->vmax, &n)) return INT64_MAX;
+  return n;
+}
+
+/* Is a sum at each edge stored in memory, because it is few values? Scores (a dot product for each head) are; of the
+ * results of a linear map only very few. */
+static bool few_values(const Sched *s, const UOp *u) {
+  const UOp *x = u->src[0];
+  bool linear = false;
+  for (int i = 0; x->op == OP_MUL && i < 2; i++)
+    linear |= sched_is_repeated(is_row_read(x->src[i]) ? x->src[i]->src[0] : x->src[i], u);
+  return row_width(u) <= (linear ? FEW_SUMS : s->target->cost.few_scores);
+}
+
+/* Is it in memory without being computed? */
+static bool is_given(const UOp *u) {
+  while (u->op == OP_RESHAPE || u->op == OP_CONTIGUOUS) u = u->src[0];
+  return u->op == OP_BUFFER;
+}
+
+/* Is u a product that is computed by tiles of its rows, which are edges? */
+static bool is_by_tiles(Sched *s, NodeInfo *n) {
+  UOp *u = n->node;
+  if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL || !s->target->tile_bytes) return false;
+  if (!(s->target->matmul & (1u << u->dtype)) || !sched_edge_sized(s, u->src[0])) return false;
+  if (map_get(&s->limits->whole, (uint64_t)(uintptr_t)u, NULL)) return false;
+  bool copied;
+  if (!contract_match(u, true, &n->matmul, n->operand, n->factor, &copied)) return false;
+  const MatmulItem *m = &n->matmul;
+  if (m->axis == ROWS_OUTER) return m->k->vmax > INLINE_SUM;
+  return m->axis == ROWS_SUMMED && !(is_given(n->operand[0]) && is_given(n->operand[1]));
+}
+
+/* Of a value that is computed element by element, or whose axes are moved, at each edge. */
+static bool follows_edges(const UOp *u) {
+  OpClass cls = op_info[u->op].cls;
+  if (op_elementwise((Op)u->op) || cls == CLASS_MOVE || u->op == OP_CAT) return true;
+  if (u->op == OP_REDUCE) return !(u->arg.j & 1);
+  return u->op == OP_CONTIGUOUS || u->op == OP_DETACH || u->op == OP_FUNCTION || u->op == OP_COPY;
+}
+
+void tiles_measure(Sched *s, NodeInfo *n) {
+  const UOp *u = n->node;
+  bool over = false;
+  if (!s->edges.n) return;
+  for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
+    uint64_t at;
+    if (!map_get(&s->index, (uint64_t)(uintptr_t)u->src[i], &at)) continue;
+    const NodeInfo *below = s->info.at[at];
+    over |= below->over_tiles;
+    if (below->over_tiles) n->maps = MAX(n->maps, below->maps);
+  }
+  n->by_tiles = is_by_tiles(s, n);
+  n->contraction = n->by_tiles;
+  if (n->by_tiles && n->matmul.axis == ROWS_OUTER) {
+    n->maps++;
+    n->over_tiles = row_width(u) > FEW_SUMS && n->maps <= LONG_MAPS;
+  } else if (over && !n->by_tiles) {
+    n->sums_tiles = u->op == OP_SEGMENT || u->op == OP_REDUCE;
+    n->over_tiles = follows_edges(u) && sched_edge_sized(s, u) && !(u->op == OP_REDUCE && few_values(s, u));
+  }
+  if (!n->over_tiles) n->maps = 0;
+}
+
+bool tiles_operand(const Sched *s, const NodeInfo *product, const UOp *operand) {
+  return product->by_tiles && sched_edge_sized(s, operand);
+}
+
+/* Sums of sums: over other axes first, so that what is summed over edges is narrow.
+ *
+ *   REDUCE(SEGMENT(x))   ->   SEGMENT(REDUCE(x)) */
+static UOp *swap_sums(UOp *u, void *user) {
+  UOp *rows = u->src[0];
+  const Map *sums = user;
+  bool both = u->arg.i == OP_ADD && !(u->arg.j & 1) && rows->op == OP_SEGMENT && rows->arg.i == OP_ADD;
+  if (!both || !map_get(sums, (uint64_t)(uintptr_t)rows, NULL)) return u;
+  return uop_segment(OP_ADD, uop_reduce(OP_ADD, rows->src[0], (uint32_t)u->arg.j), rows->src[1], rows->shape[0]);
+}
+
+bool tiles_swap_sums(PolyContext *ctx, Map *sums, int nroot, UOp **root) {
+  static const RewriteRule rules[] = {{OP_REDUCE, swap_sums}};
+  static const RewritePass pass = {.name = "sums over tiles", .rules = rules, .nrule = LEN(rules)};
+  return rewrite_graphs(ctx, &pass, sums, nroot, root);
+}
+
+/* ---- composites in the making ---- */
+
+typedef VEC(NodeInfo *) NodeVec;
+
+/* What a composite draft is made of. */
+typedef struct Tiles {
+  UOp *edges;   /* how many */
+  UOp *end;     /* ENDPOINT whose rows give the order; NULL: any order will do */
+  NodeVec node; /* values that live for a tile, sources first */
+} Tiles;
+
+static NodeInfo *info_of_slot(Sched *s, int slot) { return sched_info(s, s->slot.at[slot].node); }
+
+static bool holds_tile(void *user, int slot) { return ((Sched *)user)->slot.at[slot].kind == SLOT_TILE; }
+
+/* Does the node's value live for a tile? */
+static bool lives_for_tile(const Sched *s, const NodeInfo *n) {
+  if (n->root || n->slot < 0 || !sched_edge_sized(s, n->node)) return false;
+  return (n->kind == STORE_KERNEL || n->kind == STORE_MATMUL) && n->node->op != OP_ASSIGN &&
+         (n->over_tiles || n->tile_operand);
+}
+
+static void begin_lower(Sched *s, Lower *l, const LowerTile *tile) {
+  lower_begin(l, s->ctx, sched_policy, s, true);
+  l->tile = tile;
+  s->in_tile = true;
+}
+
+static void end_lower(Sched *s, Lower *l) {
+  lower_end(l);
+  s->in_tile = false;
+}
+
+static bool make_vars(Sched *s, LowerTile *tile, UOp *edges, UOp *end) {
+  static const char *const names[] = {"tile_edge",  "tile_edges", "tile_row",   "tile_rows",
+                                      "tile_piece", "tile_begun", "tile_pieces"};
+  int64_t rows = end ? end->src[END_ROWPTR]->shape[0]->vmax : 1, pieces = s->target->split_pieces;
+  const int64_t most[] = {edges->vmax, MOST_TILE, rows, rows, pieces, 1, pieces};
+  *tile = (LowerTile){.end = end, .holds = holds_tile};
+  for (int k = 0; k < TILE_VARS; k++)
+    if (!(tile->var[k] = uop_variable(s->ctx, names[k], 0, MAX(most[k], 1)))) return false;
+  return true;
+}
+
+/* A kernel of the composite at work on n: what it stores, as the k-th of those that n takes. NULL without an error: n
+ * takes no more. */
+typedef struct Recipe {
+  NodeInfo *n;
+  int slot, partial, product; /* that it is stored to; for a sum over all edges: its copies, and a product's scratch */
+} Recipe;
+
+static bool sums_edges(const NodeInfo *n) {
+  return (n->by_tiles && n->matmul.axis == ROWS_SUMMED) || (n->node->op == OP_REDUCE && n->node->arg.j & 1);
+}
+
+static int written_slot(const Recipe *r) { return sums_edges(r->n) ? r->partial : r->slot; }
+
+static UOp *lower_nth(Lower *l, const Recipe *r, int k) {
+  NodeInfo *n = r->n;
+  UOp *u = n->node;
+  if (n->kind == STORE_MATMUL) {
+    if (k || n->tile) return NULL;
+    return sums_edges(n) ? lower_tile_add(l, u, r->product, r->partial)
+                         : lower_tile_edges(l, u, -1, r->product, r->slot, false);
+  }
+  if (u->op == OP_CAT) return k < u->nsrc ? lower_tile_edges(l, u, k, -1, r->slot, n->tile) : NULL;
+  if (k) return NULL;
+  if (u->op == OP_SEGMENT) return lower_tile_rows(l, u, r->slot);
+  if (sums_edges(n)) return lower_tile_sum(l, u, r->partial);
+  return lower_tile_edges(l, u, -1, -1, r->slot, n->tile);
+}
+
+/* The slots that n reads in a tile, added to the list. False: it cannot be computed by tiles, or an error was set. */
+static bool tile_reads(Sched *s, NodeInfo *n, const LowerTile *tile, IntVec *reads) {
+  Base *b = ctx_base(s->ctx);
+  if (n->kind == STORE_MATMUL)
+    return vec_push(b, reads, sched_slot_of(s, n->operand[0])) && vec_push(b, reads, sched_slot_of(s, n->operand[1]));
+  Recipe r = {n, n->slot, n->slot, n->slot};
+  bool ok = true;
+  int nkernel = n->node->op == OP_CAT ? n->node->nsrc : 1;
+  for (int k = 0; ok && k < nkernel; k++) {
+    Lower l;
+    begin_lower(s, &l, tile);
+    ok = lower_nth(&l, &r, k) != NULL;
+    for (int i = 0; ok && i < l.param.n; i++)
+      if (l.param.at[i] != n->slot) ok = vec_push(b, reads, l.param.at[i]);
+    end_lower(s, &l);
+  }
+  if (ok && tile->end) /* bounds of tiles */
+    ok = vec_push(b, reads, sched_slot_of(s, tile->end->src[END_ROWPTR]));
+  return ok;
+}
+
+static bool has_node(const NodeVec *v, const NodeInfo *n) {
+  for (int i = 0; i < v->n; i++)
+    if (v->at[i] == n) return true;
+  return false;
+}
+
+/* n and all that it needs of the tile, sources first; what it needs of memory goes to `reads`. */
+static bool gather_nodes(Sched *s, Tiles *t, NodeInfo *n, const LowerTile *tile, Draft *x) {
+  IntVec reads = {0};
+  bool ok = tile_reads(s, n, tile, &reads);
+  for (int i = 0; ok && i < reads.n; i++) {
+    NodeInfo *below = holds_tile(s, reads.at[i]) ? info_of_slot(s, reads.at[i]) : NULL;
+    if (!below)
+      ok = add_read(s, x, reads.at[i]);
+    else if (!has_node(&t->node, below))
+      ok = below->node->shape[0] == t->edges && gather_nodes(s, t, below, tile, x) &&
+           vec_push(ctx_base(s->ctx), &t->node, below);
+  }
+  vec_free(ctx_base(s->ctx), &reads);
+  return ok;
+}
+
+/* Is it a sink of a kind that composites have? */
+static bool sink_fits(const Sched *s, const Draft *x) {
+  const NodeInfo *n = x->out[0];
+  const UOp *u = n->node;
+  if (x->nout != 1 || x->target[0] != n->slot || u->op == OP_ASSIGN || n->kind == STORE_LIBRARY) return false;
+  if (u->op == OP_SEGMENT) {
+    const UOp *end = u->src[1];
+    return end->op == OP_ENDPOINT && is_given(end->src[END_ROWPTR]) && sched_edge_sized(s, u->src[0]);
+  }
+  if (sums_edges(n)) return sched_edge_sized(s, u->src[0]);
+  return sched_edge_sized(s, u) && x->part <= 0;
+}
+
+static UOp *edges_of(const NodeInfo *n) {
+  const UOp *u = n->node;
+  return u->op == OP_SEGMENT || u->op == OP_REDUCE ? u->src[0]->shape[0] : u->shape[0];
+}
+
+/* The products in the composite of x and below: those that may be stored as a whole instead. */
+static bool keep_whole(Sched *s, const Draft *x, const Tiles *t) {
+  bool any = false;
+  for (int i = -1; i < t->node.n; i++) {
+    NodeInfo *n = i < 0 ? x->out[0] : t->node.at[i];
+    if (!n->by_tiles) continue;
+    any = true;
+    if (!schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
+  }
+  for (int i = 0; !any && i < s->work.n; i++) { /* it is not known which: none is computed by tiles */
+    NodeInfo *n = s->info.at[s->work.at[i]];
+    if (n->by_tiles && !schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
+  }
+  s->retry = true;
+  return true;
+}
+
+/* A composite draft of one sink. */
+static bool make_composite(Sched *s, Drafts *d, int sink, int *made) {
+  Base *b = ctx_base(s->ctx);
+  NodeInfo *n = d->at.at[sink]->out[0];
+  Draft *x = new_draft(s, d, n);
+  Tiles *t = arena_new(s->arena, sizeof *t);
+  LowerTile tile;
+  if (!x || !t) return false;
+  *made = d->at.n - 1;
+  *t = (Tiles){.edges = edges_of(n), .end = n->node->op == OP_SEGMENT ? n->node->src[1] : NULL};
+  x->kind = STORE_TILES;
+  x->tiles = t;
+  bool ok = sink_fits(s, d->at.at[sink]) && make_vars(s, &tile, t->edges, t->end) && gather_nodes(s, t, n, &tile, x);
+  if (ok) return true;
+  if (b->code != POLY_OK && b->code != POLY_ERROR_RUNTIME) return false;
+  base_clear(b); /* it was only tried */
+  return keep_whole(s, x, t);
+}
+
+/* ---- sharing ---- */
+
+/* Does draft `from` need what `to` makes, however far away? */
+static bool needs_draft(Sched *s, const Drafts *d, int from, int to, uint8_t *seen) {
+  seen[from] = 1;
+  const Draft *x = d->at.at[from];
+  for (int r = 0; r < x->reads.n; r++) {
+    uint64_t w;
+    if (!map_get(&d->writer, (uint64_t)x->reads.at[r], &w)) continue;
+    for (int p = (int)w; p >= 0; p = d->at.at[p]->next_part) {
+      if (p == to) return true;
+      if (!seen[p] && needs_draft(s, d, p, to, seen)) return true;
+    }
+  }
+  return false;
+}
+
+static bool independent(Sched *s, const Drafts *d, int a, int b, uint8_t *seen) {
+  memset(seen, 0, (size_t)d->at.n);
+  if (needs_draft(s, d, a, b, seen)) return false;
+  memset(seen, 0, (size_t)d->at.n);
+  return !needs_draft(s, d, b, a, seen);
+}
+
+/* How many values of the tile two composites have in common. */
+static int shared_nodes(const Tiles *a, const Tiles *b) {
+  int n = 0;
+  for (int i = 0; i < a->node.n; i++) n += has_node(&b->node, a->node.at[i]);
+  return n;
+}
+
+/* The composite that x shares most with and may join; -1: none. */
+static int find_host(Sched *s, const Drafts *d, const IntVec *made, int x, uint8_t *seen) {
+  const Draft *a = d->at.at[x];
+  int best = -1, most = 0;
+  for (int i = 0; i < made->n; i++) {
+    const Draft *b = d->at.at[made->at[i]];
+    if (made->at[i] == x || b->dead || b->nout + a->nout > MAX_OUTPUTS || a->tiles->edges != b->tiles->edges) continue;
+    if (a->tiles->end && b->tiles->end && a->tiles->end != b->tiles->end) continue;
+    int shared = shared_nodes(a->tiles, b->tiles);
+    if (shared <= most || !independent(s, d, x, made->at[i], seen)) continue;
+    best = made->at[i];
+    most = shared;
+  }
+  return best;
+}
+
+static bool join_composite(Sched *s, Drafts *d, int into, int x) {
+  Base *b = ctx_base(s->ctx);
+  Draft *h = d->at.at[into], *y = d->at.at[x];
+  bool ok = true;
+  for (int i = 0; ok && i < y->reads.n; i++) ok = add_read(s, h, y->reads.at[i]);
+  for (int i = 0; ok && i < y->tiles->node.n; i++)
+    if (!has_node(&h->tiles->node, y->tiles->node.at[i])) ok = vec_push(b, &h->tiles->node, y->tiles->node.at[i]);
+  for (int o = 0; ok && o < y->nout; o++) {
+    h->out[h->nout] = y->out[o];
+    h->target[h->nout++] = y->target[o];
+    ok = map_put(b, &d->writer, (uint64_t)y->target[o], (uint64_t)into);
+  }
+  if (!h->tiles->end) h->tiles->end = y->tiles->end;
+  y->dead = true;
+  y->merged = into;
+  return ok;
+}
+
+/* Composites whose order is that of rows first: the others take any. */
+static bool share(Sched *s, Drafts *d, const IntVec *made) {
+  uint8_t *seen = arena_new(s->arena, (size_t)d->at.n + 1);
+  if (!seen) return false;
+  for (int any = 0; any < 2; any++)
+    for (int i = 0; i < made->n; i++) {
+      Draft *x = d->at.at[made->at[i]];
+      if (x->dead || (x->tiles->end == NULL) != any) continue;
+      int host = find_host(s, d, made, made->at[i], seen);
+      if (host >= 0 && !join_composite(s, d, host, made->at[i])) return false;
+    }
+  return true;
+}
+
+static bool reads_tile(Sched *s, const Draft *x) {
+  for (int i = 0; i < x->reads.n; i++)
+    if (holds_tile(s, x->reads.at[i])) return true;
+  return false;
+}
+
+/* Drafts of values that live for a tile are gone: composites make them. */
+static bool find_tiles(Sched *s, Drafts *d) {
+  bool any = false;
+  for (int i = 0; i < d->at.n; i++) {
+    Draft *x = d->at.at[i];
+    NodeInfo *n = x->out[0];
+    if (!(n->tile = lives_for_tile(s, n))) continue;
+    s->slot.at[n->slot].kind = SLOT_TILE;
+    x->dead = true;
+    x->merged = i;
+    any = true;
+  }
+  return any;
+}
+
+bool tiles_form(Sched *s, Drafts *d) {
+  Base *b = ctx_base(s->ctx);
+  IntVec made = {0};
+  if (!s->edges.n) return true;
+  bool ok = true;
+  find_tiles(s, d);
+  for (int i = 0, n = d->at.n; ok && i < n && !s->retry; i++) {
+    Draft *x = d->at.at[i];
+    bool product = x->out[0]->by_tiles && x->kind == STORE_MATMUL;
+    if (x->dead || x->tiles || (!product && !reads_tile(s, x))) continue;
+    int c = -1;
+    ok = make_composite(s, d, i, &c) && vec_push(b, &made, c);
+    if (!ok || s->retry) break;
+    for (int p = i; p >= 0; p = d->at.at[p]->next_part) {
+      d->at.at[p]->dead = true;
+      d->at.at[p]->merged = c;
+    }
+    ok = map_put(b, &d->writer, (uint64_t)x->target[0], (uint64_t)c);
+  }
+  ok = ok && (s->retry || share(s, d, &made));
+  vec_free(b, &made);
+  return ok;
+}
+
+void tiles_free(Base *b, Draft *x) {
+  if (x->tiles) vec_free(b, &x->tiles->node);
+}
+
+/* ---- items ---- */
+
+typedef struct Fill {
+  Sched *s;
+  const Tiles *t;
+  LowerTile tile;
+  ItemVec *sub;
+  TilesItem *item;
+  IntVec args;  /* of the composite item, */
+  IntVec local; /* and its own slots: pairs of a slot of the schedule and what stands for it here */
+} Fill;
+
+static bool add_arg(Fill *f, int slot) {
+  for (int i = 0; i < f->args.n; i++)
+    if (f->args.at[i] == slot) return true;
+  return vec_push(ctx_base(f->s->ctx), &f->args, slot);
+}
+
+/* A slot of this composite alone. rows: it holds a tile of the node's rows; copies: one for each piece. */
+static int own_slot(Fill *f, SlotKind kind, UOp *node, bool rows, bool copies, const char *why) {
+  int at = sched_add_slot(f->s, kind, -1, node, why);
+  if (at < 0) return -1;
+  Slot *slot = &f->s->slot.at[at];
+  UOp *n = uop_index(f->s->ctx, rows ? f->item->tile : copies ? f->item->pieces : 1);
+  slot->rows = rows ? f->item->tile : 0;
+  slot->copies = copies ? f->item->pieces : 0;
+  for (int i = rows ? 1 : 0; i < node->ndim; i++) n = int_mul(n, node->shape[i]);
+  slot->numel = n;
+  return n && add_arg(f, at) ? at : -1;
+}
+
+/* What stands for a slot of the schedule here. */
+static int here(const Fill *f, int slot) {
+  for (int i = 0; i < f->local.n; i += 2)
+    if (f->local.at[i] == slot) return f->local.at[i + 1];
+  return slot;
+}
+
+static bool stands_for(Fill *f, int slot, int own) {
+  Base *b = ctx_base(f->s->ctx);
+  return own >= 0 && vec_push(b, &f->local, slot) && vec_push(b, &f->local, own);
+}
+
+static Item *new_item(Fill *f, ItemKind kind, int narg) {
+  Item it = {.kind = kind, .nout = 1, .narg = narg};
+  it.arg = arena_new(f->s->arena, (size_t)narg * sizeof(int));
+  if (!it.arg || !vec_push(ctx_base(f->s->ctx), f->sub, it)) return NULL;
+  return &f->sub->at[f->sub->n - 1];
+}
+
+/* The kernel that was lowered to `store`. */
+static bool add_kernel(Fill *f, const Lower *l, int nout, UOp *const *store, UOp *const *made) {
+  Arena *arena = f->s->arena;
+  Item *it = new_item(f, ITEM_KERNEL, l->param.n);
+  if (!it) return false;
+  it->nout = nout;
+  it->store = arena_new(arena, (size_t)nout * sizeof *it->store);
+  it->made = arena_new(arena, (size_t)nout * sizeof *it->made);
+  it->over = arena_new(arena, (size_t)nout * sizeof *it->over);
+  if (!it->store || !it->made || !it->over) return false;
+  for (int o = 0; o < nout; o++) {
+    it->store[o] = store[o];
+    it->made[o] = made[o];
+    it->over[o] = -1;
+  }
+  for (int i = 0; i < l->param.n; i++)
+    if (!add_arg(f, it->arg[i] = here(f, l->param.at[i]))) return false;
+  return true;
+}
+
+static bool add_copy(Fill *f, NodeInfo *n, UOp *node, int from, int slot, bool into_tile) {
+  Lower l;
+  begin_lower(f->s, &l, &f->tile);
+  UOp *store = lower_tile_edges(&l, node, -1, from, slot, into_tile);
+  bool ok = store && add_kernel(f, &l, 1, &store, &n->node);
+  end_lower(f->s, &l);
+  return ok;
+}
+
+/* An operand of a product as it is read here: memory that moves along the edges is copied to the tile if the order is
+ * not that of memory. *step becomes 0 if it lies in the tile. */
+static int operand_slot(Fill *f, NodeInfo *n, int k, UOp **step) {
+  UOp *node = n->operand[k];
+  int slot = sched_slot_of(f->s, node), own = here(f, slot);
+  if (uop_is_int(*step, 0) || (own == slot && !f->t->end)) return own;
+  *step = uop_index(f->s->ctx, 0);
+  if (own != slot) return own;
+  own = own_slot(f, SLOT_TILE, node, true, false, "operand of a matrix product");
+  return own >= 0 && add_copy(f, n, node, slot, own, true) && stands_for(f, slot, own) ? own : -1;
+}
+
+static bool add_product(Fill *f, NodeInfo *n, int slot) {
+  const MatmulItem *m = &n->matmul;
+  UOp *step[2] = {m->a_step, m->b_step};
+  int operand[2] = {operand_slot(f, n, 0, &step[0]), operand_slot(f, n, 1, &step[1])};
+  Item *it = operand[0] < 0 || operand[1] < 0 ? NULL : new_item(f, ITEM_MATMUL, 3);
+  if (!it || !(it->matmul = arena_new(f->s->arena, sizeof *m))) return false;
+  *it->matmul = *m;
+  it->matmul->a_step = step[0];
+  it->matmul->b_step = step[1];
+  it->node = n->node;
+  it->arg[0] = slot;
+  it->arg[1] = operand[0];
+  it->arg[2] = operand[1];
+  return add_arg(f, slot) && add_arg(f, operand[0]) && add_arg(f, operand[1]);
+}
+
+/* The slots that a node is stored to. */
+static bool begin_node(Fill *f, NodeInfo *n, int target, Recipe *r) {
+  UOp *u = n->node;
+  *r = (Recipe){n, target, target, target};
+  if (n->tile) {
+    r->slot = own_slot(f, SLOT_TILE, u, true, false, "value of a tile of edges");
+    if (!stands_for(f, n->slot, r->slot)) return false;
+  }
+  if (sums_edges(n)) r->partial = own_slot(f, SLOT_TEMP, u, false, true, "partial result of each piece");
+  if (n->kind == STORE_MATMUL) {
+    bool apart = !n->tile; /* into memory by a kernel: edges are not in order there, and sums are continued */
+    r->product = apart ? own_slot(f, SLOT_TILE, u, !sums_edges(n), false, "product of a tile of edges") : r->slot;
+  }
+  return r->slot >= 0 && r->partial >= 0 && r->product >= 0;
+}
+
+/* The k-th kernels of several nodes as one. None: nodes take no more. */
+static bool add_kernels(Fill *f, int n, const Recipe *r, int k, bool *none) {
+  Base *b = ctx_base(f->s->ctx);
+  UOp *store[MAX_OUTPUTS], *made[MAX_OUTPUTS];
+  bool ok = true;
+  Lower l;
+  *none = false;
+  begin_lower(f->s, &l, &f->tile);
+  for (int o = 0; ok && o < n; o++) {
+    made[o] = r[o].n->node;
+    ok = vec_push(b, &l.param, written_slot(&r[o]));
+  }
+  for (int o = 0; ok && !*none && o < n; o++) {
+    store[o] = lower_nth(&l, &r[o], k);
+    *none = !store[o] && b->code == POLY_OK;
+    ok = store[o] || *none;
+  }
+  ok = ok && (*none || add_kernel(f, &l, n, store, made));
+  end_lower(f->s, &l);
+  return ok;
+}
+
+/* The sub-items that compute nodes of one kernel. */
+static bool add_nodes(Fill *f, int n, const Recipe *r) {
+  if (r[0].n->kind == STORE_MATMUL && !add_product(f, r[0].n, r[0].product)) return false;
+  bool none = false;
+  for (int k = 0; !none; k++)
+    if (!add_kernels(f, n, r, k, &none)) return false;
+  return true;
+}
+
+/* Could both be stored by one kernel, as far as their loops go? */
+static bool same_tile_loops(const NodeInfo *a, const NodeInfo *b) {
+  const UOp *u = a->node, *v = b->node;
+  if (a->kind != STORE_KERNEL || b->kind != STORE_KERNEL || a->tile != b->tile || !shape_equal(u, v)) return false;
+  if (u->op == OP_CAT || v->op == OP_CAT || sums_edges(a) != sums_edges(b)) return false;
+  if (sums_edges(a) && (u->arg.j != v->arg.j || !shape_equal(u->src[0], v->src[0]))) return false;
+  return (u->op == OP_SEGMENT) == (v->op == OP_SEGMENT);
+}
+
+/* Is all that n needs of the tile there already? */
+static bool is_ready(Fill *f, NodeInfo *n) {
+  IntVec reads = {0};
+  bool ready = tile_reads(f->s, n, &f->tile, &reads);
+  for (int i = 0; ready && i < reads.n; i++)
+    ready = !holds_tile(f->s, reads.at[i]) || here(f, reads.at[i]) != reads.at[i];
+  vec_free(ctx_base(f->s->ctx), &reads);
+  return ready;
+}
+
+/* Sub-items for nodes, sources first, those that can share a kernel together. targets: NULL for values of the tile;
+ * partial: where sums over all edges leave the copies of each piece. */
+static bool add_all(Fill *f, int n, NodeInfo *const *node, const int *target, int *partial) {
+  uint8_t *done = arena_new(f->s->arena, (size_t)n + 1);
+  if (!done) return false;
+  for (int i = 0; i < n; i++) {
+    int group[MAX_OUTPUTS], m = 0;
+    Recipe r[MAX_OUTPUTS];
+    for (int k = i; k < n && m < MAX_OUTPUTS && !done[i]; k++)
+      if (!done[k] && (k == i || (same_tile_loops(node[i], node[k]) && is_ready(f, node[k])))) group[m++] = k;
+    for (int k = 0; k < m; k++) {
+      done[group[k]] = 1;
+      if (!begin_node(f, node[group[k]], target ? target[group[k]] : 0, &r[k])) return false;
+      if (partial) partial[group[k]] = r[k].partial;
+    }
+    if (m && !add_nodes(f, m, r)) return false;
+  }
+  return true;
+}
+
+static bool add_finish(Fill *f, NodeInfo *n, int partial, int target) {
+  Lower l;
+  Op op = n->kind == STORE_MATMUL ? OP_ADD : (Op)n->node->arg.i;
+  begin_lower(f->s, &l, &f->tile);
+  UOp *store = lower_tile_finish(&l, n->node, op, partial, target);
+  bool ok = store && add_kernel(f, &l, 1, &store, &n->node);
+  end_lower(f->s, &l);
+  return ok;
+}
+
+/* Edges of a tile: as many as scratch memory holds values of. Pieces: few enough for their partial results. */
+static void choose_sizes(Fill *f, const Draft *x) {
+  const Target *target = f->s->target;
+  double bytes = 1, partial = 0;
+  for (int i = -1; i < f->t->node.n; i++) {
+    const UOp *u = i < 0 ? NULL : f->t->node.at[i]->node;
+    if (u) bytes += (double)row_width(u) * dtype_size((PolyDType)u->dtype);
+  }
+  for (int o = 0; o < x->nout; o++) {
+    UOp *u = x->out[o]->node;
+    if (sums_edges(x->out[o])) partial = MAX(partial, (double)uop_numel_max(u) * dtype_size((PolyDType)u->dtype));
+  }
+  double fits = (double)target->tile_bytes / bytes;
+  int64_t tile = fits > MOST_TILE ? MOST_TILE : (int64_t)fits / 16 * 16;
+  f->item->tile = MAX(tile, LEAST_TILE);
+  f->item->pieces = target->split_pieces;
+  while (f->item->pieces > LEAST_PIECES && partial * (double)f->item->pieces > PARTIAL_BYTES) f->item->pieces /= 2;
+}
+
+static bool fill_products(Fill *f, const Draft *x) {
+  f->item->product = arena_new(f->s->arena, (size_t)(f->t->node.n + x->nout) * sizeof(UOp *));
+  if (!f->item->product) return false;
+  for (int i = -x->nout; i < f->t->node.n; i++) {
+    NodeInfo *n = i < 0 ? x->out[i + x->nout] : f->t->node.at[i];
+    if (n->by_tiles) f->item->product[f->item->nproduct++] = n->node;
+  }
+  return true;
+}
+
+static bool fill_sinks(Fill *f, const Draft *x) {
+  int partial[MAX_OUTPUTS];
+  if (!add_all(f, x->nout, x->out, x->target, partial)) return false;
+  f->item->nitem = f->sub->n - f->item->first;
+  for (int o = 0; o < x->nout; o++)
+    if (sums_edges(x->out[o]) && !add_finish(f, x->out[o], partial[o], x->target[o])) return false;
+  f->item->nfinish = f->sub->n - f->item->first - f->item->nitem;
+  return true;
+}
+
+bool tiles_fill(Sched *s, const Draft *x, Item *item, ItemVec *sub) {
+  Base *b = ctx_base(s->ctx);
+  Fill f = {.s = s, .t = x->tiles, .sub = sub};
+  UOp *end = f.t->end;
+  TilesItem *t = f.item = arena_new(s->arena, sizeof *t);
+  if (!t || !make_vars(s, &f.tile, f.t->edges, end)) return false;
+  *t = (TilesItem){.first = sub->n, .edges = f.t->edges, .rowptr = -1};
+  if (end) {
+    t->rows = int_addc(end->src[END_ROWPTR]->shape[0], -1);
+    t->rowptr = sched_slot_of(s, end->src[END_ROWPTR]);
+  }
+  memcpy(t->var, f.tile.var, sizeof t->var);
+  choose_sizes(&f, x);
+  bool ok = fill_products(&f, x);
+  for (int o = 0; ok && o < x->nout; o++) ok = add_arg(&f, x->target[o]);
+  if (ok && end) ok = add_arg(&f, t->rowptr);
+  ok = ok && add_all(&f, f.t->node.n, f.t->node.at, NULL, NULL);
+  ok = ok && fill_sinks(&f, x);
+  *item = (Item){.kind = ITEM_TILES, .nout = x->nout, .narg = f.args.n, .tiles = t};
+  item->arg = ok ? arena_new(s->arena, (size_t)f.args.n * sizeof(int)) : NULL;
+  ok = item->arg != NULL;
+  if (ok) memcpy(item->arg, f.args.at, (size_t)f.args.n * sizeof(int));
+  vec_free(b, &f.args);
+  vec_free(b, &f.local);
+  return ok;
+}

@@ -1,0 +1,22 @@
+/* tiles.h: dense maps of each edge, computed for a tile of edges at a time. Internal to the schedule. */
+#ifndef POLY_TILES_H
+#define POLY_TILES_H
+
+#include "schedule/drafts.h"
+
+/* Fills in what a node has to do with tiles, from its sources: by_tiles (then it is a contraction), over_tiles,
+ * sums_tiles. */
+void tiles_measure(Sched *s, NodeInfo *n);
+/* Rewrites sums over other axes of sums over tiles of edges, which are given. */
+bool tiles_swap_sums(PolyContext *ctx, Map *sums, int nroot, UOp **root);
+/* Is the operand stored for a product by tiles and for nothing else? */
+bool tiles_operand(const Sched *s, const NodeInfo *product, const UOp *operand);
+/* Puts the drafts whose values live for a tile, and those that read them, together into composite drafts. s->retry:
+ * some product cannot be computed so, which the limits now say; the schedule is to be built again. */
+bool tiles_form(Sched *s, Drafts *d);
+/* The composite item of a draft; its sub-items are added to `sub`. */
+typedef VEC(Item) ItemVec;
+bool tiles_fill(Sched *s, const Draft *x, Item *item, ItemVec *sub);
+void tiles_free(Base *b, Draft *x);
+
+#endif
