@@ -8,7 +8,7 @@ import pytest
 from fuzz.resize import MAPS, eager, resized
 from fuzz.run import run
 
-from polygrad import Device, Tensor, TinyJit, Variable, nn, with_autograd_graph
+from polygrad import Device, Tensor, TinyJit, Variable, nn, scan, with_autograd_graph
 from polygrad.autograd import current
 from polygrad.geometric import nn as gnn
 from polygrad.geometric import utils
@@ -215,6 +215,26 @@ def test_scatter_and_pooling_of_other_sizes():
         close(utils.scatter(x[: 20 + k], Tensor(index), 0, 4 + k), want)
 
     assert plans_of(pooled, 6) <= 2
+
+
+def test_loops_over_other_numbers_of_steps(monkeypatch):
+    """Steps and rows of a recurrence are numbers of its plan, in values and gradients."""
+
+    def run_all():
+        w = Tensor(X[:4, :4] * np.float32(0.3)).realize().requires_grad_(True)
+        before, out = current().plans_built, []
+        for k in range(5):
+            xs = Tensor(X[: (5 + k) * (3 + 2 * k), :4].reshape(5 + k, 3 + 2 * k, 4))
+            last, states = scan(lambda c, x: ((c @ w + x).tanh(),) * 2, Tensor.zeros(3 + 2 * k, 4), xs)
+            out.append((last.square().sum() + states.sum()).gradient(w)[0].numpy())
+        return out, current().plans_built - before
+
+    with fresh():
+        got, plans = run_all()
+    assert plans <= 2
+    with exact(monkeypatch):
+        for a, b in zip(got, run_all()[0]):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("block", range(8))

@@ -144,6 +144,7 @@ static bool take_node(const Making *m, Form *f, int i, int edge, int axis) {
                   .edge = edge,
                   .axis = axis,
                   .arg = u->arg,
+                  .origin = u->origin,
                   .zeros = (uint16_t)masks,
                   .ones = (uint16_t)(masks >> 16),
                   .symbolic = (uint16_t)(masks >> 32)};

@@ -28,6 +28,7 @@ typedef struct FormNode {
   int edge; /* first of its sources */
   int axis; /* first of its axes */
   UArg arg;
+  const char *origin;   /* as in UOp */
   uint16_t zeros, ones; /* axes of these sizes */
   uint16_t symbolic;    /* axes whose size was symbolic before */
 } FormNode;

@@ -322,6 +322,7 @@ static bool build_nodes(Build *b) {
     if (!u || u->ndim != f->node[i].ndim || u->dtype != f->node[i].dtype) return false;
     if (u->ndim && f->node[i].op != OP_ASSIGN) u = cut_to_classes(b, i, u);
     if (!u || !note_sizes(b, i, u)) return false;
+    if (f->node[i].origin) u->origin = f->node[i].origin;
     b->made[i] = u;
   }
   const FormNode *roots = &f->node[f->nnode - 1];
