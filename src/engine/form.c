@@ -318,11 +318,11 @@ static Plan *general_plan(const Form *f) {
   return plan_get(f->ctx, &c);
 }
 
-/* A program that cannot be planned in general is planned as it is; only what ends the whole call stays an error. */
-static bool forget_failure(Base *b) {
-  if (b->code == POLY_ERROR_MEMORY || b->passing) return false;
-  base_clear(b);
-  return true;
+/* A program that cannot be planned in general is planned as it is. What ends the whole call stays an error, and, where
+ * the context verifies, what the verifier refused: the exact plan would hide a mistake of the compiler. */
+static void forget_failure(PolyContext *ctx) {
+  Base *b = ctx_base(ctx);
+  if (b->code != POLY_ERROR_MEMORY && !b->passing && !(ctx->verify && ctx->illegal)) base_clear(b);
 }
 
 /* The plan of a form that has seen this program, growing it if need be; NULL without an error: there is none. */
@@ -337,10 +337,11 @@ static Plan *plan_of_form(PolyContext *ctx, Arena *arena, const Canon *c, Form *
   grown->used = f->used;
   form_free(f);
   *slot = grown;
+  ctx->illegal = false;
   Plan *p = form_generalise(grown) && (*value = form_match(grown, arena, c)) ? general_plan(grown) : NULL;
   grown->failed = !p;
   debug_form(ctx, grown->nhole, grown->nsample, p != NULL);
-  if (!p && b->code != POLY_OK) forget_failure(b);
+  if (!p) forget_failure(ctx);
   return p;
 }
 

@@ -734,10 +734,14 @@ static bool find_memory(PolyStep *s, PolyTensor *const *inputs) {
   return true;
 }
 
+/* Memory that has become too small grows by half at least, so that growing sizes do not allocate in each run. */
 static bool find_arena(PolyStep *s) {
-  if (!s->plan->arena_bytes || (s->memory && s->memory->bytes >= s->plan->arena_bytes)) return true;
+  Memory *m = s->plan->device->memory;
+  size_t need = s->plan->arena_bytes, had = s->memory ? s->memory->bytes : 0;
+  if (need <= had) return true;
+  size_t more = MAX(need, had + had / 2);
   buffer_release(s->memory);
-  s->memory = buffer_new(s->plan->device->memory, s->plan->arena_bytes);
+  s->memory = buffer_new(m, memory_fits(m, more) ? more : need);
   return s->memory != NULL;
 }
 
