@@ -91,6 +91,16 @@ def test_normalised_rows_before(cpu):
           (a - a.mean(1, keepdims=True)) / np.sqrt(a.var(1, ddof=1, keepdims=True) + 1) @ b.astype(np.float64), 1e-5)  # fmt: skip
 
 
+def test_statistics_of_rows_are_stored_before_the_product(cpu, capfd):
+    """Two reductions in one kernel would leave the product to plain loops."""
+    x = Tensor(normal(60, 96)).realize()
+    y = ((x - x.mean(1, keepdim=True)) @ Tensor(normal(96, 40)).realize()).relu()
+    with Context(DEBUG=3):
+        y.realize()
+    text = capfd.readouterr().err
+    assert "matrix product" in text and "reduction of a kernel with too many" in text
+
+
 def test_batches(cpu):
     """Heads, relations, gates: many small products."""
     a, b = normal(6, 5, 20, 16), normal(6, 5, 16, 24)

@@ -29,13 +29,19 @@ static int count_loops(UOp *u, Map *seen, Base *b) {
   return n;
 }
 
-/* A product is computed in tiles where its kernel has no other reduction; elsewhere it is stored before. */
-static bool store_product(Sched *s, const NodeInfo *n, UOp *store) {
-  if (!n->product || n->product == n) return true;
+/* A product is computed in tiles where its kernel has no other reduction. A kernel that has some reads the product from
+ * memory; that of the product itself reads the others. *again: it is to be lowered once more. */
+static bool store_product(Sched *s, NodeInfo *n, UOp *store, bool *again) {
+  *again = false;
+  if (!n->product && !n->tiled) return true;
   Map seen = {0};
   int loops = count_loops(store->src[1], &seen, ctx_base(s->ctx));
   map_free(ctx_base(s->ctx), &seen);
-  return loops < 2 || sched_store(s, n->product->node, STORE_KERNEL, "matrix product");
+  if (loops < 2) return true;
+  if (n->product) return sched_store(s, n->product->node, STORE_KERNEL, "matrix product");
+  *again = n->hold < HOLD_ONE_REDUCTION;
+  n->hold = MAX(n->hold, HOLD_ONE_REDUCTION);
+  return true;
 }
 
 /* Everything that storing n needs in memory gets stored too. */
@@ -60,10 +66,13 @@ static bool lower_stored(Sched *s, NodeInfo *n) {
   bool ok = !n->tiled || sched_store_factors(s, n);
   int nkernel = u->op == OP_CAT ? u->nsrc : 1;
   for (int k = 0; ok && k < nkernel; k++) {
-    Lower l;
-    ok = lower_part(s, &l, n, u->op == OP_CAT ? k : -1, &store);
-    lower_end(&l);
-    ok = ok && store_product(s, n, store);
+    bool again = false;
+    do {
+      Lower l;
+      ok = lower_part(s, &l, n, u->op == OP_CAT ? k : -1, &store);
+      lower_end(&l);
+      ok = ok && store_product(s, n, store, &again);
+    } while (ok && again);
   }
   return ok;
 }
