@@ -51,6 +51,8 @@ typedef struct Tiles {
   int nstore;
   UOp *loop, *x, *y; /* the sum and its factors */
   Group row, col, k, batch;
+  Group k_outer;          /* loops of the sum around those of a block */
+  UOp *blocks;            /* of a sum */
   PolyDType dtype;        /* of the sum while it is formed */
   int64_t mr, nr;         /* of the register tile */
   int64_t a_line, b_line; /* elements from row to row of a panel */
@@ -168,16 +170,15 @@ static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; 
 
 static int64_t evenly(int64_t n, int64_t most) { return (n + (n + most - 1) / most - 1) / ((n + most - 1) / most); }
 
-/* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces, those outside it to the
- * batch. */
-static bool cut(Tiles *t, Group *group, int64_t most, bool outer_allowed) {
+/* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces; those around it go to
+ * `outer`. */
+static bool cut(Tiles *t, Group *group, int64_t most, Group *outer) {
   int64_t inner = 1;
   int i = group->n - 1;
   while (i > 0 && group->range[i]->src[1]->op == OP_CONST && inner * group->range[i]->src[1]->vmax * 2 <= most)
     inner *= group->range[i--]->src[1]->vmax;
-  if (i && !outer_allowed) return false;
   for (int k = 0; k < i; k++)
-    if (!put(&t->batch, group->range[k])) return false;
+    if (!put(outer, group->range[k])) return false;
   group->n -= i;
   for (int k = 0; k < group->n; k++) group->range[k] = group->range[k + i];
   UOp *size = group->range[0]->src[1];
@@ -207,14 +208,17 @@ static bool choose_sizes(Tiles *t) {
   int64_t size = dtype_size(t->dtype), cache = t->g->target->cache_bytes[1];
   if (!cache) cache = 1 << 20;
   choose_registers(t);
-  if (!cut(t, &t->k, BLOCK_K, false) || !cut(t, &t->col, WIDE_TILE, true)) return false;
+  if (!cut(t, &t->k, BLOCK_K, &t->k_outer) || !cut(t, &t->col, WIDE_TILE, &t->batch)) return false;
+  t->blocks = t->k.tiles;
+  for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
+  if (!t->blocks) return false;
   int64_t k = tile_elements(&t->k), cols = round_up(tile_elements(&t->col), t->nr);
   double rows = extent(&t->row), others = extent(&t->batch) * (double)t->col.tiles->vmax;
   int64_t room = MIN(cache * 3 / 4, PANEL_BYTES) / size - (cols + PAD) * k;
-  t->pairs = t->dtype == POLY_FLOAT32 && t->k.tiles->vmax > MANY_BLOCKS;
+  t->pairs = t->dtype == POLY_FLOAT32 && t->blocks->vmax > MANY_BLOCKS;
   int64_t most = MAX(room / (k + PAD + (cols + PAD) * (1 + t->pairs)), 4 * t->mr);
   while (most > FEW_ROWS && others * rows / (double)most < ENOUGH_TILES) most = MAX(most / 2, FEW_ROWS);
-  if (!cut(t, &t->row, MAX(most / t->mr, 1) * t->mr, true)) return false;
+  if (!cut(t, &t->row, MAX(most / t->mr, 1) * t->mr, &t->batch)) return false;
   /* whole register tiles, where that leaves no more tiles */
   int64_t whole = round_up(t->row.tile, t->mr);
   if (t->row.inner == 1 && t->row.tiles->vmax > 1) {
@@ -367,6 +371,7 @@ static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int6
   }
   Change c = {.t = t};
   note(&c, &t->k);
+  note(&c, &t->k_outer);
   note(&c, other);
   note(&c, &t->batch);
   UOp *value = i && k ? changed(&c, factor) : NULL;
@@ -382,7 +387,7 @@ static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int6
 
 /* What the sums of a block are added to. */
 static bool add_block(Tiles *t, Block *b, UOp *at, UOp *part, UOp *block) {
-  if (uop_is_int(t->k.tiles, 1)) return store_at(t, b, t->c, at, part);
+  if (uop_is_int(t->blocks, 1)) return store_at(t, b, t->c, at, part);
   UOp *gate = int_lt(index_of(t, 0), block), *src[3] = {t->c, at, gate};
   UOp *hi = uop_make(t->g->ctx, OP_LOAD, t->dtype, (UArg){0}, 3, src, 0, NULL);
   UOp *sum = hi ? uop_binary(OP_ADD, hi, part) : NULL;
@@ -501,6 +506,16 @@ static bool place(Group *group, UOp *n) {
   return group->first && group->count;
 }
 
+/* Loops that are one loop, at its iteration n. */
+static bool place_outer(Group *group, UOp *n) {
+  for (int i = group->n; n && i-- > 0;) {
+    UOp *size = group->range[i]->src[1];
+    group->to[i] = i ? int_mod(n, size) : n;
+    n = group->to[i] ? int_div(n, size) : NULL;
+  }
+  return n != NULL;
+}
+
 /* The parallel loop: over tiles, and over what both factors vary with. */
 static bool open_tiles(Tiles *t, Block **b) {
   UOp *all = int_mul(t->row.tiles, t->col.tiles);
@@ -509,14 +524,7 @@ static bool open_tiles(Tiles *t, Block **b) {
   if (!rest || !place(&t->col, int_mod(rest, t->col.tiles))) return false;
   rest = int_div(rest, t->col.tiles);
   if (!rest || !place(&t->row, int_mod(rest, t->row.tiles))) return false;
-  rest = int_div(rest, t->row.tiles);
-  for (int i = t->batch.n; i-- > 0;) {
-    UOp *size = t->batch.range[i]->src[1];
-    t->batch.to[i] = i ? int_mod(rest, size) : rest;
-    rest = int_div(rest, size);
-    if (!rest || !t->batch.to[i]) return false;
-  }
-  return true;
+  return place_outer(&t->batch, int_div(rest, t->row.tiles));
 }
 
 static UOp *count_flops(const Tiles *t) {
@@ -532,8 +540,9 @@ static bool build(Tiles *t) {
   if (!open_tiles(t, &tile)) return false;
   g->inner = tile;
   Block *in = tile;
-  UOp *block = open_up_to(t, &in, t->k.tiles);
-  if (!block || !place(&t->k, block)) return false;
+  UOp *block = open_up_to(t, &in, t->blocks);
+  if (!block || !place(&t->k, int_mod(block, t->k.tiles)) || !place_outer(&t->k_outer, int_div(block, t->k.tiles)))
+    return false;
   return pack(t, in, t->x, t->a, &t->row, t->a_line, t->a_by_k) && pack(t, in, t->y, t->b, &t->col, t->b_line, true) &&
          multiply(t, in, block) && close_up_to(t, in, tile) && finish(t, tile) && close_up_to(t, tile, g->top) &&
          (g->flops = count_flops(t)) != NULL;
