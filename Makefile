@@ -2,6 +2,7 @@
 # make demo     trains a graph network on Cora, which is part of the package, and writes a page with pictures; installs what it needs
 # make test     every test; installs what it needs
 # make test-unit, test-integration, test-property   the tests of one kind (docs/testing.md)
+# make opencl-tests   a part of the tests on OpenCL (PoCL);  OPENCL_SHARE=1 runs all;  make cuda-texts compiles kernels with NVRTC
 # make golden-update   writes the texts of test/golden anew
 # make fuzz     random programs and damaged files with fresh seeds: SECONDS=600, SEED=..., PROGRAMS=..., DEVICE=INTERP (docs/testing.md)
 # make asan     the C tests under the address and undefined-behaviour sanitizers
@@ -125,6 +126,8 @@ test: setup-test
 	@$(MAKE) --no-print-directory -j2 all
 	@$(MAKE) --no-print-directory c-tests
 	@$(MAKE) --no-print-directory py-tests
+	@$(MAKE) --no-print-directory opencl-tests
+	@$(MAKE) --no-print-directory cuda-texts
 	@$(MAKE) --no-print-directory test-fake-cuda
 	@$(MAKE) --no-print-directory asan ONLY="engine step graph safetensors"
 	@$(MAKE) --no-print-directory tsan ONLY="engine library sample"
@@ -143,6 +146,20 @@ test-cuda: all
 	  xargs -P $(CUDA_JOBS) -n 1 $(CUDA_PYTHON) -m pytest -q -p no:cacheprovider
 bench-cuda: all
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda.py --kernels --json bench/results/h200.json $(BENCH_ARGS)
+
+# OpenCL on the host, by PoCL. It compiles every kernel anew, so one test in OPENCL_SHARE is run, always the same ones; 1 runs all.
+OPENCL_SHARE ?= 8
+OPENCL_TESTS ?= $(addprefix py/tests/,test_ops_unary.py test_ops_binary.py test_ops_reduce.py test_ops_index.py test_ops_movement.py test_grad.py test_graphs.py geometric/test_golden.py)
+opencl-tests: all $(VENV)/ready
+	@tools/setup.sh pocl-opencl-icd ocl-icd-libopencl1
+	ls $(OPENCL_TESTS) | POLY_TEST_DEVICE=OPENCL POLY_TEST_SHARE=$(OPENCL_SHARE) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
+	  xargs -P 2 -n 1 $(PYTHON) -m pytest -q -p no:cacheprovider
+# The golden fixtures with the Target of CUDA, run by the interpreter, and their texts through NVRTC.
+cuda-texts: all $(VENV)/ready
+	rm -rf $(BUILD)/cuda-texts && mkdir -p $(BUILD)/cuda-texts
+	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider py/tests/geometric/test_golden.py
+	$(PYTHON) tools/nvrtc.py $(BUILD)/cuda-texts
 
 golden-update: $(BUILD)/test/test_texts
 	POLY_GOLDEN_UPDATE=1 $(BUILD)/test/test_texts
@@ -204,4 +221,4 @@ lint: $(VENV)/ready
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all fake-cuda test-fake-cuda test-cuda bench-cuda setup setup-test demo c-tests py-tests test fuzz asan tsan bench bench-graph bench-geometric docs format lint clean
+.PHONY: all opencl-tests cuda-texts fake-cuda test-fake-cuda test-cuda bench-cuda setup setup-test demo c-tests py-tests test fuzz asan tsan bench bench-graph bench-geometric docs format lint clean
