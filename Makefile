@@ -148,7 +148,7 @@ bench-cuda: all
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda.py --kernels --json bench/results/h200.json $(BENCH_ARGS)
 
 # OpenCL on the host, by PoCL. It compiles every kernel anew, so one test in OPENCL_SHARE is run, always the same ones; 1 runs all.
-OPENCL_SHARE ?= 8
+OPENCL_SHARE ?= 12
 OPENCL_TESTS ?= $(addprefix py/tests/,test_ops_unary.py test_ops_binary.py test_ops_reduce.py test_ops_index.py test_ops_movement.py test_grad.py test_graphs.py geometric/test_golden.py)
 opencl-tests: all $(VENV)/ready
 	@tools/setup.sh pocl-opencl-icd ocl-icd-libopencl1
