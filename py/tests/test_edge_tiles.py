@@ -1,0 +1,191 @@
+"""Dense maps of each edge: computed for a tile of edges at a time, whatever the graph, the reduction, the device and the number of threads."""
+
+import numpy as np
+import pytest
+from graph_helpers import big_graph, stored_by
+
+from polygrad import Device, Graph, Tensor
+from polygrad._ffi import C
+from polygrad.autograd import current
+
+V, D, F, H = 23, 9, 12, 10
+
+
+def graphs():
+    rng = np.random.default_rng(3)
+    hub = rng.integers(0, V, (2, 2500))
+    hub[1, 100:2300] = 4
+    return {
+        "random": rng.integers(0, V, (2, 300)),
+        "isolated nodes": rng.integers(5, 9, (2, 90)),
+        "hub": hub,
+        "one edge": np.array([[3], [2]]),
+        "empty": np.zeros((2, 0), int),
+    }
+
+
+GRAPHS = graphs()
+
+
+def values(edges, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    draw = lambda *shape: (rng.standard_normal(shape) * 0.4).astype(dtype)  # noqa: E731
+    return {"x": draw(V, F), "e": draw(edges, D), "w": draw(D, F), "b": draw(F), "u": draw(F, H)}
+
+
+def message(t, g):
+    """relu(e w + b + x_j) u: two products for each edge with a function between them."""
+    return (t["e"] @ t["w"] + t["b"] + g.src(t["x"])).relu() @ t["u"]
+
+
+def reference(a, index, weight):
+    """Output of the sum over in-edges and the gradients of (out * weight).sum()."""
+    src, dst = index
+    pre = a["e"] @ a["w"] + a["b"] + a["x"][src]
+    h = np.maximum(pre, 0)
+    out = np.zeros((V, H))
+    np.add.at(out, dst, h @ a["u"])
+    dm = weight[dst]
+    dpre = (dm @ a["u"].T) * (pre > 0)
+    dx = np.zeros((V, F))
+    np.add.at(dx, src, dpre)
+    return {"out": out, "x": dx, "e": dpre @ a["w"].T, "w": a["e"].T @ dpre, "b": dpre.sum(0), "u": h.T @ dm}
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_values_and_gradients(kind, device):
+    index = GRAPHS[kind]
+    a, weight = values(index.shape[1]), np.random.default_rng(9).standard_normal((V, H))
+    want = reference(a, index, weight)
+    t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+    g = Graph(index, V)
+    out = g.sum(message(t, g))
+    grads = (out * Tensor(weight)).sum().gradient(*t.values())
+    out.realize(*grads)
+    got = {"out": out.numpy()} | {k: v.numpy() for k, v in zip(t, grads)}
+    for k, v in want.items():
+        np.testing.assert_allclose(got[k], v, rtol=1e-9, atol=1e-9, err_msg=k)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "min", "std", "logsumexp"])
+@pytest.mark.parametrize("side", ["in", "out"])
+def test_every_reduction_is_that_of_the_stored_message(op, side):
+    """Rows that a tile cuts are combined in order: the same as reducing a message that lies in memory."""
+    index = GRAPHS["hub"][:, ::-1] if side == "out" else GRAPHS["hub"]
+    a = values(index.shape[1])
+    g = Graph(index.copy(), V)
+    Device.DEFAULT = "TEST"
+    t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+    stored = Tensor(message(t, g).numpy(), requires_grad=True)
+    found = {}
+    for name, m, leaf in (("tiles", message(t, g), t["w"]), ("stored", stored, stored)):
+        out = g.reduce(m, op, side)
+        (grad,) = (out * out).sum().gradient(leaf)
+        out.realize(grad)
+        found[name] = out.numpy(), grad.numpy()
+    (want,) = (message(t, g) * Tensor(found["stored"][1])).sum().gradient(t["w"])
+    np.testing.assert_allclose(found["tiles"][0], found["stored"][0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found["tiles"][1], want.numpy(), rtol=1e-6, atol=1e-7)
+
+
+def test_softmax_of_scores_that_are_dense_maps():
+    index = GRAPHS["hub"]
+    a = values(index.shape[1])
+    g = Graph(index, V)
+    Device.DEFAULT = "TEST"
+    t = {k: Tensor(v) for k, v in a.items()}
+    m = message(t, g)
+    got = g.sum((g.softmax(m[:, :2]).unsqueeze(-1) * m.reshape(-1, 2, 5)).reshape(-1, H)).numpy()
+    src, dst = index
+    value = np.maximum(a["e"] @ a["w"] + a["b"] + a["x"][src], 0) @ a["u"]
+    score = np.exp(value[:, :2] - value[:, :2].max())
+    total = np.zeros((V, 2))
+    np.add.at(total, dst, score)
+    want = np.zeros((V, H))
+    np.add.at(want, dst, np.repeat(score / total[dst], 5, 1) * value)
+    np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
+
+
+def test_second_gradient():
+    index = GRAPHS["random"]
+    a = values(index.shape[1], seed=5)
+    g = Graph(index, V)
+
+    def slope(w):
+        t = {k: Tensor(v, requires_grad=True) for k, v in (a | {"w": w}).items()}
+        out = g.sum((t["e"] @ t["w"] + g.src(t["x"])).sigmoid() @ t["u"])
+        (dw,) = (out * out).sum().gradient(t["w"])
+        return t, dw
+
+    t, dw = slope(a["w"])
+    way = np.random.default_rng(1).standard_normal(a["w"].shape)
+    (second,) = (dw * Tensor(way)).sum().gradient(t["w"])
+    step = 1e-5
+    numeric = (slope(a["w"] + step * way)[1].numpy() - slope(a["w"] - step * way)[1].numpy()) / (2 * step)
+    np.testing.assert_allclose(second.numpy(), numeric, rtol=1e-5, atol=1e-5)
+
+
+def test_threads_change_no_bit(cpu):
+    rng = np.random.default_rng(0)
+    index = rng.integers(0, 3000, (2, 40_000))
+    index[1, :9000] = 7
+    a = {"x": (3000, 32), "e": (40_000, 16), "w": (16, 32), "b": (32,), "u": (32, 24)}
+    a = {k: rng.standard_normal(s).astype(np.float32) for k, s in a.items()}
+    g, before, found = Graph(index, 3000), C.poly_threads(current().ptr), []
+    try:
+        for threads in (1, 2):
+            C.poly_set_threads(current().ptr, threads)
+            t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+            out = g.sum(message(t, g))
+            grads = (out * out).sum().gradient(*[t[k] for k in "xwbu"])
+            out.realize(*grads)
+            found.append([v.numpy() for v in (out, *grads)])
+    finally:
+        C.poly_set_threads(current().ptr, before)
+    for one, two in zip(*found):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_nothing_as_wide_as_the_edges_is_stored(cpu):
+    """Of 40,000 edges with 32 features; scratch memory counts for the peak."""
+    rng = np.random.default_rng(0)
+    nodes, edges = 500, 40_000
+    g = Graph(rng.integers(0, nodes, (2, edges)), nodes)
+    a = {"x": (nodes, 32), "e": (edges, 16), "w": (16, 32), "b": (32,), "u": (32, 24)}
+    t = {k: Tensor(rng.standard_normal(s).astype(np.float32), requires_grad=True).realize() for k, s in a.items()}
+
+    def make():
+        out = g.sum(message(t, g))
+        return [out, *(out * out).sum().gradient(*[t[k] for k in "xwbu"])]
+
+    p = stored_by(make)
+    assert max(s.shape[0] for s in p.stored) < edges
+    inputs = sum(int(np.prod(s)) * 4 for s in a.values()) + 10 * 4 * edges
+    assert p.peak_bytes - inputs < edges * 32 * 4
+
+
+def test_sizes_that_change_use_one_plan():
+    from polygrad.geometric.data._sizes import size, sized
+
+    w, u = (np.random.default_rng(k).standard_normal(s) for k, s in ((1, (D, F)), (2, (F, H))))
+    for nodes, count in ((20, 70), (31, 2000), (12, 1)):
+        rng = np.random.default_rng(count)
+        index, e = rng.integers(0, nodes, (2, count)), rng.standard_normal((count, D))
+        n, m = size("tile_nodes", nodes), size("tile_count", count)
+        g = Graph(sized(index, 1, m), sized(np.zeros((nodes, 1)), 0, n).shape[0])
+        out = g.sum((sized(e, 0, m) @ Tensor(w)).relu() @ Tensor(u))
+        want = np.zeros((nodes, H))
+        np.add.at(want, index[1], np.maximum(e @ w, 0) @ u)
+        np.testing.assert_allclose(out.numpy()[:nodes], want, rtol=1e-9, atol=1e-9)
+
+
+def test_what_does_not_fit_tiles_is_stored():
+    """A map of each edge that is read through an index of the user's, not edge by edge."""
+    index, g = big_graph()
+    rng = np.random.default_rng(0)
+    e, w, pick = rng.standard_normal((307, D)), rng.standard_normal((D, F)), rng.integers(0, 307, 307)
+    t = Tensor(e) @ Tensor(w)
+    got = g.sum(t + t[Tensor(pick)].relu()).numpy()
+    want = np.zeros((17, F))
+    np.add.at(want, index[1], e @ w + np.maximum((e @ w)[pick], 0))
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
