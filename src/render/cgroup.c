@@ -41,6 +41,11 @@
 #define BOTH(name, kind, both) COMBINE(name, kind, both), SPREAD(name, kind, both)
 
 const HelperText group_helpers[] = {
+    /* of numbers that are not negative: seldom do they need 64 bits, whose division is several times as long */
+    {"quotient", KIND_SIGNED,
+     "$T @quotient($T a, $T b) { return (a | b) >> 31 ? a / b : ($T)((uint32_t)a / (uint32_t)b); }"},
+    {"remainder", KIND_SIGNED,
+     "$T @remainder($T a, $T b) { return (a | b) >> 31 ? a % b : ($T)((uint32_t)a % (uint32_t)b); }"},
     BOTH("add", KIND_ANY, "($T)(a + b)"),
     BOTH("mul", KIND_ANY, "($T)(a * b)"),
     BOTH("max", KIND_ANY, "@max(a, b)"),

@@ -35,7 +35,8 @@ static const char cuda_words[] =
     "#define INT64_MIN (-0x7fffffffffffffffll - 1)\n"
     "#define NAN __int_as_float(0x7fc00000)\n#define INFINITY __int_as_float(0x7f800000)\n"
     "#define HELPER static __device__ __forceinline__\n#define SELDOM static __device__ __noinline__\n"
-    "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n#define SHARED __shared__\n"
+    "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n#define SHARED "
+    "__shared__\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
     "#define UNROLL _Pragma(\"unroll 4\")\n"
     "#define WARP 32\n"
@@ -152,8 +153,9 @@ static void open_grid(Emit *e, int first) {
   line(e, "int64_t at = %s;", number_of_group(e).s);
   for (int k = n; k-- > 1;) {
     Txt begin = scalar_name(e, e->lin->inst[chain[k]].src[0]), trips = trips_of(e, chain[k]);
-    line(e, "const int64_t i%d = %s + at %% %s;", chain[k], begin.s, trips.s);
-    line(e, "at /= %s;", trips.s);
+    line(e, "const int64_t i%d = %s + remainder_i64(at, %s);", chain[k], begin.s, trips.s);
+    line(e, "at = %s(at, %s);", helper(e->help, "quotient", ELEM_I64, 1).s, trips.s);
+    helper(e->help, "remainder", ELEM_I64, 1);
   }
   line(e, "const int64_t i%d = %s + at;", first, scalar_name(e, e->lin->inst[first].src[0]).s);
   if (e->lin->pack > 1)
