@@ -19,6 +19,8 @@ enum {
   LEAST_ROWS = 4,   /* of a product that is computed in tiles; */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
+  LONG_SUM = 16384, /* into a result so small that one tile holds it: one thread would be at work */
+  SMALL_RESULT = 16384,
   MUCH_WIDER = 8 /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
@@ -101,10 +103,14 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
 /* Is a product computed by loops over tiles, so that what it is made of and what follows it may be in its kernel? A
  * long sum hides the time that memory takes: it is left to the library, which also knows what to do with zeros, unless
  * that could not read a factor as it lies in memory. */
-static bool worth_tiling(const Sched *s, const MatmulItem *m, bool library) {
+static bool worth_tiling(const Sched *s, const MatmulItem *m, bool library, bool copied) {
   if (s->target->group > 1) return false; /* tiles are those of one thread */
   bool fits = m->m->vmax >= LEAST_ROWS && m->n->vmax >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
-  return fits && (!library || m->k->vmax <= s->target->cost.fused_sum);
+  if (!fits || !library || m->k->vmax <= s->target->cost.fused_sum) return fits;
+  double results = (double)m->m->vmax * (double)m->n->vmax;
+  for (int i = 0; i < m->nbatch; i++) results *= (double)m->batch[i]->vmax;
+  bool one_tile = m->k->vmax >= LONG_SUM && results <= SMALL_RESULT; /* its pieces are the library's to share out */
+  return copied && !one_tile;
 }
 
 /* What would be inlined with n, measured from its sources. */
@@ -126,7 +132,7 @@ static void measure(Sched *s, NodeInfo *n) {
     bool library = s->target->matmul & (1u << node->dtype);
     bool copied = false;
     n->contraction = contract_match(node, false, &n->matmul, n->operand, n->factor, &copied);
-    n->tiled = n->contraction && worth_tiling(s, &n->matmul, library && !copied);
+    n->tiled = n->contraction && worth_tiling(s, &n->matmul, library, copied);
     n->contraction &= library || n->tiled;
   }
   bool product = node->op == OP_REDUCE && is_expanded(node->src[0]) && !n->maps_edges;
