@@ -38,7 +38,7 @@ static const char cuda_words[] =
     "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n#define SHARED "
     "__shared__\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
-    "#define UNROLL _Pragma(\"unroll 4\")\n"
+    "#define UNROLL _Pragma(\"unroll 8\")\n"
     "#define WARP 32\n"
     "/* the threads of a group in their warp */\n"
     "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
