@@ -142,9 +142,12 @@ const Target cuda_target = {
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
     .group = 256,
     .warp = 32,
-    .hub_edges = 512,
+    /* Sums over the in-edges of an R-MAT graph of 2.3 million edges, largest degree 16,746, on an H200 at base clocks,
+     * both kernels, for 16, 64, 128 features: 159, 310, 568 us; with 512 edges and 509 workers 184, 344, 565; with 128
+     * edges, 512 threads and 2039 workers 136, 335, 628. */
+    .hub_edges = 256,
     .hub_threads = 1024,
-    .hub_workers = 509,
+    .hub_workers = 1021,
     .shared_bytes = 48 << 10,
     .split_pieces = 1024,
     .split_elements = 8192,
