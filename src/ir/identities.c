@@ -242,15 +242,22 @@ static UOp *pad_of_pad(UOp *u, void *user) {
 
 /* ---- sums of pads ---- */
 
-/* The terms of a sum behind the n that are listed, all of them PADs. Returns how many there are; -1: some are not. */
-static int pads_of(UOp *sum, UOp **pad, int n) {
-  if (sum->buffer || n < 0 || n >= UOP_MAX_PARTS) return -1;
-  if (sum->op == OP_PAD) {
-    pad[n] = sum;
-    return n + 1;
+/* The terms of a sum, all of them PADs. Returns how many there are; -1: some are not, or there are too many. */
+static int pads_of(UOp *sum, UOp **pad) {
+  UOp *pending[UOP_MAX_PARTS] = {sum};
+  int n = 0, left = 1;
+  while (left) {
+    UOp *u = pending[--left];
+    if (u->buffer) return -1;
+    if (u->op == OP_PAD) {
+      pad[n++] = u;
+    } else {
+      if (u->op != OP_ADD || n + left + 2 > UOP_MAX_PARTS) return -1;
+      pending[left++] = u->src[0];
+      pending[left++] = u->src[1];
+    }
   }
-  if (sum->op != OP_ADD) return -1;
-  return pads_of(sum->src[1], pad, pads_of(sum->src[0], pad, n));
+  return n;
 }
 
 /* The one axis that is padded, -1: there is another number of them. */
@@ -269,7 +276,7 @@ static int padded_axis(const UOp *pad) {
 static UOp *sum_of_pads(UOp *u, void *user) {
   (void)user;
   UOp *pad[UOP_MAX_PARTS], *part[UOP_MAX_PARTS];
-  int n = pads_of(u, pad, 0), axis = n > 1 ? padded_axis(pad[0]) : -1;
+  int n = pads_of(u, pad), axis = n > 1 ? padded_axis(pad[0]) : -1;
   if (axis < 0) return NULL;
   UOp *at = uop_index(u->ctx, 0);
   for (int k = 0; k < n; k++) {

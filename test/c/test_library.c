@@ -60,7 +60,7 @@ static void test_blocked_matmul(void **state) {
   float *c = malloc(sizeof(float) * M * N), *c2 = malloc(sizeof(float) * M * N);
   for (int i = 0; i < M * K; i++) a[i] = roll_float(w);
   for (int i = 0; i < K * N; i++) b[i] = roll_float(w);
-  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0}, plain = m;
+  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0, false, {0}}, plain = m;
   assert_true(matmul_blocked(&w->ctx.base, &m, 1));
   m.c.memory = c2;
   for (int threads = 2; threads < 6; threads++) {
@@ -86,7 +86,7 @@ static void test_long_matmul(void **state) {
   float *a = malloc(sizeof(float) * M * K), *b = malloc(sizeof(float) * K * N), *c = malloc(sizeof(float) * M * N);
   for (int i = 0; i < M * K; i++) a[i] = 0.1f;
   for (int i = 0; i < K * N; i++) b[i] = 0.1f;
-  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0};
+  MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0, false, {0}};
   double want = K * (double)0.1f * (double)0.1f;
   assert_true(matmul_blocked(&w->ctx.base, &m, 2));
   for (int i = 0; i < M * N; i++) assert_true(fabs(c[i] - want) <= 1e-6 * want);
