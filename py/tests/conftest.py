@@ -1,6 +1,7 @@
 """Fixtures. Most tests run on the interpreter, which needs no compiler; `device` runs on every device."""
 
 import os
+import signal
 import subprocess
 import sys
 import zlib
@@ -11,6 +12,8 @@ import pytest
 # Read when a context is made: by this process and by those that tests start.
 os.environ.setdefault("POLY_VERIFY", "1")
 os.environ.setdefault("POLY_TIER", "1")  # what a test runs on the CPU is compiled; test_tiers.py has the choice between tiers
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it, and their children with them
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
