@@ -241,7 +241,7 @@ class Results:
         test = test_elements if isinstance(test_elements, Plain) else self.new_tensor(test_elements)
         if not test.numel():
             return self.ones_like(dtype=dtypes.bool) if invert else self.zeros_like(dtype=dtypes.bool)
-        values = test.reshape(-1).sort(0)[0]
+        values: Any = test.reshape(-1).sort(0)[0]
         found = values[values.searchsorted(self).clamp(max=test.numel() - 1)] == self
         return ~found if invert else found
 
