@@ -6,7 +6,7 @@ adjacency, torch.compile). Each of our measurements is a process of its own, and
 median over blocks of steps, each block ended by waiting for the card; memory is the most that the device's allocator handed out, inputs included.
 A line is printed, and the file written, after each measurement, so that a run that is stopped has what it has measured.
 
-Usage: cuda.py [-k WORD] [--sizes cora,arxiv64,arxiv256,reddit,products] [--modes eager,csr,compile] [--seconds 1.0] [--kernels] [--json FILE]
+Usage: cuda.py [-k gcn,gat] [--sizes cora,arxiv64,arxiv256,reddit,products] [--modes eager,csr,compile] [--seconds 1.0] [--jobs 8] [--kernels] [--json FILE]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HEADS, EDGE_FEATURES, RELATIONS = 8, 8, 8
@@ -307,13 +308,28 @@ def table(rows):
             )
 
 
+def compile_first(commands, jobs, limit):
+    """Runs our steps once, several at a time: their kernels are on disk afterwards."""
+    running, end = [], time.monotonic() + limit
+    for command in commands:
+        while len([p for p in running if p.poll() is None]) >= jobs and time.monotonic() < end:
+            time.sleep(0.05)
+        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    for p in running:
+        try:
+            p.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            p.kill()
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("-k", default="", help="models whose name is this")
+    ap.add_argument("-k", default="", help="models of these names")
     ap.add_argument("--sizes", default="cora,arxiv64,arxiv256")
     ap.add_argument("--modes", default="eager,csr")
     ap.add_argument("--seconds", type=float, default=1.0)
     ap.add_argument("--limit", type=float, default=240.0, help="seconds that a side may take")
+    ap.add_argument("--jobs", type=int, default=0, help="compile the kernels of our steps beforehand, in so many processes")
     ap.add_argument("--scale", type=float, default=1.0)
     ap.add_argument("--kernels", action="store_true", help="the kernels of our steps, with bytes and times, into the file")
     ap.add_argument("--json")
@@ -324,19 +340,21 @@ def main():
         work = [tuple(w) for w in json.loads(work)]
         return ours(folder, work, args.seconds, args.kernels) if side == "ours" else pyg(folder, work, args.seconds, side)
     sizes = args.sizes.split(",")
-    work = [(s, m) for s in sizes for m in MODELS[s] if args.k in ("", m)]
+    work = [(s, m) for s in sizes for m in MODELS[s] if not args.k or m in args.k.split(",")]
     rows, about = [], versions()
     print(about, flush=True)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         make_data(folder, sizes, args.scale)
-        sides = [("ours", [w]) for w in work] + [(mode, work) for mode in filter(None, args.modes.split(","))]
-        for side, part in sides:
-            command = [sys.executable, __file__, "--seconds", str(args.seconds), "--child", side, folder, json.dumps(part)]
-            command[2:2] = ["--kernels"] if args.kernels else []
+        command = [sys.executable, __file__, *(["--kernels"] if args.kernels else []), "--seconds"]
+        if args.jobs:
             start = time.monotonic()
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as p:
-                import threading
-
+            compile_first([[*command, "0", "--child", "ours", folder, json.dumps([w])] for w in work], args.jobs, args.limit)
+            print(f"-- kernels compiled in {time.monotonic() - start:.0f} s", flush=True)
+        for side, part in [("ours", [w]) for w in work] + [(mode, work) for mode in filter(None, args.modes.split(","))]:
+            start = time.monotonic()
+            with subprocess.Popen(
+                [*command, str(args.seconds), "--child", side, folder, json.dumps(part)], stdout=subprocess.PIPE, text=True, bufsize=1
+            ) as p:
                 timer = threading.Timer(args.limit, p.kill)
                 timer.start()
                 for line in p.stdout:
@@ -349,7 +367,7 @@ def main():
                             json.dump({**about, "scale": args.scale, "rows": rows}, f, indent=1)
                 timer.cancel()
             if side != "ours" or p.returncode:
-                print(f"-- {side}: {time.monotonic() - start:.0f} s, exit status {p.returncode}", flush=True)
+                print(f"-- {side} {part[0] if side == 'ours' else ''}: {time.monotonic() - start:.0f} s, exit status {p.returncode}", flush=True)
     table(rows)
 
 
