@@ -81,7 +81,8 @@ class KGEModel(nn.Module):
                 for start in range(0, nodes, nodes if rows > 1 else batch_size):
                     tails = Tensor.arange(start, min(nodes, start + (nodes if rows > 1 else batch_size))).reshape(1, -1)
                     scores = self(h, r, tails)
-                    ahead = ((scores > own) | ((scores == own) & (tails < t))).sum(1)
+                    # A node is not ahead of itself: its score may differ by a rounding where it is one of a matrix of scores.
+                    ahead = (((scores > own) & (tails != t)) | ((scores == own) & (tails < t))).sum(1)
                     rank = ahead if rank is None else rank + ahead
                 assert rank is not None
                 ranks += rank.tolist()
