@@ -131,6 +131,12 @@ def test_index_errors_of_compiled_functions_and_gradients(device):
     x[Tensor([0, 9])].sum().backward()
     with pytest.raises(IndexError, match="^gradient: index 9 .*axis of size 4"):
         x.grad.realize()
+    x.grad = None
+    y = x * 2
+    y.register_hook(lambda g: g + 1)
+    y[Tensor([0, 9])].sum().backward()
+    with pytest.raises(IndexError, match="^gradient: index 9 .*axis of size 4"):
+        x.grad.realize()
 
 
 def test_weights_that_nothing_can_be_drawn_by():

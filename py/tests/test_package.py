@@ -34,7 +34,7 @@ def test_signatures_are_those_of_the_header():
 def test_import_is_quick(tmp_path):
     """With compiled modules on disk, as after an installation."""
     extra = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
-    code = "import time, numpy; t = time.perf_counter(); import polygrad; print(time.perf_counter() - t)"
+    code = "import time, numpy; t = time.process_time(); import polygrad; print(time.process_time() - t)"  # whatever else the machine does
     best = min(float(run(code, **extra).stdout) for _ in range(5))
     assert best < 0.060
 
