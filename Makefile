@@ -194,6 +194,8 @@ bench: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/core.py
 	$(BENCH_RUN) bench/python_overhead.py
 	$(BENCH_RUN) bench/planning.py --json bench/results/planning.json
+	$(BENCH_RUN) bench/contractions.py --json bench/results/contractions.json
+	$(BENCH_RUN) bench/lstm.py
 bench-graph: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/graph_train.py --json bench/results/graph_train.json
 	$(BENCH_RUN) bench/graph_kernels.py --json bench/results/graph_kernels.json
@@ -202,6 +204,10 @@ bench-geometric: setup all $(BENCH_VENV)/ready
 	$(BENCH_RUN) bench/geometric.py --json bench/results/geometric.json
 	$(BENCH_RUN) bench/loader.py --json bench/results/loader.json
 	$(BENCH_RUN) bench/accuracy.py --json bench/results/accuracy.json
+	$(BENCH_RUN) bench/examples/run.py --json bench/results/examples.json
+	$(BENCH_RUN) bench/layers.py --full --json bench/results/layers.json
+	$(BENCH_RUN) bench/library.py --json bench/results/library.json
+	$(BENCH_RUN) bench/utils.py --json bench/results/utils.json
 
 docs: all $(VENV)/ready
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) py/tools/gen_reference.py
