@@ -132,6 +132,9 @@ static double outer_gain(Codegen *g, Block *b, const UOp *outer, bool mark, bool
 
 /* ---- the choice ---- */
 
+/* The part of the work that lanes along r save: a loop of few iterations fills a part of a register. */
+static double filled(Codegen *g, const UOp *r) { return 1 - 1 / MIN(range_trips(g, r), (double)g->target->lanes); }
+
 /* Best gain at or below b, and marks that reach it. */
 static double choose_lanes(Codegen *g, Block *b, bool mark) {
   double below = 0, own = 0, pair = 0;
@@ -139,7 +142,7 @@ static double choose_lanes(Codegen *g, Block *b, bool mark) {
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) below += choose_lanes(g, b->line.at[i].child, false);
   if (b->range && range_trips(g, b->range) >= g->target->least_lanes && lanes_allowed(g, b, b->range))
-    own = gain_below(g, b, b->range, NULL);
+    own = filled(g, b->range) * gain_below(g, b, b->range, NULL);
   if (outer_allowed(g, b)) pair = outer_gain(g, b, b->range, false, &paired);
   if (!paired) pair = 0;
   if (!mark) return MAX(pair, MAX(own, below));

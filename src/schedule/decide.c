@@ -208,7 +208,8 @@ static bool find_pairs(const UOp *u, const UOp *y, int64_t *split) {
 }
 
 /* A reduction below elementwise work whose axes were joined (heads and features of an attention layer, before its bias)
- * is walked as it was: each of the two loops has work that the other one has not. */
+ * is walked as it was: each of the two loops has work that the other one has not. The same holds where the axes of a
+ * value of each edge were joined before the edges of a row are summed. */
 static void find_split(Sched *s, NodeInfo *n) {
   enum { LOOK = 64 };
   UOp *todo[LOOK];
@@ -219,12 +220,13 @@ static void find_split(Sched *s, NodeInfo *n) {
     const NodeInfo *below = u->op == OP_RESHAPE ? sched_info(s, u->src[0]) : NULL;
     if (below && below->kind == STORE_NOT && !below->contraction && below->cost >= COST_LIMIT) {
       int64_t split[MAX_DIMS] = {0};
-      if (!find_pairs(n->node, u->src[0], split)) continue;
+      if (!find_pairs(u, u->src[0], split) || (split[0] && u->shape[0] != n->node->shape[0])) continue;
       memcpy(n->split, split, sizeof split);
       return;
     }
-    if (!op_elementwise((Op)u->op)) continue;
-    for (int k = 0; k < u->nsrc && ntodo < LOOK; k++)
+    bool edges = u->op == OP_SEGMENT && (u == n->node || sched_info(s, u)->kind == STORE_NOT);
+    if (!op_elementwise((Op)u->op) && !edges) continue;
+    for (int k = 0; k < (edges ? 1 : u->nsrc) && ntodo < LOOK; k++)
       if (u->src[k]->ndim == n->node->ndim) todo[ntodo++] = u->src[k];
   }
 }

@@ -363,7 +363,7 @@ static bool find_tile_sums(PolyContext *ctx, Arena *arena, int nroot, UOp *const
   for (int i = 0; ok && s.edges.n && i < walk.n; i++) {
     NodeInfo *n = sched_info(&s, walk.at[i]);
     if (n) tiles_measure(&s, n);
-    ok = n && (!n->sums_tiles || map_put(ctx_base(ctx), sums, (uint64_t)(uintptr_t)n->node, 1));
+    ok = n && (!(n->sums_tiles || n->by_tiles) || map_put(ctx_base(ctx), sums, (uint64_t)(uintptr_t)n->node, 1));
   }
   sched_free(&s, &none);
   return ok;
