@@ -11,6 +11,7 @@ from .._core import C, argfix, like
 from ..autograd import making
 from ..dtypes import DType, dtypes
 from ..tensor import Tensor as Plain
+from ._views import Views, parts
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -81,10 +82,10 @@ class Algebra:
     def squeeze(self: Any, dim: Any = None) -> Tensor:
         """Without the axes of size 1."""
         if not isinstance(dim, (tuple, list)):
-            return Plain.squeeze(self, dim)
+            return Views.squeeze(self, dim)
         out = self
         for d in sorted((d % self.ndim for d in dim), reverse=True):
-            out = Plain.squeeze(out, d)
+            out = Views.squeeze(out, d)
         return out
 
     def unbind(self: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -107,13 +108,13 @@ class Algebra:
     def split(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
         """Parts of a size, or of these sizes, along an axis."""
         sizes = split_size if isinstance(split_size, int) else [int(s) for s in split_size]
-        return tuple(Plain.split(self, sizes, dim))
+        return parts(self, Plain.split(self, sizes, dim), dim)
 
     split_with_sizes = split
 
     def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` parts along an axis."""
-        return tuple(Plain.chunk(self, chunks, dim))
+        return parts(self, Plain.chunk(self, chunks, dim), dim)
 
     def tensor_split(self: Any, indices: Any, dim: int = 0) -> tuple[Tensor, ...]:
         """Nearly equal parts, or parts between indices, along an axis."""

@@ -1,6 +1,6 @@
 """Methods that change a tensor: add_, relu_, fill_, copy_, index_fill_ and so on, made of the methods without the underscore.
 
-A change of `x[...]`, `x.data` or `x.detach()` is a change of x. A leaf that requires a gradient can be changed under no_grad alone.
+A change of a view of x (_views.py) is a change of x. A leaf that requires a gradient can be changed under no_grad alone.
 """
 
 # mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor as Plain
+from ._views import carry
 
 # Methods with a form that changes the tensor.
 NAMES = """
@@ -23,28 +24,18 @@ NAMES = """
 VIEWS = "squeeze unsqueeze transpose t swapaxes swapdims".split()
 
 
-def _whole(t: Any) -> tuple[Any, Any]:
-    """What t is a part of, and where; (None, None) if it is a whole."""
-    base, key = getattr(t, "_base", (None, None))
-    return (None, None) if base is None else (base(), key)
-
-
 def put(t: Any, value: Any) -> Any:
     """t holds value from now on; so does what t is a part of."""
-    base, key = _whole(t)
     value = value.cast(t.dtype) if value.dtype is not t.dtype else value
     if tuple(value.shape) != tuple(t.shape):
         value = value.expand(t.shape)
-    if base is not None:
-        if key is None:
-            write(base, value.detach())
-        else:
-            base[key] = value
-        t.replace(value)
-        return t
+    view = getattr(t, "_base", None)
     if t.requires_grad and getattr(t, "_wanted", None) and not t._g.no_grad:
         raise RuntimeError("a leaf that requires a gradient cannot be changed in place: use torch.no_grad()")
-    if t._g.no_grad or t._g.tracing:
+    if view is not None:
+        carry(view, value)
+        t.replace(value)
+    elif t._g.no_grad or t._g.tracing:
         write(t, value.detach())
     else:
         t.replace(value)
@@ -53,7 +44,7 @@ def put(t: Any, value: Any) -> Any:
 
 def write(t: Any, value: Any) -> None:
     """The values of a tensor that may be a parameter."""
-    if _whole(t)[0] is not None:
+    if getattr(t, "_base", None) is not None and not t.requires_grad:
         put(t, value)
     else:
         Plain.assign(t, value)

@@ -10,7 +10,6 @@ in an underscore change the tensor (_inplace.py); x.where(condition, y) is PyTor
 from __future__ import annotations
 
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from ..tensor import TensorType
 from ._algebra import Algebra
 from ._inplace import InPlace
 from ._results import Results
+from ._views import View, Views, alias, carry, entry_of
 from .types import Size, device, device_name
 
 _DTYPE_NAMES = {
@@ -43,7 +43,7 @@ class TorchType(TensorType):
             return super().__call__(*args, **kwargs)
 
 
-class Tensor(InPlace, Results, Algebra, Plain, metaclass=TorchType):
+class Tensor(InPlace, Results, Algebra, Views, Plain, metaclass=TorchType):
     """A tensor that behaves as PyTorch's. torch.tensor, torch.zeros and their like make one; what is computed from it is of its class.
 
     >>> import polygrad.torch as torch
@@ -53,7 +53,7 @@ class Tensor(InPlace, Results, Algebra, Plain, metaclass=TorchType):
     """
 
     __slots__ = ("_base",)
-    _base: tuple[Any, Any]  # of what x[...] gave: a weak reference to x and the index, which a change in place goes to as long as x is there
+    _base: View | None  # of a view: what it was taken from
     _default_int = dtypes.int64
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
@@ -161,9 +161,7 @@ class Tensor(InPlace, Results, Algebra, Plain, metaclass=TorchType):
     @property
     def data(self) -> Any:  # type: ignore[override]
         """The same values without history; what changes it in place changes this tensor."""
-        out = self.detach()
-        out._base = (ref(self), None)
-        return out
+        return self.detach()
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -171,14 +169,16 @@ class Tensor(InPlace, Results, Algebra, Plain, metaclass=TorchType):
 
     def detach(self) -> Tensor:
         """The same values without history; what changes it in place changes this tensor."""
-        out: Any = like(self, C.poly_detach(self._h))
-        out._base = (ref(self), None)
-        return out
+        return alias(self, like(self, C.poly_detach(self._h)))
 
     def __getitem__(self, key: Any) -> Tensor:
-        out: Any = Plain.__getitem__(self, key)
-        out._base = (ref(self), key)
-        return out
+        return entry_of(self, key, Plain.__getitem__(self, key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        Plain.__setitem__(self, key, value)
+        view = getattr(self, "_base", None)
+        if view is not None:
+            carry(view, self)
 
     def __iter__(self) -> Any:
         if self.ndim == 0:

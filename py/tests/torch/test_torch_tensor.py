@@ -80,6 +80,44 @@ def test_in_place():
     assert y.tolist() == [7, -1, 1]
 
 
+def test_changes_of_views_change_the_whole():
+    """Expected values are PyTorch's: a view of a view, a view of rows, a diagonal and an alias all reach the tensor that they lie in."""
+    x = torch.zeros(2, 3)
+    x[0].add_(1)
+    x.view(-1)[2:4].add_(7)  # the view in between is gone when its part is changed
+    assert x.tolist() == [[1, 1, 8], [7, 0, 0]]
+    x.t()[0].fill_(5)
+    x.diagonal().mul_(2)
+    assert x.tolist() == [[10, 1, 8], [5, 0, 0]]
+    y = x.view(3, 2)
+    y[0, 1] = 9
+    y[2].sub_(1)
+    assert x.tolist() == [[10, 9, 8], [5, -1, -1]] and y.tolist() == [[10, 9], [8, 5], [-1, -1]]
+    for column in x.unbind(1):
+        column.add_(1)
+    x.split([1, 2], 1)[1].zero_()
+    assert x.tolist() == [[11, 0, 0], [6, 0, 0]]
+    x[torch.tensor([0])].zero_()  # an index of tensors copies
+    x[0:1, ::2] += 5
+    assert x.tolist() == [[16, 0, 5], [6, 0, 0]]
+
+
+def test_changes_of_views_and_gradients():
+    p = torch.nn.Parameter(torch.ones(2, 2))
+    with pytest.raises(RuntimeError, match="leaf"):
+        p[0].add_(1)
+    with torch.no_grad():
+        p[0].mul_(3)
+        p.view(-1)[3].fill_(7)
+    p.data.t()[0].add_(1)
+    assert p.tolist() == [[4, 3], [2, 7]] and p.requires_grad and p.is_leaf
+    z = p * 2
+    z[0].mul_(5)
+    z.view(-1)[3:].mul_(3)
+    z.sum().backward()
+    assert p.grad.tolist() == [[10, 10], [2, 6]]
+
+
 def test_in_place_and_gradients():
     p = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="leaf"):

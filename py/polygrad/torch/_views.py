@@ -1,0 +1,152 @@
+"""Views: what x[0], x.view(-1), x.t(), x.detach() and their like give knows what it was taken from, so that a change of it in place is a change of
+the whole as well.
+
+A tensor here is a value and shares no memory. A view therefore holds a weak reference to the tensor it was taken from and the step that took it.
+A change of the view is carried to that tensor, which carries it on to what it is itself a view of; a tensor in between that nobody holds any more is
+passed over, by taking all the steps at once. The other direction does not hold: a view that was taken before the whole changed keeps its values.
+"""
+
+# mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from weakref import ref
+
+from ..autograd import making
+from ..dtypes import dtypes
+from ..tensor import Tensor as Plain
+
+
+class View(NamedTuple):
+    """How a tensor was taken from another."""
+
+    whole: Any  # a weak reference
+    take: Callable[[Any], Any]  # the view of a whole
+    give: Callable[[Any, Any], Any] | None  # the whole that has a view; None: found from the places that `take` keeps
+    above: View | None  # what the whole is a view of
+    detached: bool = False  # the change is one of values alone
+
+
+def view_of(whole: Any, out: Any, take: Any, give: Any = None, detached: bool = False) -> Any:
+    """out, which is take(whole), as a view of whole."""
+    if out is not whole:
+        out._base = View(ref(whole), take, give, getattr(whole, "_base", None), detached)
+    return out
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _other(whole: Any, value: Any) -> Any:
+    return value
+
+
+def alias(whole: Any, out: Any) -> Any:
+    """out, which has the values of whole and no history, as a view of all of it."""
+    return view_of(whole, out, _same, _other, True)
+
+
+def _shape_back(whole: Any, value: Any) -> Any:
+    return Plain.reshape(value, whole.shape)
+
+
+def basic(key: Any) -> bool:
+    """Is x[key] a view? An index of numbers, slices, None and `...` gives one; lists and tensors copy."""
+    keys = key if key.__class__ is tuple else (key,)
+    return all(k is None or k is Ellipsis or (isinstance(k, (int, slice)) and not isinstance(k, bool)) for k in keys)
+
+
+def entry_of(whole: Any, key: Any, out: Any) -> Any:
+    """out, which is whole[key], as a view where PyTorch gives one."""
+    return view_of(whole, out, lambda x: Plain.__getitem__(x, key)) if basic(key) else out
+
+
+def carry(view: View | None, value: Any) -> None:
+    """The view's whole, and what that is a view of, hold value where the view lies."""
+    steps: list[Any] = []
+    detached, give = False, None
+    while view is not None:
+        steps.insert(0, view.take)
+        detached, give = detached or view.detached, view.give if len(steps) == 1 else None
+        whole = view.whole()
+        if whole is not None:
+            _change(whole, give(whole, value) if give is not None else _placed(whole, steps, value), detached)
+            return
+        view = view.above
+
+
+def _placed(whole: Any, steps: list[Any], value: Any) -> Any:
+    """whole with value at the elements that the steps take."""
+    with making(whole._kind):
+        places = Plain.arange(whole.numel(), dtype=dtypes.int64)
+    places = Plain.reshape(places, whole.shape)
+    for take in steps:
+        places = take(places)
+    flat = Plain.scatter(Plain.reshape(whole, (-1,)), 0, Plain.reshape(places, (-1,)), Plain.reshape(value.cast(whole.dtype), (-1,)))
+    return Plain.reshape(flat, whole.shape)
+
+
+def _change(whole: Any, value: Any, detached: bool) -> None:
+    from ._inplace import put, write
+
+    if detached:
+        write(whole, value.detach())
+    else:
+        put(whole, value)
+
+
+def _reshaping(name: str) -> Any:
+    method = getattr(Plain, name)
+
+    def take(self: Any, *args: Any, **kwargs: Any) -> Any:
+        out = method(self, *args, **kwargs)
+        return view_of(self, out, lambda x: Plain.reshape(x, out.shape), _shape_back)
+
+    take.__name__, take.__qualname__, take.__doc__ = name, name, method.__doc__
+    return take
+
+
+class Views:
+    """The methods that give views. Those that are made of them, such as t() and ravel(), give views too."""
+
+    __slots__ = ()
+
+    for _name in ("reshape", "squeeze", "unsqueeze", "flatten", "unflatten"):
+        locals()[_name] = _reshaping(_name)
+    del _name
+
+    def permute(self: Any, *order: Any) -> Any:
+        """Axes in another order."""
+        out = Plain.permute(self, *order)
+        axes = [int(d) % self.ndim for d in (order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order)]
+        back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+        return view_of(self, out, lambda x: Plain.permute(x, tuple(axes)), lambda whole, value: Plain.permute(value, back))
+
+    def transpose(self: Any, dim0: int = 1, dim1: int = 0) -> Any:
+        """Two axes swapped."""
+        out = Plain.transpose(self, dim0, dim1)
+        return view_of(self, out, lambda x: Plain.transpose(x, dim0, dim1), lambda whole, value: Plain.transpose(value, dim0, dim1))
+
+    def diagonal(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """The diagonal of the last two axes, or of those named."""
+        return view_of(self, Plain.diagonal(self, *args, **kwargs), lambda x: Plain.diagonal(x, *args, **kwargs))
+
+    def unfold(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Windows along an axis: unfold(dimension, size, step)."""
+        return view_of(self, Plain.unfold(self, *args, **kwargs), lambda x: Plain.unfold(x, *args, **kwargs))
+
+
+def parts(whole: Any, pieces: Any, dim: int) -> tuple[Any, ...]:
+    """What split and chunk give, as views: pieces one after another along an axis."""
+    at, before = 0, (slice(None),) * (dim % whole.ndim)
+    for piece in pieces:
+        n = int(piece.shape[dim])
+        entry_of(whole, (*before, slice(at, at + n)), piece)
+        at += n
+    return tuple(pieces)
+
+
+__all__ = ["View", "Views", "alias", "basic", "carry", "entry_of", "parts", "view_of"]
