@@ -3,6 +3,7 @@ a Module adds PyTorch's methods. Subclasses need not call `super().__init__()`."
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
@@ -78,6 +79,32 @@ class Parameter(metaclass=_ParameterType):
         return t
 
 
+@contextlib.contextmanager
+def in_mode(module: Module) -> Iterator[None]:
+    """Inside, Tensor.training is the module's own mode."""
+    before, Tensor.training = Tensor.training, module.training
+    try:
+        yield
+    finally:
+        Tensor.training = before
+
+
+@contextlib.contextmanager
+def evaluation(model: Any) -> Iterator[None]:
+    """Inside, a model and all modules in it are in evaluation mode; then each is in its mode of before."""
+    own = [m.__dict__ for m in model.modules() if "_mode" in m.__dict__] if isinstance(model, Module) else []
+    modes, before = [d["_mode"] for d in own], Tensor.training
+    Tensor.training = False
+    try:
+        for d in own:
+            d["_mode"] = False
+        yield
+    finally:
+        Tensor.training = before
+        for d, mode in zip(own, modes):
+            d["_mode"] = mode
+
+
 def is_parameter(t: Tensor) -> bool:
     """Is it a leaf that was made to require a gradient at some time?"""
     return bool(getattr(t, "_param", False))
@@ -111,6 +138,10 @@ class Module:
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mode = self.__dict__.get("_mode")
+        if mode is not None and mode != Tensor.training:
+            with in_mode(self):
+                return self(*args, **kwargs)
         if "_forward_pre_hooks" in self.__dict__ or "_forward_hooks" in self.__dict__:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
@@ -366,24 +397,31 @@ class Module:
         return IncompatibleKeys(missing, unexpected)
 
     def train(self, mode: bool = True) -> Any:
-        """Sets Tensor.training."""
+        """Sets Tensor.training. A module of polygrad.torch has a mode of its own, which this sets for it and all modules inside."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         Tensor.training = mode
+        if "_mode" in self.__dict__:
+            self.__dict__["_mode"] = mode
+            for m in self.children():
+                m.train(mode)
         return self
 
     def eval(self) -> Any:
-        """Clears Tensor.training."""
+        """train(False)."""
         return self.train(False)
 
     @property
     def training(self) -> bool:
-        """What train() and eval() set: Tensor.training."""
-        return bool(Tensor.training)
+        """What train() and eval() set: Tensor.training, or the mode of a module of polygrad.torch."""
+        return bool(self.__dict__.get("_mode", Tensor.training))
 
     @training.setter
     def training(self, on: bool) -> None:
-        Tensor.training = bool(on)
+        if "_mode" in self.__dict__:
+            self.__dict__["_mode"] = bool(on)
+        else:
+            Tensor.training = bool(on)
 
     # ---- changing everything ----
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import tensor as _plain
 from ..autograd import current
-from ..nn.module import Module
+from ..nn.module import Module, in_mode
 from .tensor import Tensor
 
 # What the library calls while it runs, and looks at: they stay as they are.
@@ -48,6 +48,20 @@ def made_here(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _in_its_mode(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a module, during which Tensor.training is the module's own mode."""
+
+    @functools.wraps(function)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        mode = self.__dict__.get("_mode")
+        if mode is None or mode == _plain.Tensor.training:
+            return function(self, *args, **kwargs)
+        with in_mode(self):
+            return function(self, *args, **kwargs)
+
+    return call
+
+
 def _each(steps: Iterator[Any]) -> Iterator[Any]:
     following = made_here(next)
     end = object()
@@ -68,9 +82,13 @@ class Lifted(type):
         outer = g.made
         g.made = Tensor
         try:
-            return super().__call__(*args, **kwargs)
+            made = super().__call__(*args, **kwargs)
         finally:
             g.made = outer
+        if isinstance(made, Module) and "_mode" not in made.__dict__:
+            for m in made.modules():  # with those of the library inside it
+                m.__dict__.setdefault("_mode", True)
+        return made
 
     def __instancecheck__(cls, x: Any) -> bool:
         origin = cls.__dict__.get("_origin")
@@ -100,7 +118,8 @@ def _methods(origin: type) -> dict[str, Any]:
             if (name.startswith("_") and name not in _SPECIAL) or name in _HOOKS:
                 continue
             if isinstance(value, types.FunctionType):
-                out[name] = made_here(value)
+                moded = issubclass(origin, Module) and name not in ("__call__", "train", "eval")
+                out[name] = made_here(_in_its_mode(value) if moded else value)
             elif isinstance(value, (staticmethod, classmethod)):
                 out[name] = type(value)(made_here(value.__func__))
             else:

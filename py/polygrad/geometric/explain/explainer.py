@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...nn.module import evaluation
 from ...tensor import Tensor
 from .algorithm.base import ExplainerAlgorithm
 from .algorithm.masks import clear_masks, set_hetero_masks, set_masks
@@ -48,7 +49,7 @@ class Explainer:
 
     def get_prediction(self, *args: Any, **kwargs: Any) -> Tensor:
         """What the model gives in evaluation mode, without gradients."""
-        with _Evaluation(), Tensor.no_grad():
+        with evaluation(self.model), Tensor.no_grad():
             return self.model(*args, **kwargs).realize()
 
     def get_masked_prediction(self, x: Any, edge_index: Any, node_mask: Any = None, edge_mask: Any = None, **kwargs: Any) -> Tensor:
@@ -92,7 +93,7 @@ class Explainer:
             target = self.get_target(prediction).realize()
         if isinstance(index, (int, np.integer)):
             index = Tensor(np.array([index]))
-        with _Evaluation():
+        with evaluation(self.model):
             found = self.algorithm(self.model, x, edge_index, target=target, index=index, **kwargs)
         found._model_config = self.model_config
         found.prediction, found.target, found.index = prediction, target, index
@@ -119,16 +120,6 @@ def _fill_hetero(found: Any, x: Any, edge_index: Any, kwargs: dict[str, Any]) ->
             found.set_value_dict(key[:-5] if key.endswith("_dict") else key, value)
         else:
             found[key] = value
-
-
-class _Evaluation:
-    """Evaluation mode while open."""
-
-    def __enter__(self) -> None:
-        self._training, Tensor.training = Tensor.training, False
-
-    def __exit__(self, *args: Any) -> None:
-        Tensor.training = self._training
 
 
 __all__ = ["Explainer"]

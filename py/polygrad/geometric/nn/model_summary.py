@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import nn
+from ...nn.module import evaluation
 from ...nn.state import get_parameters
 from ...tensor import Tensor
 
@@ -41,14 +42,12 @@ def summary(model: Any, *args: Any, max_depth: int = 3, leaf_module: Any = "Mess
     leaves = None if leaf_module is None else tuple(leaf_module) if isinstance(leaf_module, (list, tuple)) else (leaf_module,)
     rows = _rows(model, type(model).__name__, 0, max_depth, leaves)
     seen: dict[int, tuple[str, str]] = {}
-    training, Tensor.training = Tensor.training, False
     try:
         for _, _, module in rows:
             _watch(module, seen)
-        with Tensor.no_grad():
+        with evaluation(model), Tensor.no_grad():
             model(*args, **kwargs)
     finally:
-        Tensor.training = training
         for _, _, module in rows:
             module.__dict__.pop("forward", None)
     lines = [["Layer", "Input Shape", "Output Shape", "#Param"]]

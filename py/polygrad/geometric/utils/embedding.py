@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable
 
+from ...nn.module import evaluation
 from ...tensor import Tensor
 
 
@@ -57,13 +58,8 @@ def _watched(layers: list[Any], hook: Callable[[Any, Any], None]) -> Iterator[No
 
 
 def _run(model: Any, args: Any, kwargs: Any) -> None:
-    training = Tensor.training
-    Tensor.training = False
-    try:
-        with Tensor.no_grad():
-            model(*args, **kwargs)
-    finally:
-        Tensor.training = training
+    with evaluation(model), Tensor.no_grad():
+        model(*args, **kwargs)
 
 
 def get_embeddings(model: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
