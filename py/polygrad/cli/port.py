@@ -215,11 +215,9 @@ def unsupported_methods() -> frozenset[str]:
 
 _UNSUPPORTED = frozenset(
     """
-    addr angle as_strided cauchy_ cholesky cholesky_inverse cholesky_solve coalesce_ conj conj_physical corrcoef cov cross data_ptr det
-    digamma dsplit erfc erfinv fix gcd geometric_ geqrf heaviside hsplit i0 igamma igammac imag inverse istft lcm ldexp lgamma log_normal_
-    logdet lu lu_solve map_ matrix_exp matrix_power mvlgamma nanmedian nanquantile nextafter orgqr ormqr pinverse polygamma positive put
-    put_ real renorm resize_ resolve_conj resolve_neg rot90 signbit slice_scatter slogdet smm sparse_mask sparse_resize_ sspaddmm stft
-    storage_offset sum_to_size to_dense to_mkldnn to_sparse to_sparse_csr triangular_solve untyped_storage vsplit
+    angle cholesky cholesky_inverse cholesky_solve coalesce_ det digamma erfinv gcd geqrf i0 igamma igammac imag inverse istft lcm lgamma
+    logdet lu lu_solve map_ matrix_exp mvlgamma nanquantile nextafter orgqr ormqr polygamma slogdet smm sparse_mask sparse_resize_ sspaddmm
+    stft to_mkldnn triangular_solve untyped_storage
     """.split()
 )
 

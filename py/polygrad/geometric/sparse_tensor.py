@@ -424,6 +424,8 @@ def unpacked(forward: Any, layer: Any, args: tuple[Any, ...], kwargs: dict[str, 
             continue
         values[name] = given.graph
         free = [n for n in ("edge_weight", "edge_attr", "edge_type") if n in inspect.signature(forward).parameters and values.get(n) is None]
+        if getattr(given, "weights", False) and given._value is not None and given._value.ndim == 1:
+            free = [n for n in free if n != "edge_attr"]
         if given._value is not None and free:
             values[free[0]] = given._value
     return bound.args[1:], bound.kwargs

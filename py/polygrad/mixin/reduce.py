@@ -248,7 +248,7 @@ class Reduce:
         if p == 1:
             return self.abs().sum(axis, keepdim)
         if math.isinf(p):
-            return self.abs().max(axis, keepdim) if p > 0 else self.abs().min(axis, keepdim)
+            return self.abs().amax(axis, keepdim) if p > 0 else self.abs().amin(axis, keepdim)
         total = (self.square() if p == 2 else self.abs().pow(p)).sum(axis, keepdim)
         zero = total == 0
         inside = zero.where(1.0, total)

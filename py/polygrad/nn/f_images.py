@@ -269,7 +269,7 @@ def _adaptive_max(n: int, x: Tensor, output_size: Any, return_indices: bool) -> 
         grids.append(grid.reshape([out if j == k else 1 for j in range(n)] + [longest if j == k else 1 for j in range(n)]))
     flat = x.flatten(x.ndim - n)
     if not return_indices:
-        return flat.max(-1)
+        return flat.amax(-1)
     local = flat.argmax(-1, keepdim=True)
     for k, grid in enumerate(grids):
         place = grid if place is None else place * old[k] + grid

@@ -267,9 +267,9 @@ class BatchNorm(Module):
         self.momentum = number("BatchNorm", "momentum", momentum, "track_running_stats")
         self.weight = Tensor.ones(sz, dtype=dtype, requires_grad=True) if affine else None
         self.bias = Tensor.zeros(sz, dtype=dtype, requires_grad=True) if affine else None
-        self.num_batches_tracked = Tensor.zeros(dtype=dtypes.int64, requires_grad=False) if track_running_stats else None
         self.running_mean = Tensor.zeros(sz, dtype=dtype, requires_grad=False) if track_running_stats else None
         self.running_var = Tensor.ones(sz, dtype=dtype, requires_grad=False) if track_running_stats else None
+        self.num_batches_tracked = Tensor.zeros(dtype=dtypes.int64, requires_grad=False) if track_running_stats else None
 
     def reset_running_stats(self) -> None:
         """The running statistics of a new layer."""

@@ -14,6 +14,7 @@ needed. docs/porting.md tells how a script moves over, and what is different.
 
 from __future__ import annotations
 
+import sys as _sys
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
@@ -28,33 +29,66 @@ from .info import finfo, iinfo
 from .methods import *  # noqa: F403
 from .methods import __all__ as _methods
 from .serialization import load, save
+from .settings import *  # noqa: F403
+from .settings import MODULES as _MODULES
+from .settings import __all__ as _settings
+from .settings import amp, compiler, jit, random, version
 from .tensor import Tensor
 from .types import Size, device
 
 if TYPE_CHECKING:
-    from . import nn, optim, utils
+    from . import linalg, nn, optim, sparse, special, testing, utils
 
 bool = _dtypes.bool  # noqa: A001
 int8, uint8, int16, int32, int64 = _dtypes.int8, _dtypes.uint8, _dtypes.int16, _dtypes.int32, _dtypes.int64
 uint16, uint32, uint64 = _dtypes.uint16, _dtypes.uint32, _dtypes.uint64
 float16, bfloat16, float32, float64 = _dtypes.float16, _dtypes.bfloat16, _dtypes.float32, _dtypes.float64
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64  # noqa: A001
-strided = "torch.strided"
-preserve_format = contiguous_format = channels_last = None
+strided, sparse_coo, sparse_csr, sparse_csc = "torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"
+preserve_format = contiguous_format = channels_last = channels_last_3d = None
+newaxis = None
+uint = uint32
+# Functions of torch.nn.functional that torch has as well.
+_FUNCTIONAL = frozenset(
+    "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d batch_norm bilinear binary_cross_entropy_with_logits celu_ channel_shuffle"
+    " conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss ctc_loss dropout embedding_bag"
+    " feature_alpha_dropout group_norm hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss max_pool1d max_pool2d max_pool3d pairwise_distance pdist"
+    " pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rrelu threshold triplet_margin_loss".split()
+)
+_SPARSE = frozenset(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor"))
+_LEFT_OUT = {
+    "fft": "there are no complex numbers", "complex": "there are no complex numbers", "complex64": "there are no complex numbers",
+    "view_as_complex": "there are no complex numbers", "distributed": "use one process",
+    "distributions": "draw with torch.rand, randn or multinomial",
+    "vmap": "write the batch as an axis", "func": "use torch.autograd.grad", "multiprocessing": "use threads or Python's own processes",
+    "onnx": "save the state dict", "quantization": "there are no quantised tensors",
+}  # fmt: skip
 
 __all__ = [
     "Size", "Tensor", "autograd", "backends", "bfloat16", "bool", "cuda", "device", "double", "dtype", "e",
     "enable_grad", "finfo", "float", "float16",
     "float32", "float64", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "load", "long", "nan",
-    "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods,
+    "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods, *_settings, *_SPARSE,
+    "linalg", "sparse", "special", "testing",
 ]  # fmt: skip
+
+for _module in _MODULES:  # so that `from polygrad.torch.jit import script` works
+    _sys.modules[f"{__name__}.{_module}"] = globals()[_module]
 
 
 def __getattr__(name: str) -> Any:
     """Loads the larger parts when they are first used."""
-    if name in ("nn", "optim", "utils"):
-        import importlib
+    import importlib
 
+    if name in ("linalg", "nn", "optim", "sparse", "special", "testing", "utils"):
         return importlib.import_module("." + name, __name__)
+    if name in _FUNCTIONAL:
+        return getattr(importlib.import_module(".nn.functional", __name__), name)
+    if name in _SPARSE:
+        return getattr(importlib.import_module(".sparse", __name__), name)
+    if name == "spmm":
+        return importlib.import_module(".sparse", __name__).mm
+    if name in _LEFT_OUT:
+        raise AttributeError(f"torch.{name} is not here: {_LEFT_OUT[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -207,8 +207,19 @@ class Algebra:
             raise RuntimeError(f"dot takes two vectors, not {self.shape} and {other.shape}")
         return self.matmul(other)
 
-    inner = dot
     vdot = dot
+
+    def inner(self: Any, other: Any) -> Tensor:
+        """Sums of products along the last axes."""
+        if self.ndim == 0 or other.ndim == 0:
+            return self * other
+        rows, columns = tuple(self.shape[:-1]), tuple(other.shape[:-1])
+        n = int(self.shape[-1])
+        return self.reshape(-1, n).matmul(other.reshape(-1, n).transpose(0, 1)).reshape(rows + columns)
+
+    def round(self: Any, *, decimals: int = 0) -> Tensor:
+        """Rounded to a number of decimals, halves to even."""
+        return Plain.round(self * 10.0**decimals) / 10.0**decimals if decimals else Plain.round(self)
 
     def outer(self: Any, other: Any) -> Tensor:
         """All products of the elements of two vectors."""

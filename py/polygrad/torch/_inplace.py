@@ -19,6 +19,9 @@ NAMES = """
     index_put le leaky_relu lerp log log10 log1p log2 logical_and logical_not logical_or logical_xor lt masked_fill masked_scatter mul
     multiply nan_to_num ne neg pow reciprocal relu relu6 remainder renorm round rsqrt scatter scatter_add scatter_reduce selu sigmoid sign
     sin sinh softmax sqrt square sub subtract tan tanh tril triu true_divide trunc where addmm addbmm baddbmm addmv xlogy
+    absolute acosh addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh asinh atan2 atanh bitwise_left_shift bitwise_right_shift celu
+    copysign deg2rad erfc fix frac greater greater_equal heaviside hypot index_reduce ldexp less less_equal logit negative not_equal
+    rad2deg sgn sinc
 """.split()
 # Those that give another shape.
 VIEWS = "squeeze unsqueeze transpose t swapaxes swapdims".split()

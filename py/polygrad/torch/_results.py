@@ -194,15 +194,24 @@ class Results:
         out = Sorted(values.gather(-1, first), places.gather(-1, first + most - 1))
         return Sorted(*(t.movedim(-1, dim) if keepdim else t.squeeze(-1) for t in out))
 
-    def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        """The q-quantile with linear interpolation."""
+    def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+        """The q-quantile, or those of a vector q as a new first axis; between two values by 'linear', 'lower', 'higher', 'nearest' or 'midpoint'."""
+        if isinstance(q, Plain) and q.ndim == 1:
+            found = [self.quantile(float(v), dim, keepdim, interpolation=interpolation) for v in q.tolist()]
+            return found[0].stack(*found[1:])
         x = self.reshape(-1) if dim is None else self.movedim(dim, -1)
         values = x.sort(-1).values
         place = float(q) * (int(x.shape[-1]) - 1)
         low = int(place)
+        part = place - low
+        part = {"linear": part, "lower": 0.0, "higher": float(part > 0), "nearest": float(round(place)) - low, "midpoint": 0.5 * (part > 0)}[
+            interpolation
+        ]
         a, b = values[..., low], values[..., min(low + 1, int(x.shape[-1]) - 1)]
-        out = a + (b - a) * (place - low)
-        return out.unsqueeze(0 if dim is None else dim) if keepdim else out
+        out = a + (b - a) * part
+        if not keepdim:
+            return out
+        return out.reshape((1,) * self.ndim) if dim is None else out.unsqueeze(dim)
 
     def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:  # noqa: A002
         """The distinct values, sorted; with the number of each element's value and with counts, if asked for."""

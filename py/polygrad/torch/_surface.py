@@ -183,8 +183,8 @@ def lift(value: Any, module: str) -> Any:
     return _lifted[value]
 
 
-def mirror(name: str, origin: str) -> types.ModuleType:
-    """A module whose names are those of the library's module `origin`, lifted when they are first asked for."""
+def mirror(name: str, origin: str, also: dict[str, str]) -> types.ModuleType:
+    """A module whose names are those of the library's module `origin`, lifted when they are first asked for. also: names that another module has."""
     from importlib import import_module
 
     source = import_module(origin)
@@ -194,7 +194,7 @@ def mirror(name: str, origin: str) -> types.ModuleType:
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         try:
-            value = getattr(source, attribute)
+            value = getattr(import_module(also[attribute]) if attribute in also else source, attribute)
         except AttributeError:
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}") from None
         if isinstance(value, types.ModuleType) and value.__name__.startswith("polygrad.geometric"):
@@ -205,7 +205,7 @@ def mirror(name: str, origin: str) -> types.ModuleType:
         return value
 
     module.__getattr__ = load  # type: ignore[method-assign]
-    module.__dir__ = lambda: sorted({*dir(source)})  # type: ignore[method-assign]
+    module.__dir__ = lambda: sorted({*dir(source), *also})  # type: ignore[method-assign]
     module.__all__ = list(getattr(source, "__all__", [n for n in dir(source) if not n.startswith("_")]))  # type: ignore[attr-defined]
     return module
 

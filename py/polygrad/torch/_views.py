@@ -118,8 +118,9 @@ class Views:
         locals()[_name] = _reshaping(_name)
     del _name
 
-    def permute(self: Any, *order: Any) -> Any:
+    def permute(self: Any, *order: Any, dims: Any = None) -> Any:
         """Axes in another order."""
+        order = order if dims is None else (tuple(dims),)
         out = Plain.permute(self, *order)
         axes = [int(d) % self.ndim for d in (order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order)]
         back = tuple(sorted(range(len(axes)), key=axes.__getitem__))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from .._core import C, current
 from .._core import from_numpy as _borrow
 from ..autograd import making
-from ..dtypes import DType, dtypes
+from ..dtypes import DType, dtypes, to_dtype
 from ..tensor import Tensor as Plain
 from .tensor import Tensor
 from .types import device_name
@@ -97,6 +98,8 @@ def _typed(name: str, dtype: DType) -> Callable[..., Any]:
 FloatTensor, DoubleTensor = _typed("FloatTensor", dtypes.float32), _typed("DoubleTensor", dtypes.float64)
 LongTensor, IntTensor = _typed("LongTensor", dtypes.int64), _typed("IntTensor", dtypes.int32)
 BoolTensor, ByteTensor = _typed("BoolTensor", dtypes.bool), _typed("ByteTensor", dtypes.uint8)
+HalfTensor, BFloat16Tensor = _typed("HalfTensor", dtypes.float16), _typed("BFloat16Tensor", dtypes.bfloat16)
+ShortTensor, CharTensor = _typed("ShortTensor", dtypes.int16), _typed("CharTensor", dtypes.int8)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -270,6 +273,19 @@ def atleast_2d(t: Any) -> Any:
     return t.reshape(1, -1) if t.ndim < 2 else t
 
 
+def atleast_3d(t: Any) -> Any:
+    """With three axes at least."""
+    return t.reshape(1, -1, 1) if t.ndim < 2 else t.unsqueeze(-1) if t.ndim == 2 else t
+
+
+def dstack(tensors: Any) -> Any:
+    """Beside each other along the third axis."""
+    return cat([atleast_3d(t) for t in tensors], 2)
+
+
+row_stack = vstack
+
+
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa: A002
     """input where condition is true, else other; with the condition alone, the places where it is true."""
     if input is None and other is None:
@@ -329,11 +345,6 @@ def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
-def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Not here: a sparse matrix is a Graph."""
-    raise NotImplementedError("there are no sparse tensors: pass edge_index to the layers, or a polygrad.Graph")
-
-
 # ---- with other arguments than the methods ----
 
 
@@ -361,6 +372,18 @@ def randint_like(input: Any, low: Any, high: Any = None, **kwargs: Any) -> Any: 
     """Whole numbers in the shape of another tensor."""
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, tuple(input.shape), **kwargs)
+
+
+def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+    """Rows of a table by number."""
+    return weight[indices]
+
+
+def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:  # noqa: A002
+    """Each slice repeated; repeat_interleave(counts) is 0 counts[0] times, 1 counts[1] times and so on."""
+    if repeats is None:
+        return input.arange_of(0).repeat_interleave(input, 0, output_size=output_size)
+    return input.repeat_interleave(repeats, dim, output_size=output_size)
 
 
 def is_tensor(obj: Any) -> bool:
@@ -391,6 +414,96 @@ def promote_types(a: Any, b: Any) -> DType:
     return least_upper_dtype(a, b)
 
 
+def scalar_tensor(s: Any, **kwargs: Any) -> Any:
+    """A tensor of one number, float32 unless a dtype is given."""
+    return tensor(s, dtype=kwargs.pop("dtype", None) or dtypes.default_float, **kwargs)
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
+    """A tensor of the bytes of a buffer."""
+    d = to_dtype(dtype)
+    return tensor(np.frombuffer(buffer, d.np, count, offset), dtype=d, requires_grad=requires_grad)
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """Sum of products over the last axes of a and the first ones of b, or over pairs of axes."""
+    if isinstance(dims, int):
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    left, right = [d % a.ndim for d in left], [d % b.ndim for d in right]
+    rows, columns = [d for d in range(a.ndim) if d not in left], [d for d in range(b.ndim) if d not in right]
+    shape = [a.shape[d] for d in rows] + [b.shape[d] for d in columns]
+    inner = math.prod(int(a.shape[d]) for d in left)
+    return (a.permute((*rows, *left)).reshape(-1, inner) @ b.permute((*right, *columns)).reshape(inner, -1)).reshape(tuple(shape))
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices."""
+    from .linalg import multi_dot
+
+    return multi_dot(matrices)
+
+
+def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The integral by trapezoids along an axis."""
+    n = int(y.shape[dim])
+    middle = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
+    return (middle * (dx if x is None else x.diff(dim=dim))).sum(dim)
+
+
+trapz = trapezoid
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Places along each axis of numbers in the flat tensor."""
+    sizes = [int(n) for n in ((shape,) if isinstance(shape, int) else shape)]
+    return tuple(indices // math.prod(sizes[k + 1 :]) % n for k, n in enumerate(sizes))
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Powers of each element, the highest first unless increasing."""
+    from .linalg import vander as powers
+
+    out = powers(x, N=N)
+    return out if increasing else out.flip(-1)
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Can one dtype become the other without losing its kind?"""
+    kinds = "buif"
+    return kinds.index(to_dtype(from_).kind.replace("u", "i")) <= kinds.index(to_dtype(to).kind.replace("u", "i"))
+
+
+def _window(window_length: int, periodic: bool, parts: tuple[float, ...], kwargs: dict[str, Any]) -> Any:
+    n = window_length if periodic else max(window_length - 1, 1)
+    place = arange(window_length, dtype=kwargs.get("dtype") or dtypes.default_float) * (2 * math.pi / n)
+    out = place.zeros_like() + parts[0]
+    for k, part in enumerate(parts[1:], 1):
+        out = out + (place * k).cos() * part
+    return out
+
+
+def hann_window(window_length: int, periodic: bool = True, **kwargs: Any) -> Any:
+    """Hann's window."""
+    return _window(window_length, periodic, (0.5, -0.5), kwargs)
+
+
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **kwargs: Any) -> Any:
+    """Hamming's window."""
+    return _window(window_length, periodic, (alpha, -beta), kwargs)
+
+
+def blackman_window(window_length: int, periodic: bool = True, **kwargs: Any) -> Any:
+    """Blackman's window."""
+    return _window(window_length, periodic, (0.42, -0.5, 0.08), kwargs)
+
+
+def typename(obj: Any) -> str:
+    """The name of the class of tensors by dtype, or of any class."""
+    return obj.type() if isinstance(obj, Tensor) else type(obj).__qualname__
+
+
 def manual_seed(seed: int) -> Generator:
     """Sets the seed of the library."""
     Plain.manual_seed(int(seed))
@@ -410,5 +523,5 @@ def initial_seed() -> int:
 
 
 __all__ = [n for n, v in list(globals().items()) if not n.startswith("_") and callable(v) and n not in (
-    "Any", "Callable", "Iterator", "DType", "Plain", "Tensor", "device_name", "making", "current", "dtypes",
-)]  # fmt: skip
+    "Any", "Callable", "Iterator", "DType", "Plain", "Tensor", "device_name", "making", "current", "dtypes", "to_dtype",
+)] + ["default_generator"]  # fmt: skip

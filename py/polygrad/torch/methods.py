@@ -21,17 +21,25 @@ NAMES = """
     isinf isnan kthvalue le lerp less less_equal log log10 log1p log2 log_softmax logaddexp logcumsumexp logical_and logical_not logical_or
     logical_xor logit logsumexp lt masked_fill masked_scatter masked_select matmul max maximum mean median min minimum mm mode moveaxis
     movedim mul multinomial multiply mv nan_to_num nansum narrow ne neg negative nonzero norm not_equal numel outer pow prod quantile
-    rad2deg ravel reciprocal relu remainder repeat_interleave roll round rsqrt rsub scatter scatter_add scatter_reduce searchsorted select
+    rad2deg ravel reciprocal relu remainder roll round rsqrt rsub scatter scatter_add scatter_reduce searchsorted select
     selu sgn sigmoid sign sin sinh softmax sort split sqrt square squeeze std std_mean sub subtract sum swapaxes swapdims t take
     take_along_dim tan tanh tensor_split tile topk trace transpose tril triu true_divide trunc unbind unflatten unique unique_consecutive
     unsqueeze var var_mean vdot view_as xlogy flatten is_floating_point is_complex zeros_like ones_like empty_like rand_like randn_like
-    argwhere nanmean
+    argwhere nanmean addr adjoint arccos arccosh arcsin arcsinh arctan arctanh as_strided bitwise_left_shift bitwise_right_shift conj
+    conj_physical corrcoef cov cross diagflat diagonal_scatter dist dsplit erfc fix hardshrink heaviside hsplit index_reduce is_conj
+    is_inference is_neg is_nonzero is_same_size is_signed isneginf isposinf isreal kron ldexp logaddexp2 matrix_power msort nanmedian
+    narrow_copy pinverse positive prelu put renorm resolve_conj resolve_neg rot90 select_scatter signbit sinc slice_scatter unsafe_chunk
+    unsafe_split unsafe_split_with_sizes split_with_sizes vsplit svd qr detach_ abs_ acos_ asin_ atan_ ceil_ clamp_ clamp_max_ clamp_min_
+    clip_ cos_ cosh_ erf_ exp_ exp2_ expm1_ fill_ floor_ frac_ index_put_ log_ log10_ log1p_ log2_ nan_to_num_ neg_ negative_ reciprocal_
+    relu_ round_ rsqrt_ selu_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ zero_ xlogy_
 """.split()
 
 
 def function_of(name: str) -> Callable[..., Any]:
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
         kwargs.pop("out", None)
+        if not isinstance(input, Plain) and hasattr(input, "sparse_sizes"):
+            return getattr(input, name)(*args, **kwargs)
         if not isinstance(input, Plain):
             input = args[0].new_tensor(input) if args and isinstance(args[0], Tensor) else as_tensor(input)
         if kwargs.get("device") is not None:

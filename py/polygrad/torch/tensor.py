@@ -20,6 +20,7 @@ from ..tensor import Tensor as Plain
 from ..tensor import TensorType
 from ._algebra import Algebra
 from ._inplace import InPlace
+from ._more import More
 from ._results import Results
 from ._views import View, Views, alias, carry, entry_of
 from .types import Size, device, device_name
@@ -43,7 +44,7 @@ class TorchType(TensorType):
             return super().__call__(*args, **kwargs)
 
 
-class Tensor(InPlace, Results, Algebra, Views, Plain, metaclass=TorchType):
+class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType):
     """A tensor that behaves as PyTorch's. torch.tensor, torch.zeros and their like make one; what is computed from it is of its class.
 
     >>> import polygrad.torch as torch
@@ -143,11 +144,11 @@ class Tensor(InPlace, Results, Algebra, Views, Plain, metaclass=TorchType):
     # ---- values ----
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.ndim == 0 else object.__format__(self, spec) if spec else str(self)
+        return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec) if spec else str(self)
 
     def __repr__(self) -> str:
-        values = np.array2string(self.detach().numpy(), precision=4, separator=", ", threshold=1000, prefix="tensor(")
-        usual = self.dtype in (dtypes.float32, dtypes.int64, dtypes.bool)
+        values = _text(self.detach().numpy() if self.dtype is not dtypes.bfloat16 else self.detach().float().numpy())
+        usual = self.numel() > 0 and self.dtype in (dtypes.float32, dtypes.int64, dtypes.bool) or self.dtype is dtypes.float32
         kind = "" if usual else f", dtype=torch.{self.dtype.name}"
         return f"tensor({values}{kind}{', requires_grad=True' if self.requires_grad else ''})"
 
@@ -293,6 +294,24 @@ class Tensor(InPlace, Results, Algebra, Views, Plain, metaclass=TorchType):
         self.replace(like(self, C.poly_detach(self._h)))
         self._wanted = None
         return self
+
+
+def _text(values: np.ndarray) -> str:
+    """The values as PyTorch prints them: whole floats as `1.`, others with four decimals, or with exponents where sizes differ much."""
+    kinds: dict[str, Any] = {"bool": lambda v: str(bool(v))}
+    if values.dtype.kind == "f":
+        some = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
+        top, bottom = (some.max(), some.min()) if some.size else (0.0, 0.0)
+        if bool((np.isfinite(values)).all()) and bool((np.floor(values) == values).all()) and top < 1e8:
+            one = "{:.0f}.".format
+        elif some.size and (top / bottom > 1000 or top > 1e8 or bottom < 1e-4):
+            one = "{:.4e}".format
+        else:
+            one = "{:.4f}".format
+        shown = values.reshape(-1)[:: max(1, values.size // 1000)]
+        width = max((len(one(v)) for v in shown), default=0)
+        kinds = {"float_kind": lambda v: one(v).rjust(width)}
+    return np.array2string(values, separator=", ", threshold=1000, edgeitems=3, prefix="tensor(", formatter=kinds)
 
 
 class _Handle:

@@ -24,6 +24,14 @@ from ..torch._surface import as_it_is, lift, mirror
 _HERE, _THERE = __name__ + ".", "polygrad.geometric."
 
 
+# Names that are about PyTorch's own classes.
+_SPARSE = dict.fromkeys(
+    "is_torch_sparse_tensor set_sparse_value to_torch_coo_tensor to_torch_csc_tensor to_torch_csr_tensor to_torch_sparse_tensor".split(),
+    "polygrad.torch.sparse",
+)
+_ALSO = {"utils": _SPARSE, "utils.sparse": _SPARSE}
+
+
 class _Mirrors(MetaPathFinder, Loader):
     """Finds `polygrad.torch_geometric.X` where there is `polygrad.geometric.X`."""
 
@@ -38,7 +46,8 @@ class _Mirrors(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         _data_classes()
-        return mirror(spec.name, _THERE + spec.name[len(_HERE) :])
+        path = spec.name[len(_HERE) :]
+        return mirror(spec.name, _THERE + path, _ALSO.get(path, {}))
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -38,7 +38,7 @@ import torch.nn.functional as F
 from torch_geometric.nn import GCNConv, NoSuchConv
 from torch_sparse import SparseTensor
 import torch_geometric.transforms as T
-a = torch.zeros(3).storage_offset()
+a = torch.zeros(3).untyped_storage()
 b = torch.no_such_function(a)
 c = F.relu(torch.nn.Linear(2, 3)(a)) + F.no_such(a)
 d = T.NoTransform()
@@ -46,7 +46,7 @@ e = torch.cuda.is_available() and torch.utils.data.DataLoader
 """
     found = [(f.line, f.what) for f in missing(text)]
     assert found == [
-        (3, "torch_geometric.nn.NoSuchConv"), (4, "torch_sparse"), (6, ".storage_offset()"), (7, "torch.no_such_function"), (8, "F.no_such"),
+        (3, "torch_geometric.nn.NoSuchConv"), (4, "torch_sparse"), (6, ".untyped_storage()"), (7, "torch.no_such_function"), (8, "F.no_such"),
         (9, "T.NoTransform"),
     ]  # fmt: skip
 

@@ -280,7 +280,7 @@ class LinkPredMRR(LinkPredMetric):
         first = self._first(data)
         if not first.shape[1]:
             return first.sum(-1)
-        return (first / Tensor.arange(1, first.shape[1] + 1)).max(-1)
+        return (first / Tensor.arange(1, first.shape[1] + 1)).amax(-1)
 
 
 class LinkPredHitRatio(LinkPredMetric):
@@ -290,7 +290,7 @@ class LinkPredHitRatio(LinkPredMetric):
 
     def _compute(self, data: LinkPredMetricData) -> Tensor:
         first = self._first(data)
-        return first.max(-1) if first.shape[1] else first.sum(-1)
+        return first.amax(-1) if first.shape[1] else first.sum(-1)
 
 
 class LinkPredCoverage(_LinkPredMetric):

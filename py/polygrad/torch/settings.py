@@ -1,0 +1,208 @@
+"""Switches and wrappers that scripts set: default dtypes, threads, deterministic algorithms, torch.compile, autocast, torch.jit."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._core import C
+from ..autograd import current
+from ..dtypes import dtypes, to_dtype
+
+
+def set_default_dtype(d: Any) -> None:
+    """The dtype of floats that are made without one."""
+    dtypes.default_float = to_dtype(d)
+
+
+def get_default_dtype() -> Any:
+    """The dtype of floats that are made without one."""
+    return dtypes.default_float
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """set_default_dtype by the name of a class, such as torch.DoubleTensor."""
+    name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
+    kinds = {"FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16, "BFloat16Tensor": dtypes.bfloat16}
+    set_default_dtype(kinds[name.rpartition(".")[2]])
+
+
+def set_default_device(device: Any) -> None:
+    """Accepted where it is the device that tensors are computed on; another is an error."""
+    from .functions import zeros
+
+    zeros(1).to(str(device))
+
+
+def get_default_device() -> Any:
+    """The device that tensors are computed on."""
+    from .functions import zeros
+
+    return zeros(1).device
+
+
+def set_num_threads(n: int) -> None:
+    """How many threads compute."""
+    C.poly_set_threads(current().ptr, int(n))
+
+
+def get_num_threads() -> int:
+    """How many threads compute."""
+    return int(C.poly_threads(current().ptr))
+
+
+set_num_interop_threads = set_num_threads
+get_num_interop_threads = get_num_threads
+
+
+def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, **others: Any) -> None:
+    """How tensors are printed; numpy's settings."""
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": others.get("linewidth")}
+    np.set_printoptions(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Accepted: sums have one order in any case."""
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Yes."""
+    return True
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Accepted: products are in float32."""
+
+
+def get_float32_matmul_precision() -> str:
+    """Products are in float32."""
+    return "highest"
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Not supported, as the result says."""
+    return False
+
+
+def set_warn_always(on: bool) -> None:
+    """Accepted."""
+
+
+def compile(model: Any = None, **options: Any) -> Any:  # noqa: A001
+    """The model itself: everything is compiled in any case. Also a decorator with options."""
+    return model if model is not None else lambda function: function
+
+
+def is_inference_mode_enabled() -> bool:
+    """Is nothing recorded for gradients?"""
+    return bool(current().no_grad)
+
+
+class autocast(contextlib.ContextDecorator):
+    """Accepted; everything is computed in the dtypes of the tensors."""
+
+    def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True, cache_enabled: Any = None):
+        super().__init__()
+
+    def __enter__(self) -> autocast:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
+def is_autocast_enabled(device_type: Any = None) -> bool:
+    """No."""
+    return False
+
+
+class GradScaler:
+    """Scaling of losses, which float32 does not need: the loss and the steps as they are."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        pass
+
+    def scale(self, outputs: Any) -> Any:
+        """The loss as it is."""
+        return outputs
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """A step of the optimizer."""
+        return optimizer.step(*args, **kwargs)
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Nothing."""
+
+    def update(self, new_scale: Any = None) -> None:
+        """Nothing."""
+
+    def get_scale(self) -> float:
+        """1."""
+        return 1.0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Nothing to keep."""
+        return {}
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """Nothing to keep."""
+
+
+@contextlib.contextmanager
+def fork_rng(*args: Any, **kwargs: Any) -> Iterator[None]:
+    """Numbers that are drawn inside do not change those that are drawn afterwards."""
+    g = current()
+    after = C.poly_draw_seed(g.ptr)
+    try:
+        yield
+    finally:
+        C.poly_manual_seed(g.ptr, after)
+
+
+def get_rng_state() -> Any:
+    """Where the source of random numbers is; drawing starts anew from there, so that set_rng_state(get_rng_state()) repeats what follows."""
+    from .functions import tensor
+
+    seed = C.poly_draw_seed(current().ptr)
+    C.poly_manual_seed(current().ptr, seed)
+    return tensor(np.frombuffer(np.uint64(seed).tobytes(), np.uint8).copy())
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Goes back to what get_rng_state gave."""
+    C.poly_manual_seed(current().ptr, int(np.frombuffer(new_state.numpy().tobytes(), np.uint64)[0]))
+
+
+def _as_it_is(obj: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """What it is given: everything is compiled in any case."""
+    return obj if obj is not None else lambda function: function
+
+
+def _module(name: str, text: str, **members: Any) -> types.ModuleType:
+    module = types.ModuleType(f"polygrad.torch.{name}", text)
+    module.__dict__.update(members, __all__=sorted(members))
+    return module
+
+
+jit = _module(
+    "jit", "torch.jit: functions and modules as they are.", script=_as_it_is, export=_as_it_is, ignore=_as_it_is, unused=_as_it_is,
+    _overload=_as_it_is, is_scripting=is_autocast_enabled, is_tracing=is_autocast_enabled,
+    ScriptModule=type("ScriptModule", (), {"__doc__": "No module is one."}),
+    trace=lambda func, example_inputs=None, **kwargs: func, freeze=_as_it_is, optimize_for_inference=_as_it_is,
+)  # fmt: skip
+amp = _module("amp", "torch.amp: accepted, without effect.", autocast=autocast, GradScaler=GradScaler)
+random = _module("random", "torch.random.", fork_rng=fork_rng, get_rng_state=get_rng_state, set_rng_state=set_rng_state)
+compiler = _module("compiler", "torch.compiler.", disable=_as_it_is, is_compiling=is_autocast_enabled, reset=lambda: None)
+version = _module("version", "torch.version: no CUDA of PyTorch's own.", cuda=None, hip=None)
+MODULES = ("amp", "compiler", "jit", "random", "version")
+
+__all__ = [
+    "GradScaler", "are_deterministic_algorithms_enabled", "autocast", "compile", "get_default_device", "get_default_dtype",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "is_autocast_enabled", "is_inference_mode_enabled",
+    "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_flush_denormal",
+    "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "use_deterministic_algorithms",
+]  # fmt: skip

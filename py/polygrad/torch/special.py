@@ -1,0 +1,40 @@
+"""torch.special: the functions of it that tensors have as methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .methods import function_of
+
+# The name here and the method.
+_NAMES = {
+    "erf": "erf", "erfc": "erfc", "exp2": "exp2", "expit": "sigmoid", "expm1": "expm1", "log1p": "log1p", "log_softmax": "log_softmax",
+    "logit": "logit", "logsumexp": "logsumexp", "round": "round", "sinc": "sinc", "softmax": "softmax", "xlogy": "xlogy",
+}  # fmt: skip
+
+
+def _function(name: str) -> Any:
+    function = function_of(_NAMES[name])
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+for _name in _NAMES:
+    globals()[_name] = _function(_name)
+
+
+def xlog1py(input: Any, other: Any) -> Any:  # noqa: A002
+    """input * log(1 + other), 0 where input is 0."""
+    return input.xlogy(1 + other)
+
+
+def entr(input: Any) -> Any:  # noqa: A002
+    """-x log(x), 0 at zero."""
+    return -input.xlogy(input)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"torch.special.{name} is not here: use scipy.special on x.numpy(), which has no gradient")
+
+
+__all__ = [*sorted(_NAMES), "entr", "xlog1py"]

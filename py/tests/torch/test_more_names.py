@@ -1,0 +1,79 @@
+"""Further names of PyTorch: values against those that PyTorch gives, written down or from numpy."""
+
+import numpy as np
+import pytest
+
+import polygrad.torch as torch
+from polygrad.torch_geometric.nn import GATConv, GCNConv
+from polygrad.torch_geometric.utils import is_torch_sparse_tensor, to_edge_index, to_torch_csc_tensor
+
+
+@pytest.fixture
+def a():
+    return torch.tensor([[1.0, -2.0, 3.0], [0.5, 4.0, -6.0]])
+
+
+def test_parts(a):
+    assert a.rot90().tolist() == [[3, -6], [-2, 4], [1, 0.5]] and a.rot90(-1).tolist() == np.rot90(a.numpy(), -1).tolist()
+    assert a.as_strided((2, 2), (3, 1), 1).tolist() == [[-2, 3], [4, -6]] and a.sum_to_size(1, 3).tolist() == [[1.5, 2, -3]]
+    assert torch.repeat_interleave(torch.tensor([1, 0, 2])).tolist() == [0, 2, 2]
+    assert a.index_reduce(0, torch.tensor([0, 0]), a * 2, "amax").tolist() == [[2, 8, 6], [0.5, 4, -6]]
+    assert a.select_scatter(torch.zeros(3), 0, 1).tolist() == [[1, -2, 3], [0, 0, 0]]
+    assert [t.tolist() for t in torch.unravel_index(torch.tensor([5]), (2, 3))] == [[1], [2]]
+    a.as_strided((2,), (4,)).zero_()
+    assert a.tolist() == [[0, -2, 3], [0.5, 0, -6]]
+
+
+def test_arithmetic(a):
+    assert np.allclose(a.cov().numpy(), np.cov(a.numpy()), atol=1e-5) and np.allclose(a.corrcoef().numpy(), np.corrcoef(a.numpy()), atol=1e-6)
+    assert np.allclose(torch.kron(a, a).numpy(), np.kron(a.numpy(), a.numpy())) and a.signbit().tolist()[0] == [False, True, False]
+    assert np.allclose(torch.tensordot(a, a, ([0, 1], [0, 1])).item(), (a.numpy() ** 2).sum()) and torch.inner(a, a).shape == (2, 2)
+    assert torch.quantile(a, torch.tensor([0.0, 1.0])).tolist() == [-6, 4] and torch.tensor(1.25).round(decimals=1).item() == pytest.approx(1.2)
+    assert torch.tensor([1.0, float("nan"), 3.0]).nanmedian().item() == 1 and torch.special.expit(torch.tensor(0.0)).item() == 0.5
+
+
+def test_linalg(a):
+    n = a.numpy()
+    for order in (None, "fro", "nuc", 1, -1, 2, float("inf")):
+        assert np.allclose(torch.linalg.norm(a, order).item(), np.linalg.norm(n, order), atol=1e-5)
+    assert np.allclose(torch.linalg.pinv(a).numpy(), np.linalg.pinv(n), atol=1e-5) and torch.linalg.matrix_rank(a).item() == 2
+    q, r = torch.linalg.qr(a)
+    assert q.shape == (2, 2) and np.allclose((q @ r).numpy(), n, atol=1e-5)
+    with pytest.raises(AttributeError, match="numpy.linalg"):
+        torch.linalg.eigh(a)
+
+
+def test_text():
+    assert repr(torch.tensor([[1.5, 2.25], [3.0, 4.0]])) == "tensor([[1.5000, 2.2500],\n        [3.0000, 4.0000]])"
+    assert repr(torch.tensor([1.0, -2.0])) == "tensor([ 1., -2.])" and repr(torch.tensor([True])) == "tensor([True])"
+    assert repr(torch.tensor([1e-5, 1.0])) == "tensor([1.0000e-05, 1.0000e+00])" and f"{torch.tensor(3)}" == "3"
+
+
+def test_sparse_matrices():
+    edges, weight = torch.tensor([[0, 1, 2, 0], [1, 2, 0, 2]]), torch.tensor([1.0, 2.0, 3.0, 4.0])
+    adj = to_torch_csc_tensor(edges, weight, size=(3, 3))
+    dense = torch.zeros(3, 3).index_put((edges[0], edges[1]), weight)
+    assert is_torch_sparse_tensor(adj) and adj.layout == torch.sparse_csc and adj.t().layout == torch.sparse_csr
+    assert adj.to_dense().tolist() == dense.tolist() and adj.values().tolist() == [3, 1, 4, 2] and adj.ccol_indices().tolist() == [0, 1, 2, 4]
+    assert (adj.t() @ torch.eye(3)).tolist() == dense.t().tolist() and torch.mm(adj, torch.eye(3)).tolist() == dense.tolist()
+    assert type(adj.values()) is torch.Tensor and type(adj.t() @ torch.eye(3)) is torch.Tensor
+    twice = torch.sparse_coo_tensor([[0, 0], [1, 1]], [1.0, 2.0], (2, 2))
+    assert not twice.is_coalesced() and twice.coalesce().values().tolist() == [3] and twice.to_dense().tolist() == [[0, 3], [0, 0]]
+    assert dense.to_sparse().indices().tolist() == [[0, 0, 1, 2], [1, 2, 2, 0]] and to_edge_index(adj)[0].tolist() == [[0, 0, 1, 2], [1, 2, 2, 0]]
+    x = torch.randn(3, 4)
+    for layer in (GCNConv(4, 2), GATConv(4, 2)):
+        with_weight = (weight,) if isinstance(layer, GCNConv) else ()
+        assert torch.allclose(layer(x, adj.t()), layer(x, edges, *with_weight), atol=1e-6)
+
+
+def test_settings():
+    assert torch.get_default_dtype() == torch.float32 and torch.compile(torch.nn.ReLU())(torch.tensor([-1.0])).item() == 0
+    state = torch.get_rng_state()
+    first = torch.rand(3).tolist()
+    torch.set_rng_state(state)
+    assert torch.rand(3).tolist() == first
+    torch.testing.assert_close(torch.ones(2), torch.ones(2))
+    with pytest.raises(AssertionError):
+        torch.testing.assert_close(torch.ones(2), torch.zeros(2))
+    with pytest.raises(AttributeError, match="complex"):
+        torch.fft  # noqa: B018
