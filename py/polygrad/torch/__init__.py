@@ -52,8 +52,8 @@ uint = uint32
 _FUNCTIONAL = frozenset(
     "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d batch_norm bilinear binary_cross_entropy_with_logits celu_ channel_shuffle"
     " conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss ctc_loss dropout embedding_bag"
-    " feature_alpha_dropout group_norm hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss max_pool1d max_pool2d max_pool3d pairwise_distance pdist"
-    " pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rrelu threshold triplet_margin_loss".split()
+    " feature_alpha_dropout group_norm hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss max_pool1d max_pool2d max_pool3d"
+    " pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rrelu threshold triplet_margin_loss".split()
 )
 _SPARSE = frozenset(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor"))
 _LEFT_OUT = {
