@@ -147,6 +147,7 @@ test-cuda: all
 bench-cuda: all
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda.py --kernels --json bench/results/h200.json $(BENCH_ARGS)
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda_kernels.py --json bench/results/h200_kernels.json
+	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda_models.py --json bench/results/h200_models.json
 
 # OpenCL on the host, by PoCL. It compiles every kernel anew, so one test in OPENCL_SHARE is run, always the same ones; 1 runs all.
 OPENCL_SHARE ?= 12
