@@ -103,7 +103,8 @@ def _reshaping(name: str) -> Any:
 
     def take(self: Any, *args: Any, **kwargs: Any) -> Any:
         out = method(self, *args, **kwargs)
-        return view_of(self, out, lambda x: Plain.reshape(x, out.shape), _shape_back)
+        shape = out.shape  # a step that held `out` would be a cycle, and its memory would wait for the collector
+        return view_of(self, out, lambda x: Plain.reshape(x, shape), _shape_back)
 
     take.__name__, take.__qualname__, take.__doc__ = name, name, method.__doc__
     return take

@@ -1,5 +1,7 @@
 """PyTorch's Tensor: kinds of results, dtypes, changes in place. Expected values are PyTorch's, written down."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -240,3 +242,11 @@ def test_every_function_is_documented():
     missing = [n for n in torch.__all__ if callable(getattr(torch, n)) and not (getattr(torch, n).__doc__ or "").strip()]
     methods = [n for n in dir(torch.Tensor) if not n.startswith("_") and callable(getattr(torch.Tensor, n)) and not getattr(torch.Tensor, n).__doc__]
     assert not missing and set(methods) <= {"mro"}, (missing, methods)
+
+
+def test_views_are_freed_at_once():
+    x = torch.arange(6)
+    views = [x.reshape(2, 3), x.unsqueeze(0), x[1:3], x.detach(), x.view(3, 2).t(), x.view(3, 2).permute(1, 0), *x.split(2)]
+    seen = [weakref.ref(v) for v in views]
+    del views
+    assert all(r() is None for r in seen)
