@@ -106,6 +106,24 @@ def test_softmax_of_scores_that_are_dense_maps():
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
 
 
+def test_scores_of_a_whole_row_beside_a_product():
+    """The largest score of a row is computed from the edges in memory while a product reads their copy in the order of the tile: each reads its own."""
+    rng = np.random.default_rng(0)
+    index, width, heads = rng.integers(0, 5, (2, 21)), 17, 3
+    e, w, u = (rng.uniform(-2, 2, s) for s in ((21, width), (width, heads), (width, 12)))
+    g = Graph(index, 5)
+    Device.DEFAULT = "INTERP"
+    t = Tensor(e)
+    got = g.sum((g.softmax(t @ Tensor(w)).unsqueeze(-1) * (t @ Tensor(u)).reshape(-1, heads, 4)).reshape(-1, 12)).numpy()
+    dst = index[1]
+    score = np.exp(e @ w)
+    total = np.zeros((5, heads))
+    np.add.at(total, dst, score)
+    want = np.zeros((5, 12))
+    np.add.at(want, dst, np.repeat(score / total[dst], 4, 1) * (e @ u))
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+
+
 def test_second_gradient():
     index = GRAPHS["random"]
     a = values(index.shape[1], seed=5)

@@ -435,6 +435,7 @@ typedef struct Fill {
   TilesItem *item;
   IntVec args;  /* of the composite item, */
   IntVec local; /* and its own slots: pairs of a slot of the schedule and what stands for it here */
+  IntVec copy;  /* pairs of a slot in memory and its rows in the order of the tile, which products alone read */
 } Fill;
 
 static bool add_arg(Fill *f, int slot) {
@@ -456,16 +457,18 @@ static int own_slot(Fill *f, SlotKind kind, UOp *node, bool rows, bool copies, c
   return n && add_arg(f, at) ? at : -1;
 }
 
-/* What stands for a slot of the schedule here. */
-static int here(const Fill *f, int slot) {
-  for (int i = 0; i < f->local.n; i += 2)
-    if (f->local.at[i] == slot) return f->local.at[i + 1];
+static int find_pair(const IntVec *pairs, int slot) {
+  for (int i = 0; i < pairs->n; i += 2)
+    if (pairs->at[i] == slot) return pairs->at[i + 1];
   return slot;
 }
 
-static bool stands_for(Fill *f, int slot, int own) {
+/* What stands for a slot of the schedule here. */
+static int here(const Fill *f, int slot) { return find_pair(&f->local, slot); }
+
+static bool add_pair(Fill *f, IntVec *pairs, int slot, int own) {
   Base *b = ctx_base(f->s->ctx);
-  return own >= 0 && vec_push(b, &f->local, slot) && vec_push(b, &f->local, own);
+  return own >= 0 && vec_push(b, pairs, slot) && vec_push(b, pairs, own);
 }
 
 static Item *new_item(Fill *f, ItemKind kind, int narg) {
@@ -511,9 +514,10 @@ static int operand_slot(Fill *f, NodeInfo *n, int k, UOp **step) {
   int slot = sched_slot_of(f->s, node), own = here(f, slot);
   if (uop_is_int(*step, 0) || (own == slot && !f->t->end)) return own;
   *step = uop_index(f->s->ctx, 0);
+  if (own == slot) own = find_pair(&f->copy, slot); /* kernels read the memory itself, at the edges' own places */
   if (own != slot) return own;
   own = own_slot(f, SLOT_TILE, node, true, false, "operand of a matrix product");
-  return own >= 0 && add_copy(f, n, node, slot, own, true) && stands_for(f, slot, own) ? own : -1;
+  return own >= 0 && add_copy(f, n, node, slot, own, true) && add_pair(f, &f->copy, slot, own) ? own : -1;
 }
 
 static bool add_product(Fill *f, NodeInfo *n, int slot) {
@@ -538,7 +542,7 @@ static bool begin_node(Fill *f, NodeInfo *n, int target, Recipe *r) {
   *r = (Recipe){n, target, target, target};
   if (n->tile) {
     r->slot = own_slot(f, SLOT_TILE, u, true, false, "value of a tile of edges");
-    if (!stands_for(f, n->slot, r->slot)) return false;
+    if (!add_pair(f, &f->local, n->slot, r->slot)) return false;
   }
   if (sums_edges(n)) r->partial = own_slot(f, SLOT_TEMP, u, false, true, "partial result of each piece");
   if (n->kind == STORE_MATMUL) {
@@ -691,5 +695,6 @@ bool tiles_fill(Sched *s, const Draft *x, Item *item, ItemVec *sub) {
   if (ok) memcpy(item->arg, f.args.at, (size_t)f.args.n * sizeof(int));
   vec_free(b, &f.args);
   vec_free(b, &f.local);
+  vec_free(b, &f.copy);
   return ok;
 }

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import graph_ops as _graph_ops  # noqa: F401  adds to OPS
+from . import loop_ops as _loop_ops  # noqa: F401
 from . import reference as R
+from .dense_ops import WIDTHS, is_dense
 from .ops import OPS
 from .tolerance import FLOATS
 
-KINDS = {"values": 0.22, "first": 0.22, "second": 0.2, "separate": 0.05, "jit": 0.1, "step": 0.1, "sized": 0.1, "large": 0.01}
+KINDS = {"values": 0.2, "first": 0.2, "second": 0.18, "separate": 0.05, "jit": 0.1, "step": 0.1, "sized": 0.085, "resized": 0.08, "large": 0.005}
 
 
 @dataclass
@@ -52,12 +54,15 @@ class Program:
     outputs: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)  # leaves that gradients are asked for
     keep: bool = True  # whether results of earlier runs stay alive
+    refs: dict[str, R.Ref] | None = field(default=None, init=False, repr=False, compare=False)  # of its own leaves, if they are known
 
     def text(self) -> list[str]:
         return [f"{s.name} = {s.text()}" for s in self.steps]
 
     def evaluate(self, leaves: dict[str, Any] | None = None) -> dict[str, R.Ref]:
         """The reference values of everything, with the program's own leaves or others (Leaf or Ref)."""
+        if leaves is None and self.refs is not None:
+            return dict(self.refs)
         refs = {k: v if isinstance(v, R.Ref) else R.leaf(v.values, v.dt) for k, v in (leaves or self.leaves).items()}
         with np.errstate(all="ignore"):
             for s in self.steps:
@@ -101,7 +106,8 @@ class Maker:
         kind = str(self.rng.choice(list(KINDS), p=list(KINDS.values())))
         self.program = Program(seed, kind)
         self.sized = kind in ("sized", "large")  # only operations that work for any number of rows
-        self.most = 400000 if kind == "large" else 3000
+        self.dense = not self.sized and bool(self.rng.random() < 0.2)  # sums of products of a size for tiles
+        self.most = 400000 if kind == "large" else 12000 if self.dense else 3000
         self.refs: dict[str, R.Ref] = {}
         self.pool: list[str] = []
         self.graph: GraphLeaf | None = None
@@ -132,7 +138,9 @@ class Maker:
 
     def shape(self) -> tuple[int, ...]:
         shape = [int(v) for v in self.rng.integers(1, 5, self.rng.integers(0 if self.rng.random() < 0.1 else 1, 4))]
-        if shape and self.wide:
+        if shape and self.dense:
+            shape[-1] = int(self.rng.choice(WIDTHS))
+        elif shape and self.wide:
             shape[-1] = int(self.rng.choice([8, 16, 33, 67]))
         if shape and self.rng.random() < 0.06:
             shape[int(self.rng.integers(len(shape)))] = 0
@@ -140,7 +148,8 @@ class Maker:
 
     def the_graph(self) -> GraphLeaf:
         if self.graph is None:
-            n, e = int(self.rng.integers(1, 7)), int(self.rng.integers(0 if self.rng.random() < 0.1 else 1, 13))
+            top = (24, 120) if self.dense else (7, 13)
+            n, e = int(self.rng.integers(1, top[0])), int(self.rng.integers(0 if self.rng.random() < 0.1 else 1, top[1]))
             self.graph = GraphLeaf(self.add_leaf((2, e), "int64", ("int", 0, n), False), n, e)
         return self.graph
 
@@ -198,7 +207,7 @@ class Maker:
 
     def begin(self) -> None:
         if self.sized:
-            rows = int(self.rng.integers(5000, 60000)) if self.program.kind == "large" else SIZED_ROWS
+            rows = int(self.rng.integers(5000, 40000)) if self.program.kind == "large" else SIZED_ROWS
             for _ in range(2):
                 self.float_leaf((rows, int(self.rng.integers(1, 4))), self.main)
             return
@@ -233,6 +242,7 @@ class Maker:
         p.outputs = wanted
         p.targets = [k for k, v in p.leaves.items() if v.dt in FLOATS]
         p.keep = bool(self.rng.random() < 0.5)
+        p.refs = self.refs
         return p
 
 
@@ -240,8 +250,10 @@ def _table(names: list[str]) -> tuple[list[str], np.ndarray]:
     return names, np.cumsum([OPS[n].weight for n in names])
 
 
-_GRAPH = [n for n in OPS if n.startswith(("g_", "pyg_", "v_"))]
-_PLAIN = _table([n for n in OPS if n not in _GRAPH])
+_GRAPH = [n for n in OPS if n.startswith(("g_", "pyg_", "v_")) and not is_dense(n)]
+_PLAIN = _table([n for n in OPS if n not in _GRAPH and not is_dense(n)])
+_DENSE = _table([n for n in OPS if n.startswith("d_")])
+_DENSE_ON_GRAPHS = _table([n for n in OPS if is_dense(n) and not n.startswith("d_")])
 _SIZED = _table([n for n in OPS if OPS[n].sized])
 _LARGE = _table([n for n in OPS if OPS[n].sized and n != "prod"])  # a product of thousands says nothing
 _ON_GRAPHS = _table(_GRAPH)
@@ -252,11 +264,18 @@ def generate(seed: int) -> Program:
     m = Maker(seed)
     with np.errstate(all="ignore"):
         m.begin()
-        graph = not m.sized and m.rng.random() < 0.35
-        length = int(m.rng.integers(2, 8 if m.program.kind == "second" else 12))
+        graph = not m.sized and m.rng.random() < (0.5 if m.dense else 0.35)
+        length = int(m.rng.integers(2, 6 if m.dense else 8 if m.program.kind == "second" else 12))
         sized = _LARGE if m.program.kind == "large" else _SIZED
         for _ in range(2 * length):
             if len(m.program.steps) >= length:
                 break
-            m.step(*(sized if m.sized else _ON_GRAPHS if graph and m.rng.random() < 0.6 else _PLAIN))
+            m.step(*(sized if m.sized else _tables(m, graph)))
     return m.finish()
+
+
+def _tables(m: Maker, graph: bool) -> tuple[list[str], np.ndarray]:
+    on_graph = graph and m.rng.random() < 0.6
+    if m.dense and m.rng.random() < 0.5:
+        return _DENSE_ON_GRAPHS if on_graph else _DENSE
+    return _ON_GRAPHS if on_graph else _PLAIN

@@ -32,12 +32,19 @@ def _edges(m, limit=1000, nonempty=False):
     return (g.name, _rows(m, g.edges, limit)), {"n": g.n, "side": str(m.rng.choice(["in", "out"]))}
 
 
+def rows_of_nodes(x, index, n):
+    """x has a row for each of n nodes: those at the ends of edges."""
+    if x.shape[0] != n:
+        raise ValueError(f"{x.shape[0]} rows for {n} nodes")
+    return F.rows_at(x, index)
+
+
 def _index(g, side):
     return g.v[1] if side == "in" else g.v[0]
 
 
-op("g_src", G + "src({1})", lambda g, x, n: F.rows_at(x, g.v[0]), _nodes, 2.0)
-op("g_dst", G + "dst({1})", lambda g, x, n: F.rows_at(x, g.v[1]), _nodes, 1.5)
+op("g_src", G + "src({1})", lambda g, x, n: rows_of_nodes(x, g.v[0], n), _nodes, 2.0)
+op("g_dst", G + "dst({1})", lambda g, x, n: rows_of_nodes(x, g.v[1], n), _nodes, 1.5)
 op("g_sum", G + "sum({1}, '{side}')", lambda g, x, n, side: F.segment_sum(x, _index(g, side), n), _edges, 2.0)
 op("g_mean", G + "mean({1}, '{side}')", lambda g, x, n, side: F.segment_mean(x, _index(g, side), n), _edges, 1.0)
 op("g_max", G + "max({1}, '{side}')", lambda g, x, n, side: F.segment_max(x, _index(g, side), n), _edges, 1.0)
@@ -115,14 +122,14 @@ def _attention(g, h, el, er, n):
     src, dst = g.v
     c = F.exp(F.leaky_relu(F.rows_at(el, src) + F.rows_at(er, dst), 0.25))
     s = F.segment_sum(c, dst, n)
-    return F.segment_sum(c / F.rows_at(s, dst) * F.rows_at(h, src), dst, n)
+    return F.segment_sum(c / F.rows_at(s, dst) * rows_of_nodes(h, src, n), dst, n)
 
 
 op("v_attention", "fuzz_attention(Graph({0}, {n}), {1}, {2}, {3})", _attention, _attention_operands, 0.7)
 op(
     "v_difference",
     "fuzz_mean_difference(Graph({0}, {n}), {1})",
-    lambda g, h, n: F.segment_sum(F.tanh(F.rows_at(h, g.v[0]) - F.rows_at(h, g.v[1])), g.v[1], n),
+    lambda g, h, n: F.segment_sum(F.tanh(rows_of_nodes(h, g.v[0], n) - F.rows_at(h, g.v[1])), g.v[1], n),
     _nodes,
     0.7,
 )

@@ -1,5 +1,7 @@
 """What the text of a program calls besides polygrad's own functions: assignments, which are statements, and vertex programs, which are blocks."""
 
+from polygrad import Tensor, scan
+from polygrad.geometric.nn import MessagePassing
 from polygrad.vertex import zoomIn, zoomOut
 
 
@@ -38,3 +40,92 @@ def fuzz_mean_difference(g, h):
     with zoomIn(graph=g, node_feat=[h]) as v:
         out = sum([(n.h - v.h).tanh() for n in v.innbs])
     return zoomOut(out)
+
+
+def fuzz_edge_mlp(g, x, e, w, u, side, reduce):
+    """Both ends and the edge side by side, through two linear maps."""
+    joined = g.src(x).cat(g.dst(x), e, dim=1)
+    return g.reduce((joined @ w).relu() @ u, reduce, side)
+
+
+def fuzz_edge_sum(g, x, e, w, u, side, reduce):
+    return g.reduce((e @ w + g.src(x)).relu() @ u, reduce, side)
+
+
+class fuzz_Message(MessagePassing):
+    """The same as a layer: message and propagate."""
+
+    def forward(self, x, edge_index, edge_attr, w, u):
+        return self.propagate(edge_index, x=x, edge_attr=edge_attr, weights=(w, u))
+
+    def message(self, x_i, x_j, edge_attr, weights):
+        return (Tensor.cat(x_j, x_i, edge_attr, dim=1) @ weights[0]).relu() @ weights[1]
+
+
+def fuzz_layer(edge_index, x, e, w, u, aggr):
+    return fuzz_Message(aggr=aggr)(x, edge_index, e, w, u)
+
+
+def fuzz_vertex_mlp(g, h, w, u):
+    with zoomIn(graph=g, node_feat=[h]) as v:
+        out = sum([(((n.h * v.h) @ w).tanh()) @ u for n in v.innbs])
+    return zoomOut(out)
+
+
+def fuzz_scored(g, e, score, value):
+    """Attention whose scores and values are linear maps of each edge."""
+    a = g.softmax(e @ score)
+    return g.sum((a.unsqueeze(-1) * (e @ value).reshape(-1, 3, 4)).reshape(-1, 12))
+
+
+def fuzz_scan_rnn(h, xs, w, reverse, checkpoint):
+    def step(h, x):
+        h = (x + h @ w).tanh()
+        return h, h * 2
+
+    return scan(step, h, xs, reverse=reverse, checkpoint=checkpoint)
+
+
+def fuzz_scan_average(h, xs, reverse, checkpoint):
+    return scan(lambda h, x: (h * 0.5 + x.sin(), h * x), h, xs, reverse=reverse, checkpoint=checkpoint)
+
+
+def fuzz_scan_lookup(h, i, table, reverse, checkpoint):
+    def step(h, i):
+        h = h * 0.5 + table[i].sum(0)
+        return h, h.sigmoid()
+
+    return scan(step, h, i, reverse=reverse, checkpoint=checkpoint)
+
+
+def fuzz_scan_swap(a, b, xs, reverse, checkpoint):
+    def step(c, x):
+        a, b = c[1], c[0] * 0.5 + x
+        return (a, b), a + b
+
+    (a, b), ys = scan(step, (a, b), xs, reverse=reverse, checkpoint=checkpoint)
+    return a, ys
+
+
+def fuzz_scan_nested(h, xs, reverse, checkpoint):
+    def outer(h, row):
+        h = scan(lambda h, x: ((h * 0.5 + x).tanh(), h), h, row)[0]
+        return h, h * 2
+
+    return scan(outer, h, xs, reverse=reverse, checkpoint=checkpoint)
+
+
+def fuzz_scan_propagate(g, x, length, checkpoint):
+    def step(h, _):
+        h = g.mean(g.src(h)) * 0.5 + x * 0.5
+        return h, h.sum(1)
+
+    return scan(step, x, length=length, checkpoint=checkpoint)
+
+
+def fuzz_scan_edges(g, x, w, length, checkpoint):
+    def step(h, _):
+        h = (g.sum(((g.src(h) - g.dst(h)) @ w).relu()) + h).tanh()
+        return h, h * 0.5
+
+    return scan(step, x, length=length, checkpoint=checkpoint)

@@ -140,6 +140,14 @@ op("elu", "{0}.elu()", F.elu, one(), 0.3, sized=True)
 op("clamp", "{0}.clamp(-0.5, 1.0)", lambda x: F.clamp(x, -0.5, 1.0), one(), 0.4, sized=True)
 op("hardtanh", "{0}.hardtanh()", F.hardtanh, one(), 0.2, sized=True)
 op("cube", "({0} ** 3)", F.cube, one(limit=50), 0.3, sized=True)
+op(
+    "affine",
+    "({0} * {c} + {d})",
+    lambda x, c, d: x * c + d,
+    one(params=lambda m, r: {"c": float(m.rng.integers(1, 8)) / 4, "d": float(m.rng.integers(-8, 8)) / 4}),
+    0.6,
+    sized=True,
+)
 op("scale", "({0} * 0.5 + 0.25)", lambda x: x * 0.5 + 0.25, one(), 0.6, sized=True)
 for _name, _f in (("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("round", np.rint)):
     op(_name, "{0}." + _name + "()", lambda x, f=_f: F.step_function(x, f), one(), 0.1, sized=True)
@@ -366,10 +374,16 @@ def _index_add(m):
     return (a, m.indices((n,), r.shape[axis]), m.float_leaf(shape, r.dt)), {"axis": axis}
 
 
+def _index_added(x, i, s, axis):
+    if s.shape != (*x.shape[:axis], i.size, *x.shape[axis + 1 :]):
+        raise ValueError(f"{s.shape} is not {i.size} parts of {x.shape}")
+    return x + R.put(s, np.take(np.arange(x.size).reshape(x.shape), i.v, axis), x.shape)
+
+
 op(
     "index_add",
     "{0}.index_add({axis}, {1}, {2})",
-    lambda x, i, s, axis: x + R.put(s, np.take(np.arange(x.size).reshape(x.shape), i.v, axis), x.shape),
+    _index_added,
     _index_add,
     0.8,
 )

@@ -18,12 +18,13 @@ EXACT, ARITHMETIC, FUNCTION = ROUNDINGS["exact"], ROUNDINGS["arithmetic"], ROUND
 
 
 class Ref:
-    """A value, its error bound, its dtype, what it was made of, and how its gradient flows back (gradient Ref -> list of Refs or None)."""
+    """A value, its error bound, its dtype, what it was made of, how its gradient flows back (gradient Ref -> list of Refs or None), and whether it is
+    fixed: nobody will ask for a gradient by it or through it."""
 
-    __slots__ = ("v", "e", "dt", "src", "back")
+    __slots__ = ("v", "e", "dt", "src", "back", "fixed")
 
-    def __init__(self, v, e, dt, src=(), back=None):
-        self.v, self.e, self.dt, self.src, self.back = v, e, dt, src, back
+    def __init__(self, v, e, dt, src=(), back=None, fixed=False):
+        self.v, self.e, self.dt, self.src, self.back, self.fixed = v, e, dt, src, back, fixed
 
     @property
     def shape(self):
@@ -61,11 +62,11 @@ class _Mode:
     backward = False  # whether a gradient is being built: what is not finite there is not compared
 
 
-def leaf(values, dt):
+def leaf(values, dt, fixed=False):
     """An input: what dtype dt holds, exactly."""
     v = np.asarray(values)
     v = v.astype(np.float64) if dt in FLOATS else (v.astype(bool) if dt == "bool" else v.astype(np.int64))
-    return Ref(v, np.zeros(v.shape), dt)
+    return Ref(v, np.zeros(v.shape), dt, fixed=fixed)
 
 
 def lift(x, like):
@@ -74,11 +75,11 @@ def lift(x, like):
         return x
     v = np.asarray(x, np.float64)
     exact = float(x) == round(float(x) * 256) / 256
-    return Ref(v, np.zeros(()) if exact or like.dt not in FLOATS else np.abs(v) * FLOATS[like.dt].u, like.dt)
+    return Ref(v, np.zeros(()) if exact or like.dt not in FLOATS else np.abs(v) * FLOATS[like.dt].u, like.dt, fixed=True)
 
 
 def detach(x):
-    return Ref(x.v, x.e, x.dt)
+    return Ref(x.v, x.e, x.dt, fixed=True)
 
 
 def made(v, e, dt, src=(), back=None, roundings=ARITHMETIC):
@@ -96,9 +97,15 @@ def made(v, e, dt, src=(), back=None, roundings=ARITHMETIC):
         # an exact infinity or NaN out of exact operands must be just that; anything else out there may be whatever it is
         free = bad if _Mode.backward else bad & ((e > 0) | np.isfinite(v))
         inexact = np.where(free, np.inf, np.where(bad, 0.0, inexact))
-    if not any(s.is_float for s in src):
-        src, back = (), None
-    return Ref(v, inexact, dt, src, back)
+    for s in src:
+        if not s.fixed and s.dt in FLOATS:
+            return Ref(v, inexact, dt, src, back)
+    return Ref(v, inexact, dt, fixed=True)
+
+
+def flows(operand, part):
+    """part(), the gradient of an operand, if anybody will ask for it."""
+    return None if operand.fixed else part()
 
 
 def cast(x, dt):
@@ -164,12 +171,13 @@ def add(a, b):
     v = a.v + b.v
     if dt not in FLOATS:
         return Ref(wrap(v, dt), a.e + b.e, dt)
-    return made(v, a.e + b.e, dt, (a, b), lambda g: [_unbroadcast(g, a.shape), _unbroadcast(g, b.shape)])
+    return made(v, a.e + b.e, dt, (a, b), lambda g: [flows(a, lambda: _unbroadcast(g, a.shape)), flows(b, lambda: _unbroadcast(g, b.shape))])
 
 
 def _product_error(a, b):
     e = np.abs(a.v) * b.e + np.abs(b.v) * a.e + a.e * b.e
-    return np.where(np.isnan(e), np.where((a.e == 0) & (b.e == 0), 0.0, np.inf), e)
+    nan = np.isnan(e)
+    return np.where(nan, np.where((a.e == 0) & (b.e == 0), 0.0, np.inf), e) if nan.any() else e
 
 
 def mul(a, b):
@@ -177,7 +185,11 @@ def mul(a, b):
     v = a.v * b.v
     if dt not in FLOATS:
         return Ref(wrap(v, dt), a.e + b.e, dt)
-    return made(v, _product_error(a, b), dt, (a, b), lambda g: [_unbroadcast(g * b, a.shape), _unbroadcast(g * a, b.shape)])
+
+    def back(g):
+        return [flows(a, lambda: _unbroadcast(g * b, a.shape)), flows(b, lambda: _unbroadcast(g * a, b.shape))]
+
+    return made(v, _product_error(a, b), dt, (a, b), back)
 
 
 def div(a, b):
@@ -190,7 +202,7 @@ def div(a, b):
 
     def back(g):
         q = g / b
-        return [_unbroadcast(q, a.shape), _unbroadcast(-(q * (a / b)), b.shape)]
+        return [flows(a, lambda: _unbroadcast(q, a.shape)), flows(b, lambda: _unbroadcast(-(q * (a / b)), b.shape))]
 
     return made(v, e, dt, (a, b), back)
 
@@ -215,8 +227,15 @@ def where(mask, a, b):
     if mask.e.any():
         other = np.maximum(np.abs(v - a.v) + a.e, np.abs(v - b.v) + b.e)
         e = np.where(mask.e > 0, np.where(np.isnan(other), np.inf, other), e)
-    zero = Ref(np.zeros(()), np.zeros(()), dt)
-    return made(v, e, dt, (a, b), lambda g: [_unbroadcast(where(mask, g, zero), a.shape), _unbroadcast(where(mask, zero, g), b.shape)], EXACT)
+    zero = Ref(np.zeros(()), np.zeros(()), dt, fixed=True)
+
+    def back(g):
+        return [
+            flows(a, lambda: _unbroadcast(where(mask, g, zero), a.shape)),
+            flows(b, lambda: _unbroadcast(where(mask, zero, g), b.shape)),
+        ]
+
+    return made(v, e, dt, (a, b), back, EXACT)
 
 
 _COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
@@ -296,7 +315,7 @@ def move(x, f):
 
 
 def reshape(x, shape):
-    return Ref(x.v.reshape(shape), x.e.reshape(shape), x.dt, (x,) if x.is_float else (), lambda g: [reshape(g, x.shape)])
+    return Ref(x.v.reshape(shape), x.e.reshape(shape), x.dt, (x,) if x.is_float else (), lambda g: [reshape(g, x.shape)], x.fixed)
 
 
 def expand(x, shape):
@@ -304,21 +323,15 @@ def expand(x, shape):
 
 
 def cat(xs, axis):
-    parts, shape = [], list(xs[0].shape)
-    shape[axis] = sum(x.shape[axis] for x in xs)
-    at, full = 0, np.arange(int(np.prod(shape))).reshape(shape)
-    total = None
-    for x in xs:
-        where_to = np.take(full, range(at, at + x.shape[axis]), axis)
-        at += x.shape[axis]
-        parts.append(put(x, where_to, tuple(shape)))
-        total = parts[-1] if total is None else _disjoint(total, parts[-1])
-    return total
+    if len({(*x.shape[:axis], *x.shape[axis + 1 :]) for x in xs}) > 1:
+        raise ValueError(f"shapes {[x.shape for x in xs]} do not agree")
+    ends = np.cumsum([0, *[x.shape[axis] for x in xs]])
 
+    def part(g, k):
+        return move(g, lambda i: np.take(i, range(ends[k], ends[k + 1]), axis))
 
-def _disjoint(a, b):
-    """a + b where at most one of them is not zero: nothing is rounded."""
-    return made(a.v + b.v, a.e + b.e, a.dt, (a, b), lambda g: [g, g], EXACT)
+    v, e = np.concatenate([x.v for x in xs], axis), np.concatenate([x.e for x in xs], axis)
+    return made(v, e, xs[0].dt, tuple(xs), lambda g: [flows(x, lambda k=k: part(g, k)) for k, x in enumerate(xs)], EXACT)
 
 
 def axes_of(x, axes):
@@ -432,7 +445,7 @@ def gradients(roots: list[Ref], seeds: list[Ref], targets: list[Ref]) -> list[Re
                 continue
             back: Callable[[Ref], list[Ref]] = node.back
             for s, part in zip(node.src, back(g)):
-                if s.is_float:
+                if part is not None and s.is_float:
                     give(s, part)
     finally:
         _Mode.backward = before

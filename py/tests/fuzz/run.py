@@ -7,6 +7,7 @@ compiles their kernels as one file.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from polygrad.nn import SGD, compile_step
 from . import helpers
 from . import reference as R
 from .generate import SIZED_ROWS, Leaf, Program, draw
+from .resize import MAPS, other_sizes
 from .tolerance import FLOATS, SLACK
 
 ENV: dict[str, Any] = {"Tensor": Tensor, "Graph": Graph, "scatter": scatter, "softmax": softmax}
@@ -91,14 +93,14 @@ def total(program: Program, parts: list[Pair], salt: int) -> Pair | None:
         if not r.is_float:
             continue
         w = weights(program, salt + k, r.shape, r.dt)
-        term = Pair((t * to_tensor(w)).sum(), R.rsum(r * R.leaf(w.values, w.dt)))
+        term = Pair((t * to_tensor(w)).sum(), R.rsum(r * R.leaf(w.values, w.dt, True)))
         out = term if out is None else Pair(out.t + term.t, out.r + term.r)
     return out
 
 
 def gradient(root: Pair, targets: list[Pair]) -> list[Pair]:
     grads = root.t.gradient(*[t.t for t in targets], materialize_grads=True)
-    refs = R.gradients([root.r], [R.leaf(1.0, root.r.dt)], [t.r for t in targets])
+    refs = R.gradients([root.r], [R.leaf(1.0, root.r.dt, True)], [t.r for t in targets])
     return [Pair(g, r) for g, r in zip(grads, refs)]
 
 
@@ -179,6 +181,17 @@ def run_separate(program: Program, device: str) -> None:
     run_together(program, device)
 
 
+def run_resized(program: Program, device: str) -> None:
+    """The same program with other sizes and scalars, one after the other: the third is served by the general plan that the second has made. At the
+    end the first once more. What it computes depends on the seed: values, first or second gradients."""
+    base = replace(program, kind=("values", "first", "second")[program.seed % 3])
+    for k, p in enumerate([base, *[other_sizes(base, run) for run in range(len(MAPS))], base]):
+        if p is not None:
+            checks = [c._replace(label=f"size {k}, {c.label}") for c in checks_of(p, 0)]
+            realize(checks)
+            compare_all(program, device, checks)
+
+
 def run_large(program: Program, device: str) -> None:
     """Enough work for several threads, whose number changes no bit."""
     results = []
@@ -221,7 +234,7 @@ def expected(program: Program, refs: dict[str, R.Ref], wanted: list[str]) -> lis
     out = [refs[n] for n in program.outputs]
     if wanted:
         root = total_ref(program, out)
-        out = out + R.gradients([root], [R.leaf(1.0, root.dt)], [refs[n] for n in wanted])
+        out = out + R.gradients([root], [R.leaf(1.0, root.dt, True)], [refs[n] for n in wanted])
     return out
 
 
@@ -230,7 +243,7 @@ def total_ref(program: Program, parts: list[R.Ref]) -> R.Ref:
     for k, r in enumerate(parts):
         if r.is_float:
             w = weights(program, k, r.shape, r.dt)
-            term = R.rsum(r * R.leaf(w.values, w.dt))
+            term = R.rsum(r * R.leaf(w.values, w.dt, True))
             root = term if root is None else root + term
     return root
 
@@ -300,8 +313,9 @@ def run_step(program: Program, device: str) -> None:
         step.run(*[to_tensor(leaves[n]) for n in inputs])
         refs = program.evaluate({**leaves, **state})
         loss = total_ref(program, [refs[n] for n in program.outputs])
-        grads = R.gradients([loss], [R.leaf(1.0, loss.dt)], [refs[n] for n in params])
-        state = {n: R.detach(refs[n] - g * RATE) for n, g in zip(params, grads)}
+        grads = R.gradients([loss], [R.leaf(1.0, loss.dt, True)], [refs[n] for n in params])
+        moved = [refs[n] - g * RATE for n, g in zip(params, grads)]
+        state = {n: R.Ref(r.v, r.e, r.dt) for n, r in zip(params, moved)}
         found = [Check(f"step {run + 1}, loss", step.loss, loss)] + [Check(f"step {run + 1}, {n}", getattr(model, n), state[n]) for n in params]
         compare_all(program, device, found)
 
@@ -327,7 +341,7 @@ def run_sized(program: Program, device: str) -> None:
 
 RUN = {
     "values": run_together, "first": run_together, "second": run_together, "separate": run_separate,
-    "jit": run_jit, "step": run_step, "sized": run_sized, "large": run_large,
+    "jit": run_jit, "step": run_step, "sized": run_sized, "resized": run_resized, "large": run_large,
 }  # fmt: skip
 
 

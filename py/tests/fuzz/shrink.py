@@ -15,7 +15,7 @@ from .generate import Leaf, Program, Step, round_to
 from .reference import WIDTH
 from .run import Failure, run
 
-SIMPLER = {"second": ["values", "first"], "first": ["values"], "separate": ["values", "first"], "jit": ["values", "first"], "step": ["values", "first"], "sized": ["values"], "large": ["values", "first"]}  # fmt: skip
+SIMPLER = {"second": ["values", "first"], "first": ["values"], "separate": ["values", "first"], "jit": ["values", "first"], "step": ["values", "first"], "sized": ["values"], "resized": ["values", "first", "second"], "large": ["values", "first"]}  # fmt: skip
 
 
 def trimmed(p: Program) -> Program:
@@ -100,7 +100,7 @@ def shrink(failure: Failure, tries: int = 400, tick: Callable[[], None] = lambda
 def _measure(p: Program) -> tuple[int, int, int, int]:
     return (
         len(p.steps),
-        ["values", "first", "separate", "second", "large", "sized", "jit", "step"].index(p.kind),
+        ["values", "first", "separate", "second", "large", "sized", "resized", "jit", "step"].index(p.kind),
         len(p.outputs),
         len(p.leaves) + len(p.targets),
     )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from . import helpers
 from .generate import SIZED_ROWS, Leaf, Program
+from .resize import MAPS, other_sizes
 from .run import RATE, Failure, differentiable, redrawn, weights
 from .tolerance import FLOATS, SLACK
 
 LONG = 2000  # values; longer inputs are drawn anew in the file
 HEAD = """import numpy as np
-from polygrad import Device, Graph, Tensor, TinyJit, Variable
+from polygrad import Device, Graph, Tensor, TinyJit, Variable, scan
+from polygrad.geometric.nn import MessagePassing
 from polygrad.geometric.utils import scatter, softmax
 from polygrad.nn import SGD, compile_step
 from polygrad.vertex import zoomIn, zoomOut
@@ -117,7 +120,13 @@ def _sized(p: Program) -> list[str]:
     return out
 
 
-_BODY = {"jit": _jit, "step": _step, "sized": _sized}
+def _resized(p: Program) -> list[str]:
+    base = replace(p, kind=("values", "first", "second")[p.seed % 3])
+    fit = [q for q in (base, *[other_sizes(base, run) for run in range(len(MAPS))], base) if q is not None]
+    return [line for q in fit for line in ["", *_eager(q)]]
+
+
+_BODY = {"resized": _resized, "jit": _jit, "step": _step, "sized": _sized}
 
 
 def source(failure: Failure) -> str:
@@ -133,6 +142,7 @@ def source(failure: Failure) -> str:
     ]
     out += ["nan, inf = np.nan, np.inf", f"Device.DEFAULT = {failure.device!r}", ""]
     text = "\n".join(p.text())
+    out += [inspect.getsource(helpers.fuzz_Message) + "\n"] if "fuzz_layer" in text else []
     out += [inspect.getsource(f) + "\n" for name, f in vars(helpers).items() if name.startswith("fuzz_") and name in text]
     out += _BODY.get(p.kind, _eager)(p)
     if failure.check is not None:
