@@ -222,7 +222,10 @@ def measure(side, names, nodes, edges, threads, seconds):
 def show(name, a, b):
     row = {"layer": name, "dense": name.endswith("*"), "ours": a, "pyg": b}
     if "error" in a or "error" in b:
-        said = [f"{side} {r['ms']:9.2f} ms {r['mib']:8.1f} MiB" if "ms" in r else f"{side} does not run: {r['error']}" for side, r in (("ours", a), ("PyG", b))]
+        said = [
+            f"{side} {r['ms']:9.2f} ms {r['mib']:8.1f} MiB" if "ms" in r else f"{side} does not run: {r['error']}"
+            for side, r in (("ours", a), ("PyG", b))
+        ]
         print(f"{name:26} " + "   ".join(said))
         return row
     row["ratio"], row["memory"] = b["ms"] / a["ms"], a["mib"] / max(b["mib"], 0.1)

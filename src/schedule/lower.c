@@ -295,7 +295,7 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   at[0] = entry;
   for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
   bool ready = entry && remember_row(l, entry, (Row){u->src[1], idx[0], r}) &&
-               vec_push(ctx_base(l->ctx), &l->edges, ((EdgeLoop){entry, r, idx[0], rows, x->shape[0]}));
+               vec_push(ctx_base(l->ctx), &l->edges, ((EdgeLoop){entry, r, idx[0], rows, x->shape[0], busy}));
   UOp *v = ready ? loop(l, (Op)u->arg.i, x, at, gate, 1, &r) : NULL;
   restore_context(l, &saved);
   return v;
@@ -495,6 +495,27 @@ static UOp *only_index(UOp *u, int64_t param, Map *seen, Base *b, bool *elsewher
   return at;
 }
 
+/* Is there a reduction below u that runs anew for each iteration of `range`? */
+static bool reduces_inside(Lower *l, UOp *u, const UOp *range, Map *seen) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return false;
+  if (u->op == OP_LOOP && lower_free(l, u) & (1ull << range->arg.i)) return true;
+  if (!map_put(ctx_base(l->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return true;
+  for (int i = 0; i < u->nsrc; i++)
+    if (reduces_inside(l, u->src[i], range, seen)) return true;
+  return false;
+}
+
+/* Would storing `value` at each edge of e do a reduction again for each iteration of a loop that it does not depend
+ * on? Lanes would go along that reduction and not along the loop, whose features each walk the edges then. */
+static bool repeats_reduction(Lower *l, const EdgeLoop *e, int n, UOp *const *ranges, UOp *value) {
+  uint64_t extra = e->around;
+  for (int i = 0; i < n; i++) extra &= ~(1ull << ranges[i]->arg.i);
+  Map seen = {0};
+  bool repeats = extra && reduces_inside(l, value, e->range, &seen);
+  map_free(ctx_base(l->ctx), &seen);
+  return repeats;
+}
+
 UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *store) {
   Base *b = ctx_base(l->ctx);
   int param = 0;
@@ -522,7 +543,8 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
     ranges[n++] = e.range;
     l->context[l->ncontext++] = (int)e.range->arg.i;
     UOp *value = stored_value(l, node, idx);
-    return value ? make_store(l, node, slot, value, idx, n, ranges) : NULL;
+    if (!value) return NULL;
+    if (!repeats_reduction(l, &e, n, ranges, value)) return make_store(l, node, slot, value, idx, n, ranges);
   }
   return NULL;
 }

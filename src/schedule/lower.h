@@ -19,6 +19,7 @@ typedef struct EdgeLoop {
   UOp *entry, *range; /* the edge, and the RANGE of its place in the row order */
   UOp *row, *rows;    /* the row, and how many there are */
   UOp *edges;         /* how many edges all loops go over */
+  uint64_t around;    /* output loops that it stands in */
 } EdgeLoop;
 
 /* The tile that a kernel works on: see TilesItem. */
