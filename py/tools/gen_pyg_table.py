@@ -38,7 +38,6 @@ DIFFER = {
     "data.OnDiskDataset": "SQLite only; rows are JSON and arrays, not pickles",
     "loader.ShaDowKHopSampler": "for edge_index, not adj_t",
     "loader.PrefetchLoader": "one batch ahead; there is no transfer to a device to hide",
-    "sampler.BidirectionalNeighborSampler": "not disjoint",
     "utils.geodesic_distance": "along the edges of the mesh, not across its faces",
     "transforms.ToSparseTensor": "always a SparseTensor of this library; there are no layouts of PyTorch",
     "torch_geometric.EdgeIndex": "a tensor with what is known of the edges; what is computed of it is a plain tensor",

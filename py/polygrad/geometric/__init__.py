@@ -7,6 +7,7 @@
 """
 
 from ._lazy import lazy
+from ._paths import install
 
 _TABLE = {
     "data": [], "datasets": [], "explain": [], "io": [], "loader": [], "metrics": [], "nn": [], "profile": [], "sampler": [], "transforms": [],
@@ -15,3 +16,4 @@ _TABLE = {
 }  # fmt: skip
 
 __getattr__, __dir__, __all__ = lazy(__name__, _TABLE)  # type: ignore[arg-type]
+install(__name__)

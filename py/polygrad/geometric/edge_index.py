@@ -14,6 +14,18 @@ def _pointers(index: np.ndarray, size: int) -> Tensor:
     return Tensor(np.concatenate([[0], np.cumsum(np.bincount(index, minlength=size))]).astype(np.int64))
 
 
+def ptr2index(ptr: Tensor, output_size: int | None = None) -> Tensor:
+    """The row of each entry, from where the rows begin: [0, 2, 3] gives [0, 0, 1]."""
+    counts = np.diff(ptr.numpy())
+    return Tensor(np.repeat(np.arange(counts.size), counts))
+
+
+def index2ptr(index: Tensor, size: int | None = None) -> Tensor:
+    """Where the rows begin, from the sorted row of each entry: [0, 0, 1] gives [0, 2, 3]."""
+    rows = index.numpy()
+    return _pointers(rows, (int(rows.max()) + 1 if rows.size else 0) if size is None else size)
+
+
 class Index(Tensor):
     """A vector of indices into dim_size things, which may be known to be sorted. Anything that takes a tensor takes it; what is computed of it is a
     plain tensor.
@@ -291,4 +303,4 @@ class EdgeIndex(Tensor):
         return False
 
 
-__all__ = ["EdgeIndex", "Index", "SortReturnType"]
+__all__ = ["index2ptr", "ptr2index", "EdgeIndex", "Index", "SortReturnType"]

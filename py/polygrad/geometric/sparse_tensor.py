@@ -138,7 +138,11 @@ class SparseTensor:
         if keep is not None:
             r, c = r[keep], c[keep]
             v = None if v is None else v[Tensor(np.flatnonzero(keep) if keep.dtype == bool else keep)]
-        return SparseTensor(row=r, col=c, value=v, sparse_sizes=self._sizes if sizes is None else sizes)
+        return self._made(row=r, col=c, value=v, sparse_sizes=self._sizes if sizes is None else sizes)
+
+    def _made(self, **parts: Any) -> SparseTensor:
+        """A matrix of the same kind as this one."""
+        return SparseTensor(**parts)
 
     # ---- parts ----
 
@@ -252,7 +256,7 @@ class SparseTensor:
 
         n = max(self._sizes)
         pairs, value = coalesce(Tensor(np.stack([self._row, self._col])), self._value, n, reduce, is_sorted=True)
-        return SparseTensor.from_edge_index(pairs, value, self._sizes, is_sorted=True)
+        return self._made(row=pairs[0], col=pairs[1], value=value, sparse_sizes=self._sizes, is_sorted=True)
 
     def is_symmetric(self) -> bool:
         if not self.is_quadratic():
@@ -266,7 +270,7 @@ class SparseTensor:
         n = max(self._sizes)
         row, col = np.concatenate([self._row, self._col]), np.concatenate([self._col, self._row])
         value = None if self._value is None else self._value.cat(self._value, dim=0)
-        return SparseTensor(row=row, col=col, value=value, sparse_sizes=(n, n)).coalesce(reduce)
+        return self._made(row=row, col=col, value=value, sparse_sizes=(n, n)).coalesce(reduce)
 
     def sparse_resize(self, sparse_sizes: tuple[int, int]) -> SparseTensor:
         return self._with(sizes=sparse_sizes)
@@ -287,7 +291,7 @@ class SparseTensor:
                 extra = Tensor.full((row.size, *self._value.shape[1:]), extra, dtype=self._value.dtype)
             assert rest._value is not None
             value = rest._value.cat(extra, dim=0)
-        return SparseTensor(row=np.concatenate([rest._row, row]), col=np.concatenate([rest._col, row + k]), value=value, sparse_sizes=self._sizes)
+        return self._made(row=np.concatenate([rest._row, row]), col=np.concatenate([rest._col, row + k]), value=value, sparse_sizes=self._sizes)
 
     def fill_diag(self, fill_value: float, k: int = 0) -> SparseTensor:
         return self.set_diag(None if self._value is None else fill_value, k)
@@ -311,7 +315,7 @@ class SparseTensor:
         keep = np.flatnonzero(new >= 0)
         sizes = (chosen.size, self._sizes[1]) if dim == 0 else (self._sizes[0], chosen.size)
         out = (new[keep], self._col[keep]) if dim == 0 else (self._row[keep], new[keep])
-        return SparseTensor(row=out[0], col=out[1], value=None if self._value is None else self._value[Tensor(keep)], sparse_sizes=sizes)
+        return self._made(row=out[0], col=out[1], value=None if self._value is None else self._value[Tensor(keep)], sparse_sizes=sizes)
 
     def masked_select(self, dim: int, mask: Any) -> SparseTensor:
         return self.index_select(dim, np.flatnonzero(_host(mask)))
@@ -358,7 +362,7 @@ class SparseTensor:
             b = Tensor.ones(other.nnz()) if other._value is None else other._value
             value = a[Tensor(left)] * b[Tensor(right)]
         sizes = (self._sizes[0], other._sizes[1])
-        return SparseTensor(row=self._row[left], col=other._col[right], value=value, sparse_sizes=sizes).coalesce()
+        return self._made(row=self._row[left], col=other._col[right], value=value, sparse_sizes=sizes).coalesce()
 
     def mul(self, other: Any) -> SparseTensor:
         """Entries times numbers, a column [rows, 1] or a row [1, columns]."""
@@ -431,4 +435,15 @@ def unpacked(forward: Any, layer: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return bound.args[1:], bound.kwargs
 
 
-__all__ = ["SparseStorage", "SparseTensor", "unpacked"]
+def repacked(out: Any, given: tuple[Any, ...]) -> Any:
+    """The output of a layer that was given a sparse matrix: attention weights of edges, (out, (edge_index, alpha)), become values of one."""
+    if not (isinstance(out, tuple) and len(out) == 2 and isinstance(out[1], tuple) and len(out[1]) == 2 and isinstance(out[1][0], (Tensor, Graph))):
+        return out
+    matrix = next(m for m in given if isinstance(m, SparseTensor))
+    pairs, alpha = out[1]
+    pairs = pairs.edge_index if isinstance(pairs, Graph) else pairs
+    adj = matrix._made(row=pairs[1], col=pairs[0], value=alpha, sparse_sizes=matrix._sizes)
+    return out[0], adj if not hasattr(matrix, "layout") else (adj, alpha)
+
+
+__all__ = ["SparseStorage", "SparseTensor", "repacked", "unpacked"]

@@ -15,6 +15,11 @@ PairOptTensor = tuple[Optional[Tensor], Optional[Tensor]]
 Size = Optional[tuple[int, int]]
 NoneType = Optional[Tensor]
 
+# What PyTorch Geometric takes from further packages is part of this library; what is tied to one of them by name is not.
+WITH_TORCH_SPARSE = WITH_TORCH_CLUSTER = WITH_TORCH_SPLINE_CONV = WITH_TORCH_SCATTER = True
+WITH_PYG_LIB = WITH_SAMPLED_OP = WITH_INDEX_SORT = WITH_WEIGHTED_NEIGHBOR_SAMPLE = WITH_EDGE_TIME_NEIGHBOR_SAMPLE = WITH_METIS = True
+WITH_SEGMM = WITH_GMM = WITH_SOFTMAX = WITH_CUDA_HASH_MAP = WITH_CPU_HASH_MAP = WITH_IPEX = WITH_WINDOWS = False
+
 NodeType = str
 EdgeType = tuple[str, str, str]
 NodeOrEdgeType = Union[NodeType, EdgeType]

@@ -96,7 +96,8 @@ class Lifted(type):
 
     def __subclasscheck__(cls, c: type) -> bool:
         origin = cls.__dict__.get("_origin")
-        return issubclass(c, origin) if origin is not None else super().__subclasscheck__(c)
+        # By its bases alone: an abstract class asks its subclasses, of which this is one.
+        return type.__subclasscheck__(origin, c) if origin is not None else super().__subclasscheck__(c)
 
 
 _METAS: dict[type, type] = {type: Lifted}
@@ -111,11 +112,12 @@ def _meta(base: type) -> type:
 def _methods(origin: type) -> dict[str, Any]:
     """The methods that a script may call, with new tensors of PyTorch's class."""
     out: dict[str, Any] = {}
+    hooked = any(base.__name__ in ("Module", "Dataset") for base in origin.__mro__)
     for cls in reversed(origin.__mro__):
         if not cls.__module__.startswith("polygrad."):
             continue
         for name, value in cls.__dict__.items():
-            if (name.startswith("_") and name not in _SPECIAL) or name in _HOOKS:
+            if (name.startswith("_") and name not in _SPECIAL) or (hooked and name in _HOOKS):
                 continue
             if isinstance(value, types.FunctionType):
                 moded = issubclass(origin, Module) and name not in ("__call__", "train", "eval")

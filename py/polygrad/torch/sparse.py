@@ -55,6 +55,10 @@ class SparseMatrix(SparseTensor):
             out = super()._with(keep, row, col, sizes, value)
         return _like(out, self.layout, self._coalesced)
 
+    def _made(self, **parts: Any) -> SparseMatrix:
+        with making(Tensor):
+            return _like(SparseTensor(**parts), self.layout, self._coalesced)
+
     # ---- what it is ----
 
     is_sparse = property(lambda self: self.layout == COO, doc="Is its layout that of coordinates?")

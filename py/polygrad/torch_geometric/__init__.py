@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import geometric as _geometric
+from ..geometric._paths import install as install_paths
 from ..torch._surface import as_it_is, lift, mirror
 
 _HERE, _THERE = __name__ + ".", "polygrad.geometric."
@@ -62,6 +63,7 @@ def _data_classes() -> None:
 
 if not any(isinstance(f, _Mirrors) for f in sys.meta_path):
     sys.meta_path.insert(0, _Mirrors())  # before the folders here, which hold stubs alone
+    install_paths(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -73,6 +73,15 @@ class Events:
         return Events(self.__dict__)
 
 
+BOTH = np.concatenate([EI, EI[::-1]], axis=1)
+LINKS = {"x": X, "edge_index": np.ascontiguousarray(np.unique(BOTH, axis=1)), "pairs": np.array([[0, 1, 2, 5, 3], [3, 4, 7, 8, 3]])}
+
+
+def linked(model, i):
+    """Scores of pairs of nodes, with the PageRanks of the graph."""
+    return model(i["pairs"], i["x"], i["edge_index"], model.calc_sparse_ppr(i["edge_index"], V))
+
+
 def everywhere(model):
     """Polynormer with its attention among all nodes."""
     model._global = True
@@ -198,6 +207,15 @@ CASES = {
         lambda l, i: l(i["x"], i["pe"]),
     ),
     "schnet": (lambda g, nn: g.SchNet(10, 8, 2, 6, cutoff=3.0), molecules(), lambda l, i: l(i["z"], i["pos"], i["batch"])),
+    "visnet": (
+        lambda g, nn: g.ViSNet(1, None, False, 2, 2, 8, 6, max_z=9, cutoff=3.0, reduce_op="mean", mean=0.5, std=2.0), molecules(),
+        lambda l, i: l(i["z"], i["pos"], i["batch"]),
+    ),
+    "visnet_vertex": (
+        lambda g, nn: g.ViSNet(2, "max_min", True, 2, 3, 8, 6, True, 9, 3.0, vertex=True), molecules(),
+        lambda l, i: l(i["z"], i["pos"], i["batch"]),
+    ),
+    "lpformer": (lambda g, nn: g.LPFormer(F, 6, 2, ppr_thresholds=[0, 1e-3, 1e-2]), LINKS, linked),
 }  # fmt: skip
 
 # Models whose energies are differentiated twice, in the sizes that are published but for the hidden ones.
@@ -205,6 +223,7 @@ FORCES = {
     "dimenet": lambda g: g.DimeNet(8, 1, 1, num_bilinear=4, num_spherical=7, num_radial=6, output_initializer="glorot_orthogonal"),
     "dimenet_pp": lambda g: g.DimeNetPlusPlus(8, 1, 1, 6, 4, 8, num_spherical=7, num_radial=6, output_initializer="glorot_orthogonal"),
     "schnet": lambda g: g.SchNet(8, 8, 2, 10, cutoff=4.0),
+    "visnet": lambda g: g.ViSNet(2, None, False, 2, 2, 8, 6, max_z=9, cutoff=3.0, vertex=True),
 }
 
 TGN = ("last", "mean")  # the aggregators of messages

@@ -232,7 +232,7 @@ def test_explaining_masks_messages():
 @pytest.mark.parametrize(
     "call, error, match",
     [
-        (lambda: Plain()(Tensor(X), Tensor(X)), ValueError, "whole numbers"),
+        (lambda: Plain()(Tensor(X), Tensor(X)), ValueError, "integer type"),
         (lambda: Plain()(Tensor(X), Tensor(INDEX.T.copy())), ValueError, r"\[2, edges\]"),
         (lambda: Plain()(Tensor(X), INDEX), ValueError, "a Tensor of shape"),
         (lambda: Both()(Tensor(X), Tensor(INDEX)), TypeError, "Both.message needs 'weight'"),

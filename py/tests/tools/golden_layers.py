@@ -53,7 +53,7 @@ def spline_weighting(x, weight, basis, index):
 
 def radius_graph(x, r, batch=None, loop=False, max_num_neighbors=32, flow="source_to_target", num_workers=1, batch_size=None):
     batch = torch.zeros(len(x), dtype=torch.long) if batch is None else batch
-    near = (torch.cdist(x, x) <= r) & (batch[:, None] == batch) & ~torch.eye(len(x), dtype=torch.bool)
+    near = (torch.cdist(x, x) <= r) & (batch[:, None] == batch) & (~torch.eye(len(x), dtype=torch.bool) | loop)
     return near.nonzero().t().flip(0)
 
 
@@ -138,11 +138,14 @@ def forces(name, save):
     """Energies, forces, and the gradients of the sum of their squares. In float64, and stored in float32: PyTorch Geometric's closed forms of
     the Bessel functions lose digits in float32."""
     torch.manual_seed(2)
+    torch.set_default_dtype(torch.float64)
     model = FORCES[name](tnn).double()
     state, leaves = moved(model)
     i = {k: torch.tensor(v) for k, v in molecules().items()}
     pos = i["pos"].double().requires_grad_()
     energy = model(i["z"], pos, i["batch"])
+    energy = energy[0] if isinstance(energy, tuple) else energy
+    torch.set_default_dtype(torch.float32)
     (slope,) = torch.autograd.grad(energy.sum(), pos, create_graph=True)
     leaves = {"input/pos": pos, **leaves}
     grads = torch.autograd.grad(slope.square().sum(), list(leaves.values()), allow_unused=True)

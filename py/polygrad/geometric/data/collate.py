@@ -14,6 +14,7 @@ import numpy as np
 from ...autograd import current, making
 from ...tensor import Tensor
 from .._moved import array, like, plain
+from ..sparse_tensor import SparseTensor
 from ._sizes import size, sized
 from ._values import kind_in, to_array
 from .storage import NodeStorage
@@ -104,6 +105,47 @@ class Column:
         return self.ptr
 
 
+class Matrices(Column):
+    """A sparse matrix of many graphs: the joined one has them as blocks on its diagonal (dims (0, 1)) or one below the other (0)."""
+
+    __slots__ = ("dims",)
+
+    def __init__(self, values: list[SparseTensor], dims: tuple[int, ...]):
+        super().__init__(values)
+        self.dims = dims
+
+    def take(self, index: np.ndarray) -> Column:
+        return Matrices([self.values[k] for k in index], self.dims)
+
+    def slices(self) -> Any:
+        """Where the rows and the columns of each matrix begin, [n + 1, 2]."""
+        return np.concatenate([np.zeros((1, 2), np.int64), np.cumsum([m.sparse_sizes() for m in self.values], axis=0)])
+
+    def _raise(self) -> Any:
+        return joined_matrices(self.values, self.dims)
+
+
+def joined_matrices(values: list[SparseTensor], dims: tuple[int, ...]) -> SparseTensor:
+    """Sparse matrices as blocks of one, along one or both axes; the values of entries are joined."""
+    sizes = np.array([m.sparse_sizes() for m in values])
+    before = np.cumsum(sizes, axis=0) - sizes
+    total = [int(sizes[:, d].sum()) if d in dims else int(sizes[:, d].max()) for d in (0, 1)]
+    row = np.concatenate([m._row + (b[0] if 0 in dims else 0) for m, b in zip(values, before)])
+    col = np.concatenate([m._col + (b[1] if 1 in dims else 0) for m, b in zip(values, before)])
+    entries = [m._value for m in values if m._value is not None]
+    value = Tensor.cat(*entries, dim=0) if len(entries) == len(values) else None
+    return values[0]._made(row=row, col=col, value=value, sparse_sizes=(total[0], total[1]))
+
+
+def cut_matrix(matrix: SparseTensor, start: np.ndarray, stop: np.ndarray, dims: tuple[int, ...]) -> SparseTensor:
+    """The block of a joined matrix between two places [row, column]."""
+    a, b = np.searchsorted(matrix._row, [start[0], stop[0]])
+    value = None if matrix._value is None else matrix._value[int(a) : int(b)]
+    shift = int(start[1]) if 1 in dims else 0
+    sizes = (int(stop[0] - start[0]), int(stop[1] - start[1]))
+    return matrix._made(row=matrix._row[a:b] - start[0], col=matrix._col[a:b] - shift, value=value, sparse_sizes=sizes, is_sorted=True)
+
+
 def _beside(before: np.ndarray, column: Column) -> tuple[int, ...]:
     """[n, 2, 1] increments of values [2, E] joined along the last axis become [2, n]."""
     shape = [1] * column.values.ndim
@@ -116,6 +158,8 @@ def _beside(before: np.ndarray, column: Column) -> tuple[int, ...]:
 def column(key: str, values: list[Any], graphs: list[Any], stores: list[Any], increment: bool) -> Column:
     """One attribute of all graphs, joined as the class of the graphs says."""
     first = values[0]
+    if isinstance(first, SparseTensor):
+        return Matrices(values, _both_axes(graphs[0].__cat_dim__(key, first, stores[0])))
     if isinstance(first, (Tensor, np.ndarray)):
         if any(type(v) is not type(first) for v in values):
             raise TypeError(f"{key!r} is a {type(first).__name__} in the first graph and something else in others")
@@ -137,11 +181,15 @@ def column(key: str, values: list[Any], graphs: list[Any], stores: list[Any], in
     return Column(list(values))
 
 
+def _both_axes(dim: Any) -> tuple[int, ...]:
+    return tuple(dim) if isinstance(dim, (tuple, list)) else (int(dim or 0),)
+
+
 def _joined(key: str, values: list[Any], graphs: list[Any], stores: list[Any], increment: bool) -> Column:
     first = values[0]
     dim = graphs[0].__cat_dim__(key, first, stores[0])
     if isinstance(dim, (tuple, list)):
-        raise NotImplementedError(f"{key!r} is to be joined along several axes {dim}: sparse matrices are not batched, use an edge_index")
+        raise NotImplementedError(f"{key!r} is to be joined along several axes {dim}")
     new = dim is None or first.ndim == 0
     axis = 0 if new else dim % first.ndim
     incs = _increments(key, values, graphs, stores) if increment else None
@@ -331,6 +379,8 @@ class _Rows:
         return new
 
     def values(self, key: str, col: Column, increment: bool, tensors: bool) -> Any:
+        if isinstance(col, Matrices):
+            return col.raised()
         if col.ptr is None:
             if isinstance(col.values, dict):
                 return {k: self.values(str(k), c, increment, tensors) for k, c in col.values.items()}
@@ -415,6 +465,8 @@ def _separate(key: str, values: Any, k: int, ptr: Any, minus: Any, data: Any, st
         dim = data.__cat_dim__(key, values, store)
         axis = 0 if dim is None else dim % values.ndim
         return cut(values, int(ptr[k]), int(ptr[k + 1]), axis, dim is None, None if minus is None else minus[k], isinstance(values, Tensor))
+    if isinstance(values, SparseTensor):
+        return cut_matrix(values, ptr[k], ptr[k + 1], _both_axes(data.__cat_dim__(key, values, store)))
     if isinstance(values, Mapping):
         return {n: _separate(n, v, k, ptr[n], None if minus is None else minus[n], data, store) for n, v in values.items()}
     if isinstance(ptr, list):

@@ -10,8 +10,12 @@ from typing import Any, Callable, ClassVar, NamedTuple
 import numpy as np
 
 from ...tensor import Tensor
+from ..sparse_tensor import SparseTensor
+from ._as_stores import AsStores, register
 from ._values import following, is_array, positions, select, size_repr, to_array
 from .storage import BaseStorage, GlobalStorage
+
+_OWN = {f"{__package__}.{name}" for name in ("data", "hetero_data", "temporal", "batch")}  # modules whose classes declare all their joins
 
 
 class Join(NamedTuple):
@@ -62,6 +66,8 @@ class BaseData:
     """What Data, HeteroData and TemporalData have in common: storages of attributes."""
 
     joins: ClassVar[dict[str, Join]] = {"batch": Join(0, by_groups)}
+    # A class with its own __inc__ or __cat_dim__ is written in PyTorch Geometric's manner: other names with "index" in them are indices of nodes.
+    _by_names: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -69,6 +75,7 @@ class BaseData:
         for base in reversed(cls.__mro__):
             merged.update(base.__dict__.get("joins", {}))
         cls.joins = merged
+        cls._by_names = any(name in base.__dict__ for base in cls.__mro__ if base.__module__ not in _OWN for name in ("__inc__", "__cat_dim__"))
 
     # ---- storages: each class has its own ----
 
@@ -90,15 +97,26 @@ class BaseData:
     def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The axis along which an attribute of several graphs is joined; None for a new one."""
         rule = self.joins.get(key)
+        if isinstance(value, SparseTensor) and ("adj" in key or "edge_index" in key):
+            return (0, 1)
+        if rule is None and self._by_names and ("index" in key or key == "face"):
+            return -1
         return 0 if rule is None else rule.dim
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         """By how much an attribute of the next graph of a batch is raised."""
         rule = self.joins.get(key)
         if rule is None:
+            if self._by_names and "index" in key:
+                return by_nodes(self, value, args[0] if args else kwargs.get("store"))
             _hint(key)
             return 0
         return 0 if rule.inc is None else rule.inc(self, value, args[0] if args else kwargs.get("store"))
+
+    @property
+    def is_cuda(self) -> bool:
+        """Is a tensor of the graph on a CUDA device?"""
+        return any(str(getattr(v, "device", "")).upper().startswith("CUDA") for store in self.stores for v in store.values())
 
     # ---- all storages together ----
 
@@ -326,7 +344,7 @@ def _attribute(name: str, doc: str) -> Any:
     return property(read, write, doc=doc)
 
 
-class Data(BaseData):
+class Data(AsStores, BaseData):
     """A graph: node features `x`, `edge_index` [2, E], `edge_attr`, targets `y`, positions `pos`, and any other attribute.
 
     An attribute is set and read by its name, as `data.name` or `data["name"]`. How attributes of several graphs are joined to a batch is
@@ -698,5 +716,7 @@ def report(wrong: list[str], raise_on_error: bool) -> bool:
         warnings.warn(text, stacklevel=3)
     return not wrong
 
+
+register(Data)
 
 __all__ = ["NODE_INDEX", "BaseData", "Data", "Join", "by_groups", "by_nodes"]

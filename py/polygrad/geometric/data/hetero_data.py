@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...tensor import Tensor
+from ._as_stores import AsStores, register
 from ._values import following, is_array, like, positions, select, size_repr, to_array
 from .data import BaseData, Data, Join, _as_index, _hint, components, index_problems, report
 from .storage import BaseStorage, EdgeStorage, NodeStorage
@@ -29,7 +30,7 @@ def by_sizes(data: Any, value: Any, store: Any = None) -> np.ndarray:
 EDGE_PAIRS = Join(-1, by_sizes)
 
 
-class HeteroData(BaseData):
+class HeteroData(AsStores, BaseData):
     """Several types of nodes and edges, each with a storage of its own.
 
     `data["paper"]` is the storage of a node type, `data["author", "writes", "paper"]` that of an edge type; a relation's name, or the two
@@ -518,5 +519,7 @@ def from_types(data: Data, node_type: Any, edge_type: Any, node_names: list[str]
             out[key] = value
     return out
 
+
+register(HeteroData)
 
 __all__ = ["EDGE_PAIRS", "HeteroData", "by_sizes"]

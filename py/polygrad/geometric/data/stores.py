@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class TensorAttr:
 class AttrView:
     """A part of a FeatureStore that is still to be named in full: store["paper"]["x"][:10], store["paper"].x."""
 
-    def __init__(self, store: FeatureStore, attr: TensorAttr):
+    def __init__(self, store: TensorMethods, attr: TensorAttr):
         self.__dict__.update({"_store": store, "_attr": attr})
 
     def _next(self, value: Any) -> Any:
@@ -101,8 +101,8 @@ class AttrView:
         return f"AttrView(store={self._store}, attr={self._attr})"
 
 
-class FeatureStore(ABC):
-    """A source of tensors by name. A subclass says how one is put, got, removed and measured."""
+class TensorMethods:
+    """What a source of tensors by name offers, on the five methods with a leading underscore or `get_all_tensor_attrs` of its class."""
 
     def __init__(self, tensor_attr_cls: Any = None):
         self.__dict__["_tensor_attr_cls"] = tensor_attr_cls or TensorAttr
@@ -113,21 +113,17 @@ class FeatureStore(ABC):
             raise ValueError(f"{attr} does not name a tensor in full")
         return attr
 
-    @abstractmethod
-    def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool: ...
+    if TYPE_CHECKING:
 
-    @abstractmethod
-    def _get_tensor(self, attr: TensorAttr) -> Any: ...
+        def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool: ...
 
-    @abstractmethod
-    def _remove_tensor(self, attr: TensorAttr) -> bool: ...
+        def _get_tensor(self, attr: TensorAttr) -> Any: ...
 
-    @abstractmethod
-    def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None: ...
+        def _remove_tensor(self, attr: TensorAttr) -> bool: ...
 
-    @abstractmethod
-    def get_all_tensor_attrs(self) -> list[TensorAttr]:
-        """The names of all tensors."""
+        def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None: ...
+
+        def get_all_tensor_attrs(self) -> list[TensorAttr]: ...
 
     def put_tensor(self, tensor: Any, *args: Any, **kwargs: Any) -> bool:
         """Stores a tensor."""
@@ -160,6 +156,26 @@ class FeatureStore(ABC):
 
     def view(self, *args: Any, **kwargs: Any) -> AttrView:
         return AttrView(self, self._attr_of(args, kwargs, whole=False))
+
+
+class FeatureStore(TensorMethods, ABC):
+    """A source of tensors by name. A subclass says how one is put, got, removed and measured."""
+
+    @abstractmethod
+    def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool: ...
+
+    @abstractmethod
+    def _get_tensor(self, attr: TensorAttr) -> Any: ...
+
+    @abstractmethod
+    def _remove_tensor(self, attr: TensorAttr) -> bool: ...
+
+    @abstractmethod
+    def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None: ...
+
+    @abstractmethod
+    def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        """The names of all tensors."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.put_tensor(value, copy.copy(self._attr_of((key,), {}, whole=False)).fully_specify())
@@ -200,8 +216,8 @@ class EdgeAttr:
         self.is_sorted = self.is_sorted or self.layout is EdgeLayout.CSC
 
 
-class GraphStore(ABC):
-    """A source of edges by type and layout. A subclass says how they are put, got and removed."""
+class EdgeMethods:
+    """What a source of edges by type and layout offers, on the methods with a leading underscore or `get_all_edge_attrs` of its class."""
 
     def __init__(self, edge_attr_cls: Any = None):
         self.__dict__["_edge_attr_cls"] = edge_attr_cls or EdgeAttr
@@ -209,18 +225,15 @@ class GraphStore(ABC):
     def _edges_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _cast(self.__dict__.get("_edge_attr_cls", EdgeAttr), args, kwargs)
 
-    @abstractmethod
-    def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool: ...
+    if TYPE_CHECKING:
 
-    @abstractmethod
-    def _get_edge_index(self, edge_attr: EdgeAttr) -> Any: ...
+        def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool: ...
 
-    @abstractmethod
-    def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool: ...
+        def _get_edge_index(self, edge_attr: EdgeAttr) -> Any: ...
 
-    @abstractmethod
-    def get_all_edge_attrs(self) -> list[EdgeAttr]:
-        """The types and layouts of all edges."""
+        def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool: ...
+
+        def get_all_edge_attrs(self) -> list[EdgeAttr]: ...
 
     def put_edge_index(self, edge_index: Any, *args: Any, **kwargs: Any) -> bool:
         """Stores edges: (row, col), (row, colptr) or (rowptr, col), by the layout."""
@@ -236,15 +249,6 @@ class GraphStore(ABC):
 
     def remove_edge_index(self, *args: Any, **kwargs: Any) -> bool:
         return self._remove_edge_index(self._edges_of(args, kwargs))
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.put_edge_index(value, self._edges_of((key,), {}))
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.get_edge_index(self._edges_of((key,), {}))
-
-    def __delitem__(self, key: Any) -> None:
-        self.remove_edge_index(self._edges_of((key,), {}))
 
     # ---- layouts ----
 
@@ -272,6 +276,32 @@ class GraphStore(ABC):
     def csc(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
         """(row, colptr, perm) of each type."""
         return self._all(EdgeLayout.CSC, edge_types)
+
+
+class GraphStore(EdgeMethods, ABC):
+    """A source of edges by type and layout. A subclass says how they are put, got and removed."""
+
+    @abstractmethod
+    def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool: ...
+
+    @abstractmethod
+    def _get_edge_index(self, edge_attr: EdgeAttr) -> Any: ...
+
+    @abstractmethod
+    def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool: ...
+
+    @abstractmethod
+    def get_all_edge_attrs(self) -> list[EdgeAttr]:
+        """The types and layouts of all edges."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put_edge_index(value, self._edges_of((key,), {}))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get_edge_index(self._edges_of((key,), {}))
+
+    def __delitem__(self, key: Any) -> None:
+        self.remove_edge_index(self._edges_of((key,), {}))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -12,6 +12,7 @@ from ..data import HeteroData
 from ..data._sizes import size, sized
 from ..sampler._draw import gather
 from ..sampler.neighbor_sampler import host
+from ._stores import Remote, remote_of
 
 
 class Column(NamedTuple):
@@ -53,9 +54,13 @@ def columns_of(store: Any) -> Columns:
 
 def all_columns(data: Any) -> dict[Any, Columns]:
     """By type; None for an ordinary graph."""
-    if not isinstance(data, HeteroData):
-        return {None: columns_of(data._store)}
-    return {key: columns_of(store) for key, store in [*data.node_items(), *data.edge_items()]}
+    hetero = isinstance(data, HeteroData)
+    out = {key: columns_of(store) for key, store in ([*data.node_items(), *data.edge_items()] if hetero else [(None, data._store)])}
+    for key, parts in remote_of(data).items():
+        if key in out:
+            mine = out[key].edge if isinstance(key, tuple) else out[key].node
+            mine.extend(Column(name, part, 0) for name, part in parts.items())
+    return out
 
 
 def collect(columns: list[Column], index: np.ndarray | None, threads: int) -> dict[str, Any]:
@@ -66,6 +71,8 @@ def collect(columns: list[Column], index: np.ndarray | None, threads: int) -> di
             out[key] = None
         elif isinstance(values, np.ndarray):
             out[key] = gather(values, index, threads) if dim == 0 else np.take(values, index, axis=dim)
+        elif isinstance(values, Remote):
+            out[key] = values.rows(index)
         elif isinstance(values, (list, tuple)):
             out[key] = type(values)(values[k] for k in index)
         else:

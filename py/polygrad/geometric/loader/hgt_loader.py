@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..sampler import HGTSampler
+from ._stores import graph_of
 from .node_loader import NodeLoader
 
 
@@ -36,6 +37,7 @@ class HGTLoader(NodeLoader):
         filter_per_worker: bool | None = None,
         **kwargs: Any,
     ):
+        data = graph_of(data)
         super().__init__(
             data=data,
             node_sampler=HGTSampler(data, num_samples=num_samples, is_sorted=is_sorted),

@@ -13,6 +13,7 @@ from ..sampler import EdgeSamplerInput, NegativeSampling
 from ..sampler.neighbor_sampler import edges_of, host
 from ._columns import Sizes, all_columns, collect_sample, place_sample
 from ._loop import SamplingLoader
+from ._stores import graph_of, remote_of
 from .node_loader import own_edges
 
 
@@ -74,6 +75,7 @@ class LinkLoader(SamplingLoader):
     ):
         if neg_sampling_ratio:
             neg_sampling = NegativeSampling("binary", neg_sampling_ratio)
+        data = graph_of(data)
         self.data, self.link_sampler, self.edge_label_index = data, link_sampler, edge_label_index
         self.neg_sampling = NegativeSampling.cast(neg_sampling)
         self.transform, self.transform_sampler_output = transform, transform_sampler_output
@@ -93,7 +95,7 @@ class LinkLoader(SamplingLoader):
 
     @property
     def _in_background(self) -> bool:  # type: ignore[override]
-        return hasattr(self.link_sampler, "draw_edges") and self.transform_sampler_output is None
+        return hasattr(self.link_sampler, "draw_edges") and self.transform_sampler_output is None and not remote_of(self.data)
 
     def _prepare(self) -> Any:
         return all_columns(self.data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..sampler import NeighborSampler
+from ._stores import graph_of
 from .link_loader import LinkLoader
 
 
@@ -48,6 +49,7 @@ class LinkNeighborLoader(LinkLoader):
     ):
         if (edge_label_time is not None) != (time_attr is not None):
             raise ValueError("edge_label_time and time_attr go together: both are given, or none")
+        data = graph_of(data, time_attr)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data,

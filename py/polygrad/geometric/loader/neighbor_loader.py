@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..sampler import NeighborSampler
+from ._stores import graph_of
 from .node_loader import NodeLoader
 
 
@@ -50,6 +51,7 @@ class NeighborLoader(NodeLoader):
     ):
         if input_time is not None and time_attr is None:
             raise ValueError("input_time is given, but not time_attr")
+        data = graph_of(data, time_attr)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(
                 data,

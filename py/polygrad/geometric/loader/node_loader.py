@@ -13,6 +13,7 @@ from ..sampler import NodeSamplerInput
 from ..sampler.neighbor_sampler import count_of, host
 from ._columns import Sizes, all_columns, collect_sample, place_sample
 from ._loop import SamplingLoader
+from ._stores import graph_of, remote_of
 
 
 def input_of(data: Any, input_nodes: Any, input_id: Any = None) -> NodeSamplerInput:
@@ -66,6 +67,7 @@ class NodeLoader(SamplingLoader):
         input_id: Any = None,
         **kwargs: Any,
     ):
+        data = graph_of(data)
         self.data, self.node_sampler = data, node_sampler
         self.input_nodes, self.input_time, self.input_id = input_nodes, input_time, input_id
         self.transform, self.transform_sampler_output = transform, transform_sampler_output
@@ -81,7 +83,7 @@ class NodeLoader(SamplingLoader):
 
     @property
     def _in_background(self) -> bool:  # type: ignore[override]
-        return hasattr(self.node_sampler, "draw_nodes") and self.transform_sampler_output is None
+        return hasattr(self.node_sampler, "draw_nodes") and self.transform_sampler_output is None and not remote_of(self.data)
 
     def _prepare(self) -> Any:
         return all_columns(self.data)

@@ -51,7 +51,7 @@ def merged(a: Any, b: Any) -> dict[str, Any]:
     keys = [np.concatenate([a.node, b.node])]
     disjoint = a.batch is not None and b.batch is not None
     if disjoint:
-        keys.append(np.concatenate([a.node[a.batch], b.node[b.batch]]))
+        keys.append(np.concatenate([a.seed_node, b.seed_node]))
     first, rank = _first(np.stack(keys, axis=1))
     n = a.node.size
     place_a, place_b = rank[:n], rank[n:]
@@ -67,12 +67,23 @@ def merged(a: Any, b: Any) -> dict[str, Any]:
     m = ends[0][0].size
     out |= {"row": row[first_edge], "col": col[first_edge], "edge": parts[2][first_edge] if has_edges else None, "batch": None}
     if disjoint:
-        seed = np.concatenate([place_a[a.batch], place_b[b.batch]])
-        out["batch"] = seed[first]
+        out |= _seeds(keys[0][first], keys[1][first])
     for name, ranks, old, distinct in (("nodes", rank, n, np.unique(rank[:n]).size), ("edges", edge_rank, m, np.unique(edge_rank[:m]).size)):
         x, y = getattr(a, f"num_sampled_{name}"), getattr(b, f"num_sampled_{name}")
         out[f"num_sampled_{name}"] = None if x is None or y is None else list(x) + _new(y, ranks, old, distinct)
     return out | {"both_ways": both_ways}
+
+
+def _seeds(node: np.ndarray, seed: np.ndarray) -> dict[str, Any]:
+    """The place of each node's seed among the nodes, where it is: a seed belongs to itself. Else the numbers of the seeds alone."""
+    own = np.flatnonzero(node == seed)
+    order = own[np.argsort(seed[own], kind="stable")]
+    at = np.searchsorted(seed[order], seed)
+    there = at < order.size
+    there[there] = seed[order[at[there]]] == seed[there]
+    if there.all():
+        return {"batch": order[at]}
+    return {"batch": np.unique(seed, return_inverse=True)[1].reshape(-1), "_seed_node": seed}
 
 
 def _drawn(s: Any, ends: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -10,7 +10,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
@@ -121,6 +121,7 @@ class SamplerOutput(_Fields):
     orig_row: Any = None
     orig_col: Any = None
     metadata: Any = None
+    _seed_node: Any = field(repr=False, default=None)
 
     @property
     def global_row(self) -> Any:
@@ -145,8 +146,17 @@ class SamplerOutput(_Fields):
 
     @property
     def seed_node(self) -> Any:
-        """The number of the seed that each node belongs to; None for samples that are not disjoint."""
+        """The number of the seed that each node belongs to; None for samples that are not disjoint. It may be set where the sample does not have the
+        seeds."""
+        if self._seed_node is not None:
+            return self._seed_node
         return None if self.batch is None else self.node[self.batch]
+
+    @seed_node.setter
+    def seed_node(self, value: Any) -> None:
+        if len(value) != len(self.node):
+            raise ValueError(f"{len(value)} seeds for {len(self.node)} nodes")
+        self._seed_node = value
 
     @property
     def global_orig_row(self) -> Any:

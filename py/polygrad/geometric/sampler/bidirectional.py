@@ -13,7 +13,7 @@ from .neighbor_sampler import NeighborSampler, host
 
 class BidirectionalNeighborSampler(BaseSampler):
     """Draws up to num_neighbors[k] edges into each node of hop k, and as many out of it. Arguments as in NeighborSampler; for a Data, without times,
-    without types and without negative edges."""
+    without types and without negative edges. disjoint: every seed has nodes of its own, and `batch` tells whose."""
 
     def __init__(
         self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,
@@ -23,24 +23,37 @@ class BidirectionalNeighborSampler(BaseSampler):
         given = num_neighbors if isinstance(num_neighbors, NumNeighbors) else NumNeighbors(num_neighbors)
         if not isinstance(given.values, list):
             raise RuntimeError("neighbours in both directions are counted for all edges, not by type")
-        if time_attr is not None or disjoint:
-            raise NotImplementedError("neighbours in both directions are drawn without times, and not disjoint")
-        self.num_neighbors = given
-        common = (subgraph_type, replace, False, temporal_strategy, None, weight_attr, is_sorted, share_memory, directed)
+        if time_attr is not None:
+            raise NotImplementedError("neighbours in both directions are drawn without times")
+        self.num_neighbors, self.disjoint = given, disjoint
+        common = (subgraph_type, replace, disjoint, temporal_strategy, None, weight_attr, is_sorted, share_memory, directed)
         self._hops = [[NeighborSampler(data, [count], *common, sample_direction=way) for way in ("forward", "backward")] for count in given.values]
         if any(s.is_hetero for hop in self._hops for s in hop):
             raise NotImplementedError("neighbours in both directions are drawn of a Data, not of a HeteroData")
 
     def _draw(self, seeds: np.ndarray) -> SamplerOutput:
         outputs = []
-        seen = current = np.asarray(seeds, np.int64)
-        for hop in self._hops:
+        current = np.asarray(seeds, np.int64)
+        of = current  # the seed that each of them was reached from
+        seen = self._keys(current, of)
+        for k, hop in enumerate(self._hops):
             inputs = NodeSamplerInput(None, current)
             there, back = (s.draw_nodes(inputs, draw_seed(), 0, thread_count()) for s in hop)
+            if self.disjoint and k:  # what was drawn belongs to the seed of the node that it was drawn for
+                for drawn in (there, back):
+                    drawn.seed_node = of[drawn.batch]
             outputs.append(there.merge_with(back))
-            current = np.setdiff1d(outputs[-1].node, seen)
-            seen = np.union1d(seen, current)
+            node = outputs[-1].node
+            owner = outputs[-1].seed_node if self.disjoint else node
+            keys = self._keys(node, owner)
+            keys, first = np.unique(keys, return_index=True)
+            new = first[~np.isin(keys, seen)]
+            current, of, seen = node[new], owner[new], np.union1d(seen, keys)
         return SamplerOutput.collate(outputs)
+
+    def _keys(self, node: np.ndarray, owner: np.ndarray) -> np.ndarray:
+        """What tells nodes apart: their numbers, and in disjoint samples also their seeds."""
+        return owner * np.int64(self._hops[0][0].num_nodes) + node if self.disjoint else node
 
     def sample_from_nodes(self, inputs: NodeSamplerInput, **kwargs: Any) -> Any:
         out = self._draw(host(inputs.node))

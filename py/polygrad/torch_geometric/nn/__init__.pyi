@@ -144,6 +144,7 @@ from polygrad.geometric.nn.models.jumping_knowledge import JumpingKnowledge as J
 from polygrad.geometric.nn.models.label_prop import LabelPropagation as LabelPropagation
 from polygrad.geometric.nn.models.lightgcn import LightGCN as LightGCN
 from polygrad.geometric.nn.models.linkx import LINKX as LINKX
+from polygrad.geometric.nn.models.lpformer import LPFormer as LPFormer
 from polygrad.geometric.nn.models.mask_label import MaskLabel as MaskLabel
 from polygrad.geometric.nn.models.meta import MetaLayer as MetaLayer
 from polygrad.geometric.nn.models.metapath2vec import MetaPath2Vec as MetaPath2Vec
@@ -159,6 +160,7 @@ from polygrad.geometric.nn.models.schnet import SchNet as SchNet
 from polygrad.geometric.nn.models.sgformer import SGFormer as SGFormer
 from polygrad.geometric.nn.models.signed_gcn import SignedGCN as SignedGCN
 from polygrad.geometric.nn.models.tgn import TGNMemory as TGNMemory
+from polygrad.geometric.nn.models.visnet import ViSNet as ViSNet
 from polygrad.geometric.nn.norm.batch_norm import BatchNorm as BatchNorm
 from polygrad.geometric.nn.norm.batch_norm import HeteroBatchNorm as HeteroBatchNorm
 from polygrad.geometric.nn.norm.diff_group_norm import DiffGroupNorm as DiffGroupNorm
@@ -308,6 +310,7 @@ __all__ = [
     "LEConv",
     "LGConv",
     "LINKX",
+    "LPFormer",
     "LSTMAggregation",
     "LabelPropagation",
     "LayerNorm",
@@ -390,6 +393,7 @@ __all__ = [
     "VGAE",
     "VarAggregation",
     "VariancePreservingAggregation",
+    "ViSNet",
     "WLConv",
     "WLConvContinuous",
     "XConv",

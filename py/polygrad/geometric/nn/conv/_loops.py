@@ -166,6 +166,7 @@ class Smoother:
     """What convolutions with D^-1/2 A D^-1/2 share; mixed into a MessagePassing whose message is edge_weight * x_j."""
 
     _cached: Scaled | None = None
+    _cached_of_graph = False  # the kept graph was given as a Graph or a sparse matrix, not as edge_index
 
     def _scaled(
         self, x: Tensor, edge_index: Any, edge_weight: Tensor | None, improved: bool = False, loops: bool = True, cached: bool = False,
@@ -184,6 +185,7 @@ class Smoother:
             s = Scaled(s.graph, None, edge_weights(s, x.dtype))
         if cached:
             s = self._cached = Scaled(s.graph, kept(s.scale), kept(s.weight), kept(s.own))
+            self._cached_of_graph = isinstance(edge_index, Graph)
         return self._keep_loops(s)
 
     def _keep_loops(self, s: Scaled) -> Scaled:
@@ -198,3 +200,28 @@ class Smoother:
         x = x * s.scale
         out = self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
         return (out if s.own is None else out + x * s.own) * s.scale
+
+    def _cached_edges(self) -> tuple[Tensor, Tensor] | None:
+        """The edges of the kept graph, with the loops that the layer adds, and their weights."""
+        s = self._cached
+        if s is None or s.scale is None:
+            return None if s is None or s.weight is None else (s.graph.edge_index, s.weight)
+        whole = s if s.own is None else Scaled(s.graph.with_own_loops(), s.scale, s.weight)
+        return whole.graph.edge_index, edge_weights(whole, s.scale.dtype)
+
+
+class CachingSmoother(Smoother):
+    """A Smoother whose kept graph is looked at under the names that PyTorch Geometric has for it."""
+
+    @property
+    def _cached_edge_index(self) -> tuple[Tensor, Tensor] | None:
+        return None if self._cached_of_graph else self._cached_edges()
+
+    @property
+    def _cached_adj_t(self) -> Any:
+        edges = self._cached_edges() if self._cached_of_graph else None
+        if edges is None or self._cached is None:
+            return None
+        from ...sparse_tensor import SparseTensor
+
+        return SparseTensor(row=edges[0][1], col=edges[0][0], value=edges[1], sparse_sizes=(self._cached.graph.num_dst, self._cached.graph.num_src))

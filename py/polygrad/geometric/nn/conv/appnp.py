@@ -6,11 +6,11 @@ from typing import Any
 
 from ....loops import repeated
 from ....tensor import Tensor
-from ._loops import Scaled, Smoother, edge_weights, graph_of
+from ._loops import CachingSmoother, Scaled, edge_weights, graph_of
 from .message_passing import MessagePassing
 
 
-class APPNP(Smoother, MessagePassing):
+class APPNP(CachingSmoother, MessagePassing):
     r"""X_0 = X, X_k = (1 - alpha) D^-1/2 (A + I) D^-1/2 X_(k-1) + alpha X; the result is X_K.
 
     alpha: the share that stays at the node. dropout: of the edges, in every step, while training. cached: keep the normalised graph of

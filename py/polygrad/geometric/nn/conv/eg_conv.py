@@ -35,7 +35,7 @@ class EGConv(MessagePassing):
         self.cached, self.add_self_loops, self.aggregators = cached, add_self_loops, list(aggregators or ["symnorm"])
         for a in self.aggregators:
             if a not in _AGGREGATORS:
-                raise ValueError(f"there is no aggregator {a!r}: use any of {', '.join(_AGGREGATORS)}")
+                raise ValueError(f"Unsupported aggregator {a!r}: use any of {', '.join(_AGGREGATORS)}")
         self.bases_lin = Linear(in_channels, out_channels // num_heads * num_bases, bias=False, weight_initializer="glorot")
         self.comb_lin = Linear(in_channels, num_heads * num_bases * len(self.aggregators))
         self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None

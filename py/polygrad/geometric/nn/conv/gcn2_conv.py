@@ -7,11 +7,11 @@ from typing import Any
 
 from ....tensor import Tensor
 from ..inits import glorot
-from ._loops import Smoother
+from ._loops import CachingSmoother
 from .message_passing import MessagePassing
 
 
-class GCN2Conv(Smoother, MessagePassing):
+class GCN2Conv(CachingSmoother, MessagePassing):
     """GCNII (Chen et al. 2020): initial residual and identity mapping.
 
         X' = ((1 - alpha) P X + alpha X0) ((1 - beta) I + beta W),     P = D^-1/2 (A + I) D^-1/2,   beta = log(theta / layer + 1)

@@ -9,7 +9,7 @@ from ....graphs import Graph
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import zeros
-from ._loops import Smoother, edge_weights, graph_of, scaled
+from ._loops import CachingSmoother, edge_weights, graph_of, scaled
 from .message_passing import MessagePassing
 
 
@@ -33,7 +33,7 @@ def gcn_norm(
     return (s.graph if isinstance(edge_index, Graph) else s.graph.edge_index), edge_weights(s, kind)
 
 
-class GCNConv(Smoother, MessagePassing):
+class GCNConv(CachingSmoother, MessagePassing):
     r"""X' = D^-1/2 (A + I) D^-1/2 X W + b, where D holds the degrees of A + I.
 
     For a node, x'_i = W^T sum over j in N(i) and i of e_ji / sqrt(d_j d_i) x_j + b, where e_ji is the weight of the edge (1 without weights)

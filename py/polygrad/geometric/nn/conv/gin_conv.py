@@ -90,7 +90,8 @@ class GINEConv(MessagePassing):
         if self.lin is not None:
             edge_attr = self.lin(edge_attr)
         elif x_j.shape[-1] != edge_attr.shape[-1]:
-            raise ValueError(f"nodes have {x_j.shape[-1]} features and edges {edge_attr.shape[-1]}: give GINEConv edge_dim={edge_attr.shape[-1]}")
+            d = edge_attr.shape[-1]
+            raise ValueError(f"{x_j.shape[-1]} features of nodes and {d} of edges do not match: give GINEConv edge_dim={d}")
         return (x_j + edge_attr).relu()
 
     def __repr__(self) -> str:

@@ -124,7 +124,7 @@ class MessagePassing(Module):
         decomposed_layers: int = 1,
     ):  # fmt: skip
         if flow not in ("source_to_target", "target_to_source"):
-            raise ValueError(f"flow must be 'source_to_target' or 'target_to_source', not {flow!r}")
+            raise ValueError(f"Expected 'flow' to be either 'source_to_target' or 'target_to_source' (got {flow!r})")
         self.aggr = None if aggr is None else [str(a) for a in aggr] if isinstance(aggr, (tuple, list)) else str(aggr)
         self.aggr_module = aggregation_resolver(aggr, **(aggr_kwargs or {}))
         self.flow, self.node_dim = flow, node_dim
@@ -160,9 +160,12 @@ class MessagePassing(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """forward; a SparseTensor in the place of edge_index (`adj_t`) is taken as its graph, its values as the edge weights or attributes."""
         if any(hasattr(v, "sparse_sizes") for v in (*args, *kwargs.values())):
-            from ...sparse_tensor import unpacked
+            from ...sparse_tensor import repacked, unpacked
 
-            args, kwargs = unpacked(type(self).forward, self, args, kwargs)
+            if self.flow == "target_to_source":
+                raise ValueError("the flow 'target_to_source' is invalid with a sparse matrix: pass the transposed matrix, or edge_index")
+            plain, named = unpacked(type(self).forward, self, args, kwargs)
+            return repacked(super().__call__(*plain, **named), (*args, *kwargs.values()))
         return super().__call__(*args, **kwargs)
 
     # ---- collecting arguments ----
@@ -174,9 +177,11 @@ class MessagePassing(Module):
         if not isinstance(edge_index, Tensor):
             raise ValueError(f"edge_index must be a Tensor of shape [2, edges] or a Graph, not {type(edge_index).__name__}")
         if edge_index.dtype.kind not in "iu":
-            raise ValueError(f"edge_index must hold whole numbers, not {edge_index.dtype}")
-        if edge_index.ndim != 2 or edge_index.shape[0] != 2:
-            raise ValueError(f"edge_index must have the shape [2, edges], not {edge_index.shape}")
+            raise ValueError(f"Expected 'edge_index' to be of integer type (got '{edge_index.dtype}')")
+        if edge_index.ndim != 2:
+            raise ValueError(f"Expected 'edge_index' to be two-dimensional, [2, edges] (got {edge_index.ndim} dimensions)")
+        if edge_index.shape[0] != 2:
+            raise ValueError(f"Expected 'edge_index' to have size '2' in the first dimension, [2, edges] (got '{edge_index.shape[0]}')")
         return [None, None] if size is None else list(size)
 
     def _set_size(self, size: list[Any], dim: int, name: str, x: Tensor) -> None:
@@ -381,7 +386,7 @@ class MessagePassing(Module):
         """Messages times the edge mask (its sigmoid, if apply_sigmoid was set). Self loops are not masked in layers that add them."""
         mask = self._edge_mask
         if mask is None:
-            raise ValueError("there is no edge mask to explain with: set one with explain.set_masks or layer._edge_mask")
+            raise ValueError("Could not find a pre-defined 'edge_mask' to explain: set one with explain.set_masks or layer._edge_mask")
         if self._apply_sigmoid:
             mask = mask.sigmoid()
         mask = self._on_graph(mask)
@@ -465,6 +470,15 @@ class MessagePassing(Module):
     def register_edge_update_forward_hook(self, hook: Callable[..., Any]) -> Hook:
         """Calls hook(layer, (edge_index, size, kwargs), output) after edge_update."""
         return Hook(self._after.setdefault("edge_update", []), hook)
+
+
+def _hooks_of(table: str, name: str) -> property:
+    return property(lambda self: getattr(self, table).get(name, []))
+
+
+for _name in ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update"):  # the hooks that are set, by PyTorch Geometric's names
+    setattr(MessagePassing, f"_{_name}_forward_pre_hooks", _hooks_of("_before", _name))
+    setattr(MessagePassing, f"_{_name}_forward_hooks", _hooks_of("_after", _name))
 
 
 def _graph_of(edge_index: Any, size: list[Any]) -> Graph:

@@ -33,6 +33,8 @@ TABLE = {
     "signed_gcn": ["SignedGCN"],
     "schnet": ["SchNet"],
     "tgn": ["TGNMemory"],
+    "visnet": ["ViSNet"],
+    "lpformer": ["LPFormer"],
 }
 
 __getattr__, __dir__, __all__ = lazy(__name__, TABLE)

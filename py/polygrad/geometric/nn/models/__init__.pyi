@@ -27,6 +27,7 @@ from polygrad.geometric.nn.models.jumping_knowledge import JumpingKnowledge as J
 from polygrad.geometric.nn.models.label_prop import LabelPropagation as LabelPropagation
 from polygrad.geometric.nn.models.lightgcn import LightGCN as LightGCN
 from polygrad.geometric.nn.models.linkx import LINKX as LINKX
+from polygrad.geometric.nn.models.lpformer import LPFormer as LPFormer
 from polygrad.geometric.nn.models.mask_label import MaskLabel as MaskLabel
 from polygrad.geometric.nn.models.meta import MetaLayer as MetaLayer
 from polygrad.geometric.nn.models.metapath2vec import MetaPath2Vec as MetaPath2Vec
@@ -42,6 +43,7 @@ from polygrad.geometric.nn.models.schnet import SchNet as SchNet
 from polygrad.geometric.nn.models.sgformer import SGFormer as SGFormer
 from polygrad.geometric.nn.models.signed_gcn import SignedGCN as SignedGCN
 from polygrad.geometric.nn.models.tgn import TGNMemory as TGNMemory
+from polygrad.geometric.nn.models.visnet import ViSNet as ViSNet
 
 __all__ = [
     "ARGA",
@@ -69,6 +71,7 @@ __all__ = [
     "InnerProductDecoder",
     "JumpingKnowledge",
     "LINKX",
+    "LPFormer",
     "LabelPropagation",
     "LightGCN",
     "MLP",
@@ -87,4 +90,5 @@ __all__ = [
     "SignedGCN",
     "TGNMemory",
     "VGAE",
+    "ViSNet",
 ]
