@@ -985,6 +985,14 @@ POLY_API void poly_text_free(PolyContext *ctx, char *text);
 POLY_API int64_t poly_compilations(const PolyContext *ctx);
 POLY_API int64_t poly_plans_built(const PolyContext *ctx);
 POLY_API int64_t poly_plans_reused(const PolyContext *ctx);
+/* Compiled kernels that are kept on disk: the directory (NULL: nothing is kept), programs and bytes in it, and how many
+ * bytes it may have before those that were not used for longest are removed. O(entries). Clearing removes nothing that
+ * is loaded. */
+POLY_API const char *poly_cache_dir(const PolyContext *ctx);
+POLY_API int64_t poly_cache_entries(const PolyContext *ctx);
+POLY_API int64_t poly_cache_bytes(const PolyContext *ctx);
+POLY_API int64_t poly_cache_limit(const PolyContext *ctx);
+POLY_API PolyStatus poly_cache_clear(PolyContext *ctx);
 
 #ifdef __cplusplus
 }

@@ -351,6 +351,11 @@ FUNCTIONS = {
     "poly_compilations": ("l", "p", "ctx"),
     "poly_plans_built": ("l", "p", "ctx"),
     "poly_plans_reused": ("l", "p", "ctx"),
+    "poly_cache_dir": ("s", "p", "ctx"),
+    "poly_cache_entries": ("l", "p", "ctx"),
+    "poly_cache_bytes": ("l", "p", "ctx"),
+    "poly_cache_limit": ("l", "p", "ctx"),
+    "poly_cache_clear": ("i", "p", "ctx"),
 }
 
 # struct: [(field, code followed by the length of an array)]

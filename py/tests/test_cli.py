@@ -176,6 +176,25 @@ def test_datasets_and_info(capsys):
     assert "INTERP" in text
 
 
+def test_cache_is_shown_and_cleared(tmp_path):
+    """In processes of their own: the folder is read when a context is made."""
+    env = {**os.environ, "POLY_CACHE_DIR": str(tmp_path / "kernels"), "POLY_CACHE_SIZE": "20M", "POLY_TIER": "1", "POLY_DEVICE": "CPU"}
+
+    def call(*args):
+        return subprocess.run([sys.executable, *args], env=env, capture_output=True, text=True, check=True).stdout
+
+    assert "0 programs" in call("-m", "polygrad", "info", "--cache")
+    call("-c", "from polygrad import Tensor; (Tensor([1.0, 2.0]) + 1.5).tolist()")
+    (tmp_path / "kernels" / "data").write_text("not a kernel")
+    text = call("-m", "polygrad", "info", "--cache")
+    assert re.fullmatch(rf"cache +{re.escape(str(tmp_path))}/kernels, 1 programs, [\d.]+ KiB of at most 20\.0 MiB\n", text), text
+    assert "0 programs" in call("-m", "polygrad", "cache", "clear")
+    assert os.listdir(tmp_path / "kernels") == ["data"]
+    call("-c", "from polygrad import Tensor; (Tensor([1.0, 2.0]) + 1.5).tolist()")
+    assert "1 programs" in call("-m", "polygrad", "cache")
+    assert "0 programs" in call("-m", "polygrad", "info", "--clear-cache")
+
+
 def test_bench_measures(capsys, tmp_path, monkeypatch):
     from polygrad.cli import bench
 

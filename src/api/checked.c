@@ -3664,3 +3664,53 @@ int64_t poly_plans_reused(const PolyContext *ctx) {
   api_leave(&call, POLY_OK);
   return result;
 }
+
+const char *poly_cache_dir(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_cache_dir");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return NULL;
+  const char *result = core_cache_dir(ctx);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+int64_t poly_cache_entries(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_cache_entries");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_cache_entries(ctx);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+int64_t poly_cache_bytes(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_cache_bytes");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_cache_bytes(ctx);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+int64_t poly_cache_limit(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_cache_limit");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_cache_limit(ctx);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+PolyStatus poly_cache_clear(PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_cache_clear");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_cache_clear(ctx);
+  api_leave(&call, result);
+  return result;
+}

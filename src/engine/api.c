@@ -118,3 +118,13 @@ int poly_threads(const PolyContext *ctx) { return ctx->runtime->threads; }
 int64_t poly_compilations(const PolyContext *ctx) { return ctx->runtime->compilations; }
 int64_t poly_plans_built(const PolyContext *ctx) { return ctx->engine->plans_built; }
 int64_t poly_plans_reused(const PolyContext *ctx) { return ctx->engine->plans_reused; }
+
+const char *poly_cache_dir(const PolyContext *ctx) { return ctx->runtime->cache_dir; }
+int64_t poly_cache_entries(const PolyContext *ctx) { return runtime_cached(ctx->runtime).entries; }
+int64_t poly_cache_bytes(const PolyContext *ctx) { return runtime_cached(ctx->runtime).bytes; }
+int64_t poly_cache_limit(const PolyContext *ctx) { return ctx->runtime->cache_limit; }
+
+PolyStatus poly_cache_clear(PolyContext *ctx) {
+  runtime_clear_cache(ctx->runtime);
+  return POLY_OK;
+}

@@ -350,6 +350,11 @@ void core_text_free(PolyContext *ctx, char *text);
 int64_t core_compilations(const PolyContext *ctx);
 int64_t core_plans_built(const PolyContext *ctx);
 int64_t core_plans_reused(const PolyContext *ctx);
+const char *core_cache_dir(const PolyContext *ctx);
+int64_t core_cache_entries(const PolyContext *ctx);
+int64_t core_cache_bytes(const PolyContext *ctx);
+int64_t core_cache_limit(const PolyContext *ctx);
+PolyStatus core_cache_clear(PolyContext *ctx);
 
 #ifndef POLY_CHECKED
 #define poly_context_new core_context_new
@@ -698,6 +703,11 @@ int64_t core_plans_reused(const PolyContext *ctx);
 #define poly_compilations core_compilations
 #define poly_plans_built core_plans_built
 #define poly_plans_reused core_plans_reused
+#define poly_cache_dir core_cache_dir
+#define poly_cache_entries core_cache_entries
+#define poly_cache_bytes core_cache_bytes
+#define poly_cache_limit core_cache_limit
+#define poly_cache_clear core_cache_clear
 #endif
 
 #endif

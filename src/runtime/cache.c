@@ -21,14 +21,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PACKS = 64, USED_SECONDS = 3600 }; /* how exactly the last use is known */
+enum { PACKS = 64 };
+static const int64_t used_again = INT64_C(3600000000); /* a later use is noted after so many microseconds */
 
 typedef struct Header {
   char magic[8];
   char key[CACHE_KEY];
   uint64_t size, sum[3]; /* of the bytes */
   uint64_t head;         /* checksum of all before */
-  int64_t used;          /* when, in seconds; 0: damaged */
+  int64_t used;          /* when, in microseconds; 0: damaged */
   char room[8];
 } Header;
 _Static_assert(sizeof(Header) == 112, "the format of the packs");
@@ -91,6 +92,12 @@ void cache_key(CacheKey *key, int n, const char *const *text) {
 }
 
 /* ---- entries ---- */
+
+static int64_t microseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 
 static bool read_at(int fd, void *buf, size_t n, int64_t at) {
   size_t done = 0;
@@ -189,21 +196,21 @@ char *cache_get(Base *b, const char *dir, const CacheKey *key, size_t *n) {
   char *bytes = NULL;
   if (at >= 0 && (bytes = mem_new(b, *n = (size_t)h.size))) {
     uint64_t sum[3] = {0};
-    int64_t now = (int64_t)time(NULL), used = now;
+    int64_t now = microseconds(), used = now;
     if (read_at(p.fd, bytes, *n, at + (int64_t)sizeof h)) byte_sums(bytes, *n, sum);
     if (memcmp(sum, h.sum, sizeof sum)) {
       used = 0;
       mem_free(b, bytes, *n);
       bytes = NULL;
     }
-    if (!used || now - h.used > USED_SECONDS) write_at(p.fd, &used, sizeof used, at + (int64_t)offsetof(Header, used));
+    if (!used || now - h.used > used_again) write_at(p.fd, &used, sizeof used, at + (int64_t)offsetof(Header, used));
   }
   close(p.fd);
   return bytes;
 }
 
 static bool append(Pack *p, const CacheKey *key, const void *bytes, size_t n) {
-  Header h = {.size = n, .used = (int64_t)time(NULL)};
+  Header h = {.size = n, .used = microseconds()};
   memcpy(h.magic, magic, sizeof magic);
   memcpy(h.key, key->text, CACHE_KEY);
   byte_sums(bytes, n, h.sum);
@@ -354,9 +361,9 @@ void cache_count(const char *dir, CacheCount *out) {
 int64_t cache_default_limit(void) {
   static const char units[] = "KMGT";
   const char *text = getenv("POLY_CACHE_SIZE");
-  char *end;
-  double v = text && *text ? strtod(text, &end) : -1;
-  if (v < 0) return INT64_C(1) << 30;
+  char *end = NULL;
+  double v = text ? strtod(text, &end) : -1;
+  if (end == text || !(v >= 0)) return INT64_C(1) << 30;
   while (*end == ' ') end++;
   const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 32 : *end) : NULL;
   for (long k = unit ? unit - units + 1 : 0; k > 0; k--) v *= 1024;

@@ -204,6 +204,12 @@ struct Runtime {
 };
 Runtime *runtime_new(PolyContext *ctx);
 void runtime_free(Runtime *r);
+/* Compiled programs on disk. */
+typedef struct CacheCount {
+  int64_t entries, bytes, files;
+} CacheCount;
+CacheCount runtime_cached(const Runtime *r);
+void runtime_clear_cache(Runtime *r);
 Device *runtime_open(Runtime *r, const char *name); /* cached; NULL and an error that lists the known names */
 /* False and an error that lists the known names. */
 bool device_known(const Runtime *r, const char *name);

@@ -89,9 +89,6 @@ bool cache_put(const char *dir, const CacheKey *key, const void *bytes, size_t n
 void cache_trim(const char *dir, int64_t bytes); /* to that size */
 void cache_tidy(const char *dir);                /* removes what earlier versions left */
 void cache_clear(const char *dir);
-typedef struct CacheCount {
-  int64_t entries, bytes, files;
-} CacheCount;
 void cache_count(const char *dir, CacheCount *out);
 int64_t cache_default_limit(void); /* in bytes: POLY_CACHE_SIZE, with K, M, G or T; else 1 GiB */
 

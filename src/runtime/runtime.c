@@ -245,6 +245,16 @@ Runtime *runtime_new(PolyContext *ctx) {
   return r;
 }
 
+CacheCount runtime_cached(const Runtime *r) {
+  CacheCount count = {0};
+  if (r->cache_dir) cache_count(r->cache_dir, &count);
+  return count;
+}
+
+void runtime_clear_cache(Runtime *r) {
+  if (r->cache_dir) cache_clear(r->cache_dir);
+}
+
 void runtime_free(Runtime *r) {
   if (!r) return;
   if (r->ctx->runtime == r) r->ctx->runtime = NULL;

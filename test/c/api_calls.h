@@ -339,6 +339,11 @@ static bool call_poly_text_free(const Arg *a, Result *r) { (void)r; poly_text_fr
 static bool call_poly_compilations(const Arg *a, Result *r) { (void)r; (void)poly_compilations((const PolyContext *)a[0].p); return true; }
 static bool call_poly_plans_built(const Arg *a, Result *r) { (void)r; (void)poly_plans_built((const PolyContext *)a[0].p); return true; }
 static bool call_poly_plans_reused(const Arg *a, Result *r) { (void)r; (void)poly_plans_reused((const PolyContext *)a[0].p); return true; }
+static bool call_poly_cache_dir(const Arg *a, Result *r) { (void)r; (void)poly_cache_dir((const PolyContext *)a[0].p); return true; }
+static bool call_poly_cache_entries(const Arg *a, Result *r) { (void)r; (void)poly_cache_entries((const PolyContext *)a[0].p); return true; }
+static bool call_poly_cache_bytes(const Arg *a, Result *r) { (void)r; (void)poly_cache_bytes((const PolyContext *)a[0].p); return true; }
+static bool call_poly_cache_limit(const Arg *a, Result *r) { (void)r; (void)poly_cache_limit((const PolyContext *)a[0].p); return true; }
+static bool call_poly_cache_clear(const Arg *a, Result *r) { (void)r; return poly_cache_clear((PolyContext *)a[0].p) == POLY_OK; }
 
 static const Call calls[] = {
   {"poly_set_device", call_poly_set_device, 2, true, {{"ctx", "HCONTEXT", true}, {"name", "S", true}}},
@@ -678,4 +683,9 @@ static const Call calls[] = {
   {"poly_compilations", call_poly_compilations, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_plans_built", call_poly_plans_built, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_plans_reused", call_poly_plans_reused, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_cache_dir", call_poly_cache_dir, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_cache_entries", call_poly_cache_entries, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_cache_bytes", call_poly_cache_bytes, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_cache_limit", call_poly_cache_limit, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_cache_clear", call_poly_cache_clear, 1, true, {{"ctx", "HCONTEXT", true}}},
 };

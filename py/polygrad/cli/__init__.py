@@ -1,4 +1,4 @@
-"""The command `polygrad`: train, explain, datasets, bench, port, info. Each is in a file of its own, which is loaded when it is called."""
+"""The command `polygrad`: train, explain, datasets, bench, port, info, cache. Each is in a file of its own, which is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ COMMANDS = {
     "bench": "a short benchmark of this machine",
     "port": "rewrites the imports of a PyTorch or PyTorch Geometric script",
     "info": "version, devices, compiler, threads and cache",
+    "cache": "the compiled kernels that are kept: shows or clears them",
 }
 
 

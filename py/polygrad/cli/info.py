@@ -15,19 +15,21 @@ from .progress import size
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--clear-cache", action="store_true", help="deletes the compiled kernels that are kept")
+    parser.add_argument("--cache", action="store_true", help="only the compiled kernels that are kept: where, how many, how large")
+    parser.add_argument("--clear-cache", action="store_true", help="deletes them first, as `polygrad cache clear` does")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.clear_cache:
+        clear_cache()
+    if args.cache:
+        show_cache()
+        return 0
     import numpy
 
     from .. import C, __version__, library_path
     from ..autograd import current
 
-    folder = cache_folder()
-    if args.clear_cache and folder and os.path.isdir(folder):
-        for name in _kernels(folder):
-            os.remove(os.path.join(folder, name))
     g = current()
     lines = [
         ("version", __version__),
@@ -38,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         ("compiler", compiler()),
         ("products", _onednn()),
         ("threads", f"{C.poly_threads(g.ptr)}" + (" (POLY_THREADS)" if os.environ.get("POLY_THREADS") else "")),
-        ("cache", _cache(folder)),
+        ("cache", cache_line()),
     ]  # fmt: skip
     for name, text in lines:
         print(f"{name:10s} {text}")
@@ -83,26 +85,29 @@ def compiler() -> str:
     return f"{shutil.which(command[0])}" + (f", {said[0]}" if said else "") + (" (CC)" if given else "")
 
 
-def cache_folder() -> str | None:
-    """Where compiled kernels are kept, as the core finds it."""
-    if os.environ.get("POLY_CACHE_DIR"):
-        return os.environ["POLY_CACHE_DIR"]
-    if os.environ.get("XDG_CACHE_HOME"):
-        return os.path.join(os.environ["XDG_CACHE_HOME"], "polygrad")
-    home = os.environ.get("HOME")
-    return os.path.join(home, ".cache", "polygrad") if home else None
+def cache_line() -> str:
+    """Where compiled kernels are kept, and how many; a program of the compiler has several kernels."""
+    from .. import C
+    from ..autograd import current
+
+    g = current().ptr
+    folder = C.poly_cache_dir(g)
+    if not folder:
+        return "none: compiled kernels are not kept"
+    count, used, limit = C.poly_cache_entries(g), C.poly_cache_bytes(g), C.poly_cache_limit(g)
+    return f"{folder.decode() if isinstance(folder, bytes) else folder}, {count:,} programs, {size(used)} of at most {size(limit)}"
 
 
-def _kernels(folder: str) -> list[str]:
-    """Only files of the cache itself: data that was downloaded may be beside them, in folders."""
-    return [e.name for e in os.scandir(folder) if e.is_file(follow_symlinks=False) and e.name.endswith(".so")]
+def show_cache() -> None:
+    print(f"{'cache':10s} {cache_line()}")
 
 
-def _cache(folder: str | None) -> str:
-    if folder is None or not os.path.isdir(folder):
-        return f"{folder or 'none'}, empty"
-    names = _kernels(folder)
-    return f"{folder}, {len(names):,} kernels, {size(sum(os.path.getsize(os.path.join(folder, n)) for n in names))}"
+def clear_cache() -> None:
+    """Removes the kernels that are kept, and nothing else: data that was downloaded may lie beside them."""
+    from .. import C
+    from ..autograd import current
+
+    C.poly_cache_clear(current().ptr)
 
 
 def _cores() -> int:
@@ -127,4 +132,4 @@ def _onednn() -> str:
     return "own kernels (oneDNN was not found; Debian: apt install libdnnl2)"
 
 
-__all__ = ["arguments", "cache_folder", "compiler", "devices", "run"]
+__all__ = ["arguments", "cache_line", "clear_cache", "compiler", "devices", "run", "show_cache"]
