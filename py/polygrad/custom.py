@@ -56,8 +56,10 @@ def _handle(t: Tensor) -> Tensor:
 class _Call:
     """One application: what the C core calls when it builds gradients. Kept in _calls until the core releases it."""
 
-    def __init__(self, function: type[Function], ctx: FunctionContext, g: AutogradGraph, places: list[int], n: int, shapes: Any, which: int):
-        self.function, self.ctx, self.g, self.places, self.n, self.outputs, self.which = function, ctx, g, places, n, shapes, which
+    def __init__(self, function: type[Function], ctx: FunctionContext, value: Tensor, places: list[int], n: int, shapes: Any, which: int):
+        self.function, self.ctx, self.places, self.n, self.outputs, self.which = function, ctx, places, n, shapes, which
+        self.g: AutogradGraph = value._g
+        self.kind = value._kind  # the class of the gradients that backward is given
         self.error: BaseException | None = None
 
     def backward(self, gradient: Tensor) -> list[Tensor | None]:
@@ -80,6 +82,7 @@ _next = 0
 @_Backward
 def _backward(user: int, inputs: Any, n: int, value: int, gradient: int, grads: Any) -> int:
     call = _calls[user]
+    outer, call.g.made = call.g.made, call.kind
     try:
         given = wrap(call.g, C.poly_retain_copy(gradient))
         for k, t in enumerate(call.backward(given)):
@@ -96,6 +99,8 @@ def _backward(user: int, inputs: Any, n: int, value: int, gradient: int, grads: 
     except BaseException as error:  # comes out of the call that built the gradients
         raised.append(error)
         return 5
+    finally:
+        call.g.made = outer
 
 
 @Release
@@ -157,7 +162,7 @@ class Function:
                 results.append(t)
                 continue
             passes = bool(places) and t.is_floating_point() and id(t) not in ctx._differentiable
-            results.append(_linked(_Call(cls, ctx, t._g, places, len(args), shapes, at), t, [args[k] for k in places]) if passes else t.detach())
+            results.append(_linked(_Call(cls, ctx, t, places, len(args), shapes, at), t, [args[k] for k in places]) if passes else t.detach())
             at += 1
         return (
             type(out)(results)

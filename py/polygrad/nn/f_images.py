@@ -11,6 +11,7 @@ from ..tensor import Tensor
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
+    "fractional_max_pool2d", "fractional_max_pool3d",
     "affine_grid", "avg_pool1d", "avg_pool2d", "avg_pool3d", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
     "conv_transpose2d", "conv_transpose3d", "fold", "grid_sample", "interpolate", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
     "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
@@ -291,6 +292,67 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """Maxima of windows that cover the volume."""
     return _adaptive_max(3, input, output_size, return_indices)
+
+
+def _starts(n: int, size: int, out: int, kernel: int, u: Tensor) -> Tensor:
+    """Where the windows begin along an axis, [batch, channels, out]: steps of one of two lengths that add up to the axis."""
+    if out == 1:
+        return (u * 0).unsqueeze(-1).cast("int64") + (size - kernel)
+    alpha = (size - kernel) / (out - 1)
+    place = u.arange(out, dtype=u.dtype)
+    begin = ((place + u.unsqueeze(-1)) * alpha).floor() - (u.unsqueeze(-1) * alpha).floor()
+    return (place == out - 1).where(size - kernel, begin).cast("int64")
+
+
+def _fractional(n: int, x: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Any) -> Any:
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError("fractional_max_pool needs output_size or output_ratio, and not both")
+    single = x.ndim == n + 1
+    x = x.unsqueeze(0) if single else x
+    old = [int(v) for v in x.shape[2:]]
+    kernel = list(kernel_size) if isinstance(kernel_size, (tuple, list)) else [kernel_size] * n
+    if output_size is None:
+        ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else [output_ratio] * n
+        output_size = [int(s * r) for s, r in zip(old, ratios)]
+    sizes = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * n
+    batch, channels = int(x.shape[0]), int(x.shape[1])
+    u = x.rand(batch, channels, n, dtype=x.dtype) if samples is None else samples
+    axes = [1, 0] if n == 2 else [0, 1, 2]  # PyTorch draws for columns first in images
+    grids = []
+    for k in range(n):
+        begin = _starts(n, old[k], sizes[k], kernel[k], u[..., axes[k]])
+        grid = (begin.unsqueeze(-1) + x.arange(kernel[k], dtype="int64")).reshape(batch, channels, -1)
+        grids.append(grid)
+        shape = [batch, channels] + [int(v) for v in x.shape[2:]]
+        shape[2 + k] = sizes[k] * kernel[k]
+        x = x.gather(2 + k, grid.reshape(batch, channels, *[-1 if j == k else 1 for j in range(n)]).expand(*shape))
+    order = [0, 1, *(2 + 2 * k for k in range(n)), *(3 + 2 * k for k in range(n))]
+    flat = x.reshape(batch, channels, *[v for pair in zip(sizes, kernel) for v in pair]).permute(*order).flatten(2 + n)
+    if not return_indices:
+        out = flat.amax(-1)
+        return out.squeeze(0) if single else out
+    local = flat.argmax(-1, keepdim=True)
+    place: Any = 0
+    for k, grid in enumerate(grids):
+        g = grid.reshape(batch, channels, *[v for j in range(n) for v in ((sizes[k], kernel[k]) if j == k else (1, 1))]).permute(*order)
+        place = place * old[k] + g
+    places = place.expand(batch, channels, *sizes, *kernel).flatten(2 + n).gather(-1, local).squeeze(-1)
+    values = flat.gather(-1, local).squeeze(-1)
+    return (values.squeeze(0), places.squeeze(0)) if single else (values, places)
+
+
+def fractional_max_pool2d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Any = None
+) -> Any:
+    """Maxima of windows whose steps are drawn so that there are output_size of them."""
+    return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+
+
+def fractional_max_pool3d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Any = None
+) -> Any:
+    """Maxima of windows of a volume whose steps are drawn so that there are output_size of them."""
+    return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
 # ---- resizing ----

@@ -147,6 +147,14 @@ AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = (
     _applied(f"AdaptiveMaxPool{n}d", f"adaptive_max_pool{n}d", "output_size", "return_indices", shown=("output_size",), return_indices=False)
     for n in (1, 2, 3)
 )
+_FRACTIONAL = ("kernel_size", "output_size", "output_ratio", "return_indices", "_random_samples")
+FractionalMaxPool2d, FractionalMaxPool3d = (
+    _applied(
+        f"FractionalMaxPool{n}d", f"fractional_max_pool{n}d", *_FRACTIONAL, shown=("kernel_size", "output_size"), output_size=None, output_ratio=None,
+        return_indices=False, _random_samples=None,
+    )
+    for n in (2, 3)
+)  # fmt: skip
 LPPool1d, LPPool2d, LPPool3d = (
     _applied(f"LPPool{n}d", f"lp_pool{n}d", "norm_type", "kernel_size", "stride", "ceil_mode", stride=None, ceil_mode=False) for n in (1, 2, 3)
 )
@@ -249,7 +257,8 @@ CircularPad1d, CircularPad2d, CircularPad3d = (_pad("CircularPad", n, "circular"
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d",
     "AlphaDropout", "AvgPool1d", "AvgPool2d", "AvgPool3d", "ChannelShuffle", "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d",
-    "ConstantPad2d", "ConstantPad3d", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout", "Flatten", "Fold", "Identity",
+    "ConstantPad2d", "ConstantPad3d", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout", "FractionalMaxPool2d",
+    "FractionalMaxPool3d", "Flatten", "Fold", "Identity",
     "LPPool1d", "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "PixelShuffle",
     "PixelUnshuffle", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
     "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d",

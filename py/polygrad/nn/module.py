@@ -328,6 +328,26 @@ class Module:
         """
         return self._hook("_forward_hooks", (hook, with_kwargs, always_call), prepend)
 
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(module, grad_input, grad_output) when gradients pass through the module, with tuples that have None for what has no gradient.
+        What it returns, if not None, takes the place of grad_input, where one input alone has a gradient.
+
+        >>> from polygrad import Tensor, nn
+        >>> m, seen = nn.ReLU(), []
+        >>> handle = m.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append(grad_output[0].tolist()))
+        >>> _ = (m(Tensor([2.0], requires_grad=True)) * 3).sum().backward(); seen
+        [[3.0]]
+        """
+        self.__dict__.setdefault("_forward_hooks", {})
+        return self._hook("_backward_hooks", hook, prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(module, grad_output) before gradients pass through the module; what it returns, if not None, takes the place of grad_output."""
+        self.__dict__.setdefault("_forward_hooks", {})
+        return self._hook("_backward_pre_hooks", hook, prepend)
+
     def _hook(self, where: str, entry: Any, prepend: bool) -> RemovableHandle:
         hooks = self.__dict__.setdefault(where, {})
         handle = RemovableHandle(hooks)
@@ -350,6 +370,12 @@ class Module:
             else:
                 args = result if isinstance(result, tuple) else (result,)
         after = list(self.__dict__.get("_forward_hooks", {}).values())
+        watch = None
+        if self.__dict__.get("_backward_hooks") or self.__dict__.get("_backward_pre_hooks"):
+            from .watch import Watch
+
+            watch = Watch(self)
+            args = watch.inputs(args)
         try:
             out = self.forward(*args, **kwargs)
         except BaseException:
@@ -360,7 +386,7 @@ class Module:
         for hook, with_kwargs, _ in after:
             result = hook(self, args, kwargs, out) if with_kwargs else hook(self, args, out)
             out = out if result is None else result
-        return out
+        return out if watch is None else watch.outputs(out)
 
     # ---- state ----
 

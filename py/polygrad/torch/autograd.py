@@ -9,6 +9,7 @@ from typing import Any
 
 from ..autograd import current
 from ..context import Context, NoGrad
+from ..custom import Function as _Function
 
 
 class no_grad(NoGrad):
@@ -102,7 +103,31 @@ def set_detect_anomaly(mode: bool = True, check_nan: bool = True) -> Any:
 
 detect_anomaly = set_detect_anomaly
 
+
+class Function(_Function):
+    """An operation with a gradient of its own: static methods forward(ctx, *args) and backward(ctx, *gradients), called by apply.
+
+    >>> import polygrad.torch as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, gradient):
+    ...         return gradient * 10
+    >>> x = torch.ones(1, requires_grad=True); Double.apply(x).sum().backward(); x.grad.tolist()
+    [10.0]
+    """
+
+
+def Variable(data: Any, requires_grad: bool = False, volatile: Any = None) -> Any:
+    """A tensor: the old name of one that may require a gradient."""
+    return data.requires_grad_(True) if requires_grad else data
+
+
 __all__ = [
+    "Function",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",

@@ -14,11 +14,31 @@ from . import functional, init, utils
 from .layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, ConvTranspose1d, ConvTranspose2d, Embedding, InstanceNorm, RMSNorm
 from .module import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 
-UninitializedParameter = Parameter
+UninitializedParameter = UninitializedBuffer = Parameter
+
+
+def Buffer(data: Any, persistent: bool = True) -> Any:
+    """A tensor that is state but no parameter, when it is an attribute of a module."""
+    return data.detach().requires_grad_(False)
+
+
+def _here(name: str) -> Any:
+    """Layers that few scripts use, loaded when they are."""
+    from importlib import import_module
+
+    if name.startswith("Lazy"):
+        return getattr(import_module(".lazy", __name__), name, None)
+    return import_module(".adaptive", __name__).AdaptiveLogSoftmaxWithLoss if name == "AdaptiveLogSoftmaxWithLoss" else None
 
 
 def __getattr__(name: str) -> Any:
     """The other layers, losses and activations of polygrad.nn."""
+    value = _here(name)
+    if value is not None:
+        setattr(sys.modules[__name__], name, value)
+        return value
+    if name in ("DataParallel", "parallel"):
+        raise AttributeError(f"torch.nn.{name} is not here: one device computes, with all its threads")
     if name.startswith("_") or not hasattr(_nn, name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = lift(getattr(_nn, name), __name__)
@@ -30,6 +50,7 @@ __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "ConvTranspose1d", "ConvTranspose2d", "Embedding", "InstanceNorm",
     "Module", "ModuleDict", "ModuleList",
     "Parameter", "ParameterDict", "ParameterList", "RMSNorm", "Sequential", "functional", "init", "utils",
+    "AdaptiveLogSoftmaxWithLoss", "Buffer", "LazyLinear",
     *(n for n in getattr(_nn, "__all__", ()) if n[:1].isupper()),
 ]  # fmt: skip
 __all__ = sorted(set(__all__))
@@ -37,3 +58,7 @@ __all__ = sorted(set(__all__))
 
 def __dir__() -> list[str]:
     return __all__
+
+
+sys.modules[f"{__name__}.parameter"] = sys.modules[f"{__name__}.modules"] = sys.modules[__name__]
+parameter = modules = sys.modules[__name__]

@@ -19,6 +19,8 @@ from polygrad.nn.f_images import conv_transpose1d as conv_transpose1d
 from polygrad.nn.f_images import conv_transpose2d as conv_transpose2d
 from polygrad.nn.f_images import conv_transpose3d as conv_transpose3d
 from polygrad.nn.f_images import fold as fold
+from polygrad.nn.f_images import fractional_max_pool2d as fractional_max_pool2d
+from polygrad.nn.f_images import fractional_max_pool3d as fractional_max_pool3d
 from polygrad.nn.f_images import grid_sample as grid_sample
 from polygrad.nn.f_images import interpolate as interpolate
 from polygrad.nn.f_images import interpolate as upsample
@@ -154,6 +156,8 @@ __all__ = [
     "embedding_bag",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gaussian_nll_loss",
     "gelu",
     "glu",

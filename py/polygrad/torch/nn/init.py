@@ -108,7 +108,51 @@ def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearit
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)))
 
 
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """Orthogonal rows or columns: Q of a random matrix, with the signs that make it unique."""
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    rows = int(tensor.shape[0])
+    columns = tensor.numel() // max(rows, 1)
+    tall = tensor.detach().float().randn_like().reshape(max(rows, columns), min(rows, columns))
+    q, r = tall.qr()
+    n = min(rows, columns)
+    q = q[:, :n] * r.diagonal().sign()[:n]
+    return _put(tensor, (q.t() if rows < columns else q).reshape(tensor.shape) * gain)
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """A convolution that hands on its inputs: 1 in the middle of the window of each channel."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    per = int(tensor.shape[0]) // groups
+    out, into = tensor.arange_of(0).unsqueeze(1), tensor.arange_of(1)
+    hit = ((out % per) == into) & ((out % per) < int(tensor.shape[1]))
+    hit = hit.reshape(*hit.shape, *(1,) * (tensor.ndim - 2))
+    for d in range(2, tensor.ndim):
+        middle = tensor.arange_of(d) == int(tensor.shape[d]) // 2
+        hit = hit & middle.reshape(*(-1 if k == d else 1 for k in range(tensor.ndim)))
+    return _put(tensor, hit)
+
+
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
+    """Normal numbers, with a share of each column zero."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    zeros = math.ceil(sparsity * int(tensor.shape[0]))
+    order = tensor.detach().float().rand_like().argsort(0).argsort(0)
+    return _put(tensor, (tensor.detach().randn_like() * std).masked_fill(order < zeros, 0.0))
+
+
+def __getattr__(name: str) -> Any:
+    """The names without an underscore, which PyTorch keeps for old scripts."""
+    if not name.startswith("_") and f"{name}_" in globals():
+        return globals()[f"{name}_"]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
-    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "trunc_normal_", "uniform_", "xavier_normal_",
+    "calculate_gain", "constant_", "dirac_", "orthogonal_", "sparse_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
+    "ones_", "trunc_normal_", "uniform_", "xavier_normal_",
     "xavier_uniform_", "zeros_",
 ]  # fmt: skip

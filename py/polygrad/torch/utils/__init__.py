@@ -1,5 +1,5 @@
-"""torch.utils: datasets and loaders of tensors."""
+"""torch.utils: datasets and loaders of tensors, checkpoints."""
 
-from . import data
+from . import checkpoint, data
 
-__all__ = ["data"]
+__all__ = ["checkpoint", "data"]

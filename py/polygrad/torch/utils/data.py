@@ -185,6 +185,53 @@ class BatchSampler(Sampler):
 
 
 @made_here
+class ChainDataset(IterableDataset):
+    """The entries of several datasets, one after another."""
+
+    def __init__(self, datasets: Any):
+        self.datasets = list(datasets)
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self.datasets)
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
+
+
+class StackDataset(Dataset):
+    """Entries of several datasets beside each other: tuples, or dicts of those that have names."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        self.datasets: Any = kwargs or args
+        lengths = {len(d) for d in (kwargs.values() if kwargs else args)}
+        if len(lengths) != 1:
+            raise ValueError("Size mismatch between datasets")
+        (self._length,) = lengths
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {k: d[index] for k, d in self.datasets.items()}
+        return tuple(d[index] for d in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def get_worker_info() -> None:
+    """None: entries are collected in the caller's thread."""
+
+
+def default_convert(data: Any) -> Any:
+    """Arrays as tensors, in lists and dicts too."""
+    if type(data).__module__ == "numpy" and getattr(data, "ndim", 0):
+        return torch.as_tensor(data)
+    if isinstance(data, dict):
+        return {k: default_convert(v) for k, v in data.items()}
+    if isinstance(data, (list, tuple)) and not hasattr(data, "_fields"):
+        return type(data)(default_convert(v) for v in data)
+    return data
+
+
 def default_collate(batch: list[Any]) -> Any:
     """A batch of entries: tensors and numbers are stacked, tuples and dicts entry by entry."""
     from ...geometric.loader.dataloader import collate
@@ -233,6 +280,7 @@ class DataLoader:
 
 
 __all__ = [
-    "BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "Subset",
-    "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate", "random_split",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler",
+    "Subset", "SubsetRandomSampler", "StackDataset", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
+    "get_worker_info", "random_split",
 ]  # fmt: skip
