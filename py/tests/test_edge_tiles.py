@@ -124,6 +124,22 @@ def test_scores_of_a_whole_row_beside_a_product():
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 
 
+def test_a_row_of_several_tiles_leaves_pieces_without_edges(device):
+    """Pieces have whole rows. One that begins inside a long row has no edge, and its part of the gradient of a weight is zero."""
+    rng = np.random.default_rng(0)
+    index = rng.integers(0, 3, (2, 2100))
+    index[1, ::2] = 1
+    e, w, u, weight = (rng.uniform(-1, 1, s) for s in ((2100, 6), (6, 8), (8, 6), (3, 6)))
+    g, t = Graph(index, 3), [Tensor(v) for v in (e, w, u)]
+    out = g.sum((t[0] @ t[1]).relu() @ t[2])
+    grads = (out * Tensor(weight)).sum().gradient(*t)
+    out.realize(*grads)
+    h, dm = np.maximum(e @ w, 0), weight[index[1]]
+    dh = (dm @ u.T) * (h > 0)
+    for got, want in zip(grads, (dh @ w.T, e.T @ dh, h.T @ dm)):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-9, atol=1e-9)
+
+
 def test_second_gradient():
     index = GRAPHS["random"]
     a = values(index.shape[1], seed=5)

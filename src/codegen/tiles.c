@@ -469,8 +469,15 @@ static bool open_outputs(Tiles *t, Block **b, UOp **row, UOp **col) {
   return true;
 }
 
+/* What the blocks have left; where there was none, since the sum is over nothing, that is zero. */
+static UOp *left_at(Tiles *t, UOp *array, UOp *at) {
+  if (t->blocks->vmin > 0) return load_at(t, array, at, 0);
+  UOp *src[3] = {array, at, int_lt(index_of(t, 0), t->blocks)};
+  return uop_make(t->g->ctx, OP_LOAD, t->dtype, (UArg){0}, 3, src, 0, NULL);
+}
+
 static UOp *sum_at(Tiles *t, UOp *at) {
-  UOp *hi = load_at(t, t->c, at, 0), *lo = t->pairs ? load_at(t, t->low, at, 0) : NULL;
+  UOp *hi = left_at(t, t->c, at), *lo = t->pairs ? left_at(t, t->low, at) : NULL;
   if (!t->pairs) return hi ? uop_cast(hi, (PolyDType)t->loop->dtype) : NULL;
   return uop_where(uop_binary(OP_CMPEQ, lo, lo), uop_binary(OP_ADD, hi, lo), hi);
 }

@@ -29,6 +29,7 @@ def _matrix(m, rows=None, limit=100):
 
 def _columns(m, r, limit=MOST_PRODUCTS):
     """How many columns a product with r may have."""
+    limit = 20 * limit if m.crowd else limit
     return max(1, min(_width(m), limit // max(r.size, 1)))
 
 

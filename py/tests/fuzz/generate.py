@@ -23,7 +23,8 @@ KINDS = {"values": 0.2, "first": 0.2, "second": 0.18, "separate": 0.05, "jit": 0
 
 @dataclass
 class Leaf:
-    """An input. fill says how to draw its values: ("float", on a grid), ("int", low, high)."""
+    """An input. fill says how to draw its values: ("float", on a grid), ("int", low, high), ("hub", 0, nodes): edges, a third of
+    them into one node."""
 
     values: np.ndarray
     dt: str
@@ -85,7 +86,10 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dt: str, fill: tuple)
         a = rng.uniform(-2, 2, shape)
         return round_to(np.round(a * 4) / 4 if fill[1] else a, dt)  # a grid: equal values are likely
     low, high = fill[1:]
-    return rng.integers(low, max(high, low + 1), shape).astype(bool if dt == "bool" else np.int64)
+    a = rng.integers(low, max(high, low + 1), shape).astype(bool if dt == "bool" else np.int64)
+    if fill[0] == "hub":
+        a[1, ::3] = high // 2
+    return a
 
 
 SIZED_ROWS = 6  # no other axis has this size: equal sizes must not look like the same one
@@ -105,8 +109,9 @@ class Maker:
         self.rng = np.random.default_rng(seed)
         kind = str(self.rng.choice(list(KINDS), p=list(KINDS.values())))
         self.program = Program(seed, kind)
-        self.sized = kind in ("sized", "large")  # only operations that work for any number of rows
-        self.dense = not self.sized and bool(self.rng.random() < 0.2)  # sums of products of a size for tiles
+        self.crowd = kind == "large" and bool(self.rng.random() < 0.5)  # maps of many edges, a third of them into one node
+        self.sized = kind in ("sized", "large") and not self.crowd  # only operations that work for any number of rows
+        self.dense = self.crowd or not self.sized and bool(self.rng.random() < 0.2)  # sums of products of a size for tiles
         self.most = 400000 if kind == "large" else 12000 if self.dense else 3000
         self.refs: dict[str, R.Ref] = {}
         self.pool: list[str] = []
@@ -149,6 +154,10 @@ class Maker:
     def the_graph(self) -> GraphLeaf:
         if self.graph is None:
             top = (24, 120) if self.dense else (7, 13)
+            if self.crowd:
+                n, e = int(self.rng.integers(2, 60)), int(self.rng.integers(1100, 3500))
+                self.graph = GraphLeaf(self.add_leaf((2, e), "int64", ("hub", 0, n), False), n, e)
+                return self.graph
             n, e = int(self.rng.integers(1, top[0])), int(self.rng.integers(0 if self.rng.random() < 0.1 else 1, top[1]))
             self.graph = GraphLeaf(self.add_leaf((2, e), "int64", ("int", 0, n), False), n, e)
         return self.graph
@@ -264,8 +273,8 @@ def generate(seed: int) -> Program:
     m = Maker(seed)
     with np.errstate(all="ignore"):
         m.begin()
-        graph = not m.sized and m.rng.random() < (0.5 if m.dense else 0.35)
-        length = int(m.rng.integers(2, 6 if m.dense else 8 if m.program.kind == "second" else 12))
+        graph = m.crowd or not m.sized and m.rng.random() < (0.5 if m.dense else 0.35)
+        length = int(m.rng.integers(1, 4) if m.crowd else m.rng.integers(2, 6 if m.dense else 8 if m.program.kind == "second" else 12))
         sized = _LARGE if m.program.kind == "large" else _SIZED
         for _ in range(2 * length):
             if len(m.program.steps) >= length:
@@ -275,6 +284,8 @@ def generate(seed: int) -> Program:
 
 
 def _tables(m: Maker, graph: bool) -> tuple[list[str], np.ndarray]:
+    if m.crowd:
+        return _DENSE_ON_GRAPHS
     on_graph = graph and m.rng.random() < 0.6
     if m.dense and m.rng.random() < 0.5:
         return _DENSE_ON_GRAPHS if on_graph else _DENSE

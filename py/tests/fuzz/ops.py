@@ -330,6 +330,8 @@ def _gather_params(m, need_source):
 
 def _along(x, i, axis):
     """Flat places of x that an index of gather or scatter names."""
+    if any(n > m for k, (n, m) in enumerate(zip(i.shape, x.shape)) if k != axis):
+        raise ValueError(f"an index of shape {i.shape} for {x.shape}")
     grid = list(np.indices(i.shape))
     grid[axis] = i.v
     return np.arange(x.size).reshape(x.shape)[tuple(grid)]

@@ -28,7 +28,7 @@ def _tensor(leaf: Leaf) -> str:
     """An expression that makes the leaf."""
     numpy = "float32" if leaf.dt == "bfloat16" else leaf.dt
     a = leaf.values
-    if a.size > LONG:
+    if a.size > LONG and leaf.dt in FLOATS:
         text = f"np.random.default_rng(0).uniform(-2, 2, {a.shape}).astype({numpy!r})"
     else:
         text = f"np.array({a.tolist()!r}, {numpy!r}).reshape({a.shape})"
