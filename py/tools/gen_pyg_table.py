@@ -78,7 +78,7 @@ LEFT_OUT = {
             "CWQDataset", "GitMolDataset", "InstructMolDataset", "MoleculeGPTDataset", "ProteinMPNNDataset", "TAGDataset", "WebQSPDataset",
         )
     },
-    **dict.fromkeys(("datasets.PascalVOCKeypoints", "datasets.WILLOWObjectClass", "transforms.ToSLIC"), "needs images and a network of torchvision"),
+    **dict.fromkeys(("datasets.PascalVOCKeypoints", "datasets.WILLOWObjectClass"), "needs images and a network of torchvision"),
     **{f"datasets.{n}": "files in formats of other libraries (HDF5, ASE)" for n in ("DynamicFAUST", "S3DIS", "HydroNet", "OMDB")},
 }  # fmt: skip
 REASONS = {"llm": _TEXT, "graphgym": "a framework of configurations around PyTorch Lightning", "distributed": "distributed training of PyTorch"}

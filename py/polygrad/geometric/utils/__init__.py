@@ -48,6 +48,8 @@ _TABLE = {
     "ppr": ["get_ppr"],
     "geodesic": ["geodesic_distance"],
     "smiles": ["from_rdmol", "from_smiles", "to_rdmol", "to_smiles"],
+    "influence": ["total_influence"],
+    "_tree_decomposition": ["tree_decomposition"],
     "_train_test_split_edges": ["train_test_split_edges"],
 }  # fmt: skip
 

@@ -32,6 +32,7 @@ from polygrad.geometric.utils._subgraph import subgraph as subgraph
 from polygrad.geometric.utils._to_dense_adj import to_dense_adj as to_dense_adj
 from polygrad.geometric.utils._to_dense_batch import to_dense_batch as to_dense_batch
 from polygrad.geometric.utils._train_test_split_edges import train_test_split_edges as train_test_split_edges
+from polygrad.geometric.utils._tree_decomposition import tree_decomposition as tree_decomposition
 from polygrad.geometric.utils._trim_to_layer import TrimToLayer as TrimToLayer
 from polygrad.geometric.utils._trim_to_layer import trim_to_layer as trim_to_layer
 from polygrad.geometric.utils._unbatch import unbatch as unbatch
@@ -55,6 +56,7 @@ from polygrad.geometric.utils.hetero import check_add_self_loops as check_add_se
 from polygrad.geometric.utils.hetero import construct_bipartite_edge_index as construct_bipartite_edge_index
 from polygrad.geometric.utils.hetero import get_unused_node_types as get_unused_node_types
 from polygrad.geometric.utils.hetero import group_hetero_graph as group_hetero_graph
+from polygrad.geometric.utils.influence import total_influence as total_influence
 from polygrad.geometric.utils.isolated import contains_isolated_nodes as contains_isolated_nodes
 from polygrad.geometric.utils.isolated import remove_isolated_nodes as remove_isolated_nodes
 from polygrad.geometric.utils.laplacian import get_laplacian as get_laplacian
@@ -167,7 +169,9 @@ __all__ = [
     "to_scipy_sparse_matrix",
     "to_smiles",
     "to_undirected",
+    "total_influence",
     "train_test_split_edges",
+    "tree_decomposition",
     "trim_to_layer",
     "unbatch",
     "unbatch_edge_index",

@@ -272,20 +272,75 @@ class GPSENodeEncoder(nn.Module):
         return Tensor.cat(x if self.linear_x is None else self.linear_x(x), pos_enc, dim=1)
 
 
-def gpse_process(model: GPSE, data: Any, rand_type: str = "NormalSE", use_vn: bool = True, bernoulli_thresh: float = 0.5) -> Tensor:
-    """Encodings of the nodes of a graph: data.x is set to random features of rand_type 'NormalSE', 'UniformSE' or 'BernoulliSE', with zeros for the
-    last node where that is a virtual one (use_vn)."""
-    first = next(iter(model.state_dict().values()))
-    shape = (int(data.num_nodes), int(first.shape[1]))
+def _random_features(model: GPSE, nodes: int, rand_type: str, threshold: float) -> Tensor:
+    """Random inputs [nodes, F] of one of the three kinds."""
+    shape = (nodes, int(next(iter(model.state_dict().values())).shape[1]))
     if rand_type == "NormalSE":
-        x = Tensor.randn(*shape)
-    elif rand_type in ("UniformSE", "BernoulliSE"):
-        x = Tensor.rand(*shape)
-        x = (x < bernoulli_thresh).float() if rand_type == "BernoulliSE" else x
-    else:
+        return Tensor.randn(*shape)
+    if rand_type not in ("UniformSE", "BernoulliSE"):
         raise ValueError(f"rand_type must be 'NormalSE', 'UniformSE' or 'BernoulliSE', not {rand_type!r}")
-    data.x = (Tensor.arange(shape[0]).reshape(-1, 1) < shape[0] - 1).where(x, 0.0) if use_vn else x
-    return model(data)[0].detach()
+    x = Tensor.rand(*shape)
+    return (x < threshold).float() if rand_type == "BernoulliSE" else x
+
+
+def _encoded(
+    model: GPSE, data: Any, neighbors: list[int] | None, fillval: int, layers_mp: int | None, sampled: bool, kwargs: dict[str, Any]
+) -> Tensor:
+    """The model's values of all nodes: of the graph as it is, or of samples around its nodes, one batch after the other."""
+    if not sampled:
+        return model(data)[0].detach()
+    if layers_mp is None:
+        raise ValueError('Please provide the number of message-passing layers as "layers_mp".')
+    from ...loader import NeighborLoader
+
+    counts = list(neighbors or [30, 20, 10])
+    counts += [fillval] * (layers_mp - len(counts)) if fillval > 0 else []
+    parts = [model(batch)[0][: int(batch.batch_size)].detach().realize() for batch in NeighborLoader(data, num_neighbors=counts, **kwargs)]
+    return parts[0] if len(parts) == 1 else Tensor.cat(*parts, dim=0)
+
+
+def gpse_process(
+    model: GPSE, data: Any, rand_type: str = "NormalSE", use_vn: bool = True, bernoulli_thresh: float = 0.5, neighbor_loader: bool = False,
+    num_neighbors: list[int] | None = None, fillval: int = 5, layers_mp: int | None = None, **kwargs: Any,
+) -> Tensor:  # fmt: skip
+    """Encodings of the nodes of a graph: data.x is set to random features of rand_type 'NormalSE', 'UniformSE' or 'BernoulliSE', with zeros for the
+    last node where that is a virtual one (use_vn). neighbor_loader: on samples of num_neighbors at each hop (then fillval, up to layers_mp hops)."""
+    n = int(data.num_nodes)
+    x = _random_features(model, n, rand_type, bernoulli_thresh)
+    data.x = (Tensor.arange(n).reshape(-1, 1) < n - 1).where(x, 0.0) if use_vn else x
+    return _encoded(model, data, num_neighbors, fillval, layers_mp, neighbor_loader, kwargs)
+
+
+def gpse_process_batch(
+    model: GPSE, batch: Any, rand_type: str, use_vn: bool = True, bernoulli_thresh: float = 0.5, neighbor_loader: bool = False,
+    num_neighbors: list[int] | None = None, fillval: int = 5, layers_mp: int | None = None, **kwargs: Any,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """gpse_process of a batch of graphs, whose virtual nodes are the last of each: (encodings of all nodes, where each graph begins)."""
+    n, ends = int(batch.num_nodes), batch.ptr.numpy()[1:] - 1
+    real = np.ones((n, 1), bool)
+    real[ends] = not use_vn
+    batch.x = Tensor(real).where(_random_features(model, n, rand_type, bernoulli_thresh), 0.0)
+    return _encoded(model, batch, num_neighbors, fillval, layers_mp, neighbor_loader, kwargs), batch.ptr
+
+
+def precompute_GPSE(model: GPSE, dataset: Any, use_vn: bool = True, rand_type: str = "NormalSE", **kwargs: Any) -> None:
+    """Adds `pestat_GPSE` [V, F] to all graphs of a dataset in memory. kwargs: those of DataLoader, such as batch_size."""
+    from ...loader import DataLoader
+    from ...transforms import VirtualNode
+
+    graphs = [dataset.get(k) for k in dataset.indices()]
+    add = VirtualNode()
+    done = []
+    at = 0
+    for batch in DataLoader([add(g.clone()) if use_vn else g.clone() for g in graphs], shuffle=False, **kwargs):
+        out, ptr = gpse_process_batch(model, batch, rand_type, use_vn)
+        out, starts = out.realize(), ptr.numpy()
+        for start, stop in zip(starts[:-1], starts[1:]):
+            graphs[at].pestat_GPSE = out[int(start) : int(stop) - int(use_vn)].realize()
+            done.append(graphs[at])
+            at += 1
+    dataset._indices = None
+    dataset.data, dataset.slices = dataset.collate(done)
 
 
 def process_batch_idx(batch_idx: Tensor | None, true: Tensor, use_vn: bool = True) -> Tensor | None:
@@ -317,4 +372,4 @@ def gpse_loss(pred: Tensor, true: Tensor, batch_idx: Tensor | None = None) -> tu
     return (pred - true).abs().mean() + cosim_col_sep(pred, true, batch_idx), pred
 
 
-__all__ = ["GPSE", "GPSENodeEncoder", "cosim_col_sep", "gpse_loss", "gpse_process", "process_batch_idx"]
+__all__ = ["GPSE", "GPSENodeEncoder", "cosim_col_sep", "gpse_loss", "gpse_process", "gpse_process_batch", "precompute_GPSE", "process_batch_idx"]
