@@ -209,18 +209,31 @@ static bool worthwhile(const Match *m) {
   return size >= SMALL_PRODUCT && least >= 2;
 }
 
+/* Elements of the largest value that is read from an end of the edges below u. */
+static int64_t read_from(UOp *u, int *budget) {
+  int64_t most = 0;
+  if ((*budget)-- <= 0 || u->buffer) return 0;
+  if (is_row_read(u)) return uop_numel_max(u->src[0]);
+  for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
+    int64_t below = read_from(u->src[i], budget);
+    most = MAX(most, below);
+  }
+  return most;
+}
+
 /* A sum over edges into a small result, of something that is as wide as the edges and computed from their ends: the
  * weight gradient of a message. Storing that operand for the library would cost more memory than the graph; loops
- * compute it on the way. */
+ * compute it on the way. An operand that is no larger than the values of the nodes is stored like any other. */
 static bool sums_over_edges(const Match *m) {
   double x = 1, y = 1;
   for (int i = 0; i < m->nx; i++) x *= (double)m->mul->shape[m->x[i]]->vmax;
   for (int i = 0; i < m->ny; i++) y *= (double)m->mul->shape[m->y[i]]->vmax;
   if (MIN(x, y) > NARROW) return false;
   for (int s = 0; s < 2; s++) {
-    int budget = LOOK_INTO;
-    Op op = (Op)m->side[s].base->op;
-    if ((op_elementwise(op) || op == OP_REDUCE) && reads_row_ends(m->side[s].base, &budget)) return true;
+    int budget = LOOK_INTO, again = LOOK_INTO;
+    UOp *base = m->side[s].base;
+    if (!op_elementwise((Op)base->op) && base->op != OP_REDUCE) continue;
+    if (reads_row_ends(base, &budget) && uop_numel_max(base) > read_from(base, &again)) return true;
   }
   return false;
 }
