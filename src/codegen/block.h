@@ -28,6 +28,8 @@ struct Block {
  * copies as that takes. */
 enum { LOOP_JAMMED = 1 << 30 };
 
+enum { MAX_ROWPTRS = 4 };
+
 typedef struct Codegen {
   PolyContext *ctx;
   Arena *arena;
@@ -51,8 +53,11 @@ typedef struct Codegen {
   UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
   bool spread;
   Block *body;   /* of one iteration of the grid */
-  int ragged;    /* a LOOP whose bounds are those of a row: rows of more than Target.hub_edges are a kernel apart; -1 */
-  int rowptr;    /* the parameter that these are loaded from */
+  int strip;     /* of the innermost loop of the grid: see Inst */
+  double work;   /* of the loop that the number of threads was chosen by */
+  /* LOOPs whose bounds are those of a row, one for each array that these are loaded from (rowptr, a parameter): rows
+   * of more than Target.hub_edges in one of them are a kernel apart. */
+  int nragged, ragged[MAX_ROWPTRS], rowptr[MAX_ROWPTRS];
   bool for_hubs; /* that kernel is being made */
 } Codegen;
 

@@ -101,7 +101,7 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
 
 /* The kernel of long rows. */
 static bool write_hubs(Codegen *g, UOp *store, Linear *out) {
-  if (g->ragged < 0) return true;
+  if (!g->nragged) return true;
   Linear *also = arena_new(g->arena, sizeof *also);
   char *name = arena_new(g->arena, strlen(out->name) + sizeof "_hubs");
   if (!also || !name || !shape_hubs(g) || !write_out(g, store, also)) return false;
@@ -137,7 +137,7 @@ static bool check_dtypes(Codegen *g, const Linear *lin) {
 }
 
 bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const Target *target, Linear *out) {
-  Codegen g = {.ctx = ctx, .arena = arena, .target = target, .ragged = -1};
+  Codegen g = {.ctx = ctx, .arena = arena, .target = target};
   *out = (Linear){0};
   UOp **merged = arena_new(arena, (size_t)nstore * sizeof *merged);
   if (!merged) return false;

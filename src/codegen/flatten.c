@@ -436,7 +436,8 @@ static void open_store(Flat *f, int inst, const Block *b) {
 
 /* ---- long rows ----
  *
- *   for v .. : begin, end = rowptr[v], rowptr[v+1]          if end - begin <= HUB: the row
+ *   for v .. : begin, end = rowptr[v], rowptr[v+1]          if end - begin <= HUB: the row; where a kernel walks edges
+ *                                                           in and out, if both are so few
  *
  * and, in the kernel of long rows, whose grid is `workers`, each with the rows w, w + workers, w + 2 workers ..:
  *
@@ -452,27 +453,32 @@ static int add_once(Flat *f, int begin, int end) {
 
 /* Leaves out rows that are the other kernel's. */
 static int open_row(Flat *f) {
-  const Inst *edges = &f->g->inst.at[f->g->ragged];
-  int degree = add_index(f, OP_SUB, f->place[edges->src[1]], f->place[edges->src[0]]);
-  return add_once(f, degree, add_const(f, f->g->target->hub_edges + 1));
+  int most = -1;
+  for (int k = 0; k < f->g->nragged; k++) {
+    const Inst *edges = &f->g->inst.at[f->g->ragged[k]];
+    int degree = add_index(f, OP_SUB, f->place[edges->src[1]], f->place[edges->src[0]]);
+    most = k ? add_index(f, OP_MAX, most, degree) : degree;
+  }
+  return add_once(f, most, add_const(f, f->g->target->hub_edges + 1));
 }
 
 /* Are the bounds of the row known before line i of b? */
 static bool row_known(const Flat *f, const Block *b, int i) {
-  const Inst *edges = &f->g->inst.at[f->g->ragged];
-  for (; i < b->line.n; i++)
-    if (b->line.at[i].inst >= 0 && (b->line.at[i].inst == edges->src[0] || b->line.at[i].inst == edges->src[1]))
-      return false;
+  for (; i < b->line.n; i++) {
+    for (int k = 0; k < f->g->nragged && b->line.at[i].inst >= 0; k++) {
+      const Inst *edges = &f->g->inst.at[f->g->ragged[k]];
+      if (b->line.at[i].inst == edges->src[0] || b->line.at[i].inst == edges->src[1]) return false;
+    }
+  }
   return true;
 }
 
-static int add_row_load(Flat *f, int index, int gate) {
+static int add_row_load(Flat *f, int index, int param) {
   const Codegen *g = f->g;
   PolyDType d = POLY_INT32;
   for (int i = 0; i < g->inst.n; i++)
-    if (g->inst.at[i].kind == INST_LOAD && g->inst.at[i].param == g->rowptr) d = (PolyDType)g->inst.at[i].dtype;
-  Inst in = {
-      .kind = INST_LOAD, .dtype = (uint8_t)d, .src = {index, gate, -1}, .param = g->rowptr, .stride = STRIDE_NONE};
+    if (g->inst.at[i].kind == INST_LOAD && g->inst.at[i].param == param) d = (PolyDType)g->inst.at[i].dtype;
+  Inst in = {.kind = INST_LOAD, .dtype = (uint8_t)d, .src = {index, -1, -1}, .param = param, .stride = STRIDE_NONE};
   int v = add(f, in);
   return d == POLY_INT64 ? v : add_alu(f, OP_CAST, POLY_INT64, v, -1, -1);
 }
@@ -499,9 +505,13 @@ static int add_long_rows(Flat *f, const Worker *w, Op op, int behind) {
   int loop = add_loop(f, &like, add_const(f, 0), w->count, LOOP_REDUCE | LOOP_GROUP);
   int row = add_index(f, OP_MUL, loop, add_const(f, t->hub_workers));
   row = add_index(f, OP_ADD, row, w->number);
-  int begin = add_row_load(f, row, -1), end = add_row_load(f, add_index(f, OP_ADD, row, one), -1);
-  int degree = add_index(f, OP_SUB, end, begin);
-  int found = add_alu(f, OP_CMPLT, POLY_BOOL, add_const(f, t->hub_edges), degree, -1);
+  int next = add_index(f, OP_ADD, row, one), most = -1;
+  for (int k = 0; k < f->g->nragged; k++) {
+    int begin = add_row_load(f, row, f->g->rowptr[k]), end = add_row_load(f, next, f->g->rowptr[k]);
+    int degree = add_index(f, OP_SUB, end, begin);
+    most = k ? add_index(f, OP_MAX, most, degree) : degree;
+  }
+  int found = add_alu(f, OP_CMPLT, POLY_BOOL, add_const(f, t->hub_edges), most, -1);
   if (behind >= 0) found = add_alu(f, OP_AND, POLY_BOOL, found, add_alu(f, OP_CMPLT, POLY_BOOL, behind, row, -1), -1);
   add_to_acc(f, acc, add_alu(f, OP_WHERE, POLY_INT64, found, op == OP_MIN ? row : one, none));
   add_end(f, loop);
@@ -520,11 +530,11 @@ static void put_outer_lines(Flat *f, const Block *b) {
 }
 
 /* The innermost loop of the grid has whole blocks of groups, which all work on one row: what is too much repeats the
- * last iteration and stores nothing. Bounds of the grid are known before its first loop. */
+ * first iterations and stores nothing. Bounds of the grid are known before its first loop. */
 static int add_padded_end(Flat *f, const Block *b) {
-  int log = 0;
-  while (1 << log < f->g->pack) log++;
-  int up = add_index(f, OP_ADD, f->place[f->g->inst.at[b->loop].src[1]], add_const(f, f->g->pack - 1));
+  int log = 0, block = f->g->pack * MAX(f->g->strip, 1);
+  while (1 << log < block) log++;
+  int up = add_index(f, OP_ADD, f->place[f->g->inst.at[b->loop].src[1]], add_const(f, block - 1));
   int shift = add_const(f, log);
   return add_index(f, OP_SHL, add_index(f, OP_SHR, up, shift), shift);
 }
@@ -533,7 +543,8 @@ static int put_padded(Flat *f, const Block *b, int padded) {
   const Inst *like = &f->g->inst.at[b->loop];
   int end = f->place[like->src[1]], loop = add_loop(f, like, f->place[like->src[0]], padded, like->flags);
   f->live = add_alu(f, OP_CMPLT, POLY_BOOL, loop, end, -1);
-  f->place[b->loop] = add_index(f, OP_MIN, loop, add_index(f, OP_SUB, end, add_const(f, 1)));
+  int first = add_index(f, OP_AND, loop, add_const(f, MAX(f->g->strip, 1) - 1));
+  f->place[b->loop] = add_alu(f, OP_WHERE, POLY_INT64, f->live, loop, first);
   return loop;
 }
 
@@ -576,7 +587,7 @@ static void put_hubs(Flat *f) {
 }
 
 static void flatten(Flat *f, const Block *b) {
-  bool group = f->g->group > 1, row = b == f->g->body && f->g->ragged >= 0 && !f->g->for_hubs;
+  bool group = f->g->group > 1, row = b == f->g->body && f->g->nragged && !f->g->for_hubs;
   int open = -1;
   for (int i = 0; i < b->line.n && !f->failed; i++) {
     Line l = b->line.at[i];

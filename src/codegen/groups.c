@@ -10,6 +10,9 @@
  * it. If that is the innermost, each iteration is one thread, unless it reduces along contiguous memory that neighbours
  * would read with a stride, or there are too few of them.
  *
+ * A thread takes several neighbouring features (a strip), where memory is contiguous along them: one load for four, and
+ * what is the same for all of them, such as the index of an edge, is loaded and computed once.
+ *
  * Rows of very many edges would keep one thread busy long after the others have ended. Where all loops over edges have
  * the bounds of the outermost output loop's row, rows of more than Target.hub_edges edges are left to a second kernel,
  * in which a group of threads shares the edges of a row, and neighbouring threads belong to groups of neighbouring
@@ -18,9 +21,14 @@
 
 #include "ir/context.h"
 
+#include <math.h>
+
 enum {
   SHORT_LOOP = 8,    /* trips that are not worth several threads */
-  FEW_THREADS = 4096 /* of a grid: a group for each iteration keeps more of the device busy */
+  FEW_THREADS = 4096, /* of a grid: a group for each iteration keeps more of the device busy */
+  LONG_SUM = 64,      /* trips of a reduction that several threads share where results are few */
+  SECTOR = 8,         /* neighbouring elements, of four bytes, that a GPU reads at once at least */
+  WARP_TRIPS = 8      /* of a thread, up to which a warp has the whole loop */
 };
 
 /* ---- the grid ---- */
@@ -51,11 +59,102 @@ static Block *mark_grid(Codegen *g) {
   return b;
 }
 
+/* ---- strips ---- */
+
+enum { STRIP_ACCS = 8, STRIP_INSTS = 256, STRIP_TERMS = 64 };
+
+static UOp *index_of(const UOp *u) { return u->op == OP_STORE ? u->src[2] : u->src[1]; }
+
+/* Is the first of a strip along r at a multiple of n? */
+static bool is_aligned(UOp *index, const UOp *r, int n) {
+  UOp *term[STRIP_TERMS];
+  int64_t coef[STRIP_TERMS], constant;
+  int k = int_terms(index, STRIP_TERMS, term, coef, &constant);
+  if (k < 0 || constant % n) return false;
+  for (int i = 0; i < k; i++)
+    if (term[i] != r && coef[i] % n) return false;
+  return true;
+}
+
+/* Counts instructions and accumulators at or below b. */
+static void count_insts(const Codegen *g, const Block *b, int *insts, int *accs) {
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child) {
+      count_insts(g, l.child, insts, accs);
+      continue;
+    }
+    ++*insts;
+    *accs += g->inst.at[l.inst].kind == INST_ACC;
+  }
+}
+
+/* What strips along r save in b, in loads and stores; the rest is done as often as without them. */
+static double strip_gain(Codegen *g, const Block *b, const UOp *r, int n) {
+  double sum = 0;
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child) {
+      sum += strip_gain(g, l.child, r, n);
+      continue;
+    }
+    const Inst *inst = &g->inst.at[l.inst];
+    if (inst->kind != INST_LOAD && inst->kind != INST_STORE) continue;
+    const UOp *u = g->origin.at[l.inst];
+    int64_t stride = block_stride(g, index_of(u), r);
+    bool small = dtype_size((PolyDType)inst->dtype) <= 4;
+    bool gated = u->op == OP_LOAD && u->nsrc > 2 && block_ranges(g, u->src[2]) & (1ull << r->arg.i);
+    sum += b->trips * (gated ? -2 : stride == 0 ? 1 : stride == 1 && small && is_aligned(index_of(u), r, n) ? 2 : -2);
+  }
+  return sum;
+}
+
+/* How many iterations of the loop of b a thread takes at once. */
+static int strip_of(Codegen *g, Block *b) {
+  int n = g->target->strip, insts = 0, accs = 0;
+  if (n <= 1 || g->tiled || g->local.n || !b->range || g->inst.at[b->loop].flags & LOOP_REDUCE) return 1;
+  const UOp *begin = b->range->src[0], *end = b->range->src[1];
+  if (begin->op != OP_CONST || end->op != OP_CONST || begin->arg.i % n || (end->arg.i - begin->arg.i) % n) return 1;
+  count_insts(g, b, &insts, &accs);
+  bool fits = insts <= STRIP_INSTS && accs <= STRIP_ACCS;
+  return fits && lanes_allowed(g, b, b->range) && strip_gain(g, b, b->range, n) > 0 ? n : 1;
+}
+
+static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
+  if (b->range == r) g->inst.at[b->loop].strip = (uint16_t)n;
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child) {
+      set_strip(g, l.child, r, n);
+      continue;
+    }
+    Inst *inst = &g->inst.at[l.inst];
+    if (inst->kind != INST_LOAD && inst->kind != INST_STORE) continue;
+    UOp *index = index_of(g->origin.at[l.inst]);
+    int64_t stride = block_stride(g, index, r);
+    inst->stride = stride != 1 || is_aligned(index, r, n) ? stride : STRIDE_NONE;
+  }
+}
+
+/* Strips along the innermost loop of the grid, if enough threads are left. */
+static void strip_grid(Codegen *g) {
+  if (g->body == g->top || !g->grid) return;
+  int n = strip_of(g, g->body);
+  if (n == 1 || (double)g->grid->vmax / n * g->group < g->target->strip_threads) return;
+  set_strip(g, g->body, g->body->range, n);
+  g->strip = n;
+  g->grid = int_div(g->grid, uop_index(g->ctx, n));
+}
+
 /* ---- group loops ---- */
 
+/* Threads for a loop of so many trips: of many groups each is best a warp, which needs no fences, while that leaves a
+ * thread a few trips only. */
 static int threads_for(const Codegen *g, double trips) {
-  int n = 1;
-  while (n < trips && n < g->target->group) n *= 2;
+  int n = 1, most = g->target->group;
+  bool many = g->grid && g->grid->vmax >= FEW_THREADS;
+  if (many && g->target->warp > 1 && trips <= WARP_TRIPS * g->target->warp) most = g->target->warp;
+  while (n < trips && n < most) n *= 2;
   return n;
 }
 
@@ -70,8 +169,12 @@ static double choose_group(Codegen *g, Block *b, bool mark) {
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) below += choose_group(g, b->line.at[i].child, false);
   if (mark && own > 0 && own >= below) {
+    int n = strip_of(g, b), threads = MAX(threads_for(g, range_trips(g, b->range) / n), 2);
+    double work = b->trips * b->cost / n;
     g->inst.at[b->loop].flags |= LOOP_GROUP;
-    g->group = MAX(g->group, threads_for(g, range_trips(g, b->range)));
+    if (n > 1) set_strip(g, b, b->range, n);
+    if (g->group == 1 || work > g->work) g->group = threads;
+    g->work = fmax(g->work, work);
   } else if (mark && below > 0) {
     for (int i = 0; i < b->line.n; i++)
       if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
@@ -95,18 +198,11 @@ static bool is_ragged(Codegen *g, const Block *b) {
   return block_ranges(g, b->range->src[0]) & RANGES_LOAD || block_ranges(g, b->range->src[1]) & RANGES_LOAD;
 }
 
-/* The loops at or below b that have loaded bounds: their number; *first is one of them, and *same whether all have its
- * bounds. */
-static int count_ragged(Codegen *g, const Block *b, const Block **first, bool *same) {
-  int n = 0;
-  if (b->range && is_ragged(g, b)) {
-    if (!*first) *first = b;
-    *same &= b->range->src[0] == (*first)->range->src[0] && b->range->src[1] == (*first)->range->src[1];
-    n++;
-  }
+static bool has_ragged(Codegen *g, const Block *b) {
+  if (b->range && is_ragged(g, b)) return true;
   for (int i = 0; i < b->line.n; i++)
-    if (b->line.at[i].child) n += count_ragged(g, b->line.at[i].child, first, same);
-  return n;
+    if (b->line.at[i].child && has_ragged(g, b->line.at[i].child)) return true;
+  return false;
 }
 
 /* Is u the element of an integer tensor at that index? The tensor's parameter, or -1. */
@@ -115,27 +211,40 @@ static int element_at(const UOp *u, const UOp *index) {
   return u->op == OP_LOAD && u->nsrc == 2 && u->src[1] == index ? (int)u->src[0]->arg.i : -1;
 }
 
-/* Notes the loop over a row's edges, if rows are those of the outermost output loop. */
-static void find_rows(Codegen *g) {
-  const Block *rows = next_output(g, g->top), *first = NULL;
-  bool same = true;
-  g->ragged = -1;
-  if (!g->target->hub_edges || !rows || !(g->inst.at[rows->loop].flags & LOOP_PARALLEL)) return;
-  if (!count_ragged(g, g->top, &first, &same) || !same || !uop_is_int(rows->range->src[0], 0)) return;
-  int begin = element_at(first->range->src[0], rows->range);
-  if (begin < 0 || begin != element_at(first->range->src[1], int_addc(rows->range, 1))) return;
-  g->ragged = first->loop;
-  g->rowptr = begin;
+/* Notes the loops at or below b over a row's edges, where those are loaded from. False: one has other bounds. */
+static bool note_rows(Codegen *g, const Block *b, UOp *row) {
+  if (b->range && is_ragged(g, b)) {
+    int begin = element_at(b->range->src[0], row);
+    if (begin < 0 || begin != element_at(b->range->src[1], int_addc(row, 1))) return false;
+    int k = 0;
+    while (k < g->nragged && g->rowptr[k] != begin) k++;
+    if (k == MAX_ROWPTRS) return false;
+    if (k == g->nragged) {
+      g->ragged[g->nragged] = b->loop;
+      g->rowptr[g->nragged++] = begin;
+    }
+  }
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child && !note_rows(g, b->line.at[i].child, row)) return false;
+  return true;
 }
 
-/* The outermost loops over edges, and loops that have none inside. */
+/* Notes the loops over a row's edges, if rows are those of the outermost output loop. */
+static void find_rows(Codegen *g) {
+  const Block *rows = next_output(g, g->top);
+  if (!g->target->hub_edges || !rows || !(g->inst.at[rows->loop].flags & LOOP_PARALLEL)) return;
+  if (!uop_is_int(rows->range->src[0], 0) || !note_rows(g, g->top, rows->range)) g->nragged = 0;
+}
+
+/* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it
+ * needs of an edge is computed once for several of its iterations. */
 static void mark_shared(Codegen *g, Block *b) {
-  const Block *first = NULL;
-  bool same = true;
-  if (is_ragged(g, b) || !count_ragged(g, b, &first, &same)) {
+  if (is_ragged(g, b) || !has_ragged(g, b)) {
     g->inst.at[b->loop].flags |= LOOP_GROUP;
     return;
   }
+  int n = g->strip > 1 ? 1 : strip_of(g, b);
+  if (n > 1) set_strip(g, b, b->range, n);
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) mark_shared(g, b->line.at[i].child);
 }
@@ -144,7 +253,7 @@ static void mark_shared(Codegen *g, Block *b) {
 static int same_row(Codegen *g) {
   int n = 1;
   if (g->body == next_output(g, g->top) || !uop_is_int(g->body->range->src[0], 0)) return 1;
-  while (n < 32 && 8 * n <= g->target->hub_threads && n < range_trips(g, g->body->range)) n *= 2;
+  while (n < 32 && 8 * n <= g->target->hub_threads && n * MAX(g->strip, 1) < range_trips(g, g->body->range)) n *= 2;
   return n;
 }
 
@@ -152,9 +261,18 @@ static UOp *whole_blocks(UOp *n, int pack) {
   return int_mulc(int_div(int_addc(n, pack - 1), uop_index(n->ctx, pack)), pack);
 }
 
+/* Takes the marks of the kernel of short rows away, but those of the grid. */
+static void unmark(Codegen *g) {
+  for (int i = 0; i < g->inst.n; i++) {
+    Inst *in = &g->inst.at[i];
+    if (in->kind != INST_LOOP) continue;
+    in->flags &= ~(uint32_t)LOOP_GROUP;
+    if (!(in->flags & LOOP_PARALLEL)) in->strip = 0;
+  }
+}
+
 bool shape_hubs(Codegen *g) {
-  for (int i = 0; i < g->inst.n; i++)
-    g->inst.at[i].flags &= ~(uint32_t)(g->inst.at[i].kind == INST_LOOP ? LOOP_GROUP : 0);
+  unmark(g);
   for (int i = 0; i < g->body->line.n; i++)
     if (g->body->line.at[i].child) mark_shared(g, g->body->line.at[i].child);
   const Block *rows = next_output(g, g->top);
@@ -165,9 +283,55 @@ bool shape_hubs(Codegen *g) {
   g->grid = uop_index(g->ctx, g->target->hub_workers);
   for (const Block *b = g->body; b != rows; b = b->parent) {
     UOp *n = int_sub(b->range->src[1], b->range->src[0]);
+    if (b == g->body && g->strip > 1) n = int_div(n, uop_index(g->ctx, g->strip));
     g->grid = int_mul(g->grid, b == g->body ? whole_blocks(n, g->pack) : n);
   }
   return g->grid != NULL;
+}
+
+/* Neighbouring threads belong to neighbouring results, at most `most` of them, which one block has. */
+static void spread_groups(Codegen *g, int64_t results, int most, int threads) {
+  for (g->pack = 1; g->pack < most && results % (2 * g->pack) == 0;) g->pack *= 2;
+  g->group = MIN(threads / g->pack, g->target->group);
+  g->spread = g->pack > 1;
+}
+
+/* Rows whose bounds are no rows of a graph, so that long ones cannot be told apart: threads share the edges of all of
+ * them. A block has results of one row. */
+static bool share_rows(Codegen *g) {
+  Block *b = g->body;
+  if (b == g->top || g->nragged || next_output(g, b) || !has_ragged(g, b)) return false;
+  const UOp *begin = b->range->src[0], *end = b->range->src[1];
+  if (begin->op != OP_CONST || end->op != OP_CONST || b == next_output(g, g->top)) return false;
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    if (c && !(is_ragged(g, c) && g->inst.at[c->loop].flags & LOOP_REDUCE)) return false;
+  }
+  strip_grid(g);
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+  spread_groups(g, (end->arg.i - begin->arg.i) / MAX(g->strip, 1), 32, g->target->group);
+  g->group = MIN(g->group, 32);
+  return true;
+}
+
+/* Few results, each a long sum along memory that neighbouring results share: threads share the sum. */
+static bool share_long_sums(Codegen *g) {
+  Block *b = g->body;
+  if (b == g->top || g->nragged || g->grid->vmax >= FEW_THREADS || g->grid->op != OP_CONST) return false;
+  bool any = false;
+  for (int i = 0; i < b->line.n; i++) {
+    Block *c = b->line.at[i].child;
+    if (!c) continue;
+    bool reduces = g->inst.at[c->loop].flags & LOOP_REDUCE;
+    if (!reduces || range_trips(g, c->range) < LONG_SUM || has_ragged(g, c)) return false;
+    any = true;
+  }
+  if (!any) return false;
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+  spread_groups(g, g->grid->arg.i, SECTOR, g->target->hub_threads);
+  return true;
 }
 
 bool shape_groups(Codegen *g) {
@@ -182,6 +346,8 @@ bool shape_groups(Codegen *g) {
   bool group = wants_group(g, b);
   for (int i = 0; i < b->line.n && group; i++)
     if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
+  if (g->group == 1 && (share_rows(g) || share_long_sums(g))) return ctx_base(g->ctx)->code == POLY_OK && g->grid;
+  if (g->group == 1) strip_grid(g);
   /* without a grid there is one group: others beside it would store the same places */
   bool packs = b != g->top && (g->group == 1 || g->group <= g->target->warp);
   g->pack = packs ? MAX(g->target->group / g->group, 1) : 1;

@@ -83,6 +83,7 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     if (in->lanes) str_fmt(out, " lanes %d", in->lanes);
     if (in->copies) str_fmt(out, " copies %d tail %d", in->copies, in->tail);
     if (in->chunk) str_fmt(out, " chunk %d", in->chunk);
+    if (in->strip > 1) str_fmt(out, " strip %d", in->strip);
     if (in->cost) str_fmt(out, " cost %lld", (long long)in->cost);
     break;
   case INST_CHECK:
@@ -252,6 +253,8 @@ static bool check_widths(Verify *v, const Inst *in) {
     return bad(v, "the number of lanes is not that of a vector");
   if ((in->copies || in->tail) && (!vector || !in->lanes || !in->copies || !in->tail || in->tail > MAX_LANES))
     return bad(v, "copies and tail are those of a loop that has lanes");
+  if (in->strip > 1 && (in->flags & (LOOP_REDUCE | LOOP_VECTOR) || !is_power_of_two(in->strip)))
+    return bad(v, "a strip is of a loop that reduces nothing, and a power of two");
   return !in->chunk || in->flags & LOOP_PARALLEL || bad(v, "threads take chunks of a parallel loop alone");
 }
 

@@ -78,6 +78,8 @@ typedef struct Target {
 
   int group;     /* most threads that share fast memory and can wait for each other; 1: there are no groups */
   int warp;      /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
+  int strip;     /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
+  int strip_threads; /* that a grid is to have left for it */
   int hub_edges; /* rows of more edges are left to a kernel in which several threads share a row; 0: none */
   int hub_threads;        /* of a block there, */
   int hub_workers;        /* and how many blocks look for such rows */
@@ -86,6 +88,7 @@ typedef struct Target {
 
   int64_t
       tile_bytes; /* of the values of a tile of edges, which the second cache is to hold; 0: nothing runs by tiles */
+  int tile_edges; /* that a tile has at most */
 
   int split_pieces;       /* a reduction of at least split_elements elements a result, */
   int64_t split_elements; /* to at most split_results results, is cut into so many pieces */

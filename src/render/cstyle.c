@@ -25,7 +25,7 @@ static void emit_load(Emit *e, int i) {
   PolyDType d = (PolyDType)in->dtype;
   Txt x = load_text(e, d, 1, txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s));
   if (in->src[1] >= 0) x = txt("%s ? %s : 0", scalar_name(e, in->src[1]).s, x.s);
-  line(e, "const %s v%d = %s;", scalar_type(e, d).s, i, x.s);
+  line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);
 }
 
 static void emit_store(Emit *e, int i) {
@@ -39,7 +39,7 @@ static void emit_store(Emit *e, int i) {
 static void emit_check(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   Txt gate = in->src[2] >= 0 ? scalar_name(e, in->src[2]) : txt("1");
-  line(e, "const int64_t v%d = %s(%s, %s, %s, err);", i, helper(e->help, "check", ELEM_I64, 1).s,
+  line(e, "const int64_t %s = %s(%s, %s, %s, err);", scalar_name(e, i).s, helper(e->help, "check", ELEM_I64, 1).s,
        scalar_name(e, in->src[0]).s, scalar_name(e, in->src[1]).s, gate.s);
 }
 
@@ -50,13 +50,13 @@ void emit_scalar(Emit *e, int i) {
   case INST_ALU: {
     Txt src[3];
     for (int k = 0; k < 3; k++) src[k] = in->src[k] >= 0 ? scalar_name(e, in->src[k]) : no_text();
-    line(e, "const %s v%d = %s;", scalar_type(e, d).s, i, alu_scalar(e, i, src).s);
+    line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, alu_scalar(e, i, src).s);
     break;
   }
   case INST_LOAD: emit_load(e, i); break;
   case INST_STORE: emit_store(e, i); break;
   case INST_CHECK: emit_check(e, i); break;
-  case INST_ACC: line(e, "%s acc%d = %s;", scalar_type(e, d).s, i, identity_text((Op)in->op, d).s); break;
+  case INST_ACC: line(e, "%s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, identity_text((Op)in->op, d).s); break;
   case INST_UPDATE: {
     const Inst *acc = &e->lin->inst[in->src[0]];
     Txt a = scalar_name(e, in->src[0]), b = scalar_name(e, in->src[1]);
@@ -88,12 +88,17 @@ static void emit_loop(Emit *e, int loop) {
     line(e, "if (SELDOM_TRUE(%s < %s)) {", begin.s, end.s);
   else {
     if (e->style->groups) emit_unroll(e, loop);
-    line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
+    if (e->style->groups && in->strip > 1)
+      line(e, "for (int64_t i%d = %s; i%d < %s; i%d += %d) {", loop, begin.s, loop, end.s, loop, in->strip);
+    else
+      line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
   }
   bool outer = e->parallel;
   e->parallel = outer || parallel;
   e->indent++;
+  bool strip = e->style->groups && open_strip(e, loop);
   emit_body(e, loop + 1, e->at[loop].end);
+  if (strip) close_strip(e);
   e->indent--;
   e->parallel = outer;
   line(e, "}");
@@ -102,6 +107,8 @@ static void emit_loop(Emit *e, int loop) {
 void emit_inner(Emit *e, int i) {
   if (e->loop >= 0 && e->lanes > 1)
     emit_lanes(e, i);
+  else if (e->vary)
+    emit_strip(e, i);
   else
     emit_scalar(e, i);
 }
@@ -144,7 +151,8 @@ static bool emit_kernel(Emit *e, const char *name) {
   Arena arena = {.b = e->help->code.b};
   e->at = lanes_analyse(&arena, e->lin, e->style->vectors);
   e->spread = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->spread);
-  bool ok = e->at && e->spread;
+  e->room = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->room);
+  bool ok = e->at && e->spread && e->room;
   if (ok) {
     e->indent = 1;
     e->style->open_kernel(e, name);

@@ -33,6 +33,9 @@ struct Emit {
   int indent;
   bool parallel;     /* inside a loop that runs on several threads */
   bool group;        /* inside a loop that the threads of a group share */
+  int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
+  bool *room;        /* one an instruction, for vary */
+  bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
   int loop;          /* the vector loop being written, -1: none */
   int lanes, copies; /* of the body being written; lanes is 1 in scalar code */
   int outer;         /* the loop of outer lanes being written, -1: none */
@@ -63,6 +66,11 @@ void emit_combine(Emit *e, int i);
 void emit_fence(Emit *e);
 void emit_unroll(Emit *e, int loop);
 bool stores_alone(const Emit *e, int i);
+
+/* strips.c: loops of which a thread takes several iterations side by side */
+bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop is none of them */
+void close_strip(Emit *e);
+void emit_strip(Emit *e, int i); /* one instruction inside */
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */

@@ -77,12 +77,13 @@ Txt identity_text(Op op, PolyDType d) {
 
 Txt scalar_name(const Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
+  Txt copy = e->vary && e->vary[i] ? txt("_%d", e->copy) : no_text();
   switch (in->kind) {
   case INST_CONST: return const_text(in);
   case INST_VAR: return txt("n%d", (int)in->arg.i);
-  case INST_LOOP: return txt("i%d", i);
-  case INST_ACC: return txt("acc%d", i);
-  default: return txt("v%d", i);
+  case INST_LOOP: return txt("i%d%s", i, copy.s);
+  case INST_ACC: return txt("acc%d%s", i, copy.s);
+  default: return txt("v%d%s", i, copy.s);
   }
 }
 

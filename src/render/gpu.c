@@ -20,7 +20,7 @@ static const char opencl_words[] =
     "#define HELPER static inline\n#define SELDOM static\n#define TABLE const\n"
     "#define RESTRICT restrict\n#define GLOBAL __global\n#define LOCAL __local\n#define SHARED __local\n"
     "#define BLOCK get_group_id(0)\n#define THREAD ((int)get_local_id(0))\n"
-    "#define UNROLL __attribute__((opencl_unroll_hint(4)))\n"
+    "#define UNROLL __attribute__((opencl_unroll_hint(4)))\n#define UNROLL_STRIP UNROLL\n"
     "#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
     "#define FENCE(n) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
     "#define FIRST(err) !atomic_xchg((volatile GLOBAL int *)(err), 1)\n"
@@ -38,7 +38,7 @@ static const char cuda_words[] =
     "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n#define SHARED "
     "__shared__\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
-    "#define UNROLL _Pragma(\"unroll 8\")\n"
+    "#define UNROLL _Pragma(\"unroll 8\")\n#define UNROLL_STRIP _Pragma(\"unroll 4\")\n"
     "#define WARP 32\n"
     "/* the threads of a group in their warp */\n"
     "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
@@ -151,13 +151,20 @@ static void open_grid(Emit *e, int first) {
   int chain[MAX_DIMS * 2], n = 0;
   for (int l = first; l >= 0 && n < LEN(chain); l = next_grid(e, l)) chain[n++] = l;
   line(e, "int64_t at = %s;", number_of_group(e).s);
+  int strip = MAX(e->lin->inst[chain[n - 1]].strip, 1);
   for (int k = n; k-- > 1;) {
     Txt begin = scalar_name(e, e->lin->inst[chain[k]].src[0]), trips = trips_of(e, chain[k]);
-    line(e, "const int64_t i%d = %s + remainder_i64(at, %s);", chain[k], begin.s, trips.s);
+    Txt times = k == n - 1 && strip > 1 ? txt("%d * ", strip) : no_text();
+    if (times.s[0]) trips = txt("%s / %d", trips.s, strip);
+    line(e, "const int64_t i%d = %s + %sremainder_i64(at, %s);", chain[k], begin.s, times.s, trips.s);
     line(e, "at = %s(at, %s);", helper(e->help, "quotient", ELEM_I64, 1).s, trips.s);
     helper(e->help, "remainder", ELEM_I64, 1);
   }
-  line(e, "const int64_t i%d = %s + at;", first, scalar_name(e, e->lin->inst[first].src[0]).s);
+  Txt begin = scalar_name(e, e->lin->inst[first].src[0]);
+  if (n == 1 && strip > 1)
+    line(e, "const int64_t i%d = %s + %d * at;", first, begin.s, strip);
+  else
+    line(e, "const int64_t i%d = %s + at;", first, begin.s);
   if (e->lin->pack > 1)
     line(e, "if (i%d < %s) {", first, scalar_name(e, e->lin->inst[first].src[1]).s);
   else
@@ -175,7 +182,9 @@ void emit_grid_loop(Emit *e, int loop) {
     line(e, "{");
   }
   e->indent++;
+  bool strip = open_strip(e, loop);
   emit_body(e, loop + 1, e->at[loop].end);
+  if (strip) close_strip(e);
   e->indent--;
   line(e, "}");
   if (!first) return;
@@ -189,17 +198,21 @@ void emit_unroll(Emit *e, int loop) {
   if (!(e->lin->inst[loop].flags & LOOP_REDUCE)) return;
   for (int i = loop + 1; i < e->at[loop].end; i++)
     if (e->lin->inst[i].kind == INST_LOOP || e->lin->inst[i].kind == INST_STORE) return;
-  line(e, "UNROLL");
+  line(e, e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
 
 void emit_group_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   emit_unroll(e, loop);
-  line(e, "for (int64_t i%d = %s + thread; i%d < %s; i%d += %d) {", loop, scalar_name(e, in->src[0]).s, loop,
-       scalar_name(e, in->src[1]).s, loop, e->lin->group);
+  int strip = MAX(in->strip, 1);
+  Txt times = strip > 1 ? txt("%d * ", strip) : no_text();
+  line(e, "for (int64_t i%d = %s + %sthread; i%d < %s; i%d += %d) {", loop, scalar_name(e, in->src[0]).s, times.s, loop,
+       scalar_name(e, in->src[1]).s, loop, e->lin->group * strip);
   e->group = true;
   e->indent++;
+  bool strips = open_strip(e, loop);
   emit_body(e, loop + 1, e->at[loop].end);
+  if (strips) close_strip(e);
   e->indent--;
   e->group = false;
   line(e, "}");

@@ -33,8 +33,7 @@ enum {
   PARTIAL_BYTES =
       4 << 20, /* of all partial results of a sum over all edges, unless that leaves less than LEAST_PIECES */
   LEAST_PIECES = 16,
-  LEAST_TILE = 16,
-  MOST_TILE = 1024
+  LEAST_TILE = 16
 };
 
 /* ---- which nodes ---- */
@@ -165,7 +164,7 @@ static bool make_vars(Sched *s, LowerTile *tile, UOp *edges, UOp *end) {
   static const char *const names[] = {"tile_edge",  "tile_edges", "tile_row",   "tile_rows",
                                       "tile_piece", "tile_begun", "tile_pieces"};
   int64_t rows = end ? end->src[END_ROWPTR]->shape[0]->vmax : 1, pieces = s->target->split_pieces;
-  const int64_t most[] = {edges->vmax, MOST_TILE, rows, rows, pieces, 1, pieces};
+  const int64_t most[] = {edges->vmax, s->target->tile_edges, rows, rows, pieces, 1, pieces};
   *tile = (LowerTile){.end = end, .holds = holds_tile};
   for (int k = 0; k < TILE_VARS; k++)
     if (!(tile->var[k] = uop_variable(s->ctx, names[k], 0, MAX(most[k], 1)))) return false;
@@ -645,7 +644,7 @@ static void choose_sizes(Fill *f, const Draft *x) {
     if (sums_edges(x->out[o])) partial = MAX(partial, (double)uop_numel_max(u) * dtype_size((PolyDType)u->dtype));
   }
   double fits = (double)target->tile_bytes / bytes;
-  int64_t tile = fits > MOST_TILE ? MOST_TILE : (int64_t)fits / 16 * 16;
+  int64_t tile = fits > target->tile_edges ? target->tile_edges : (int64_t)fits / 16 * 16;
   f->item->tile = MAX(tile, LEAST_TILE);
   f->item->pieces = target->split_pieces;
   while (f->item->pieces > LEAST_PIECES && partial * (double)f->item->pieces > PARTIAL_BYTES) f->item->pieces /= 2;

@@ -10,6 +10,28 @@
 #include <ucontext.h>
 #include <utility>
 
+/* Of an address that is no multiple of its size the host would load it all the same; the card faults, and so does this. */
+#define VECTOR(name, type)                                                                                             \
+  struct alignas(4 * sizeof(type)) name {                                                                              \
+    type x, y, z, w;                                                                                                   \
+    name() = default;                                                                                                  \
+    name(type a, type b, type c, type d) : x(a), y(b), z(c), w(d) {}                                                   \
+    name(const name &o) { *this = o; }                                                                                 \
+    name &operator=(const name &o) {                                                                                   \
+      if (((uintptr_t)this | (uintptr_t)&o) % (4 * sizeof(type))) abort();                                             \
+      x = o.x, y = o.y, z = o.z, w = o.w;                                                                              \
+      return *this;                                                                                                    \
+    }                                                                                                                  \
+  }
+VECTOR(char4, int8_t);
+VECTOR(uchar4, uint8_t);
+VECTOR(short4, int16_t);
+VECTOR(ushort4, uint16_t);
+VECTOR(int4, int32_t);
+VECTOR(uint4, uint32_t);
+VECTOR(float4, float);
+#undef VECTOR
+
 namespace fake {
 struct Dim {
   unsigned x, y, z;

@@ -1,0 +1,112 @@
+/* strips.c: a loop of which a thread takes several iterations side by side, for dialects with grids. In: a loop with its
+ * strip. Out: the body once, in which a value that differs from iteration to iteration stands once for each: v12_0,
+ * v12_1 ..; the others once. Neighbouring elements of memory are loaded and stored together. */
+#include "render/emit.h"
+
+#include <string.h>
+
+enum { TOGETHER = 4 }; /* elements that a vector type of CUDA and OpenCL has */
+
+static bool differs(const Emit *e, const Inst *in) {
+  for (int k = 0; k < 3; k++)
+    if (in->src[k] >= 0 && e->vary[in->src[k]]) return true;
+  return false;
+}
+
+/* Marks what differs in the loop; accumulators do if what they are updated with does. */
+static void find_varying(Emit *e, int loop) {
+  bool changed = true;
+  e->vary[loop] = true;
+  while (changed) {
+    changed = false;
+    for (int i = loop + 1; i < e->at[loop].end; i++) {
+      const Inst *in = &e->lin->inst[i];
+      bool value = in->kind == INST_ALU || in->kind == INST_LOAD || in->kind == INST_CHECK;
+      int to = value ? i : in->kind == INST_UPDATE ? in->src[0] : -1;
+      if (to < 0 || e->vary[to] || !differs(e, in)) continue;
+      e->vary[to] = changed = true;
+    }
+  }
+}
+
+bool open_strip(Emit *e, int loop) {
+  int n = e->lin->inst[loop].strip;
+  if (n <= 1 || e->vary) return false;
+  e->vary = e->room;
+  memset(e->vary, 0, (size_t)e->lin->ninst * sizeof *e->vary);
+  find_varying(e, loop);
+  e->strip = n;
+  for (int k = 0; k < n; k++) line(e, k ? "const int64_t i%d_%d = i%d + %d;" : "const int64_t i%d_%d = i%d;", loop, k, loop, k);
+  return true;
+}
+
+void close_strip(Emit *e) {
+  e->vary = NULL;
+  e->strip = e->copy = 0;
+}
+
+/* The vector type of an element in memory; NULL: there is none, or it would be wider than a load. */
+static const char *together_type(PolyDType d) {
+  static const char *const names[] = {
+      [ELEM_I8] = "char4",    [ELEM_U8] = "uchar4", [ELEM_I16] = "short4", [ELEM_U16] = "ushort4",
+      [ELEM_I32] = "int4",    [ELEM_U32] = "uint4", [ELEM_F32] = "float4", [ELEM_COUNT] = NULL,
+  };
+  return names[elem_memory(d)];
+}
+
+static const char member[] = "xyzw";
+
+static void load_together(Emit *e, int i, const char *type) {
+  const Inst *in = &e->lin->inst[i];
+  PolyDType d = (PolyDType)in->dtype;
+  Txt gate = in->src[1] >= 0 ? scalar_name(e, in->src[1]) : no_text();
+  for (int first = 0; first < e->strip; first += TOGETHER) {
+    e->copy = first;
+    Txt at = txt("*(GLOBAL const %s *)(p%d + %s)", type, in->param, scalar_name(e, in->src[0]).s);
+    if (gate.s[0]) {
+      line(e, "%s w%d_%d = {0, 0, 0, 0};", type, i, first);
+      line(e, "if (%s) w%d_%d = %s;", gate.s, i, first, at.s);
+    } else {
+      line(e, "const %s w%d_%d = %s;", type, i, first, at.s);
+    }
+    for (int k = 0; k < TOGETHER; k++) {
+      e->copy = first + k;
+      Txt x = load_text(e, d, 1, txt("w%d_%d.%c", i, first, member[k]));
+      line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);
+    }
+  }
+}
+
+static void store_together(Emit *e, int i, const char *type) {
+  const Inst *in = &e->lin->inst[i];
+  PolyDType d = (PolyDType)in->dtype;
+  Txt gate = in->src[2] >= 0 ? txt("if (%s) ", scalar_name(e, in->src[2]).s) : no_text();
+  if (stores_alone(e, i)) gate = txt("if (thread == 0) %s", gate.s);
+  for (int first = 0; first < e->strip; first += TOGETHER) {
+    line(e, "%s w%d_%d;", type, i, first);
+    for (int k = 0; k < TOGETHER; k++) {
+      e->copy = first + k;
+      line(e, "w%d_%d.%c = %s;", i, first, member[k], store_text(e, d, 1, scalar_name(e, in->src[1])).s);
+    }
+    e->copy = first;
+    line(e, "%s*(GLOBAL %s *)(p%d + %s) = w%d_%d;", gate.s, type, in->param, scalar_name(e, in->src[0]).s, i, first);
+  }
+}
+
+void emit_strip(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  bool load = in->kind == INST_LOAD, store = in->kind == INST_STORE;
+  bool acc = in->kind == INST_UPDATE || in->kind == INST_COMBINE;
+  bool several = acc ? e->vary[in->src[0]] : store ? differs(e, in) : e->vary[i];
+  int gate = load ? in->src[1] : store ? in->src[2] : -1;
+  const char *type = load || store ? together_type((PolyDType)in->dtype) : NULL;
+  bool together = type && in->stride == 1 && e->strip % TOGETHER == 0 && !(gate >= 0 && e->vary[gate]);
+  e->copy = 0;
+  if (several && together && load)
+    load_together(e, i, type);
+  else if (several && together && store)
+    store_together(e, i, type);
+  else
+    for (e->copy = 0; e->copy < (several ? e->strip : 1); e->copy++) emit_scalar(e, i);
+  e->copy = 0;
+}
