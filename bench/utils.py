@@ -2,13 +2,14 @@
 
 Each function is called on the same arrays and its result is computed in full. Results whose size is not random are compared by size.
 
-Usage: utils.py [-k NAME] [--threads 2] [--scale 1.0] [--rounds 3] [--json FILE]
+Usage: utils.py [-k NAME] [--threads 2] [--scale 1.0] [--rounds 3] [--cpu] [--json FILE]; --cpu measures CPU time, for one thread on a busy machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import time
 
 import numpy as np
 from graph_common import ARXIV, in_turns, machine, rmat, write_json
@@ -117,15 +118,19 @@ PLAIN = {
 }
 
 
-def finish(result):
-    """Computes what a function gave."""
+def parts(result):
     if isinstance(result, (tuple, list)):
-        for part in result:
-            finish(part)
-    elif hasattr(result, "realize"):
-        result.realize()
-    elif hasattr(result, "to_dict"):
-        finish(list(result.to_dict().values()))
+        return [t for part in result for t in parts(part)]
+    if hasattr(result, "realize"):
+        return [result]
+    return parts(list(result.to_dict().values())) if hasattr(result, "to_dict") else []
+
+
+def finish(result):
+    """Computes what a function gave, all of it at once."""
+    tensors = parts(result)
+    if tensors:
+        tensors[0].realize(*tensors[1:])
     return result
 
 
@@ -138,6 +143,8 @@ def sizes(result):
 def sides(raw, threads):
     """For each library: how an array becomes its tensor, its utils, transforms and Data."""
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+    os.environ["POLY_THREADS"] = str(threads)
+    os.environ.setdefault("POLY_TIER", "1")  # as after many calls: kernels are compiled rather than interpreted at first
     import torch
     import torch_geometric
     from torch_geometric import transforms as their_transforms
@@ -145,12 +152,10 @@ def sides(raw, threads):
     from torch_geometric.data import Data as TheirData
 
     torch.set_num_threads(threads)
-    import polygrad
     import polygrad.torch as pt
     from polygrad.geometric import transforms, utils
     from polygrad.geometric.data import Data
 
-    polygrad.set_threads(threads) if hasattr(polygrad, "set_threads") else None
     raw["perm"], raw["sorted"] = np.random.default_rng(2).permutation(raw["n"]), np.sort(raw["rows"].reshape(-1))
 
     def inputs(make, lib):
@@ -192,7 +197,7 @@ def transform_call(side, name, options, raw):
     return lambda: t(data(**{k: v for k, v in made.items() if v is not None}))
 
 
-def measure(name, ours, theirs, rounds, rows):
+def measure(name, ours, theirs, rounds, rows, clock):
     try:
         a, b = finish(ours()), theirs()
     except Exception as e:  # one function that fails is a row, not the end of the table
@@ -202,7 +207,7 @@ def measure(name, ours, theirs, rounds, rows):
     note = (
         "" if "dropout" in name or "random" in name or "sampling" in name or sizes(a) == sizes(b) else f"  sizes differ: {sizes(a)} {sizes(b)}"[:120]
     )
-    ms = in_turns({"ours": lambda: finish(ours()), "theirs": theirs}, rounds=rounds, block=0.1, least=2)
+    ms = in_turns({"ours": lambda: finish(ours()), "theirs": theirs}, rounds=rounds, block=0.1, least=2, clock=clock)
     ratio = ms["theirs"] / ms["ours"]
     bar = 2.0 if name in SORTS else 1.0
     rows.append({"name": name, "ours_ms": round(ms["ours"], 3), "theirs_ms": round(ms["theirs"], 3), "ratio": round(ratio, 2), "bar": bar})
@@ -215,17 +220,19 @@ def main():
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--scale", type=float, default=1.0)
     p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--cpu", action="store_true")
     p.add_argument("--json")
     args = p.parse_args()
+    clock = time.process_time if args.cpu else time.perf_counter
     raw, rows = graph(args.scale), []
     ours, theirs, versions = sides(raw, args.threads)
     print(f"{'':32} {'ours ms':>10} {'peer ms':>10} {'ratio':>8}")
     for name, f in PLAIN.items():
         if args.k in name:
-            measure(name, lambda f=f: f(ours[3]), lambda f=f: f(theirs[3]), args.rounds, rows)
+            measure(name, lambda f=f: f(ours[3]), lambda f=f: f(theirs[3]), args.rounds, rows, clock)
     for name, f in UTILS.items():
         if args.k in name and name != "spmm":
-            measure(name, lambda f=f: f(ours[0], ours[3]), lambda f=f: f(theirs[0], theirs[3]), args.rounds, rows)
+            measure(name, lambda f=f: f(ours[0], ours[3]), lambda f=f: f(theirs[0], theirs[3]), args.rounds, rows, clock)
     for name, options in TRANSFORMS.items():
         if args.k in name:
             try:
@@ -233,7 +240,7 @@ def main():
             except Exception as e:
                 print(f"{name:32} {type(e).__name__}: {str(e)[:90]}")
                 continue
-            measure(name, *pair, args.rounds, rows)
+            measure(name, *pair, args.rounds, rows, clock)
     ratios = sorted(r["ratio"] for r in rows if "ratio" in r)
     below = [r["name"] for r in rows if "ratio" in r and r["ratio"] < r["bar"]]
     print(f"median {ratios[len(ratios) // 2] if ratios else 0}, below their bar: {', '.join(below) or 'none'}")

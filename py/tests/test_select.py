@@ -125,3 +125,27 @@ def test_edges_are_sorted_and_merged(nodes, edges, dtype):
 def test_edges_outside_the_graph_are_an_error():
     with pytest.raises(IndexError, match="holds 7, which is not among 3"):
         utils.coalesce(pt.tensor([[0, 7], [1, 2]]), num_nodes=3)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 8, 11])
+def test_running_sums_of_any_number_of_rows(rows):
+    """Rows are walked four at a time; the rest by themselves."""
+    a = values("float32", (rows, 37))
+    a[np.isnan(a) | np.isinf(a)] = 1
+    np.testing.assert_array_equal(pt.tensor(a).cumsum(1).numpy(), np.cumsum(a.astype(np.float64), 1).astype(np.float32))
+    np.testing.assert_array_equal(pt.tensor(a).cummax(1).values.numpy(), np.maximum.accumulate(a, 1))
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 100, 70_001])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_places_of_true_values_of_any_length(n, share):
+    a = RNG.random(n) < share
+    np.testing.assert_array_equal(pt.tensor(a).nonzero().numpy()[:, 0], np.flatnonzero(a))
+
+
+@pytest.mark.parametrize("source", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+def test_casts_of_integers_between_all_sizes(source):
+    """Compiled kernels convert vectors in steps; every step keeps sign and low bits."""
+    a = RNG.integers(-(2**62), 2**62, 1003).astype(source) if source != "bool" else RNG.random(1003) < 0.5
+    for to in ("int8", "uint8", "int16", "int32", "int64", "float32"):
+        np.testing.assert_array_equal(pt.tensor(a).to(getattr(pt, to)).numpy(), a.astype(to))

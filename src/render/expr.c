@@ -93,12 +93,30 @@ Txt lanes_name(const Emit *e, int i, int copy) {
 
 static Txt splat(Emit *e, Elem el, Txt s) { return txt("%s(%s)", helper(e->help, "of", el, e->lanes).s, s.s); }
 
+static Txt convert(Emit *e, Txt x, Elem to) {
+  return txt("__builtin_convertvector(%s, %s)", x.s, type_name(e->help, to, e->lanes).s);
+}
+
+static bool elem_is_float(Elem e) { return e >= ELEM_F32; }
+
+/* Integers of other sizes are converted in steps of a factor of two: GCC has instructions for those, and takes vectors
+ * apart for others, at 15 ns an element. Wider ones keep the sign of x until they are as wide as the result. */
+static Txt convert_steps(Emit *e, Txt x, Elem from, Elem to) {
+  static const Elem wider[] = {[ELEM_I8] = ELEM_I16,  [ELEM_U8] = ELEM_U16,  [ELEM_I16] = ELEM_I32,
+                               [ELEM_U16] = ELEM_U32, [ELEM_I32] = ELEM_I64, [ELEM_U32] = ELEM_U64};
+  while (!elem_is_float(from) && !elem_is_float(to) && elem_size(from) * 2 < elem_size(to))
+    x = convert(e, x, from = wider[from]);
+  while (!elem_is_float(from) && !elem_is_float(to) && elem_size(from) > elem_size(to) * 2)
+    x = convert(e, x, from = elem_signed(elem_size(from) / 2));
+  return convert(e, x, to);
+}
+
 Txt vector_mask(Emit *e, int i, int copy, int bytes) {
   const Place *at = &e->at[i];
   if (!at->vary) return splat(e, elem_signed(bytes), txt("-%s", scalar_name(e, i).s));
   Txt name = lanes_name(e, i, copy);
   if (at->mask == bytes) return name;
-  return txt("__builtin_convertvector(%s, %s)", name.s, type_name(e->help, elem_signed(bytes), e->lanes).s);
+  return convert_steps(e, name, elem_signed(at->mask), elem_signed(bytes));
 }
 
 Txt vector_name(Emit *e, int i, int copy) {
@@ -242,12 +260,6 @@ Txt store_text(Emit *e, PolyDType d, int lanes, Txt x) {
 
 /* ---- vectors ---- */
 
-static Txt convert(Emit *e, Txt x, Elem to) {
-  return txt("__builtin_convertvector(%s, %s)", x.s, type_name(e->help, to, e->lanes).s);
-}
-
-static bool elem_is_float(Elem e) { return e >= ELEM_F32; }
-
 /* Conversions that go through int32 do so because that is what scalar code does, and what the machine has. */
 static Txt cast_vector(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
@@ -277,8 +289,8 @@ static Txt cast_vector(Emit *e, int i, int copy) {
     bool through = (elem_is_float(el) && !elem_is_float(to) && elem_size(to) < 4) ||
                    (!elem_is_float(el) && elem_is_float(to) && elem_size(el) < 4);
     if (elem_is_float(el) && (to == ELEM_U32 || to == ELEM_U64)) return no_text();
-    if (through) x = convert(e, x, ELEM_I32);
-    x = convert(e, x, to);
+    if (through) x = convert_steps(e, x, el, ELEM_I32);
+    x = convert_steps(e, x, through ? ELEM_I32 : el, to);
   } else if (from == POLY_BOOL) {
     return x;
   }

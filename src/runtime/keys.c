@@ -25,7 +25,7 @@ static void keys_bool(const LibraryTensor *t, int64_t from, int n, uint64_t flip
   for (int i = 0; i < n; i++) out[i] = (uint64_t)(x[i] != 0) ^ flip;
 }
 
-void keys_read(const LibraryTensor *t, int64_t from, int n, bool descending, uint64_t *out) {
+WIDE_CLONES void keys_read(const LibraryTensor *t, int64_t from, int n, bool descending, uint64_t *out) {
   uint64_t flip = !descending ? 0 : ~(uint64_t)0 >> (64 - keys_width(t));
   switch (t->dtype) {
   case POLY_BOOL: keys_bool(t, from, n, flip, out); break;

@@ -19,18 +19,31 @@
 #define AS_IS(v) (v)
 #define AS_BOOL(v) ((v) != 0)
 
-/* One row; WIDE is what is carried along, GET and PUT go from and to the stored form. */
+/* Some rows, four at a time, since each step waits for the one before; WIDE is what is carried along, GET and PUT go from
+ * and to the stored form. */
+enum { SCAN_ROWS = 4 };
+#define SCAN_SOME(T, WIDE, OPERATION, GET, PUT, ROWS)                                                                  \
+  do {                                                                                                                 \
+    WIDE run[ROWS];                                                                                                    \
+    for (int k = 0; k < ROWS; k++) {                                                                                   \
+      run[k] = (WIDE)GET(x[k * n]);                                                                                    \
+      y[k * n] = x[k * n];                                                                                             \
+    }                                                                                                                  \
+    for (int64_t i = 1; i < n; i++)                                                                                    \
+      for (int k = 0; k < ROWS; k++) {                                                                                 \
+        WIDE next = (WIDE)GET(x[k * n + i]);                                                                           \
+        run[k] = (WIDE)OPERATION(run[k], next);                                                                        \
+        y[k * n + i] = (T)PUT(run[k]);                                                                                 \
+      }                                                                                                                \
+  } while (0)
 #define SCAN_ONE(name, T, WIDE, OPERATION, GET, PUT)                                                                   \
-  static void name(const void *from, void *to, int64_t n) {                                                            \
+  static void name(const void *from, void *to, int64_t n, int64_t rows) {                                              \
     const T *x = from;                                                                                                 \
     T *y = to;                                                                                                         \
-    WIDE run = (WIDE)GET(x[0]);                                                                                        \
-    y[0] = x[0];                                                                                                       \
-    for (int64_t i = 1; i < n; i++) {                                                                                  \
-      WIDE next = (WIDE)GET(x[i]);                                                                                     \
-      run = (WIDE)OPERATION(run, next);                                                                                \
-      y[i] = (T)PUT(run);                                                                                              \
-    }                                                                                                                  \
+    if (rows == SCAN_ROWS)                                                                                             \
+      SCAN_SOME(T, WIDE, OPERATION, GET, PUT, SCAN_ROWS);                                                              \
+    else                                                                                                               \
+      for (int64_t r = 0; r < rows; r++, x += n, y += n) SCAN_SOME(T, WIDE, OPERATION, GET, PUT, 1);                   \
   }
 /* Sums and products of integers wrap: the same bits for signed and unsigned. */
 #define SCAN_INT(name, S, U)                                                                                           \
@@ -63,7 +76,7 @@ SCAN_ONE(f32_max, float, float, OP_IS_FMAX, AS_IS, AS_IS)
 SCAN_ONE(f32_min, float, float, OP_IS_FMIN, AS_IS, AS_IS)
 SCAN_FLOAT(f64, double, double, AS_IS, AS_IS)
 
-typedef void (*ScanFn)(const void *from, void *to, int64_t n);
+typedef void (*ScanFn)(const void *from, void *to, int64_t n, int64_t rows);
 #define SCANS(name)                                                                                                    \
   { name##_add, name##_mul, name##_max, name##_min }
 static const ScanFn scan_fn[POLY_DTYPE_COUNT][4] = {
@@ -86,8 +99,9 @@ static bool run_scan(Device *d, const LibraryCall *call) {
   ScanFn fn = scan_fn[x->dtype][which];
   int threads = library_threads(d, call, rows, rows * n);
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t r = 0; r < rows; r++)
-    fn((const char *)host_at(x->data) + (size_t)r * step, (char *)host_at(call->out.data) + (size_t)r * step, n);
+  for (int64_t r = 0; r < rows; r += SCAN_ROWS)
+    fn((const char *)host_at(x->data) + (size_t)r * step, (char *)host_at(call->out.data) + (size_t)r * step, n,
+       MIN((int64_t)SCAN_ROWS, rows - r));
   return true;
 }
 
@@ -272,17 +286,28 @@ static int64_t count_true(const uint8_t *x, int64_t from, int64_t to) {
   return n;
 }
 
-/* Places of the true values in [from, to), written from place `at` on, never behind the room. */
-static void write_true(const uint8_t *x, int64_t from, int64_t to, const LibraryTensor *out, int64_t at, int64_t room) {
-  for (int64_t i = from; i < to && at < room; i++) {
-    if (!x[i]) continue;
-    if (out->dtype == POLY_INT64)
-      ((int64_t *)host_at(out->data))[at] = i;
-    else
-      ((int32_t *)host_at(out->data))[at] = (int32_t)i;
-    at++;
-  }
+/* Places of the true values in [from, to), written from place `at` on, never at `end` or behind it. Each place is
+ * written and kept if its value is true, since a branch would be guessed wrong half the time; the last few are
+ * careful. */
+#define WRITE(T)                                                                                                       \
+  do {                                                                                                                 \
+    T *y = host_at(out->data);                                                                                         \
+    int64_t i = from;                                                                                                  \
+    for (; i + 8 <= to && at + 8 <= end; i += 8)                                                                       \
+      for (int j = 0; j < 8; j++) {                                                                                    \
+        y[at] = (T)(i + j);                                                                                            \
+        at += x[i + j] != 0;                                                                                           \
+      }                                                                                                                \
+    for (; i < to && at < end; i++)                                                                                    \
+      if (x[i]) y[at++] = (T)i;                                                                                        \
+  } while (0)
+static void write_true(const uint8_t *x, int64_t from, int64_t to, const LibraryTensor *out, int64_t at, int64_t end) {
+  if (out->dtype == POLY_INT64)
+    WRITE(int64_t);
+  else
+    WRITE(int32_t);
 }
+#undef WRITE
 
 static bool run_nonzero(Device *d, const LibraryCall *call) {
   Base *b = ctx_base(d->ctx);
@@ -297,7 +322,8 @@ static bool run_nonzero(Device *d, const LibraryCall *call) {
   for (int p = 0; p < parts; p++) begin[p + 1] = count_true(host_at(x->data), n * p / parts, n * (p + 1) / parts);
   for (int p = 0; p < parts; p++) begin[p + 1] += begin[p];
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int p = 0; p < parts; p++) write_true(host_at(x->data), n * p / parts, n * (p + 1) / parts, out, begin[p], room);
+  for (int p = 0; p < parts; p++)
+    write_true(host_at(x->data), n * p / parts, n * (p + 1) / parts, out, begin[p], MIN(begin[p + 1], room));
   if (begin[parts] < room) /* the room behind them is cleared */
     memset((char *)host_at(out->data) + begin[parts] * dtype_size(out->dtype), 0,
            (size_t)(room - begin[parts]) * (size_t)dtype_size(out->dtype));

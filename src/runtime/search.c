@@ -57,14 +57,23 @@ bool library_searchsorted(Device *d, const LibraryCall *call) {
 }
 
 /* Returns the place of the first index outside [0, size), else `to`. */
+#define COUNT(AT)                                                                                                      \
+  do {                                                                                                                 \
+    for (int64_t e = from; e < to; e++) {                                                                              \
+      uint64_t v = (uint64_t)(int64_t)(AT);                                                                            \
+      if (v >= (uint64_t)size) return e;                                                                               \
+      count[v]++;                                                                                                      \
+    }                                                                                                                  \
+    return to;                                                                                                         \
+  } while (0)
 static int64_t count_range(const LibraryTensor *index, int64_t from, int64_t to, int64_t size, int64_t *count) {
-  for (int64_t e = from; e < to; e++) {
-    int64_t v = library_index_at(index, e);
-    if ((uint64_t)v >= (uint64_t)size) return e;
-    count[v]++;
-  }
-  return to;
+  const int32_t *i32 = host_at(index->data);
+  const int64_t *i64 = host_at(index->data);
+  if (index->dtype == POLY_INT32) COUNT(i32[e]);
+  if (index->dtype == POLY_INT64) COUNT(i64[e]);
+  COUNT(library_index_at(index, e));
 }
+#undef COUNT
 
 bool library_bincount(Device *d, const LibraryCall *call) {
   const LibraryTensor *index = &call->src[0];

@@ -26,18 +26,29 @@ static int compare(const void *a, const void *b) {
 
 /* ---- a short list, kept sorted ---- */
 
-/* The first k of [from, to) of a row that begins at `row`; how many there are. */
-static int short_list(const LibraryTensor *t, int64_t row, int64_t from, int64_t to, int k, bool largest, Entry *list) {
+static int list_insert(Entry *list, int have, int k, uint64_t key, int64_t place) {
+  int p = have < k ? have++ : k - 1;
+  for (; p > 0 && key < list[p - 1].key; p--) list[p] = list[p - 1];
+  list[p] = (Entry){key, (int32_t)place};
+  return have;
+}
+
+/* The first k of [from, to) of a row that begins at `row`; how many there are. Most keys do not get into the list: they
+ * are looked at in blocks. */
+WIDE_CLONES static int short_list(const LibraryTensor *t, int64_t row, int64_t from, int64_t to, int k, bool largest,
+                                  Entry *list) {
+  enum { BLOCK = 16 };
   uint64_t key[CHUNK];
   int have = 0;
   for (int64_t at = from; at < to; at += CHUNK) {
-    int len = (int)MIN((int64_t)CHUNK, to - at);
+    int len = (int)MIN((int64_t)CHUNK, to - at), padded = (len + BLOCK - 1) / BLOCK * BLOCK;
     keys_read(t, row + at, len, largest, key);
-    for (int j = 0; j < len; j++) {
-      if (have == k && key[j] >= list[k - 1].key) continue;
-      int p = have < k ? have++ : k - 1;
-      for (; p > 0 && key[j] < list[p - 1].key; p--) list[p] = list[p - 1];
-      list[p] = (Entry){key[j], (int32_t)(at + j)};
+    for (int j = len; j < padded; j++) key[j] = UINT64_MAX;
+    for (int j = 0; j < padded; j += BLOCK) {
+      uint64_t limit = have == k ? list[k - 1].key : UINT64_MAX, any = have < k;
+      for (int i = j; i < j + BLOCK; i++) any |= key[i] < limit;
+      for (int i = j; any && i < MIN(j + BLOCK, len); i++)
+        if (have < k || key[i] < list[k - 1].key) have = list_insert(list, have, k, key[i], at + i);
     }
   }
   return have;

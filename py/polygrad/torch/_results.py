@@ -218,6 +218,10 @@ class Results:
         if dim is not None:
             return _unique_rows(self, dim, return_inverse, return_counts)
         values, places = self.reshape(-1).sort(0)
+        if return_inverse:
+            values.realize(places)  # once: how many distinct ones there are is read before the rest is computed
+        else:
+            values.realize()
         return _runs(self, values, places, _new_run(values), return_inverse, return_counts)
 
     def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:
