@@ -158,12 +158,35 @@ def batches():
     return step(lambda x, w: x @ w, x, w), lambda: a @ b
 
 
-@row("attention, 8 heads, 512 tokens, forward", 1)
-def attention():
+def attention(tokens, causal, gradients):
     import torch
+    from torch.nn.functional import scaled_dot_product_attention
 
-    (q, k, v), (a, b, c) = both(*[(1, 8, 512, 64)] * 3)
-    return step(lambda q, k, v: q.scaled_dot_product_attention(k, v), q, k, v), lambda: torch.nn.functional.scaled_dot_product_attention(a, b, c)
+    (q, k, v, g), (a, b, c, d) = both(*[(1, 8, tokens, 64)] * 4)
+
+    def ours(q, k, v, g):
+        q, k, v = q.detach(), k.detach(), v.detach()
+        q.requires_grad = k.requires_grad = v.requires_grad = True
+        out = q.scaled_dot_product_attention(k, v, is_causal=causal)
+        return (out, *(out * g).sum().gradient(q, k, v))
+
+    def peer():
+        x, y, z = (t.detach().requires_grad_() for t in (a, b, c))
+        out = scaled_dot_product_attention(x, y, z, is_causal=causal)
+        torch.autograd.grad((out * d).sum(), (x, y, z))
+
+    if gradients:
+        return step(ours, q, k, v, g), peer
+    return step(lambda q, k, v: q.scaled_dot_product_attention(k, v, is_causal=causal), q, k, v), lambda: scaled_dot_product_attention(
+        a, b, c, is_causal=causal
+    )
+
+
+for tokens in (512, 4096):
+    for causal in (False, True):
+        for gradients in (False, True):
+            words = f"attention, 8 heads, {tokens} tokens{', causal' if causal else ''}, {'with gradients' if gradients else 'forward'}"
+            row(words, 1)(lambda t=tokens, c=causal, g=gradients: attention(t, c, g))
 
 
 def main():

@@ -5,6 +5,7 @@
 #include "schedule/drafts.h"
 
 #include "ir/context.h"
+#include "schedule/rows.h"
 #include "schedule/split.h"
 #include "schedule/tiles.h"
 
@@ -395,9 +396,11 @@ static bool build_once(PolyContext *ctx, Arena *arena, int nroot, UOp *const *ro
 
 bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const Target *target,
                     ScheduleLimits *limits, Schedule *out) {
-  bool ok, retry;
-  do ok = build_once(ctx, arena, nroot, root, target, limits, out, &retry);
-  while (ok && retry);
+  UOp **tiled = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
+  if (!tiled) return false;
+  for (int i = 0; i < nroot; i++) tiled[i] = root[i];
+  bool ok = rows_in_tiles(ctx, arena, target, nroot, tiled), retry = ok;
+  while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
   return ok;
 }
 

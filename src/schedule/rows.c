@@ -1,0 +1,554 @@
+/* rows.c: wide values by tiles of their rows. In: roots. Out: the same roots, in which what lies between two products is
+ * computed by a loop over steps.
+ *
+ *   s = q @ k^T    p = softmax(s)    out = p @ v              q, k, v [B, T, D]; s, p [B, T, T]
+ *
+ * A product like s is larger than its operands and than everything that is made of it in the end. If all of that works on
+ * each row by itself (axes in front, the batch, and the axis of rows stay where they are), a tile of rows can go all the
+ * way, and nothing of the size of s is stored:
+ *
+ *   for each b:  for each tile t of the rows of q[b]:         SCANs over q as [B, T/R, R, D], k and v as [B, T, D]
+ *     out[b, t] = softmax(t @ k[b]^T) @ v[b]                  stacked
+ *
+ * A value that leaves the rows is a sink: one with rows is stacked, a sum over the rows is carried along (the gradients of k
+ * and v). Sinks that need the same wide values and do not wait for each other share a loop; what two loops need is computed by
+ * both, so the backward pass computes s and p again. What a row needs from outside is read a row at a time if it has rows, or
+ * is the same for all tiles; a mask that is computed from positions is computed for the tile.
+ *
+ * It is done where a reduction of each row leads back to wide values, as in a softmax or a norm: such a value is read several
+ * times, and then from the cache. Wide values that are asked for, or read in any other way, are stored as ever. */
+#include "schedule/rows.h"
+
+#include "ir/context.h"
+#include "ir/scan.h"
+#include "schedule/plan_nodes.h"
+
+#include <string.h>
+
+enum {
+  LEAST_GAIN = 2,   /* a product is wide if it has so many times the elements of its operands, */
+  WIDE_CACHES = 4,  /* and so many times the bytes of the second cache */
+  LEAST_ROWS = 16,  /* of a tile */
+  LONG_ROW = 128,   /* elementwise values of longer rows from outside are computed for the tile, others are stored */
+  MOST_LOOPS = 56,  /* in a program: see LoopIds */
+  MOST_INPUTS = 64, /* of a loop, */
+  MOST_SINKS = 32   /* and results */
+};
+
+/* A tile is R rows of axis `axis`; the axes in front are the batch. */
+typedef struct Shape {
+  int axis;
+  int64_t size[MAX_DIMS], batch; /* of the axes up to it; of the batch, all together */
+  int64_t numel;                 /* from so many elements on a value is wide */
+  int64_t row_bytes;
+} Shape;
+
+typedef struct Rows {
+  PolyContext *ctx;
+  Arena *arena;
+  const Target *target;
+  Walk walk;
+  Map place;      /* of each node in the walk */
+  uint64_t *mask; /* loops that the node is inside of */
+  int nloop;
+  Shape shape;
+  uint8_t *rowed, *leads, *region, *root, *sum, *sink, *closure; /* for each node */
+  int *level;                                                    /* sinks that it waits for, as a part of a loop */
+  int *after;                                                    /* and once it is known */
+} Rows;
+
+static int place_of(const Rows *r, const UOp *u) {
+  uint64_t at = 0;
+  map_get(&r->place, (uintptr_t)u, &at);
+  return (int)at;
+}
+
+/* Sources that are values, not sizes. */
+static int nvalue(const UOp *u) { return MIN(uop_nvalue(u), u->nsrc); }
+
+/* ---- which nodes ---- */
+
+static bool sizes_known(const UOp *u) {
+  for (int i = 0; i < u->ndim; i++)
+    if (u->shape[i]->op != OP_CONST) return false;
+  return true;
+}
+
+static UOp *operand(UOp *x) { return x->op == OP_EXPAND ? x->src[0] : x; }
+
+static bool varies(const UOp *x, int i) { return !uop_is_int(x->op == OP_EXPAND ? x->src[0]->shape[i] : x->shape[i], 1); }
+
+/* A sum of products of two values of which each is broadcast along an axis. */
+static bool is_product(const UOp *u) {
+  if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL) return false;
+  return u->src[0]->src[0]->op == OP_EXPAND && u->src[0]->src[1]->op == OP_EXPAND;
+}
+
+/* The first axis along which one factor of a product is broadcast; -1: axes in front of it are summed over. */
+static int row_axis(const UOp *u) {
+  const UOp *x = u->src[0]->src[0], *y = u->src[0]->src[1];
+  for (int i = 0; i < u->ndim; i++) {
+    if (u->arg.j & (1 << i)) return -1;
+    if (varies(x, i) != varies(y, i)) return i;
+  }
+  return -1;
+}
+
+static bool is_seed(const Rows *r, UOp *u, int i) {
+  if (r->mask[i] || !is_product(u) || !sizes_known(u) || row_axis(u) < 0) return false;
+  int64_t n = uop_numel_max(u), bytes = WIDE_CACHES * r->target->cache_bytes[1];
+  if (n < bytes / dtype_size((PolyDType)u->dtype)) return false;
+  return n >= LEAST_GAIN * (uop_numel_max(operand(u->src[0]->src[0])) + uop_numel_max(operand(u->src[0]->src[1])));
+}
+
+static bool is_wide(const Rows *r, UOp *u) { return uop_numel_max(u) >= r->shape.numel; }
+
+/* Does u have the batch and the rows as its first axes? */
+static bool has_rows(const Rows *r, const UOp *u) {
+  if (u->ndim <= r->shape.axis) return false;
+  for (int i = 0; i <= r->shape.axis; i++)
+    if (!uop_is_int(u->shape[i], r->shape.size[i])) return false;
+  return true;
+}
+
+static uint32_t leading_axes(const Rows *r) { return (2u << r->shape.axis) - 1; }
+
+/* Does u work on each row of its sources by itself? */
+static bool keeps_rows(const Rows *r, const UOp *u) {
+  if (!sizes_known(u) || !has_rows(r, u)) return false;
+  if (op_elementwise((Op)u->op) || u->op == OP_RESHAPE || u->op == OP_EXPAND) return true;
+  if (u->op == OP_REDUCE) return !((uint32_t)u->arg.j & leading_axes(r));
+  if (u->op != OP_PERMUTE) return false;
+  for (int i = 0; i <= r->shape.axis; i++)
+    if (perm_at(u, i) != i) return false;
+  return true;
+}
+
+/* Is it handed on to what reads it, row by row? What a product has made narrow is a result. */
+static bool hands_on(const Rows *r, int i) { return r->rowed[i] && (is_wide(r, r->walk.at[i]) || !is_product(r->walk.at[i])); }
+
+static bool same_shape(const Rows *r, const UOp *u) { return row_axis(u) == r->shape.axis && has_rows(r, u); }
+
+static void find_rowed(Rows *r) {
+  for (int i = 0; i < r->walk.n; i++) {
+    UOp *u = r->walk.at[i];
+    bool any = false;
+    if (r->mask[i]) continue;
+    for (int k = 0; k < nvalue(u); k++) any |= hands_on(r, place_of(r, u->src[k]));
+    r->rowed[i] = (is_seed(r, u, i) && same_shape(r, u)) || (any && keeps_rows(r, u));
+    r->sum[i] = any && !r->rowed[i] && u->op == OP_REDUCE && u->arg.i == OP_ADD && u->arg.j & (1 << r->shape.axis);
+  }
+}
+
+/* The region: wide values, what leads from one to the next, and what is made of one at once. */
+static void find_region(Rows *r) {
+  for (int i = r->walk.n; i-- > 0;) {
+    UOp *u = r->walk.at[i];
+    if (!r->rowed[i] || !(r->leads[i] || is_wide(r, u))) continue;
+    for (int k = 0; k < nvalue(u); k++) {
+      int at = place_of(r, u->src[k]);
+      if (hands_on(r, at)) r->leads[at] = 1;
+    }
+  }
+  for (int i = 0; i < r->walk.n; i++) {
+    UOp *u = r->walk.at[i];
+    bool near = false;
+    for (int k = 0; k < nvalue(u); k++) {
+      int at = place_of(r, u->src[k]);
+      near |= r->region[at] && is_wide(r, u->src[k]);
+    }
+    r->region[i] = r->rowed[i] && (r->leads[i] || is_wide(r, u) || near);
+  }
+}
+
+/* False: a wide value is read outside. */
+static bool find_sinks(Rows *r) {
+  for (int i = 0; i < r->walk.n; i++) {
+    UOp *u = r->walk.at[i];
+    if (r->root[i] && r->region[i]) r->sink[i] = 1;
+    for (int k = 0; k < u->nsrc; k++) {
+      int at = place_of(r, u->src[k]);
+      if (!r->region[at]) continue;
+      if (r->sum[i])
+        r->sink[i] = 1;
+      else if (!r->region[i] || !hands_on(r, at))
+        r->sink[at] = 1;
+    }
+  }
+  for (int i = 0; i < r->walk.n; i++)
+    if (r->sink[i] && r->region[i] && is_wide(r, r->walk.at[i])) return false;
+  return true;
+}
+
+static void find_levels(Rows *r) {
+  for (int i = 0; i < r->walk.n; i++) {
+    UOp *u = r->walk.at[i];
+    for (int k = 0; k < u->nsrc; k++) {
+      int at = place_of(r, u->src[k]);
+      bool inside = r->region[at] && hands_on(r, at) && (r->region[i] || r->sink[i]);
+      r->level[i] = MAX(r->level[i], inside ? r->level[at] : r->after[at]);
+    }
+    r->after[i] = r->level[i] + r->sink[i];
+  }
+}
+
+/* What a sink needs of the region, marked; touches: something that was marked before. */
+static bool mark_needed(const Rows *r, int sink, uint8_t *mark, bool *touches) {
+  IntVec todo = {0};
+  bool ok = vec_push(ctx_base(r->ctx), &todo, sink);
+  while (ok && todo.n) {
+    int i = todo.at[--todo.n];
+    UOp *u = r->walk.at[i];
+    *touches |= r->closure[i] != 0;
+    if (mark[i]) continue;
+    mark[i] = 1;
+    for (int k = 0; ok && k < nvalue(u); k++) {
+      int at = place_of(r, u->src[k]);
+      if (r->region[at] && hands_on(r, at)) ok = vec_push(ctx_base(r->ctx), &todo, at);
+    }
+  }
+  vec_free(ctx_base(r->ctx), &todo);
+  return ok;
+}
+
+/* Sinks that wait for no other and share what they need, into `group`; how many. -1: an error was set. */
+static int find_group(Rows *r, int *group) {
+  int n = 0;
+  uint8_t *mark = arena_new(r->arena, (size_t)r->walk.n);
+  if (!mark) return -1;
+  for (bool more = true; more;) {
+    more = false;
+    for (int i = 0; i < r->walk.n && n < MOST_SINKS; i++) {
+      bool touches = false;
+      if (!r->sink[i] || r->level[i]) continue;
+      memset(mark, 0, (size_t)r->walk.n);
+      if (!mark_needed(r, i, mark, &touches)) return -1;
+      if (n && !touches) continue;
+      for (int k = 0; k < r->walk.n; k++) r->closure[k] |= mark[k];
+      r->sink[i] = 0;
+      group[n++] = i;
+      more = true;
+    }
+  }
+  return n;
+}
+
+/* Does a reduction of each row lead back to wide values? */
+static bool has_statistic(const Rows *r) {
+  for (int i = 0; i < r->walk.n; i++)
+    if (r->closure[i] && r->leads[i] && !is_wide(r, r->walk.at[i])) return true;
+  return false;
+}
+
+/* Are the rows edges, which have tiles of their own? */
+static bool rows_are_edges(const Rows *r) {
+  for (int i = 0; i < r->walk.n; i++) {
+    const UOp *u = r->walk.at[i];
+    if (u->op == OP_SEGMENT && uop_is_int(u->src[0]->shape[0], r->shape.size[0])) return true;
+  }
+  return false;
+}
+
+/* ---- the loops ---- */
+
+typedef struct Input {
+  UOp *from, *to; /* stacked, and the ARGUMENT */
+} Input;
+
+typedef struct Build {
+  Rows *r;
+  Map made; /* node and axis: its value in the body */
+  int64_t tile, tiles, id[2];
+  int ncarry, ninput[2];
+  Input input[2][MOST_INPUTS]; /* of the loop over the batch, and of the one over tiles */
+  bool refused;
+} Build;
+
+static UOp *index_of(const Build *b, int64_t n) { return uop_index(b->r->ctx, n); }
+
+static UOp *refuse(Build *b) {
+  b->refused = true;
+  return NULL;
+}
+
+/* The row of x that the loop is at. */
+static UOp *row_of(Build *b, int loop, UOp *x) {
+  if (!x || b->ninput[loop] == MOST_INPUTS) return refuse(b);
+  int k = b->ninput[loop]++ + (loop ? b->ncarry : 0);
+  UOp *a = uop_argument(b->r->ctx, b->id[loop], k, (PolyDType)x->dtype, x->ndim - 1, x->shape + 1);
+  b->input[loop][b->ninput[loop] - 1] = (Input){x, a};
+  return a;
+}
+
+/* The shape of u, whose axis of rows is `axis`, in a tile: a batch of one. */
+static void tile_shape(const Build *b, const UOp *u, int axis, UOp **shape) {
+  for (int i = 0; i < u->ndim; i++) {
+    shape[i] = i < axis ? index_of(b, 1) : u->shape[i];
+    if (i == axis && uop_is_int(u->shape[i], b->r->shape.size[b->r->shape.axis])) shape[i] = index_of(b, b->tile);
+  }
+}
+
+/* A value from outside that is in memory, as the tile sees it. */
+static UOp *leaf(Build *b, UOp *u, int axis) {
+  const Shape *s = &b->r->shape;
+  UOp *shape[MAX_DIMS], *cut[MAX_DIMS + 2];
+  int64_t batch = 1;
+  bool rows = axis < u->ndim && s->size[s->axis] > 1 && uop_is_int(u->shape[axis], s->size[s->axis]);
+  for (int i = 0; i < axis && i < u->ndim; i++) batch *= u->shape[i]->vmax;
+  if (batch == 1 && !rows) return u;
+  if ((batch > 1 && batch != s->batch) || u->ndim - axis + 2 > MAX_DIMS) return refuse(b);
+  UOp *base = u;
+  while (base->op == OP_RESHAPE) base = base->src[0];
+  if (uop_numel_max(u) >= s->numel && base->op != OP_BUFFER) return refuse(b);
+  int n = 0;
+  if (batch > 1) cut[n++] = index_of(b, batch);
+  if (rows) cut[n++] = index_of(b, b->tiles), cut[n++] = index_of(b, b->tile);
+  for (int i = rows ? axis + 1 : axis; i < u->ndim; i++) cut[n++] = u->shape[i];
+  UOp *x = uop_reshape(u, n, cut);
+  if (batch > 1) x = row_of(b, 0, x);
+  if (rows) x = row_of(b, 1, x);
+  tile_shape(b, u, axis, shape);
+  return x ? uop_reshape(x, u->ndim, shape) : NULL;
+}
+
+static UOp *value(Build *b, UOp *u, int axis);
+
+/* Does it only put axes of one element in front? How many; 0: no. */
+static int axes_in_front(const UOp *u) {
+  int more = u->op == OP_RESHAPE ? u->ndim - u->src[0]->ndim : 0;
+  for (int i = 0; more > 0 && i < u->ndim; i++)
+    if (i < more ? !uop_is_int(u->shape[i], 1) : u->shape[i] != u->src[0]->shape[i - more]) return 0;
+  return MAX(more, 0);
+}
+
+/* A value from outside. Those of long rows are computed for the tile as far as they are elementwise. */
+static UOp *outer_value(Build *b, UOp *u, int axis) {
+  UOp *shape[MAX_DIMS], *src[3];
+  const Shape *s = &b->r->shape;
+  bool rows = axis >= 0 && axis < u->ndim && uop_is_int(u->shape[axis], s->size[s->axis]);
+  int64_t width = 1;
+  for (int i = axis + 1; rows && i < u->ndim; i++) width *= u->shape[i]->vmax;
+  if (u->op == OP_CONST || u->ndim == 0 || axis < 0) return u;
+  int front = axes_in_front(u);
+  tile_shape(b, u, axis, shape);
+  if (u->op == OP_EXPAND) {
+    UOp *x = value(b, u->src[0], axis);
+    return x ? uop_expand(x, shape) : NULL;
+  }
+  if (front && front <= axis) {
+    UOp *x = value(b, u->src[0], axis - front);
+    return x ? uop_reshape(x, u->ndim, shape) : NULL;
+  }
+  if (!rows || width <= LONG_ROW || !op_elementwise((Op)u->op)) return leaf(b, u, axis);
+  for (int k = 0; k < u->nsrc; k++)
+    if (!(src[k] = value(b, u->src[k], axis))) return NULL;
+  return uop_with_sources(u, src);
+}
+
+/* The factor of a wide product that is the same for all tiles. Summed along its last axis it would be transposed for each
+ * tile, where its columns are put side by side: it is stored so, once. NULL: as it is. */
+static UOp *turned_factor(Build *b, UOp *u, UOp *x, int axis) {
+  UOp *shape[MAX_DIMS], *from = operand(x);
+  int perm[MAX_DIMS], last = x->ndim - 1;
+  if (b->tiles == 1 || u->arg.j != 1 << last || last - 1 <= axis || x->op != OP_EXPAND || varies(x, axis)) return NULL;
+  if (b->r->closure[place_of(b->r, x)] || !varies(x, last - 1)) return NULL;
+  for (int i = 0; i <= last; i++) perm[i] = i < last - 1 ? i : 2 * last - 1 - i;
+  UOp *y = leaf(b, uop_permute(from, perm), axis);
+  tile_shape(b, x, axis, shape);
+  return y ? uop_expand(uop_permute(y, perm), shape) : NULL;
+}
+
+static UOp *wide_product(Build *b, UOp *u, int axis) {
+  UOp *factor[2];
+  for (int k = 0; k < 2; k++) {
+    UOp *x = u->src[0]->src[k];
+    factor[k] = turned_factor(b, u, x, axis);
+    if (!factor[k] && !b->refused) factor[k] = value(b, x, axis);
+    if (!factor[k]) return NULL;
+  }
+  return uop_reduce(OP_ADD, uop_with_sources(u->src[0], factor), (uint32_t)u->arg.j);
+}
+
+/* A value of the region. */
+static UOp *inner_value(Build *b, UOp *u, int axis) {
+  UOp *shape[MAX_DIMS], *src[3];
+  int perm[MAX_DIMS];
+  if (is_product(u) && is_wide(b->r, u)) return wide_product(b, u, axis);
+  for (int k = 0; k < nvalue(u); k++)
+    if (!(src[k] = value(b, u->src[k], axis))) return NULL;
+  tile_shape(b, u, axis, shape);
+  for (int i = 0; i < u->ndim; i++) perm[i] = perm_at(u, i);
+  switch (u->op) {
+  case OP_RESHAPE: return uop_reshape(src[0], u->ndim, shape);
+  case OP_EXPAND: return uop_expand(src[0], shape);
+  case OP_PERMUTE: return uop_permute(src[0], perm);
+  case OP_REDUCE: return uop_reduce((Op)u->arg.i, src[0], (uint32_t)u->arg.j);
+  default: return uop_with_sources(u, src);
+  }
+}
+
+static UOp *value(Build *b, UOp *u, int axis) {
+  uint64_t key = (uint64_t)(uintptr_t)u * 16 + (uint64_t)axis, at;
+  if (map_get(&b->made, key, &at)) return (UOp *)(uintptr_t)at;
+  bool inner = axis == b->r->shape.axis && b->r->closure[place_of(b->r, u)];
+  UOp *v = inner ? inner_value(b, u, axis) : outer_value(b, u, axis);
+  return v && map_put(ctx_base(u->ctx), &b->made, key, (uintptr_t)v) ? v : NULL;
+}
+
+/* What the body of the loop over tiles gives for a sink: of a sum, the part of this tile. */
+static UOp *sink_value(Build *b, UOp *u, bool sum) {
+  int axis = b->r->shape.axis;
+  if (sum) {
+    UOp *x = value(b, u->src[0], axis);
+    return x ? uop_reduce(OP_ADD, x, (uint32_t)u->arg.j & ~((1u << axis) - 1)) : NULL;
+  }
+  UOp *x = value(b, u, axis);
+  return x ? uop_reshape(x, x->ndim - axis, x->shape + axis) : NULL;
+}
+
+static UOp *make_scan(Build *b, int loop, int64_t length, int nout, UOp *const *out, UOp *const *init) {
+  UOp *xs[MOST_INPUTS];
+  for (int k = 0; k < b->ninput[loop]; k++) xs[k] = b->input[loop][k].from;
+  Scan s = {.id = b->id[loop],
+            .ncarry = loop ? b->ncarry : 0,
+            .nx = b->ninput[loop],
+            .nout = nout,
+            .init = init,
+            .xs = xs,
+            .out = out,
+            .length = index_of(b, length)};
+  return uop_scan(b->r->ctx, &s);
+}
+
+/* The sink as a whole, from what the loops give. */
+static UOp *whole_value(const Rows *r, UOp *u, bool sum, UOp *x) {
+  UOp *shape[MAX_DIMS];
+  uint32_t batch = (1u << r->shape.axis) - 1;
+  if (!x || !sum) return x ? uop_reshape(x, u->ndim, u->shape) : NULL;
+  for (int i = 0; i < u->ndim; i++) shape[i] = i < r->shape.axis ? uop_index(r->ctx, r->shape.size[i]) : u->shape[i];
+  x = uop_reshape(x, u->ndim, shape);
+  return x ? uop_reduce(OP_ADD, x, (uint32_t)u->arg.j & batch) : NULL;
+}
+
+/* Rows of a tile: a divisor of their number, such that the second cache holds a wide value of them. */
+static int64_t tile_rows(const Rows *r) {
+  int64_t n = r->shape.size[r->shape.axis], most = r->target->cache_bytes[1] / MAX(r->shape.row_bytes, 1);
+  int64_t best = MIN(n, MAX(most, LEAST_ROWS));
+  while (n % best) best--;
+  return best;
+}
+
+/* The sinks of a group by loops, into `to`. False without an error: it cannot be done so. */
+static bool build_loops(Build *b, int n, const int *group, UOp **to) {
+  Rows *r = b->r;
+  UOp *out[MOST_SINKS], *init[MOST_SINKS], *v[MOST_SINKS], *got[MOST_SINKS];
+  int order[MOST_SINKS], at = 0;
+  for (int sums = 1; sums >= 0; sums--) /* what is carried comes first */
+    for (int k = 0; k < n; k++)
+      if (r->sum[group[k]] == sums) order[at++] = k;
+  for (int k = 0; k < n; k++) b->ncarry += r->sum[group[k]];
+  for (int o = 0; o < n; o++) {
+    int i = group[order[o]];
+    if (!(v[o] = sink_value(b, r->walk.at[i], r->sum[i]))) return false;
+    out[o] = v[o];
+    if (o >= b->ncarry) continue;
+    UOp *carried = uop_argument(r->ctx, b->id[1], o, (PolyDType)v[o]->dtype, v[o]->ndim, v[o]->shape);
+    init[o] = uop_zeros_like(v[o]);
+    if (!(out[o] = carried ? uop_binary(OP_ADD, carried, v[o]) : NULL)) return false;
+  }
+  UOp *inner = make_scan(b, 1, b->tiles, n, out, init);
+  for (int o = 0; inner && o < n; o++)
+    if (!(got[o] = o < b->ncarry ? uop_final(inner, o) : uop_stacked(inner, v[o]))) return false;
+  UOp *outer = inner && r->shape.batch > 1 ? make_scan(b, 0, r->shape.batch, n, got, NULL) : inner;
+  for (int o = 0; outer && o < n; o++) {
+    int i = group[order[o]];
+    UOp *x = outer == inner ? got[o] : uop_stacked(outer, got[o]);
+    if (!(to[order[o]] = whole_value(r, r->walk.at[i], r->sum[i], x))) return false;
+  }
+  return outer != NULL;
+}
+
+/* Replaces the sinks of a group in the roots. *done: it was possible. */
+static bool replace_group(Rows *r, int n, const int *group, int nroot, UOp **root, bool *done) {
+  UOp *from[MOST_SINKS], *to[MOST_SINKS];
+  Build *b = arena_new(r->arena, sizeof *b);
+  if (!b) return false;
+  *b = (Build){.r = r, .tile = tile_rows(r), .id = {ctx_unique(r->ctx), ctx_unique(r->ctx)}};
+  b->tiles = r->shape.size[r->shape.axis] / b->tile;
+  *done = b->tiles * r->shape.batch > 1 && build_loops(b, n, group, to);
+  map_free(ctx_base(r->ctx), &b->made);
+  if (!*done) return b->refused || ctx_base(r->ctx)->code == POLY_OK;
+  for (int k = 0; k < n; k++) from[k] = r->walk.at[group[k]];
+  return uop_replace(r->ctx, r->arena, nroot, root, n, from, to, root);
+}
+
+/* ---- the pass ---- */
+
+static bool begin(Rows *r, int nroot, UOp **root) {
+  LoopIds ids = {0};
+  if (!uop_walk(r->ctx, r->arena, nroot, root, NULL, NULL, &r->walk) ||
+      !loop_masks(r->ctx, r->arena, &r->walk, &ids, &r->mask))
+    return false;
+  r->nloop = ids.n;
+  size_t n = (size_t)r->walk.n + 1;
+  uint8_t **marks[] = {&r->rowed, &r->leads, &r->region, &r->root, &r->sum, &r->sink, &r->closure};
+  for (size_t k = 0; k < LEN(marks); k++)
+    if (!(*marks[k] = arena_new(r->arena, n))) return false;
+  r->level = arena_new(r->arena, n * sizeof(int));
+  r->after = arena_new(r->arena, n * sizeof(int));
+  if (!r->level || !r->after) return false;
+  for (int i = 0; i < r->walk.n; i++)
+    if (!map_put(ctx_base(r->ctx), &r->place, (uintptr_t)r->walk.at[i], (uint64_t)i)) return false;
+  for (int k = 0; k < nroot; k++) r->root[place_of(r, root[k])] = 1;
+  return true;
+}
+
+/* The first wide product that was not refused; false: there is none. */
+static bool choose(Rows *r, const Map *refused) {
+  for (int i = 0; i < r->walk.n; i++) {
+    UOp *u = r->walk.at[i];
+    if (!is_seed(r, u, i) || map_get(refused, (uintptr_t)u, NULL)) continue;
+    Shape *s = &r->shape;
+    *s = (Shape){.axis = row_axis(u), .batch = 1, .numel = uop_numel_max(u)};
+    for (int k = 0; k <= s->axis; k++) s->size[k] = u->shape[k]->vmax;
+    for (int k = 0; k < s->axis; k++) s->batch *= s->size[k];
+    s->row_bytes = s->numel / (s->batch * s->size[s->axis]) * dtype_size((PolyDType)u->dtype);
+    return true;
+  }
+  return false;
+}
+
+/* One group of sinks. *more: the roots have changed, or a product was refused. */
+static bool step(Rows *r, Map *refused, int nroot, UOp **root, bool *more) {
+  int group[MOST_SINKS], n = 0;
+  bool done = false;
+  *more = false;
+  if (!begin(r, nroot, root)) return false;
+  if (r->nloop + 2 > MOST_LOOPS || !choose(r, refused)) return true;
+  *more = true;
+  find_rowed(r);
+  find_region(r);
+  if (!rows_are_edges(r) && find_sinks(r)) {
+    find_levels(r);
+    n = find_group(r, group);
+    if (n < 0) return false;
+  }
+  if (n > 0 && has_statistic(r) && !replace_group(r, n, group, nroot, root, &done)) return false;
+  for (int i = 0; !done && i < r->walk.n; i++)
+    if (r->rowed[i] && is_seed(r, r->walk.at[i], i) &&
+        !map_put(ctx_base(r->ctx), refused, (uintptr_t)r->walk.at[i], 1))
+      return false;
+  return true;
+}
+
+bool rows_in_tiles(PolyContext *ctx, Arena *arena, const Target *target, int nroot, UOp **root) {
+  Map refused = {0};
+  bool ok = true, more = target->tile_bytes > 0;
+  while (ok && more) {
+    Rows r = {.ctx = ctx, .arena = arena, .target = target};
+    ok = step(&r, &refused, nroot, root, &more);
+    map_free(ctx_base(ctx), &r.place);
+  }
+  map_free(ctx_base(ctx), &refused);
+  return ok;
+}
