@@ -10,8 +10,8 @@ void keys_read(const LibraryTensor *t, int64_t from, int n, bool descending, uin
 /* Bits of a key. */
 static inline int keys_width(const LibraryTensor *t) { return t->dtype == POLY_BOOL ? 1 : 8 * dtype_size(t->dtype); }
 
-/* Runs a statement for part = 0 .. parts-1, each on a thread of its own. A single part does without OpenMP, whose team of
- * one thread would take as long as a short row. */
+/* Runs a statement for part = 0 .. parts-1, each on a thread of its own. A single part does without OpenMP, whose team
+ * of one thread would take as long as a short row. */
 #define PARTS_DO(parts, ...)                                                                                           \
   do {                                                                                                                 \
     const int count_of_parts = (parts);                                                                                \
@@ -26,8 +26,8 @@ static inline int keys_width(const LibraryTensor *t) { return t->dtype == POLY_B
     }                                                                                                                  \
   } while (0);
 
-/* A function that is compiled for wide vectors too, where the loader can choose: which one runs is decided once. Sanitizers
- * are not ready when it does. */
+/* A function that is compiled for wide vectors too, where the loader can choose: which one runs is decided once.
+ * Sanitizers are not ready when it does. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&                       \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))

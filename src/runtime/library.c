@@ -19,8 +19,8 @@
 #define AS_IS(v) (v)
 #define AS_BOOL(v) ((v) != 0)
 
-/* Some rows, four at a time, since each step waits for the one before; WIDE is what is carried along, GET and PUT go from
- * and to the stored form. */
+/* Some rows, four at a time, since each step waits for the one before; WIDE is what is carried along, GET and PUT go
+ * from and to the stored form. */
 enum { SCAN_ROWS = 4 };
 #define SCAN_SOME(T, WIDE, OPERATION, GET, PUT, ROWS)                                                                  \
   do {                                                                                                                 \

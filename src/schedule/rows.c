@@ -1,22 +1,23 @@
-/* rows.c: wide values by tiles of their rows. In: roots. Out: the same roots, in which what lies between two products is
- * computed by a loop over steps.
+/* rows.c: wide values by tiles of their rows. In: roots. Out: the same roots, in which what lies between two products
+ * is computed by a loop over steps.
  *
  *   s = q @ k^T    p = softmax(s)    out = p @ v              q, k, v [B, T, D]; s, p [B, T, T]
  *
- * A product like s is larger than its operands and than everything that is made of it in the end. If all of that works on
- * each row by itself (axes in front, the batch, and the axis of rows stay where they are), a tile of rows can go all the
- * way, and nothing of the size of s is stored:
+ * A product like s is larger than its operands and than everything that is made of it in the end. If all of that works
+ * on each row by itself (axes in front, the batch, and the axis of rows stay where they are), a tile of rows can go all
+ * the way, and nothing of the size of s is stored:
  *
  *   for each b:  for each tile t of the rows of q[b]:         SCANs over q as [B, T/R, R, D], k and v as [B, T, D]
  *     out[b, t] = softmax(t @ k[b]^T) @ v[b]                  stacked
  *
- * A value that leaves the rows is a sink: one with rows is stacked, a sum over the rows is carried along (the gradients of k
- * and v). Sinks that need the same wide values and do not wait for each other share a loop; what two loops need is computed by
- * both, so the backward pass computes s and p again. What a row needs from outside is read a row at a time if it has rows, or
- * is the same for all tiles; a mask that is computed from positions is computed for the tile.
+ * A value that leaves the rows is a sink: one with rows is stacked, a sum over the rows is carried along (the gradients
+ * of k and v). Sinks that need the same wide values and do not wait for each other share a loop; what two loops need is
+ * computed by both, so the backward pass computes s and p again. What a row needs from outside is read a row at a time
+ * if it has rows, or is the same for all tiles; a mask that is computed from positions is computed for the tile.
  *
- * It is done where a reduction of each row leads back to wide values, as in a softmax or a norm: such a value is read several
- * times, and then from the cache. Wide values that are asked for, or read in any other way, are stored as ever. */
+ * It is done where a reduction of each row leads back to wide values, as in a softmax or a norm: such a value is read
+ * several times, and then from the cache. Wide values that are asked for, or read in any other way, are stored as ever.
+ */
 #include "schedule/rows.h"
 
 #include "ir/context.h"
@@ -76,7 +77,9 @@ static bool sizes_known(const UOp *u) {
 
 static UOp *operand(UOp *x) { return x->op == OP_EXPAND ? x->src[0] : x; }
 
-static bool varies(const UOp *x, int i) { return !uop_is_int(x->op == OP_EXPAND ? x->src[0]->shape[i] : x->shape[i], 1); }
+static bool varies(const UOp *x, int i) {
+  return !uop_is_int(x->op == OP_EXPAND ? x->src[0]->shape[i] : x->shape[i], 1);
+}
 
 /* A sum of products of two values of which each is broadcast along an axis. */
 static bool is_product(const UOp *u) {
@@ -125,7 +128,9 @@ static bool keeps_rows(const Rows *r, const UOp *u) {
 }
 
 /* Is it handed on to what reads it, row by row? What a product has made narrow is a result. */
-static bool hands_on(const Rows *r, int i) { return r->rowed[i] && (is_wide(r, r->walk.at[i]) || !is_product(r->walk.at[i])); }
+static bool hands_on(const Rows *r, int i) {
+  return r->rowed[i] && (is_wide(r, r->walk.at[i]) || !is_product(r->walk.at[i]));
+}
 
 static bool same_shape(const Rows *r, const UOp *u) { return row_axis(u) == r->shape.axis && has_rows(r, u); }
 
@@ -244,7 +249,8 @@ static bool has_statistic(const Rows *r) {
 static bool rows_are_edges(const Rows *r) {
   for (int i = 0; i < r->walk.n; i++) {
     const UOp *u = r->walk.at[i];
-    if (u->op == OP_SEGMENT && uop_is_int(u->src[0]->shape[0], r->shape.size[0])) return true;
+    bool edges = u->op == OP_SEGMENT && u->src[1]->op == OP_ENDPOINT;
+    if (edges && uop_is_int(u->src[0]->shape[0], r->shape.size[0])) return true;
   }
   return false;
 }
@@ -345,8 +351,8 @@ static UOp *outer_value(Build *b, UOp *u, int axis) {
   return uop_with_sources(u, src);
 }
 
-/* The factor of a wide product that is the same for all tiles. Summed along its last axis it would be transposed for each
- * tile, where its columns are put side by side: it is stored so, once. NULL: as it is. */
+/* The factor of a wide product that is the same for all tiles. Summed along its last axis it would be transposed for
+ * each tile, where its columns are put side by side: it is stored so, once. NULL: as it is. */
 static UOp *turned_factor(Build *b, UOp *u, UOp *x, int axis) {
   UOp *shape[MAX_DIMS], *from = operand(x);
   int perm[MAX_DIMS], last = x->ndim - 1;
