@@ -549,7 +549,8 @@ static bool step(Rows *r, Map *refused, int nroot, UOp **root, bool *more) {
 
 bool rows_in_tiles(PolyContext *ctx, Arena *arena, const Target *target, int nroot, UOp **root) {
   Map refused = {0};
-  bool ok = true, more = target->tile_bytes > 0;
+  /* a device with groups has no cache for a tile, and wants all rows at once; the body of a loop is a tile already */
+  bool ok = true, more = target->tile_bytes > 0 && target->group <= 1;
   while (ok && more) {
     Rows r = {.ctx = ctx, .arena = arena, .target = target};
     ok = step(&r, &refused, nroot, root, &more);
