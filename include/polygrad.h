@@ -594,6 +594,11 @@ POLY_API PolyTensor *poly_graph_other(PolyGraph *g, char side);
 POLY_API PolyTensor *poly_graph_degree(PolyGraph *g, char side);
 /* int32 [num_dst]: edges from each node to itself. Counted once. */
 POLY_API PolyTensor *poly_graph_loops(PolyGraph *g);
+/* Symmetric scaling, [V, 1]: degree^-1/2 of each node, 0 where it has no edges. own_loops: as if each node had one self
+ * loop, whatever it has; poly_graph_own is then how often a node's own value is to be added to the sum over the edges
+ * that are there, 1 - its loops. Built once for a graph. O(V). */
+POLY_API PolyTensor *poly_graph_norm(PolyGraph *g, char side, bool own_loops, PolyDType dtype);
+POLY_API PolyTensor *poly_graph_own(PolyGraph *g, PolyDType dtype);
 /* The arrays by which compiled programs know g, and the graphs derived from it, as far as those of `like` (g itself, or
  * another graph that was used in the same way) have been built; missing ones are built. New handles into out, at most
  * max (with max = 0: how many there can be); returns how many there are, -1 on failure. Given to poly_step_new as

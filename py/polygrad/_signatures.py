@@ -242,6 +242,8 @@ FUNCTIONS = {
     "poly_graph_other": ("p", "pc", "g side"),
     "poly_graph_degree": ("p", "pc", "g side"),
     "poly_graph_loops": ("p", "p", "g"),
+    "poly_graph_norm": ("p", "pcbi", "g side own_loops dtype"),
+    "poly_graph_own": ("p", "pi", "g dtype"),
     "poly_graph_arrays": ("i", "pppi", "g like out max"),
     "poly_graph_src": ("p", "pp", "g x"),
     "poly_graph_dst": ("p", "pp", "g x"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._core import C, current, like, same_graph
-from .dtypes import to_dtype
+from .dtypes import DType, to_dtype
 from .symbolic import Dim, dim, dim_code
 from .tensor import Tensor
 
@@ -270,6 +270,14 @@ class Graph:
         [1, 1]
         """
         return like(self, C.poly_graph_loops(self._p))
+
+    def _norm(self, side: str, own_loops: bool, dtype: DType) -> Tensor:
+        """[V, 1]: degree ** -1/2, and 0 where there are no edges; own_loops: as if each node had one self loop. The graph keeps it."""
+        return like(self, C.poly_graph_norm(self._p, _side(side), own_loops, dtype.code))
+
+    def _own(self, dtype: DType) -> Tensor:
+        """[V, 1]: 1 - loop_count. The graph keeps it."""
+        return like(self, C.poly_graph_own(self._p, dtype.code))
 
     def rowptr(self, side: str = "in") -> Tensor:
         """int32 [V + 1]: the edges of node v are order(side)[rowptr[v]:rowptr[v + 1]]."""

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from polygrad import Device, Graph, Tensor
+from polygrad import Device, Graph, Profile, Tensor
 
 RNG = np.random.default_rng(0)
 M_PERTURB = -6  # of mallopt: fresh memory is filled with a pattern
@@ -254,3 +254,27 @@ def test_layers_that_differ_in_a_factor_share_their_kernels():
         want = np.maximum(e / e.sum(1, keepdims=True) @ w * factor, 0)
     assert len(re.findall(r"void k?\w+_\d+", x.source())) <= 6
     np.testing.assert_allclose(x.numpy(), want, rtol=1e-5, atol=1e-6)
+
+
+def test_scores_that_every_feature_reads_are_computed_once():
+    """Attention over a few values of each edge, whose heads and features are one axis when the edges are summed: the weights of a head are stored, not
+    computed again for each of its features."""
+    edges, nodes, heads, width = 60, 12, 4, 8
+    graph = Graph(RNG.integers(0, nodes, (2, edges)).astype(np.int32), nodes)
+    q, k, v = leaf(nodes, heads * width), leaf(nodes, 3, heads * width), leaf(nodes, 3, heads * width)
+
+    def build(q, k, v):
+        split = (heads, width)
+        score = (graph.dst(q).reshape(edges, 1, *split) * graph.src(k).reshape(edges, 3, *split)).sum(-1)
+        mixed = (score.softmax(1).unsqueeze(-1) * graph.src(v).reshape(edges, 3, *split)).sum(1)
+        return graph.sum(mixed.reshape(edges, heads * width))
+
+    def all_of_it():
+        leaves = q(), k(), v()
+        return with_gradients(build(*leaves), *leaves)[:4]
+
+    check(all_of_it)
+    with Profile() as p:
+        build(q(), k(), v()).realize()
+    assert any(s.shape[:3] == (edges, 3, heads) for s in p.stored)
+    assert max(int(np.prod(s.shape)) for s in p.stored) < edges * heads * width  # nothing as wide as edges times features

@@ -2492,6 +2492,28 @@ PolyTensor *poly_graph_loops(PolyGraph *g) {
   return result;
 }
 
+PolyTensor *poly_graph_norm(PolyGraph *g, char side, bool own_loops, PolyDType dtype) {
+  ApiCall call;
+  api_begin(&call, "poly_graph_norm");
+  api_handle(&call, g, HANDLE_GRAPH, "g", false);
+  api_enum(&call, dtype, POLY_DTYPE_COUNT, "dtype", "a dtype");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_graph_norm(g, side, own_loops, dtype);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyTensor *poly_graph_own(PolyGraph *g, PolyDType dtype) {
+  ApiCall call;
+  api_begin(&call, "poly_graph_own");
+  api_handle(&call, g, HANDLE_GRAPH, "g", false);
+  api_enum(&call, dtype, POLY_DTYPE_COUNT, "dtype", "a dtype");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_graph_own(g, dtype);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 int poly_graph_arrays(PolyGraph *g, PolyGraph *like, PolyTensor **out, int max) {
   ApiCall call;
   api_begin(&call, "poly_graph_arrays");

@@ -327,7 +327,7 @@ PolyGraph *poly_graph_reversed(PolyGraph *g) {
 
 /* ---- loops ---- */
 
-static bool count_loops(PolyGraph *g) {
+bool graph_count_loops(PolyGraph *g) {
   Arrays a;
   if (g->loops) return true;
   UOp *u = graph_array(g->ctx, g->nodes[DST]);
@@ -343,7 +343,7 @@ static bool count_loops(PolyGraph *g) {
   return true;
 }
 
-PolyTensor *poly_graph_loops(PolyGraph *g) { return g && count_loops(g) ? graph_handle(g, g->loops) : NULL; }
+PolyTensor *poly_graph_loops(PolyGraph *g) { return g && graph_count_loops(g) ? graph_handle(g, g->loops) : NULL; }
 
 /* ---- arrays ---- */
 
@@ -373,7 +373,7 @@ static bool list_arrays(Listing *l, PolyGraph *g, PolyGraph *like) {
         !list_array(l, r->entries, s->entries) || !list_array(l, r->others, s->others))
       return false;
   }
-  if (like->loops && !count_loops(g)) return false;
+  if (like->loops && !graph_count_loops(g)) return false;
   if (!list_array(l, g->origin, like->origin) || !list_array(l, g->loops, like->loops)) return false;
   for (int k = 0; k < DERIVED_COUNT; k++) {
     if (!like->derived[k]) continue;

@@ -65,6 +65,8 @@ static void release_arrays(PolyGraph *g) {
   uop_release(g->edges);
   uop_release(g->origin);
   uop_release(g->loops);
+  for (int k = 0; k < 4; k++) uop_release(g->norm[k / 2][k % 2]);
+  uop_release(g->own);
   if (g->twin) g->twin->twin = NULL;
 }
 

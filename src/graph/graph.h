@@ -53,6 +53,8 @@ struct PolyGraph {
   UOp *end[2];                /* ENDPOINT, or NULL: no move was used yet */
   UOp *origin;                /* [E], of a derived graph */
   UOp *loops;                 /* [V], or NULL: not counted yet; see poly_graph_loops */
+  UOp *norm[2][2];            /* [V, 1] by end and with or without own loops, or NULL; see poly_graph_norm */
+  UOp *own;                   /* [V, 1], or NULL; see poly_graph_own */
   PolyGraph *derived[DERIVED_COUNT];
   PolyGraph *twin; /* the same edges the other way round; not owned */
 };
@@ -79,6 +81,8 @@ bool graph_view_rows(PolyGraph *g, End end, RowView *out);
 int graph_threads(const PolyGraph *g, int64_t work);
 /* Sets g->sorted. */
 bool graph_note_sorted(PolyGraph *g);
+/* Sets g->loops. */
+bool graph_count_loops(PolyGraph *g); /* derive.c */
 
 /* ---- moves.c ---- */
 

@@ -177,6 +177,52 @@ UOp *graph_softmax(PolyGraph *g, UOp *m, End end) { return over(g, m, end, softm
 UOp *graph_spread(PolyGraph *g, UOp *x, End end) { return x ? uop_gather(x, end_of(g, end)) : NULL; }
 UOp *graph_degree(PolyGraph *g, End end) { return degree(g, end); }
 
+/* ---- symmetric scaling ---- */
+
+/* A function of the graph alone, [V], as a column that the graph keeps. The node stays lazy: compiled steps over graphs
+ * that change compute it from the arrays of each run, and building it again costs a look. */
+static UOp *kept_column(UOp **kept, UOp *value) {
+  if (!value) return NULL;
+  UOp *column = uop_reshape(value, 2, (UOp *[]){value->shape[0], uop_index(value->ctx, 1)});
+  if (!column) return NULL;
+  uop_release(*kept);
+  return *kept = uop_retain(column);
+}
+
+static bool has_kept(const UOp *kept, PolyDType dtype) { return kept && kept->dtype == dtype; }
+
+/* degree^-1/2. Of nodes without edges it is 0; with a loop at each node there are none. */
+static UOp *norm_of(PolyGraph *g, End end, bool own_loops, PolyDType dtype) {
+  UOp *d = degree(g, end);
+  if (!d || (own_loops && !graph_count_loops(g))) return NULL;
+  if (own_loops) {
+    d = uop_binary(OP_ADD, uop_binary(OP_SUB, d, g->loops), t_int_like(d, 1));
+    return t_rsqrt(uop_cast(d, dtype));
+  }
+  UOp *some = uop_binary(OP_CMPLT, t_int_like(d, 0), d), *x = uop_cast(d, dtype);
+  UOp *root = x ? t_rsqrt(uop_where(some, x, t_scalar_like(x, 1))) : NULL;
+  return root ? uop_where(some, root, t_scalar_like(root, 0)) : NULL;
+}
+
+static UOp *norm(PolyGraph *g, End end, bool own_loops, PolyDType dtype) {
+  UOp **kept = &g->norm[end][own_loops];
+  return has_kept(*kept, dtype) ? *kept : kept_column(kept, norm_of(g, end, own_loops, dtype));
+}
+
+static UOp *own(PolyGraph *g, PolyDType dtype) {
+  if (has_kept(g->own, dtype)) return g->own;
+  if (!graph_count_loops(g)) return NULL;
+  UOp *count = uop_binary(OP_SUB, t_int_like(g->loops, 1), g->loops);
+  return kept_column(&g->own, uop_cast(count, dtype));
+}
+
+static bool check_norm(PolyGraph *g, bool own_loops, PolyDType dtype) {
+  if ((unsigned)dtype >= POLY_DTYPE_COUNT || !dtype_is_float(dtype))
+    return base_fail(ctx_base(g->ctx), POLY_ERROR_TYPE, "norm: a floating-point dtype is needed");
+  return !own_loops || g->num_nodes[SRC] == g->num_nodes[DST] ||
+         base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE, "norm: only a graph of one set of nodes has self loops");
+}
+
 /* ---- the API ---- */
 
 PolyTensor *poly_graph_src(PolyGraph *g, PolyTensor *x) {
@@ -215,4 +261,15 @@ PolyTensor *poly_graph_degree(PolyGraph *g, char side) {
   End end;
   if (!g || !check_side(g, side, &end)) return NULL;
   TENSOR_RETURN(g->ctx, degree(g, end));
+}
+
+PolyTensor *poly_graph_norm(PolyGraph *g, char side, bool own_loops, PolyDType dtype) {
+  End end;
+  if (!g || !check_side(g, side, &end) || !check_norm(g, own_loops, dtype)) return NULL;
+  TENSOR_RETURN(g->ctx, norm(g, end, own_loops, dtype));
+}
+
+PolyTensor *poly_graph_own(PolyGraph *g, PolyDType dtype) {
+  if (!g || !check_norm(g, true, dtype)) return NULL;
+  TENSOR_RETURN(g->ctx, own(g, dtype));
 }

@@ -241,6 +241,8 @@ PolyTensor *core_graph_order(PolyGraph *g, char side);
 PolyTensor *core_graph_other(PolyGraph *g, char side);
 PolyTensor *core_graph_degree(PolyGraph *g, char side);
 PolyTensor *core_graph_loops(PolyGraph *g);
+PolyTensor *core_graph_norm(PolyGraph *g, char side, bool own_loops, PolyDType dtype);
+PolyTensor *core_graph_own(PolyGraph *g, PolyDType dtype);
 int core_graph_arrays(PolyGraph *g, PolyGraph *like, PolyTensor **out, int max);
 PolyTensor *core_graph_src(PolyGraph *g, PolyTensor *x);
 PolyTensor *core_graph_dst(PolyGraph *g, PolyTensor *x);
@@ -594,6 +596,8 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_graph_other core_graph_other
 #define poly_graph_degree core_graph_degree
 #define poly_graph_loops core_graph_loops
+#define poly_graph_norm core_graph_norm
+#define poly_graph_own core_graph_own
 #define poly_graph_arrays core_graph_arrays
 #define poly_graph_src core_graph_src
 #define poly_graph_dst core_graph_dst

@@ -21,6 +21,7 @@ enum {
   LEAST_SUM = 4,
   LONG_SUM = 16384, /* into a result so small that one tile holds it: one thread would be at work */
   SMALL_RESULT = 16384,
+  REPEATED = 4,  /* times that a value of an edge is asked for in a row: then storing it costs less */
   MUCH_WIDER = 8 /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
@@ -313,8 +314,22 @@ typedef struct Reading {
   bool through_load; /* an index was loaded, */
   bool edge;         /* or is the edge of a loop over edges, which goes through all of them once */
   bool prefix, whole;
+  double repeats; /* at an edge: how often the loops of the index come to the same element */
   uint64_t hash;
 } Reading;
+
+/* The score of a head that is read at each of its features (index f / 16, f in a loop of 128) is asked for 16 times. */
+static double repeats_at_edge(Lower *l, const UOp *node, UOp *const *idx) {
+  uint64_t ranges = 0;
+  double times = 1;
+  for (int i = 1; i < node->ndim; i++) ranges |= lower_free(l, idx[i]);
+  for (int id = 0; id < MAX_RANGES; id++) {
+    if (!(ranges & (1ull << id)) || !l->range[id]) continue;
+    times *= (double)l->range[id]->src[1]->vmax - (double)l->range[id]->src[0]->vmin;
+  }
+  for (int i = 1; i < node->ndim; i++) times /= (double)idx[i]->vmax - (double)idx[i]->vmin + 1;
+  return times;
+}
 
 static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   Reading r = {.free = lower_free(l, gate), .through_load = lower_has_load(l, gate)};
@@ -329,6 +344,7 @@ static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   r.prefix = lower_is_prefix(l, r.free);
   r.whole = (open & ~r.free) == 0;
   r.hash = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, 1);
+  if (r.edge && !r.through_load) r.repeats = repeats_at_edge(l, node, idx);
   return r;
 }
 
@@ -347,8 +363,9 @@ bool sched_is_repeated(const UOp *v, const UOp *u) {
   return false;
 }
 
-/* A short sum at each edge that is too wide to store: a linear map of the values of an edge, or any that leaves many
- * values per edge. Scores, a few per edge (a dot product for each head), are stored. */
+/* A short sum at each edge that is too wide to store: a linear map of the values of an edge, or any of a few values
+ * that leaves many per edge. Scores (a dot product for each head) are stored: few per edge, or much fewer than what they
+ * are summed from. */
 static bool maps_edges(const Sched *s, const UOp *u) {
   if (u->op != OP_REDUCE || u->arg.j & 1 || !sched_edge_sized(s, u)) return false;
   const UOp *x = u->src[0];
@@ -360,7 +377,8 @@ static bool maps_edges(const Sched *s, const UOp *u) {
   bool linear = false;
   for (int i = 0; x->op == OP_MUL && i < 2; i++)
     linear |= same_for_all_rows(x->src[i]) && sched_is_repeated(x->src[!i], u);
-  return k <= s->target->cost.short_sum && (linear || width > s->target->cost.few_scores);
+  int few = s->target->cost.few_scores;
+  return k <= s->target->cost.short_sum && (linear || (width > few && k < few));
 }
 
 /* Why a reduction cannot stay inside, or NULL. */
@@ -368,14 +386,16 @@ static const char *reduction_reason(const Sched *s, const Lower *l, const NodeIn
   if (n->maps_edges) return NULL;
   if (r->through_load) return "reduction read through an index";
   if (!r->prefix) return "reduction read out of loop order";
+  if (r->repeats >= REPEATED) return "reduction read again and again at an edge";
   bool serial = r->free == 0 && l->ncontext > 0;
   if (serial && uop_numel_max(n->node->src[0]) > s->target->cost.serial) return "reduction of everything";
   return NULL;
 }
 
 static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
-  if (n->cost <= s->target->cost.cheap || r->edge)
-    return NULL; /* what is as wide as the edges is computed where it is read */
+  if (n->cost <= s->target->cost.cheap) return NULL;
+  if (r->edge) /* what is as wide as the edges is computed where it is read, unless that is done for nothing */
+    return r->repeats >= REPEATED && n->cost >= COST_LIMIT ? "computed once, read again and again at an edge" : NULL;
   bool smaller = uop_numel_max(n->node) <= uop_numel_max(s->domain);
   if (r->through_load) return smaller || n->cost >= COST_LIMIT ? "computed once, read through an index" : NULL;
   if (!r->prefix && !r->whole && smaller) return "computed once, read in an inner loop";

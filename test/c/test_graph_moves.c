@@ -76,6 +76,43 @@ static void reductions_over_rows(void **state) {
   }
 }
 
+/* Degrees with and without one loop at each node; a node without edges gets 0, and a second call builds nothing. */
+static void scaling_is_kept(void **state) {
+  PolyContext *ctx = *state;
+  PolyGraph *g = COO(ctx, 3, 5, 0, 1, 2, 2, 0, 0, 0, 0, 2, 1), *pair;
+  poly_scope_begin(ctx);
+  float plain[3], looped[3], own[3];
+  PolyTensor *first = poly_graph_norm(g, 'i', false, POLY_FLOAT32);
+  read_into(first, plain, sizeof plain);
+  read_into(poly_graph_norm(g, 'i', true, POLY_FLOAT32), looped, sizeof looped);
+  read_into(poly_graph_own(g, POLY_FLOAT32), own, sizeof own);
+  const double degree[3] = {3, 1, 1}, loops[3] = {1, 0, 1};
+  for (int v = 0; v < 3; v++) {
+    assert_float_equal(plain[v], 1 / sqrt(degree[v]), 1e-6);
+    assert_float_equal(looped[v], 1 / sqrt(degree[v] - loops[v] + 1), 1e-6);
+    assert_float_equal(own[v], 1 - loops[v], 0);
+  }
+  int64_t nodes = poly_live_nodes(ctx);
+  for (int k = 0; k < 3; k++) poly_free(poly_graph_norm(g, 'o', true, POLY_FLOAT32));
+  int64_t once = poly_live_nodes(ctx);
+  for (int k = 0; k < 3; k++) poly_free(poly_graph_norm(g, 'o', true, POLY_FLOAT32));
+  assert_true(once > nodes);
+  assert_int_equal(poly_live_nodes(ctx), once);
+  assert_int_equal(poly_dtype(poly_graph_norm(g, 'o', true, POLY_FLOAT64)), POLY_FLOAT64);
+  PolyGraph *lonely = COO(ctx, 2, 1, 0, 1);
+  read_into(poly_graph_norm(lonely, 'i', false, POLY_FLOAT32), plain, 2 * sizeof *plain);
+  assert_float_equal(plain[0], 0, 0);
+  assert_null(poly_graph_norm(g, 'i', false, POLY_INT32));
+  poly_clear_error(ctx);
+  pair = poly_graph_from_coo(ctx, (int32_t[]){0}, (int32_t[]){1}, POLY_INT32, 1, 1, 2);
+  assert_null(poly_graph_norm(pair, 'i', true, POLY_FLOAT32));
+  poly_clear_error(ctx);
+  poly_scope_end(ctx);
+  poly_graph_free(pair);
+  poly_graph_free(lonely);
+  poly_graph_free(g);
+}
+
 static void other_dtypes(void **state) {
   PolyContext *ctx = *state;
   PolyGraph *g = COO(ctx, 3, 4, 0, 1, 2, 0, 0, 0, 0, 2);
@@ -337,6 +374,7 @@ int main(void) {
       TEST(aggregations_are_one_kernel),
       TEST(gradients_store_nothing_wide),
       TEST(moves_reuse_plans),
+      TEST(scaling_is_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

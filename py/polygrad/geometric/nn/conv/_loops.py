@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ....dtypes import DType
+from ....dtypes import DType, dtypes
 from ....graphs import Graph
 from ....symbolic import Dim
 from ....tensor import Tensor
@@ -89,6 +89,10 @@ def inverse_sqrt(degree: Tensor) -> Tensor:
     return some.where(some.where(degree, 1.0).rsqrt(), 0.0)
 
 
+def _float(dtype: DType) -> DType:
+    return dtype if dtype.kind == "f" else dtypes.float32
+
+
 class Scaled(NamedTuple):
     """A graph, what node values are multiplied with before and after a sum over neighbours ([V, 1], or None), weights of edges, and how
     often a node's own value counts beside what the edges bring ([V, 1], or None for not at all)."""
@@ -106,17 +110,16 @@ def scaled(graph: Graph, edge_weight: Tensor | None, improved: bool, add_self_lo
     side = "in" if flow == "source_to_target" else "out"
     if add_self_loops:
         graph, edge_weight = with_remaining_loops(graph, edge_weight, 2.0 if improved else 1.0)
-    degree = graph.degree(side).cast(dtype) if edge_weight is None else graph.sum(edge_weight, side)
-    scale = degree.rsqrt() if edge_weight is None and add_self_loops else inverse_sqrt(degree)
-    return Scaled(graph, scale.unsqueeze(-1), edge_weight)
+    if edge_weight is None:
+        return Scaled(graph, graph._norm(side, False, _float(dtype)), None)
+    return Scaled(graph, inverse_sqrt(graph.sum(edge_weight, side)).unsqueeze(-1), edge_weight)
 
 
 def scaled_with_own(graph: Graph, flow: str, dtype: DType) -> Scaled:
     """D^-1/2 (A + I) D^-1/2 of a graph without weights, on the graph as it is: what a node's loop would bring is added to the sum. Loops that
     are there already are taken off again."""
-    loops = graph.loop_count
-    degree = graph.degree("in" if flow == "source_to_target" else "out") - loops + 1
-    return Scaled(graph, degree.cast(dtype).rsqrt().unsqueeze(-1), None, (1 - loops).cast(dtype).unsqueeze(-1))
+    scale = graph._norm("in" if flow == "source_to_target" else "out", True, _float(dtype))
+    return Scaled(graph, scale, None, graph._own(_float(dtype)))
 
 
 def edge_weights(s: Scaled, dtype: DType) -> Tensor:
@@ -141,13 +144,20 @@ def kept(t: Any) -> Any:
         tracing[:] = held
 
 
+_LINEAR = {"add": "sum", "sum": "sum", "mean": "mean"}
+
+
 def is_linear(conv: Any) -> bool:
     """Is propagate linear in x, so that factors of nodes and linear maps may change places with it? Not if a subclass changed something, or if
     hooks are to see the messages of the formula."""
-    if conv._watched:
+    if conv.aggr.__class__ is not str or conv.aggr not in _LINEAR or ((conv._explain or conv._before or conv._after) and conv._watched):
         return False
-    own = (getattr(type(conv), name).__module__.startswith(__package__ + ".") for name in ("message", "aggregate", "update"))
-    return conv.aggr in ("add", "sum", "mean") and all(own)
+    cls = type(conv)
+    own = cls.__dict__.get("_own_functions")
+    if own is None:
+        own = all(getattr(cls, name).__module__.startswith(__package__ + ".") for name in ("message", "aggregate", "update"))
+        cls._own_functions = own
+    return own
 
 
 def weight_of(lin: Any, x: Tensor) -> Tensor:
@@ -174,14 +184,15 @@ class Smoother:
     ) -> Scaled:  # fmt: skip
         """by_edge: self loops must be edges, because the layer does something to each of them."""
         cached = cached and not self._watched  # type: ignore[attr-defined]
+        linear = is_linear(self)
         if cached and self._cached is not None:
             return self._keep_loops(self._cached)
         graph = graph_of(edge_index, x.shape[self.node_dim])  # type: ignore[attr-defined]
-        if loops and edge_weight is None and not by_edge and is_linear(self) and self.aggr != "mean":  # type: ignore[attr-defined]
+        if loops and edge_weight is None and not by_edge and linear and self.aggr != "mean":  # type: ignore[attr-defined]
             s = scaled_with_own(graph, self.flow, x.dtype)  # type: ignore[attr-defined]
         else:
             s = scaled(graph, edge_weight, improved, loops, self.flow, x.dtype)  # type: ignore[attr-defined]
-        if not is_linear(self):
+        if not linear:
             s = Scaled(s.graph, None, edge_weights(s, x.dtype))
         if cached:
             s = self._cached = Scaled(s.graph, kept(s.scale), kept(s.weight), kept(s.own))
@@ -198,8 +209,18 @@ class Smoother:
         if s.scale is None:
             return self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
         x = x * s.scale
-        out = self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
+        out = self._gathered(s, x)
         return (out if s.own is None else out + x * s.own) * s.scale
+
+    def _gathered(self, s: Scaled, x: Tensor) -> Tensor:
+        """propagate, where nobody looks at what happens in between: the sum or mean of edge_weight * x_j, said in two moves."""
+        conv: Any = self
+        if conv._explain or conv._before or conv._after or conv._decomposed_layers > 1 or x.ndim != 2 or conv.node_dim not in (-2, 0):
+            return conv.propagate(s.graph, x=x, edge_weight=s.weight)
+        there = conv.flow == "source_to_target"
+        m = s.graph.src(x) if there else s.graph.dst(x)
+        m = m if s.weight is None else s.weight.reshape(-1, 1) * m
+        return s.graph.reduce(m, _LINEAR[conv.aggr], "in" if there else "out")
 
     def _cached_edges(self) -> tuple[Tensor, Tensor] | None:
         """The edges of the kept graph, with the loops that the layer adds, and their weights."""
