@@ -28,7 +28,8 @@ __all__ = [
 
 _LAZY = {
     "nn": "nn", "vertex": "vertex", "geometric": "geometric", "uop": "uop", "Graph": "graphs", "HeteroGraph": "graphs", "viz": "picture",
-    "Function": "custom", "function": "custom", "scan": "loops",
+    "Function": "custom", "function": "custom", "scan": "loops", "helpers": "helpers", "GlobalCounters": "helpers", "getenv": "helpers",
+    "fetch": "helpers",
 }  # fmt: skip
 
 

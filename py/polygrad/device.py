@@ -32,6 +32,15 @@ class _Device:
         kind, _, number = name.upper().partition(":")
         return f"{kind}:{int(number)}" if kind in GPUS and number.isdigit() and int(number) else kind
 
+    @property
+    def default(self) -> str:
+        """DEFAULT under tinygrad's other name."""
+        return current().device
+
+    def get_available_devices(self) -> list[str]:
+        """The names of devices that compute here."""
+        return [*HOST, *([self.DEFAULT] if is_gpu(self.DEFAULT) else [])]
+
     def __getitem__(self, name: str) -> str:
         return self.canonicalize(name)
 

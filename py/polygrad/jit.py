@@ -279,6 +279,7 @@ class TinyJit:
 
     Dtypes and all other arguments must be those of the second call, but for sizes and the values of a Variable; values that depend on the
     arguments must not be read inside. The function is traced again for tensors of other sizes, whose kernels are compiled once for all.
+    captured and prune are tinygrad's, and have no effect: parts that depend on no argument are computed at each call.
     A method is compiled for each object that it is called on, a function for each setting of Tensor.training, Tensor.no_grad and device.
 
     >>> from polygrad import Tensor, TinyJit
@@ -287,7 +288,7 @@ class TinyJit:
     [0.0, 2.0, 4.0, 6.0]
     """
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], captured: Any = None, prune: bool = False):
         self.function = function
         self._steps: dict[Any, _Step] = {}
         self._methods: weakref.WeakKeyDictionary[Any, TinyJit] = weakref.WeakKeyDictionary()

@@ -70,8 +70,9 @@ def get_parameters(obj: Any) -> list[Tensor]:
     return list({id(t): t for t in get_state_dict(obj).values() if t.is_floating_point()}.values())
 
 
-def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = True, verbose: bool = False) -> list[str]:
-    """Copies tensors into the model's by name. strict: names that are missing or unexpected are an error.
+def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = True, verbose: bool = False, consume: bool = False) -> list[str]:
+    """Copies tensors into the model's by name. strict: names that are missing or unexpected are an error. consume: tensors that
+    were loaded are taken out of state_dict.
 
     Returns the names that were not loaded.
 
@@ -89,6 +90,9 @@ def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = Tr
         if name in state_dict and state_dict[name].shape != t.shape:
             raise ValueError(f"shape of {name} is {t.shape} in the model and {state_dict[name].shape} in the state dict")
     load_into(own, state_dict)
+    if consume:
+        for name in own:
+            state_dict.pop(name, None)
     return missing + unexpected
 
 

@@ -30,7 +30,9 @@ _SPARSE = dict.fromkeys(
     "is_torch_sparse_tensor set_sparse_value to_torch_coo_tensor to_torch_csc_tensor to_torch_csr_tensor to_torch_sparse_tensor".split(),
     "polygrad.torch.sparse",
 )
-_ALSO = {"utils": _SPARSE, "utils.sparse": _SPARSE}
+_RESOLVERS = dict.fromkeys(("lr_scheduler_resolver", "optimizer_resolver"), "polygrad.torch_geometric._resolvers")
+_ALSO = {"utils": _SPARSE, "utils.sparse": _SPARSE, "nn.resolver": _RESOLVERS}
+_EXPERIMENTAL = ("experimental_mode", "is_experimental_mode_enabled", "set_experimental_mode")
 
 
 class _Mirrors(MetaPathFinder, Loader):
@@ -69,8 +71,14 @@ if not any(isinstance(f, _Mirrors) for f in sys.meta_path):
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name == "__version__":
+        from .. import __version__
+
+        return __version__
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _EXPERIMENTAL:
+        return getattr(import_module(_HERE + "experimental"), name)
     try:
         value = getattr(_geometric, name)
     except AttributeError:
