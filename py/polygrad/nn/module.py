@@ -333,9 +333,9 @@ class Module:
         What it returns, if not None, takes the place of grad_input, where one input alone has a gradient.
 
         >>> from polygrad import Tensor, nn
-        >>> m, seen = nn.ReLU(), []
+        >>> m, seen, x = nn.ReLU(), [], Tensor([2.0], requires_grad=True)
         >>> handle = m.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append(grad_output[0].tolist()))
-        >>> _ = (m(Tensor([2.0], requires_grad=True)) * 3).sum().backward(); seen
+        >>> _ = (m(x) * 3).sum().backward(); seen
         [[3.0]]
         """
         self.__dict__.setdefault("_forward_hooks", {})
