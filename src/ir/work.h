@@ -6,7 +6,7 @@
 
 /* Instructions that a launch runs, those of all iterations counted; of loops of lanes, how many runs of the body for
  * `lanes` iterations at once. bytes: of each argument; vars: the integer arguments. A loop whose bounds are loaded is
- * taken to walk the largest array of integers once, in all its runs together. */
+ * taken to walk, over all rows of the array that they were loaded from, the largest array of integers once. */
 typedef struct Work {
   double steps; /* instructions, each for up to `lanes` iterations */
   double lanes; /* values that they make */

@@ -7,8 +7,8 @@
 
 /* ---- C ---- */
 
-/* The functions of <math.h> that kernels may call. The header itself declares several hundred more: reading it takes the
- * compiler as long as a small kernel, 8 of 45 ms. */
+/* The functions of <math.h> that kernels may call. The header itself declares several hundred more: reading it takes
+ * the compiler as long as a small kernel, 8 of 45 ms. */
 static void c_declare_math(Str *out) {
   static const char *const names[] = {
 #define E(...)

@@ -54,7 +54,7 @@ void *const *host_args(HostArgs *h, int k, const MemoryRef *args, void **local);
 
 /* ---- interp.c ---- */
 
-enum { INTERP_LANES = 1 }; /* iterations of a loop of lanes that the interpreter runs at once */
+enum { INTERP_LANES = 32 }; /* iterations of a loop of lanes that the interpreter runs at once */
 
 /* ---- library.c, matmul_cpu.c, matmul_naive.c ---- */
 

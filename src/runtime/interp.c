@@ -1,5 +1,6 @@
-/* interp.c: the interpreter device. Runs linear kernels one scalar at a time, needs no compiler, and is the reference
- * that the other devices are tested against. Its Target is the CPU's, and so are its kernels and their bits.
+/* interp.c: the interpreter device. Runs linear kernels, needs no compiler, and is the reference that the other devices
+ * are tested against. Its Target is the CPU's, and so are its kernels and their bits. Here kernels run one scalar at a
+ * time; loops of lanes run in blocks (interp_lanes.c).
  *
  * In: linear kernels. Each is verified and decoded once: an instruction becomes a Code whose number already says
  * operation and class of dtype, loops become jumps, constants are put into the registers before a launch begins. Out:
@@ -14,90 +15,7 @@
  *
  * What an operation means is written in ir/eval.c (casts and identities are called there); the arithmetic is repeated
  * here so that a loop over it is quick, and a test compares the two. */
-#include "ir/eval.h"
-#include "ir/lanes.h"
-#include "runtime/float_math.h"
-#include "runtime/host.h"
-
-#include <math.h>
-#include <string.h>
-
-typedef union Cell {
-  int64_t i;
-  uint64_t u;
-  double d;
-  float f;
-} Cell;
-
-/* Classes of dtypes that one piece of code serves. */
-typedef enum Class {
-  CLS_I, /* int64 */
-  CLS_W, /* bool and the narrower integers: as int64, then wrapped */
-  CLS_U, /* uint64 */
-  CLS_F, /* float32 */
-  CLS_H, /* float16, bfloat16: as float, then rounded */
-  CLS_D, /* float64 */
-  CLS_COUNT
-} Class;
-
-/* Numbers of codes: op * CLS_COUNT + class for ALU operations, then these. */
-enum {
-  CODE_BASE = OP_COUNT * CLS_COUNT,
-  CODE_FN_F, /* a function of the mathematical library */
-  CODE_FN_H,
-  CODE_FN_D,
-  CODE_WHERE,
-  CODE_CAST,
-  CODE_WRAP, /* integer to integer */
-  CODE_BITCAST,
-  CODE_LOOP,
-  CODE_END,
-  CODE_LOOP_SUMS, /* a loop that reduces along lanes */
-  CODE_END_SUMS,
-  CODE_SET, /* an accumulator begins */
-  CODE_CHECK,
-  CODE_GATE,       /* unless c: dst = 0, and the next code is skipped */
-  CODE_GROUP_LOOP, /* c: the register of the thread's number; u: threads */
-  CODE_GROUP_END,
-  CODE_COMBINE, /* dst over all threads, by `from` */
-  CODE_FENCE,
-  CODE_STOP,
-  CODE_LOAD,                                /* + dtype */
-  CODE_STORE = CODE_LOAD + POLY_DTYPE_COUNT /* + dtype */
-};
-
-typedef double (*MathFn)(double);
-typedef float (*FloatFn)(float);
-
-/* One accumulator of a reduction along lanes: its partial results, and the one that this iteration adds to. */
-typedef struct Sum {
-  int acc, now, part; /* cells; part: the first of lanes * copies */
-  uint8_t op, dtype;
-} Sum;
-
-/* A loop whose lanes add to accumulators from outside it: in which order is in ir/linear.h. */
-typedef struct Sums {
-  int n, lanes, copies, tail;
-  bool constant;   /* its bounds are */
-  bool neighbours; /* one of the loops inside outer lanes */
-  Sum *sum;
-  /* while it runs: iterations first .. stop-1 go to so many partial results; after `steps`, to the first `lanes` */
-  int64_t first, steps, stop;
-  int parts;
-} Sums;
-
-typedef struct Code {
-  uint16_t what;
-  uint8_t dtype, from; /* of the value; CAST and BITCAST: of the source */
-  int32_t dst, a, b, c;
-  int32_t to; /* LOOP, END: where to jump; LOAD, STORE: which argument */
-  union {
-    MathFn fn;   /* of float64 */
-    FloatFn ffn; /* of float32, and of the half types */
-    Sums *sums;
-    Cell value;
-  } u;
-} Code;
+#include "runtime/interp.h"
 
 typedef struct Kernel {
   Code *code;
@@ -108,6 +26,7 @@ typedef struct Kernel {
   int narg, nlocal;
   void **local; /* local arrays: one set serves all iterations of the parallel loop, one after the other */
   int group;    /* threads */
+  int nvec;     /* registers of lanes */
   int thread;   /* the register with a thread's number; the next one: whether it is the first */
 } Kernel;
 
@@ -116,112 +35,9 @@ typedef struct InterpProgram {
   Arena arena;
   Kernel *kernel;
   Cell *reg; /* of the running launch; as many as the largest kernel needs */
+  LaneRun lanes;
   HostArgs args;
 } InterpProgram;
-
-static const uint8_t class_of[POLY_DTYPE_COUNT] = {
-    [POLY_BOOL] = CLS_W,   [POLY_INT8] = CLS_W,    [POLY_UINT8] = CLS_W,    [POLY_INT16] = CLS_W,
-    [POLY_UINT16] = CLS_W, [POLY_INT32] = CLS_W,   [POLY_UINT32] = CLS_W,   [POLY_INT64] = CLS_I,
-    [POLY_UINT64] = CLS_U, [POLY_FLOAT16] = CLS_H, [POLY_BFLOAT16] = CLS_H, [POLY_FLOAT32] = CLS_F,
-    [POLY_FLOAT64] = CLS_D};
-
-static const uint8_t width_of[POLY_DTYPE_COUNT] = {
-    [POLY_BOOL] = 1,   [POLY_INT8] = 8,    [POLY_UINT8] = 8,  [POLY_INT16] = 16, [POLY_UINT16] = 16,
-    [POLY_INT32] = 32, [POLY_UINT32] = 32, [POLY_INT64] = 64, [POLY_UINT64] = 64};
-
-/* ---- scalars ---- */
-
-static inline int64_t wrap(int dtype, int64_t v) { return dtype_wrap((PolyDType)dtype, (uint64_t)v); }
-
-/* Rounding a sum, product, quotient or root first to float and then to 16 bits gives what one rounding would. */
-static inline float narrow(int dtype, float v) {
-  return dtype == POLY_FLOAT16 ? half_to_float(float_to_half(v)) : bfloat_to_float(float_to_bfloat(v));
-}
-
-static inline int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return (int64_t)(0 - (uint64_t)a);
-  int64_t q = a / b;
-  return q - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-static inline int64_t floor_mod(int64_t a, int64_t b) {
-  if (b == 0 || b == -1) return 0;
-  int64_t m = a % b;
-  return m && (m < 0) != (b < 0) ? m + b : m;
-}
-
-static inline int64_t shift_left(int64_t a, int64_t n, int width) {
-  return (uint64_t)n < (uint64_t)width ? (int64_t)((uint64_t)a << n) : 0;
-}
-
-static inline int64_t shift_right(int64_t a, int64_t n, int width) {
-  if ((uint64_t)n >= (uint64_t)width) return a < 0 ? -1 : 0;
-  return a < 0 ? ~(int64_t)(~(uint64_t)a >> n) : (int64_t)((uint64_t)a >> n);
-}
-
-/* Between a register and the scalars of eval.h, which hold every float as a double. */
-static Value value_of(Cell c, int dtype) {
-  switch (class_of[dtype]) {
-  case CLS_D: return (Value){.f = c.d};
-  case CLS_F:
-  case CLS_H: return (Value){.f = (double)c.f};
-  default: return (Value){.i = c.i};
-  }
-}
-
-static Cell cell_of(Value v, int dtype) {
-  switch (class_of[dtype]) {
-  case CLS_D: return (Cell){.d = v.f};
-  case CLS_F:
-  case CLS_H: return (Cell){.f = (float)v.f};
-  default: return (Cell){.i = v.i};
-  }
-}
-
-static Cell convert(Cell c, int from, int to) {
-  return cell_of(value_cast(value_of(c, from), (PolyDType)from, (PolyDType)to), to);
-}
-
-static inline void store(void *p, int64_t i, Cell v, int dtype) {
-  switch (dtype) {
-  case POLY_BOOL:
-  case POLY_INT8:
-  case POLY_UINT8: ((uint8_t *)p)[i] = (uint8_t)v.i; break;
-  case POLY_INT16:
-  case POLY_UINT16: ((uint16_t *)p)[i] = (uint16_t)v.i; break;
-  case POLY_INT32:
-  case POLY_UINT32: ((uint32_t *)p)[i] = (uint32_t)v.i; break;
-  case POLY_FLOAT16: ((uint16_t *)p)[i] = float_to_half(v.f); break;
-  case POLY_BFLOAT16: ((uint16_t *)p)[i] = float_to_bfloat(v.f); break;
-  case POLY_FLOAT32: ((float *)p)[i] = v.f; break;
-  default: ((uint64_t *)p)[i] = v.u;
-  }
-}
-
-static inline Cell load(const void *p, int64_t i, int dtype) {
-  Cell v = {0};
-  switch (dtype) {
-  case POLY_BOOL: v.i = ((const uint8_t *)p)[i] != 0; break;
-  case POLY_INT8: v.i = ((const int8_t *)p)[i]; break;
-  case POLY_UINT8: v.i = ((const uint8_t *)p)[i]; break;
-  case POLY_INT16: v.i = ((const int16_t *)p)[i]; break;
-  case POLY_UINT16: v.i = ((const uint16_t *)p)[i]; break;
-  case POLY_INT32: v.i = ((const int32_t *)p)[i]; break;
-  case POLY_UINT32: v.i = ((const uint32_t *)p)[i]; break;
-  case POLY_FLOAT16: v.f = half_to_float(((const uint16_t *)p)[i]); break;
-  case POLY_BFLOAT16: v.f = bfloat_to_float(((const uint16_t *)p)[i]); break;
-  case POLY_FLOAT32: v.f = ((const float *)p)[i]; break;
-  default: v.u = ((const uint64_t *)p)[i];
-  }
-  return v;
-}
-
-static Cell bitcast(Cell v, int from, int to) {
-  uint64_t room = 0;
-  store(&room, 0, v, from);
-  return load(&room, 0, to);
-}
 
 /* ---- decoding ---- */
 
@@ -481,15 +297,31 @@ static bool make_locals(Arena *arena, const Linear *lin, Kernel *k) {
   return true;
 }
 
+static void decode_scalar(void *user, int inst) { decode_inst(user, inst); }
+
+/* A loop of lanes twice: in blocks, then one by one. Groups and 32-bit indices are for tests and have the second alone.
+ */
+static bool wants_lanes(const Device *dev, const Linear *lin, int k) {
+  return lin->inst[k].kind == INST_LOOP && lin->inst[k].flags & LOOP_VECTOR && lin->group <= 1 &&
+         dev->target.index_bits != 32;
+}
+
 static bool decode(Device *dev, Arena *arena, const Linear *lin, Kernel *k) {
   size_t n = (size_t)lin->ninst;
   Decode d = {.lin = lin, .kernel = k, .place = lanes_analyse(arena, lin, true), .shared = -1};
-  k->code = arena_new(arena, (3 * n + 1) * sizeof *k->code);
-  k->var = arena_new(arena, 2 * n * sizeof *k->var + 1);
+  k->code = arena_new(arena, (10 * n + 1) * sizeof *k->code);
+  k->var = arena_new(arena, 4 * n * sizeof *k->var + 1);
   d.begin_of = arena_new(arena, n * sizeof *d.begin_of + 1);
   d.sums = arena_new(arena, n * sizeof *d.sums + 1);
   bool *index = arena_new(arena, n + 1);
-  if (!k->code || !k->var || !d.begin_of || !d.sums || !index || !d.place || !make_locals(arena, lin, k)) return false;
+  LaneDecode lanes = {.lin = lin, .place = d.place, .sums = d.sums, .code = k->code, .at = &d.at};
+  lanes.scalar = decode_scalar;
+  lanes.alu = decode_alu;
+  lanes.user = &d;
+  int first = 0, last = -1, closes = -1;
+  lanes.vec = arena_new(arena, n * sizeof *lanes.vec + 1);
+  if (!lanes.vec || !k->code || !k->var || !d.begin_of || !d.sums || !index || !d.place || !make_locals(arena, lin, k))
+    return false;
   k->group = MAX(lin->group, 1);
   k->thread = lin->ninst + 1;
   k->ncell = lin->ninst + 3;
@@ -497,20 +329,25 @@ static bool decode(Device *dev, Arena *arena, const Linear *lin, Kernel *k) {
   if (dev->target.index_bits == 32) find_indices(lin, index);
   d.at = k->code;
   for (int i = 0; i < lin->ninst; i++) {
+    if (wants_lanes(dev, lin, i) && lanes_decode(&lanes, i, &first, &last)) {
+      k->code[first].to = (int)(d.at - k->code);
+      closes = d.place[i].end;
+    }
     decode_inst(&d, i);
+    if (i == closes) k->code[last].to = (int)(d.at - k->code);
     if (index[i]) narrow_index(&d.at[-1]);
     if (d.at > k->code && !runnable(d.at[-1].what))
       return base_fail(ctx_base(dev->ctx), POLY_ERROR_TYPE, "the interpreter has no %s for %s",
                        op_info[lin->inst[i].op].name, dtype_name((PolyDType)d.at[-1].from));
   }
   d.at->what = CODE_STOP;
+  k->nvec = lanes.most;
   k->ncode = (int)(d.at - k->code) + 1;
   return true;
 }
 
 /* ---- running ---- */
 
-#define K(op, cls) (OP_##op * CLS_COUNT + CLS_##cls)
 #define A r[c->a]
 #define B r[c->b]
 #define R r[c->dst]
@@ -563,7 +400,6 @@ static bool decode(Device *dev, Arena *arena, const Linear *lin, Kernel *k) {
     R.d = (e);                                                                                                         \
     break;                                                                                                             \
   }
-#define POWER(x, y) _Generic((x), float : float_pow, double : pow)(x, y)
 #define COMPARE(op, sign)                                                                                              \
   case K(op, I):                                                                                                       \
   case K(op, W): R.i = A.i sign B.i; break;                                                                            \
@@ -577,27 +413,8 @@ static bool decode(Device *dev, Arena *arena, const Linear *lin, Kernel *k) {
   case CODE_LOAD + dt: R = load(args[c->to], A.i, dt); break;                                                          \
   case CODE_STORE + dt: store(args[c->to], A.i, B, dt); break;
 
-/* op(a, b), of the ops that reduce. Partial results of the half types are floats, which the accumulator rounds. */
-static Cell combine(int op, int dtype, Cell a, Cell b) {
-  Cell r = {0};
-#define COMBINE(f)                                                                                                     \
-  r.f = op == OP_ADD   ? a.f + b.f                                                                                     \
-        : op == OP_MUL ? a.f * b.f                                                                                     \
-        : op == OP_MAX ? (a.f != a.f || a.f > b.f ? a.f : b.f)                                                         \
-                       : (a.f != a.f || a.f < b.f ? a.f : b.f)
-  switch (class_of[dtype]) {
-  case CLS_F:
-  case CLS_H: COMBINE(f); break;
-  case CLS_D: COMBINE(d); break;
-  case CLS_U: COMBINE(u); break;
-  default: COMBINE(i); r.i = wrap(dtype, r.i);
-  }
-#undef COMBINE
-  return r;
-}
-
 /* Which iterations from `at` on are added to partial results together: ir/linear.h has the order. */
-static void open_sums(Sums *s, Cell *r, bool first, int64_t at, int64_t end) {
+void sums_open(Sums *s, Cell *r, bool first, int64_t at, int64_t end) {
   int64_t left = end - at;
   int lanes = s->lanes, parts = s->lanes * s->copies;
   s->first = at;
@@ -618,7 +435,7 @@ static void open_sums(Sums *s, Cell *r, bool first, int64_t at, int64_t end) {
 }
 
 /* Partial results to one, into the accumulator. */
-static void close_sums(const Sums *s, Cell *r) {
+void sums_close(const Sums *s, Cell *r) {
   for (int i = 0; i < s->n; i++) {
     const Sum *sum = &s->sum[i];
     Cell *p = &r[sum->part];
@@ -650,7 +467,7 @@ static void store_parts(const Sums *s, Cell *r, int64_t at) {
 }
 
 static void begin_sums(Sums *s, Cell *r, int64_t at, int64_t end) {
-  open_sums(s, r, true, at, end);
+  sums_open(s, r, true, at, end);
   load_parts(s, r, at);
 }
 
@@ -658,14 +475,14 @@ static void begin_sums(Sums *s, Cell *r, int64_t at, int64_t end) {
 static void next_sums(Sums *s, Cell *r, int64_t at, int64_t end) {
   store_parts(s, r, at);
   if (++at == s->stop) {
-    if (s->parts) close_sums(s, r);
-    if (at < end) open_sums(s, r, false, at, end);
+    if (s->parts) sums_close(s, r);
+    if (at < end) sums_open(s, r, false, at, end);
   }
   if (at < end) load_parts(s, r, at);
 }
 
 /* Runs to the end, or to a failed CHECK, a FENCE or a COMBINE, which it returns. */
-static const Code *run(const Code *code, const Code *c, Cell *r, void *const *args) {
+static const Code *run(const Code *code, const Code *c, Cell *r, void *const *args, LaneRun *lanes) {
   for (;; c++) switch (c->what) {
       INTS(NEG, 0 - x)
       FLOATS(NEG, -x)
@@ -761,7 +578,12 @@ static const Code *run(const Code *code, const Code *c, Cell *r, void *const *ar
       if ((uint64_t)A.i >= (uint64_t)B.i) return c;
       R = A;
       break;
-    default: return NULL;
+    default: {
+      if (c->what < CODE_LANES) return NULL;
+      const Code *next = lanes_step(code, c, r, args, lanes);
+      if (!next) return c;
+      c = next;
+    }
     }
 }
 
@@ -791,7 +613,7 @@ static const Code *run_threads(const Kernel *k, Cell *reg, void *const *args, in
     int step = odd_step(&seed), first = odd_step(&seed);
     for (int i = 0; i < k->group; i++) {
       int t = (first + i * step) & (k->group - 1);
-      const Code *c = run(k->code, from, reg + (size_t)t * (size_t)k->ncell, args);
+      const Code *c = run(k->code, from, reg + (size_t)t * (size_t)k->ncell, args, NULL);
       *at = t;
       if (c && c->what == CODE_CHECK) return c;
       if (i && c != stop) return k->code + k->ncode - 1; /* they have parted */
@@ -820,10 +642,11 @@ static bool interp_launch(Program *p, int k, const MemoryRef *args, const int64_
   host_args(&ip->args, k, args, NULL);
   for (int i = 0; i < kernel->nlocal; i++) ip->args.at[kernel->narg + i] = kernel->local[i];
   const Code *bad = kernel->group > 1 ? run_threads(kernel, ip->reg, ip->args.at, &at)
-                                      : run(kernel->code, kernel->code, ip->reg, ip->args.at);
+                                      : run(kernel->code, kernel->code, ip->reg, ip->args.at, &ip->lanes);
   if (bad && bad->what == CODE_STOP)
     return base_fail(ctx_base(p->device->ctx), POLY_ERROR_RUNTIME, "internal: threads of a group wait for each other");
   const Cell *r = ip->reg + (size_t)at * (size_t)n;
+  if (bad && bad->what >= CODE_LANES) return host_index_error(p->device->ctx, ip->lanes.index, ip->lanes.size);
   return !bad || host_index_error(p->device->ctx, r[bad->a].i, r[bad->b].i);
 }
 
@@ -843,11 +666,13 @@ static Program *interp_compile(Device *d, const char *source, int n, const Linea
   ip->arena.b = ctx_base(d->ctx);
   ip->kernel = arena_new(&ip->arena, (size_t)n * sizeof *ip->kernel + 1);
   bool ok = ip->kernel && host_args_new(d->ctx, &ip->args, n, kernel);
-  int ncell = 1;
+  int ncell = 1, nvec = 1;
   for (int i = 0; ok && i < n; i++) {
     ok = linear_verify(d->ctx, kernel[i]) && decode(d, &ip->arena, kernel[i], &ip->kernel[i]);
     ncell = MAX(ncell, ip->kernel[i].ncell * ip->kernel[i].group);
+    nvec = MAX(nvec, ip->kernel[i].nvec);
   }
+  if (ok) ok = (ip->lanes.v = arena_new(&ip->arena, (size_t)nvec * sizeof *ip->lanes.v)) != NULL;
   if (ok) ok = (ip->reg = arena_new(&ip->arena, (size_t)ncell * sizeof *ip->reg)) != NULL;
   if (ok) return &ip->program;
   interp_program_free(&ip->program);

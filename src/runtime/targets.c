@@ -66,7 +66,7 @@ const Target cpu_target = {
              .function = 6,
              .simple = 0.5},
     .threads = THREADS,
-    .tiers = {.step_ns = 8, .lane_ns = 3, .compile_ms = 35, .inst_ms = 0.15, .least_ms = 4},
+    .tiers = {.step_ns = 2.5, .lane_ns = 0.3, .compile_ms = 35, .inst_ms = 0.3, .least_ms = 4},
 };
 
 /* The interpreter as a small GPU would be: memory of its own, 32-bit indices, groups of at most four threads, of which

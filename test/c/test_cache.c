@@ -167,10 +167,14 @@ static void test_limit_from_the_environment(void **state) {
   static const struct {
     const char *text;
     int64_t bytes;
-  } row[] = {{"", INT64_C(1) << 30},  {"junk", INT64_C(1) << 30}, /* no number: the default, not a cache of no bytes */
-             {"0", 0},                {"500", 500},
-             {"20K", 20 << 10},       {"1.5m", 3 << 19},
-             {"2 G", INT64_C(2) << 30}, {"1T", INT64_C(1) << 40},
+  } row[] = {{"", INT64_C(1) << 30},
+             {"junk", INT64_C(1) << 30}, /* no number: the default, not a cache of no bytes */
+             {"0", 0},
+             {"500", 500},
+             {"20K", 20 << 10},
+             {"1.5m", 3 << 19},
+             {"2 G", INT64_C(2) << 30},
+             {"1T", INT64_C(1) << 40},
              {"-3", INT64_C(1) << 30}};
   for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
     setenv("POLY_CACHE_SIZE", row[i].text, 1);
@@ -366,7 +370,7 @@ static void test_killed_writers(void **state) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
-    count_of(w, 0, 300); /* right or absent */
+    count_of(w, 0, 300);                                                 /* right or absent */
     assert_true(put(w, 500 + round, 40 * ENTRY) && has(w, 500 + round)); /* no lock is left */
   }
   assert_true(count(w).bytes <= 40 * ENTRY);
