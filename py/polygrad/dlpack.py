@@ -105,6 +105,9 @@ def _release(key: int | None) -> None:
         held.deleter(ctypes.addressof(held))
 
 
+_ALIGNMENT = 16
+
+
 def _dtype(t: _DLTensor) -> DType:
     for d in BY_CODE.values() if isinstance(BY_CODE, dict) else BY_CODE:
         if d.itemsize * 8 == t.bits and t.lanes == 1 and t.code == (_BFLOAT if d is dtypes.bfloat16 else _KINDS[d.kind]):
@@ -118,6 +121,8 @@ def _check_layout(t: _DLTensor, shape: tuple[int, ...]) -> None:
         if t.strides and shape[k] > 1 and t.strides[k] != step:
             raise ValueError(f"a DLPack tensor of shape {shape} must be contiguous")
         step *= shape[k]
+    if (int(t.data or 0) + t.byte_offset) % _ALIGNMENT:
+        raise ValueError(f"a DLPack tensor on a GPU must begin at a multiple of {_ALIGNMENT} bytes, which kernels load at once: pass a copy of it")
 
 
 def take(g: AutogradGraph, x: Any) -> Tensor:

@@ -234,7 +234,7 @@ READERS = {
     "masked_select": lambda x: x.masked_select(x > 0),
     "mask": lambda x: x[x > 0],
     "_data": lambda x: Tensor(x._data.copy()),
-    "dlpack": lambda x: Tensor(np.from_dlpack(x).copy()),
+    "dlpack": lambda x: x.__dlpack__() and x,
     "item": lambda x: x * x.sum().item(),
     "numpy": lambda x: Tensor(x.numpy()),
     "bool": lambda x: x if x.sum() > 1 else -x,

@@ -200,7 +200,12 @@ static bool cuda_device_launch(Program *p, int k, const MemoryRef *args, const i
     return base_fail(ctx_base(p->device->ctx), POLY_ERROR_VALUE, "kernel %s has %lld blocks, more than %s can run",
                      kernel->name, (long long)blocks, c->name);
   int n = 0;
-  for (int i = 0; i < kernel->narg; i++) cp->word[n++] = cuda_at(args[i]);
+  for (int i = 0; i < kernel->narg; i++) {
+    cp->word[n++] = cuda_at(args[i]);
+    if (kernel->strips && cp->word[i] % STRIP_BYTES)
+      return base_fail(ctx_base(p->device->ctx), POLY_ERROR_VALUE,
+                       "kernel %s: an argument does not begin at a multiple of %d bytes", kernel->name, STRIP_BYTES);
+  }
   for (int i = 0; i < kernel->nvar; i++) cp->word[n++] = (uint64_t)vars[i];
   cp->word[n++] = c->error;
   CudaLaunch l = {.function = cp->function[k], .grid = (unsigned)blocks, .block = (unsigned)gpu_threads(kernel)};

@@ -10,11 +10,18 @@ static bool has_check(const Linear *lin) {
   return false;
 }
 
+static bool has_strip(const Linear *lin) {
+  for (int i = 0; i < lin->ninst; i++)
+    if (lin->inst[i].kind == INST_LOOP && lin->inst[i].strip > 1) return true;
+  return false;
+}
+
 bool gpu_kernel_new(PolyContext *ctx, GpuKernel *k, int n, const Linear *const *kernel, int at) {
   const Linear *lin = kernel[at];
   *k =
       (GpuKernel){.narg = linear_nargs(lin), .nvar = lin->nvar, .group = MAX(lin->group, 1), .pack = MAX(lin->pack, 1)};
   k->checks = has_check(lin);
+  k->strips = has_strip(lin);
   linear_symbol(n, kernel, at, k->name);
   k->var = mem_new(ctx_base(ctx), (size_t)MAX(lin->nvar, 1) * sizeof *k->var);
   if (!k->var) return false;

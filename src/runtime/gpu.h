@@ -6,11 +6,14 @@
 #include "runtime/host.h"
 
 /* What is kept of a linear kernel: the numbers that a launch needs. */
+enum { STRIP_BYTES = 16 };
+
 typedef struct GpuKernel {
   char name[SYMBOL_SIZE];
   int narg, nvar;
   int group, pack; /* threads of a group, groups of a block */
   bool checks;     /* it may note an index error */
+  bool strips;     /* it loads several elements at once: its arguments begin at multiples of STRIP_BYTES */
   UOp *grid;       /* held */
   UOp **var;       /* held */
 } GpuKernel;
