@@ -175,12 +175,12 @@ def test_names_and_errors():
         (lambda: gnn.QuantileAggregation(1.5), "between 0 and 1"),
         (lambda: gnn.SoftmaxAggregation(channels=3), "channels"),
         (lambda: gnn.SoftmaxAggregation(learn=True, semi_grad=True), "semi_grad"),
-        (lambda: same(Tensor(X), Tensor(INDEX), dim=5), "dimension 5"),
+        (lambda: same(Tensor(X), Tensor(INDEX), dim=5), "dimension '5'"),
         (lambda: same(Tensor(X), ptr=Tensor([0, 2, 6]), dim_size=3), "dim_size"),
         (lambda: same(Tensor(X), Tensor(INDEX[:4].copy()), dim_size=6), "do not fit"),
         (lambda: gnn.LSTMAggregation(2, 3)(Tensor.rand(2, 6, 2), Tensor(INDEX)), "two axes"),
         (lambda: scatter(Tensor(X), Tensor(INDEX), reduce="avg"), "'avg'"),
-        (lambda: scatter(Tensor(X), Tensor(INDEX.reshape(2, 3).copy())), "one axis"),
+        (lambda: scatter(Tensor(X), Tensor(INDEX.reshape(2, 3).copy())), "one-dimensional"),
     ]:
         with pytest.raises(ValueError, match=match):
             call()

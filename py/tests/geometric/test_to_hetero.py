@@ -142,7 +142,7 @@ def test_types_that_are_missing():
     model(X, EDGES)
     some = {k: v for k, v in EDGES.items() if k != ("paper", "cites", "paper")}
     assert set(model(X, some)) == {"paper", "author"}
-    with pytest.warns(UserWarning, match="not updated"):
+    with pytest.warns(UserWarning, match="do not get updated"):
         gnn.to_hetero(Net(), (["paper", "author"], TYPES[1][:2]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -39,7 +39,8 @@ def check_metadata(metadata: Any) -> tuple[list[str], list[Any]]:
     nodes, edges = list(metadata[0]), [tuple(e) for e in metadata[1]]
     unused = get_unused_node_types(nodes, edges)
     if unused:
-        warnings.warn(f"nodes of type {sorted(unused)} are not updated: no edge type leads to them", stacklevel=3)
+        text = f"There exist node types {sorted(unused)} whose representations do not get updated"
+        warnings.warn(f"{text}: they do not occur as destination type in any edge type", stacklevel=3)
     for name in [*nodes, *[e[1] for e in edges]]:
         if not name.isidentifier():
             warnings.warn(

@@ -19,7 +19,7 @@ def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = Non
     [4.0, 0.0, 2.0]
     """
     if index.ndim != 1:
-        raise ValueError(f"the 'index' argument must have one axis, not the shape {index.shape}")
+        raise ValueError(f"The 'index' argument must be one-dimensional, not of the shape {index.shape}")
     axis = axis_of(src, dim)
     if reduce == "any":
         at = index.reshape(*[1] * axis, -1, *[1] * (src.ndim - axis - 1)).expand(src.shape)

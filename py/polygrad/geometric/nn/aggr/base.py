@@ -26,14 +26,14 @@ class Aggregation(Module):
         self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2, **kwargs: Any
     ) -> Tensor:
         if not -x.ndim <= dim < x.ndim:
-            raise ValueError(f"dimension {dim} is out of range for a source tensor of shape {x.shape}")
+            raise ValueError(f"Encountered invalid dimension '{dim}' of source tensor with shape {list(x.shape)}")
         if index is None and ptr is None:
             index = Tensor.zeros(x.shape[dim], dtype=dtypes.int32)
             index._count = 1 if x.shape[dim] else 0
         if ptr is not None:
             rows = ptr.shape[-1] - 1
             if dim_size is not None and dim_size != rows:
-                raise ValueError(f"invalid 'dim_size' {dim_size}: ptr has {rows} rows")
+                raise ValueError(f"Encountered invalid 'dim_size' (got '{dim_size}' but expected '{rows}')")
             dim_size = rows
         if index is not None and dim_size is None:
             dim_size = count_of(index)

@@ -30,7 +30,7 @@ class EGConv(MessagePassing):
     ):  # fmt: skip
         super().__init__(node_dim=0, **kwargs)
         if out_channels % num_heads:
-            raise ValueError(f"out_channels {out_channels} must be divisible by num_heads {num_heads}")
+            raise ValueError(f"'out_channels' (got {out_channels}) must be divisible by the number of heads (got {num_heads})")
         self.in_channels, self.out_channels, self.num_heads, self.num_bases = in_channels, out_channels, num_heads, num_bases
         self.cached, self.add_self_loops, self.aggregators = cached, add_self_loops, list(aggregators or ["symnorm"])
         for a in self.aggregators:

@@ -68,7 +68,7 @@ class GCNConv(CachingSmoother, MessagePassing):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         if isinstance(x, (tuple, list)):
-            raise ValueError("GCNConv takes one set of nodes, not a pair of features: use SAGEConv or GraphConv for a bipartite graph")
+            raise ValueError("GCNConv does not support bipartite message passing: it takes one set of nodes, use SAGEConv or GraphConv for a pair")
         if self.normalize:
             s = self._scaled(x, edge_index, edge_weight, self.improved, bool(self.add_self_loops), self.cached)
             out = self._smooth(s, self.lin(x))

@@ -58,7 +58,8 @@ class HeteroConv(Module):
                 raise ValueError(f"{conv} adds self loops, which makes no sense between {source!r} and {destination!r}: add_self_loops=False")
         unread = {key[0] for key in convs} - {key[-1] for key in convs}
         if unread:
-            warnings.warn(f"nodes of type {sorted(unread)} are not updated: no edge type leads to them", stacklevel=2)
+            text = f"There exist node types {sorted(unread)} whose representations do not get updated"
+            warnings.warn(f"{text}: they do not occur as destination type in any edge type", stacklevel=2)
         self.convs, self.aggr = ModuleDict(convs), aggr
 
     def reset_parameters(self) -> None:

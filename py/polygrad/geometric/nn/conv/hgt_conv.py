@@ -27,7 +27,7 @@ class HGTConv(MessagePassing):
     def __init__(self, in_channels: Any, out_channels: int, metadata: Any, heads: int = 1, **kwargs: Any):
         super().__init__(aggr="add", node_dim=0, **kwargs)
         if out_channels % heads:
-            raise ValueError(f"out_channels {out_channels} must be divisible by heads {heads}")
+            raise ValueError(f"'out_channels' (got {out_channels}) must be divisible by the number of heads (got {heads})")
         if not isinstance(in_channels, dict):
             in_channels = dict.fromkeys(metadata[0], in_channels)
         self.out_channels, self.heads = out_channels, heads

@@ -22,7 +22,7 @@ def reset_weight_(weight: Tensor | None, in_channels: int, initializer: str | No
     elif initializer in ("kaiming_uniform", None):
         inits.kaiming_uniform(weight, fan=in_channels, a=math.sqrt(5))
     else:
-        raise RuntimeError(f"weight initializer {initializer!r} is not 'glorot', 'uniform', 'kaiming_uniform' or None")
+        raise RuntimeError(f"Weight initializer {initializer!r} not supported: use 'glorot', 'uniform', 'kaiming_uniform' or None")
     return weight
 
 
@@ -35,7 +35,7 @@ def reset_bias_(bias: Tensor | None, in_channels: int, initializer: str | None =
     elif initializer is None:
         inits.uniform(in_channels, bias)
     else:
-        raise RuntimeError(f"bias initializer {initializer!r} is not 'zeros' or None")
+        raise RuntimeError(f"Bias initializer {initializer!r} not supported: use 'zeros' or None")
     return bias
 
 
