@@ -8,14 +8,22 @@ static bool is_half(const UOp *x) { return x->dtype == POLY_FLOAT16 || x->dtype 
 
 /* ---- attention ---- */
 
-/* softmax(q k^T / sqrt(d) + mask): mask is bool (false: not seen) or is added. A query that sees nothing gets zeros. */
+/* x / sqrt(size) */
+static UOp *over_root(UOp *x, UOp *size, PolyDType dtype) {
+  int64_t n;
+  if (!x) return NULL;
+  return t_known(size, &n) ? t_binary_const(OP_DIV, x, sqrt((double)n))
+                           : t_div(x, uop_unary(OP_SQRT, t_size_value(size, dtype)));
+}
+
+/* softmax(q k^T / sqrt(d) + mask): mask is bool (false: not seen) or is added. A query that sees nothing gets zeros. The
+ * queries are divided, which are fewer than the scores; those of the half types would be rounded by it. */
 static UOp *attention_weights(UOp *q, UOp *k, UOp *mask, bool causal) {
   PolyDType wide = dtype_promote(dtype_promote((PolyDType)q->dtype, (PolyDType)k->dtype), POLY_FLOAT32);
-  UOp *scores = t_matmul_as(q, t_transpose(k, k->ndim - 1, k->ndim - 2), wide);
-  UOp *size = q->shape[q->ndim - 1];
-  int64_t n;
-  scores = t_known(size, &n) ? t_binary_const(OP_DIV, scores, sqrt((double)n))
-                             : t_div(scores, uop_unary(OP_SQRT, t_size_value(size, wide)));
+  bool first = q->dtype == wide;
+  UOp *size = q->shape[q->ndim - 1], *x = first ? over_root(q, size, wide) : q;
+  UOp *scores = x ? t_matmul_as(x, t_transpose(k, k->ndim - 1, k->ndim - 2), wide) : NULL;
+  if (!first) scores = over_root(scores, size, wide);
   if (!scores) return NULL;
   if (causal) mask = t_lower_mask(q->ctx, scores->shape[scores->ndim - 2], scores->shape[scores->ndim - 1], 0);
   if (mask && mask->dtype == POLY_BOOL) {
