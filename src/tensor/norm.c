@@ -16,8 +16,8 @@ static UOp *over_root(UOp *x, UOp *size, PolyDType dtype) {
                            : t_div(x, uop_unary(OP_SQRT, t_size_value(size, dtype)));
 }
 
-/* softmax(q k^T / sqrt(d) + mask): mask is bool (false: not seen) or is added. A query that sees nothing gets zeros. The
- * queries are divided, which are fewer than the scores; those of the half types would be rounded by it. */
+/* softmax(q k^T / sqrt(d) + mask): mask is bool (false: not seen) or is added. A query that sees nothing gets zeros.
+ * The queries are divided, which are fewer than the scores; those of the half types would be rounded by it. */
 static UOp *attention_weights(UOp *q, UOp *k, UOp *mask, bool causal) {
   PolyDType wide = dtype_promote(dtype_promote((PolyDType)q->dtype, (PolyDType)k->dtype), POLY_FLOAT32);
   bool first = q->dtype == wide;
