@@ -259,7 +259,7 @@ def test_layers_that_differ_in_a_factor_share_their_kernels():
 def test_scores_that_every_feature_reads_are_computed_once():
     """Attention over a few values of each edge, whose heads and features are one axis when the edges are summed: the weights of a head are stored, not
     computed again for each of its features."""
-    edges, nodes, heads, width = 60, 12, 4, 8
+    edges, nodes, heads, width = 60, 12, 4, 16
     graph = Graph(RNG.integers(0, nodes, (2, edges)).astype(np.int32), nodes)
     q, k, v = leaf(nodes, heads * width), leaf(nodes, 3, heads * width), leaf(nodes, 3, heads * width)
 

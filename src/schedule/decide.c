@@ -363,9 +363,18 @@ bool sched_is_repeated(const UOp *v, const UOp *u) {
   return false;
 }
 
+/* Is a sum of products much narrower at each edge than either factor? A vector times a matrix of the edge is not. */
+static bool are_scores(const UOp *product, int64_t width) {
+  for (int i = 0; product->op == OP_MUL && i < 2; i++) {
+    double own = (double)uop_numel_max(behind_moves(product->src[i]));
+    if (own < 2 * (double)width * (double)product->shape[0]->vmax) return false;
+  }
+  return product->op == OP_MUL;
+}
+
 /* A short sum at each edge that is too wide to store: a linear map of the values of an edge, or any of a few values
- * that leaves many per edge. Scores (a dot product for each head) are stored: few per edge, or much fewer than what they
- * are summed from. */
+ * that leaves many per edge. Scores (a dot product for each head) are stored: few per edge, or much fewer than what
+ * they are summed from. */
 static bool maps_edges(const Sched *s, const UOp *u) {
   if (u->op != OP_REDUCE || u->arg.j & 1 || !sched_edge_sized(s, u)) return false;
   const UOp *x = u->src[0];
@@ -378,7 +387,7 @@ static bool maps_edges(const Sched *s, const UOp *u) {
   for (int i = 0; x->op == OP_MUL && i < 2; i++)
     linear |= same_for_all_rows(x->src[i]) && sched_is_repeated(x->src[!i], u);
   int few = s->target->cost.few_scores;
-  return k <= s->target->cost.short_sum && (linear || (width > few && k < few));
+  return k <= s->target->cost.short_sum && (linear || (width > few && (k < 2 * few || !are_scores(x, width))));
 }
 
 /* Why a reduction cannot stay inside, or NULL. */
