@@ -73,6 +73,34 @@ CASES = {
 }
 
 
+def test_rows_that_edges_read_and_rows_that_they_are_summed_to():
+    """Work that is moved from edges to nodes puts both side by side: a general plan knows that they are equally many."""
+    from polygrad import Graph
+
+    def once(n, edges, features, hidden):
+        r = np.random.default_rng(n)
+        index, x, w, weight = r.integers(0, n, (2, edges)), *(r.uniform(0.5, 2, s) for s in ((n, features), (features, hidden), (n, hidden)))
+        g, tx, tw = Graph(Tensor(index), n), Tensor(x), Tensor(w)
+        out = g.prod(g.dst(tx) @ tw, "in")
+        grads = (out * Tensor(weight)).sum().gradient(tx, tw)
+        out.realize(*grads)
+        value, want = x[index[1]] @ w, np.ones((n, hidden))
+        np.multiply.at(want, index[1], value)
+        slope, dx = weight[index[1]] * want[index[1]] / value, np.zeros((n, features))
+        np.add.at(dx, index[1], slope @ w.T)
+        for got, expected in zip((out, *grads), (want, dx, x[index[1]].T @ slope)):
+            np.testing.assert_allclose(got.numpy(), expected, rtol=1e-9, atol=1e-9)
+
+    sizes = [(4, 6, 3, 2), (9, 12, 8, 3), (4, 12, 5, 11), (7, 6, 7, 7), (5, 9, 4, 3)]
+    built = current().plans_built
+    for size in sizes[:2]:
+        once(*size)
+    general = current().plans_built
+    for size in sizes[2:]:
+        once(*size)
+    assert general > built and current().plans_built == general
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_that_change_are_arguments(name):
     """The second program builds a general plan, which serves all others."""

@@ -330,7 +330,7 @@ static Plan *plan_of_form(PolyContext *ctx, Arena *arena, const Canon *c, Form *
   Base *b = ctx_base(ctx);
   Form *f = *slot;
   f->used = ++ctx->engine->form_clock;
-  if (f->general && (*value = form_match(f, arena, c))) return general_plan(f);
+  if (f->general && !f->failed && (*value = form_match(f, arena, c))) return general_plan(f);
   if (b->code != POLY_OK || f->failed || f->nsample == FORM_SAMPLES) return NULL;
   Form *grown = form_new(ctx, c, f, f->hash);
   if (!grown) return NULL;

@@ -15,6 +15,7 @@ static int find(int *cls, int a) {
 typedef struct Classes {
   const Form *f;
   int *cls;
+  int *rows; /* for each node that is an ENDPOINT: an axis with a row for each of its nodes; -1: none was met */
 } Classes;
 
 static void join(Classes *c, int a, int b) {
@@ -130,15 +131,28 @@ static void join_reshape(Classes *c, const FormNode *n) {
 
 /* ---- the other ops ---- */
 
+/* What is read by the end of edges and what is summed by it have a row for each node: rules that move work from edges
+ * to nodes put both side by side. */
+static void join_rows(Classes *c, const FormNode *n, const FormNode *x) {
+  int at = form_src(c->f, n, 1)->node;
+  if (at < 0 || c->f->node[at].op != OP_ENDPOINT || !x || !x->ndim) return;
+  if (c->rows[at] < 0)
+    c->rows[at] = x->axis;
+  else
+    join(c, c->rows[at], x->axis);
+}
+
 static void join_gather(Classes *c, const FormNode *n) {
   const FormNode *x = source(c->f, n, 0), *index = source(c->f, n, 1);
   int rank = index ? index->ndim : 0;
+  join_rows(c, n, x);
   for (int d = 0; d < rank; d++) join(c, index->axis + d, n->axis + d);
   for (int d = 1; x && d < x->ndim; d++) join(c, x->axis + d, n->axis + rank + d - 1);
 }
 
 static void join_segment(Classes *c, const FormNode *n) {
   const FormNode *x = source(c->f, n, 0), *index = source(c->f, n, 1), *entries = source(c->f, n, 3);
+  join_rows(c, n, n);
   if (!x || !index || !entries) return;
   join(c, x->axis, index->axis);
   join(c, entries->axis, index->axis);
@@ -231,8 +245,10 @@ static void join_node(Classes *c, const FormNode *n) {
 }
 
 bool form_classes(const Form *f, Arena *arena, int **cls) {
-  Classes c = {f, arena_new(arena, (size_t)(f->naxis + 1) * sizeof(int))};
-  if (!c.cls) return false;
+  Classes c = {f, arena_new(arena, (size_t)(f->naxis + 1) * sizeof(int)),
+               arena_new(arena, (size_t)(f->nnode + 1) * sizeof(int))};
+  if (!c.cls || !c.rows) return false;
+  for (int i = 0; i < f->nnode; i++) c.rows[i] = -1;
   for (int a = 0; a < f->naxis; a++) c.cls[a] = a;
   for (int i = 0; i < f->nnode - 1; i++) join_node(&c, &f->node[i]);
   for (int a = 0; a < f->naxis; a++) find(c.cls, a);

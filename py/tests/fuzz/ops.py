@@ -328,8 +328,10 @@ def _gather_params(m, need_source):
     return (args + ((m.float_leaf(shape, r.dt),) if need_source else ())), {"axis": axis}
 
 
-def _along(x, i, axis):
+def _along(x, i, axis, source=None):
     """Flat places of x that an index of gather or scatter names."""
+    if source is not None and source.shape != i.shape:
+        raise ValueError(f"a source of shape {source.shape} for an index of shape {i.shape}")
     if any(n > m for k, (n, m) in enumerate(zip(i.shape, x.shape)) if k != axis):
         raise ValueError(f"an index of shape {i.shape} for {x.shape}")
     grid = list(np.indices(i.shape))
@@ -338,12 +340,12 @@ def _along(x, i, axis):
 
 
 def _scatter_add(x, i, s, axis):
-    return x + R.put(s, _along(x, i, axis), x.shape)
+    return x + R.put(s, _along(x, i, axis, s), x.shape)
 
 
 def _scatter(x, i, s, axis):
     """The last of several writes to one place wins."""
-    places = _along(x, i, axis).reshape(-1)
+    places = _along(x, i, axis, s).reshape(-1)
     last = np.full(x.size, -1)
     for k, p in enumerate(places):
         last[p] = k
@@ -354,7 +356,7 @@ def _scatter(x, i, s, axis):
 
 def _scatter_max(x, i, s, axis):
     """The largest of what is there and of what arrives."""
-    places = _along(x, i, axis).reshape(-1)
+    places = _along(x, i, axis, s).reshape(-1)
     both = R.cat([R.reshape(x, (x.size,)), R.reshape(s, (s.size,))], 0)
     return R.reshape(F.segment_max(both, np.concatenate([np.arange(x.size), places]), x.size), x.shape)
 
