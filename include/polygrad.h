@@ -943,6 +943,9 @@ POLY_API PolyStatus poly_step_bind(PolyStep *s, int64_t traced, int64_t now);
 POLY_API PolyTensor *poly_step_output(PolyStep *s, int k);
 POLY_API int poly_step_kernels(const PolyStep *s);
 POLY_API int poly_step_intermediates(const PolyStep *s);
+/* What poly_peak_bytes becomes in a run with the inputs and sizes of the trace: all tensors that are live now, the
+ * results and the temporary memory of the step. Known before it runs. -1 on failure. O(buffers of the step). */
+POLY_API int64_t poly_step_peak_bytes(PolyStep *s);
 POLY_API void poly_step_free(PolyStep *s);
 
 /* ---- files ---- */

@@ -146,6 +146,13 @@ class Replay:
     def n_intermediates(self) -> int:
         return C.poly_step_intermediates(self._h)
 
+    @property
+    def peak_bytes(self) -> int:
+        n: int = C.poly_step_peak_bytes(self._h)
+        if n < 0:
+            self._g.fail()
+        return n
+
 
 def _fits(shape: tuple[Any, ...], traced: tuple[Any, ...]) -> bool:
     """Symbolic sizes may be others; within which bounds, the core checks."""

@@ -3471,6 +3471,16 @@ int poly_step_intermediates(const PolyStep *s) {
   return result;
 }
 
+int64_t poly_step_peak_bytes(PolyStep *s) {
+  ApiCall call;
+  api_begin(&call, "poly_step_peak_bytes");
+  api_handle(&call, s, HANDLE_STEP, "s", false);
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_step_peak_bytes(s);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 void poly_step_free(PolyStep *s) {
   ApiCall call;
   api_begin(&call, "poly_step_free");

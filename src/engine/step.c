@@ -830,3 +830,17 @@ int poly_step_intermediates(const PolyStep *s) {
   for (int i = 0; s && i < s->plan->nslot; i++) n += s->plan->slot[i].kind == SLOT_TEMP;
   return n;
 }
+
+int64_t poly_step_peak_bytes(PolyStep *s) {
+  if (!s) return -1;
+  if (!bind_sizes(s, NULL) || !plan_size(s->plan, s->value)) return -1;
+  const Plan *p = s->plan;
+  int64_t live = poly_live_bytes(s->ctx), need = (int64_t)p->arena_bytes;
+  if (s->memory) need = MAX(need - (int64_t)s->memory->bytes, 0);
+  for (int i = 0; i < p->nslot; i++) {
+    const PolyBuffer *own = s->out[i]; /* of an earlier run: used again, unless somebody still has it */
+    if (p->slot[i].kind == SLOT_OUTPUT && !(own && own->refs == 1 && own->bytes >= p->slot[i].bytes))
+      need += (int64_t)p->slot[i].bytes;
+  }
+  return live + need;
+}

@@ -52,6 +52,12 @@ class CompiledTrainingStep:
         """Number of buffers between kernels, allocated once."""
         return self._replay.n_intermediates
 
+    @property
+    def peak_bytes(self) -> int:
+        """What the graph's peak_bytes becomes in a run: all tensors that are live now, the results and the temporary memory of the step.
+        Known before the step runs."""
+        return self._replay.peak_bytes
+
 
 def _part(state: list[Tensor]) -> None:
     """Tensors that were made equal, such as the zeros of several running means, share memory until one is changed; here each gets its own,
