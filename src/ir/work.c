@@ -55,11 +55,13 @@ static double rows_of(const Count *c, int bound, const size_t *bytes) {
   return 0;
 }
 
-static double trips_of(const Count *c, const Inst *loop, const size_t *bytes) {
+/* Bounds that follow from a loop around (the rest of a tile): what is around it walks the array once. */
+static double trips_of(const Count *c, const Inst *loop, const size_t *bytes, double around) {
   int a = loop->src[0], b = loop->src[1];
   if (loop->flags & LOOP_ONCE) return 0;
   if (a < c->n && b < c->n && c->known[a] && c->known[b]) return (double)MAX(c->value[b] - c->value[a], 0);
-  return MAX(c->entries / MAX(rows_of(c, b, bytes), 1), 1);
+  double rows = rows_of(c, b, bytes);
+  return MAX(c->entries / MAX(rows > 0 ? rows : around, 1), 1);
 }
 
 static void largest_array(Count *c, const size_t *bytes) {
@@ -105,7 +107,7 @@ Work linear_work(const Linear *lin, const size_t *bytes, const int64_t *vars, in
     const Inst *in = &lin->inst[i];
     evaluate(&c, i);
     if (in->kind == INST_LOOP && depth + 1 < MAX_NEST) {
-      double trips = trips_of(&c, in, bytes);
+      double trips = trips_of(&c, in, bytes, times[depth]);
       bool vector = in->flags & LOOP_VECTOR && depth < outer;
       if (in->flags & LOOP_OUTER) outer = MIN(outer, depth);
       times[depth + 1] = times[depth] * trips;
