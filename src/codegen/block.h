@@ -52,9 +52,9 @@ typedef struct Codegen {
   bool tiled;             /* the tree is tiles.c's */
   UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
   bool spread;
-  Block *body;   /* of one iteration of the grid */
-  int strip;     /* of the innermost loop of the grid: see Inst */
-  double work;   /* of the loop that the number of threads was chosen by */
+  Block *body; /* of one iteration of the grid */
+  int strip;   /* of the innermost loop of the grid: see Inst */
+  double work; /* of the loop that the number of threads was chosen by */
   /* LOOPs whose bounds are those of a row, one for each array that these are loaded from (rowptr, a parameter): rows
    * of more than Target.hub_edges in one of them are a kernel apart. */
   int nragged, ragged[MAX_ROWPTRS], rowptr[MAX_ROWPTRS];

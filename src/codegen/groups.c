@@ -24,7 +24,7 @@
 #include <math.h>
 
 enum {
-  SHORT_LOOP = 8,    /* trips that are not worth several threads */
+  SHORT_LOOP = 8,     /* trips that are not worth several threads */
   FEW_THREADS = 4096, /* of a grid: a group for each iteration keeps more of the device busy */
   LONG_SUM = 64,      /* trips of a reduction that several threads share where results are few */
   SECTOR = 8,         /* neighbouring elements, of four bytes, that a GPU reads at once at least */

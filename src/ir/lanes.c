@@ -69,7 +69,8 @@ static bool find_wide(const View *v, int i) {
   case INST_LOAD:
     return is_wide(v, in->src[1]) || (is_wide(v, in->src[0]) && (in->stride != 0 || in->outer == STRIDE_NONE));
   case INST_STORE: /* what belongs to the outer lanes alone is stored by them, once */
-    return v->at[i].inside != v->at[i].outer && (in->stride != 0 || is_wide(v, in->src[0]) || is_wide(v, in->src[1]) || is_wide(v, in->src[2]));
+    return v->at[i].inside != v->at[i].outer &&
+           (in->stride != 0 || is_wide(v, in->src[0]) || is_wide(v, in->src[1]) || is_wide(v, in->src[2]));
   case INST_UPDATE: return updates_outer(v, i) || is_wide(v, in->src[0]);
   default: return false;
   }

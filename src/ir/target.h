@@ -76,11 +76,11 @@ typedef struct Target {
   int log_sum_lanes;    /* sums of its own, as a power of two, that a sum along lanes is taken to have */
   int registers[COST_KINDS]; /* that one operation keeps busy */
 
-  int group;     /* most threads that share fast memory and can wait for each other; 1: there are no groups */
-  int warp;      /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
-  int strip;     /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
-  int strip_threads; /* that a grid is to have left for it */
-  int hub_edges; /* rows of more edges are left to a kernel in which several threads share a row; 0: none */
+  int group; /* most threads that share fast memory and can wait for each other; 1: there are no groups */
+  int warp;  /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
+  int strip; /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
+  int strip_threads;      /* that a grid is to have left for it */
+  int hub_edges;          /* rows of more edges are left to a kernel in which several threads share a row; 0: none */
   int hub_threads;        /* of a block there, */
   int hub_workers;        /* and how many blocks look for such rows */
   int64_t shared_bytes;   /* of that memory */

@@ -56,7 +56,9 @@ void emit_scalar(Emit *e, int i) {
   case INST_LOAD: emit_load(e, i); break;
   case INST_STORE: emit_store(e, i); break;
   case INST_CHECK: emit_check(e, i); break;
-  case INST_ACC: line(e, "%s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, identity_text((Op)in->op, d).s); break;
+  case INST_ACC:
+    line(e, "%s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, identity_text((Op)in->op, d).s);
+    break;
   case INST_UPDATE: {
     const Inst *acc = &e->lin->inst[in->src[0]];
     Txt a = scalar_name(e, in->src[0]), b = scalar_name(e, in->src[1]);

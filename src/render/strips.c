@@ -1,5 +1,5 @@
-/* strips.c: a loop of which a thread takes several iterations side by side, for dialects with grids. In: a loop with its
- * strip. Out: the body once, in which a value that differs from iteration to iteration stands once for each: v12_0,
+/* strips.c: a loop of which a thread takes several iterations side by side, for dialects with grids. In: a loop with
+ * its strip. Out: the body once, in which a value that differs from iteration to iteration stands once for each: v12_0,
  * v12_1 ..; the others once. Neighbouring elements of memory are loaded and stored together. */
 #include "render/emit.h"
 
@@ -36,7 +36,8 @@ bool open_strip(Emit *e, int loop) {
   memset(e->vary, 0, (size_t)e->lin->ninst * sizeof *e->vary);
   find_varying(e, loop);
   e->strip = n;
-  for (int k = 0; k < n; k++) line(e, k ? "const int64_t i%d_%d = i%d + %d;" : "const int64_t i%d_%d = i%d;", loop, k, loop, k);
+  for (int k = 0; k < n; k++)
+    line(e, k ? "const int64_t i%d_%d = i%d + %d;" : "const int64_t i%d_%d = i%d;", loop, k, loop, k);
   return true;
 }
 
@@ -48,8 +49,8 @@ void close_strip(Emit *e) {
 /* The vector type of an element in memory; NULL: there is none, or it would be wider than a load. */
 static const char *together_type(PolyDType d) {
   static const char *const names[] = {
-      [ELEM_I8] = "char4",    [ELEM_U8] = "uchar4", [ELEM_I16] = "short4", [ELEM_U16] = "ushort4",
-      [ELEM_I32] = "int4",    [ELEM_U32] = "uint4", [ELEM_F32] = "float4", [ELEM_COUNT] = NULL,
+      [ELEM_I8] = "char4", [ELEM_U8] = "uchar4", [ELEM_I16] = "short4", [ELEM_U16] = "ushort4",
+      [ELEM_I32] = "int4", [ELEM_U32] = "uint4", [ELEM_F32] = "float4", [ELEM_COUNT] = NULL,
   };
   return names[elem_memory(d)];
 }

@@ -544,8 +544,7 @@ static bool step(Rows *r, Map *refused, int nroot, UOp **root, bool *more) {
   }
   if (n > 0 && has_statistic(r) && !replace_group(r, n, group, nroot, root, &done)) return false;
   for (int i = 0; !done && i < r->walk.n; i++)
-    if (r->rowed[i] && is_seed(r, r->walk.at[i], i) &&
-        !map_put(ctx_base(r->ctx), refused, (uintptr_t)r->walk.at[i], 1))
+    if (r->rowed[i] && is_seed(r, r->walk.at[i], i) && !map_put(ctx_base(r->ctx), refused, (uintptr_t)r->walk.at[i], 1))
       return false;
   return true;
 }

@@ -232,7 +232,8 @@ UOp *t_scatter_reduce(UOp *x, int axis, UOp *index, UOp *src, const char *reduce
 
 UOp *t_index_add(UOp *x, int axis, UOp *index, UOp *src) {
   if (!x || !index || !src) return NULL;
-  bool ok = index->ndim == 1 && src->ndim == x->ndim && same_but(x, src, axis) && size_same(src->shape[axis], index->shape[0]);
+  bool ok = index->ndim == 1 && src->ndim == x->ndim && same_but(x, src, axis) &&
+            size_same(src->shape[axis], index->shape[0]);
   if (!ok) {
     uop_fail_shapes("index_add: tensor and source", x, src);
     return NULL;

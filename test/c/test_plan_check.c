@@ -11,7 +11,8 @@ typedef struct Built {
   Lowered lowered;
 } Built;
 
-/* Two results, a matrix product of the library, a CAT of which each part is a kernel, and a reduction that is stored between. */
+/* Two results, a matrix product of the library, a CAT of which each part is a kernel, and a reduction that is stored
+ * between. */
 static void build(PolyContext *ctx, Built *w) {
   PolyTensor *x = poly_zeros(ctx, POLY_FLOAT32, SHAPE(264, 264));
   assert_int_equal(poly_realize(x), POLY_OK);
