@@ -97,19 +97,24 @@ static UOp *segment_extremum(UOp *u, UOp *g) {
 }
 
 /* Rows of x and the entries that were scattered to them share the gradient equally. Where entries are not found again
- * by comparing, the row and the one entry that is found by place have half each. */
+ * by comparing, the row and the one entry that is found by place have half each. A row that is computed again is
+ * compared with the best entry only, and not with u, which may hold another rounding of it. */
 void grad_scattered(UOp *u, UOp *g, UOp **out) {
-  UOp *x = u->src[1], *entry = u->src[2], *index = u->src[3];
+  UOp *x = u->src[1], *entry = u->src[2], *index = u->src[3], *best = u;
   Op op = (Op)function_parameter(u);
-  if (is_inexact(entry) || is_inexact(x)) {
-    UOp *best = uop_segment(op, entry, index, u->shape[0]);
-    UOp *low = op == OP_MAX ? x : best, *high = op == OP_MAX ? best : x;
+  bool again = is_inexact(entry) || is_inexact(x);
+  if (again) best = uop_segment(op, entry, index, u->shape[0]);
+  UOp *low = op == OP_MAX ? x : best, *high = op == OP_MAX ? best : x;
+  if (is_inexact(entry)) {
     UOp *shared = uop_where(equal(x, best), mulc(g, 0.5), g);
     out[1] = keep_unless(uop_binary(OP_CMPLT, low, high), shared);
     out[2] = best ? segment_extremum(best, keep_unless(uop_binary(OP_CMPLT, high, low), shared)) : NULL;
     return;
   }
-  UOp *wide = grad_wide(g), *own = equal(x, u), *hit = equal(entry, uop_gather(u, index)), *others = beside(u);
+  UOp *wide = grad_wide(g), *others = beside(u);
+  UOp *own = again ? uop_binary(OP_CMPLE, high, low) : equal(x, u);
+  UOp *hit = equal(entry, uop_gather(best, index));
+  if (again) hit = uop_binary(OP_AND, hit, uop_gather(uop_binary(OP_CMPLE, low, high), index));
   if (!wide || !own || !hit) return;
   UOp *count = uop_segment(OP_ADD, uop_cast(hit, (PolyDType)wide->dtype), index, u->shape[0]);
   UOp *share = uop_cast(quo(wide, add(count, uop_cast(own, (PolyDType)wide->dtype))), (PolyDType)x->dtype);
