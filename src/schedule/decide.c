@@ -401,10 +401,25 @@ static const char *reduction_reason(const Sched *s, const Lower *l, const NodeIn
   return NULL;
 }
 
+/* Is there a reduction at each edge below u, such as the sum of a softmax over a few values? Looked for among its
+ * nearest sources: what lies behind a move between nodes and edges is stored by itself. */
+static bool reduces_at_edge(const Sched *s, const UOp *u) {
+  enum { NEAR = 32 };
+  const UOp *near[NEAR] = {u};
+  for (int i = 0, n = 1; i < n; i++) {
+    const UOp *at = near[i];
+    if (at->op == OP_REDUCE && sched_edge_sized(s, at)) return true;
+    if (at->buffer || at->op == OP_SEGMENT || at->op == OP_GATHER) continue;
+    for (int k = 0; k < at->nsrc && n < NEAR; k++) near[n++] = at->src[k];
+  }
+  return false;
+}
+
 static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
   if (n->cost <= s->target->cost.cheap) return NULL;
   if (r->edge) /* what is as wide as the edges is computed where it is read, unless that is done for nothing */
-    return r->repeats >= REPEATED && n->cost >= COST_LIMIT ? "computed once, read again and again at an edge" : NULL;
+    return r->repeats >= REPEATED && reduces_at_edge(s, n->node) ? "computed once, read again and again at an edge"
+                                                                 : NULL;
   bool smaller = uop_numel_max(n->node) <= uop_numel_max(s->domain);
   if (r->through_load) return smaller || n->cost >= COST_LIMIT ? "computed once, read through an index" : NULL;
   if (!r->prefix && !r->whole && smaller) return "computed once, read in an inner loop";
