@@ -131,7 +131,7 @@ def test_a_forked_process_leaves_the_compilers_of_its_parent_alone(compiler):
         + "if done[0]:\n    assert os.waitpid(done[0], 0)[1] == 0\nelse:\n    sys.stdout.flush()\n    os._exit(0)\n"
     )
     out, err, status = run(code, timeout=120, **compiler(OTHER))
-    assert (out, status) == ("[1.5, 2.5]\n[1.5, 2.5]", 0), err
+    assert (out.replace("\n", ""), status) == ("[1.5, 2.5]" * 2, 0), err  # two processes write: lines may end late
 
 
 PROGRAMS = """

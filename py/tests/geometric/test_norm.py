@@ -76,7 +76,7 @@ def test_gradient(name):
 def test_batch_norm_remembers():
     """Running statistics are those of PyTorch, the unbiased variance included."""
     layer = gnn.BatchNorm(4)
-    assert list(layer.state_dict()) == [f"module.{n}" for n in ("weight", "bias", "num_batches_tracked", "running_mean", "running_var")]
+    assert list(layer.state_dict()) == [f"module.{n}" for n in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")]
     x = X.astype(np.float32)
     with Tensor.train():
         out = layer(Tensor(x))
