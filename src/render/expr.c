@@ -100,7 +100,7 @@ static Txt convert(Emit *e, Txt x, Elem to) {
 static bool elem_is_float(Elem e) { return e >= ELEM_F32; }
 
 /* Integers of other sizes are converted in steps of a factor of two: GCC has instructions for those, and takes vectors
- * apart for others, at 15 ns an element. Wider ones keep the sign of x until they are as wide as the result. */
+ * apart for others. Wider ones keep the sign of x until they are as wide as the result. */
 static Txt convert_steps(Emit *e, Txt x, Elem from, Elem to) {
   static const Elem wider[] = {[ELEM_I8] = ELEM_I16,  [ELEM_U8] = ELEM_U16,  [ELEM_I16] = ELEM_I32,
                                [ELEM_U16] = ELEM_U32, [ELEM_I32] = ELEM_I64, [ELEM_U32] = ELEM_U64};
