@@ -7,6 +7,7 @@ the plan holds, and `Plan.kernels_of` which kernels compute a UOp. `str(plan)` i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,8 @@ from .dtypes import to_dtype
 
 _NODE = re.compile(r"%(\d+) = (\w+) (\w+)(?: \[([^\]]*)\])?((?: (?:%\d+|-?\d+))*)(?: \{(.*)\})?( # stored)?$")
 _SLOT = re.compile(r"  slot (\d+): (\w+) (\w+) \((.*?)\), (.*)$")
-_ITEM = re.compile(r"  (kernel|matrix product|library):([ \d]*)(?:<-([ \d]*))?$")
+_ITEM = re.compile(r"  (  (?:at the end, )?)?(kernel|matrix product|library|loop|tiles of [^:]*):([ \d]*)(?:<-([ \d]*))?$")
+_BODY, _BODY_END = re.compile(r"  (each step of .*):$"), "  end of the loop"
 
 
 @dataclass
@@ -79,7 +81,7 @@ def _size_text(s: str, table: dict[int, Node]) -> str:
 
 @dataclass
 class Slot:
-    """A buffer of a plan. kind: input, output or temporary."""
+    """A buffer of a plan. kind: input, output, temporary or scratch, which holds one tile at a time."""
 
     id: int
     kind: str
@@ -104,12 +106,21 @@ class Slot:
 
 @dataclass
 class Item:
-    """A kernel, a matrix product or a call of a library routine."""
+    """A kernel, a matrix product, a call of a library routine, or what runs several of them: tiles of edges, and a loop over steps."""
 
     kind: str
     outputs: list[int]
     inputs: list[int]
     name: str = ""
+    parts: list[Item] = field(default_factory=list)  # of each tile
+    body: Plan | None = None  # of each step, with buffers of its own
+
+    def kernels(self) -> Iterator[Item]:
+        """This kernel, or those that it runs."""
+        if self.kind.endswith("kernel"):
+            yield self
+        for part in [*self.parts, *(self.body.items if self.body else [])]:
+            yield from part.kernels()
 
 
 @dataclass
@@ -130,22 +141,32 @@ class Plan:
 
     @staticmethod
     def parse(text: str) -> Plan:
+        return Plan._read(iter(text.splitlines()))
+
+    @staticmethod
+    def _read(lines: Iterator[str]) -> Plan:
+        """The lines of a plan, or of the body of a loop."""
         plan = Plan([], {}, [])
-        for line in text.splitlines():
-            slot, item = _SLOT.match(line), _ITEM.match(line)
+        for line in lines:
+            slot, item, body = _SLOT.match(line), _ITEM.match(line), _BODY.match(line)
             if slot:
                 number, kind, dtype, shape, why = slot.groups()
                 plan.slots[int(number)] = Slot(int(number), kind, dtype, tuple(s for s in re.split(r",\s*", shape) if s), why)
             elif item:
-                kind, outputs, inputs = item.groups()
-                plan.items.append(Item(kind, [int(k) for k in outputs.split()], [int(k) for k in (inputs or "").split()]))
+                inner, kind, outputs, inputs = item.groups()
+                found = Item(f"{(inner or '').strip()} {kind}".strip(), _numbers(outputs), _numbers(inputs))
+                (plan.items[-1].parts if inner else plan.items).append(found)
+            elif body:
+                plan.items[-1].name, plan.items[-1].body = body[1], Plan._read(lines)
+            elif line == _BODY_END:
+                break
             elif line.strip():
                 plan.head.append(line.strip())
         return plan
 
     def name_kernels(self, tensor: Any) -> None:
         """Gives kernels the names that they have in the source, where each is used once."""
-        kernels = [i for i in self.items if i.kind == "kernel"]
+        kernels = [k for item in self.items for k in item.kernels()]
         if not kernels:
             return
         table = re.search(r"poly_kernels\[\d+\].*?= \{(.*?)\}", tensor.source(), re.S)
@@ -156,21 +177,28 @@ class Plan:
 
     # ---- in words ----
 
+    def _item_lines(self, item: Item, before: str, label: dict[int, str]) -> list[str]:
+        outputs = ", ".join(f"{label[o]} = {self.slots[o]}" for o in item.outputs)
+        inputs = ", ".join(label[i] if self.slots[i].kind != "input" else f"{label[i]} {self.slots[i]}" for i in item.inputs)
+        name = f"{item.kind} {item.name}".strip()
+        lines = [f"{before}{name}: {outputs}" + (f"  from {inputs}" if inputs else "")]
+        for slot in () if item.parts else (self.slots[o] for o in item.outputs):  # the parts of tiles say it for themselves
+            size = f"{slot.bytes:,} bytes, " if slot.bytes is not None and slot.kind != "scratch" else ""
+            verb = "written in place" if slot.kind == "input" else f"{'held' if slot.kind == 'scratch' else 'stored'}: {size}{slot.why}"
+            lines.append(" " * len(before) + f"  {label[slot.id]} {verb}")
+        return lines
+
     def __str__(self) -> str:
         if not self.items:
             return "\n".join(self.head)
         label = {s.id: f"{_LETTER[s.kind]}{s.id}" for s in self.slots.values()}
         lines = [_plurals(h) for h in self.head]
         for k, item in enumerate(self.items, 1):
-            outputs = ", ".join(f"{label[o]} = {self.slots[o]}" for o in item.outputs)
-            inputs = ", ".join(label[i] if self.slots[i].kind != "input" else f"{label[i]} {self.slots[i]}" for i in item.inputs)
-            name = f"{item.kind} {item.name}".strip()
-            lines.append(f"{k:3}. {name}: {outputs}" + (f"  from {inputs}" if inputs else ""))
-            for o in item.outputs:
-                slot = self.slots[o]
-                size = f"{slot.bytes:,} bytes, " if slot.bytes is not None else ""
-                verb = "written in place" if slot.kind == "input" else f"stored: {size}{slot.why}"
-                lines.append(f"       {label[o]} {verb}")
+            lines += self._item_lines(item, f"{k:3}. ", label)
+            for part in item.parts:
+                lines += self._item_lines(part, "       ", label)
+            if item.body is not None:
+                lines += ["     " + line for line in str(item.body).splitlines()]
         return "\n".join(lines)
 
     # ---- which UOps the buffers hold ----
@@ -233,7 +261,11 @@ class Plan:
         return out
 
 
-_LETTER = {"input": "in", "output": "out", "temporary": "t"}
+_LETTER = {"input": "in", "output": "out", "temporary": "t", "scratch": "s"}
+
+
+def _numbers(text: str | None) -> list[int]:
+    return [int(k) for k in (text or "").split()]
 
 
 def _plurals(text: str) -> str:
@@ -242,6 +274,7 @@ def _plurals(text: str) -> str:
     text = re.sub(r" \((\d+) distinct\)", "", text) if re.search(r": (\d+) kernels \(\1 distinct\)", text) else text
     text = re.sub(r" and 0 intermediates \(0 bytes\)", "", text)
     text = re.sub(r"\b1 (kernel|matrix product|library call|tensor|result|intermediate)s\b", r"1 \1", text)
+    text = text.replace(" 1 loops over", " 1 loop over")
     return re.sub(r"\((\d+) bytes\)", lambda m: f"({int(m.group(1)):,} bytes)", text)
 
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from polygrad import Profile, Tensor, Variable, explain, viz
+from polygrad import Graph, Profile, Tensor, Variable, explain, scan, viz
 from polygrad.nn import Conv2d, Linear, get_parameters
 from polygrad.plan import Plan, nodes
 
@@ -123,6 +123,21 @@ def test_explain(cpu):
     assert re.search(r"t\d+ stored: 256 bytes, \w+", text) and re.search(r"out0 stored: 256 bytes, asked for", text)
     assert explain(realized(3)) == "in memory already: nothing is computed"
     assert "written in place" in explain(assigned())
+
+
+def test_explain_of_tiles_and_loops(cpu, tmp_path):
+    """What runs several kernels is shown with them: tiles of edges, and a loop with buffers of its own."""
+    rng = np.random.default_rng(0)
+    x, w, u = (Tensor(rng.standard_normal(s, dtype="f")).realize() for s in ((100, 64), (128, 64), (64, 64)))
+    g = Graph(rng.integers(0, 100, (2, 3000)), 100)
+    edges = g.sum((Tensor.cat(g.src(x), g.dst(x), dim=1) @ w).relu() @ u)
+    steps = scan(lambda h, y: ((h @ u + y).tanh(), h), Tensor.zeros(100, 64), x.reshape(1, 100, 64).expand(5, 100, 64))[0]
+    text = explain(edges)
+    assert re.search(r"\. tiles of \d+ edges by rows: out0", text) and "s10 held: value of a tile of edges" in text
+    text = explain(steps)
+    assert "1 loop over steps" in text and "loop each step of 5: out0" in text and re.search(r"\n       1\. ", text)
+    for t in edges, steps:
+        assert ET.fromstring(viz(t, tmp_path / "page.svg")) is not None
 
 
 def test_profile_prints(cpu):
