@@ -223,3 +223,15 @@ def test_what_does_not_fit_tiles_is_stored():
     want = np.zeros((17, F))
     np.add.at(want, index[1], e @ w + np.maximum((e @ w)[pick], 0))
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+
+
+def test_sums_over_tiles_above_a_sum_that_is_cut(cpu):
+    """The gradients of the weights are made from a long sum, which is cut into pieces beforehand: those over edges are still summed tile by tile."""
+    rng = np.random.default_rng(0)
+    nodes, edges = 100, 40_000
+    g = Graph(rng.integers(0, nodes, (2, edges)), nodes)
+    a = {"x": (nodes, 32), "e": (edges, 16), "w": (16, 32), "b": (32,), "long": (200_000,)}
+    t = {k: Tensor(rng.standard_normal(s).astype(np.float32), requires_grad=True).realize() for k, s in a.items()}
+    out = g.sum((t["e"] @ t["w"] + t["b"] + g.src(t["x"])).relu()) * t["long"].exp().sum()
+    p = stored_by(lambda: out.square().sum().gradient(t["w"], t["b"]))
+    assert {"tiles_by_rows", "tiles"} <= {k.name for k in p.kernels}

@@ -77,7 +77,10 @@ static bool step(Driver *d) {
   for (int i = 0; i < u->nsrc; i++)
     if (!memo_get(d, u->src[i])) return push(d, u->src[i]);
   UOp *v = rebuild(d, u);
-  if (v == u) v = apply_rules(d, u);
+  if (v == u)
+    v = apply_rules(d, u);
+  else if (v && d->pass->rebuilt && !d->pass->rebuilt(u, v, d->user))
+    return false;
   if (!v || d->ctx->base.code != POLY_OK) return false;
   if (v == u) {
     d->stack.n--;

@@ -60,6 +60,8 @@ typedef struct RewritePass {
   const RewriteRule *rules;
   int nrule;
   bool index; /* integer scalars are rebuilt through int.c */
+  /* NULL, or told that `to` is `from` over new sources, before the rules see it. False: an error. */
+  bool (*rebuilt)(const UOp *from, const UOp *to, void *user);
 } RewritePass;
 
 /* The rewritten root, held by the innermost scope; NULL: an error. Nodes that are stored (->buffer) stay as they are,

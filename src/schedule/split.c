@@ -11,7 +11,7 @@
 /* What the rule hands on: reductions that it made are not cut again. */
 typedef struct Split {
   const Target *target;
-  const Map *keep;
+  Map *keep;
   Map made;
 } Split;
 
@@ -71,9 +71,16 @@ static UOp *cut_reduction(UOp *u, void *user) {
   return axis < 0 ? u : split_one(s, u, axis);
 }
 
-bool split_reductions(PolyContext *ctx, const Target *target, const Map *keep, int nroot, UOp *const *root, UOp **out) {
+/* What is kept is kept over new sources too: a sum below it may have been cut. */
+static bool follow(const UOp *from, const UOp *to, void *user) {
+  Split *s = user;
+  if (!map_get(s->keep, (uint64_t)(uintptr_t)from, NULL)) return true;
+  return map_put(ctx_base(from->ctx), s->keep, (uint64_t)(uintptr_t)to, 1);
+}
+
+bool split_reductions(PolyContext *ctx, const Target *target, Map *keep, int nroot, UOp *const *root, UOp **out) {
   static const RewriteRule rules[] = {{OP_REDUCE, cut_reduction}};
-  static const RewritePass pass = {.name = "split", .rules = rules, .nrule = LEN(rules)};
+  static const RewritePass pass = {.name = "split", .rules = rules, .nrule = LEN(rules), .rebuilt = follow};
   Split s = {.target = target, .keep = keep};
   for (int i = 0; i < nroot; i++) out[i] = root[i];
   bool ok = rewrite_graphs(ctx, &pass, &s, nroot, out);

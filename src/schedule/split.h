@@ -5,6 +5,6 @@
 #include "ir/uop.h"
 
 /* keep: reductions that are left as they are. */
-bool split_reductions(PolyContext *ctx, const Target *target, const Map *keep, int nroot, UOp *const *root, UOp **out);
+bool split_reductions(PolyContext *ctx, const Target *target, Map *keep, int nroot, UOp *const *root, UOp **out);
 
 #endif
