@@ -392,7 +392,8 @@ static bool maps_edges(const Sched *s, const UOp *u) {
 
 /* Why a reduction cannot stay inside, or NULL. */
 static const char *reduction_reason(const Sched *s, const Lower *l, const NodeInfo *n, const Reading *r) {
-  if (r->through_load) return "reduction read through an index"; /* gradients rely on it: two readers see the same bits */
+  if (r->through_load)
+    return "reduction read through an index"; /* gradients rely on it: two readers see the same bits */
   if (n->maps_edges) return NULL;
   if (!r->prefix) return "reduction read out of loop order";
   if (r->repeats >= REPEATED) return "reduction read again and again at an edge";
