@@ -90,8 +90,27 @@ def network(gnn, nn, model, size, degrees):
     return Net()
 
 
+def rmat(nodes, edges, at):
+    """R-MAT edges (a=.57, b=c=.19) between nodes in a random order, [2, edges], made on a device of torch's."""
+    import torch
+
+    names, parts, left = torch.randperm(nodes, device=at), [], edges
+    while left > 0:
+        n = min(1 << 24, left + left // 2 + 1024)
+        src = torch.zeros(n, dtype=torch.int64, device=at)
+        dst = src.clone()
+        for _ in range(max(1, (nodes - 1).bit_length())):
+            r = torch.rand(n, device=at)
+            src = 2 * src + (r >= 0.76)
+            dst = 2 * dst + (((r >= 0.57) & (r < 0.76)) | (r >= 0.95))
+        keep = (src < nodes) & (dst < nodes)
+        parts.append(torch.stack([names[src[keep]], names[dst[keep]]])[:, :left])
+        left -= parts[-1].shape[1]
+    return torch.cat(parts, 1)
+
+
 def make_data(folder, sizes, scale):
-    """Arrays of each size as files: R-MAT edges (a=.57, b=c=.19), features, labels. Made on the GPU where torch has one."""
+    """Arrays of each size as files: R-MAT edges, features, labels. Made on the GPU where torch has one."""
     import numpy as np
     import torch
 
@@ -103,20 +122,7 @@ def make_data(folder, sizes, scale):
         torch.manual_seed(0)
         if (v, e) not in graphs:
             graphs[v, e] = size
-            names, parts, levels = torch.randperm(v, device=at), [], max(1, (v - 1).bit_length())
-            left = e
-            while left > 0:
-                n = min(1 << 24, left + left // 2 + 1024)
-                src = torch.zeros(n, dtype=torch.int64, device=at)
-                dst = src.clone()
-                for _ in range(levels):
-                    r = torch.rand(n, device=at)
-                    src = 2 * src + (r >= 0.76)
-                    dst = 2 * dst + (((r >= 0.57) & (r < 0.76)) | (r >= 0.95))
-                keep = (src < v) & (dst < v)
-                parts.append(torch.stack([names[src[keep]], names[dst[keep]]])[:, :left].to(torch.int32).cpu().numpy())
-                left -= parts[-1].shape[1]
-            np.save(f"{folder}/{size}.edge_index.npy", np.concatenate(parts, 1))
+            np.save(f"{folder}/{size}.edge_index.npy", rmat(v, e, at).to(torch.int32).cpu().numpy())
         else:
             os.symlink(f"{folder}/{graphs[v, e]}.edge_index.npy", f"{folder}/{size}.edge_index.npy")
         np.save(f"{folder}/{size}.x.npy", torch.randn(v, f, device=at).cpu().numpy())

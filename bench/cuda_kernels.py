@@ -18,6 +18,7 @@ import sys
 import time
 
 import torch
+from cuda import rmat
 from graph_common import write_json
 
 HAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hand")
@@ -203,22 +204,6 @@ def in_turns(runs, wait, rounds=9):
     return {name: statistics.median(t) for name, t in times.items()}
 
 
-def rmat(nodes, edges):
-    torch.manual_seed(0)
-    names, parts, left = torch.randperm(nodes, device="cuda"), [], edges
-    while left > 0:
-        n = min(1 << 24, left + left // 2 + 1024)
-        src = torch.zeros(n, dtype=torch.int64, device="cuda")
-        dst = src.clone()
-        for _ in range((nodes - 1).bit_length()):
-            r = torch.rand(n, device="cuda")
-            src, dst = 2 * src + (r >= 0.76), 2 * dst + (((r >= 0.57) & (r < 0.76)) | (r >= 0.95))
-        keep = (src < nodes) & (dst < nodes)
-        parts.append(torch.stack([names[src[keep]], names[dst[keep]]])[:, :left])
-        left -= parts[-1].shape[1]
-    return torch.cat(parts, 1)
-
-
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("-k", default="")
@@ -251,7 +236,8 @@ def main():
     for size in args.sizes.split(","):
         nodes, edges, longest = SIZES[size]
         nodes, edges = max(64, int(nodes * args.scale)), max(256, int(edges * args.scale))
-        index = rmat(nodes, edges)
+        torch.manual_seed(0)
+        index = rmat(nodes, edges, "cuda")
         g, into = Graph(index.to(torch.int32).cpu().numpy(), num_nodes=nodes), Rows(index[1], index[0], nodes, longest)
         crow = torch.cat([into.order.new_zeros(1), torch.bincount(index[1], minlength=nodes).cumsum(0)])
         matrix = torch.sparse_csr_tensor(crow.to(torch.int32), into.other, torch.ones(edges, device="cuda"), (nodes, nodes), check_invariants=False)

@@ -4,7 +4,7 @@
 
 #include "ir/uop.h"
 
-/* keep: reductions that are left as they are. */
+/* keep: reductions that are left as they are, also where a cut below gives them new sources: those are added. */
 bool split_reductions(PolyContext *ctx, const Target *target, Map *keep, int nroot, UOp *const *root, UOp **out);
 
 #endif
