@@ -58,7 +58,8 @@ typedef struct Codegen {
   /* LOOPs whose bounds are those of a row, one for each array that these are loaded from (rowptr, a parameter): rows
    * of more than Target.hub_edges in one of them are a kernel apart. */
   int nragged, ragged[MAX_ROWPTRS], rowptr[MAX_ROWPTRS];
-  bool for_hubs; /* that kernel is being made */
+  bool by_length; /* all of them have the rows by length behind the row pointers: see ENDPOINT */
+  bool for_hubs;  /* that kernel is being made */
 } Codegen;
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */

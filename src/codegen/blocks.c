@@ -156,7 +156,7 @@ static UOp *with_own_ranges(Codegen *g, UOp *u, uint64_t open) {
     if (id == 63) /* RANGES_LOAD */
       return fail_null(ctx_base(g->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
     g->used |= 1ull << id;
-    UOp *to = uop_make(g->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, from->src, 0, NULL);
+    UOp *to = uop_make(g->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id, .j = from->arg.j}, 2, from->src, 0, NULL);
     Map done = {0};
     for (int k = 0; k < u->nsrc; k++) src[k] = to ? renamed(g, &done, u->src[k], from, to) : NULL;
     map_free(ctx_base(g->ctx), &done);

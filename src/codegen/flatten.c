@@ -240,6 +240,7 @@ static void close_pairs(Flat *f, const Sums *s) {
 /* ---- loops ---- */
 
 static void flatten(Flat *f, const Block *b);
+static int add_row(Flat *f, int i);
 
 /* The body of c, adding to sums of its own; they are read out by the caller. */
 static void put_body_apart(Flat *f, const Block *c, const Sums *s, int *part) {
@@ -262,6 +263,7 @@ static void put_body(Flat *f, const Block *c, const Sums *s, bool apart) {
 static void put_plain(Flat *f, const Block *c, const Sums *s, bool apart) {
   put(f, c->loop);
   int loop = f->place[c->loop];
+  if (f->g->nragged && c->parent == f->g->top) f->place[c->loop] = add_row(f, loop);
   put_body(f, c, s, apart);
   add_end(f, loop);
 }
@@ -434,12 +436,23 @@ static void open_store(Flat *f, int inst, const Block *b) {
   add(f, (Inst){.kind = INST_FENCE, .src = {-1, -1, -1}});
 }
 
-/* ---- long rows ----
+/* ---- rows of edges ----
  *
- *   for v .. : begin, end = rowptr[v], rowptr[v+1]          if end - begin <= HUB: the row; where a kernel walks edges
- *                                                           in and out, if both are so few
+ * Rows of a graph are taken in the order of their lengths, which lies behind the row pointers (see ENDPOINT):
  *
- * and, in the kernel of long rows, whose grid is `workers`, each with the rows w, w + workers, w + 2 workers ..:
+ *   for i .. : v = order[i]; begin, end = rowptr[v], rowptr[v+1]   if end - begin <= hub: the row; where a kernel walks
+ *                                                                  edges in and out, if both are so few
+ *
+ * and, in the kernel of long rows, whose grid is `workers`:
+ *
+ *   n = longer[hub]
+ *   for i = worker, worker + workers ..  n: v = order[i]; the row
+ *
+ * Where a kernel walks rows of several arrays, the long rows of each follow one another, and those that were long in an
+ * array before are left out. `hub` grows with the mean length of the rows, up to a limit.
+ *
+ * Rows of other arrays are taken in their own order, and the long ones are looked for: the worker has the rows w,
+ * w + workers, w + 2 workers ..:
  *
  *   n = how many of them are long                           counted by all threads of the group
  *   for k in n: v = the first long one behind the last v    found by all threads
@@ -451,6 +464,52 @@ static int add_once(Flat *f, int begin, int end) {
   return add_loop(f, &like, begin, end, LOOP_ONCE);
 }
 
+static const Block *rows_block(const Codegen *g) {
+  const Block *rows = g->body;
+  while (rows->parent != g->top) rows = rows->parent;
+  return rows;
+}
+
+static int add_row_load(Flat *f, int index, int param) {
+  const Codegen *g = f->g;
+  PolyDType d = POLY_INT32;
+  for (int i = 0; i < g->inst.n; i++)
+    if (g->inst.at[i].kind == INST_LOAD && g->inst.at[i].param == param) d = (PolyDType)g->inst.at[i].dtype;
+  Inst in = {.kind = INST_LOAD, .dtype = (uint8_t)d, .src = {index, -1, -1}, .param = param, .stride = STRIDE_NONE};
+  int v = add(f, in);
+  return d == POLY_INT64 ? v : add_alu(f, OP_CAST, POLY_INT64, v, -1, -1);
+}
+
+/* Where the number of rows is. */
+static int rows_count(const Flat *f) { return f->place[f->g->inst.at[rows_block(f->g)->loop].src[1]]; }
+
+/* Element `index` of the table behind the row pointers that array k of the kernel's has. */
+static int add_table_load(Flat *f, int index, int k) {
+  int past = add_index(f, OP_ADD, rows_count(f), add_const(f, 1));
+  return add_row_load(f, add_index(f, OP_ADD, past, index), f->g->rowptr[k]);
+}
+
+/* Row i in the order of lengths, if there is one. */
+static int add_row(Flat *f, int i) { return f->g->by_length ? add_table_load(f, i, 0) : i; }
+
+/* As a power of two, the most edges of a row that is not long. */
+static int add_hub_log(Flat *f) {
+  const Target *t = f->g->target;
+  int log = 0;
+  while (1 << log < t->hub_edges) log++;
+  int result = add_const(f, log);
+  if (!f->g->by_length) return result;
+  int rows = rows_count(f), zero = add_const(f, 0), one = add_const(f, 1);
+  int twice = add_index(f, OP_SHL, add_row_load(f, rows, f->g->rowptr[0]), one);
+  for (; 1 << log < t->hub_most; log++) {
+    int more = add_alu(f, OP_CMPLT, POLY_BOOL, add_index(f, OP_SHL, rows, add_const(f, log)), twice, -1);
+    result = add_index(f, OP_ADD, result, add_alu(f, OP_WHERE, POLY_INT64, more, one, zero));
+  }
+  return result;
+}
+
+static int add_hub_edges(Flat *f) { return add_index(f, OP_SHL, add_const(f, 1), add_hub_log(f)); }
+
 /* Leaves out rows that are the other kernel's. */
 static int open_row(Flat *f) {
   int most = -1;
@@ -459,7 +518,7 @@ static int open_row(Flat *f) {
     int degree = add_index(f, OP_SUB, f->place[edges->src[1]], f->place[edges->src[0]]);
     most = k ? add_index(f, OP_MAX, most, degree) : degree;
   }
-  return add_once(f, most, add_const(f, f->g->target->hub_edges + 1));
+  return add_once(f, most, add_index(f, OP_ADD, add_hub_edges(f), add_const(f, 1)));
 }
 
 /* Are the bounds of the row known before line i of b? */
@@ -473,16 +532,6 @@ static bool row_known(const Flat *f, const Block *b, int i) {
   return true;
 }
 
-static int add_row_load(Flat *f, int index, int param) {
-  const Codegen *g = f->g;
-  PolyDType d = POLY_INT32;
-  for (int i = 0; i < g->inst.n; i++)
-    if (g->inst.at[i].kind == INST_LOAD && g->inst.at[i].param == param) d = (PolyDType)g->inst.at[i].dtype;
-  Inst in = {.kind = INST_LOAD, .dtype = (uint8_t)d, .src = {index, -1, -1}, .param = param, .stride = STRIDE_NONE};
-  int v = add(f, in);
-  return d == POLY_INT64 ? v : add_alu(f, OP_CAST, POLY_INT64, v, -1, -1);
-}
-
 static int add_acc(Flat *f, Op op) {
   return add(f, (Inst){.kind = INST_ACC, .dtype = POLY_INT64, .op = (uint16_t)op, .src = {-1, -1, -1}});
 }
@@ -492,31 +541,87 @@ static void add_to_acc(Flat *f, int acc, int value) {
   add(f, in);
 }
 
-/* The worker's rows, and where their number is known. */
-typedef struct Worker {
-  int number, count; /* of the worker; of its rows */
-} Worker;
+/* The edges of a row in array k of the kernel's. */
+static int add_degree(Flat *f, int row, int k) {
+  int next = add_index(f, OP_ADD, row, add_const(f, 1)), begin = add_row_load(f, row, f->g->rowptr[k]);
+  return add_index(f, OP_SUB, add_row_load(f, next, f->g->rowptr[k]), begin);
+}
+
+/* How many numbers from the worker's own on, in steps of the number of workers, lie below n. */
+static int add_share(Flat *f, int worker, int n) {
+  int workers = f->g->target->hub_workers, left = add_index(f, OP_SUB, n, worker);
+  Inst divide = {.kind = INST_ALU, .dtype = POLY_INT64, .op = OP_IDIV, .src = {-1, -1, -1}, .flags = 1};
+  divide.src[0] = add_index(f, OP_ADD, left, add_const(f, workers - 1));
+  divide.src[1] = add_const(f, workers);
+  return add(f, divide);
+}
+
+static int open_plain(Flat *f, int end) {
+  Inst plain = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
+  return add_loop(f, &plain, add_const(f, 0), end, 0);
+}
+
+/* Opens the loops over the worker's long rows: from the table .. Returns how many. */
+static int open_listed_rows(Flat *f, int worker, int *loop, int *row) {
+  int n = f->g->nragged, log = add_hub_log(f), count[MAX_ROWPTRS], all = -1;
+  for (int k = 0; k < n; k++) {
+    count[k] = add_table_load(f, add_index(f, OP_ADD, rows_count(f), log), k);
+    all = k ? add_index(f, OP_ADD, all, count[k]) : count[k];
+  }
+  loop[0] = open_plain(f, add_share(f, worker, all));
+  int at = add_index(f, OP_MUL, loop[0], add_const(f, f->g->target->hub_workers)), behind = 0;
+  at = add_index(f, OP_ADD, at, worker);
+  if (n == 1) {
+    *row = add_table_load(f, at, 0);
+    return 1;
+  }
+  *row = add_table_load(f, add_index(f, OP_MIN, at, add_index(f, OP_SUB, rows_count(f), add_const(f, 1))), 0);
+  int hub = add_index(f, OP_SHL, add_const(f, 1), log), again = add_alu(f, OP_CMPLT, POLY_BOOL, at, at, -1);
+  for (int k = 1; k < n; k++) {
+    behind = k > 1 ? add_index(f, OP_ADD, behind, count[k - 1]) : count[0];
+    int mine = add_alu(f, OP_CMPLE, POLY_BOOL, behind, at, -1), from = add_index(f, OP_SUB, at, behind);
+    from = add_index(f, OP_MIN, from, add_index(f, OP_SUB, rows_count(f), add_const(f, 1)));
+    from = add_index(f, OP_MAX, from, add_const(f, 0));
+    *row = add_alu(f, OP_WHERE, POLY_INT64, mine, add_table_load(f, from, k), *row);
+  }
+  for (int k = 0, first = -1; k + 1 < n; k++) {
+    first = k ? add_index(f, OP_ADD, first, count[k]) : count[0];
+    int later = add_alu(f, OP_CMPLE, POLY_BOOL, first, at, -1);
+    int met = add_alu(f, OP_CMPLT, POLY_BOOL, hub, add_degree(f, *row, k), -1);
+    again = add_alu(f, OP_OR, POLY_BOOL, again, add_alu(f, OP_AND, POLY_BOOL, later, met, -1), -1);
+  }
+  int one = add_const(f, 1);
+  loop[1] = add_once(f, add_alu(f, OP_WHERE, POLY_INT64, again, one, add_const(f, 0)), one);
+  return 2;
+}
 
 /* Over the worker's long rows, those behind `behind` (-1: all): how many there are (ADD), or the first (MIN). */
-static int add_long_rows(Flat *f, const Worker *w, Op op, int behind) {
-  const Target *t = f->g->target;
+static int add_long_rows(Flat *f, int worker, int rows, Op op, int behind) {
   Inst like = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
   int acc = add_acc(f, op), one = add_const(f, 1), none = add_const(f, op == OP_MIN ? INT64_MAX : 0);
-  int loop = add_loop(f, &like, add_const(f, 0), w->count, LOOP_REDUCE | LOOP_GROUP);
-  int row = add_index(f, OP_MUL, loop, add_const(f, t->hub_workers));
-  row = add_index(f, OP_ADD, row, w->number);
-  int next = add_index(f, OP_ADD, row, one), most = -1;
+  int loop = add_loop(f, &like, add_const(f, 0), rows, LOOP_REDUCE | LOOP_GROUP);
+  int row = add_index(f, OP_MUL, loop, add_const(f, f->g->target->hub_workers)), most = -1;
+  row = add_index(f, OP_ADD, row, worker);
   for (int k = 0; k < f->g->nragged; k++) {
-    int begin = add_row_load(f, row, f->g->rowptr[k]), end = add_row_load(f, next, f->g->rowptr[k]);
-    int degree = add_index(f, OP_SUB, end, begin);
+    int degree = add_degree(f, row, k);
     most = k ? add_index(f, OP_MAX, most, degree) : degree;
   }
-  int found = add_alu(f, OP_CMPLT, POLY_BOOL, add_const(f, t->hub_edges), most, -1);
+  int found = add_alu(f, OP_CMPLT, POLY_BOOL, add_const(f, f->g->target->hub_edges), most, -1);
   if (behind >= 0) found = add_alu(f, OP_AND, POLY_BOOL, found, add_alu(f, OP_CMPLT, POLY_BOOL, behind, row, -1), -1);
   add_to_acc(f, acc, add_alu(f, OP_WHERE, POLY_INT64, found, op == OP_MIN ? row : one, none));
   add_end(f, loop);
   add(f, (Inst){.kind = INST_COMBINE, .dtype = POLY_INT64, .op = (uint16_t)op, .src = {acc, -1, -1}});
   return add_index(f, OP_ADD, acc, add_const(f, 0));
+}
+
+/* .. or looked for. */
+static int open_found_rows(Flat *f, int worker, int *loop, int *row) {
+  int mine = add_share(f, worker, rows_count(f)), count = add_long_rows(f, worker, mine, OP_ADD, -1);
+  int last = add_acc(f, OP_MAX);
+  loop[0] = open_plain(f, count);
+  *row = add_long_rows(f, worker, mine, OP_MIN, last);
+  add_to_acc(f, last, *row);
+  return 1;
 }
 
 /* The lines of the output loops from b down to the body of the grid, without those loops. */
@@ -562,24 +667,15 @@ static int put_grid_loops(Flat *f, const Block *rows, const Block *b, int padded
 
 static void put_hubs(Flat *f) {
   const Codegen *g = f->g;
-  int loop[MAX_DIMS + 4], n = 1;
-  const Block *rows = g->body;
-  while (rows->parent != g->top) rows = rows->parent;
+  int loop[MAX_DIMS + 4], n = 1, row;
+  const Block *rows = rows_block(g);
   for (int i = 0; i < g->top->line.n; i++)
     if (g->top->line.at[i].inst >= 0) put(f, g->top->line.at[i].inst);
   const Inst *like = &g->inst.at[rows->loop];
-  int end = f->place[like->src[1]], zero = add_const(f, 0), one = add_const(f, 1);
   int workers = add_const(f, g->target->hub_workers), padded = g->pack > 1 ? add_padded_end(f, g->body) : -1;
-  Worker w = {.number = add_loop(f, like, zero, workers, LOOP_PARALLEL)};
-  loop[0] = w.number;
+  int worker = loop[0] = add_loop(f, like, add_const(f, 0), workers, LOOP_PARALLEL);
   n += put_grid_loops(f, rows, g->body, padded, loop + 1);
-  int left = add_index(f, OP_SUB, add_index(f, OP_SUB, end, one), w.number);
-  w.count = add_index(f, OP_ADD, add_index(f, OP_IDIV, left, workers), one);
-  Inst plain = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
-  int count = add_long_rows(f, &w, OP_ADD, -1), last = add_acc(f, OP_MAX);
-  loop[n++] = add_loop(f, &plain, zero, count, 0);
-  int row = add_long_rows(f, &w, OP_MIN, last);
-  add_to_acc(f, last, row);
+  n += (g->by_length ? open_listed_rows : open_found_rows)(f, worker, loop + n, &row);
   f->place[rows->loop] = row;
   put_outer_lines(f, rows);
   flatten(f, g->body);

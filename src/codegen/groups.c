@@ -219,6 +219,7 @@ static bool note_rows(Codegen *g, const Block *b, UOp *row) {
     int k = 0;
     while (k < g->nragged && g->rowptr[k] != begin) k++;
     if (k == MAX_ROWPTRS) return false;
+    g->by_length &= b->range->arg.j == 1;
     if (k == g->nragged) {
       g->ragged[g->nragged] = b->loop;
       g->rowptr[g->nragged++] = begin;
@@ -233,6 +234,7 @@ static bool note_rows(Codegen *g, const Block *b, UOp *row) {
 static void find_rows(Codegen *g) {
   const Block *rows = next_output(g, g->top);
   if (!g->target->hub_edges || !rows || !(g->inst.at[rows->loop].flags & LOOP_PARALLEL)) return;
+  g->by_length = true;
   if (!uop_is_int(rows->range->src[0], 0) || !note_rows(g, g->top, rows->range)) g->nragged = 0;
 }
 

@@ -79,7 +79,7 @@ static UOp *origins_in_front(PolyGraph *g, PolyGraph *h) {
 static PolyGraph *derived_new(PolyGraph *g, UOp *edges, bool in_front, Arrays *from, Arrays *to) {
   PolyGraph *h = graph_alloc(g->ctx, edges, g->nodes[SRC], g->nodes[DST]);
   if (!h) return NULL;
-  h->origin = in_front ? uop_retain(origins_in_front(g, h)) : graph_array(g->ctx, h->edges);
+  h->origin = in_front ? uop_retain(origins_in_front(g, h)) : graph_array(g->ctx, h->edges, 0);
   bool ok = h->origin && arrays_of(g, from) && arrays_of(h, to);
   if (ok && (in_front || (to->origin = graph_data(h->origin)))) return h;
   poly_graph_free(h);
@@ -330,7 +330,7 @@ PolyGraph *poly_graph_reversed(PolyGraph *g) {
 bool graph_count_loops(PolyGraph *g) {
   Arrays a;
   if (g->loops) return true;
-  UOp *u = graph_array(g->ctx, g->nodes[DST]);
+  UOp *u = graph_array(g->ctx, g->nodes[DST], 0);
   int32_t *count = graph_data(u);
   if (!count || !arrays_of(g, &a)) {
     uop_release(u);

@@ -58,7 +58,6 @@ static void release_arrays(PolyGraph *g) {
   for (int k = 0; k < 2; k++) {
     uop_release(g->end[k]);
     rows_release(&g->rows[k]);
-    balance_free(ctx_base(g->ctx), g->balance[k]);
     uop_release(g->index[k]);
     uop_release(g->nodes[k]);
   }
@@ -147,9 +146,9 @@ void poly_graph_free(PolyGraph *g) {
 static int64_t size_now(UOp *size) { return poly_dim_value(size->ctx, dim_to_api(size)); }
 
 /* Arrays are filled on the host, before anything else uses them. A plan brings them to its device. */
-UOp *graph_array(PolyContext *ctx, UOp *size) {
+UOp *graph_array(PolyContext *ctx, UOp *size, int64_t more) {
   if (!size) return NULL;
-  int64_t n = size_now(size);
+  int64_t n = size_now(size) + more;
   Scope s;
   scope_enter(ctx, &s);
   PolyBuffer *b = buffer_new(host_memory(ctx->runtime), (size_t)n * sizeof(int32_t));
@@ -189,7 +188,7 @@ PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
     return NULL;
   PolyGraph *g = graph_new(ctx, edges, src, dst);
   if (!g) return NULL;
-  for (int k = 0; k < 2; k++) g->index[k] = graph_array(ctx, edges);
+  for (int k = 0; k < 2; k++) g->index[k] = graph_array(ctx, edges, 0);
   if (g->index[SRC] && g->index[DST]) return g;
   release_graph(g);
   return NULL;
@@ -214,8 +213,9 @@ bool graph_build_rows(PolyGraph *g, End end) {
   }
   Scope s;
   scope_enter(g->ctx, &s);
-  EdgeRows new = {graph_array(g->ctx, int_addc(g->nodes[end], 1)), graph_array(g->ctx, g->edges),
-                  graph_array(g->ctx, g->edges)};
+  int64_t table = g->num_nodes[end] + ROW_BINS;
+  EdgeRows new = {graph_array(g->ctx, int_addc(g->nodes[end], 1), table), graph_array(g->ctx, g->edges, 0),
+                  graph_array(g->ctx, g->edges, 0)};
   Rows rows = {.key = graph_data(g->index[end]),
                .other = graph_data(g->index[other]),
                .rows = g->num_nodes[end],
@@ -226,10 +226,12 @@ bool graph_build_rows(PolyGraph *g, End end) {
                .other_out = graph_data(new.others),
                .threads = graph_threads(g, g->num_edges + g->num_nodes[end])};
   bool memory = rows.key && rows.other && rows.rowptr && rows.entry_out && rows.other_out;
-  if (memory && rows_build(ctx_base(g->ctx), &rows))
+  if (memory && rows_build(ctx_base(g->ctx), &rows)) {
+    rows_by_length(rows.rowptr, rows.rows, rows.rowptr + rows.rows + 1);
     g->rows[end] = new;
-  else
+  } else {
     rows_release(&new);
+  }
   scope_leave(g->ctx, &s);
   return g->rows[end].rowptr != NULL;
 }

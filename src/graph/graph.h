@@ -3,7 +3,7 @@
  *
  *   graph.c   making, checking, reference counts, the graph of an edge_index tensor
  *   rows.c    edges sorted by one end             derive.c  graphs out of graphs
- *   balance.c pieces of rows that are about equally much work
+ *   lengths.c rows in the order of their lengths
  *   moves.c   node values seen from edges, edge values reduced over rows
  *   vertex.c  programs for one vertex, out of the moves
  *
@@ -33,12 +33,10 @@ typedef enum Derived {
 
 /* The edges sorted by one end; NULL: not built yet. */
 typedef struct EdgeRows {
-  UOp *rowptr;  /* [V + 1]: row v is rowptr[v] .. rowptr[v + 1] of the other two */
+  UOp *rowptr;  /* [V + 1]: row v is rowptr[v] .. rowptr[v + 1] of the other two; its memory goes on: see ENDPOINT */
   UOp *entries; /* [E]: the edges, row by row, in their own order within a row */
   UOp *others;  /* [E]: the other end of each of those */
 } EdgeRows;
-
-struct Balance;
 
 struct PolyGraph {
   PolyContext *ctx;
@@ -49,7 +47,6 @@ struct PolyGraph {
   UOp *index[2];              /* [E]: one end of each edge */
   bool sorted[2];             /* does that end never go down from edge to edge? */
   EdgeRows rows[2];           /* by either end */
-  struct Balance *balance[2]; /* of those rows, or NULL: not built yet */
   UOp *end[2];                /* ENDPOINT, or NULL: no move was used yet */
   UOp *origin;                /* [E], of a derived graph */
   UOp *loops;                 /* [V], or NULL: not counted yet; see poly_graph_loops */
@@ -65,8 +62,8 @@ struct PolyGraph {
 PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst);
 /* The same edges the other way round, on the same arrays. */
 PolyGraph *graph_view(PolyGraph *g);
-/* A new array of size int32s; the caller holds it. */
-UOp *graph_array(PolyContext *ctx, UOp *size);
+/* A new array of size int32s, with `more` behind it in its memory; the caller holds it. */
+UOp *graph_array(PolyContext *ctx, UOp *size, int64_t more);
 /* Its memory, on the host. NULL: an error was set. */
 int32_t *graph_data(UOp *array);
 /* A handle on an array: a node of its own on the same memory. */
@@ -99,23 +96,10 @@ bool graph_check_rows(PolyGraph *g, const UOp *x, UOp *size, const char *what, c
 
 void vertex_free_all(PolyContext *ctx); /* programs that are still open when their context ends */
 
-/* ---- balance.c ---- */
+/* ---- lengths.c ---- */
 
-enum { BALANCE_BINS = 33 }; /* lengths up to 2^31, 2^30 ... 1, 0 */
-typedef struct Balance {
-  int64_t length;                /* of a piece at most */
-  int64_t bin[BALANCE_BINS + 1]; /* pieces bin[k] .. bin[k + 1] are of bin k */
-  int32_t *row, *begin, *end;    /* of each piece: its row, and its part of the row order */
-  int32_t *partial;              /* and the place of its partial result; -1: it is the whole row */
-  int64_t hubs, partials;        /* rows that were cut, and their pieces */
-  int32_t *hub_row, *hub_first;  /* each such row; its partial results are hub_first[k] .. hub_first[k + 1] */
-} Balance;
-static inline int64_t balance_pieces(const Balance *t) { return t->bin[BALANCE_BINS]; }
-/* rowptr[rows + 1]. NULL: out of memory. */
-Balance *balance_new(Base *b, const int32_t *rowptr, int64_t rows);
-void balance_free(Base *b, Balance *t);
-/* That of a graph's rows, made once. NULL: an error was set. */
-const Balance *graph_balance(PolyGraph *g, End end);
+/* Rows by their lengths, the longest first, into table[rows + ROW_BINS]: see ENDPOINT. */
+void rows_by_length(const int32_t *rowptr, int64_t rows, int32_t *table);
 
 /* ---- rows.c ---- */
 

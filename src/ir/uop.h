@@ -140,6 +140,7 @@ UOp *uop_gather(UOp *x, UOp *index);
 UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size);
 /* One end of the edges of a graph; sources by their places. */
 enum { END_INDEX, END_ROWPTR, END_ENTRIES, END_OTHERS, END_OTHER };
+enum { ROW_BINS = 32 }; /* see ENDPOINT */
 UOp *uop_endpoint(UOp *const src[5]);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);

@@ -83,6 +83,7 @@ const Target test_target = {
     .strip = 2,
     .strip_threads = 8,
     .hub_edges = 8,
+    .hub_most = 16,
     .hub_threads = 16,
     .hub_workers = 3,
     .shared_bytes = 16 << 10,
@@ -129,6 +130,7 @@ const Target opencl_target = {
     .strip = 4,
     .strip_threads = 4096,
     .hub_edges = 512,
+    .hub_most = 1024,
     .hub_threads = 128,
     .hub_workers = 61,
     .shared_bytes = 16 << 10,
@@ -154,6 +156,7 @@ const Target cuda_target = {
      * both kernels, for 16, 64, 128 features: 159, 310, 568 us; with 512 edges and 509 workers 184, 344, 565; with 128
      * edges, 512 threads and 2039 workers 136, 335, 628. */
     .hub_edges = 256,
+    .hub_most = 1024,
     .hub_threads = 1024,
     .hub_workers = 1021,
     .shared_bytes = 48 << 10,

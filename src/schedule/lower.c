@@ -127,8 +127,8 @@ static UOp *load(Lower *l, UOp *node, int slot, UOp *const *idx, UOp *gate) {
   return uop_make(l->ctx, OP_LOAD, (PolyDType)node->dtype, (UArg){0}, gate ? 3 : 2, src, 0, NULL);
 }
 
-static UOp *range(Lower *l, int id, UOp *begin, UOp *end) {
-  UOp *r = uop_make(l->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, (UOp *[]){begin, end}, 0, NULL);
+static UOp *range(Lower *l, int id, UOp *begin, UOp *end, bool row) {
+  UOp *r = uop_make(l->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id, .j = row}, 2, (UOp *[]){begin, end}, 0, NULL);
   l->range[id] = r;
   return r;
 }
@@ -136,12 +136,12 @@ static UOp *range(Lower *l, int id, UOp *begin, UOp *end) {
 /* A new loop inside everything that `busy` depends on. Reductions that stand side by side over the same bounds get
  * equal RANGEs, so that codegen can run them in one loop; other bounds get another id, so that an id names one RANGE of
  * the kernel. */
-static UOp *inner_range(Lower *l, uint64_t busy, UOp *begin, UOp *end) {
+static UOp *inner_range(Lower *l, uint64_t busy, UOp *begin, UOp *end, bool row) {
   if (!begin || !end) return NULL;
   for (int id = l->nout; id < MAX_RANGES - 1; id++) {
     const UOp *taken = l->range[id];
-    bool same = !taken || (taken->src[0] == begin && taken->src[1] == end);
-    if (same && !(busy & (1ull << id))) return range(l, id, begin, end);
+    bool same = !taken || (taken->src[0] == begin && taken->src[1] == end && taken->arg.j == row);
+    if (same && !(busy & (1ull << id))) return range(l, id, begin, end, row);
   }
   return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "a kernel needs too many loops");
 }
@@ -193,7 +193,7 @@ static UOp *lower_reduce(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   for (int i = 0; i < x->ndim; i++) {
     at[i] = outer[i];
     if (!(u->arg.j & (1 << i)) || uop_is_int(x->shape[i], 1)) continue;
-    ranges[n] = inner_range(l, busy, zero, x->shape[i]);
+    ranges[n] = inner_range(l, busy, zero, x->shape[i], false);
     if (!ranges[n]) return NULL;
     busy |= 1ull << ranges[n]->arg.i;
     at[i] = ranges[n++];
@@ -287,7 +287,7 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   if (!begin || !end) return NULL;
   uint64_t busy = index_free(l, u->ndim, idx, gate);
   Context saved = hoist_context(l, busy);
-  UOp *r = inner_range(l, busy, begin, end);
+  UOp *r = inner_range(l, busy, begin, end, u->src[1]->op == OP_ENDPOINT);
   if (!r) return NULL;
   l->context[l->ncontext++] = (int)r->arg.i;
   UOp *entry = uop_cast(value_at(l, entries, &r, gate), POLY_INT64);
@@ -397,7 +397,7 @@ enum { MAX_OUTER = 2 * MAX_DIMS }; /* ranges of an output */
 static UOp *open_range(Lower *l, UOp *size, UOp **ranges, int *n) {
   UOp *zero = uop_index(l->ctx, 0);
   if (!size || uop_is_int(size, 1)) return size ? zero : NULL;
-  UOp *r = range(l, *n, zero, size);
+  UOp *r = range(l, *n, zero, size, false);
   l->context[*n] = *n;
   return r ? ranges[(*n)++] = r : NULL;
 }
@@ -606,7 +606,7 @@ UOp *lower_tile_rows(Lower *l, UOp *u, int slot) {
   UOp *to = uop_cast(value_at(l, end->src[END_ROWPTR], &next, NULL), POLY_INT64);
   if (!from || !to || !last) return NULL;
   uint64_t busy = index_free(l, u->ndim, idx, NULL);
-  UOp *place = inner_range(l, busy, int_max(from, var[TILE_EDGE]), int_min(to, last));
+  UOp *place = inner_range(l, busy, int_max(from, var[TILE_EDGE]), int_min(to, last), false);
   if (!place) return NULL;
   l->context[l->ncontext++] = (int)place->arg.i;
   UOp *entry = uop_cast(value_at(l, end->src[END_ENTRIES], &place, NULL), POLY_INT64);
@@ -634,7 +634,7 @@ UOp *lower_tile_sum(Lower *l, UOp *u, int slot) {
   for (int i = 0; i < x->ndim; i++) {
     at[i] = idx[i];
     if (!(u->arg.j & (1 << i)) || (i && uop_is_int(x->shape[i], 1))) continue;
-    if (!(inner[m] = inner_range(l, busy, zero, i ? x->shape[i] : var[TILE_EDGES]))) return NULL;
+    if (!(inner[m] = inner_range(l, busy, zero, i ? x->shape[i] : var[TILE_EDGES], false))) return NULL;
     busy |= 1ull << inner[m]->arg.i;
     at[i] = inner[m++];
   }
@@ -672,7 +672,7 @@ UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot) {
   int n = 0;
   if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
   UOp *i = open_flat(l, node, ranges, &n);
-  UOp *piece = i ? inner_range(l, lower_free(l, i), uop_index(l->ctx, 0), l->tile->var[TILE_PIECES]) : NULL;
+  UOp *piece = i ? inner_range(l, lower_free(l, i), uop_index(l->ctx, 0), l->tile->var[TILE_PIECES], false) : NULL;
   UOp *flat = piece ? in_piece(node, i, piece) : NULL;
   if (!flat) return NULL;
   UOp *load[2] = {param_of(l, from, (PolyDType)node->dtype), flat};
