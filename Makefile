@@ -10,7 +10,8 @@
 # make bench    benchmarks beside numpy, PyTorch and tinygrad (installed into an environment of their own)
 # make bench-graph   graph networks beside PyTorch Geometric, kernels beside ones written by hand, a graph of 115M edges
 # make bench-geometric   epochs beside PyTorch Geometric's, accuracies over ten seeds
-# make test-cuda, bench-cuda   the tests, and training steps beside PyTorch Geometric, on an NVIDIA GPU; make test-fake-cuda needs none (docs/gpu.md)
+# make test-cuda, check-cuda, bench-cuda   the tests, accuracies and sanitizer, and training steps beside PyTorch Geometric, on an NVIDIA GPU;
+#                     make test-fake-cuda needs none (docs/gpu.md)
 # make docs     the API reference, from the docstrings, into docs/reference
 # make format   clang-format and ruff;  make lint checks both, and that clang is as quiet as gcc
 
@@ -143,10 +144,16 @@ test-fake-cuda: all $(VENV)/ready
 # On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.
 CUDA_PYTHON ?= python3
 CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_trace.py test_vertex.py geometric/test_golden.py)
-CUDA_JOBS ?= 8
+CUDA_JOBS ?= 16
+# As many processes as jobs, each with its part of the tests of every file: files take from seconds to minutes.
 test-cuda: all
-	ls $(CUDA_TESTS) | POLY_TEST_DEVICE=CUDA POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
-	  xargs -P $(CUDA_JOBS) -n 1 $(CUDA_PYTHON) -m pytest -q -p no:cacheprovider
+	@mkdir -p $(BUILD)/test-cuda
+	seq 0 $$(($(CUDA_JOBS) - 1)) | POLY_TEST_DEVICE=CUDA POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py xargs -P $(CUDA_JOBS) -I{} sh -c \
+	  'POLY_TEST_PART={}/$(CUDA_JOBS) $(CUDA_PYTHON) -m pytest -q --durations=3 -p no:cacheprovider $(CUDA_TESTS) >$(BUILD)/test-cuda/{} 2>&1; status=$$?; \
+	  if [ $$status = 0 ]; then tail -1 $(BUILD)/test-cuda/{}; else tail -80 $(BUILD)/test-cuda/{}; exit 1; fi'
+# Accuracies, bits, the first step with a cold cache, compute-sanitizer; CHECK_ARGS as bench/cuda_checks.py has them.
+check-cuda: all
+	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda_checks.py $(CHECK_ARGS)
 bench-cuda: all
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda.py --kernels --json bench/results/h200.json $(BENCH_ARGS)
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda_kernels.py --json bench/results/h200_kernels.json
@@ -232,4 +239,4 @@ lint: $(VENV)/ready
 
 clean:
 	rm -rf $(BUILD)
-.PHONY: all opencl-tests cuda-texts fake-cuda test-fake-cuda test-cuda bench-cuda setup setup-test demo c-tests py-tests test fuzz asan tsan bench bench-graph bench-geometric docs format lint clean
+.PHONY: all opencl-tests cuda-texts fake-cuda test-fake-cuda test-cuda check-cuda bench-cuda setup setup-test demo c-tests py-tests test fuzz asan tsan bench bench-graph bench-geometric docs format lint clean

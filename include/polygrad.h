@@ -124,6 +124,11 @@ POLY_API void poly_reset_peak(PolyContext *ctx);
  * that was not used yet. */
 POLY_API int64_t poly_device_live_bytes(PolyContext *ctx, const char *device);
 POLY_API int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device);
+/* Bytes that the library has taken of a device's memory, those kept for later tensors included: what the driver counts
+ * besides its own. Devices that keep nothing count what is in use. */
+POLY_API int64_t poly_device_held_bytes(PolyContext *ctx, const char *device);
+/* Gives back what a device keeps for later tensors. */
+POLY_API void poly_device_trim(PolyContext *ctx, const char *device);
 
 /* Scopes: handles made between begin and end are freed at end, but for those given to poly_keep. They nest. */
 POLY_API void poly_scope_begin(PolyContext *ctx);

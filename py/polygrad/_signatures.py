@@ -32,6 +32,8 @@ FUNCTIONS = {
     "poly_reset_peak": ("v", "p", "ctx"),
     "poly_device_live_bytes": ("l", "ps", "ctx device"),
     "poly_device_peak_bytes": ("l", "ps", "ctx device"),
+    "poly_device_held_bytes": ("l", "ps", "ctx device"),
+    "poly_device_trim": ("v", "ps", "ctx device"),
     "poly_scope_begin": ("v", "p", "ctx"),
     "poly_scope_end": ("v", "p", "ctx"),
     "poly_keep": ("p", "p", "t"),

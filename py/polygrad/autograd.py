@@ -155,6 +155,16 @@ class AutogradGraph:
         """The most bytes that were in use in the memory of one device."""
         return self._bytes_on(C.poly_device_peak_bytes, device)
 
+    def held_bytes_on(self, device: str) -> int:
+        """Bytes taken of a device's memory, those kept for later tensors included: what nvidia-smi shows besides the driver's own."""
+        return self._bytes_on(C.poly_device_held_bytes, device)
+
+    def trim(self, device: str) -> None:
+        """Gives back what a device keeps for later tensors."""
+        C.poly_device_trim(self.ptr, device.encode())
+        if C.poly_error_code(self.ptr):
+            self.fail()
+
     def synchronize(self) -> None:
         """Waits until everything that was started on the device has ended."""
         self.check(C.poly_synchronize(self.ptr))

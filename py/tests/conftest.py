@@ -49,6 +49,8 @@ def kind_of(item):
 
 # POLY_TEST_SHARE=8 runs one test in eight, always the same ones, on a device that compiles slowly: make opencl-tests.
 SHARE = int(os.environ.get("POLY_TEST_SHARE", "1"))
+# POLY_TEST_PART=2/16 runs the third of sixteen parts, neighbours in different ones: processes that share the tests of all files evenly (make test-cuda).
+PART, PARTS = (int(n) for n in os.environ.get("POLY_TEST_PART", "0/1").split("/"))
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses among them
@@ -57,6 +59,9 @@ def pytest_collection_modifyitems(config, items):
         kept = [item for item in items if zlib.crc32(item.nodeid.rpartition("/")[2].encode()) % SHARE == 0]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
+    if PARTS > 1:
+        config.hook.pytest_deselected(items=[item for i, item in enumerate(items) if i % PARTS != PART])
+        items[:] = items[PART::PARTS]
     for item in items:
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker(kind_of(item))

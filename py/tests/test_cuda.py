@@ -189,6 +189,10 @@ def test_memory_is_counted_and_given_back():
     assert current().live_bytes_on("CUDA") >= before + (4 << 20)
     del x, y
     assert current().live_bytes_on("CUDA") <= before + (1 << 20)
+    held = current().held_bytes_on("CUDA")
+    assert held >= before + (8 << 20)  # kept for the next tensor, and then given back
+    current().trim("CUDA")
+    assert current().held_bytes_on("CUDA") <= held - (8 << 20)
 
 
 def test_out_of_memory_says_how_much():

@@ -208,6 +208,27 @@ int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device) {
   return result;
 }
 
+int64_t poly_device_held_bytes(PolyContext *ctx, const char *device) {
+  ApiCall call;
+  api_begin(&call, "poly_device_held_bytes");
+  api_context(&call, ctx);
+  api_array(&call, device, true, "device");
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_device_held_bytes(ctx, device);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+void poly_device_trim(PolyContext *ctx, const char *device) {
+  ApiCall call;
+  api_begin(&call, "poly_device_trim");
+  api_context(&call, ctx);
+  api_array(&call, device, true, "device");
+  if (!api_enter(&call)) return;
+  core_device_trim(ctx, device);
+  api_leave(&call, POLY_OK);
+}
+
 void poly_scope_begin(PolyContext *ctx) {
   ApiCall call;
   api_begin(&call, "poly_scope_begin");

@@ -81,7 +81,7 @@ void poly_reset_peak(PolyContext *ctx) {
 }
 
 /* The memory of a device that is open; one that is not has none. */
-static const Memory *memory_of_device(PolyContext *ctx, const char *name) {
+static Memory *memory_of_device(PolyContext *ctx, const char *name) {
   const Device *d = name && device_known(ctx->runtime, name) ? runtime_find(ctx->runtime, name) : NULL;
   return d ? d->memory : NULL;
 }
@@ -94,6 +94,16 @@ int64_t poly_device_live_bytes(PolyContext *ctx, const char *device) {
 int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device) {
   const Memory *m = memory_of_device(ctx, device);
   return m ? m->peak_bytes : 0;
+}
+
+int64_t poly_device_held_bytes(PolyContext *ctx, const char *device) {
+  const Memory *m = memory_of_device(ctx, device);
+  return m ? MAX(m->held_bytes, m->live_bytes) : 0;
+}
+
+void poly_device_trim(PolyContext *ctx, const char *device) {
+  Memory *m = memory_of_device(ctx, device);
+  if (m && m->trim) m->trim(m);
 }
 
 const char *poly_device_card(PolyContext *ctx, const char *device) {

@@ -31,6 +31,8 @@ int64_t core_peak_bytes(const PolyContext *ctx);
 void core_reset_peak(PolyContext *ctx);
 int64_t core_device_live_bytes(PolyContext *ctx, const char *device);
 int64_t core_device_peak_bytes(PolyContext *ctx, const char *device);
+int64_t core_device_held_bytes(PolyContext *ctx, const char *device);
+void core_device_trim(PolyContext *ctx, const char *device);
 void core_scope_begin(PolyContext *ctx);
 void core_scope_end(PolyContext *ctx);
 PolyTensor *core_keep(PolyTensor *t);
@@ -387,6 +389,8 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_reset_peak core_reset_peak
 #define poly_device_live_bytes core_device_live_bytes
 #define poly_device_peak_bytes core_device_peak_bytes
+#define poly_device_held_bytes core_device_held_bytes
+#define poly_device_trim core_device_trim
 #define poly_scope_begin core_scope_begin
 #define poly_scope_end core_scope_end
 #define poly_keep core_keep

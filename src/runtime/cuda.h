@@ -26,7 +26,6 @@ typedef struct CudaMemory {
   struct CudaBlock *bin[CUDA_BINS]; /* free blocks by the logarithm of their size */
   struct CudaBlock **used;          /* blocks in use, a hash table by address */
   size_t nused, room;
-  size_t reserved; /* bytes taken from the card */
   /* Page-locked memory of the host that copies go through, a ring; each chunk is free once its event has passed. */
   char *chunk[CUDA_CHUNKS];
   CuEvent chunk_free[CUDA_CHUNKS];
@@ -35,8 +34,6 @@ typedef struct CudaMemory {
 } CudaMemory;
 bool cuda_memory_open(CudaDevice *c);
 void cuda_memory_close(CudaDevice *c);
-/* Gives free memory back to the card. */
-void cuda_memory_trim(CudaMemory *m);
 
 /* ---- errors that kernels find ---- */
 
@@ -49,7 +46,7 @@ enum { CUDA_INDEX = 1, CUDA_SEGMENT, CUDA_ROOM };
 struct CudaProduct;
 struct CudaRoutine;
 struct CudaRun;
-enum { CUDA_PRODUCTS = 256 };
+enum { CUDA_PRODUCTS = 256, CUDA_WORKSPACE = 32 << 20 };
 struct CudaDevice {
   Device device; /* first */
   Runtime *runtime;

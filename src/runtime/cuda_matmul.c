@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKSPACE = 32 << 20 };
-
 /* All that the choice depends on. */
 typedef struct Shape {
   int64_t dtype, m, n, k, batch, a_row, a_col, a_batch, b_row, b_col, b_batch, c_row, c_batch, aligned;
@@ -29,7 +27,7 @@ bool cuda_matmul_open(CudaDevice *c) {
     c->lt = NULL;
     return false;
   }
-  return c->api.cuMemAlloc_v2(&c->workspace, WORKSPACE) == CU_OK;
+  return c->api.cuMemAlloc_v2(&c->workspace, CUDA_WORKSPACE) == CU_OK;
 }
 
 static void product_free(CudaDevice *c, CudaProduct *p) {
@@ -96,7 +94,7 @@ static bool operand(CudaDevice *c, const Shape *s, LtProduct product, int which,
 
 static bool choose(CudaDevice *c, CudaProduct *p) {
   LtPreference wish = NULL;
-  size_t room = WORKSPACE;
+  size_t room = CUDA_WORKSPACE;
   uint32_t aligned = (uint32_t)p->shape.aligned;
   int found = 0;
   bool ok = c->api.cublasLtMatmulPreferenceCreate(&wish) == 0 &&
@@ -150,7 +148,7 @@ static bool run(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
   int status =
       c->api.cublasLtMatmul(c->lt, p->product, wide ? (const void *)&one_d : &one_f, (void *)(uintptr_t)cuda_at(m->b),
                             p->a, (void *)(uintptr_t)cuda_at(m->a), p->b, wide ? (const void *)&zero_d : &zero_f, d,
-                            p->c, d, p->c, &p->choice.algorithm, (void *)(uintptr_t)c->workspace, WORKSPACE, c->stream);
+                            p->c, d, p->c, &p->choice.algorithm, (void *)(uintptr_t)c->workspace, CUDA_WORKSPACE, c->stream);
   return status == 0 ||
          base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,
                    "cuBLASLt failed (%d) at a product of (%lld, %lld) and (%lld, %lld) %s", status, (long long)m->m,

@@ -106,6 +106,8 @@ static CudaBlock *best_fit(CudaMemory *m, size_t bytes) {
   return best;
 }
 
+static void give_back_segments(CudaMemory *m);
+
 static CudaBlock *new_segment(CudaMemory *m, size_t bytes) {
   CudaDevice *c = m->device;
   CudaBlock *b = mem_new(base_of(m), sizeof *b);
@@ -114,11 +116,11 @@ static CudaBlock *new_segment(CudaMemory *m, size_t bytes) {
   b->first = true;
   int status = c->api.cuMemAlloc_v2(&b->at, b->bytes);
   if (status == CU_OUT_OF_MEMORY) { /* what is kept for later goes back first */
-    cuda_memory_trim(m);
+    give_back_segments(m);
     status = c->api.cuMemAlloc_v2(&b->at, b->bytes);
   }
   if (status == CU_OK) {
-    m->reserved += b->bytes;
+    m->memory.held_bytes += (int64_t)b->bytes;
     bin_add(m, b);
     return b;
   }
@@ -192,7 +194,7 @@ static void cuda_free(Memory *memory, void *p, size_t bytes) {
   bin_add(m, b);
 }
 
-void cuda_memory_trim(CudaMemory *m) {
+static void give_back_segments(CudaMemory *m) {
   CudaDevice *c = m->device;
   for (int k = 0; k < CUDA_BINS; k++)
     for (CudaBlock *b = m->bin[k], *next; b; b = next) {
@@ -200,9 +202,17 @@ void cuda_memory_trim(CudaMemory *m) {
       if (!b->first || b->after) continue;
       bin_remove(m, b);
       c->api.cuMemFree_v2(b->at); /* waits for the kernels that use it */
-      m->reserved -= b->bytes;
+      m->memory.held_bytes -= (int64_t)b->bytes;
       mem_free(base_of(m), b, sizeof *b);
     }
+}
+
+static void cuda_trim(Memory *memory) {
+  CudaMemory *m = of(memory);
+  CudaEntry entry;
+  if (!cuda_enter(m->device, &entry)) return;
+  give_back_segments(m);
+  cuda_leave(m->device, &entry);
 }
 
 /* ---- copies ---- */
@@ -306,12 +316,14 @@ bool cuda_memory_open(CudaDevice *c) {
   m->memory.copy_in = cuda_copy_in;
   m->memory.copy_out = cuda_copy_out;
   m->memory.copy = cuda_copy;
+  m->memory.trim = cuda_trim;
+  if (c->workspace) m->memory.held_bytes = CUDA_WORKSPACE;
   return cuda_ok(c, c->api.cuDeviceTotalMem_v2(&m->memory.capacity, c->handle), "asking for its memory");
 }
 
 void cuda_memory_close(CudaDevice *c) {
   CudaMemory *m = &c->memory;
-  cuda_memory_trim(m);
+  give_back_segments(m);
   for (int k = 0; k < CUDA_CHUNKS; k++) {
     if (m->chunk[k]) c->api.cuMemFreeHost(m->chunk[k]);
     if (m->chunk_free[k]) c->api.cuEventDestroy_v2(m->chunk_free[k]);

@@ -66,12 +66,14 @@ struct Memory {
   Runtime *runtime;
   int number;                              /* its place in a buffer's list of copies; 0: the host's */
   int64_t live_bytes, peak_bytes;          /* counted by memory_alloc and memory_free */
+  int64_t held_bytes;                      /* taken of the system, if the memory keeps some for later; else 0 */
   size_t capacity;                         /* what is refused beyond this; 0: unknown */
   void *(*alloc)(Memory *m, size_t bytes); /* 64-byte aligned, not cleared; NULL and an error text with the bytes */
   void (*free)(Memory *m, void *p, size_t bytes);
   bool (*copy_in)(Memory *m, void *dst, const void *host, size_t bytes);
   bool (*copy_out)(Memory *m, void *host, const void *src, size_t bytes);
   bool (*copy)(Memory *m, void *dst, const void *src, size_t bytes); /* within the memory */
+  void (*trim)(Memory *m); /* gives back what is kept for later; NULL: nothing is */
 };
 /* Counted. NULL and an error that names memory and bytes. */
 void *memory_alloc(Memory *m, size_t bytes);

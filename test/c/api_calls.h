@@ -22,6 +22,8 @@ static bool call_poly_peak_bytes(const Arg *a, Result *r) { (void)r; (void)poly_
 static bool call_poly_reset_peak(const Arg *a, Result *r) { (void)r; poly_reset_peak((PolyContext *)a[0].p); return true; }
 static bool call_poly_device_live_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_live_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_device_peak_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_peak_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
+static bool call_poly_device_held_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_held_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
+static bool call_poly_device_trim(const Arg *a, Result *r) { (void)r; poly_device_trim((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_scope_begin(const Arg *a, Result *r) { (void)r; poly_scope_begin((PolyContext *)a[0].p); return true; }
 static bool call_poly_scope_end(const Arg *a, Result *r) { (void)r; poly_scope_end((PolyContext *)a[0].p); return true; }
 static bool call_poly_keep(const Arg *a, Result *r) { r->p = poly_keep((PolyTensor *)a[0].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -369,6 +371,8 @@ static const Call calls[] = {
   {"poly_reset_peak", call_poly_reset_peak, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_device_live_bytes", call_poly_device_live_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_device_peak_bytes", call_poly_device_peak_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
+  {"poly_device_held_bytes", call_poly_device_held_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
+  {"poly_device_trim", call_poly_device_trim, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_scope_begin", call_poly_scope_begin, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_scope_end", call_poly_scope_end, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_keep", call_poly_keep, 1, true, {{"t", "HTENSOR", true}}},

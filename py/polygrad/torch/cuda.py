@@ -35,7 +35,8 @@ def synchronize(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Memory is given back as tensors go."""
+    """Gives the card what is kept of its memory for later tensors."""
+    current().trim(Device.DEFAULT)
 
 
 def manual_seed(seed: int) -> None:
@@ -49,13 +50,18 @@ manual_seed_all = manual_seed
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that were in use."""
-    return current().peak_bytes
+    """The most bytes of the device that were in use."""
+    return current().peak_bytes_on(Device.DEFAULT)
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes in use."""
-    return current().live_bytes
+    """Bytes of the device in use."""
+    return current().live_bytes_on(Device.DEFAULT)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes taken of the device's memory, those kept for later tensors included: what nvidia-smi shows besides the driver's own."""
+    return current().held_bytes_on(Device.DEFAULT)
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
@@ -75,5 +81,5 @@ def set_device(device: Any) -> None:
 
 __all__ = [
     "current_device", "device", "device_count", "empty_cache", "get_device_name", "is_available", "manual_seed", "manual_seed_all",
-    "max_memory_allocated", "memory_allocated", "reset_peak_memory_stats", "set_device", "synchronize",
+    "max_memory_allocated", "memory_allocated", "memory_reserved", "reset_peak_memory_stats", "set_device", "synchronize",
 ]  # fmt: skip
