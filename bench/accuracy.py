@@ -5,12 +5,17 @@ loss. The anchors are PyG's with the same networks and numbers of epochs; wanted
 folds, nothing chosen by looking at the test graphs. Knowledge graphs: R-GCN on AIFB after a fixed number of epochs. The networks are those of
 examples/geometric; every training step is compiled.
 
+Beside PyTorch Geometric: --example NAME runs a script in the manner of one of its examples with both libraries on the same data (examples/beside.py); the row
+goes into the file, and the other rows stay.
+
 Usage: accuracy.py [-k NAME] [--seeds 10] [--json FILE]        NAME as in "Cora gat", "MUTAG", "gcn"
+       accuracy.py --example NAME [--seeds 3] [--json FILE]    NAME as in "dna", "hetero/hgt_dblp"; "missing": those without a row yet
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
@@ -55,12 +60,37 @@ def entities(seeds):
     return [100 * heterogeneous.run(dataset[0], dataset.num_relations, args, seed)[0] for seed in range(seeds)]
 
 
+def examples(which, seeds, path):
+    """Rows of the examples beside PyTorch Geometric, one at a time: what is there already stays, and a run that is stopped loses the example it was at."""
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples"))
+    import beside
+
+    held = json.load(open(path)) if path and os.path.exists(path) else {}
+    rows = {row["example"]: row for row in held.get("beside", [])}
+    short = 0
+    for name in [n for n in beside.EXAMPLES if n not in rows] if which == "missing" else [which]:
+        row = rows[name] = beside.compare(name, seeds)
+        short += not row["equal"]
+        print(
+            f"{name:24} ours {row['mean_ours']:.4g}, PyG {row['mean_pyg']:.4g} ± {row['standard_error']:.2g}  {'equal' if row['equal'] else 'DIFFERS'}",
+            flush=True,
+        )
+        held["beside"] = [rows[n] for n in beside.EXAMPLES if n in rows]
+        write_json(path, **held)
+    return short > 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-k", default="", help="only those whose name holds this")
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--example", help="beside PyTorch Geometric")
+    parser.add_argument("--seeds", type=int)
     parser.add_argument("--json")
     args = parser.parse_args()
+    if args.example:
+        return examples(args.example, args.seeds, args.json)
+    args.seeds = args.seeds or 10
+    held = json.load(open(args.json)) if args.json and os.path.exists(args.json) else {}
     jobs = {}
     for name, anchors in ANCHORS.items():
         for model, anchor in anchors.items():
@@ -83,7 +113,7 @@ def main():
             f"{time.perf_counter() - start:.0f} s",
             flush=True,
         )
-        write_json(args.json, machine=machine(os.cpu_count()), rows=rows)
+        write_json(args.json, **{**held, "machine": machine(os.cpu_count()), "rows": rows})
     return short > 0
 
 

@@ -280,8 +280,12 @@ typedef enum PolyBinaryOp {
   POLY_BINARY_COUNT
 } PolyBinaryOp;
 POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
+/* With PyTorch's rule for dtypes: an operand without axes takes the dtype of one with axes where that can hold its kind (a float64 scalar
+ * and a float32 vector give float32). Bools can be neither subtracted nor divided with remainder. */
+POLY_API PolyTensor *poly_binary_weak(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
 /* With a number: it takes the tensor's dtype where that can hold its kind (a float with an int tensor gives float32).
- * kind 'b', 'i' (value in i) or 'f' (value in f); reversed: the number is the left side. */
+ * kind 'b', 'i' (value in i; with a bool tensor it is an int32), 'l' (likewise, but an int64) or 'f' (value in f); reversed: the number is
+ * the left side. */
 POLY_API PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed);
 POLY_API PolyTensor *poly_add(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_sub(PolyTensor *a, PolyTensor *b);

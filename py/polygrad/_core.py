@@ -24,7 +24,7 @@ else:
 
 _new = object.__new__
 # Their operations are constants; the number of a scalar is checked where it is given.
-_unary, _binary, _binary_scalar = raw("poly_unary"), raw("poly_binary"), raw("poly_binary_scalar")
+_unary, _binary_scalar = raw("poly_unary"), raw("poly_binary_scalar")
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
@@ -146,7 +146,7 @@ def number_dtype(d: DType, number: Any) -> DType:
 
 def int_bits(number: int, d: DType) -> int:
     """An integer as the core takes it for dtype d: the upper half of uint64 is passed as the negative number of the same bits."""
-    if number > INT64_MAX and d is dtypes.uint64:
+    if number > INT64_MAX and d == dtypes.uint64:
         return whole(number, "L", "a uint64") - (1 << 64)
     return whole(number, "l", f"a number with {d.name}")
 
@@ -271,11 +271,11 @@ def binary(op: int, a: Any, b: Any) -> Tensor:
             same_graph(a, b)
         if b._kind is not kind:
             kind = kind_of(a, b)
-        h = _binary(op, a._h, b._h)
+        h = kind._binary(op, a._h, b._h)
     elif b.__class__ is float:
         h = _binary_scalar(op, a._h, b"f", 0, b, False)
     elif b.__class__ is int and INT64_MIN <= b <= INT64_MAX:
-        h = _binary_scalar(op, a._h, b"i", b, 0.0, False)
+        h = _binary_scalar(op, a._h, kind._whole, b, 0.0, False)
     else:
         return binary_other(op, a, b, False)
     if h is None:
@@ -293,12 +293,13 @@ def binary_other(op: int, a: Any, b: Any, reverse: bool) -> Tensor:
         if number.__class__ is bool:
             h = _binary_scalar(op, a._h, b"b", int(number), 0.0, reverse)
         elif isinstance(number, int) and (a.dtype.kind != "f" or INT64_MIN <= number <= INT64_MAX):
-            h = _binary_scalar(op, a._h, b"i", int_bits(number, a.dtype), 0.0, reverse)
+            h = _binary_scalar(op, a._h, a._whole, int_bits(number, a.dtype), 0.0, reverse)
         else:
             h = _binary_scalar(op, a._h, b"f", 0, float(number), reverse)
         return like(a, h)
     other = operand(a, b)
-    return like(a, _binary(op, other._h, a._h) if reverse else _binary(op, a._h, other._h), b)
+    kind = kind_of(a, other)
+    return like(a, kind._binary(op, other._h, a._h) if reverse else kind._binary(op, a._h, other._h), b)
 
 
 def operator(op: int) -> Any:
@@ -310,7 +311,7 @@ def operator(op: int) -> Any:
         if other.__class__ is kind:
             if other._g is not g:
                 same_graph(self, other)
-            h = _binary(op, self._h, other._h)
+            h = kind._binary(op, self._h, other._h)
             if h is None:
                 g.fail()
             t = _new(kind)

@@ -99,6 +99,7 @@ FUNCTIONS = {
     "poly_kaiming_normal": ("p", "piipd", "ctx dtype ndim shape a"),
     "poly_multinomial": ("p", "plb", "weights n replacement"),
     "poly_binary": ("p", "ipp", "op a b"),
+    "poly_binary_weak": ("p", "ipp", "op a b"),
     "poly_binary_scalar": ("p", "ipcldb", "op a kind i f reversed"),
     "poly_add": ("p", "pp", "a b"),
     "poly_sub": ("p", "pp", "a b"),

@@ -45,7 +45,7 @@ class DType:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return other in (self.name, self.alias, repr(self))
-        return self is other
+        return self is other or (isinstance(other, DType) and self.code == other.code)
 
     def __hash__(self) -> int:
         return hash(self.name)

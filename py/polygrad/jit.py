@@ -174,7 +174,7 @@ class Resized:
         for step in reversed(self._steps):
             if all(_fits(t.shape, shape) for t, shape in zip(inputs, step.shapes)):
                 return step
-        if any(len(t.shape) != len(shape) or t.dtype is not d for t, shape, d in zip(inputs, self.first.shapes, self.first.dtypes)):
+        if any(len(t.shape) != len(shape) or t.dtype != d for t, shape, d in zip(inputs, self.first.shapes, self.first.dtypes)):
             return self.first
         self._steps.append(self._traced(inputs))
         if len(self._steps) > self.KEPT:
@@ -391,7 +391,7 @@ class _Step:
         if not same and not _same(structure, self.structure):
             raise ValueError("a compiled function was called with other arguments than those that it was compiled with")
         for k, (t, (shape, dtype)) in enumerate(zip(tensors, self.signature)):
-            if t.dtype is not dtype or len(t.shape) != len(shape):
+            if t.dtype != dtype or len(t.shape) != len(shape):
                 raise ValueError(f"argument {k} of a compiled function is {t.shape} {t.dtype}; it was compiled with {shape} {dtype}")
 
 

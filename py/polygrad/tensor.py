@@ -14,7 +14,7 @@ import numpy as np
 from . import _core, dlpack
 from . import autograd as _graph
 from ._core import C, current, from_numpy, from_values, handles, like, operand, same_graph, to_dtype
-from ._ffi import INT64, handle_array
+from ._ffi import INT64, handle_array, raw
 from ._meaning import pair_warning
 from .context import Context, NoGrad
 from .device import check_device, is_gpu
@@ -85,6 +85,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
 
     _kind: Any  # the class of what is computed from this one: the class itself, unless it names another
+    _binary = staticmethod(raw("poly_binary"))  # the core's function of two tensors, by which dtypes are promoted
+    _whole = b"i"  # the kind of a whole number beside a tensor, as the core names it
     _default_int: DType | None = None  # the dtype of whole numbers where this class is made, if it is not dtypes.default_int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

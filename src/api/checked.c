@@ -927,6 +927,18 @@ PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b) {
   return result;
 }
 
+PolyTensor *poly_binary_weak(PolyBinaryOp op, PolyTensor *a, PolyTensor *b) {
+  ApiCall call;
+  api_begin(&call, "poly_binary_weak");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_handle(&call, b, HANDLE_TENSOR, "b", false);
+  api_enum(&call, op, POLY_BINARY_COUNT, "op", "an operation");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_binary_weak(op, a, b);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed) {
   ApiCall call;
   api_begin(&call, "poly_binary_scalar");

@@ -98,6 +98,7 @@ PolyTensor *core_kaiming_uniform(PolyContext *ctx, PolyDType dtype, int ndim, co
 PolyTensor *core_kaiming_normal(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *shape, double a);
 PolyTensor *core_multinomial(PolyTensor *weights, int64_t n, bool replacement);
 PolyTensor *core_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
+PolyTensor *core_binary_weak(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
 PolyTensor *core_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed);
 PolyTensor *core_add(PolyTensor *a, PolyTensor *b);
 PolyTensor *core_sub(PolyTensor *a, PolyTensor *b);
@@ -456,6 +457,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_kaiming_normal core_kaiming_normal
 #define poly_multinomial core_multinomial
 #define poly_binary core_binary
+#define poly_binary_weak core_binary_weak
 #define poly_binary_scalar core_binary_scalar
 #define poly_add core_add
 #define poly_sub core_sub

@@ -266,14 +266,14 @@ static bool fits(PolyDType d, int64_t v) {
 static PolyDType number_dtype(PolyBinaryOp op, const UOp *x, char kind, int64_t i) {
   PolyDType d = type_of(x);
   if (kind == 'f' || op == POLY_DIV) return t_float_dtype(d);
-  if (kind == 'i' && d == POLY_BOOL) d = POLY_INT32;
-  if (kind == 'i' && is_comparison(op) && !fits(d, i)) return d == POLY_UINT64 ? POLY_FLOAT64 : POLY_INT64;
+  if (kind != 'b' && d == POLY_BOOL) d = kind == 'i' ? POLY_INT32 : POLY_INT64;
+  if (kind != 'b' && is_comparison(op) && !fits(d, i)) return d == POLY_UINT64 ? POLY_FLOAT64 : POLY_INT64;
   return d;
 }
 
 UOp *t_binary_number(PolyBinaryOp op, UOp *x, char kind, int64_t i, double f, bool reversed) {
   if (!x) return NULL;
-  if (kind != 'b' && kind != 'i' && kind != 'f')
+  if (kind != 'b' && kind != 'i' && kind != 'l' && kind != 'f')
     return fail_null(ctx_base(x->ctx), POLY_ERROR_TYPE, "'%c' is not a kind of number", kind);
   PolyDType d = number_dtype(op, x, kind, i);
   UOp *number = kind == 'f' ? uop_const(x->ctx, d, f) : uop_int_const(x->ctx, d, kind == 'b' ? i != 0 : i);
@@ -474,6 +474,27 @@ PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b) {
   if (!a || !b) return NULL;
   UOp *x[] = {a->uop, b->uop};
   TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, true) ? t_binary_op(op, x[0], x[1]) : NULL);
+}
+
+/* Bools, integers, floats. */
+static int category(PolyDType d) { return d == POLY_BOOL ? 0 : dtype_is_float(d) ? 2 : 1; }
+
+/* The operand without axes is cast before the two are promoted. Comparisons keep its value, which the cast might not. */
+static UOp *weak_binary(PolyBinaryOp op, UOp *a, UOp *b) {
+  PolyDType da = type_of(a), db = type_of(b);
+  if (da == POLY_BOOL && db == POLY_BOOL && (op == POLY_SUB || op == POLY_MOD || op == POLY_FLOORDIV))
+    return fail_null(ctx_base(a->ctx), POLY_ERROR_TYPE, "two bool tensors can be neither subtracted nor divided with remainder: use ^, or cast them");
+  if (da != db && (a->ndim == 0) != (b->ndim == 0) && !is_comparison(op)) {
+    if (a->ndim == 0 && category(da) <= category(db)) a = t_cast(a, db);
+    if (b->ndim == 0 && category(db) <= category(da)) b = t_cast(b, da);
+  }
+  return t_binary_op(op, a, b);
+}
+
+PolyTensor *poly_binary_weak(PolyBinaryOp op, PolyTensor *a, PolyTensor *b) {
+  if (!a || !b) return NULL;
+  UOp *x[] = {a->uop, b->uop};
+  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, true) ? weak_binary(op, x[0], x[1]) : NULL);
 }
 
 PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed) {

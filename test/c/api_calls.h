@@ -87,6 +87,7 @@ static bool call_poly_kaiming_uniform(const Arg *a, Result *r) { r->p = poly_kai
 static bool call_poly_kaiming_normal(const Arg *a, Result *r) { r->p = poly_kaiming_normal((PolyContext *)a[0].p, (PolyDType)a[1].i, (int)a[2].i, (const int64_t *)a[3].p, a[4].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_multinomial(const Arg *a, Result *r) { r->p = poly_multinomial((PolyTensor *)a[0].p, (int64_t)a[1].i, (bool)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_binary(const Arg *a, Result *r) { r->p = poly_binary((PolyBinaryOp)a[0].i, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_binary_weak(const Arg *a, Result *r) { r->p = poly_binary_weak((PolyBinaryOp)a[0].i, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_binary_scalar(const Arg *a, Result *r) { r->p = poly_binary_scalar((PolyBinaryOp)a[0].i, (PolyTensor *)a[1].p, (char)a[2].i, (int64_t)a[3].i, a[4].d, (bool)a[5].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_add(const Arg *a, Result *r) { r->p = poly_add((PolyTensor *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_sub(const Arg *a, Result *r) { r->p = poly_sub((PolyTensor *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -436,6 +437,7 @@ static const Call calls[] = {
   {"poly_kaiming_normal", call_poly_kaiming_normal, 5, true, {{"ctx", "HCONTEXT", true}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"a", "D", true}}},
   {"poly_multinomial", call_poly_multinomial, 3, true, {{"weights", "HTENSOR", true}, {"n", "I", true}, {"replacement", "B", true}}},
   {"poly_binary", call_poly_binary, 3, true, {{"op", "E", true}, {"a", "HTENSOR", true}, {"b", "HTENSOR", true}}},
+  {"poly_binary_weak", call_poly_binary_weak, 3, true, {{"op", "E", true}, {"a", "HTENSOR", true}, {"b", "HTENSOR", true}}},
   {"poly_binary_scalar", call_poly_binary_scalar, 6, true, {{"op", "E", true}, {"a", "HTENSOR", true}, {"kind", "C", true}, {"i", "I", true}, {"f", "D", true}, {"reversed", "B", true}}},
   {"poly_add", call_poly_add, 2, true, {{"a", "HTENSOR", true}, {"b", "HTENSOR", true}}},
   {"poly_sub", call_poly_sub, 2, true, {{"a", "HTENSOR", true}, {"b", "HTENSOR", true}}},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
@@ -116,7 +118,7 @@ def _diagonal_sign(r: Any, n: int) -> Any:
 def _rotated(a: Any, v: Any, n: int, sweeps: int) -> tuple[Any, Any]:
     """Sweeps over all pairs of columns; in each round all columns are in one pair, k and k + n/2."""
     h = n // 2
-    order = a.__class__(_rounds(n))
+    order = a.__class__(np.array(_rounds(n)))
     for _ in range(sweeps * max(1, n - 1)):
         left, right = a[..., :h], a[..., h:]
         alpha, beta = left.square().sum(-2, keepdim=True), right.square().sum(-2, keepdim=True)

@@ -98,7 +98,7 @@ class Storage:
         if isinstance(cfg, str) and cfg not in _KECCAK:
             raise ValueError(f"keccak: {cfg!r} is none of {', '.join(_KECCAK)}")
         rate, suffix = _KECCAK[cfg] if isinstance(cfg, str) else cfg
-        rows = self if self.dtype is dtypes.uint8 else self.bitcast(dtypes.uint8)
+        rows = self if self.dtype == dtypes.uint8 else self.bitcast(dtypes.uint8)
         return like(self, C.poly_keccak(rows._h, rate, suffix, (200 - rate) // 2))
 
     def hash(self: Any) -> Tensor:
@@ -108,7 +108,7 @@ class Storage:
         (16,)
         """
         data = self.flatten()
-        data = data if data.dtype is dtypes.uint8 else data.bitcast(dtypes.uint8)
+        data = data if data.dtype == dtypes.uint8 else data.bitcast(dtypes.uint8)
         chunks = -(-int(data.shape[0]) // _MEGABYTE)
         while chunks > 1:
             data = _megabytes(data.pad((0, chunks * _MEGABYTE - int(data.shape[0]))).reshape(chunks, _MEGABYTE)).flatten()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -42,6 +43,15 @@ class ModuleList(_Entries):
     >>> len(nn.ModuleList([nn.ReLU(), nn.ReLU()]))
     2
     """
+
+    def _lines(self) -> list[str]:
+        """Equal modules one after another are printed once."""
+        out: list[str] = []
+        texts = [_indented(repr(m)) for m in self]
+        for text, run in itertools.groupby(enumerate(texts), key=lambda item: item[1]):
+            places = [k for k, _ in run]
+            out.append(f"({places[0]}): {text}" if len(places) == 1 else f"({places[0]}-{places[-1]}): {len(places)} x {text}")
+        return out
 
     def __init__(self, modules: Iterable[Any] | None = None):
         self._entries = {}

@@ -307,7 +307,7 @@ class BatchNorm(Module):
         self.running_var.assign((1 - m) * self.running_var + m * var.detach())
 
     def extra_repr(self) -> str:
-        text = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
+        text = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, bias={self.bias is not None}"
         return f"{text}, track_running_stats={self.track_running_stats}"
 
 
@@ -367,7 +367,7 @@ class LayerNorm(Module):
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
 
 
 class LayerNorm2d(LayerNorm):
@@ -405,7 +405,7 @@ class GroupNorm(Module):
         return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class InstanceNorm(GroupNorm):

@@ -468,7 +468,7 @@ class Module:
         for _, t in [*self.named_parameters(), *self.named_buffers()]:
             moved = t if device is None else t.to(device)
             moved = moved if dtype is None or not t.is_floating_point() else moved.cast(dtype)
-            if moved is not t and moved.dtype is not t.dtype:
+            if moved is not t and moved.dtype != t.dtype:
                 t.replace(moved.detach().realize())
         return self
 
@@ -521,13 +521,17 @@ class Module:
         """What __repr__ shows between the parentheses."""
         return ""
 
+    def _lines(self) -> list[str]:
+        """What is printed of the modules inside."""
+        return [f"({child}): {_indented(repr(m))}" for child, m in self.named_children()]
+
     def __repr__(self) -> str:
         """PyTorch's form; a class of the user's own ends with the number of its parameters."""
         extra, name = self.extra_repr(), type(self).__name__
         owner = next(c for c in type(self).__mro__ if "extra_repr" in c.__dict__)
         if any(c.__module__.startswith("polygrad.geometric") for c in (owner, type(self))):  # PyG's layers show themselves in one line
             return f"{name}({extra})"
-        lines = [f"({child}): {_indented(repr(m))}" for child, m in self.named_children()]
+        lines = self._lines()
         if not lines:
             text = f"{name}({extra})" if "\n" not in extra else f"{name}(\n  {_indented(extra)}\n)"
         else:

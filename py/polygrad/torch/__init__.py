@@ -19,8 +19,6 @@ from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__ as __version__
-from ..dtypes import DType as dtype
-from ..dtypes import dtypes as _dtypes
 from . import autograd, backends, cuda, functions
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .functions import *  # noqa: F403
@@ -34,15 +32,16 @@ from .settings import MODULES as _MODULES
 from .settings import __all__ as _settings
 from .settings import amp, compiler, jit, random, version
 from .tensor import Tensor
-from .types import Size, device
+from .types import Size, device, dtype
+from .types import named as _named
 
 if TYPE_CHECKING:
     from . import linalg, nn, optim, sparse, special, testing, utils
 
-bool = _dtypes.bool  # noqa: A001
-int8, uint8, int16, int32, int64 = _dtypes.int8, _dtypes.uint8, _dtypes.int16, _dtypes.int32, _dtypes.int64
-uint16, uint32, uint64 = _dtypes.uint16, _dtypes.uint32, _dtypes.uint64
-float16, bfloat16, float32, float64 = _dtypes.float16, _dtypes.bfloat16, _dtypes.float32, _dtypes.float64
+bool = _named("bool")  # noqa: A001
+int8, uint8, int16, int32, int64 = (_named(_n) for _n in ("int8", "uint8", "int16", "int32", "int64"))
+uint16, uint32, uint64 = (_named(_n) for _n in ("uint16", "uint32", "uint64"))
+float16, bfloat16, float32, float64 = (_named(_n) for _n in ("float16", "bfloat16", "float32", "float64"))
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64  # noqa: A001
 strided, sparse_coo, sparse_csr, sparse_csc = "torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"
 preserve_format = contiguous_format = channels_last = channels_last_3d = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor as Plain
-from ._views import carry
+from ._views import carry, follow
 
 # Methods with a form that changes the tensor.
 NAMES = """
@@ -23,13 +23,21 @@ NAMES = """
     copysign deg2rad erfc fix frac greater greater_equal heaviside hypot index_reduce ldexp less less_equal logit negative not_equal
     rad2deg sgn sinc
 """.split()
+# Comparisons and the like, whose results are stored in the tensor's own dtype.
+_CASTING = frozenset("cumsum cumprod eq ge gt le lt ne greater greater_equal less less_equal not_equal where softmax".split())
 # Those that give another shape.
 VIEWS = "squeeze unsqueeze transpose t swapaxes swapdims".split()
 
 
-def put(t: Any, value: Any) -> Any:
-    """t holds value from now on; so does what t is a part of."""
-    value = value.cast(t.dtype) if value.dtype is not t.dtype else value
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+
+def put(t: Any, value: Any, *, cast: bool = True) -> Any:
+    """t holds value from now on; so does what t is a part of. cast: a value of a wider kind is cast; else it is an error."""
+    if value.dtype != t.dtype:
+        if not cast and _KINDS[value.dtype.kind] > _KINDS[t.dtype.kind]:
+            raise RuntimeError(f"a result of {value.dtype} cannot be stored in a tensor of {t.dtype} in place: cast it, or use x = x + y")
+        value = value.cast(t.dtype)
     if tuple(value.shape) != tuple(t.shape):
         value = value.expand(t.shape)
     view = getattr(t, "_base", None)
@@ -40,8 +48,10 @@ def put(t: Any, value: Any) -> Any:
         t.replace(value)
     elif t._g.no_grad or t._g.tracing:
         write(t, value.detach())
+        return t
     else:
         t.replace(value)
+    follow(t)
     return t
 
 
@@ -53,11 +63,12 @@ def write(t: Any, value: Any) -> None:
         Plain.assign(t, value)
         if not t._g.tracing:
             t.realize()
+        follow(t)
 
 
 def _method(name: str) -> Any:
     def change(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return put(self, getattr(self, name)(*args, **kwargs))
+        return put(self, getattr(self, name)(*args, **kwargs), cast=name in _CASTING)
 
     change.__name__ = change.__qualname__ = f"{name}_"
     change.__doc__ = f"{name}, whose result the tensor itself holds."
@@ -78,7 +89,7 @@ def _operator(name: str) -> Any:
         out = getattr(self, f"__{name}__")(other)
         if out is NotImplemented:
             return out
-        put(self, out)
+        put(self, out, cast=False)
         if not (self.requires_grad or self._g.tracing):
             self.realize()  # what is added up in a loop must not become one long program
         return self

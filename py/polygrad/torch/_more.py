@@ -61,7 +61,7 @@ class More:
     is_sparse_csr = is_nested = is_xla = is_mps = is_xpu = is_vulkan = False
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of one element.")
     real = property(lambda self: self, doc="The tensor itself.")
-    retains_grad = property(lambda self: False, doc="Gradients are kept for leaves alone.")
+    retains_grad = property(lambda self: "_kept" in self.__dict__, doc="Was retain_grad called on a tensor that is not a leaf?")
     name = property(lambda self: None, doc="No tensor has a name.")
     H = property(lambda self: self.transpose(0, 1), doc="A matrix with its axes swapped.")
     mH = property(lambda self: self.transpose(-1, -2), doc="The last two axes swapped.")

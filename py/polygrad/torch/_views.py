@@ -1,9 +1,10 @@
-"""Views: what x[0], x.view(-1), x.t(), x.detach() and their like give knows what it was taken from, so that a change of it in place is a change of
-the whole as well.
+"""Views: what x[0], x.view(-1), x.t(), x.detach() and their like give knows what it was taken from, and the whole knows its views: a change of either in
+place is a change of the other as well.
 
 A tensor here is a value and shares no memory. A view therefore holds a weak reference to the tensor it was taken from and the step that took it.
 A change of the view is carried to that tensor, which carries it on to what it is itself a view of; a tensor in between that nobody holds any more is
-passed over, by taking all the steps at once. The other direction does not hold: a view that was taken before the whole changed keeps its values.
+passed over, by taking all the steps at once. In the other direction a tensor keeps weak references to the views that were taken from it, at any depth, and takes
+those that are still held anew when it changes.
 """
 
 # mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
@@ -14,9 +15,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import ref
 
+from .._core import C, like
 from ..autograd import making
 from ..dtypes import dtypes
 from ..tensor import Tensor as Plain
+
+
+def GRADIENT(x: Any) -> Any:
+    """The step from a tensor to its gradient: a change of what x.grad gave is a change of x.grad."""
+    return x.grad
 
 
 class View(NamedTuple):
@@ -32,12 +39,53 @@ class View(NamedTuple):
 def view_of(whole: Any, out: Any, take: Any, give: Any = None, detached: bool = False) -> Any:
     """out, which is take(whole), as a view of whole."""
     if out is not whole:
-        out._base = View(ref(whole), take, give, getattr(whole, "_base", None), detached)
+        above = getattr(whole, "_base", None)
+        out._base = View(ref(whole), take, give, above, detached)
+        mine = ref(out)
+        _enter(whole, mine)
+        while above is not None:
+            further = above.whole()
+            if further is not None:
+                _enter(further, mine)
+            above = above.above
     return out
 
 
-def _same(x: Any) -> Any:
-    return x
+_KEPT = 32  # from this many references to views on, those of views that are gone are dropped
+
+
+def _enter(whole: Any, view: Any) -> None:
+    views = getattr(whole, "_views", None)
+    if views is None:
+        views = whole._views = []
+    elif len(views) >= _KEPT and len(views) & (len(views) - 1) == 0:  # at powers of two: the cost is spread
+        views[:] = [v for v in views if v() is not None]
+    views.append(view)
+
+
+def follow(whole: Any) -> None:
+    """whole has changed: its views are taken again."""
+    views = getattr(whole, "_views", None)
+    for held in tuple(views) if views else ():
+        view = held()
+        if view is None:
+            continue
+        steps, step = [], getattr(view, "_base", None)
+        while step is not None:
+            steps.append(step.take)
+            if step.whole() is whole:
+                break
+            step = step.above
+        if step is None:
+            continue  # it was made a tensor of its own
+        value = whole
+        for take in reversed(steps):
+            value = take(value)
+        Plain.replace(view, value)
+
+
+def _detached(x: Any) -> Any:
+    return like(x, C.poly_detach(x._h))
 
 
 def _other(whole: Any, value: Any) -> Any:
@@ -46,7 +94,7 @@ def _other(whole: Any, value: Any) -> Any:
 
 def alias(whole: Any, out: Any) -> Any:
     """out, which has the values of whole and no history, as a view of all of it."""
-    return view_of(whole, out, _same, _other, True)
+    return view_of(whole, out, _detached, _other, True)
 
 
 def _shape_back(whole: Any, value: Any) -> Any:
@@ -69,6 +117,11 @@ def carry(view: View | None, value: Any) -> None:
     steps: list[Any] = []
     detached, give = False, None
     while view is not None:
+        if view.take is GRADIENT:
+            owner = view.whole()
+            if owner is not None and not steps:
+                owner.grad = value.detach()
+            return
         steps.insert(0, view.take)
         detached, give = detached or view.detached, view.give if len(steps) == 1 else None
         whole = view.whole()
@@ -132,6 +185,12 @@ class Views:
         out = Plain.transpose(self, dim0, dim1)
         return view_of(self, out, lambda x: Plain.transpose(x, dim0, dim1), lambda whole, value: Plain.transpose(value, dim0, dim1))
 
+    def expand(self: Any, *size: Any, implicit: bool = False) -> Any:
+        """Axes of size 1 repeated; -1 keeps a size."""
+        out = Plain.expand(self, *size)
+        shape = tuple(out.shape)
+        return view_of(self, out, lambda x: Plain.expand(x, shape))
+
     def diagonal(self: Any, *args: Any, **kwargs: Any) -> Any:
         """The diagonal of the last two axes, or of those named."""
         return view_of(self, Plain.diagonal(self, *args, **kwargs), lambda x: Plain.diagonal(x, *args, **kwargs))
@@ -151,4 +210,4 @@ def parts(whole: Any, pieces: Any, dim: int) -> tuple[Any, ...]:
     return tuple(pieces)
 
 
-__all__ = ["View", "Views", "alias", "basic", "carry", "entry_of", "parts", "view_of"]
+__all__ = ["GRADIENT", "View", "Views", "alias", "basic", "carry", "entry_of", "follow", "parts", "view_of"]

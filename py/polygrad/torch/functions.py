@@ -17,7 +17,7 @@ from ..autograd import making
 from ..dtypes import DType, dtypes, to_dtype
 from ..tensor import Tensor as Plain
 from .tensor import Tensor
-from .types import device_name
+from .types import device_name, named
 
 
 class Generator:
@@ -86,13 +86,20 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     return _make(Plain, data, dtype=dtype, device=device, requires_grad=requires_grad or None)
 
 
-def _typed(name: str, dtype: DType) -> Callable[..., Any]:
-    def function(*data: Any) -> Any:
-        return Tensor(*data).cast(dtype)
+class _Typed(type):
+    """torch.LongTensor and its like: called, they make a tensor of that dtype; a tensor of that dtype is an instance of them."""
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"A tensor of {dtype.name}, of values or of sizes."
-    return function
+    dtype: DType
+
+    def __call__(cls, *data: Any) -> Any:
+        return Tensor(*data).cast(cls.dtype)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor) and x.dtype == cls.dtype
+
+
+def _typed(name: str, dtype: DType) -> Any:
+    return _Typed(name, (), {"dtype": dtype, "__doc__": f"A tensor of {dtype.name}, of values or of sizes.", "__module__": "polygrad.torch"})
 
 
 FloatTensor, DoubleTensor = _typed("FloatTensor", dtypes.float32), _typed("DoubleTensor", dtypes.float64)
@@ -290,6 +297,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
     """input where condition is true, else other; with the condition alone, the places where it is true."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    if not isinstance(input, Plain) and not isinstance(other, Plain):
+        input, other = tensor(input), tensor(other)  # noqa: A001
     return Plain.where(condition, input, other)
 
 
@@ -411,7 +420,7 @@ def promote_types(a: Any, b: Any) -> DType:
     """The smallest dtype that both convert to."""
     from ..dtypes import least_upper_dtype
 
-    return least_upper_dtype(a, b)
+    return named(least_upper_dtype(to_dtype(a), to_dtype(b)))
 
 
 def scalar_tensor(s: Any, **kwargs: Any) -> Any:

@@ -30,7 +30,8 @@ class finfo:
         self.smallest_normal, self.resolution = self.tiny, 10.0 ** -int(mantissa * np.log10(2.0))
 
     def __repr__(self) -> str:
-        return f"finfo(eps={self.eps}, max={self.max}, min={self.min}, tiny={self.tiny}, dtype={self.dtype})"
+        least = f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}"
+        return f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, {least}, dtype={self.dtype})"
 
 
 class iinfo:
@@ -48,7 +49,7 @@ class iinfo:
         self.dtype, self.bits, self.max, self.min = d.name, d.bitsize, d.max, d.min
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
 __all__ = ["finfo", "iinfo"]

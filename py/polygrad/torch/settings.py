@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from .._core import C
 from ..autograd import current
 from ..dtypes import dtypes, to_dtype
+from .types import named
 
 
 def set_default_dtype(d: Any) -> None:
@@ -21,7 +23,7 @@ def set_default_dtype(d: Any) -> None:
 
 def get_default_dtype() -> Any:
     """The dtype of floats that are made without one."""
-    return dtypes.default_float
+    return named(dtypes.default_float)
 
 
 def set_default_tensor_type(t: Any) -> None:
@@ -59,10 +61,27 @@ set_num_interop_threads = set_num_threads
 get_num_interop_threads = get_num_threads
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, **others: Any) -> None:
-    """How tensors are printed; numpy's settings."""
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": others.get("linewidth")}
-    np.set_printoptions(**{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
+PRINT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}  # how tensors are printed
+_PROFILES = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """How tensors are printed."""
+    PRINT.update(_PROFILES[profile] if profile is not None else {})
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    PRINT.update({k: v for k, v in given.items() if v is not None})
+    PRINT["sci_mode"] = sci_mode
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

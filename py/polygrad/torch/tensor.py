@@ -10,10 +10,12 @@ in an underscore change the tensor (_inplace.py); x.where(condition, y) is PyTor
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from .._core import C, current, like, to_dtype
+from .._ffi import raw
 from ..autograd import making
 from ..dtypes import DType, dtypes
 from ..tensor import Tensor as Plain
@@ -21,9 +23,10 @@ from ..tensor import TensorType
 from ._algebra import Algebra
 from ._inplace import InPlace
 from ._more import More
+from ._print import text
 from ._results import Results
-from ._views import View, Views, alias, carry, entry_of
-from .types import Size, device, device_name
+from ._views import GRADIENT, View, Views, alias, carry, entry_of, follow
+from .types import DTYPES, Size, device, device_name
 
 _DTYPE_NAMES = {
     "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16, "BFloat16Tensor": dtypes.bfloat16,
@@ -37,7 +40,9 @@ class TorchType(TensorType):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         with making(cls._kind):
-            if cls.__init__ is Plain.__init__ and all(isinstance(a, int) for a in args):
+            if cls.__init__ is Plain.__init__ and args and isinstance(args[0], (list, tuple)) and "dtype" not in kwargs:
+                kwargs["dtype"] = dtypes.default_float
+            elif cls.__init__ is Plain.__init__ and all(isinstance(a, int) for a in args):
                 args = (np.zeros(args or 0, np.float32),)
             if kwargs.get("device") is not None:
                 kwargs["device"] = device_name(kwargs["device"])
@@ -53,14 +58,23 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
     (True, [5, 7])
     """
 
-    __slots__ = ("_base",)
+    __slots__ = ("_base", "_views", "__dict__")
     _base: View | None  # of a view: what it was taken from
+    _views: list[Any]  # weak references to the views that were taken from it
     _default_int = dtypes.int64
+    _binary = staticmethod(raw("poly_binary_weak"))
+    _whole = b"l"
+    _higher = False  # gradients keep their history, once backward was called with create_graph
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return object.__new__(cls)
 
     # ---- what it is ----
+
+    @property
+    def dtype(self) -> Any:  # type: ignore[override]
+        """Element type."""
+        return DTYPES[C.poly_dtype(self._h)]
 
     @property
     def shape(self) -> Any:  # type: ignore[override]
@@ -147,10 +161,22 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec) if spec else str(self)
 
     def __repr__(self) -> str:
-        values = _text(self.detach().numpy() if self.dtype is not dtypes.bfloat16 else self.detach().float().numpy())
-        usual = self.numel() > 0 and self.dtype in (dtypes.float32, dtypes.int64, dtypes.bool) or self.dtype is dtypes.float32
-        kind = "" if usual else f", dtype=torch.{self.dtype.name}"
-        return f"tensor({values}{kind}{', requires_grad=True' if self.requires_grad else ''})"
+        values = self.detach().numpy() if self.dtype.np is not None else self.detach().float().numpy()
+        usual = (dtypes.float32, dtypes.int64, dtypes.bool) if values.size else (dtypes.float32,)
+        suffixes = [] if self.dtype in usual else [f"dtype={self.dtype}"]
+        if self.requires_grad:
+            suffixes.append("requires_grad=True" if self.is_leaf else f"grad_fn={self.grad_fn}")
+        return text(values, suffixes)
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            raise RuntimeError(f"the truth value of a tensor of shape {self.shape} is ambiguous: use .any() or .all()")
+        return bool(self.item())
+
+    def __neg__(self) -> Any:
+        if self.dtype == dtypes.bool:
+            raise RuntimeError("a bool tensor has no negative: use ~ for the opposite")
+        return Plain.__neg__(self)
 
     def __contains__(self, x: Any) -> bool:
         return bool(Plain.any(self == x).item())
@@ -180,6 +206,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         view = getattr(self, "_base", None)
         if view is not None:
             carry(view, self)
+        follow(self)
 
     def __iter__(self) -> Any:
         if self.ndim == 0:
@@ -210,7 +237,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
             elif isinstance(a, str):
                 place = a
         out: Any = self if place is None else Plain.to(self, device_name(place))
-        return out if dtype is None or to_dtype(dtype) is self.dtype else out.cast(dtype)
+        return out if dtype is None or to_dtype(dtype) == self.dtype else out.cast(dtype)
 
     def cpu(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor itself: its values can be read from the host wherever they are."""
@@ -231,7 +258,9 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Another dtype, also by names such as 'torch.LongTensor'; without an argument the name."""
         if dtype is None:
-            return next(f"torch.{n}" for n, d in _DTYPE_NAMES.items() if d is self.dtype)
+            return next(f"torch.{n}" for n, d in _DTYPE_NAMES.items() if d == self.dtype)
+        if isinstance(getattr(dtype, "dtype", None), DType):
+            dtype = dtype.dtype  # of torch.LongTensor
         if isinstance(dtype, str):
             dtype = _DTYPE_NAMES.get(dtype.rpartition(".")[2], dtype.removeprefix("torch."))
         return self.cast(dtype)
@@ -278,40 +307,60 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         """Adds d(self)/d(leaf) into every leaf that requires a gradient."""
         if gradient is None and self.numel() != 1:
             raise RuntimeError(f"backward of a tensor of shape {self.shape} needs a gradient: only a single number has one of its own")
-        Plain.backward(self, gradient)
+        if getattr(self, "_freed", False):
+            raise RuntimeError("Trying to backward through the graph a second time: use backward(retain_graph=True) for all but the last time")
+        if create_graph:
+            Tensor._higher = True
+        if inputs is not None:
+            targets = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+            for t, g in zip(targets, self.gradient(*targets, gradient=gradient)):
+                t.grad = g.detach() if t.grad is None else t.grad + g.detach()
+        else:
+            Plain.backward(self, gradient)
+        if not (create_graph if retain_graph is None else retain_graph) and not self.is_leaf:
+            self._freed = True
+
+    @property
+    def grad(self) -> Any:  # type: ignore[override]
+        """The accumulated gradient, or None. What changes it in place changes the gradient."""
+        if "_kept" in self.__dict__:
+            return self._kept
+        h = C.poly_get_grad(self._h)
+        if h is None:
+            return None
+        out = like(self, h)
+        if C.poly_requires_grad(h) and not Tensor._higher:
+            out = like(self, C.poly_detach(h))
+        out._base = View(ref(self), GRADIENT, None, None, True)
+        return out
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        Plain.grad.fset(self, value)  # type: ignore[attr-defined]
 
     def register_hook(self, hook: Any) -> Any:
         """Calls hook(gradient) at each backward; the result has a method remove()."""
         return _Handle(Plain.register_hook(self, hook))
 
     def retain_grad(self) -> None:
-        """Gradients of tensors that are not leaves: ask for them with torch.autograd.grad."""
-        if not self.is_leaf:
-            raise RuntimeError("retain_grad of a tensor that is not a leaf: use torch.autograd.grad(loss, tensor)")
+        """A tensor that is not a leaf gets its gradient in .grad, as leaves do."""
+        if self.is_leaf or self.retains_grad:
+            return
+        me = ref(self)
+
+        def keep(gradient: Any) -> None:
+            t = me()
+            if t is not None:
+                t._kept = gradient.detach() if t._kept is None else t._kept + gradient.detach()
+
+        self._kept = None
+        Plain.register_hook(self, keep)
 
     def detach_(self) -> Tensor:
         """Forgets the history."""
         self.replace(like(self, C.poly_detach(self._h)))
         self._wanted = None
         return self
-
-
-def _text(values: np.ndarray) -> str:
-    """The values as PyTorch prints them: whole floats as `1.`, others with four decimals, or with exponents where sizes differ much."""
-    kinds: dict[str, Any] = {"bool": lambda v: str(bool(v))}
-    if values.dtype.kind == "f":
-        some = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
-        top, bottom = (some.max(), some.min()) if some.size else (0.0, 0.0)
-        if bool((np.isfinite(values)).all()) and bool((np.floor(values) == values).all()) and top < 1e8:
-            one = "{:.0f}.".format
-        elif some.size and (top / bottom > 1000 or top > 1e8 or bottom < 1e-4):
-            one = "{:.4e}".format
-        else:
-            one = "{:.4f}".format
-        shown = values.reshape(-1)[:: max(1, values.size // 1000)]
-        width = max((len(one(v)) for v in shown), default=0)
-        kinds = {"float_kind": lambda v: one(v).rjust(width)}
-    return np.array2string(values, separator=", ", threshold=1000, edgeitems=3, prefix="tensor(", formatter=kinds)
 
 
 class _Handle:

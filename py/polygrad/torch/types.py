@@ -1,4 +1,4 @@
-"""torch.Size and torch.device."""
+"""torch.dtype, torch.Size and torch.device."""
 
 from __future__ import annotations
 
@@ -6,6 +6,54 @@ import math
 from typing import Any
 
 from ..device import Device
+from ..dtypes import BY_CODE, DType, to_dtype
+
+
+class _AnyDType(type):
+    """The library's own dtypes are instances of torch.dtype too."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, DType)
+
+
+class dtype(DType, metaclass=_AnyDType):
+    """An element type that prints as PyTorch's. Equal to the library's own of the same name.
+
+    >>> import polygrad.torch as torch
+    >>> torch.ones(2).dtype, torch.float32.is_floating_point, torch.int64.itemsize
+    (torch.float32, True, 8)
+    """
+
+    __slots__ = ()
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Is it a type of floating-point numbers?"""
+        return self.kind == "f"
+
+    @property
+    def is_complex(self) -> bool:
+        """No: there are no complex numbers."""
+        return False
+
+    @property
+    def is_signed(self) -> bool:
+        """Can it hold negative numbers?"""
+        return self.kind in "if"
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> Any:
+        return named, (self.name,)
+
+
+DTYPES = [dtype(d.code, d.name, d.alias, d.itemsize, d.fmt, d.kind) for d in BY_CODE]  # by code
+
+
+def named(d: Any) -> dtype:
+    """The dtype of this namespace for one of the library's, or for a name."""
+    return DTYPES[to_dtype(d).code]
 
 
 class Size(tuple):
@@ -69,4 +117,4 @@ def device_name(name: Any) -> str:
     return here if there == "CPU" and here == "INTERP" else there
 
 
-__all__ = ["Size", "device", "device_name"]
+__all__ = ["DTYPES", "Size", "device", "device_name", "dtype", "named"]
