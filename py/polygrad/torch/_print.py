@@ -1,7 +1,7 @@
 """How a tensor prints: the layout of PyTorch's, with its options.
 
-Whole floats as `1.`, others with four decimals, all with exponents where they differ by more than a factor of 1000; columns of one width, lines of 80 characters,
-and of more than 1000 elements the first and the last three along each axis.
+Whole floats as `1.`, others with four decimals, all with exponents where they differ by more than a factor of 1000; columns of one width, lines of 80
+characters, and of more than 1000 elements the first and the last three along each axis.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Views: what x[0], x.view(-1), x.t(), x.detach() and their like give knows what it was taken from, and the whole knows its views: a change of either in
-place is a change of the other as well.
+"""Views: what x[0], x.view(-1), x.t(), x.detach() and their like give knows what it was taken from, and the whole knows its views: a change of either
+in place is a change of the other as well.
 
 A tensor here is a value and shares no memory. A view therefore holds a weak reference to the tensor it was taken from and the step that took it.
 A change of the view is carried to that tensor, which carries it on to what it is itself a view of; a tensor in between that nobody holds any more is
-passed over, by taking all the steps at once. In the other direction a tensor keeps weak references to the views that were taken from it, at any depth, and takes
-those that are still held anew when it changes.
+passed over, by taking all the steps at once. In the other direction a tensor keeps weak references to the views taken from it, of any depth,
+and takes those that are still held anew when it changes.
 """
 
 # mypy: disable-error-code="misc, override, attr-defined, return-value, arg-type, name-defined, valid-type, call-arg, assignment"
