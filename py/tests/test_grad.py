@@ -167,6 +167,8 @@ OPS = {
     "conv2d groups": (lambda x, w: x.conv2d(w, groups=2, dilation=2, padding=(1, 0)), [v(1, 2, 3, 3), v(4, 1, 2, 2, seed=1)], True),
     "conv_transpose": (lambda x, w: x.conv_transpose2d(w, stride=2, padding=1, output_padding=1), [v(1, 2, 2, 2), v(2, 1, 2, 2, seed=1)], True),
     "max_pool": (lambda x: x.max_pool2d((2, 2), 1), [v(1, 1, 3, 3)], False),
+    "max_pool overlapping": (lambda x: x.max_pool2d((3, 2), (2, 1), padding=1), [v(1, 1, 6, 4)], False),
+    "avg_pool dilated": (lambda x: x.avg_pool2d((2, 2), 2, dilation=2, padding=1).square(), [v(1, 1, 6, 5)], True),
     "avg_pool": (lambda x: x.avg_pool2d((2, 2), 1, padding=1, count_include_pad=False).square(), [v(1, 1, 3, 3)], True),
     "attention": (lambda q, k, w: q.scaled_dot_product_attention(k, w), [v(1, 2, 3), v(1, 3, 3, seed=1), v(1, 3, 2, seed=2)], True),
     "attention causal": (lambda q, k, w: q.scaled_dot_product_attention(k, w, is_causal=True), [v(1, 2, 3), v(1, 2, 3, seed=1), v(1, 2, 2, seed=2)], False),

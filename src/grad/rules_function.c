@@ -6,7 +6,7 @@
  * are PyTorch's. Every result is made of ops that have rules, so it can be differentiated again. */
 #include "grad/rules.h"
 #include "ir/context.h"
-#include "tensor/tensor.h"
+#include "tensor/shape_ops.h"
 
 uint32_t grad_function_mask(const UOp *u) {
   switch (function_rule(u)) {
@@ -141,6 +141,10 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_VARIANCE: out[1] = variance(u, g); break;
   case FUNCTION_DEVIATION: out[1] = deviation(u, g); break;
   case FUNCTION_BCE: bce(u, g, need, out); break;
+  case FUNCTION_WINDOWS:
+    out[1] = t_windows_gradient(g, (int)p, x->shape[(int)p], const_int(u->src[2]), const_int(u->src[3]));
+    break;
+  case FUNCTION_CONV: t_conv_gradients(u, g, need, out); break;
   case FUNCTION_USER: user(u, g, need, out); break;
   }
 }

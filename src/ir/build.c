@@ -513,8 +513,8 @@ UOp *uop_detach(UOp *x) {
 
 /* Where x is read from ends of edges, value is as well, and the function is one of the nodes. */
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
-  if (!value || !all_set(n, x)) return NULL;
-  UOp *src[4] = {value}, *hoisted = edge_to_node_function(rule, p, value, n, x);
+  if (!value || n >= FUNCTION_MAX_SOURCES || !all_set(n, x)) return NULL;
+  UOp *src[FUNCTION_MAX_SOURCES] = {value}, *hoisted = edge_to_node_function(rule, p, value, n, x);
   if (hoisted) return hoisted;
   for (int i = 0; i < n; i++) src[1 + i] = x[i];
   UArg arg = {.i = rule};

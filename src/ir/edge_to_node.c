@@ -106,7 +106,7 @@ static bool along_edges(FunctionRule rule, double p, const UOp *value) {
 
 UOp *edge_to_node_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x) {
   if (along_edges(rule, p, value) || !is_row_read(value)) return NULL;
-  UOp *end = value->src[1], *node[3];
+  UOp *end = value->src[1], *node[FUNCTION_MAX_SOURCES];
   for (int i = 0; i < n; i++)
     if (x[i]->op != OP_CONST && !(is_row_read(x[i]) && x[i]->src[1] == end)) return NULL;
   for (int i = 0; i < n; i++) node[i] = x[i]->op == OP_CONST ? x[i] : guarded(OP_EXP, x[i]->src[0], end);

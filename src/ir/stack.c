@@ -84,6 +84,8 @@ static UOp *segmented(const Work *w, UOp *u) {
 static UOp *function(const Work *w, UOp *u) {
   UOp *x[3];
   FunctionRule rule = function_rule(u);
+  /* their arguments have places that one more axis moves; without a rule of its own, the value's own ops have theirs */
+  if (rule == FUNCTION_WINDOWS || rule == FUNCTION_CONV) return lifted(w, u->src[0]);
   if (rule == FUNCTION_USER || rule == FUNCTION_SCATTERED || u->nsrc > 4) return NULL;
   bool axis = rule == FUNCTION_SOFTMAX || rule == FUNCTION_LOG_SOFTMAX;
   for (int k = 1; k < u->nsrc; k++) x[k - 1] = lifted(w, u->src[k]);

@@ -145,7 +145,7 @@ UOp *uop_endpoint(UOp *const src[5]);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
 
-/* The gradient rules of FUNCTION, by what the value is of its 1 to 3 arguments x, y, z (grad/rules_function.c). p: its
+/* The gradient rules of FUNCTION, by what the value is of its arguments x, y, z ... (grad/rules_function.c). p: its
  * parameter. */
 typedef enum FunctionRule {
   FUNCTION_FLAT,            /* anything whose derivative is zero everywhere */
@@ -167,10 +167,12 @@ typedef enum FunctionRule {
   FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */
   FUNCTION_DEVIATION,       /* its root */
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
+  FUNCTION_WINDOWS,         /* of axis p of x, with step y and dilation z: see t_windows */
+  FUNCTION_CONV,            /* of x with the weight y; then the numbers of its geometry (tensor/conv.c) */
   FUNCTION_USER,            /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
 } FunctionRule;
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);
-enum { FUNCTION_MAX_INPUTS = 24 };
+enum { FUNCTION_MAX_INPUTS = 24, FUNCTION_MAX_SOURCES = 32 };
 /* One whose gradients a callback makes; owner keeps what `callback` points at. */
 UOp *uop_function_user(void *callback, UOp *owner, UOp *value, int n, UOp *const *x);
 static inline FunctionRule function_rule(const UOp *u) { return (FunctionRule)u->arg.i; }

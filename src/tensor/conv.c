@@ -1,12 +1,13 @@
 /* conv.c: convolution, its transpose, and pooling over any number of spatial axes.
  *
- * Windows are movement ops (t_windows), so these need no gradient rules of their own. A convolution is then one product
- * summed over input channels and kernel places:
+ * Windows are movement ops (t_windows). A convolution is then one product summed over input channels and kernel places:
  *
  *   x      [batch, groups, in, o1, k1, o2, k2 ..]  ->  [groups, batch, o.., 1, in, k..]
  *   weight [groups, out, in, k..]                  ->  [groups, 1, 1..,   out, in, k..]
  *
- * which is the contraction of linalg.c with batch = groups, M = (batch, o..), N = out, K = (in, k..). */
+ * which is the contraction of linalg.c with batch = groups, M = (batch, o..), N = out, K = (in, k..). Its gradients are
+ * two more contractions (FUNCTION_CONV): by the weight, a sum over M; by x, a convolution of the gradient
+ * (conv_spread). The rules of the movements alone would store a gradient for each place of each window. */
 #include "tensor/shape_ops.h"
 
 #include <inttypes.h>
@@ -108,6 +109,8 @@ static UOp *conv_weight(UOp *w, UOp *groups, UOp *out, int n) {
   return uop_reshape(w, m, dims);
 }
 
+static UOp *conv_function(UOp *y, UOp *x, UOp *weight, int groups, const Geometry *g);
+
 static PolyDType conv_dtype(const UOp *x, const UOp *w) {
   PolyDType d = dtype_promote((PolyDType)x->dtype, (PolyDType)w->dtype);
   return dtype_is_float(d) ? d : dtype_sum(d);
@@ -133,7 +136,8 @@ static UOp *conv(UOp *x, UOp *weight, UOp *bias, int groups, Geometry *g) {
   perm[1] = 0;
   perm[2] = n + 2;
   for (int k = 0; k < n; k++) perm[3 + k] = 2 + k;
-  return add_bias(t_merge_axes(uop_permute(y, perm), 1, 2), bias);
+  y = t_merge_axes(uop_permute(y, perm), 1, 2);
+  return y ? add_bias(conv_function(y, x, weight, groups, g), bias) : NULL;
 }
 
 PolyTensor *poly_conv(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride,
@@ -143,26 +147,150 @@ PolyTensor *poly_conv(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int g
   TENSOR_RETURN(x->ctx, conv(x->uop, weight->uop, t_uop(bias), groups, &g));
 }
 
-/* weight [g*in, out, k..] -> [g*out, in, k..] with the kernel turned around. */
-static UOp *turned_weight(UOp *w, UOp *groups, UOp *in) {
-  int ndim = w->ndim;
-  w = t_transpose(t_split_axis(w, 0, groups, in), 1, 2);
-  uint32_t spatial = ((1u << (ndim + 1)) - 1) & ~7u;
-  return t_merge_axes(uop_flip(w, spatial), 0, 1);
+/* ---- its transpose ---- */
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+/* weight [g*out, in, k..] -> [g*in*r.., out, a..]: place k = a*step + r of a kernel is place a, counted from the end,
+ * of kernel r. `part` gets the numbers of a, `phase` those of r, of each axis. */
+static UOp *spread_weight(UOp *w, UOp *groups, const Geometry *g, int64_t *part, int64_t *phase) {
+  PolyContext *ctx = w->ctx;
+  UOp *none = uop_index(ctx, 0), *dims[MAX_DIMS], *in = w->shape[1];
+  int perm[MAX_DIMS], m = 0, n = g->n;
+  uint32_t turned = 0;
+  w = t_split_axis(w, 0, groups, int_div(w->shape[0], groups)); /* [g, out, in, k..] */
+  for (int k = 0; k < n && w; k++) {
+    int64_t size = g->kernel[k], step = g->stride[k];
+    part[k] = (size + step - 1) / step;
+    phase[k] = MIN(size, step);
+    w = t_extend(w, 3 + 2 * k, none, uop_index(ctx, part[k] * phase[k] - size));
+    w = t_split_axis(w, 3 + 2 * k, uop_index(ctx, part[k]), uop_index(ctx, phase[k]));
+    turned |= 1u << (3 + 2 * k);
+  }
+  if (!w) return NULL;
+  perm[m++] = 0;
+  perm[m++] = 2;
+  for (int k = 0; k < n; k++) perm[m++] = 4 + 2 * k;
+  perm[m++] = 1;
+  for (int k = 0; k < n; k++) perm[m++] = 3 + 2 * k;
+  w = uop_permute(uop_flip(w, turned), perm); /* [g, in, r.., out, a..] */
+  UOp *rows = int_mul(groups, in);
+  for (int k = 0; k < n; k++) rows = rows ? int_mulc(rows, phase[k]) : NULL;
+  if (!w || !rows) return NULL;
+  dims[0] = rows;
+  for (int k = 0; k <= n; k++) dims[1 + k] = w->shape[n + 2 + k];
+  return uop_reshape(w, n + 2, dims);
 }
 
-/* step-1 zeros between the elements of an axis: [n] -> [n, step] -> n*step - (step-1). */
-static UOp *insert_zeros(UOp *x, int axis, int64_t step) {
-  if (!x || step == 1) return x;
-  UOp *zero = uop_index(x->ctx, 0), *n = x->shape[axis];
-  x = t_extend(t_unsqueeze(x, axis + 1), axis + 1, zero, uop_index(x->ctx, step - 1));
-  return t_slice(t_merge_axes(x, axis, axis + 1), axis, zero, int_addc(int_mulc(n, step), 1 - step));
+/* [batch, c*r.., q..] -> [batch, c, s..]: s = q*step + r; of each axis from g->before on, size elements. */
+static UOp *join_phases(UOp *y, UOp *channels, const Geometry *g, const int64_t *phase, UOp *const *size) {
+  if (!y) return NULL;
+  PolyContext *ctx = y->ctx;
+  UOp *dims[MAX_DIMS], *none = uop_index(ctx, 0);
+  int perm[MAX_DIMS], n = g->n;
+  dims[0] = y->shape[0];
+  dims[1] = channels;
+  perm[0] = 0;
+  perm[1] = 1;
+  for (int k = 0; k < n; k++) {
+    dims[2 + k] = uop_index(ctx, phase[k]);
+    dims[2 + n + k] = y->shape[2 + k];
+    perm[2 + 2 * k] = 2 + n + k;
+    perm[3 + 2 * k] = 2 + k;
+  }
+  y = uop_permute(uop_reshape(y, 2 + 2 * n, dims), perm);
+  for (int k = 0; k < n && y; k++) {
+    int64_t step = g->stride[k], first = g->before[k] - step * floor_div(g->before[k], step);
+    y = t_merge_axes(t_extend(y, 3 + k, none, uop_index(ctx, step - phase[k])), 2 + k, 3 + k);
+    y = t_slice(y, 2 + k, uop_index(ctx, first), int_addc(size[k], first));
+  }
+  return y;
 }
 
-/* The convolution of the spread-out input with the turned kernel; padding becomes what it leaves of a full one. */
+/* The transpose of a convolution: y [batch, g*out, o..] and weight [g*out, in, k..] to [batch, g*in, s..], where s is
+ * the size of the convolution's input without its padding. Element i = q*step + r of the padded input has been
+ * multiplied by the places k = a*step + r of the kernel into y[q - a]: a convolution of y without a step, with a kernel
+ * for each r. Dilation without a step only spreads the places of that kernel; both together put zeros into y. */
+static UOp *conv_spread(UOp *y, UOp *weight, int groups, const Geometry *given, UOp *const *size) {
+  PolyContext *ctx = y->ctx;
+  Geometry g = *given, plain = {.n = given->n};
+  UOp *before[MAX_DIMS], *after[MAX_DIMS], *ng = uop_index(ctx, groups), *in = weight->shape[1];
+  int64_t part[MAX_SPATIAL], phase[MAX_SPATIAL];
+  for (int k = 0; k < g.n && y; k++) {
+    if (g.stride[k] == 1 || g.dilation[k] == 1) continue;
+    y = t_insert_zeros(y, 2 + k, g.stride[k]);
+    g.stride[k] = 1;
+  }
+  UOp *w = y ? spread_weight(weight, ng, &g, part, phase) : NULL;
+  if (!w) return NULL;
+  before[0] = before[1] = after[0] = after[1] = uop_index(ctx, 0);
+  for (int k = 0; k < g.n; k++) {
+    UOp *end = t_int_ceildiv(int_addc(size[k], g.before[k]), uop_index(ctx, g.stride[k]));
+    int64_t reach = (part[k] - 1) * g.dilation[k], first = floor_div(g.before[k], g.stride[k]);
+    before[2 + k] = uop_index(ctx, reach - first);
+    after[2 + k] = end ? int_sub(end, y->shape[2 + k]) : NULL;
+    if (!after[2 + k]) return NULL;
+    plain.stride[k] = 1;
+    plain.dilation[k] = g.dilation[k];
+  }
+  y = t_pad(y, before, after, NULL);
+  return y ? join_phases(conv(y, w, NULL, groups, &plain), int_mul(ng, in), &g, phase, size) : NULL;
+}
+
+/* [batch, g*out, o..] -> [g, batch, o.., out, 1, 1..] */
+static UOp *conv_result(UOp *y, UOp *groups, int n) {
+  int perm[MAX_DIMS];
+  y = t_split_axis(y, 1, groups, y ? int_div(y->shape[1], groups) : NULL);
+  perm[0] = 1;
+  perm[1] = 0;
+  for (int k = 0; k < n; k++) perm[2 + k] = 3 + k;
+  perm[2 + n] = 2;
+  y = uop_permute(y, perm);
+  for (int k = 0; k <= n; k++) y = y ? t_unsqueeze(y, y->ndim) : NULL;
+  return y;
+}
+
+/* Sums over the batch and the places of the output. */
+static UOp *weight_gradient(UOp *x, const UOp *weight, UOp *y, UOp *groups, const Geometry *g) {
+  int n = g->n, ndim;
+  UOp *a = conv_operand(windows(pad_spatial(x, n, g->before, g->after, NULL), g), groups, weight->shape[1], n);
+  UOp *both[] = {a, conv_result(y, groups, n)}, *shape[MAX_DIMS];
+  if (!both[0] || !both[1] || !t_broadcast_shapes(2, both, &ndim, shape)) return NULL;
+  uint32_t axes = (4u << n) - 2;
+  UOp *sum = t_contract(both[0], both[1], ndim, shape, axes, (PolyDType)weight->dtype); /* [g, out, in, k..] */
+  return t_merge_axes(sum, 0, 1);
+}
+
+/* The sources of FUNCTION_CONV: x, weight, the number of groups, and four numbers of each axis. */
+static UOp *conv_function(UOp *y, UOp *x, UOp *weight, int groups, const Geometry *g) {
+  UOp *of[3 + 4 * MAX_SPATIAL] = {x, weight, uop_index(x->ctx, groups)};
+  for (int k = 0; k < g->n; k++) {
+    const int64_t number[] = {g->stride[k], g->dilation[k], g->before[k], g->after[k]};
+    for (int i = 0; i < 4; i++) of[3 + 4 * k + i] = uop_index(x->ctx, number[i]);
+  }
+  return uop_function(FUNCTION_CONV, 0, y, 3 + 4 * g->n, of);
+}
+
+void t_conv_gradients(UOp *u, UOp *y, uint32_t need, UOp **out) {
+  UOp *x = u->src[1], *weight = u->src[2];
+  Geometry g = {.n = x->ndim - 2};
+  for (int k = 0; k < g.n; k++) {
+    UOp *const *number = u->src + 4 + 4 * k;
+    g.kernel[k] = const_int(weight->shape[2 + k]);
+    g.stride[k] = const_int(number[0]);
+    g.dilation[k] = const_int(number[1]);
+    g.before[k] = const_int(number[2]);
+    g.after[k] = const_int(number[3]);
+  }
+  UOp *dx = need & 2 ? conv_spread(y, weight, (int)const_int(u->src[3]), &g, x->shape + 2) : NULL;
+  if (dx) out[1] = uop_cast(dx, (PolyDType)x->dtype);
+  if (need & 4) out[2] = weight_gradient(x, weight, y, u->src[3], &g);
+}
+
+/* The size that a convolution's input must have had. */
 static UOp *conv_transpose(UOp *x, UOp *weight, UOp *bias, int groups, Geometry *g, const int64_t *output_padding) {
   PolyContext *ctx = x->ctx;
-  UOp *ng = uop_index(ctx, MAX(groups, 1));
+  UOp *ng = uop_index(ctx, MAX(groups, 1)), *size[MAX_SPATIAL];
   UOp *in = int_div(weight->ndim ? weight->shape[0] : ng, ng);
   bool ok = groups >= 1 && x->ndim == weight->ndim && x->ndim >= 3 && x->shape[1] == weight->shape[0] &&
             int_mul(in, ng) == weight->shape[0];
@@ -171,17 +299,13 @@ static UOp *conv_transpose(UOp *x, UOp *weight, UOp *bias, int groups, Geometry 
     return NULL;
   }
   for (int k = 0; k < g->n; k++) {
-    int64_t size, more = output_padding ? output_padding[k] : 0;
-    if (!t_known(weight->shape[2 + k], &size))
+    if (!t_known(weight->shape[2 + k], &g->kernel[k]))
       return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "conv_transpose: the sizes of a kernel must be known");
-    x = insert_zeros(x, 2 + k, g->stride[k]);
-    int64_t reach = (size - 1) * g->dilation[k];
-    g->before[k] = reach - g->before[k];
-    g->after[k] = reach - g->after[k] + more;
-    g->stride[k] = 1;
+    int64_t reach = (g->kernel[k] - 1) * g->dilation[k] + 1, more = output_padding ? output_padding[k] : 0;
+    int64_t last = reach - g->before[k] - g->after[k] + more - g->stride[k];
+    size[k] = int_addc(int_mulc(x->shape[2 + k], g->stride[k]), last);
   }
-  weight = turned_weight(weight, ng, in);
-  return x && weight ? conv(x, weight, bias, groups, g) : NULL;
+  return add_bias(conv_spread(x, weight, groups, g, size), bias);
 }
 
 PolyTensor *poly_conv_transpose(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride,

@@ -281,7 +281,47 @@ UOp *t_windows(UOp *x, int axis, int64_t size, int64_t step, int64_t dilation) {
   if (count && count->vmin < 0) count = int_max(count, zero(x)); /* a symbolic size that may be too small: no windows */
   if (!count) return NULL;
   if (dilation == 1 && size <= step) return windows_apart(x, axis, count, size, step);
-  return windows_overlapping(x, axis, count, size, step, dilation);
+  UOp *of[] = {x, uop_index(x->ctx, step), uop_index(x->ctx, dilation)};
+  UOp *value = windows_overlapping(x, axis, count, size, step, dilation);
+  return value ? uop_function(FUNCTION_WINDOWS, axis, value, 3, of) : NULL;
+}
+
+UOp *t_insert_zeros(UOp *x, int axis, int64_t step) {
+  if (!x || step == 1) return x;
+  UOp *n = x->shape[axis];
+  x = t_extend(t_unsqueeze(x, axis + 1), axis + 1, zero(x), uop_index(x->ctx, step - 1));
+  return x ? t_slice(t_merge_axes(x, axis, axis + 1), axis, zero(x), int_addc(int_mulc(n, step), 1 - step)) : NULL;
+}
+
+/* [.. rows + (count-1)*dilation, count ..] -> [.. rows, count ..]: element (i, j) is x[i + j*dilation, j]. The
+ * transpose as one axis, with some more behind it, is cut into rows that are longer by dilation: row j starts
+ * j*dilation later. */
+static UOp *diagonals(UOp *x, int axis, UOp *rows, int64_t count, int64_t dilation) {
+  if (!x) return NULL;
+  UOp *size = uop_index(x->ctx, count), *width = int_addc(x->shape[axis], dilation);
+  x = t_merge_axes(t_transpose(x, axis, axis + 1), axis, axis + 1);
+  x = x ? t_extend(x, axis, zero(x), uop_index(x->ctx, count * dilation)) : NULL;
+  x = t_split_axis(x, axis, size, width);
+  return x ? t_transpose(t_slice(x, axis + 1, zero(x), rows), axis, axis + 1) : NULL;
+}
+
+/* Element (o, k) came from i = o*step + k*dilation. With dilation 1, i = q*step + r got those of k = a*step + r from
+ * o = q - a; without a step, those of all k from o = i - k*dilation. Each is a sum along diagonals. Windows that have
+ * both get zeros between them. */
+UOp *t_windows_gradient(UOp *g, int axis, UOp *n, int64_t step, int64_t dilation) {
+  int64_t size;
+  if (!g || !n || !t_known(g->shape[axis + 1], &size)) return NULL;
+  if (step > 1 && dilation > 1) return t_windows_gradient(t_insert_zeros(g, axis, step), axis, n, 1, dilation);
+  int64_t count = (size + step - 1) / step, reach = (count - 1) * dilation;
+  UOp *parts = uop_index(g->ctx, count), *every = uop_index(g->ctx, step), *rows = t_int_ceildiv(n, every);
+  UOp *behind = rows ? int_sub(rows, g->shape[axis]) : NULL;
+  g = t_extend(g, axis + 1, zero(g), uop_index(g->ctx, count * step - size));
+  g = t_split_axis(g, axis + 1, parts, every); /* [.. windows, parts, step ..] */
+  g = g ? t_extend(uop_flip(g, 1u << (axis + 1)), axis, uop_index(g->ctx, reach), behind) : NULL;
+  g = diagonals(g, axis, rows, count, dilation);
+  g = g ? uop_reduce(OP_ADD, g, 1u << (axis + 1)) : NULL;
+  g = t_merge_axes(t_drop_axes(g, 1u << (axis + 1)), axis, axis + 1);
+  return g ? t_slice(g, axis, zero(g), n) : NULL;
 }
 
 /* [n, n] -> n*n -> pad to rows of n+1 -> the first column */

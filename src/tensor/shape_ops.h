@@ -37,6 +37,9 @@ UOp *t_extend(UOp *x, int axis, UOp *before, UOp *after); /* zeros; neither is n
 UOp *t_pad_axis(UOp *x, int axis, UOp *before, UOp *after, UOp *fill);
 /* The axis becomes two, [windows, size]: element (i, j) is x[i*step + j*dilation]; as many windows as fit. */
 UOp *t_windows(UOp *x, int axis, int64_t size, int64_t step, int64_t dilation);
+/* Its gradient: g [.. windows, size ..] added up where the elements came from, an axis of n. */
+UOp *t_windows_gradient(UOp *g, int axis, UOp *n, int64_t step, int64_t dilation);
+UOp *t_insert_zeros(UOp *x, int axis, int64_t step); /* step-1 zeros between the elements */
 UOp *t_diagonal(UOp *x); /* of the last two axes, which must be equal */
 /* bool [rows, cols], true where column - row <= diagonal */
 UOp *t_lower_mask(PolyContext *ctx, UOp *rows, UOp *cols, int64_t diagonal);
@@ -76,6 +79,11 @@ UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, Poly
 UOp *t_matmul(UOp *a, UOp *b); /* numpy's rules */
 UOp *t_matmul_as(UOp *a, UOp *b, PolyDType out);
 UOp *t_linear(UOp *x, UOp *weight, UOp *bias);
+
+/* ---- conv.c ---- */
+
+/* The gradients of FUNCTION_CONV by its input, out[1], and by its weight, out[2]. */
+void t_conv_gradients(UOp *u, UOp *g, uint32_t need, UOp **out);
 
 /* ---- norm.c ---- */
 
