@@ -23,6 +23,7 @@ def poison(monkeypatch):
     """A context of its own whose fresh memory is full of NaN, and in which the CPU compiles every kernel."""
     monkeypatch.setenv("POLY_POISON", "1")
     monkeypatch.setenv("POLY_TIER", "1")
+    monkeypatch.setenv("POLY_UNIT", "3000")
     with with_autograd_graph():
         yield
 

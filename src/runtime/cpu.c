@@ -62,17 +62,18 @@ static bool need_compiler(CpuDevice *cpu) {
 
 /* ---- units ---- */
 
+static CpuDevice *device_of(const CpuProgram *cp) { return (CpuDevice *)cp->program.device; }
+
 /* Kernels in a row that are compiled together: the compiler takes its time to start, and several of them run at once.
  */
-enum { UNIT_INSTS = 150 };
-
 static bool make_units(CpuProgram *cp, int n, const Linear *const *kernel) {
   cp->unit = arena_new(&cp->arena, (size_t)MAX(n, 1) * sizeof *cp->unit);
   cp->unit_of = arena_new(&cp->arena, (size_t)MAX(n, 1) * sizeof *cp->unit_of);
   if (!cp->unit || !cp->unit_of) return false;
+  int most = device_of(cp)->runtime->unit_insts;
   for (int k = 0; k < n; k++) {
     Unit *u = cp->nunit ? &cp->unit[cp->nunit - 1] : NULL;
-    if (!u || u->ninst >= UNIT_INSTS) {
+    if (!u || u->ninst >= most) {
       u = &cp->unit[cp->nunit++];
       u->first = k;
     }
@@ -105,8 +106,6 @@ static bool keep_kernels(CpuProgram *cp, int n, const Linear *const *kernel) {
   }
   return true;
 }
-
-static CpuDevice *device_of(const CpuProgram *cp) { return (CpuDevice *)cp->program.device; }
 
 static bool need_object(CpuProgram *cp, Unit *u) {
   if (u->object) return true;

@@ -200,6 +200,7 @@ struct Runtime {
   char *cache_dir;
   int64_t cache_limit; /* bytes */
   int tier;            /* POLY_TIER: 0 interprets, 1 compiles, -1 (auto) chooses by cost */
+  int unit_insts;      /* POLY_UNIT: instructions from which on a source text of the CPU takes no further kernel */
   /* Source text of kernels in the dialect of a Target. */
   bool (*render)(PolyContext *ctx, const Target *target, int n, const Linear *const *kernel, Str *out);
   bool poison; /* POLY_POISON=1: fresh memory is filled with NaN, so that a value nobody wrote shows */

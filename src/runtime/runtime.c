@@ -202,6 +202,13 @@ static int default_threads(void) {
   return n > 0 ? MIN(n, 1024) : omp_get_num_procs();
 }
 
+static int default_unit(void) {
+  enum { UNIT_INSTS = 150, MOST = 1 << 20 };
+  const char *env = getenv("POLY_UNIT");
+  int n = env ? atoi(env) : 0;
+  return n > 0 ? MIN(n, MOST) : UNIT_INSTS;
+}
+
 /* The device to begin with. A name that is not known leaves its error in the context and the default in place, so that
  * a context can be made and its error read. */
 static Device *default_device(Runtime *r) {
@@ -231,6 +238,7 @@ Runtime *runtime_new(PolyContext *ctx) {
   r->poison = poison && atoi(poison) > 0;
   const char *tier = getenv("POLY_TIER");
   r->tier = tier && !strcmp(tier, "0") ? 0 : tier && !strcmp(tier, "1") ? 1 : -1;
+  r->unit_insts = default_unit();
   r->cache_limit = cache_default_limit();
   bool clean = b->code == POLY_OK;
   r->cache_dir = cache_default_dir(b);
