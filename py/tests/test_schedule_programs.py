@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from polygrad import Device, Graph, Profile, Tensor
+from polygrad import Device, Graph, Profile, Tensor, scan
 
 RNG = np.random.default_rng(0)
 M_PERTURB = -6  # of mallopt: fresh memory is filled with a pattern
@@ -278,3 +278,34 @@ def test_scores_that_every_feature_reads_are_computed_once():
         build(q(), k(), v()).realize()
     assert any(s.shape[:3] == (edges, 3, heads) for s in p.stored)
     assert max(int(np.prod(s.shape)) for s in p.stored) < edges * heads * width  # nothing as wide as edges times features
+
+
+def test_windows_over_a_reduction_read_it_from_memory():
+    """The gradient of a pooling asks at each element of a window how many of them are the largest: that count is stored, not computed again every time."""
+    x = leaf(4, 67)
+
+    def build():
+        a = x()
+        t = a.exp().unfold(1, 12, 2).max_pool2d((6, 8), 1)
+        return t, *(t * t).sum().gradient(a)
+
+    check(build)
+    t, grad = build()
+    with Profile() as p:
+        grad.realize()
+    assert sum(int(np.prod(s.shape)) == int(np.prod(t.shape)) for s in p.stored) >= 2  # the largest values, and what is divided by the counts
+
+
+def test_a_sum_whose_reader_splits_another_axis_alike():
+    """The reader walks 8 as 4 times 2, and the sum of rows that it would store itself walks 4 as 2 times 2: those are other loops."""
+    a, b, h, y = leaf(8), leaf(8), leaf(2), leaf(2)
+    rows = np.array([[0, 2], [0, 3]], np.int32)
+
+    def build():
+        a_, b_, y_ = a(), b(), y()
+        t = (a_ * b_).reshape(4, -1)
+        table = (y_ > t).where(y_, t * 2)
+        out = scan(lambda h, i: (h * 0.5 + table[i].sum(0),) * 2, h(), Tensor(rows), reverse=True)[1]
+        return out, *(out * out.sin()).sum().gradient(y_, b_)
+
+    check(build)

@@ -21,8 +21,9 @@ enum {
   LEAST_SUM = 4,
   LONG_SUM = 16384, /* into a result so small that one tile holds it: one thread would be at work */
   SMALL_RESULT = 16384,
-  REPEATED = 4,  /* times that a value of an edge is asked for in a row: then storing it costs less */
-  MUCH_WIDER = 8 /* times: what is broadcast so far is worth storing before it is broadcast */
+  REPEATED = 4,    /* times that a value of an edge is asked for in a row: then storing it costs less */
+  OVERLAPPED = 32, /* times that windows over a reduction ask for each of its elements: it is stored */
+  MUCH_WIDER = 8   /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
@@ -314,20 +315,21 @@ typedef struct Reading {
   bool through_load; /* an index was loaded, */
   bool edge;         /* or is the edge of a loop over edges, which goes through all of them once */
   bool prefix, whole;
-  double repeats; /* at an edge: how often the loops of the index come to the same element */
+  double repeats; /* how often the loops of the index come to the same element; at an edge: to the same of the edge */
   uint64_t hash;
 } Reading;
 
-/* The score of a head that is read at each of its features (index f / 16, f in a loop of 128) is asked for 16 times. */
-static double repeats_at_edge(Lower *l, const UOp *node, UOp *const *idx) {
+/* The score of a head that is read at each of its features (index f / 16, f in a loop of 128) is asked for 16 times;
+ * what windows of 28 by 14 read, which move by one, 392 times. */
+static double count_repeats(Lower *l, const UOp *node, UOp *const *idx, int axis) {
   uint64_t ranges = 0;
   double times = 1;
-  for (int i = 1; i < node->ndim; i++) ranges |= lower_free(l, idx[i]);
+  for (int i = axis; i < node->ndim; i++) ranges |= lower_free(l, idx[i]);
   for (int id = 0; id < MAX_RANGES; id++) {
     if (!(ranges & (1ull << id)) || !l->range[id]) continue;
     times *= (double)l->range[id]->src[1]->vmax - (double)l->range[id]->src[0]->vmin;
   }
-  for (int i = 1; i < node->ndim; i++) times /= (double)idx[i]->vmax - (double)idx[i]->vmin + 1;
+  for (int i = axis; i < node->ndim; i++) times /= (double)idx[i]->vmax - (double)idx[i]->vmin + 1;
   return times;
 }
 
@@ -344,7 +346,7 @@ static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   r.prefix = lower_is_prefix(l, r.free);
   r.whole = (open & ~r.free) == 0;
   r.hash = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, 1);
-  if (r.edge && !r.through_load) r.repeats = repeats_at_edge(l, node, idx);
+  if (!r.through_load) r.repeats = count_repeats(l, node, idx, r.edge);
   return r;
 }
 
@@ -396,7 +398,8 @@ static const char *reduction_reason(const Sched *s, const Lower *l, const NodeIn
     return "reduction read through an index"; /* gradients rely on it: two readers see the same bits */
   if (n->maps_edges) return NULL;
   if (!r->prefix) return "reduction read out of loop order";
-  if (r->repeats >= REPEATED) return "reduction read again and again at an edge";
+  if (r->edge && r->repeats >= REPEATED) return "reduction read again and again at an edge";
+  if (r->repeats >= OVERLAPPED) return "reduction read by windows that overlap";
   bool serial = r->free == 0 && l->ncontext > 0;
   if (serial && uop_numel_max(n->node->src[0]) > s->target->cost.serial) return "reduction of everything";
   return NULL;

@@ -36,7 +36,8 @@ static bool may_join(const Draft *x) {
 /* Could all outputs walk their axes as b's do, or do they? Those of another shape, which are stored at some of the
  * loops, do not follow. */
 static bool can_split_as(const Draft *a, const NodeInfo *b) {
-  if (memcmp(a->out[0]->split, b->split, sizeof b->split) == 0) return true;
+  bool same = !is_split(b) || shape_equal(a->out[0]->node, b->node); /* what split says depends on the shape */
+  if (same && memcmp(a->out[0]->split, b->split, sizeof b->split) == 0) return true;
   bool all = !is_split(a->out[0]) && is_split(b);
   for (int o = 0; o < a->nout; o++) all &= shape_equal(a->out[o]->node, b->node) && !a->by_edge[o];
   return all;
