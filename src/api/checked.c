@@ -2923,6 +2923,42 @@ PolyStatus poly_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, b
   return result;
 }
 
+PolyStatus poly_filter_edges(PolyTensor *edge_index, PolyTensor *mask, PolyTensor *src, PolyTensor *dst, char loops, PolyTensor **kept, PolyTensor **stays) {
+  ApiCall call;
+  api_begin(&call, "poly_filter_edges");
+  api_handle(&call, edge_index, HANDLE_TENSOR, "edge_index", false);
+  api_handle(&call, mask, HANDLE_TENSOR, "mask", true);
+  api_handle(&call, src, HANDLE_TENSOR, "src", true);
+  api_handle(&call, dst, HANDLE_TENSOR, "dst", true);
+  api_array(&call, kept, true, "kept");
+  api_array(&call, stays, true, "stays");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_filter_edges(edge_index, mask, src, dst, loops, kept, stays);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyTensor *poly_compress(PolyTensor *x, PolyTensor *mask, int axis) {
+  ApiCall call;
+  api_begin(&call, "poly_compress");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  api_handle(&call, mask, HANDLE_TENSOR, "mask", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_compress(x, mask, axis);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyTensor *poly_random_mask(PolyContext *ctx, int64_t n, double p, uint64_t seed) {
+  ApiCall call;
+  api_begin(&call, "poly_random_mask");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_random_mask(ctx, n, p, seed);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyVertex *poly_zoom_in(PolyGraph *g) {
   ApiCall call;
   api_begin(&call, "poly_zoom_in");

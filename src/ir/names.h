@@ -281,6 +281,9 @@ PolyTensor *core_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **ch
 PolyGraph *core_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
 PolyTensor *core_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, char op);
 PolyStatus core_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, bool merge, PolyTensor **sorted, PolyTensor **order, PolyTensor **begin);
+PolyStatus core_filter_edges(PolyTensor *edge_index, PolyTensor *mask, PolyTensor *src, PolyTensor *dst, char loops, PolyTensor **kept, PolyTensor **stays);
+PolyTensor *core_compress(PolyTensor *x, PolyTensor *mask, int axis);
+PolyTensor *core_random_mask(PolyContext *ctx, int64_t n, double p, uint64_t seed);
 PolyVertex *core_zoom_in(PolyGraph *g);
 PolyTensor *core_zoom_out(PolyVertex *v, PolyTensor *x);
 PolyStatus core_zoom_out_many(PolyVertex *v, PolyTensor *const *x, int n, PolyTensor **out);
@@ -640,6 +643,9 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_graph_product core_graph_product
 #define poly_reduce_runs core_reduce_runs
 #define poly_sort_edges core_sort_edges
+#define poly_filter_edges core_filter_edges
+#define poly_compress core_compress
+#define poly_random_mask core_random_mask
 #define poly_zoom_in core_zoom_in
 #define poly_zoom_out core_zoom_out
 #define poly_zoom_out_many core_zoom_out_many

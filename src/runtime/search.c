@@ -66,7 +66,7 @@ bool library_searchsorted(Device *d, const LibraryCall *call) {
     }                                                                                                                  \
     return to;                                                                                                         \
   } while (0)
-static int64_t count_range(const LibraryTensor *index, int64_t from, int64_t to, int64_t size, int64_t *count) {
+static int64_t count_range(const LibraryTensor *index, int64_t from, int64_t to, int64_t size, uint32_t *count) {
   const int32_t *i32 = host_at(index->data);
   const int64_t *i64 = host_at(index->data);
   if (index->dtype == POLY_INT32) COUNT(i32[e]);
@@ -80,8 +80,11 @@ bool library_bincount(Device *d, const LibraryCall *call) {
   int64_t entries = library_numel(index), size = library_numel(&call->out), bad = entries;
   /* each part has counters of its own, which are only worth it where they are fewer than entries */
   int parts = size * 4 > entries ? 1 : library_threads(d, call, 64, entries);
-  size_t room = (size_t)MAX(parts * size, 1) * sizeof(int64_t);
-  int64_t *count = memory_alloc(d->memory, room);
+  size_t room = (size_t)MAX(parts * size, 1) * sizeof(uint32_t);
+  if (entries > UINT32_MAX)
+    return base_fail(ctx_base(d->ctx), POLY_ERROR_VALUE, "bincount: %lld entries are more than 32 bits count",
+                     (long long)entries);
+  uint32_t *count = memory_alloc(d->memory, room);
   if (!count) return false;
   memset(count, 0, room);
 #pragma omp parallel for num_threads(parts) schedule(static, 1) reduction(min : bad) if (parts > 1)

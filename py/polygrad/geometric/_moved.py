@@ -11,6 +11,7 @@ from typing import Any, Callable
 import numpy as np
 
 from .._core import C, kind_of
+from .._core import like as made_like
 from ..device import HOST
 from ..tensor import Tensor
 
@@ -26,8 +27,9 @@ def plain(t: Any) -> bool:
 
 
 def tensor(a: np.ndarray) -> Tensor:
-    """A tensor on the array's own memory."""
-    return Tensor(np.ascontiguousarray(a))
+    """A tensor on the array's own memory; on a copy of an array that may only be read, which is the memory of another tensor."""
+    a = np.ascontiguousarray(a)
+    return Tensor(a if a.flags.writeable else a.copy())
 
 
 def array(t: Tensor) -> np.ndarray:
@@ -59,20 +61,28 @@ def moved(lazy: Callable[[], Tensor], now: Callable[[], Any], *sources: Tensor) 
     return out
 
 
-def rows(values: Tensor, which: np.ndarray, dim: int = 0) -> Tensor:
-    """The rows of values that a mask or a vector of indices names."""
-    is_mask = which.dtype == np.bool_
+def rows(values: Tensor, which: Any, dim: int = 0) -> Tensor:
+    """The rows of values that a mask or a vector of indices names; a mask may be a tensor of known values."""
+    if isinstance(which, Tensor) or which.dtype == np.bool_:
+        return _rows_of_mask(values, which, dim)
 
     def lazy() -> Tensor:
-        index = np.flatnonzero(which) if is_mask else which
-        if not index.size:
-            return values.shrink(tuple((0, 0) if k == dim else None for k in range(values.ndim)))
-        return values.index_select(dim, tensor(index))
+        return _at(values, which, dim)
 
-    def now() -> np.ndarray:
-        return np.compress(which, array(values), axis=dim) if is_mask else np.take(array(values), which, axis=dim)
+    return moved(lazy, lambda: np.take(array(values), which, axis=dim), values)
 
-    return moved(lazy, now, values)
+
+def _at(values: Tensor, index: np.ndarray, dim: int) -> Tensor:
+    if not index.size:
+        return values.shrink(tuple((0, 0) if k == dim else None for k in range(values.ndim)))
+    return values.index_select(dim, tensor(index))
+
+
+def _rows_of_mask(values: Tensor, mask: Any, dim: int) -> Tensor:
+    if not known(values):
+        return _at(values, np.flatnonzero(array(mask) if isinstance(mask, Tensor) else mask), dim)
+    stays = mask if isinstance(mask, Tensor) else Tensor(np.ascontiguousarray(mask))
+    return made_like(values, C.poly_compress(values._h, stays._h, dim))
 
 
 def join(a: Tensor, b: Tensor, dim: int = 0) -> Tensor:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from .._core import C, like
+from ..device import HOST
 from ..graphs import Graph
 from ..tensor import Tensor
 
@@ -58,7 +60,10 @@ class Rows:
     @property
     def count(self) -> Tensor:
         """int32 [num_rows]: items of each row."""
-        one = Tensor.ones(self.index.shape[0], dtype=dtypes.int32)
+        index = self.index
+        if index._g.device in HOST and type(self.num_rows) is int and index.dtype.kind in "iu" and type(index.shape[0]) is int:
+            return like(index, C.poly_bincount(index._h, self.num_rows)).cast(dtypes.int32)
+        one = Tensor.ones(index.shape[0], dtype=dtypes.int32)
         return self._reduce(one, "sum")
 
     def reduce(self, x: Tensor, op: str = "sum", dim: int = 0) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import C, current, handle_array, like
+from ..._core import C, current, handle_array, like, wrap
 from ...dtypes import dtypes, to_dtype
 from ...graphs import Graph
 from ...tensor import Tensor
@@ -49,7 +49,7 @@ def read(x: Any) -> np.ndarray:
     if not isinstance(x, Tensor):
         return np.asarray(x)
     if not x._g.tracing:
-        return x.numpy()
+        return seen(x) if known(x) else x.numpy()
     try:
         return x.numpy()
     except RuntimeError as e:
@@ -57,6 +57,15 @@ def read(x: Any) -> np.ndarray:
             f"{_caller()} inside a compiled step: the size of its result depends on values of a tensor of shape {x.shape}, which are not known while"
             " the step is traced. Call it before the step and pass what it gives, or give the sizes (num_nodes, size, batch_size) where it takes them"
         ) from e
+
+
+def seen(x: Tensor) -> np.ndarray:
+    """The memory of a tensor whose values are known, for reading alone: what is made of it is a copy."""
+    if x.dtype.np is None or not x.ndim:
+        return x.numpy()
+    a = array(x)
+    a.flags.writeable = False
+    return a
 
 
 def vector(x: Any, what: str = "index") -> np.ndarray:
@@ -102,7 +111,7 @@ def as_tensor(x: Any) -> Tensor:
     return tensor(a.astype(np.float32) if a.dtype == np.float64 and not isinstance(x, np.ndarray) else a)
 
 
-def maybe_rows(values: Tensor | None, which: np.ndarray) -> Tensor | None:
+def maybe_rows(values: Tensor | None, which: Any) -> Tensor | None:
     return None if values is None else rows(values, which)
 
 
@@ -115,6 +124,12 @@ def ones(n: Any, dtype: Any = None) -> Tensor:
 def generator() -> np.random.Generator:
     """numpy's generator, seeded from the library's: what it gives depends on Tensor.manual_seed and on nothing else."""
     return np.random.default_rng(current().draw_seed())
+
+
+def random_mask(n: int, p: float) -> Tensor:
+    """bool [n], each true with probability p, by the library's seed."""
+    g = current()
+    return wrap(g, C.poly_random_mask(g.ptr, int(n), float(p), g.draw_seed()))
 
 
 def count(index: Any, size: int | None = None) -> np.ndarray:
@@ -145,7 +160,7 @@ def sort_edges(e: np.ndarray, n: int, by_row: bool, merge: bool, places: bool) -
     None if they are in order as they are."""
     if n > 64 * e.shape[1] + (1 << 20):  # a counter for each node would be most of the work
         return _sort_few(e, n, by_row, merge)
-    edge_index = tensor(e if e.dtype in (np.int32, np.int64) else e.astype(np.int64))
+    edge_index = Tensor(np.ascontiguousarray(e if e.dtype in (np.int32, np.int64) else e.astype(np.int64)))
     out, order, begin = (handle_array([None]) for _ in range(3))
     check = edge_index._g.check
     check(C.poly_sort_edges(edge_index._h, n, by_row, merge, out, order if places else None, begin if places and merge else None))
@@ -155,6 +170,52 @@ def sort_edges(e: np.ndarray, n: int, by_row: bool, merge: bool, places: bool) -
     found = found if e.dtype in (np.int32, np.int64) else tensor(array(found).astype(e.dtype))
     places_of, begins = (array(like(edge_index, h[0])) if h[0] else None for h in (order, begin))
     return found, places_of, begins
+
+
+def edge_tensor(edge_index: Any) -> Tensor:
+    """edge_index as a tensor of int32 or int64 whose values are known: itself if it is one."""
+    if isinstance(edge_index, Tensor) and edge_index.ndim == 2 and edge_index.dtype.np in (np.int32, np.int64) and known(edge_index):
+        if edge_index.shape[0] == 2:
+            return edge_index
+    e = edges(edge_index)
+    t = Tensor(np.ascontiguousarray(e if e.dtype in (np.int32, np.int64) else e.astype(np.int64)))
+    return t if not isinstance(edge_index, Tensor) else edge_index._kind(t)
+
+
+def filter_edges(edge_index: Any, mask: Any = None, src: Any = None, dst: Any = None, loops: str = "a") -> tuple[Tensor, Tensor]:
+    """The edges that stay, and the mask of them. mask: of the edges; src, dst: masks of the nodes at their ends, or new numbers of these, -1 for
+    nodes that go; loops: 'a' all edges, 'n' without self loops, 'l' self loops alone."""
+    e = edge_tensor(edge_index)
+    given = [None if t is None else t if isinstance(t, Tensor) else Tensor(np.ascontiguousarray(t)) for t in (mask, src, dst)]
+    kept, stays = handle_array([None]), handle_array([None])
+    e._g.check(C.poly_filter_edges(e._h, *(None if t is None else t._h for t in given), loops.encode(), kept, stays))
+    out, which = like(e, kept[0]), like(e, stays[0])
+    dtype = edge_index.dtype if isinstance(edge_index, (Tensor, np.ndarray)) else None
+    if dtype is not None and getattr(dtype, "np", dtype) not in (np.int32, np.int64, None) and getattr(dtype, "kind", "i") in "iu":
+        out = out.cast(to_dtype(dtype))
+    return out, which
+
+
+def room(shape: tuple[int, ...], dtype: Any) -> tuple[Tensor, np.ndarray]:
+    """A tensor and its memory, to be filled: memory that the library uses again is there at once, where fresh pages are made one by one."""
+    t = Tensor.empty(*shape, dtype=to_dtype(dtype)).realize()
+    return t, t._data
+
+
+def with_loops(edge_index: Any, n: Any) -> Tensor:
+    """edge_index and behind it an edge from each of n nodes to itself."""
+    e = edges(edge_index)
+    m = e.shape[1]
+    out, memory = room((2, m + int(n)), e.dtype)
+    memory[:, :m] = e
+    memory[:, m:] = np.arange(int(n), dtype=e.dtype)
+    return edge_index._kind(out) if isinstance(edge_index, Tensor) else out
+
+
+def any_loop(edge_index: Any) -> bool:
+    """Whether an edge has one node at both ends. Pieces that fit a cache are compared, up to the first that has one."""
+    e, piece = edges(edge_index), 1 << 17
+    return any(bool((e[0, k : k + piece] == e[1, k : k + piece]).any()) for k in range(0, e.shape[1], piece))
 
 
 def _sort_few(e: np.ndarray, n: int, by_row: bool, merge: bool) -> tuple[Tensor, np.ndarray | None, np.ndarray | None] | None:
@@ -176,6 +237,6 @@ def distinct(a: np.ndarray) -> np.ndarray:
 
 
 __all__ = [
-    "MISSING", "array", "as_tensor", "check_range", "count", "distinct", "edges", "generator", "join", "known", "library", "maybe_rows", "moved",
-    "ones", "read", "rows", "sort_edges", "stable_order", "starts", "tensor", "traced", "vector",
+    "MISSING", "any_loop", "array", "as_tensor", "check_range", "count", "distinct", "edges", "generator", "join", "known", "library", "maybe_rows", "moved",
+    "edge_tensor", "filter_edges", "ones", "random_mask", "read", "rows", "seen", "sort_edges", "stable_order", "starts", "tensor", "traced", "vector", "with_loops",
 ]  # fmt: skip

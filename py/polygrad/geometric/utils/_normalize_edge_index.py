@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...dtypes import dtypes
-from ...graphs import Graph
 from ...tensor import Tensor
+from ._degree import degree
 from .laplacian import inverse_or_zero
 from .loop import add_self_loops as with_self_loops
 from .num_nodes import maybe_num_nodes
@@ -24,12 +24,9 @@ def normalize_edge_index(
     n = maybe_num_nodes(edge_index, num_nodes)
     if add_self_loops:
         edge_index, _ = with_self_loops(edge_index, num_nodes=n)
-    graph = Graph(edge_index, n)
-    degree = graph.out_degree.cast(dtypes.default_float)
-    if symmetric:
-        root = inverse_or_zero(degree, -0.5)
-        return edge_index, graph.src(root) * graph.dst(root)
-    return edge_index, graph.src(inverse_or_zero(degree))
+    src, dst = edge_index[0], edge_index[1]
+    scale = inverse_or_zero(degree(src, n, dtypes.default_float), -0.5 if symmetric else -1.0)
+    return edge_index, scale[src] * scale[dst] if symmetric else scale[src]
 
 
 __all__ = ["normalize_edge_index"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from . import _host
-from .map import relabel
+from .map import places, relabel
 from .num_nodes import maybe_num_nodes
 
 
@@ -31,6 +31,12 @@ def _subset(subset: Any, size: Any) -> tuple[np.ndarray, np.ndarray]:
     return mask, index
 
 
+def _nodes(subset: Any, size: Any, relabel_nodes: bool) -> np.ndarray:
+    """The nodes of a mask or of indices, for _host.filter_edges: a mask, or their places in the subset."""
+    mask, index = _subset(subset, size)
+    return places(index, mask.size) if relabel_nodes else mask
+
+
 def subgraph(
     subset: Any,
     edge_index: Tensor,
@@ -50,14 +56,10 @@ def subgraph(
     >>> e.tolist()
     [[0, 1], [1, 0]]
     """
-    e = _host.edges(edge_index)
-    mask, index = _subset(subset, lambda: maybe_num_nodes(edge_index, num_nodes))
-    keep = mask[e[0]] & mask[e[1]]
-    out = e[:, keep]
-    if relabel_nodes:
-        out = relabel(out.reshape(-1), index, mask.size).reshape(2, -1)
-    result = (_host.tensor(out), _host.maybe_rows(edge_attr, keep))
-    return (*result, _host.tensor(keep)) if return_edge_mask else result
+    nodes = _nodes(subset, lambda: maybe_num_nodes(edge_index, num_nodes), relabel_nodes)
+    out, keep = _host.filter_edges(edge_index, None, nodes, nodes)
+    result = (out, _host.maybe_rows(edge_attr, keep))
+    return (*result, keep) if return_edge_mask else result
 
 
 def bipartite_subgraph(
@@ -76,15 +78,11 @@ def bipartite_subgraph(
     >>> e.tolist()
     [[0], [1]]
     """
-    e = _host.edges(edge_index)
-    sizes = size or (int(e[0].max(initial=-1)) + 1, int(e[1].max(initial=-1)) + 1)
-    (mask0, index0), (mask1, index1) = (_subset(s, n) for s, n in zip(subset, sizes))
-    keep = mask0[e[0]] & mask1[e[1]]
-    out = e[:, keep]
-    if relabel_nodes:
-        out = np.stack([relabel(out[0], index0, mask0.size), relabel(out[1], index1, mask1.size)])
-    result = (_host.tensor(out), _host.maybe_rows(edge_attr, keep))
-    return (*result, _host.tensor(keep)) if return_edge_mask else result
+    sizes = size or tuple(int(ends.max(initial=-1)) + 1 for ends in _host.edges(edge_index))
+    src, dst = (_nodes(s, n, relabel_nodes) for s, n in zip(subset, sizes))
+    out, keep = _host.filter_edges(edge_index, None, src, dst)
+    result = (out, _host.maybe_rows(edge_attr, keep))
+    return (*result, keep) if return_edge_mask else result
 
 
 def k_hop_subgraph(
@@ -109,30 +107,28 @@ def k_hop_subgraph(
     """
     if flow not in ("source_to_target", "target_to_source"):
         raise ValueError(f"flow must be 'source_to_target' or 'target_to_source', not {flow!r}")
-    e = _host.edges(edge_index)
+    e = _host.edge_tensor(edge_index)
     n = int(maybe_num_nodes(edge_index, num_nodes))
-    row, col = e if flow == "target_to_source" else e[::-1]
-    seeds = _host.vector(node_idx, "node_idx").astype(e.dtype)
-    found = [seeds]
-    followed = np.zeros(e.shape[1], np.bool_)
+    ahead = flow == "source_to_target"
+    seeds = _host.vector(node_idx, "node_idx").astype(e.dtype.np)
+    found, followed = [seeds], None
     for _ in range(num_hops):
         here = np.zeros(n, np.bool_)
         here[found[-1]] = True
-        step = here[row]
-        followed |= step
-        found.append(col[step])
+        step, which = _host.filter_edges(e, None, None if ahead else here, here if ahead else None)
+        followed = _host.read(which) if followed is None else followed | _host.read(which)
+        found.append(_host.read(step)[0 if ahead else 1])
     subset, inverse = np.unique(np.concatenate(found), return_inverse=True)
+    nodes = places(subset, n) if relabel_nodes else np.zeros(n, np.bool_)
+    if not relabel_nodes:
+        nodes[subset] = True
     if directed:
-        keep = followed
+        keep = np.zeros(e.shape[1], np.bool_) if followed is None else followed
+        out, mask = _host.filter_edges(e, keep, nodes, nodes)
     else:
-        inside = np.zeros(n, np.bool_)
-        inside[subset] = True
-        keep = inside[row] & inside[col]
-    out = e[:, keep]
-    if relabel_nodes:
-        out = relabel(out.reshape(-1), subset, n).reshape(2, -1)
+        out, mask = _host.filter_edges(e, None, nodes, nodes)
     mapping = inverse.reshape(-1)[: seeds.size].astype(np.int64)
-    return _host.tensor(subset), _host.tensor(out), _host.tensor(mapping), _host.tensor(keep)
+    return _host.tensor(subset), out, _host.tensor(mapping), mask
 
 
 def hyper_subgraph(

@@ -38,7 +38,7 @@ def dropout_adj(
     edge_index_, kept = dropout_edge(edge_index, p, force_undirected, training)
     if not training or p == 0.0 or edge_attr is None:
         return edge_index_, edge_attr
-    return edge_index_, _host.rows(edge_attr, kept.numpy())
+    return edge_index_, _host.rows(edge_attr, _host.read(kept))
 
 
 def dropout_node(
@@ -58,7 +58,7 @@ def dropout_node(
     n = int(maybe_num_nodes(edge_index, num_nodes))
     if not training or p == 0.0:
         return edge_index, _all(_num_edges(edge_index)), _all(n)
-    mask = _host.tensor(_host.generator().random(n) > p)
+    mask = _host.random_mask(n, 1.0 - p)
     out, _, edge_mask = subgraph(mask, edge_index, relabel_nodes=relabel_nodes, num_nodes=n, return_edge_mask=True)
     return out, edge_mask, mask
 
@@ -78,12 +78,12 @@ def dropout_edge(edge_index: Tensor, p: float = 0.5, force_undirected: bool = Fa
     _check(p)
     if not training or p == 0.0:
         return edge_index, _all(_num_edges(edge_index))
-    e = _host.edges(edge_index)
-    mask = np.asarray(_host.generator().random(e.shape[1]) >= p)
+    mask = _host.random_mask(_num_edges(edge_index), 1.0 - p)
     if not force_undirected:
-        return _host.tensor(e[:, mask]), _host.tensor(mask)
-    mask &= e[0] <= e[1]
-    out, where = e[:, mask], np.flatnonzero(mask)
+        return _host.filter_edges(edge_index, mask)
+    e = _host.edges(edge_index)
+    stays = _host.read(mask) & (e[0] <= e[1])
+    out, where = _host.read(_host.filter_edges(edge_index, stays)[0]), np.flatnonzero(stays)
     return _host.tensor(np.concatenate([out, out[::-1]], axis=1)), _host.tensor(np.concatenate([where, where]))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...dtypes import DTypeLike
-from ...graphs import Graph
 from ...tensor import Tensor
+from .._rows import rows_of
 from . import _host
 from .loop import add_self_loops, remove_self_loops
 from .num_nodes import maybe_num_nodes
@@ -40,17 +40,14 @@ def get_laplacian(
     edge_index, edge_weight = remove_self_loops(edge_index, edge_weight)
     n = maybe_num_nodes(edge_index, num_nodes)
     weight = _host.ones(edge_index.shape[1], dtype) if edge_weight is None else edge_weight
-    graph = Graph(edge_index, n)
-    degree = graph.sum(weight, "out")
+    src, dst = edge_index[0], edge_index[1]
+    degree = rows_of(src, n).reduce(weight, "sum")
     if normalization is None:
         diagonal = degree
     else:
         diagonal = degree.ones_like()
-        if normalization == "sym":
-            root = inverse_or_zero(degree, -0.5)
-            weight = graph.src(root) * weight * graph.dst(root)
-        else:
-            weight = graph.src(inverse_or_zero(degree)) * weight
+        scale = inverse_or_zero(degree, -0.5 if normalization == "sym" else -1.0)
+        weight = scale[src] * weight * scale[dst] if normalization == "sym" else scale[src] * weight
     return add_self_loops(edge_index, num_nodes=n)[0], _host.join(-weight, diagonal)
 
 

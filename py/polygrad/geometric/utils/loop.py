@@ -20,8 +20,7 @@ def contains_self_loops(edge_index: Tensor) -> bool:
     >>> contains_self_loops(Tensor([[0, 1], [1, 1]])), contains_self_loops(Tensor([[0, 1], [1, 0]]))
     (True, False)
     """
-    e = _host.edges(edge_index)
-    return bool((e[0] == e[1]).any())
+    return _host.any_loop(edge_index)
 
 
 def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
@@ -32,11 +31,10 @@ def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tu
     >>> remove_self_loops(Tensor([[0, 1, 0], [1, 1, 2]]))[0].tolist()
     [[0, 0], [1, 2]]
     """
-    e = _host.edges(edge_index)
-    keep = e[0] != e[1]
-    if keep.all() and isinstance(edge_index, Tensor):
+    out, keep = _host.filter_edges(edge_index, loops="n")
+    if isinstance(edge_index, Tensor) and out.shape[1] == edge_index.shape[1]:
         return edge_index, edge_attr
-    return _host.tensor(e[:, keep]), _host.maybe_rows(edge_attr, keep)
+    return out, _host.maybe_rows(edge_attr, keep)
 
 
 def segregate_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None, Tensor, Tensor | None]:
@@ -48,14 +46,9 @@ def segregate_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) ->
     >>> e.tolist(), loops.tolist()
     ([[0, 1], [1, 0]], [[0], [0]])
     """
-    e = _host.edges(edge_index)
-    keep = e[0] != e[1]
-    return (
-        _host.tensor(e[:, keep]),
-        _host.maybe_rows(edge_attr, keep),
-        _host.tensor(e[:, ~keep]),
-        _host.maybe_rows(edge_attr, ~keep),
-    )
+    rest, keep = _host.filter_edges(edge_index, loops="n")
+    loops, own = _host.filter_edges(edge_index, loops="l")
+    return rest, _host.maybe_rows(edge_attr, keep), loops, _host.maybe_rows(edge_attr, own)
 
 
 def _loop_attr(edge_index: Tensor, edge_attr: Tensor, n: Any, fill_value: Any) -> Tensor:
@@ -73,10 +66,6 @@ def _loop_attr(edge_index: Tensor, edge_attr: Tensor, n: Any, fill_value: Any) -
 
         return scatter(edge_attr, edge_index[1], 0, n, fill_value)
     raise AttributeError(f"fill_value must be a number, a tensor or the name of a reduction, not {type(fill_value).__name__}")
-
-
-def _loops(n: Any, dtype: Any) -> np.ndarray:
-    return np.broadcast_to(np.arange(int(n), dtype=dtype), (2, int(n)))
 
 
 def add_self_loops(
@@ -99,8 +88,7 @@ def add_self_loops(
     if _host.traced(edge_index):
         loops = Tensor.arange(n, dtype=edge_index.dtype).unsqueeze(0).expand(2, n)
         return Tensor.cat(edge_index, loops, dim=1), edge_attr
-    e = _host.edges(edge_index)
-    return _host.tensor(np.concatenate([e, _loops(n, e.dtype)], axis=1)), edge_attr
+    return _host.with_loops(edge_index, n), edge_attr
 
 
 def add_remaining_self_loops(
@@ -115,12 +103,12 @@ def add_remaining_self_loops(
     ([[0, 1, 0, 1], [1, 0, 0, 1]], [6.0, 7.0, 5.0, 1.0])
     """
     n = maybe_num_nodes(edge_index, num_nodes)
-    e = _host.edges(edge_index)
-    keep = e[0] != e[1]
+    rest, keep = _host.filter_edges(edge_index, loops="n")
     if edge_attr is not None:
-        loops = _place(_loop_attr(edge_index, edge_attr, n, fill_value), e[0][~keep], _host.rows(edge_attr, ~keep))
+        own, which = _host.filter_edges(edge_index, loops="l")
+        loops = _place(_loop_attr(edge_index, edge_attr, n, fill_value), _host.read(own)[0], _host.rows(edge_attr, which))
         edge_attr = _host.join(_host.rows(edge_attr, keep), loops)
-    return _host.tensor(np.concatenate([e[:, keep], _loops(n, e.dtype)], axis=1)), edge_attr
+    return _host.with_loops(rest, n), edge_attr
 
 
 def _place(values: Tensor, where: np.ndarray, new: Tensor) -> Tensor:
@@ -154,12 +142,12 @@ def get_self_loop_attr(edge_index: Tensor, edge_attr: Tensor | None = None, num_
     if _host.traced(edge_index):
         return _loop_attr_traced(edge_index, edge_attr, maybe_num_nodes(edge_index, num_nodes))
     n = int(maybe_num_nodes(edge_index, num_nodes))
-    e = _host.edges(edge_index)
-    loops = e[0] == e[1]
-    attr = _host.ones(int(loops.sum())) if edge_attr is None else _host.rows(edge_attr, loops)
+    loops, which = _host.filter_edges(edge_index, loops="l")
+    at = _host.read(loops)[0]
+    attr = _host.ones(at.size) if edge_attr is None else _host.rows(edge_attr, which)
     if attr.dtype.np is None:
-        return _place(Tensor.zeros(n, *attr.shape[1:], dtype=attr.dtype), e[0][loops], attr)
-    return _place(Tensor(np.zeros((n, *attr.shape[1:]), attr.dtype.np)), e[0][loops], attr)
+        return _place(Tensor.zeros(n, *attr.shape[1:], dtype=attr.dtype), at, attr)
+    return _place(Tensor(np.zeros((n, *attr.shape[1:]), attr.dtype.np)), at, attr)
 
 
 def _loop_attr_traced(edge_index: Tensor, edge_attr: Tensor | None, n: Any) -> Tensor:

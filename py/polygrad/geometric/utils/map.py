@@ -10,6 +10,13 @@ from ...tensor import Tensor
 from . import _host
 
 
+def places(index: np.ndarray, size: int) -> np.ndarray:
+    """[size]: the place of each number in index, the last one of several, -1 if it is not there."""
+    place = np.full(size, -1, np.int64)
+    place[index] = np.arange(index.size)
+    return place
+
+
 def relabel(values: np.ndarray, index: np.ndarray, size: int | None = None) -> np.ndarray:
     """The place of each value in index, -1 if it is not there. index has no repeats (of several the last counts). Memory O(size)."""
     n = max(int(values.max(initial=-1)), int(index.max(initial=-1))) + 1 if size is None else int(size)
