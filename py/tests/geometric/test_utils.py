@@ -14,6 +14,7 @@ from polygrad.geometric import nn as gnn
 from polygrad.geometric import transforms as T
 from polygrad.geometric import utils as U
 from polygrad.geometric.data import Data
+from polygrad.geometric.utils import _host
 
 EMPTY = np.zeros((2, 0), np.int64)
 # repeated edges and loops; one node; a triangle with an isolated node; nothing at all; nodes without edges
@@ -828,3 +829,67 @@ def test_coalesce_of_many_edges_into_one():
     assert abs(mean.item() / float(np.float32(0.1)) - 1) < 1e-6
     with pytest.raises(ValueError, match="reduce must be one of"):
         U.coalesce(Tensor([[0, 0], [1, 1]]), Tensor([1.0, 2.0]), reduce="median")
+
+
+# ---- filters ----
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("edges", [0, 1, 9, 1500, 70_000])
+def test_edges_are_filtered_as_numpy_does_it(dtype, edges):
+    """Sizes around a chunk, and one that several threads share; masks of edges and of nodes, new numbers, loops."""
+    rng = np.random.default_rng(edges)
+    n = 40
+    e = rng.integers(0, n, (2, edges)).astype(dtype)
+    t, nodes, mask = Tensor(e), rng.random(n) < 0.6, rng.random(edges) < 0.5
+    number = np.where(nodes, rng.permutation(n), -1)
+    for loops, by_loops in (("a", np.ones(edges, bool)), ("n", e[0] != e[1]), ("l", e[0] == e[1])):
+        kept, stays = _host.filter_edges(t, mask, nodes, None, loops)
+        want = mask & nodes[e[0]] & by_loops
+        assert np.array_equal(stays.numpy(), want) and np.array_equal(kept.numpy(), e[:, want]) and kept.numpy().dtype == dtype
+    for new in (number.astype(np.int64), number.astype(np.int32)):
+        kept, stays = _host.filter_edges(t, None, new, nodes)
+        want = nodes[e[0]] & nodes[e[1]]
+        assert np.array_equal(stays.numpy(), want) and np.array_equal(kept.numpy(), np.stack([number[e[0]], e[1]])[:, want])
+
+
+def test_filtered_edges_name_a_node_that_is_not_there():
+    with pytest.raises(IndexError, match="index 7 is out of range for 5 nodes"):
+        _host.filter_edges(Tensor([[0, 1, 2], [1, 7, 0]]), None, np.ones(9, bool), np.ones(5, bool))
+    with pytest.raises(IndexError, match="index -1"):
+        _host.filter_edges(Tensor([[0, -1], [1, 2]]), None, np.ones(9, bool), None)
+
+
+@pytest.mark.parametrize("shape, dim", [((7,), 0), ((7, 3), 0), ((5, 7), 1), ((2, 7, 8), 1), ((7, 5, 4), 0), ((2, 7, 0), 1), ((3000, 8), 0)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_, np.int16])
+def test_rows_of_a_mask_are_moved_with_their_gradient(shape, dim, dtype):
+    rng = np.random.default_rng(3)
+    a, mask = (rng.standard_normal(shape) * 9).astype(dtype), rng.random(shape[dim]) < 0.5
+    x = Tensor(a)
+    out = U.mask_select(x, dim, Tensor(mask))
+    assert out.is_realized and np.array_equal(out.numpy(), np.compress(mask, a, dim)) and out.numpy().dtype == dtype
+    if dtype == np.float32 and out.numel():
+        leaf = Tensor(a, requires_grad=True)
+        (U.mask_select(leaf, dim, Tensor(mask)) * 2).sum().backward()
+        want = np.zeros(shape, np.float32)
+        np.moveaxis(want, dim, 0)[mask] = 2
+        assert np.array_equal(leaf.grad.numpy(), want)
+
+
+def test_random_masks_follow_the_seed_and_the_probability():
+    Tensor.manual_seed(4)
+    a, b = _host.random_mask(200_000, 0.3), _host.random_mask(200_000, 0.3)
+    Tensor.manual_seed(4)
+    assert np.array_equal(a.numpy(), _host.random_mask(200_000, 0.3).numpy()) and not np.array_equal(a.numpy(), b.numpy())
+    assert abs(a.numpy().mean() - 0.3) < 0.006  # five standard deviations
+    assert not _host.random_mask(1000, 0.0).numpy().any() and _host.random_mask(1000, 1.0).numpy().all() and _host.random_mask(0, 0.5).shape == (0,)
+
+
+def test_results_do_not_share_the_memory_of_what_they_are_made_of():
+    """Utilities read a tensor's own memory; what they give is memory of its own."""
+    e, w = Tensor(np.array([[0, 1, 2], [1, 2, 0]])), Tensor(np.array([1.0, 2.0, 3.0], np.float32))
+    made = [U.add_self_loops(e)[0], U.subgraph([0, 1, 2], e)[0], U.dropout_edge(e, p=1e-9)[0], U.to_undirected(e), U.mask_select(w, 0, w > 0)]
+    before = [t.tolist() for t in made]
+    e.assign(Tensor(np.zeros((2, 3), np.int64))).realize()
+    w.assign(Tensor(np.zeros(3, np.float32))).realize()
+    assert [t.tolist() for t in made] == before

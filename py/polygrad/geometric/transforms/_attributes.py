@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from ..data._values import to_array
 from ..utils import _host
+
+
+def to_array(value: Any) -> np.ndarray:
+    """The values of a tensor, an array, a number or a list, for reading: the memory of a tensor whose values are known."""
+    return _host.read(value)
 
 
 def needed(data: Any, name: str, transform: Any) -> Any:
@@ -30,20 +34,28 @@ def nodes_of(data: Any, transform: Any) -> int:
     return int(n)
 
 
-def beside(old: Any, new: np.ndarray) -> Tensor:
-    """The columns of `new` after those of `old` (if there are any), in the dtype of `old`."""
+def beside(old: Any, new: Any) -> Tensor:
+    """The columns of `new`, an array or a tensor, after those of `old` (if there are any), in the dtype of `old`."""
     if new.ndim == 1:
         new = new.reshape(-1, 1)
     if old is None:
-        return _host.tensor(new)
+        return new if isinstance(new, Tensor) else _host.tensor(new)
     old = old if isinstance(old, Tensor) else _host.tensor(old)
     old = old.reshape(-1, 1) if old.ndim == 1 else old
     t: Tensor = old
 
     def lazy() -> Tensor:
-        return Tensor.cat(t, _host.tensor(new).cast(t.dtype), dim=-1)
+        return Tensor.cat(t, (new if isinstance(new, Tensor) else _host.tensor(new)).cast(t.dtype), dim=-1)
 
-    return _host.moved(lazy, lambda: np.concatenate([_host.array(t), new.astype(t.dtype.np)], axis=-1), t)
+    def now() -> Tensor:
+        columns = _host.array(new) if isinstance(new, Tensor) else new
+        width = t.shape[-1]
+        out, memory = _host.room((*t.shape[:-1], width + new.shape[-1]), t.dtype)
+        memory[..., :width] = _host.array(t)
+        memory[..., width:] = columns
+        return out
+
+    return _host.moved(lazy, now, t, *([new] if isinstance(new, Tensor) else []))
 
 
 def take(value: Any, index: np.ndarray, dim: int = 0) -> Any:

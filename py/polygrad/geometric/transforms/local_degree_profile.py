@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ..utils import _host
+from ...dtypes import dtypes
+from ...tensor import Tensor
+from .._rows import rows_of
 from ._attributes import beside, edges_of, nodes_of
 from .base_transform import BaseTransform
 
@@ -24,22 +24,14 @@ class LocalDegreeProfile(BaseTransform):
     """
 
     def forward(self, data: Any) -> Any:
-        row, col = edges_of(data, self)
         n = nodes_of(data, self)
-        degree = _host.count(row, n)
-        order = np.argsort(row, kind="stable")
-        values = degree[col[order]].astype(np.float64)
-        out = np.zeros((n, 5))
-        out[:, 0] = degree
-        there = np.flatnonzero(degree)
-        if there.size:
-            begin, counts = _host.starts(degree)[:-1][there], degree[there]
-            out[there, 1] = np.minimum.reduceat(values, begin)
-            out[there, 2] = np.maximum.reduceat(values, begin)
-            out[there, 3] = mean = np.add.reduceat(values, begin) / counts
-            var = np.add.reduceat(values * values, begin) / counts - mean * mean
-            out[there, 4] = np.where(var > 1e-5, np.sqrt(np.maximum(var, 0.0)), 0.0)
-        data.x = beside(data.x, out.astype(np.float32))
+        edges_of(data, self)
+        row, col = data.edge_index[0], data.edge_index[1]
+        rows = rows_of(row, n)
+        degree = rows.count.cast(dtypes.float32)
+        around = degree[col]
+        columns = [degree, *(rows.reduce(around, op) for op in ("min", "max", "mean", "std"))]
+        data.x = beside(data.x, Tensor.stack(*columns, dim=1).realize())
         return data
 
 

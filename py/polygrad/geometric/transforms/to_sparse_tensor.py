@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ...tensor import Tensor
-from ..data._values import to_array
 from ..sparse_tensor import SparseTensor
+from ..utils import _host
+from ..utils.num_nodes import maybe_num_nodes
 from .base_transform import BaseTransform
 
 
@@ -31,14 +29,17 @@ class ToSparseTensor(BaseTransform):
         for store in data.edge_stores:
             if "edge_index" not in store:
                 continue
-            pairs = to_array(store["edge_index"])
-            order = np.lexsort((pairs[0], pairs[1]))
+            edge_index = store["edge_index"]
             sizes = store.size()[::-1]
+            found = _host.sort_edges(edge_index, int(maybe_num_nodes(edge_index)), False, False, True)
             keys = [k for k in store.keys() if k not in ("edge_index", "edge_label", "edge_label_index") and store.is_edge_attr(k)]
-            store._choose(keys, order)
-            store["edge_index"] = Tensor(np.ascontiguousarray(pairs[:, order]))
+            if found is not None and found[1] is not None:
+                edge_index = found[0]
+                store._choose(keys, found[1])
+            store["edge_index"] = edge_index
+            row, col = _host.edges(edge_index)[::-1]
             value = store.get(self.attr) if self.attr is not None else None
-            store["adj_t"] = SparseTensor(row=pairs[1, order], col=pairs[0, order], value=value, sparse_sizes=sizes, is_sorted=True)
+            store["adj_t"] = SparseTensor(row=row, col=col, value=value, sparse_sizes=sizes, is_sorted=True)
             if self.remove_edge_index:
                 del store["edge_index"]
                 if self.attr is not None:

@@ -39,14 +39,15 @@ def coalesce(
         return (merged[0], merged[1]) if alone else ((merged[0], merged[1]), result[1])
     e = _host.edges(edge_index)
     n = int(maybe_num_nodes(e, num_nodes))
-    _host.check_range(e, n)
+    if is_sorted:
+        _host.check_range(e, n)
     carried = isinstance(edge_attr, (Tensor, list, tuple))
     if is_sorted:  # whatever the order is: runs of equal edges are merged
         new = np.ones(e.shape[1], np.bool_)
         new[1:] = (e[:, 1:] != e[:, :-1]).any(0)
         merged = None if new.all() else (_host.tensor(e[:, new]), None, np.flatnonzero(new))
     else:
-        merged = _host.sort_edges(e, n, sort_by_row, True, carried)
+        merged = _host.sort_edges(edge_index, n, sort_by_row, True, carried)
     if merged is None:
         out = edge_index if isinstance(edge_index, Tensor) else _host.tensor(e)
     else:

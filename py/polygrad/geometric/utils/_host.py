@@ -155,21 +155,25 @@ def stable_order(key: np.ndarray, limit: int) -> np.ndarray:
     return np.sort((key.astype(np.int64) << bits) | np.arange(key.size)) & ((1 << bits) - 1)
 
 
-def sort_edges(e: np.ndarray, n: int, by_row: bool, merge: bool, places: bool) -> tuple[Tensor, np.ndarray | None, np.ndarray | None] | None:
+def sort_edges(edge_index: Any, n: int, by_row: bool, merge: bool, places: bool) -> tuple[Tensor, np.ndarray | None, np.ndarray | None] | None:
     """Edges sorted, and merged if asked for. With `places`: where each came from, and where the edges begin that each result stands for.
     None if they are in order as they are."""
-    if n > 64 * e.shape[1] + (1 << 20):  # a counter for each node would be most of the work
-        return _sort_few(e, n, by_row, merge)
-    edge_index = Tensor(np.ascontiguousarray(e if e.dtype in (np.int32, np.int64) else e.astype(np.int64)))
+    e = edge_tensor(edge_index)
+    if n > 64 * int(e.shape[1]) + (1 << 20):  # a counter for each node would be most of the work
+        return _sort_few(edges(edge_index), n, by_row, merge)
     out, order, begin = (handle_array([None]) for _ in range(3))
-    check = edge_index._g.check
-    check(C.poly_sort_edges(edge_index._h, n, by_row, merge, out, order if places else None, begin if places and merge else None))
+    e._g.check(C.poly_sort_edges(e._h, n, by_row, merge, out, order if places else None, begin if places and merge else None))
     if not out[0]:
         return None
-    found = like(edge_index, out[0])
-    found = found if e.dtype in (np.int32, np.int64) else tensor(array(found).astype(e.dtype))
-    places_of, begins = (array(like(edge_index, h[0])) if h[0] else None for h in (order, begin))
-    return found, places_of, begins
+    places_of, begins = (array(like(e, h[0])) if h[0] else None for h in (order, begin))
+    return _as_given(like(e, out[0]), edge_index), places_of, begins
+
+
+def _as_given(e: Tensor, edge_index: Any) -> Tensor:
+    """Edges of int32 or int64 in the dtype of those that they come from."""
+    dtype = getattr(edge_index, "dtype", None)
+    kind = getattr(dtype, "np", dtype)
+    return e if kind is None or kind in (np.int32, np.int64) or np.dtype(kind).kind not in "iu" else tensor(array(e).astype(kind))
 
 
 def edge_tensor(edge_index: Any) -> Tensor:
@@ -189,11 +193,7 @@ def filter_edges(edge_index: Any, mask: Any = None, src: Any = None, dst: Any = 
     given = [None if t is None else t if isinstance(t, Tensor) else Tensor(np.ascontiguousarray(t)) for t in (mask, src, dst)]
     kept, stays = handle_array([None]), handle_array([None])
     e._g.check(C.poly_filter_edges(e._h, *(None if t is None else t._h for t in given), loops.encode(), kept, stays))
-    out, which = like(e, kept[0]), like(e, stays[0])
-    dtype = edge_index.dtype if isinstance(edge_index, (Tensor, np.ndarray)) else None
-    if dtype is not None and getattr(dtype, "np", dtype) not in (np.int32, np.int64, None) and getattr(dtype, "kind", "i") in "iu":
-        out = out.cast(to_dtype(dtype))
-    return out, which
+    return _as_given(like(e, kept[0]), edge_index), like(e, stays[0])
 
 
 def room(shape: tuple[int, ...], dtype: Any) -> tuple[Tensor, np.ndarray]:

@@ -26,7 +26,7 @@ def sort_edge_index(edge_index: Tensor, edge_attr: Any = MISSING, num_nodes: int
         return _sorted_lazily(edge_index, edge_attr, num_nodes, sort_by_row)
     e = _host.edges(edge_index)
     n = int(maybe_num_nodes(e, num_nodes))
-    found = _host.sort_edges(e, n, sort_by_row, False, isinstance(edge_attr, (Tensor, list, tuple)))
+    found = _host.sort_edges(edge_index, n, sort_by_row, False, isinstance(edge_attr, (Tensor, list, tuple)))
     if found is not None:
         edge_index, order, _ = found
         edge_attr = edge_attr if order is None else take(edge_attr, order)

@@ -15,8 +15,11 @@ def unbatch(src: Tensor, batch: Tensor, dim: int = 0, batch_size: int | None = N
     >>> [t.tolist() for t in unbatch(Tensor([5, 6, 7]), Tensor([0, 0, 1]))]
     [[5, 6], [7]]
     """
-    ptr = _host.starts(_host.count(batch, batch_size))
-    return [narrow(src, dim, int(a), int(b - a)) for a, b in zip(ptr, ptr[1:])]
+    sizes = _host.count(batch, batch_size)
+    if not isinstance(src, Tensor):
+        ptr = _host.starts(sizes)
+        return [narrow(src, dim, int(a), int(b - a)) for a, b in zip(ptr, ptr[1:])]
+    return list(src.split(sizes.tolist(), dim)) if sizes.size else []
 
 
 def unbatch_edge_index(edge_index: Tensor, batch: Tensor, batch_size: int | None = None) -> list[Tensor]:

@@ -78,10 +78,10 @@ def dropout_edge(edge_index: Tensor, p: float = 0.5, force_undirected: bool = Fa
     _check(p)
     if not training or p == 0.0:
         return edge_index, _all(_num_edges(edge_index))
+    e = _host.edges(edge_index)
     mask = _host.random_mask(_num_edges(edge_index), 1.0 - p)
     if not force_undirected:
         return _host.filter_edges(edge_index, mask)
-    e = _host.edges(edge_index)
     stays = _host.read(mask) & (e[0] <= e[1])
     out, where = _host.read(_host.filter_edges(edge_index, stays)[0]), np.flatnonzero(stays)
     return _host.tensor(np.concatenate([out, out[::-1]], axis=1)), _host.tensor(np.concatenate([where, where]))
