@@ -755,12 +755,13 @@ POLY_API PolyStatus poly_sort_edges(PolyTensor *edge_index, int64_t nodes, bool 
 
 /* The edges of edge_index that stay, in their order. edge_index: int32 or int64, [2, E], or [E] for one end alone. An
  * edge stays if mask (bool [E]) says so, if both its nodes do, and by `loops`: 'a' all edges, 'n' no self loops, 'l'
- * self loops alone. src, dst: bool [V], the nodes that stay; or whole numbers [V], their new numbers, negative for nodes
- * that go. mask, src and dst may be NULL. stays: bool [E], which edges they are. Everything is realized. O(V + E). */
+ * self loops alone. src, dst: bool [V], the nodes that stay; or whole numbers [V], their new numbers, negative for
+ * nodes that go. mask, src and dst may be NULL. stays: bool [E], which edges they are. Everything is realized. O(V +
+ * E). */
 POLY_API PolyStatus poly_filter_edges(PolyTensor *edge_index, PolyTensor *mask, PolyTensor *src, PolyTensor *dst,
                                       char loops, PolyTensor **kept, PolyTensor **stays);
-/* The slices of x along axis at which mask (bool) is true, with their values; x and mask are realized. Gradients flow to
- * x where there are any slices. O(numel). */
+/* The slices of x along axis at which mask (bool) is true, with their values; x and mask are realized. Gradients flow
+ * to x where there are any slices. O(numel). */
 POLY_API PolyTensor *poly_compress(PolyTensor *x, PolyTensor *mask, int axis);
 /* bool [n], each true with probability p: a function of seed. O(n). */
 POLY_API PolyTensor *poly_random_mask(PolyContext *ctx, int64_t n, double p, uint64_t seed);

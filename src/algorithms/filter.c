@@ -300,8 +300,7 @@ static void compress_part(const Slices *r, const uint8_t *mask, int64_t from, in
 static void compress(Slices r, const uint8_t *mask, int64_t outer, int64_t kept, int parts, const int64_t *first) {
   for (int64_t o = 0; o < outer; o++) {
 #pragma omp parallel for num_threads(parts) schedule(static, 1) if (parts > 1)
-    for (int p = 0; p < parts; p++)
-      compress_part(&r, mask, r.rows * p / parts, r.rows * (p + 1) / parts, first[p]);
+    for (int p = 0; p < parts; p++) compress_part(&r, mask, r.rows * p / parts, r.rows * (p + 1) / parts, first[p]);
     r.from += (size_t)r.rows * r.bytes;
     r.out += (size_t)kept * r.bytes;
   }
@@ -349,7 +348,8 @@ PolyTensor *poly_compress(PolyTensor *x, PolyTensor *mask, int axis) {
   poly_shape(x, shape);
   if (axis < 0 || axis >= poly_ndim(x) || poly_dtype(mask) != POLY_BOOL || poly_ndim(mask) != 1 ||
       poly_numel(mask) != shape[axis])
-    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "compress: the mask is not bool of the slices along axis %d", axis);
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "compress: the mask is not bool of the slices along axis %d",
+                     axis);
   int64_t rows = shape[axis];
   const uint8_t *stays = rows ? poly_data(mask) : (const uint8_t *)"";
   if (!stays) return NULL;

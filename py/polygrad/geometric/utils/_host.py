@@ -237,6 +237,7 @@ def distinct(a: np.ndarray) -> np.ndarray:
 
 
 __all__ = [
-    "MISSING", "any_loop", "array", "as_tensor", "check_range", "count", "distinct", "edges", "generator", "join", "known", "library", "maybe_rows", "moved",
-    "edge_tensor", "filter_edges", "ones", "random_mask", "read", "rows", "seen", "sort_edges", "stable_order", "starts", "tensor", "traced", "vector", "with_loops",
+    "MISSING", "any_loop", "array", "as_tensor", "check_range", "count", "distinct", "edge_tensor", "edges", "filter_edges", "generator",
+    "join", "known", "library", "maybe_rows", "moved", "ones", "random_mask", "read", "rows", "seen", "sort_edges", "stable_order",
+    "starts", "tensor", "traced", "vector", "with_loops",
 ]  # fmt: skip
