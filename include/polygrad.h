@@ -534,6 +534,10 @@ POLY_API PolyTensor *poly_groupnorm(PolyTensor *x, int groups, double eps);
 /* (x - mean) * invstd * weight + bias, each [channels] along axis; weight and bias may be NULL. */
 POLY_API PolyTensor *poly_batchnorm(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean,
                                     PolyTensor *invstd, int axis);
+/* The same with mean and variance of x over all other axes. Running mean, variance and count of batches, all NULL or
+ * none, are moved towards them by momentum; NaN: they are the means over all batches. */
+POLY_API PolyTensor *poly_batchnorm_train(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean,
+                                          PolyTensor *var, PolyTensor *count, double momentum, double eps, int axis);
 /* Zeroes with probability p and scales the rest by 1/(1-p) while the context is training; else x. */
 POLY_API PolyTensor *poly_dropout(PolyTensor *x, double p);
 

@@ -215,6 +215,7 @@ FUNCTIONS = {
     "poly_rmsnorm": ("p", "pd", "x eps"),
     "poly_groupnorm": ("p", "pid", "x groups eps"),
     "poly_batchnorm": ("p", "pppppi", "x weight bias mean invstd axis"),
+    "poly_batchnorm_train": ("p", "ppppppddi", "x weight bias mean var count momentum eps axis"),
     "poly_dropout": ("p", "pd", "x p"),
     "poly_cross_entropy": ("p", "ppdlc", "x target label_smoothing ignore_index reduction"),
     "poly_nll_loss": ("p", "ppplc", "x target weight ignore_index reduction"),

@@ -2211,6 +2211,21 @@ PolyTensor *poly_batchnorm(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, 
   return result;
 }
 
+PolyTensor *poly_batchnorm_train(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean, PolyTensor *var, PolyTensor *count, double momentum, double eps, int axis) {
+  ApiCall call;
+  api_begin(&call, "poly_batchnorm_train");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  api_handle(&call, weight, HANDLE_TENSOR, "weight", false);
+  api_handle(&call, bias, HANDLE_TENSOR, "bias", false);
+  api_handle(&call, mean, HANDLE_TENSOR, "mean", false);
+  api_handle(&call, var, HANDLE_TENSOR, "var", false);
+  api_handle(&call, count, HANDLE_TENSOR, "count", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_batchnorm_train(x, weight, bias, mean, var, count, momentum, eps, axis);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_dropout(PolyTensor *x, double p) {
   ApiCall call;
   api_begin(&call, "poly_dropout");

@@ -155,14 +155,24 @@ static bool set_of(Base *b, Map *m, int n, PolyTensor *const *t) {
   return true;
 }
 
-/* All live handles but those to skip, the given ones chosen. */
-static bool list_handles(Job *j, int n, PolyTensor *const *t, int nskip, PolyTensor *const *skip) {
+/* The handles that could matter, but those to skip; the given ones are chosen. A handle on memory matters only if a
+ * pending program reads or writes that memory, or if it is about to change: data sets of thousands of tensors are passed
+ * over. walk: all that the pending handles are computed from. */
+static bool list_handles(Job *j, int n, PolyTensor *const *t, int nskip, PolyTensor *const *skip, int nover,
+                         UOp *const *over, Walk *walk) {
   Base *b = ctx_base(j->ctx);
   Map given = {0}, skipped = {0};
-  bool ok = new_handles(j, j->ctx->ntensor) && set_of(b, &given, n, t) && set_of(b, &skipped, nskip, skip);
+  UOp **root = arena_new(&j->arena, (size_t)(j->ctx->ntensor + n + nover + 1) * sizeof *root);
+  bool ok = root && new_handles(j, j->ctx->ntensor) && set_of(b, &given, n, t) && set_of(b, &skipped, nskip, skip);
+  int nroot = 0;
+  for (PolyTensor *h = j->ctx->tensors; ok && h; h = h->next)
+    if (!is_value(h->uop, NULL)) root[nroot++] = h->uop;
+  for (int k = 0; ok && k < n; k++) root[nroot++] = t[k]->uop;
+  for (int k = 0; ok && k < nover; k++) root[nroot++] = over[k];
+  ok = ok && uop_walk(j->ctx, &j->arena, nroot, root, is_value, NULL, walk);
   for (PolyTensor *h = j->ctx->tensors; ok && h; h = h->next) {
-    if (contains(&skipped, h)) continue;
-    j->chosen[j->nhandle] = contains(&given, h);
+    if (h->uop->epoch != walk->epoch || (nskip && contains(&skipped, h))) continue;
+    j->chosen[j->nhandle] = n && contains(&given, h);
     j->handle[j->nhandle++] = h;
   }
   map_free(b, &given);
@@ -171,12 +181,10 @@ static bool list_handles(Job *j, int n, PolyTensor *const *t, int nskip, PolyTen
 }
 
 /* The whole set, when there is memory that changes. */
-static bool choose_all(Job *j, int nover, UOp *const *over) {
-  UOp **root = arena_new(&j->arena, (size_t)(j->nhandle + 1) * sizeof *root);
-  if (!root) return false;
-  for (int h = 0; h < j->nhandle; h++) root[h] = j->handle[h]->uop;
+static bool choose_all(Job *j, int n, PolyTensor *const *t, int nskip, PolyTensor *const *skip, int nover,
+                       UOp *const *over) {
   Walk w;
-  if (!uop_walk(j->ctx, &j->arena, j->nhandle, root, is_value, NULL, &w)) return false;
+  if (!list_handles(j, n, t, nskip, skip, nover, over, &w)) return false;
   bool *mark = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *mark);
   bool *ended = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *ended);
   if (!mark || !ended) return false;
@@ -188,14 +196,21 @@ static bool choose_all(Job *j, int nover, UOp *const *over) {
   return true;
 }
 
-static bool any_assign(const PolyContext *ctx) {
-  for (const PolyTensor *t = ctx->tensors; t; t = t->next)
-    if (pending_assign(t->uop)) return true;
-  return false;
+/* Is anything of what these tensors are computed from yet to be assigned? */
+static bool needs_assign(Job *j, int n, PolyTensor *const *t, bool *needs) {
+  Walk w;
+  UOp **root = arena_new(&j->arena, (size_t)(n + 1) * sizeof *root);
+  if (!root) return false;
+  for (int k = 0; k < n; k++) root[k] = t[k]->uop;
+  if (!uop_walk(j->ctx, &j->arena, n, root, is_value, NULL, &w)) return false;
+  for (int i = 0; i < w.n && !*needs; i++) *needs = pending_assign(w.at[i]);
+  return true;
 }
 
 static bool choose(Job *j, int n, PolyTensor *const *t) {
-  if (any_assign(j->ctx)) return list_handles(j, n, t, 0, NULL) && choose_all(j, 0, NULL);
+  bool needs = false;
+  if (!needs_assign(j, n, t, &needs)) return false;
+  if (needs) return choose_all(j, n, t, 0, NULL, 0, NULL);
   Base *b = ctx_base(j->ctx);
   Map seen = {0}; /* the same handle may be given twice */
   bool ok = new_handles(j, n);
@@ -471,7 +486,7 @@ bool realize_readers(PolyContext *ctx, int n, UOp *const *node, int nskip, PolyT
   Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}, .readers_only = true};
   Scope s;
   scope_enter(ctx, &s);
-  bool ok = list_handles(&j, 0, NULL, nskip, skip) && choose_all(&j, n, node) && realize(&j);
+  bool ok = choose_all(&j, 0, NULL, nskip, skip, n, node) && realize(&j);
   job_free(&j);
   scope_leave(ctx, &s);
   return ok;

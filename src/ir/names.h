@@ -214,6 +214,7 @@ PolyTensor *core_layernorm(PolyTensor *x, int naxis, double eps);
 PolyTensor *core_rmsnorm(PolyTensor *x, double eps);
 PolyTensor *core_groupnorm(PolyTensor *x, int groups, double eps);
 PolyTensor *core_batchnorm(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean, PolyTensor *invstd, int axis);
+PolyTensor *core_batchnorm_train(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean, PolyTensor *var, PolyTensor *count, double momentum, double eps, int axis);
 PolyTensor *core_dropout(PolyTensor *x, double p);
 PolyTensor *core_cross_entropy(PolyTensor *x, PolyTensor *target, double label_smoothing, int64_t ignore_index, char reduction);
 PolyTensor *core_nll_loss(PolyTensor *x, PolyTensor *target, PolyTensor *weight, int64_t ignore_index, char reduction);
@@ -576,6 +577,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_rmsnorm core_rmsnorm
 #define poly_groupnorm core_groupnorm
 #define poly_batchnorm core_batchnorm
+#define poly_batchnorm_train core_batchnorm_train
 #define poly_dropout core_dropout
 #define poly_cross_entropy core_cross_entropy
 #define poly_nll_loss core_nll_loss

@@ -139,3 +139,53 @@ PolyTensor *poly_batchnorm(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, 
   if (!x || !mean || !invstd || !t_real_axis(x->uop, axis, &at)) return NULL;
   TENSOR_RETURN(x->ctx, batchnorm(x->uop, t_uop(weight), t_uop(bias), mean->uop, invstd->uop, at));
 }
+
+/* ---- batch norm with the statistics of the batch ---- */
+
+typedef struct Running {
+  PolyTensor *mean, *var, *count;
+  double momentum; /* NaN: the mean over all batches so far */
+} Running;
+
+static bool assign_node(PolyTensor *t, UOp *value) {
+  PolyTensor *v = value ? tensor_wrap(t->ctx, value) : NULL;
+  bool ok = v && poly_assign(t, v) == POLY_OK;
+  poly_free(v);
+  return ok;
+}
+
+/* t = (1 - m) t + m value */
+static bool move_towards(PolyTensor *t, UOp *value, const Running *r) {
+  value = uop_detach(value);
+  if (isfinite(r->momentum)) {
+    UOp *kept = t_binary_number(POLY_MUL, t->uop, 'f', 0, 1 - r->momentum, true);
+    return assign_node(t, t_add(kept, t_binary_number(POLY_MUL, value, 'f', 0, r->momentum, true)));
+  }
+  UOp *share = t_recip(t_cast(r->count->uop, POLY_FLOAT32)), *rest = share ? t_rsubc(1, share) : NULL;
+  return assign_node(t, t_add(t_mul(rest, t->uop), t_mul(share, value)));
+}
+
+/* The variance that is kept is the unbiased one, unless a single element has none. */
+static bool track(UOp *x, UOp *mean, UOp *var, bool single, uint32_t mask, const Running *r) {
+  if (!assign_node(r->count, t_binary_number(POLY_ADD, r->count->uop, 'i', 1, 0, false))) return false;
+  return move_towards(r->mean, mean, r) && move_towards(r->var, single ? var : t_var(x, mask, false, 1), r);
+}
+
+static UOp *batchnorm_train(PolyTensor *t, UOp *weight, UOp *bias, const Running *r, double eps, int axis) {
+  UOp *x = t->uop;
+  uint32_t mask = ((1u << x->ndim) - 1) & ~(1u << axis);
+  UOp *mean = t_mean(x, mask, false), *var = t_var(x, mask, false, 0);
+  bool single = poly_numel(t) == poly_dim(t, axis);
+  if (!mean || !var || (r->mean && !track(x, mean, var, single, mask, r))) return NULL;
+  return batchnorm(x, weight, bias, mean, t_rsqrt(t_addc(var, eps)), axis);
+}
+
+PolyTensor *poly_batchnorm_train(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, PolyTensor *mean, PolyTensor *var,
+                                 PolyTensor *count, double momentum, double eps, int axis) {
+  int at;
+  if (!x || !t_real_axis(x->uop, axis, &at)) return NULL;
+  Running r = {mean, var, count, momentum};
+  if (!mean != !var || !mean != !count)
+    return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "batchnorm: running mean, variance and count belong together");
+  TENSOR_RETURN(x->ctx, batchnorm_train(x, t_uop(weight), t_uop(bias), &r, eps, at));
+}

@@ -91,7 +91,7 @@ static UOp *variance(UOp *x, uint32_t mask, UOp *n) {
   return n ? uop_function(FUNCTION_VARIANCE, mask, value, 2, (UOp *[]){x, n}) : NULL;
 }
 
-static UOp *var(UOp *x, uint32_t mask, bool keepdim, double correction) {
+UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction) {
   if (!x) return NULL;
   PolyDType d = type_of(x), acc = dtype_is_float(d) ? t_wide_dtype(d) : POLY_FLOAT64;
   UOp *y = variance(t_cast(x, acc), mask, freedom(x, mask, correction, acc));
@@ -285,7 +285,7 @@ REDUCTION(poly_prod, (AXES), t_prod(x->uop, mask, keepdim))
 REDUCTION(poly_max, (AXES), t_max(x->uop, mask, keepdim))
 REDUCTION(poly_min, (AXES), t_min(x->uop, mask, keepdim))
 REDUCTION(poly_mean, (AXES), t_mean(x->uop, mask, keepdim))
-REDUCTION(poly_var, (AXES, double correction), var(x->uop, mask, keepdim, correction))
+REDUCTION(poly_var, (AXES, double correction), t_var(x->uop, mask, keepdim, correction))
 REDUCTION(poly_std, (AXES, double correction), std(x->uop, mask, keepdim, correction))
 REDUCTION(poly_any, (AXES), t_any(x->uop, mask, keepdim))
 REDUCTION(poly_all, (AXES), t_all(x->uop, mask, keepdim))

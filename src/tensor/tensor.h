@@ -170,6 +170,7 @@ UOp *t_prod(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_max(UOp *x, uint32_t mask, bool keepdim); /* an empty axis is an error */
 UOp *t_min(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_mean(UOp *x, uint32_t mask, bool keepdim);
+UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction);
 UOp *t_any(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_all(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_logsumexp(UOp *x, uint32_t mask, bool keepdim);

@@ -203,6 +203,7 @@ static bool call_poly_layernorm(const Arg *a, Result *r) { r->p = poly_layernorm
 static bool call_poly_rmsnorm(const Arg *a, Result *r) { r->p = poly_rmsnorm((PolyTensor *)a[0].p, a[1].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_groupnorm(const Arg *a, Result *r) { r->p = poly_groupnorm((PolyTensor *)a[0].p, (int)a[1].i, a[2].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_batchnorm(const Arg *a, Result *r) { r->p = poly_batchnorm((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (PolyTensor *)a[3].p, (PolyTensor *)a[4].p, (int)a[5].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_batchnorm_train(const Arg *a, Result *r) { r->p = poly_batchnorm_train((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (PolyTensor *)a[3].p, (PolyTensor *)a[4].p, (PolyTensor *)a[5].p, a[6].d, a[7].d, (int)a[8].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_dropout(const Arg *a, Result *r) { r->p = poly_dropout((PolyTensor *)a[0].p, a[1].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_cross_entropy(const Arg *a, Result *r) { r->p = poly_cross_entropy((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, a[2].d, (int64_t)a[3].i, (char)a[4].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_nll_loss(const Arg *a, Result *r) { r->p = poly_nll_loss((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (int64_t)a[3].i, (char)a[4].i); r->kind = "TENSOR"; return r->p != NULL; }
@@ -556,6 +557,7 @@ static const Call calls[] = {
   {"poly_rmsnorm", call_poly_rmsnorm, 2, true, {{"x", "HTENSOR", true}, {"eps", "D", true}}},
   {"poly_groupnorm", call_poly_groupnorm, 3, true, {{"x", "HTENSOR", true}, {"groups", "I", true}, {"eps", "D", true}}},
   {"poly_batchnorm", call_poly_batchnorm, 6, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", false}, {"bias", "HTENSOR", false}, {"mean", "HTENSOR", true}, {"invstd", "HTENSOR", true}, {"axis", "I", true}}},
+  {"poly_batchnorm_train", call_poly_batchnorm_train, 9, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", true}, {"bias", "HTENSOR", true}, {"mean", "HTENSOR", true}, {"var", "HTENSOR", true}, {"count", "HTENSOR", true}, {"momentum", "D", true}, {"eps", "D", true}, {"axis", "I", true}}},
   {"poly_dropout", call_poly_dropout, 2, true, {{"x", "HTENSOR", true}, {"p", "D", true}}},
   {"poly_cross_entropy", call_poly_cross_entropy, 5, true, {{"x", "HTENSOR", true}, {"target", "HTENSOR", true}, {"label_smoothing", "D", true}, {"ignore_index", "I", true}, {"reduction", "C", true}}},
   {"poly_nll_loss", call_poly_nll_loss, 5, true, {{"x", "HTENSOR", true}, {"target", "HTENSOR", true}, {"weight", "HTENSOR", false}, {"ignore_index", "I", true}, {"reduction", "C", true}}},

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import make_tuple
+from .._core import C, like, make_tuple
 from .._meaning import flag, number, positional
 from ..dtypes import dtypes
 from ..tensor import Tensor
@@ -291,12 +291,15 @@ class BatchNorm(Module):
         return x.mean(axes), x.var(axes, correction=0)
 
     def forward(self, x: Tensor) -> Tensor:
-        mean, var = self.calc_stats(x)
-        if self.running_mean is not None and self.running_var is not None and Tensor.training:
-            # with the divisor made by the core: a size that changes must not become a number of the program
-            single = x.numel() == int(x.shape[1])
-            self._track(mean, var if single else x.var(tuple(k for k in range(x.ndim) if k != 1)))
-        return x.batchnorm(self.weight, self.bias, mean, (var + self.eps).rsqrt())
+        weight, bias, mean, var, count = self.weight, self.bias, self.running_mean, self.running_var, self.num_batches_tracked
+        training = Tensor.training
+        if mean is not None and var is not None and not training:
+            return x.batchnorm(weight, bias, mean, (var + self.eps).rsqrt())
+        handles = [None if t is None else t._h for t in (weight, bias, mean, var, count)]
+        if not training:
+            handles[2:] = None, None, None
+        momentum = math.nan if self.momentum is None else self.momentum
+        return like(x, C.poly_batchnorm_train(x._h, *handles, momentum, self.eps, 1), weight, bias)
 
     def _track(self, mean: Tensor, var: Tensor) -> None:
         """Moves the running statistics towards those of a batch."""

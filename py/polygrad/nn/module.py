@@ -110,6 +110,9 @@ def is_parameter(t: Tensor) -> bool:
     return bool(getattr(t, "_param", False))
 
 
+_HOLD_NOTHING = frozenset({int, float, bool, str, type(None)})  # classes of attributes that no module can be in
+
+
 def _within(value: Any, name: str, wanted: type) -> Iterator[tuple[str, Any]]:
     """The tensors, or the modules, that value is or holds in lists and dicts, by dotted name; those of modules inside belong to them."""
     if isinstance(value, wanted):
@@ -185,6 +188,22 @@ class Module:
     def children(self) -> Listed:
         """The modules that it holds itself."""
         return Listed(m for _, m in self.named_children())
+
+    def _inside(self) -> list[Any]:
+        """children(), without names."""
+        d = self.__dict__
+        hidden, named, unsaved = d.get("_hidden", ()), d.get("_registered", ()), d.get("_unsaved", ())
+        found: dict[int, Any] = {}
+        for name, value in d.items():
+            if value.__class__ in _HOLD_NOTHING or isinstance(value, Tensor):
+                continue
+            if name in unsaved or not (name[:1] == "_" and name not in named or name in hidden):
+                if isinstance(value, Module):
+                    found.setdefault(id(value), value)
+                elif isinstance(value, (list, tuple, dict)):
+                    for _, m in _within(value, name, Module):
+                        found.setdefault(id(m), m)
+        return list(found.values())
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Listed:
         """This module and all inside, by dotted name.
@@ -429,7 +448,7 @@ class Module:
         Tensor.training = mode
         if "_mode" in self.__dict__:
             self.__dict__["_mode"] = mode
-            for m in self.children():
+            for m in self._inside():
                 m.train(mode)
         return self
 
