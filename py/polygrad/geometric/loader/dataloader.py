@@ -6,6 +6,8 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 from inspect import unwrap
+from itertools import chain
+from operator import is_
 from typing import Any, Callable
 
 import numpy as np
@@ -75,7 +77,9 @@ class DataLoader:
         chosen = generator if seed is None else seed
         self._random = None if chosen is None else np.random.default_rng(chosen)  # a generator is taken as it is
         self._pile: Pile | None = None
-        self._piled: list[Any] = []
+        self._piled: list[Any] = []  # what the pile was made of: all values, for lists of graphs also these and their storages
+        self._graphs: list[Any] = []
+        self._stores: list[dict[str, Any]] = []
 
     def __len__(self) -> int:
         if self.batch_sampler is not None:
@@ -123,14 +127,21 @@ class DataLoader:
             if self._pile is None or self._piled != [pile, d._indices]:
                 self._pile, self._piled = pile.take(np.asarray(d._indices, np.int64)), [pile, d._indices]
             return _without(self._pile, self.exclude_keys)
-        if not isinstance(d, (list, tuple)) or not d or not all(isinstance(g, BaseData) and not isinstance(g, (Batch, TemporalData)) for g in d):
+        if not isinstance(d, (list, tuple)) or not d:
+            return None
+        if self._pile is not None and _same(self._graphs, d) and _same(self._piled, chain.from_iterable(map(dict.values, self._stores))):
+            return self._pile
+        if not all(isinstance(g, BaseData) and not isinstance(g, (Batch, TemporalData)) for g in d):
             return None
         values = [v for g in d for store in g.stores for v in store.values()]
-        same = len(values) == len(self._piled) and all(a is b for a, b in zip(values, self._piled))
-        if not same or self._pile is None:
-            if not all(plain(v) for v in values if isinstance(v, Tensor)):
-                return None
-            self._pile, self._piled = Pile.of(d, exclude=self.exclude_keys), values
+        if self._pile is not None and _same(self._piled, values):
+            return self._pile
+        if not all(plain(v) for v in values if isinstance(v, Tensor)):
+            return None
+        self._pile, self._piled = Pile.of(d, exclude=self.exclude_keys), values
+        # A graph of several storages may get another one, so all are listed anew each time.
+        one = all(len(g.stores) == 1 for g in d)
+        self._graphs, self._stores = (list(d), [g.stores[0]._mapping for g in d]) if one else ([], [])
         return self._pile
 
     def _batch(self, pile: Pile) -> Any:
@@ -152,6 +163,12 @@ class DataLoader:
         if self.collate_fn is not None:
             return self.collate_fn(graphs)
         return collate(graphs, self.follow_batch, self.exclude_keys)
+
+
+def _same(a: list[Any], b: Any) -> bool:
+    """Are they the same objects in the same order? An epoch asks for all values of a data set: without a loop in Python."""
+    end = (object(),)
+    return all(map(is_, chain(a, end), chain(b, end)))
 
 
 def collate(items: list[Any], follow_batch: Sequence[str] = (), exclude_keys: Sequence[str] = ()) -> Any:
