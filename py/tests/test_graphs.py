@@ -436,3 +436,24 @@ def test_slices_of_no_edges(device):
     for step in (2, -2, -1):
         assert along[::step].numpy().shape == (0, 1)
     assert along.reshape(0, 3, 2).numpy().shape == (0, 3, 2)
+
+
+def test_arrays_of_a_large_graph_are_made_again():
+    """Arrays that a sum over neighbours does not read give their memory back, and are the same when somebody asks for them later."""
+    rng = np.random.default_rng(0)
+    index = rng.integers(0, 3000, (2, 1 << 16))
+    g, e = Graph(index.astype(np.int32), 3000), rng.random((1 << 16, 1), dtype=np.float32)
+    full = current().live_bytes
+    out = g.sum(g.src(Tensor.ones(3000, 4))).numpy()
+    assert current().live_bytes < full + 2 * 4 * (1 << 16)  # the rows of both ends are two arrays each, and what was given back is three
+    np.testing.assert_array_equal(out[:, 0], np.bincount(index[1], minlength=3000))
+    for side, end in (("in", 1), ("out", 0)):
+        order = np.argsort(index[end], kind="stable")
+        np.testing.assert_array_equal(g.order(side).numpy(), order)
+        np.testing.assert_array_equal(g.other(side).numpy(), index[1 - end][order])
+    np.testing.assert_array_equal(g.edge_index.numpy(), index)
+    want = np.bincount(index[0], e[:, 0].astype(np.float64), minlength=3000)
+    np.testing.assert_allclose(g.sum(Tensor(e), "out").numpy()[:, 0], want, rtol=1e-5)
+    back = Graph(index.astype(np.int32), 3000).reversed()
+    np.testing.assert_allclose(back.sum(Tensor(e)).numpy()[:, 0], want, rtol=1e-5)
+    np.testing.assert_array_equal(back.edge_index.numpy(), index[::-1])

@@ -432,10 +432,17 @@ static bool take_known(PolyStep *s, const Trace *t) {
   return true;
 }
 
-/* Tensors that were pending when the trace began have the value that they had then. */
+/* Tensors that were pending when the trace began have the value that they had then. What the plan reads and is not in
+ * memory is made now, so that it counts as live when the peak of a run is asked for. */
 static bool compute_captures(PolyStep *s) {
+  const Plan *p = s->plan;
   for (int k = 0; k < s->ncapture; k++)
     if (!s->capture[k].node->buffer && !realize_capture(s->ctx, &s->capture[k])) return false;
+  for (int i = 0; i < p->nslot; i++) {
+    int from = p->slot[i].kind == SLOT_INPUT ? s->from[p->slot[i].input] : 0;
+    PolyBuffer *b = from < 0 ? s->capture[-1 - from].node->buffer : NULL;
+    if (b && buffer_is_missing(b) && !buffer_read(b, p->device->memory)) return false;
+  }
   return true;
 }
 
@@ -734,12 +741,15 @@ static bool find_memory(PolyStep *s, PolyTensor *const *inputs) {
   return true;
 }
 
-/* Memory that has become too small grows by half at least, so that growing sizes do not allocate in each run. */
+/* Memory that has become too small grows by half at least, so that growing sizes do not allocate in each run. The first
+ * memory of a large step is most of what the process needs from then on: freed blocks from before are given back. */
 static bool find_arena(PolyStep *s) {
+  enum { LARGE = 16 << 20 };
   Memory *m = s->plan->device->memory;
   size_t need = s->plan->arena_bytes, had = s->memory ? s->memory->bytes : 0;
   if (need <= had) return true;
   size_t more = MAX(need, had + had / 2);
+  if (!had && need >= LARGE && m->trim) m->trim(m);
   buffer_release(s->memory);
   s->memory = buffer_new(m, memory_fits(m, more) ? more : need);
   return s->memory != NULL;

@@ -328,17 +328,21 @@ PolyGraph *poly_graph_reversed(PolyGraph *g) {
 /* ---- loops ---- */
 
 bool graph_count_loops(PolyGraph *g) {
-  Arrays a;
   if (g->loops) return true;
   UOp *u = graph_array(g->ctx, g->nodes[DST], 0);
   int32_t *count = graph_data(u);
-  if (!count || !arrays_of(g, &a)) {
+  const int32_t *rowptr = graph_build_rows(g, DST) ? graph_data(g->rows[DST].rowptr) : NULL;
+  const int32_t *other = rowptr ? graph_data(g->rows[DST].others) : NULL;
+  if (!count || !other) {
     uop_release(u);
     return false;
   }
-  memset(count, 0, (size_t)g->num_nodes[DST] * sizeof *count);
-  for (int64_t e = 0; e < g->num_edges; e++)
-    if (a.end[SRC][e] == a.end[DST][e]) count[a.end[DST][e]]++;
+#pragma omp parallel for num_threads(graph_threads(g, g->num_edges)) schedule(dynamic, 1024)
+  for (int64_t v = 0; v < g->num_nodes[DST]; v++) {
+    int32_t n = 0;
+    for (int64_t i = rowptr[v]; i < rowptr[v + 1]; i++) n += other[i] == v;
+    count[v] = n;
+  }
   g->loops = u;
   return true;
 }

@@ -21,6 +21,7 @@ enum { KNOWN = 16, PARALLEL = 1 << 15 };
 typedef struct Known {
   UOp *node;
   int64_t asked[2]; /* numbers of nodes, as they were given */
+  uint64_t hash[2]; /* of its rows */
   PolyGraph *graph;
   uint64_t used;
 } Known;
@@ -431,23 +432,27 @@ PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void 
 
 /* ---- the graph of an edge_index tensor ---- */
 
-/* Does the memory still say what the graph says? */
-static bool same_pairs(PolyGraph *g, const Pairs *p) {
-  int threads = graph_threads(g, p->n);
-  for (int k = 0; k < 2; k++) {
-    const int32_t *have = graph_data(g->index[k]), *narrow = p->end[k];
-    const int64_t *wide = p->end[k];
-    int differs = have == NULL;
-    if (differs) return false;
-    if (p->dtype == POLY_INT32) {
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : differs)
-      for (int64_t e = 0; e < p->n; e++) differs |= have[e] != narrow[e];
-    } else {
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : differs)
-      for (int64_t e = 0; e < p->n; e++) differs |= have[e] != wide[e];
-    }
-    if (differs) return false;
+/* Tells what an edge_index holds, so that the graph needs not keep it in its order: a sum over the edges of a mixture of
+ * index and place, for which the order of threads does not matter. */
+static uint64_t end_hash(const Pairs *p, int end, int threads) {
+  const int32_t *narrow = p->end[end];
+  const int64_t *wide = p->end[end];
+  uint64_t sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+  for (int64_t e = 0; e < p->n; e++) {
+    uint64_t v = (uint64_t)(p->dtype == POLY_INT32 ? narrow[e] : wide[e]);
+    uint64_t x = (v + 1) * 0x9e3779b97f4a7c15u ^ ((uint64_t)e + 1) * 0xd6e8feb86659fd93u;
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    sum += (x ^ x >> 32) * 0x9e3779b97f4a7c15u;
   }
+  return sum;
+}
+
+/* Does the memory still say what it said when the graph was made? */
+static bool same_pairs(const Known *k, const Pairs *p) {
+  int threads = graph_threads(k->graph, p->n);
+  for (int end = 0; end < 2; end++)
+    if (k->hash[end] != end_hash(p, end, threads)) return false;
   return true;
 }
 
@@ -475,7 +480,7 @@ static PolyGraph *graph_of(PolyTensor *t, const Pairs *p, int64_t num_src, int64
   struct Graphs *all = ctx->graphs;
   forget_gone(all);
   Known *k = find_known(all, node, num_src, num_dst);
-  if (k && buffer_is_shared(node->buffer) && !same_pairs(k->graph, p)) {
+  if (k && buffer_is_shared(node->buffer) && !same_pairs(k, p)) {
     forget(k);
     k = NULL;
   }
@@ -484,6 +489,7 @@ static PolyGraph *graph_of(PolyTensor *t, const Pairs *p, int64_t num_src, int64
     if (!g) return NULL;
     k = free_known(all);
     *k = (Known){.node = uop_retain(node), .asked = {num_src, num_dst}, .graph = g};
+    for (int end = 0; end < 2; end++) k->hash[end] = end_hash(p, end, graph_threads(g, p->n));
   }
   k->used = ++all->clock;
   return poly_graph_retain(k->graph);

@@ -4,6 +4,7 @@
  *   graph.c   making, checking, reference counts, the graph of an edge_index tensor
  *   rows.c    edges sorted by one end             derive.c  graphs out of graphs
  *   lengths.c rows in the order of their lengths
+ *   later.c   arrays that are made again where they are needed
  *   moves.c   node values seen from edges, edge values reduced over rows
  *   vertex.c  programs for one vertex, out of the moves
  *
@@ -80,6 +81,11 @@ int graph_threads(const PolyGraph *g, int64_t work);
 bool graph_note_sorted(PolyGraph *g);
 /* Sets g->loops. */
 bool graph_count_loops(PolyGraph *g); /* derive.c */
+
+/* ---- later.c ---- */
+
+/* Both rows of a large graph are there: gives back the memory of those arrays that can be made again out of others. */
+bool graph_thin(PolyGraph *g);
 
 /* ---- moves.c ---- */
 

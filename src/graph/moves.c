@@ -24,7 +24,7 @@ static bool build_ends(PolyGraph *g) {
     UOp *end = uop_endpoint((UOp *[]){g->index[k], r->rowptr, r->entries, r->others, g->index[!k]});
     if (!g->end[k]) g->end[k] = uop_retain(end);
   }
-  return g->end[SRC] && g->end[DST];
+  return g->end[SRC] && g->end[DST] && graph_thin(g);
 }
 
 /* The ENDPOINT of one end. Both are made at once: gradients of one need the other. */

@@ -135,6 +135,24 @@ static BufferCopy *copy_in(PolyBuffer *b, Memory *m) {
   return c->data ? c : NULL;
 }
 
+bool buffer_is_missing(const PolyBuffer *b) {
+  if (b->of) b = b->of;
+  for (int k = 0; k < MAX_MEMORIES; k++)
+    if (b->copy[k].valid) return false;
+  return b->make != NULL;
+}
+
+bool buffer_make_later(PolyBuffer *b, bool (*make)(void *user, void *data), void (*release)(void *user), void *user) {
+  b = origin(b);
+  if (b->make || b->release || b->borrowed || b->exposed) return false;
+  for (int k = 0; k < MAX_MEMORIES; k++)
+    if (b->copy[k].data) drop_copy(b, k);
+  b->make = make;
+  b->release = release;
+  b->user = user;
+  return true;
+}
+
 /* Bytes of a current copy on another memory than the host's. */
 static bool fetch(const PolyBuffer *b, void *host, size_t bytes) {
   for (int k = 1; k < MAX_MEMORIES; k++) {
@@ -152,7 +170,10 @@ void *buffer_read(PolyBuffer *b, Memory *m) {
   bool fresh = !c->data;
   if (m != host && !is_current(b, host) && !buffer_read(b, host)) return NULL;
   if (!(c = copy_in(b, m))) return NULL;
-  c->valid = m == host ? fetch(b, c->data, b->bytes) : !b->bytes || m->copy_in(m, c->data, b->copy[0].data, b->bytes);
+  if (m != host)
+    c->valid = !b->bytes || m->copy_in(m, c->data, b->copy[0].data, b->bytes);
+  else
+    c->valid = buffer_is_missing(b) ? b->make(b->user, c->data) : fetch(b, c->data, b->bytes);
   if (c->valid) return c->data;
   if (fresh) drop_copy(b, m->number);
   return NULL;
@@ -204,6 +225,7 @@ bool buffer_get(PolyBuffer *b, void *host, size_t bytes) {
   b = origin(b);
   if (!bytes) return true;
   Memory *m = host_memory(b->runtime);
+  if (buffer_is_missing(b) && !buffer_read(b, m)) return false;
   if (!is_current(b, m)) return fetch(b, host, bytes);
   return m->copy_out(m, host, b->copy[0].data, bytes);
 }

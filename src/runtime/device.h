@@ -152,6 +152,7 @@ typedef struct PolyBuffer {
   int home;
   void (*release)(void *user); /* who is told when it is no longer used */
   void *user;
+  bool (*make)(void *user, void *data); /* writes its contents on the host where no copy is valid; NULL: none can */
   struct PolyBuffer *prev, *next; /* the buffers of the runtime that are no aliases */
   struct PolyBuffer *of;          /* another name for that buffer, without copies of its own; NULL: not an alias */
   BufferCopy copy[MAX_MEMORIES];
@@ -166,6 +167,11 @@ PolyBuffer *buffer_borrow_in(Memory *m, void *data, size_t bytes, void (*release
 PolyBuffer *buffer_alias(PolyBuffer *b);
 PolyBuffer *buffer_retain(PolyBuffer *b);
 void buffer_release(PolyBuffer *b);
+/* Gives its memory back; `make` writes the contents again where somebody asks for them. False: they have to stay where
+ * they are, and user is the caller's; otherwise `release` is called for it at the end. */
+bool buffer_make_later(PolyBuffer *b, bool (*make)(void *user, void *data), void (*release)(void *user), void *user);
+/* Will the next reader have to wait for `make`? */
+bool buffer_is_missing(const PolyBuffer *b);
 /* Its contents in m: copied from another memory if they are not valid there. NULL: an error was set. */
 void *buffer_read(PolyBuffer *b, Memory *m);
 /* The same, to be changed: no other copy is valid afterwards. */

@@ -31,6 +31,8 @@ static void host_free(Memory *m, void *p, size_t bytes) {
   heap_free(&((HeapMemory *)m)->heap, p);
 }
 
+static void host_trim(Memory *m) { heap_trim(&((HeapMemory *)m)->heap, 0); }
+
 static bool host_copy(Memory *m, void *dst, const void *src, size_t bytes) {
   (void)m;
   if (bytes) memmove(dst, src, bytes);
@@ -54,7 +56,7 @@ static size_t machine_memory(void) {
 bool host_memory_open(Runtime *r) {
   HeapMemory *h = mem_new(ctx_base(r->ctx), sizeof *h);
   if (!h) return false;
-  h->memory = (Memory){.name = "the host", .runtime = r, .alloc = host_alloc, .free = host_free};
+  h->memory = (Memory){.name = "the host", .runtime = r, .alloc = host_alloc, .free = host_free, .trim = host_trim};
   h->memory.copy_in = h->memory.copy_out = h->memory.copy = host_copy;
   h->memory.capacity = machine_memory();
   h->heap.memory = &h->memory;

@@ -157,18 +157,89 @@ static bool ends_chain(Sched *s, NodeInfo *n) {
   return b.ops + s->target->cost.load * b.loads > much && uop_numel_max(node) <= b.widest;
 }
 
+/* ---- what all readers of a reduction make of it ---- */
+
+enum { LONGEST_END = 32 }; /* nodes between a reduction and its end */
+
+/* The first node that the ways from a and from b have in common; each leads through its `meet`. */
+static NodeInfo *first_common(NodeInfo *a, NodeInfo *b) {
+  for (int k = 0; a != b && a && b; k++) {
+    if (k > LONGEST_END) return NULL;
+    if (a->level >= b->level)
+      a = a->meet;
+    else
+      b = b->meet;
+  }
+  return a == b ? a : NULL;
+}
+
+static bool is_plain(const NodeInfo *from, const NodeInfo *to) {
+  const UOp *u = to->node;
+  return (op_elementwise((Op)u->op) || u->op == OP_RESHAPE) && uop_numel(to->node) == uop_numel(from->node);
+}
+
+/* Users come behind their sources, so from the last node on all that is asked for is known. */
+static void find_meets(Sched *s, const Walk *walk) {
+  for (int i = walk->n; i-- > 0;) {
+    NodeInfo *n = sched_info(s, walk->at[i]);
+    n->plain = true;
+    n->level = n->meet ? n->meet->level + 1 : 1;
+    for (int k = 0; k < uop_nvalue(n->node) && k < n->node->nsrc; k++) {
+      NodeInfo *below = sched_info(s, n->node->src[k]);
+      below->meet = below->users++ ? first_common(below->meet, n) : n;
+    }
+  }
+  for (int i = walk->n; i-- > 0;) {
+    NodeInfo *n = sched_info(s, walk->at[i]);
+    n->plain = n->plain && n->meet;
+    for (int k = 0; k < uop_nvalue(n->node) && k < n->node->nsrc; k++) {
+      NodeInfo *below = sched_info(s, n->node->src[k]), *at = n;
+      bool plain = is_plain(below, n);
+      while (plain && at && at != below->meet) {
+        plain = at->plain;
+        at = at->meet;
+      }
+      below->plain &= plain;
+    }
+  }
+}
+
+/* Where every reader of a reduction goes through one elementwise value that is no larger, that value is stored in its
+ * place, by the kernel of the reduction: the other operands (a bias, a residual, the mask of an activation) are read
+ * once and not by every reader, and their memory is given back earlier, or is written over. */
+static void find_end(Sched *s, NodeInfo *n) {
+  const UOp *node = n->node;
+  bool fits = (node->op == OP_REDUCE || node->op == OP_SEGMENT) && !n->by_tiles && !n->sums_tiles && !n->maps_edges;
+  if (!fits || (n->contraction && !n->tiled) || sched_edge_sized(s, node)) return;
+  NodeInfo *end = NULL, *at = n;
+  for (int k = 0; k < LONGEST_END && at->plain; k++) {
+    at = at->meet;
+    const UOp *u = at->node;
+    if (at->over_tiles) break;
+    if (op_elementwise((Op)u->op) && dtype_size((PolyDType)u->dtype) <= dtype_size((PolyDType)node->dtype)) end = at;
+  }
+  if (!end || (at->meet && at->meet->node->op == OP_ASSIGN)) return;
+  n->end = end;
+  n->next = end->made;
+  end->made = n;
+}
+
+UOp *sched_store_at(const NodeInfo *n) {
+  for (const NodeInfo *at = n; n->end && at != n->end; at = at->meet)
+    if (at->meet->kind != STORE_NOT) return n->node;
+  return n->end ? n->end->node : n->node;
+}
+
 bool sched_measure(Sched *s, const Walk *walk) {
   for (int i = 0; i < walk->n; i++)
     if (!sched_info(s, walk->at[i])) return false;
-  for (int i = 0; i < walk->n; i++) {
-    const UOp *u = walk->at[i];
-    for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++) sched_info(s, u->src[k])->users++;
-  }
+  find_meets(s, walk);
   for (int i = 0; i < walk->n; i++) {
     NodeInfo *n = sched_info(s, walk->at[i]);
     measure(s, n);
     if (ends_chain(s, n) && !sched_store(s, n->node, STORE_KERNEL, "end of a long chain")) return false;
   }
+  for (int i = 0; i < walk->n; i++) find_end(s, sched_info(s, walk->at[i]));
   return true;
 }
 
@@ -489,12 +560,30 @@ bool sched_store_factors(Sched *s, const NodeInfo *n) {
 
 /* May the current kernel compute the product n, and what follows it, tile by tile? It reads it once, element by
  * element, and has no other. */
-static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *gate) {
-  NodeInfo *kernel = s->info.at[s->work.at[s->current]];
+static bool may_hold_product(const Sched *s, const NodeInfo *n, const Reading *r, const UOp *gate) {
+  const NodeInfo *kernel = s->info.at[s->work.at[s->current]];
   if (!n->tiled || !r->whole || r->through_load || gate || kernel->node->op == OP_CAT) return false;
-  if (kernel->product && kernel->product != n) return false;
-  kernel->product = n;
+  return !kernel->product || kernel->product == n;
+}
+
+static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *gate) {
+  if (!may_hold_product(s, n, r, gate)) return false;
+  s->info.at[s->work.at[s->current]]->product = n;
   return sched_store_factors(s, n);
+}
+
+/* Why the end of a reduction is stored: the reduction could not stay in the current kernel, which reads the end at r.
+ * NULL: it could, or something between them is stored. */
+static const char *end_reason(Sched *s, const Lower *l, const NodeInfo *end, const Reading *r, const UOp *gate) {
+  const char *why = NULL;
+  for (const NodeInfo *n = end->made; n && !why; n = n->next) {
+    if (n->kind != STORE_NOT || sched_store_at(n) != end->node) continue;
+    if (n->contraction)
+      why = may_hold_product(s, n, r, gate) ? NULL : "matrix product";
+    else
+      why = reduction_reason(s, l, n, r);
+  }
+  return why;
 }
 
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
@@ -520,7 +609,10 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
     if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";
     break;
   case OP_SEGMENT: why = n->sums_tiles ? "reduction over tiles of edges" : reduction_reason(s, l, n, &r); break;
-  default: why = elementwise_reason(s, n, &r); break;
+  default:
+    why = elementwise_reason(s, n, &r);
+    if (!why && n->made) why = end_reason(s, l, n, &r, gate);
+    break;
   }
   if (!why) why = limit_reason(s, node);
   if (why) return sched_store(s, node, STORE_KERNEL, why) ? n->slot : -1;
@@ -557,7 +649,8 @@ bool sched_store_repeated(Sched *s, bool *changed) {
     bool again = reduction ? !n->wide_loops && !n->maps_edges
                            : op_elementwise((Op)n->node->op) && !n->edge_loops && pays_to_store(s, n);
     if (!again) continue;
-    if (!sched_store(s, n->node, STORE_KERNEL, "needed by several kernels")) return false;
+    if (!sched_store(s, reduction ? sched_store_at(n) : n->node, STORE_KERNEL, "needed by several kernels"))
+      return false;
     *changed = true;
   }
   return true;

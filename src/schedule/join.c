@@ -323,6 +323,27 @@ static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
   return -1;
 }
 
+/* What a kernel has taken in and nobody else reads is no longer stored. */
+static void drop_unread(Sched *s, const Drafts *d, const Users *u, int at) {
+  Draft *x = d->at.at[at];
+  int n = 0;
+  for (int o = 0; o < x->nout; o++) {
+    bool read = s->slot.at[x->target[o]].kind != SLOT_TEMP || x->out[o]->root || x->by_edge[o] || !x->absorbed;
+    for (int k = u->at[x->target[o]]; k < u->at[x->target[o] + 1] && !read; k++) {
+      int reader = draft_now(d, u->draft[k]);
+      read = reader != at && reads_slot(d->at.at[reader], x->target[o]);
+    }
+    if (!read) {
+      x->out[o]->slot = -1;
+      continue;
+    }
+    x->out[n] = x->out[o];
+    x->by_edge[n] = x->by_edge[o];
+    x->target[n++] = x->target[o];
+  }
+  x->nout = n;
+}
+
 bool join_kernels(Sched *s, Drafts *d, Order *o) {
   Users users;
   if (!list_users(s, d, &users) || !absorb_kernels(s, d, &users, o)) return false;
@@ -336,6 +357,7 @@ bool join_kernels(Sched *s, Drafts *d, Order *o) {
   int n = 0;
   for (int i = 0; i < o->n; i++)
     if (o->at[i] >= 0) {
+      drop_unread(s, d, &users, o->at[i]);
       o->place[o->at[i]] = n;
       o->at[n++] = o->at[i];
     }

@@ -28,6 +28,12 @@ typedef struct NodeInfo {
   uint64_t at;     /* at which index (a hash), */
   int entry;       /* and its entry in that trial's list */
   int users;       /* nodes that it is a source of */
+  struct NodeInfo *meet; /* the first node that every way from it to a root leads through; NULL: none is known */
+  int level;             /* how many such nodes follow */
+  bool plain;            /* all nodes on the ways to `meet` are elementwise and as large as it */
+  struct NodeInfo *end;  /* of a reduction: the elementwise value that all readers make of it first, or NULL; */
+  struct NodeInfo *made; /* of such a value: a reduction that it is the end of, */
+  struct NodeInfo *next; /* and of that reduction: the next one */
   Reader *reader;  /* kernels that compute it in place, or did before something below became stored */
   int readers;     /* how many do, */
   int edge_loops;  /* how many of them in a loop over edges, edge by edge, */
@@ -108,6 +114,8 @@ bool sched_store_repeated(Sched *s, bool *changed);
 bool sched_store_factors(Sched *s, const NodeInfo *n);
 /* The computed node whose memory holds u too, because only reshapes lie between; u itself if there is none. */
 UOp *sched_memory(UOp *u);
+/* What to store where the reduction n cannot stay inside its readers: its end, while that is not stored itself. */
+UOp *sched_store_at(const NodeInfo *n);
 /* Slot of a stored node, also seen through reshapes. -1: it is not stored. */
 int sched_slot_of(Sched *s, UOp *node);
 

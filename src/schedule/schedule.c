@@ -5,6 +5,7 @@
 #include "schedule/drafts.h"
 
 #include "ir/context.h"
+#include "ir/scan.h"
 #include "schedule/rows.h"
 #include "schedule/split.h"
 #include "schedule/tiles.h"
@@ -39,7 +40,7 @@ static bool store_product(Sched *s, NodeInfo *n, UOp *store, bool *again) {
   int loops = count_loops(store->src[1], &seen, ctx_base(s->ctx));
   map_free(ctx_base(s->ctx), &seen);
   if (loops < 2) return true;
-  if (n->product) return sched_store(s, n->product->node, STORE_KERNEL, "matrix product");
+  if (n->product) return sched_store(s, sched_store_at(n->product), STORE_KERNEL, "matrix product");
   *again = n->hold < HOLD_ONE_REDUCTION;
   n->hold = MAX(n->hold, HOLD_ONE_REDUCTION);
   return true;
@@ -143,18 +144,46 @@ static bool can_write_over(Sched *s, const Item *item, int o, int k) {
   return !elsewhere;
 }
 
-static bool find_over(Sched *s, Item *item) {
+/* last: for each slot, the last item that touches it; `at` is the place of this one. */
+static bool find_over(Sched *s, Item *item, const int *last, int at) {
   item->over = arena_new(s->arena, (size_t)MAX(item->nout, 1) * sizeof(int));
   if (!item->over) return false;
   for (int o = 0; o < item->nout; o++) {
     item->over[o] = -1;
     for (int k = item->nout; k < item->narg && item->over[o] < 0; k++) {
-      bool taken = false;
+      bool taken = last[item->arg[k]] != at;
       for (int p = 0; p < o; p++) taken |= item->over[p] == k;
       if (!taken && can_write_over(s, item, o, k)) item->over[o] = k;
     }
   }
   return true;
+}
+
+/* A kernel whose index was simplified may have no use for something that it was lowered with (the number of an edge,
+ * where only its other end is read): that is no parameter of it. */
+static bool drop_params(Sched *s, Item *item) {
+  Walk walk;
+  int *now = arena_new(s->arena, (size_t)(item->narg + 1) * sizeof(int)), n = item->nout, moved = 0;
+  if (!now || !uop_walk(s->ctx, s->arena, item->nout, item->store, NULL, NULL, &walk)) return false;
+  UOp **from = arena_new(s->arena, (size_t)(walk.n + 1) * sizeof(UOp *));
+  UOp **to = arena_new(s->arena, (size_t)(walk.n + 1) * sizeof(UOp *));
+  if (!from || !to) return false;
+  for (int i = 0; i < walk.n; i++)
+    if (walk.at[i]->op == OP_PARAM) now[walk.at[i]->arg.i] = 1;
+  for (int k = item->nout; k < item->narg; k++) {
+    if (!now[k]) continue;
+    item->arg[n] = item->arg[k];
+    now[k] = n++;
+  }
+  item->narg = n;
+  for (int i = 0; i < walk.n; i++) {
+    UOp *u = walk.at[i];
+    if (u->op != OP_PARAM || u->arg.i < item->nout || now[u->arg.i] == u->arg.i) continue;
+    from[moved] = u;
+    to[moved] = uop_make(s->ctx, OP_PARAM, (PolyDType)u->dtype, (UArg){.i = now[u->arg.i]}, 0, NULL, 0, NULL);
+    if (!to[moved++]) return false;
+  }
+  return !moved || uop_replace(s->ctx, s->arena, item->nout, item->store, moved, from, to, item->store);
 }
 
 static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
@@ -171,7 +200,7 @@ static bool fill_kernel(Sched *s, const Draft *x, Item *item) {
   ok = item->arg != NULL;
   if (ok) memcpy(item->arg, l.param.at, (size_t)l.param.n * sizeof(int));
   lower_end(&l);
-  return ok && find_over(s, item);
+  return ok && drop_params(s, item);
 }
 
 /* A loop: its body is scheduled by itself. */
@@ -212,6 +241,17 @@ static bool fill_item(Sched *s, const Draft *x, Item *item) {
   return true;
 }
 
+/* Which outputs may take over the memory of what their item is the last to read. */
+static bool find_all_over(Sched *s, const Schedule *out) {
+  int *last = arena_new(s->arena, (size_t)MAX(s->slot.n, 1) * sizeof(int));
+  if (!last) return false;
+  for (int i = 0; i < out->nitem; i++)
+    for (int k = 0; k < out->item[i].narg; k++) last[out->item[i].arg[k]] = i;
+  for (int i = 0; i < out->nitem; i++)
+    if (out->item[i].kind == ITEM_KERNEL && !find_over(s, &out->item[i], last, i)) return false;
+  return true;
+}
+
 /* Composite items keep their sub-items in one list of the schedule. */
 static bool emit(Sched *s, Drafts *d, const Order *o, const IntVec *copies, Schedule *out) {
   ItemVec sub = {0};
@@ -227,7 +267,7 @@ static bool emit(Sched *s, Drafts *d, const Order *o, const IntVec *copies, Sche
   out->sub = ok ? arena_new(s->arena, (size_t)(sub.n + 1) * sizeof(Item)) : NULL;
   if (out->sub && sub.n) memcpy(out->sub, sub.at, (size_t)sub.n * sizeof(Item));
   vec_free(ctx_base(s->ctx), &sub);
-  return out->sub != NULL;
+  return out->sub != NULL && find_all_over(s, out);
 }
 
 static bool build_items(Sched *s, Drafts *d, Schedule *out) {

@@ -1,0 +1,91 @@
+/* later.c: arrays of a graph that are made again where they are needed.
+ *
+ * A graph has six arrays as long as its edges: both ends in the user's order, and for each end the edges row by row and
+ * their other ends. A sum over neighbours reads the other ends and nothing else. Of the rest, the edges row by row of
+ * one end are enough to make all others: their memory is given back once the rows are built, and whoever asks for them
+ * later (edge features, attention weights) has them made. */
+#include "base/threads.h"
+#include "graph/graph.h"
+
+#include "runtime/device.h"
+
+#include <string.h>
+
+enum { LEAST_EDGES = 1 << 16 }; /* 256 KiB for each array: below, memory is no matter */
+
+/* The rows by destination, and what is made of them: one end of each edge, or the edges by source. */
+typedef struct Later {
+  PolyContext *ctx;
+  PolyBuffer *rowptr, *entries, *others; /* by destination, which stay, */
+  PolyBuffer *by_source;                 /* and row pointers by source */
+  int64_t num_edges, rows, sources;
+} Later;
+
+static const int32_t *read(const Later *l, PolyBuffer *b) { return buffer_read(b, host_memory(l->ctx->runtime)); }
+
+/* Sources or destinations in the order of the edges. */
+static bool make_end(const Later *l, End end, int32_t *out) {
+  const int32_t *rowptr = read(l, l->rowptr), *edge = read(l, l->entries), *other = read(l, l->others);
+  if (!rowptr || !edge || !other) return false;
+  int threads = threads_allowed(poly_threads(l->ctx));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
+  for (int64_t v = 0; v < l->rows; v++)
+    for (int64_t i = rowptr[v]; i < rowptr[v + 1]; i++) out[edge[i]] = end == DST ? (int32_t)v : other[i];
+  return true;
+}
+
+static bool make_source(void *user, void *data) { return make_end(user, SRC, data); }
+static bool make_destination(void *user, void *data) { return make_end(user, DST, data); }
+
+/* The edges by source, in their own order within a row. */
+static bool make_entries(void *user, void *data) {
+  const Later *l = user;
+  Base *b = ctx_base(l->ctx);
+  size_t ends = (size_t)l->num_edges * sizeof(int32_t), places = (size_t)(l->sources + 1) * sizeof(int32_t);
+  const int32_t *rowptr = read(l, l->by_source);
+  int32_t *out = data, *source = rowptr ? mem_resize(b, NULL, 0, ends) : NULL;
+  int32_t *at = source ? mem_resize(b, NULL, 0, places) : NULL;
+  bool ok = at && make_end(l, SRC, source);
+  if (ok) memcpy(at, rowptr, places);
+  for (int64_t e = 0; ok && e < l->num_edges; e++) out[at[source[e]]++] = (int32_t)e;
+  mem_free(b, at, places);
+  mem_free(b, source, ends);
+  return ok;
+}
+
+static void later_free(void *user) {
+  Later *l = user;
+  buffer_release(l->rowptr);
+  buffer_release(l->entries);
+  buffer_release(l->others);
+  buffer_release(l->by_source);
+  mem_free(ctx_base(l->ctx), l, sizeof *l);
+}
+
+static bool give_back(PolyGraph *g, UOp *array, bool (*make)(void *user, void *data)) {
+  Later *l = mem_new(ctx_base(g->ctx), sizeof *l);
+  if (!l) return false;
+  const EdgeRows *by = &g->rows[DST];
+  *l = (Later){.ctx = g->ctx,
+               .rowptr = buffer_retain(by->rowptr->buffer),
+               .entries = buffer_retain(by->entries->buffer),
+               .others = buffer_retain(by->others->buffer),
+               .by_source = buffer_retain(g->rows[SRC].rowptr->buffer),
+               .num_edges = g->num_edges,
+               .rows = g->num_nodes[DST],
+               .sources = g->num_nodes[SRC]};
+  if (!buffer_make_later(array->buffer, make, later_free, l)) later_free(l);
+  return true;
+}
+
+static bool is_whole(const UOp *array) { return !array->buffer->make; }
+
+bool graph_thin(PolyGraph *g) {
+  const EdgeRows *by = g->rows;
+  if (g->num_edges < LEAST_EDGES) return true;
+  /* arrays that it has in common with its reversed graph may be made of each other in the other direction */
+  if (!is_whole(by[SRC].entries) || !is_whole(by[DST].entries) || !is_whole(g->index[SRC]) || !is_whole(g->index[DST]))
+    return true;
+  return give_back(g, g->index[SRC], make_source) && give_back(g, g->index[DST], make_destination) &&
+         give_back(g, by[SRC].entries, make_entries);
+}
