@@ -409,6 +409,35 @@ def test_softmax_over_all_edges(name):
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-5, atol=1e-6)
 
 
+def test_a_map_that_makes_rows_narrower_comes_before_the_sum_over_edges(capfd):
+    """((1 + eps) x + sum of x_j w_j) @ w carries the features of the result along edges, with the same value and gradients."""
+    rng = np.random.default_rng(1)
+    index, x = rng.integers(0, 6, (2, 20)), rng.standard_normal((6, 5)).astype("f4")
+    w, e, eps = rng.standard_normal((5, 2)).astype("f4"), rng.random((20, 1)).astype("f4"), np.array([0.25], "f4")
+    dense = np.zeros((6, 6))
+    np.add.at(dense, (index[1], index[0]), e[:, 0])
+    dense += np.eye(6) * 1.25
+    g = Graph(index, 6)
+    tx, tw, te = Tensor(x, requires_grad=True), Tensor(w, requires_grad=True), Tensor(e, requires_grad=True)
+
+    def narrow(wide):
+        C.poly_set_debug(current().ptr, 5)
+        try:
+            out = (tx * (1 + Tensor(eps)) + g.sum(g.src(tx) * te)) @ (Tensor.cat(tw, tw, tw, dim=1) if wide else tw)
+        finally:
+            C.poly_set_debug(current().ptr, 0)
+        return out, "a sum's map" in capfd.readouterr().err
+
+    out, moved = narrow(False)
+    assert moved and not narrow(True)[1]  # six features are more than five
+    np.testing.assert_allclose(out.numpy(), dense @ x @ w, rtol=1e-5, atol=1e-5)
+    (out * Tensor(np.arange(12, dtype="f4").reshape(6, 2))).sum().backward()
+    up = np.arange(12).reshape(6, 2)
+    np.testing.assert_allclose(tw.grad.numpy(), (dense @ x).T @ up, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(tx.grad.numpy(), dense.T @ up @ w.T, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(te.grad.numpy()[:, 0], ((up @ w.T)[index[1]] * x[index[0]]).sum(1), rtol=1e-4, atol=1e-4)
+
+
 def test_edge_to_node_shows_what_it_moves(capfd):
     """Linear maps of sums and joins of both ends are computed once per node, however they are written; DEBUG=5 shows each step."""
     rng = np.random.default_rng(0)

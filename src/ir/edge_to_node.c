@@ -6,6 +6,8 @@
  *   (src(x) - dst(y)) @ w      ->   src(x @ w) - dst(y @ w)
  *   [src(x) | e | dst(y)] @ w  ->   src(x @ w1) + e @ w2 + dst(y @ w3)
  *
+ *   (x + sum of src(x)) @ w    ->   y + sum of src(y), y = x @ w      if w makes rows narrower
+ *
  * GATHERs by an ENDPOINT so move outwards until their operand is a value of another end or of the edge. Matrix
  * products, norms and functions of one end are then node-sized whoever writes them: a layer, a vertex program, or a
  * gradient.
@@ -246,6 +248,87 @@ static UOp *map_parts(UOp *a, UOp *w, uint32_t axes) {
   return total;
 }
 
+/* ---- linear maps of sums over edges ---- */
+
+/* u, the same for all features of a row: what it repeats along its last axis. NULL: it is not. */
+static UOp *of_row(UOp *u) {
+  if (u->op != OP_EXPAND || u->buffer || u->ndim != 2) return NULL;
+  return uop_is_int(u->src[0]->shape[1], 1) ? u->src[0] : NULL;
+}
+
+/* Which source of a product or quotient is scaled, by a number of each row or a constant; -1: none. */
+static int scaled_source(const UOp *u) {
+  if (u->buffer || (u->op != OP_MUL && u->op != OP_DIV)) return -1;
+  for (int k = 0; k < (u->op == OP_MUL ? 2 : 1); k++)
+    if (u->src[!k]->op == OP_CONST || of_row(u->src[!k])) return k;
+  return -1;
+}
+
+/* The node values that a sum over the in-edges of each node reads, as many rows as it has; NULL: it is something else.
+ * A product with the map then has no more rows before the sum than behind it. */
+static UOp *summed_rows(const UOp *u) {
+  if (u->op != OP_SEGMENT || u->buffer || u->arg.i != OP_ADD) return NULL;
+  int k = scaled_source(u->src[0]);
+  const UOp *read = k < 0 ? u->src[0] : u->src[0]->src[k];
+  return is_row_read(read) && read->ndim == u->ndim && read->src[0]->shape[0] == u->shape[0] ? read->src[0] : NULL;
+}
+
+/* Is u a sum of scaled terms, each of which is `*term` or a sum over edges of it? Counts sums over edges. */
+static bool sums_of(UOp *u, int depth, UOp **term, int *sums) {
+  UOp *rows = summed_rows(u);
+  int k = scaled_source(u);
+  if (depth && k >= 0 && u->src[k]->op != OP_CONST) return sums_of(u->src[k], depth - 1, term, sums);
+  if (depth && !u->buffer && (u->op == OP_ADD || u->op == OP_SUB))
+    return sums_of(u->src[0], depth - 1, term, sums) && sums_of(u->src[1], depth - 1, term, sums);
+  *sums += rows != NULL;
+  if (!rows) rows = u;
+  if (*term && *term != rows) return false;
+  *term = rows;
+  return rows->op != OP_CONST;
+}
+
+/* A number of each row in the shape of x, rows first. */
+static UOp *factor_like(UOp *factor, UOp *x) {
+  if (factor->op == OP_CONST) return factor;
+  UOp *row = of_row(factor), *shape[MAX_DIMS] = {row->shape[0]};
+  for (int i = 1; i < x->ndim; i++) shape[i] = uop_index(x->ctx, 1);
+  return uop_expand(uop_reshape(row, x->ndim, shape), x->shape);
+}
+
+/* u with `mapped` in place of `term`. */
+static UOp *sums_again(UOp *u, const UOp *term, UOp *mapped) {
+  if (u == term) return mapped;
+  int k = scaled_source(u);
+  if (k >= 0) {
+    UOp *x = sums_again(u->src[k], term, mapped), *factor = x ? factor_like(u->src[!k], x) : NULL;
+    return factor ? uop_binary((Op)u->op, k ? factor : x, k ? x : factor) : NULL;
+  }
+  if (u->op == OP_SEGMENT) return uop_segment(OP_ADD, sums_again(u->src[0], term, mapped), u->src[1], u->src[4]);
+  if (u->op == OP_GATHER) return uop_gather(mapped, u->src[1]);
+  UOp *a = sums_again(u->src[0], term, mapped), *b = a ? sums_again(u->src[1], term, mapped) : NULL;
+  return b ? uop_binary((Op)u->op, a, b) : NULL;
+}
+
+/* The sum of a*w over the features, a made of sums over edges, w the same for all rows: rows are mapped and then summed
+ * where that leaves fewer features to be carried along edges. What is summed several times over (powers of an adjacency
+ * matrix) may be read in between, so there the map has to halve the features. */
+static UOp *map_first(UOp *a, UOp *w, uint32_t axes) {
+  UOp *u = a, *term = NULL, *below = NULL;
+  int axis[MAX_DIMS], sums = 0, more = 0;
+  while (!u->buffer && (u->op == OP_RESHAPE || u->op == OP_EXPAND)) u = u->src[0];
+  if (u->ndim != 2 || u->buffer || w->buffer || !repeats_row(w) || !sums_of(u, DEEP_SUM, &term, &sums) || !sums)
+    return NULL;
+  if (!axes_of(a, u, axis) || axis[0] != 0 || axes != 1u << axis[1] || term->shape[1] != u->shape[1]) return NULL;
+  int64_t wide = 1, features = u->shape[1]->op == OP_CONST ? u->shape[1]->arg.i : 0;
+  for (int i = 1; i < a->ndim; i++)
+    if (i != axis[1]) wide = a->shape[i]->op == OP_CONST && wide < features ? wide * a->shape[i]->arg.i : features;
+  if (!sums_of(term, DEEP_SUM, &below, &more)) more = 0;
+  if ((more ? 2 : 1) * wide >= features + (more != 0)) return NULL;
+  UOp *moved = with_moves(a, u, term, -1), *product = moved ? uop_binary(OP_MUL, moved, w) : NULL;
+  UOp *mapped = product ? uop_reduce(OP_ADD, product, axes) : NULL;
+  return mapped ? show("a sum's map", u, sums_again(u, term, mapped)) : NULL;
+}
+
 UOp *edge_to_node_reduce(Op op, UOp *x, uint32_t axes) {
   if (axes & 1 || x->buffer) return NULL;
   if (is_row_read(x)) {
@@ -256,6 +339,7 @@ UOp *edge_to_node_reduce(Op op, UOp *x, uint32_t axes) {
   for (int s = 0; s < 2; s++) {
     if (x->src[s]->op == OP_CONST || x->src[!s]->op == OP_CONST) continue;
     UOp *parts = map_parts(x->src[s], x->src[!s], axes);
+    if (!parts && ctx_base(x->ctx)->code == POLY_OK) parts = map_first(x->src[s], x->src[!s], axes);
     if (parts || ctx_base(x->ctx)->code != POLY_OK) return parts;
   }
   return NULL;
