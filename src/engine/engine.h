@@ -143,6 +143,7 @@ struct Plan {
   uint64_t *word; /* what a run is told by: RunWords */
   int64_t *loose;
   size_t *bytes;
+  MemoryUse *use; /* of an item that is recorded */
   bool expected; /* the device knows what a run of these sizes is */
   int profiled;  /* number of the profile that has listed its slots */
 };

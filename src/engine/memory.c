@@ -7,7 +7,8 @@
 
 enum {
   ALIGN = 64,
-  MANY_SLOTS = 1024 /* temporaries from which on one way of placing them is tried: its time is quadratic */
+  MANY_SLOTS = 1024, /* temporaries from which on one way of placing them is tried: its time is quadratic */
+  SMALL_ARENA = 16 << 20 /* bytes; see place_apart */
 };
 
 typedef struct Vars {
@@ -137,6 +138,16 @@ static size_t place_in_order(Placing *w) {
   return size;
 }
 
+/* Each at a place of its own. A device that runs items side by side would have one wait for another because the memory of
+ * a temporary is used again; where all of them are small, that memory is not worth it. */
+static void place_apart(Plan *p, const Placing *w) {
+  p->arena_bytes = 0;
+  for (int i = 0; i < w->n; i++) {
+    w->temp[i]->offset = p->arena_bytes;
+    p->arena_bytes += align_up(w->temp[i]->bytes);
+  }
+}
+
 static bool place_temps(Plan *p) {
   Arena scratch = {.b = ctx_base(p->ctx)};
   size_t room = (size_t)(p->nslot + 1) * sizeof(PlanSlot *);
@@ -149,7 +160,11 @@ static bool place_temps(Plan *p) {
     owner->until = MAX(owner->until, s->last);
     if (owner == s) w.temp[w.n++] = s;
   }
-  int ways = w.n > MANY_SLOTS ? 1 : LEN(placements), best = 0;
+  size_t all = 0;
+  for (int i = 0; ok && i < w.n; i++) all += align_up(w.temp[i]->bytes);
+  bool apart = ok && p->device && p->device->touches && all <= SMALL_ARENA;
+  if (apart) place_apart(p, &w);
+  int ways = apart ? 0 : w.n > MANY_SLOTS ? 1 : LEN(placements), best = ways - 1;
   for (int k = 0; ok && k < ways; k++) {
     qsort(w.temp, (size_t)w.n, sizeof *w.temp, placements[k]);
     size_t size = place_in_order(&w);

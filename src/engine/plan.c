@@ -401,7 +401,8 @@ static bool take_items(Plan *p, const Lowered *l) {
   p->word = arena_new(&p->arena, (size_t)(p->nslot + p->nvar + 1) * sizeof *p->word);
   p->loose = arena_new(&p->arena, (size_t)(p->nvar + 1) * sizeof *p->loose);
   p->bytes = arena_new(&p->arena, (size_t)widest * sizeof *p->bytes);
-  return p->at && p->args && p->vars && p->bytes && p->word && p->loose;
+  p->use = arena_new(&p->arena, (size_t)widest * sizeof *p->use);
+  return p->at && p->args && p->vars && p->bytes && p->use && p->word && p->loose;
 }
 
 bool plan_take(Plan *p, const Lowered *l) { return take_slots(p, &l->schedule) && take_items(p, l); }

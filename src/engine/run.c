@@ -301,6 +301,21 @@ static RunWords run_words(Plan *p) {
   return w;
 }
 
+/* Launches items that the device records. */
+static bool record_items(Plan *p) {
+  for (int i = 0; i < p->nitem; i++) {
+    const PlanItem *it = &p->item[i];
+    for (int a = 0; a < it->narg; a++) {
+      const MemoryRef *at = &p->at[it->arg[a]];
+      uint64_t begin = (uint64_t)(uintptr_t)at->memory + at->offset;
+      p->use[a] = (MemoryUse){begin, begin + p->slot[it->arg[a]].bytes, a < it->nout};
+    }
+    if (p->device->touches) p->device->touches(p->device, it->narg, p->use, it->nbytes);
+    if (!run_item(p, it)) return false;
+  }
+  return true;
+}
+
 static bool run_or_replay(Plan *p) {
   if (!is_recordable(p)) return run_items(p);
   RunWords w = run_words(p);
@@ -311,7 +326,7 @@ static bool run_or_replay(Plan *p) {
   case RUN_PLAIN: return run_items(p);
   case RUN_ITEMS: break;
   }
-  ok = run_items(p);
+  ok = record_items(p);
   ok = p->device->end(p->program, ok, &again) && ok;
   return ok && again ? run_items(p) : ok;
 }

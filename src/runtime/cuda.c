@@ -214,7 +214,7 @@ static bool cuda_device_launch(Program *p, int k, const MemoryRef *args, const i
   l.word = cp->word;
   CudaEntry entry;
   if (!cuda_enter(c, &entry)) return false;
-  bool ok = c->run ? cuda_run_launch(c, &l, kernel->name) : !blocks || cuda_launch(c, &l, kernel->name);
+  bool ok = c->run ? cuda_run_launch(c, &l, kernel) : !blocks || cuda_launch(c, &l, kernel->name);
   cuda_leave(c, &entry);
   return ok;
 }
@@ -339,5 +339,6 @@ Device *cuda_open(Runtime *r, int number) {
   d->wait = cuda_wait;
   d->begin = cuda_begin;
   d->end = cuda_end;
+  d->touches = cuda_touches;
   return d;
 }

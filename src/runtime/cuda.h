@@ -3,7 +3,7 @@
  *   cuda_api.c     finds the driver, NVRTC and cuBLASLt        cuda_memory.c   blocks of the card's memory, copies
  *   cuda.c         the device: opening, launches, errors       cuda_compile.c  text to binaries, kept on disk
  *   cuda_graph.c   plans recorded and replayed                 cuda_matmul.c   matrix products
- *   cuda_library.c sort, running sums, segment order
+ *   cuda_order.c   which launches of a plan wait for which     cuda_library.c  sort, running sums, segment order
  *
  * All work of a device goes to one stream, in order: memory that is given back can be handed out again at once, since
  * whoever gets it comes later in the stream. Only what the host reads is waited for. */
@@ -46,7 +46,8 @@ enum { CUDA_INDEX = 1, CUDA_SEGMENT, CUDA_ROOM };
 struct CudaProduct;
 struct CudaRoutine;
 struct CudaRun;
-enum { CUDA_PRODUCTS = 256, CUDA_WORKSPACE = 32 << 20 };
+typedef struct CudaOrder CudaOrder;
+enum { CUDA_PRODUCTS = 256, CUDA_WORKSPACE = 32 << 20, CUDA_ROOMS = 4 };
 struct CudaDevice {
   Device device; /* first */
   Runtime *runtime;
@@ -66,12 +67,14 @@ struct CudaDevice {
   /* cuda_matmul.c */
   Lt lt;
   CuAddress workspace;
+  int next_room; /* the part of the workspace that the next small product works in */
   struct CudaProduct *product[CUDA_PRODUCTS];
   int nproduct;
   /* cuda_library.c */
   struct CudaRoutine *routines;
   /* cuda_graph.c */
   struct CudaRun *run; /* that is recorded or brought up to date; NULL: launches run as they come */
+  CudaOrder *order;    /* cuda_order.c: of the run that is recorded; NULL: in the order of its launches */
 };
 
 /* The card's context for the calling thread while a function of the device runs. */
@@ -126,9 +129,21 @@ RunKind cuda_begin(Program *p, const RunWords *words);
 bool cuda_end(Program *p, bool ok, bool *again);
 void cuda_forget_runs(CudaProgram *p);
 /* A launch while a run is recorded or brought up to date. */
-bool cuda_run_launch(CudaDevice *c, const CudaLaunch *l, const char *name);
+bool cuda_run_launch(CudaDevice *c, const CudaLaunch *l, const GpuKernel *kernel);
+/* What was recorded cannot be used. */
+void cuda_run_spoil(CudaDevice *c);
 /* Is what is not a kernel to be queued? Not while a recorded run is brought up to date. */
 bool cuda_run_queues(const CudaDevice *c);
+
+/* ---- cuda_order.c ---- */
+
+void cuda_order_begin(CudaDevice *c);
+void cuda_order_free(CudaDevice *c);
+void cuda_touches(Device *d, int n, const MemoryUse *use, int64_t bytes);
+/* Around each launch of a run that is recorded; kernel NULL: a matrix product. rooms: bits of the parts of the workspace
+ * that it works in. */
+void cuda_order_before(CudaDevice *c, const GpuKernel *kernel, unsigned rooms);
+void cuda_order_after(CudaDevice *c, unsigned rooms);
 
 /* ---- cuda_compile.c ---- */
 

@@ -47,6 +47,8 @@ bool cuda_api_driver(CudaApi *api, char *message, size_t n) {
     snprintf(message, n, "the NVIDIA driver is too old: it has no %s; CUDA 11.8 or newer is needed", missing);
     return false;
   }
+  void *update = dlsym(api->driver, "cuStreamUpdateCaptureDependencies");
+  memcpy(&api->update_dependencies, &update, sizeof update);
   int status = api->cuInit(0);
   const char *text = NULL;
   if (status != CU_OK && api->cuGetErrorString(status, &text) != CU_OK) text = NULL;
@@ -148,6 +150,10 @@ bool cuda_api_nvrtc(CudaApi *api, char *message, size_t n) {
 bool cuda_api_cublaslt(CudaApi *api) {
   static const char *const names[] = {"libcublasLt.so.11", "libcublasLt.so.12", "libcublasLt.so.13"};
   if (!api->lt) api->lt = open_version(api, names, LEN(lt_symbols), lt_symbols, api->lt_path, sizeof api->lt_path);
+  size_t (*version)(void) = NULL;
+  void *symbol = api->lt ? dlsym(api->lt, "cublasLtGetVersion") : NULL;
+  memcpy(&version, &symbol, sizeof version);
+  api->lt_version = version ? version() : 0;
   return api->lt != NULL;
 }
 

@@ -87,6 +87,8 @@ typedef struct CuKernelNode {
   X(cuGraphExecDestroy, (CuGraphExec exec))                                                                            \
   X(cuGraphDestroy, (CuGraph graph))
 
+enum { CU_ADD_DEPENDENCIES = 0, CU_SET_DEPENDENCIES = 1 };
+
 typedef struct NvrtcProgramTag *NvrtcProgram;
 #define CUDA_NVRTC(X)                                                                                                  \
   X(nvrtcVersion, (int *major, int *minor))                                                                            \
@@ -145,8 +147,11 @@ typedef struct CudaApi {
   void *driver, *nvrtc, *lt; /* handles of the libraries; NULL: not there */
   int version;               /* of the driver: 1000 * major + 10 * minor */
   int compiler[2];           /* version of NVRTC */
+  size_t lt_version;         /* of cuBLASLt; 0: unknown */
   char nvrtc_path[512], lt_path[512];
   CUDA_DRIVER(CUDA_POINTER)
+  /* cuStreamUpdateCaptureDependencies; NULL: the driver has none. */
+  int (*update_dependencies)(CuStream stream, CuGraphNode *node, size_t n, unsigned flags);
   CUDA_NVRTC(CUDA_POINTER)
   CUDA_CUBLASLT(CUDA_POINTER)
 } CudaApi;

@@ -98,6 +98,7 @@ static RunKind start(CudaDevice *c, CudaRun *r, RunMode mode) {
   if (mode == MODE_RECORD &&
       !cuda_ok(c, c->api.cuStreamBeginCapture_v2(c->stream, CU_CAPTURE_RELAXED), "recording a run"))
     return RUN_FAILED;
+  if (mode == MODE_RECORD) cuda_order_begin(c);
   c->run = r;
   return RUN_ITEMS;
 }
@@ -129,14 +130,16 @@ RunKind cuda_begin(Program *program, const RunWords *w) {
 bool cuda_run_queues(const CudaDevice *c) { return !c->run || c->run->mode == MODE_RECORD; }
 
 /* Queues a kernel and notes its node in the graph. */
-static bool record(CudaDevice *c, CudaRun *r, const CudaLaunch *l, const char *name) {
+static bool record(CudaDevice *c, CudaRun *r, const CudaLaunch *l, const GpuKernel *kernel) {
   Base *b = ctx_base(c->device.ctx);
   CudaNode n = {.function = l->function, .grid = l->grid, .block = l->block, .nword = l->nword};
   int status = 0;
   const CuGraphNode *last = NULL;
   size_t nlast = 0;
   if (l->grid) {
-    if (!cuda_launch(c, l, name)) return false;
+    cuda_order_before(c, kernel, 0);
+    if (!cuda_launch(c, l, kernel->name)) return false;
+    cuda_order_after(c, 0);
     if (c->api.cuStreamGetCaptureInfo_v2(c->stream, &status, NULL, NULL, &last, &nlast) != CU_OK || nlast != 1)
       r->failed = true;
     else
@@ -167,8 +170,12 @@ static bool update(CudaDevice *c, CudaRun *r, const CudaLaunch *l) {
   return true;
 }
 
-bool cuda_run_launch(CudaDevice *c, const CudaLaunch *l, const char *name) {
-  return c->run->mode == MODE_RECORD ? record(c, c->run, l, name) : update(c, c->run, l);
+bool cuda_run_launch(CudaDevice *c, const CudaLaunch *l, const GpuKernel *kernel) {
+  return c->run->mode == MODE_RECORD ? record(c, c->run, l, kernel) : update(c, c->run, l);
+}
+
+void cuda_run_spoil(CudaDevice *c) {
+  if (c->run) c->run->failed = true;
 }
 
 /* ---- its end ---- */
@@ -196,6 +203,7 @@ bool cuda_end(Program *program, bool ok, bool *again) {
   *again = false;
   if (!r) return ok;
   c->run = NULL;
+  cuda_order_free(c);
   CudaEntry entry;
   if (!cuda_enter(c, &entry)) return false;
   ok = end(p, c, r, ok, again);

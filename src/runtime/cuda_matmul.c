@@ -1,10 +1,12 @@
 /* cuda_matmul.c: matrix products by cuBLASLt.
  *
  * cuBLASLt works on columns: a row-major C[m,n] = A B is for it the product of B and A in that order, both as they lie.
- * How a product runs is chosen by the library once for a shape, the strides and the alignment of its operands, and
- * kept. float32 is computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32. */
+ * How a product runs is chosen once for a shape, the strides and the alignment of its operands: the library proposes a
+ * few ways, which are timed where it runs first. The choice decides in which order sums are rounded, so it is kept on
+ * disk, and later processes take the same; where nothing can be kept, the library's first proposal is taken. float32 is computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32. */
 #include "runtime/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,8 +94,95 @@ static bool operand(CudaDevice *c, const Shape *s, LtProduct product, int which,
   return !which || c->api.cublasLtMatmulDescSetAttribute(product, which, &op, sizeof op) == 0;
 }
 
-static bool choose(CudaDevice *c, CudaProduct *p) {
+/* ---- choosing ---- */
+
+enum { PROPOSALS = 8, FEW_PROPOSALS = 3, TIMED_RUNS = 4 };
+static const double long_ms = 2, least_gain = 0.95; /* of the time of the first proposal: less may be noise */
+
+static int multiply(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *choice, CuAddress room) {
+  static const float one_f = 1, zero_f = 0;
+  static const double one_d = 1, zero_d = 0;
+  bool wide = m->dtype == POLY_FLOAT64;
+  void *d = (void *)(uintptr_t)cuda_at(m->c);
+  return c->api.cublasLtMatmul(c->lt, p->product, wide ? (const void *)&one_d : &one_f,
+                               (void *)(uintptr_t)cuda_at(m->b), p->a, (void *)(uintptr_t)cuda_at(m->a), p->b,
+                               wide ? (const void *)&zero_d : &zero_f, d, p->c, d, p->c, &choice->algorithm,
+                               (void *)(uintptr_t)room, choice->workspace, c->stream);
+}
+
+/* Milliseconds of a product; negative: it does not run that way. */
+static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *choice, CuEvent event[2],
+                      int runs) {
+  float ms = 0;
+  if (multiply(c, p, m, choice, c->workspace) != 0) return -1;
+  if (c->api.cuEventRecord(event[0], c->stream) != CU_OK) return -1;
+  for (int i = 0; i < runs; i++)
+    if (multiply(c, p, m, choice, c->workspace) != 0) return -1;
+  bool ok = c->api.cuEventRecord(event[1], c->stream) == CU_OK && c->api.cuEventSynchronize(event[1]) == CU_OK &&
+            c->api.cuEventElapsedTime(&ms, event[0], event[1]) == CU_OK;
+  return ok ? ms / runs : -1;
+}
+
+/* The quickest of n ways. The product is computed anew each time, into where its result belongs. */
+static int quickest(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *way, int n) {
+  CuEvent event[2] = {NULL, NULL};
+  bool ok = c->api.cuEventCreate(&event[0], 0) == CU_OK && c->api.cuEventCreate(&event[1], 0) == CU_OK;
+  double first = ok ? time_of(c, p, m, &way[0], event, 1) : -1, least = first;
+  int best = 0, runs = first > long_ms ? 1 : TIMED_RUNS;
+  if (first > long_ms) n = MIN(n, FEW_PROPOSALS);
+  if (first > 0 && runs > 1) first = least = time_of(c, p, m, &way[0], event, runs);
+  for (int k = 1; ok && k < n; k++) {
+    double ms = way[k].status == 0 ? time_of(c, p, m, &way[k], event, runs) : -1;
+    if (ms <= 0 || (first > 0 && (ms >= least || ms > least_gain * first))) continue;
+    best = k;
+    least = ms;
+  }
+  for (int k = 0; k < 2; k++)
+    if (event[k]) c->api.cuEventDestroy_v2(event[k]);
+  return best;
+}
+
+static void choice_key(const CudaDevice *c, const CudaProduct *p, CacheKey *key) {
+  char shape[2 * sizeof p->shape + 1], library[48];
+  const unsigned char *byte = (const unsigned char *)&p->shape;
+  for (size_t i = 0; i < sizeof p->shape; i++) snprintf(shape + 2 * i, 3, "%02x", byte[i]);
+  snprintf(library, sizeof library, "cuBLASLt %zu, %d", c->api.lt_version, compute_type(p->shape.dtype));
+  cache_key(key, 4, (const char *const[]){"matrix product", shape, library, c->card});
+}
+
+/* A choice that was kept and is still possible. */
+static bool kept_choice(CudaDevice *c, const char *dir, const CacheKey *key, CudaProduct *p) {
+  size_t bytes = 0;
+  Base *b = ctx_base(c->device.ctx);
+  char *kept = cache_get(b, dir, key, &bytes);
+  LtChoice choice = {0};
+  bool ok = kept && bytes == sizeof choice;
+  if (ok) memcpy(&choice, kept, sizeof choice);
+  ok = ok && choice.workspace <= CUDA_WORKSPACE;
+  if (ok) p->choice = choice;
+  mem_free(b, kept, bytes);
+  return ok;
+}
+
+/* Among the library's proposals. Nothing can be timed while a run is recorded. */
+static bool choose_among(CudaDevice *c, CudaProduct *p, const MatmulCall *m, const LtChoice *way, int n) {
+  const char *env = getenv("POLY_CUDA_TUNE"), *dir = c->runtime->cache_dir;
+  p->choice = way[0];
+  bool good = way[0].status == 0;
+  if (n < 2 || c->run || (env && atoi(env) == 0) || !dir || !cache_usable(dir)) return good;
+  CacheKey key;
+  choice_key(c, p, &key);
+  if (kept_choice(c, dir, &key, p)) return true;
+  p->choice = way[quickest(c, p, m, way, n)];
+  LtChoice mine = p->choice;
+  if (!kept_choice(c, dir, &key, p)) /* another process may have been quicker */
+    cache_put(dir, &key, &mine, sizeof mine, c->runtime->cache_limit);
+  return p->choice.status == 0;
+}
+
+static bool choose(CudaDevice *c, CudaProduct *p, const MatmulCall *m) {
   LtPreference wish = NULL;
+  LtChoice way[PROPOSALS];
   size_t room = CUDA_WORKSPACE;
   uint32_t aligned = (uint32_t)p->shape.aligned;
   int found = 0;
@@ -102,25 +191,25 @@ static bool choose(CudaDevice *c, CudaProduct *p) {
   for (int which = LT_ALIGNMENT_A; ok && which <= LT_ALIGNMENT_D; which++)
     ok = c->api.cublasLtMatmulPreferenceSetAttribute(wish, which, &aligned, sizeof aligned) == 0;
   ok = ok &&
-       c->api.cublasLtMatmulAlgoGetHeuristic(c->lt, p->product, p->a, p->b, p->c, p->c, wish, 1, &p->choice, &found) ==
+       c->api.cublasLtMatmulAlgoGetHeuristic(c->lt, p->product, p->a, p->b, p->c, p->c, wish, PROPOSALS, way, &found) ==
            0 &&
-       found > 0 && p->choice.status == 0;
+       found > 0 && choose_among(c, p, m, way, found);
   if (wish) c->api.cublasLtMatmulPreferenceDestroy(wish);
   return ok;
 }
 
 /* The library's A is our B and the other way round: rows of its C are our columns. */
-static bool prepare(CudaDevice *c, CudaProduct *p) {
+static bool prepare(CudaDevice *c, CudaProduct *p, const MatmulCall *m) {
   const Shape *s = &p->shape;
   int scale = s->dtype == POLY_FLOAT64 ? LT_R_64F : LT_R_32F;
   return s->k > 0 && s->batch <= INT32_MAX &&
          c->api.cublasLtMatmulDescCreate(&p->product, compute_type(s->dtype), scale) == 0 &&
          operand(c, s, p->product, LT_TRANSPOSE_A, s->n, s->k, s->b_col, s->b_row, s->b_batch, &p->a) &&
          operand(c, s, p->product, LT_TRANSPOSE_B, s->k, s->m, s->a_col, s->a_row, s->a_batch, &p->b) &&
-         operand(c, s, p->product, 0, s->n, s->m, 1, s->c_row, s->c_batch, &p->c) && choose(c, p);
+         operand(c, s, p->product, 0, s->n, s->m, 1, s->c_row, s->c_batch, &p->c) && choose(c, p, m);
 }
 
-static CudaProduct *find_product(CudaDevice *c, const Shape *s) {
+static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall *m) {
   CudaProduct **head = &c->product[hash_bytes(s, sizeof *s, 0) % CUDA_PRODUCTS];
   for (CudaProduct *p = *head; p; p = p->next)
     if (!memcmp(&p->shape, s, sizeof *s)) return p;
@@ -128,7 +217,7 @@ static CudaProduct *find_product(CudaDevice *c, const Shape *s) {
   CudaProduct *p = mem_new(ctx_base(c->device.ctx), sizeof *p);
   if (!p) return NULL;
   p->shape = *s;
-  p->usable = prepare(c, p);
+  p->usable = prepare(c, p, m);
   p->next = *head;
   *head = p;
   c->nproduct++;
@@ -140,19 +229,33 @@ static int64_t alignment(CuAddress a, CuAddress b, CuAddress d) {
   return (int64_t)(all & -all);
 }
 
+/* Products that need little room to work in have a part of it each in turn, so that they can run side by side. */
+static CuAddress room_for(CudaDevice *c, const CudaProduct *p, unsigned *rooms) {
+  const size_t part = CUDA_WORKSPACE / CUDA_ROOMS;
+  *rooms = p->choice.workspace ? (1u << CUDA_ROOMS) - 1 : 0;
+  if (!*rooms || p->choice.workspace > part) return c->workspace;
+  c->next_room = (c->next_room + 1) % CUDA_ROOMS;
+  *rooms = 1u << c->next_room;
+  return c->workspace + (CuAddress)c->next_room * part;
+}
+
 static bool run(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
-  static const float one_f = 1, zero_f = 0;
-  static const double one_d = 1, zero_d = 0;
-  bool wide = m->dtype == POLY_FLOAT64;
-  void *d = (void *)(uintptr_t)cuda_at(m->c);
-  int status =
-      c->api.cublasLtMatmul(c->lt, p->product, wide ? (const void *)&one_d : &one_f, (void *)(uintptr_t)cuda_at(m->b),
-                            p->a, (void *)(uintptr_t)cuda_at(m->a), p->b, wide ? (const void *)&zero_d : &zero_f, d,
-                            p->c, d, p->c, &p->choice.algorithm, (void *)(uintptr_t)c->workspace, CUDA_WORKSPACE, c->stream);
+  unsigned rooms;
+  CuAddress room = room_for(c, p, &rooms);
+  cuda_order_before(c, NULL, rooms);
+  int status = multiply(c, p, m, &p->choice, room);
+  cuda_order_after(c, rooms);
   return status == 0 ||
          base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,
                    "cuBLASLt failed (%d) at a product of (%lld, %lld) and (%lld, %lld) %s", status, (long long)m->m,
                    (long long)m->k, (long long)m->k, (long long)m->n, dtype_name(m->dtype));
+}
+
+static bool plain(CudaDevice *c, const MatmulCall *m) {
+  cuda_order_before(c, NULL, 0);
+  bool ok = cuda_matmul_plain(c, m);
+  cuda_order_after(c, 0);
+  return ok;
 }
 
 bool cuda_matmul(Device *d, const MatmulCall *m, int threads) {
@@ -165,8 +268,8 @@ bool cuda_matmul(Device *d, const MatmulCall *m, int threads) {
   s.b_row = m->b_row, s.b_col = m->b_col, s.b_batch = m->b_batch;
   s.c_row = m->c_row, s.c_batch = m->c_batch;
   s.aligned = alignment(cuda_at(m->a), cuda_at(m->b), cuda_at(m->c));
-  const CudaProduct *p = c->lt && cuda_run_queues(c) ? find_product(c, &s) : NULL;
-  bool ok = !cuda_run_queues(c) || (p && p->usable ? run(c, p, m) : cuda_matmul_plain(c, m));
+  const CudaProduct *p = c->lt && cuda_run_queues(c) ? find_product(c, &s, m) : NULL;
+  bool ok = !cuda_run_queues(c) || (p && p->usable ? run(c, p, m) : plain(c, m));
   cuda_leave(c, &entry);
   return ok;
 }

@@ -89,6 +89,11 @@ typedef struct RunWords {
   const uint64_t *fixed; /* where memory is, and values that sizes depend on */
   const int64_t *loose;
 } RunWords;
+/* A part of the device's memory that is read, and maybe written. */
+typedef struct MemoryUse {
+  uint64_t begin, end;
+  bool written;
+} MemoryUse;
 /* RUN_DONE: it was replayed, nothing is left to do. RUN_ITEMS: launch all items, then call `end`. */
 typedef enum RunKind { RUN_FAILED, RUN_PLAIN, RUN_ITEMS, RUN_DONE } RunKind;
 
@@ -123,6 +128,9 @@ struct Device {
    * same words. NULL: they are not. again: nothing has run, the items are to be launched once more, without begin. */
   RunKind (*begin)(Program *p, const RunWords *words);
   bool (*end)(Program *p, bool ok, bool *again);
+  /* Told between begin and end, before the launches of each item: the memory that they read and write, and how many
+   * bytes they move. Items that touch nothing in common need not wait for each other. NULL: they run in order. */
+  void (*touches)(Device *d, int n, const MemoryUse *use, int64_t bytes);
   /* How long what is launched between two calls takes on the device. ms NULL: from now on; else waits for it. NULL: the
    * clock of the host is used. */
   bool (*timer)(Device *d, double *ms);

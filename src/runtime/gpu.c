@@ -21,6 +21,7 @@ bool gpu_kernel_new(PolyContext *ctx, GpuKernel *k, int n, const Linear *const *
   *k =
       (GpuKernel){.narg = linear_nargs(lin), .nvar = lin->nvar, .group = MAX(lin->group, 1), .pack = MAX(lin->pack, 1)};
   k->checks = has_check(lin);
+  for (int i = 0; i < linear_nargs(lin); i++) k->updates |= lin->param[i].read && lin->param[i].written;
   k->strips = has_strip(lin);
   linear_symbol(n, kernel, at, k->name);
   k->var = mem_new(ctx_base(ctx), (size_t)MAX(lin->nvar, 1) * sizeof *k->var);

@@ -13,6 +13,7 @@ typedef struct GpuKernel {
   int narg, nvar;
   int group, pack; /* threads of a group, groups of a block */
   bool checks;     /* it may note an index error */
+  bool updates;    /* it changes what it reads, unless an index error is noted */
   bool strips;     /* it loads several elements at once: its arguments begin at multiples of STRIP_BYTES */
   UOp *grid;       /* held */
   UOp **var;       /* held */

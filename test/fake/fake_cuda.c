@@ -53,6 +53,8 @@ typedef struct Op {
   struct Event *event;
   Product product;
   struct Op *next;
+  struct Op **after; /* recorded: what it waits for */
+  int nafter, depth;
 } Op;
 
 typedef struct Event {
@@ -60,8 +62,12 @@ typedef struct Event {
   double ms;
 } Event;
 
+/* wait: what the next operation that is recorded waits for. */
+enum { MOST_WAIT = 4096 };
 typedef struct Graph {
   Op *first, *last;
+  Op *wait[MOST_WAIT];
+  int nwait;
 } Graph;
 
 static struct {
@@ -81,7 +87,7 @@ static struct {
   bool capturing;
   Graph *capture;
   int fault;
-  long launches, graph_launches, captures, waits;
+  long launches, graph_launches, captures, waits, unordered, nodes, depth;
   void *current;
 } fake = {.size = (size_t)1 << 30};
 
@@ -106,6 +112,9 @@ EXPORT long fake_cuda_count(const char *what) {
   if (!strcmp(what, "launches")) return fake.launches;
   if (!strcmp(what, "replays")) return fake.graph_launches;
   if (!strcmp(what, "captures")) return fake.captures;
+  if (!strcmp(what, "nodes")) return fake.nodes; /* of the run recorded last, and its longest chain */
+  if (!strcmp(what, "depth")) return fake.depth;
+  if (!strcmp(what, "unordered")) return fake.unordered; /* recorded launches that do not wait for the one before */
   if (!strcmp(what, "waits")) return fake.waits;
   return strcmp(what, "blocks") ? -1 : fake.nblock;
 }
@@ -289,13 +298,30 @@ static void append(Op **first, Op **last, Op *op) {
   *last = op;
 }
 
+/* Are all that op waits for among the first n of the list? */
+static bool is_ready(const Op *op, int n, Op *const *node) {
+  for (int k = 0; k < op->nafter; k++) {
+    bool found = false;
+    for (int i = 0; i < n && !found; i++) found = node[i] == op->after[k];
+    if (!found) return false;
+  }
+  return true;
+}
+
 static int queue(Op op) {
   Op *copy = malloc(sizeof *copy);
   if (!copy) return CU_OUT_OF_MEMORY;
   *copy = op;
-  if (fake.capturing)
-    append(&fake.capture->first, &fake.capture->last, copy);
-  else
+  if (fake.capturing) {
+    Graph *g = fake.capture;
+    copy->nafter = g->nwait;
+    copy->after = calloc((size_t)g->nwait + 1, sizeof *copy->after);
+    memcpy(copy->after, g->wait, (size_t)g->nwait * sizeof *copy->after);
+    fake.unordered += g->last && !is_ready(&(Op){.after = &g->last, .nafter = 1}, copy->nafter, copy->after);
+    append(&g->first, &g->last, copy);
+    g->wait[0] = copy;
+    g->nwait = 1;
+  } else
     append(&fake.first, &fake.last, copy);
   return 0;
 }
@@ -544,8 +570,16 @@ EXPORT int cuStreamGetCaptureInfo_v2(CuStream stream, int *status, uint64_t *id,
   *status = fake.capturing;
   if (id) *id = 1;
   if (graph) *graph = (CuGraph)fake.capture;
-  if (last) *last = (const CuGraphNode *)&fake.capture->last;
-  if (nlast) *nlast = fake.capture && fake.capture->last;
+  if (last) *last = (const CuGraphNode *)fake.capture->wait;
+  if (nlast) *nlast = (size_t)fake.capture->nwait;
+  return 0;
+}
+EXPORT int cuStreamUpdateCaptureDependencies(CuStream stream, CuGraphNode *node, size_t n, unsigned flags) {
+  (void)stream;
+  Graph *g = fake.capture;
+  if (!fake.capturing || flags > 1 || n + (size_t)g->nwait > MOST_WAIT) return INVALID;
+  if (flags == CU_SET_DEPENDENCIES) g->nwait = 0;
+  for (size_t i = 0; i < n; i++) g->wait[g->nwait++] = (Op *)node[i];
   return 0;
 }
 /* An executable graph is the graph itself: whoever destroys the graph first leaves its operations to the other. */
@@ -553,6 +587,30 @@ typedef struct Exec {
   int n;
   Op **node, *op;
 } Exec;
+/* The operations in an order that their dependencies allow, as far from that of the recording as can be: what was
+ * recorded last goes first, so a missing dependency shows. */
+static void order_nodes(Exec *e, const Graph *g) {
+  bool *taken = calloc((size_t)e->n + 1, 1);
+  Op **all = calloc((size_t)e->n + 1, sizeof *all);
+  int n = 0;
+  for (Op *op = g->first; op; op = op->next) all[n++] = op;
+  for (int i = 0; i < e->n; i++) {
+    int k = e->n - 1;
+    while (taken[k] || !is_ready(all[k], i, e->node)) k--;
+    taken[k] = true;
+    e->node[i] = all[k];
+  }
+  fake.nodes = e->n;
+  fake.depth = 0;
+  for (int i = 0; i < e->n; i++) {
+    Op *op = e->node[i];
+    op->depth = 1;
+    for (int k = 0; k < op->nafter; k++) op->depth = op->depth > op->after[k]->depth ? op->depth : op->after[k]->depth + 1;
+    if (op->depth > fake.depth) fake.depth = op->depth;
+  }
+  free(all);
+  free(taken);
+}
 EXPORT int cuGraphInstantiateWithFlags(CuGraphExec *exec, CuGraph graph, unsigned long long flags) {
   (void)flags;
   Exec *e = calloc(1, sizeof *e);
@@ -560,11 +618,8 @@ EXPORT int cuGraphInstantiateWithFlags(CuGraphExec *exec, CuGraph graph, unsigne
   for (Op *op = g->first; op; op = op->next) e->n++;
   e->op = calloc((size_t)e->n + 1, sizeof *e->op);
   e->node = calloc((size_t)e->n + 1, sizeof *e->node);
-  int i = 0;
-  for (Op *op = g->first; op; op = op->next) {
-    e->node[i] = op;
-    e->op[i++] = *op;
-  }
+  order_nodes(e, g);
+  for (int i = 0; i < e->n; i++) e->op[i] = *e->node[i];
   *exec = (CuGraphExec)e;
   return 0;
 }
@@ -847,9 +902,12 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(Lt lt, LtProduct product, LtLayout a, 
                                           LtPreference preference, int wanted, LtChoice *choice, int *found) {
   (void)lt, (void)d, (void)preference;
   if (wanted < 1 || !product_fits((Desc *)product, (Layout *)a, (Layout *)b, (Layout *)c)) return 7;
-  memset(choice, 0, sizeof *choice);
-  choice->algorithm.data[0] = 42;
-  *found = 1;
+  *found = wanted < 2 ? 1 : 2;
+  for (int i = 0; i < *found; i++) {
+    memset(&choice[i], 0, sizeof *choice);
+    choice[i].algorithm.data[0] = 42;
+    choice[i].workspace = (size_t)i << 20;
+  }
   return 0;
 }
 EXPORT int cublasLtMatmul(Lt lt, LtProduct product, const void *alpha, const void *a, LtLayout la, const void *b,
