@@ -280,12 +280,12 @@ typedef enum PolyBinaryOp {
   POLY_BINARY_COUNT
 } PolyBinaryOp;
 POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
-/* With PyTorch's rule for dtypes: an operand without axes takes the dtype of one with axes where that can hold its kind (a float64 scalar
- * and a float32 vector give float32). Bools can be neither subtracted nor divided with remainder. */
+/* With PyTorch's rule for dtypes: an operand without axes takes the dtype of one with axes where that can hold its kind
+ * (a float64 scalar and a float32 vector give float32). Bools can be neither subtracted nor divided with remainder. */
 POLY_API PolyTensor *poly_binary_weak(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
 /* With a number: it takes the tensor's dtype where that can hold its kind (a float with an int tensor gives float32).
- * kind 'b', 'i' (value in i; with a bool tensor it is an int32), 'l' (likewise, but an int64) or 'f' (value in f); reversed: the number is
- * the left side. */
+ * kind 'b', 'i' (value in i; with a bool tensor it is an int32), 'l' (likewise, but an int64) or 'f' (value in f);
+ * reversed: the number is the left side. */
 POLY_API PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed);
 POLY_API PolyTensor *poly_add(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_sub(PolyTensor *a, PolyTensor *b);
@@ -510,6 +510,26 @@ POLY_API PolyStatus poly_replace(PolyTensor *t, PolyTensor *other);
 /* numpy's matmul: vectors, matrices, broadcast batches. O(M*N*K). */
 POLY_API PolyTensor *poly_matmul(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_einsum(PolyContext *ctx, const char *formula, PolyTensor *const *t, int n);
+/* Matrices [..., m, n] of floating point, any number at once, computed in double for each. All but poly_lu can be
+ * differentiated. A X = B; leading axes are broadcast. A singular A is an error when X is computed. O(n^2 (n + k)). */
+POLY_API PolyTensor *poly_solve(PolyTensor *a, PolyTensor *b);
+/* The same with the lower or upper triangle of a; unit: with ones on its diagonal. O(n^2 k). */
+POLY_API PolyTensor *poly_solve_triangular(PolyTensor *a, PolyTensor *b, bool upper, bool unit);
+/* The lower triangle L with L L^T = a; only the lower triangle of a is read, which must be positive definite. O(n^3).
+ */
+POLY_API PolyTensor *poly_cholesky(PolyTensor *a);
+/* The determinant, its sign and the logarithm of its size. Each out may be NULL. O(n^3). */
+POLY_API PolyStatus poly_slogdet(PolyTensor *a, PolyTensor **det, PolyTensor **sign, PolyTensor **size);
+/* Both factors of a with exchanged rows in one matrix, and the row that each row was exchanged with, int32. O(m n
+ * min(m, n)). */
+POLY_API PolyStatus poly_lu(PolyTensor *a, PolyTensor **factors, PolyTensor **exchanged);
+/* Eigenvalues of symmetric matrices, ascending, and eigenvectors as columns; only the lower triangle of a is read.
+ * O(n^3). */
+POLY_API PolyStatus poly_eigh(PolyTensor *a, PolyTensor **values, PolyTensor **vectors);
+/* q [..., m, m] with orthogonal columns and an upper triangle r [..., m, n] with q r = a. O(m n (m + n)). */
+POLY_API PolyStatus poly_qr(PolyTensor *a, PolyTensor **q, PolyTensor **r);
+/* u [..., m, m], singular values from the largest down, vt [..., n, n] with u diag(values) vt = a. O(m n (m + n)). */
+POLY_API PolyStatus poly_svd(PolyTensor *a, PolyTensor **u, PolyTensor **values, PolyTensor **vt);
 /* x @ weight.T + bias, weight [out, in]; bias may be NULL. */
 POLY_API PolyTensor *poly_linear(PolyTensor *x, PolyTensor *weight, PolyTensor *bias);
 /* Convolution of x [batch, in, spatial...] with weight [out, in/groups, kernel...]; arrays have one entry a spatial

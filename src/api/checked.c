@@ -2081,6 +2081,100 @@ PolyTensor *poly_einsum(PolyContext *ctx, const char *formula, PolyTensor *const
   return result;
 }
 
+PolyTensor *poly_solve(PolyTensor *a, PolyTensor *b) {
+  ApiCall call;
+  api_begin(&call, "poly_solve");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_handle(&call, b, HANDLE_TENSOR, "b", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_solve(a, b);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyTensor *poly_solve_triangular(PolyTensor *a, PolyTensor *b, bool upper, bool unit) {
+  ApiCall call;
+  api_begin(&call, "poly_solve_triangular");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_handle(&call, b, HANDLE_TENSOR, "b", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_solve_triangular(a, b, upper, unit);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyTensor *poly_cholesky(PolyTensor *a) {
+  ApiCall call;
+  api_begin(&call, "poly_cholesky");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_cholesky(a);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyStatus poly_slogdet(PolyTensor *a, PolyTensor **det, PolyTensor **sign, PolyTensor **size) {
+  ApiCall call;
+  api_begin(&call, "poly_slogdet");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_array(&call, det, true, "det");
+  api_array(&call, sign, true, "sign");
+  api_array(&call, size, true, "size");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_slogdet(a, det, sign, size);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyStatus poly_lu(PolyTensor *a, PolyTensor **factors, PolyTensor **exchanged) {
+  ApiCall call;
+  api_begin(&call, "poly_lu");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_array(&call, factors, true, "factors");
+  api_array(&call, exchanged, true, "exchanged");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_lu(a, factors, exchanged);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyStatus poly_eigh(PolyTensor *a, PolyTensor **values, PolyTensor **vectors) {
+  ApiCall call;
+  api_begin(&call, "poly_eigh");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_array(&call, values, true, "values");
+  api_array(&call, vectors, true, "vectors");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_eigh(a, values, vectors);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyStatus poly_qr(PolyTensor *a, PolyTensor **q, PolyTensor **r) {
+  ApiCall call;
+  api_begin(&call, "poly_qr");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_array(&call, q, true, "q");
+  api_array(&call, r, true, "r");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_qr(a, q, r);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyStatus poly_svd(PolyTensor *a, PolyTensor **u, PolyTensor **values, PolyTensor **vt) {
+  ApiCall call;
+  api_begin(&call, "poly_svd");
+  api_handle(&call, a, HANDLE_TENSOR, "a", false);
+  api_array(&call, u, true, "u");
+  api_array(&call, values, true, "values");
+  api_array(&call, vt, true, "vt");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_svd(a, u, values, vt);
+  api_leave(&call, result);
+  return result;
+}
+
 PolyTensor *poly_linear(PolyTensor *x, PolyTensor *weight, PolyTensor *bias) {
   ApiCall call;
   api_begin(&call, "poly_linear");

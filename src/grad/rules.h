@@ -80,6 +80,10 @@ GRAD_RULE(FUNCTION);
 uint32_t grad_function_mask(const UOp *u);      /* which of its sources a gradient flows into */
 void grad_scattered(UOp *u, UOp *g, UOp **out); /* FUNCTION_SCATTERED */
 uint32_t grad_library_mask(const UOp *u);       /* which sources of a routine have a rule; 0: none */
+/* rules_matrices.c */
+uint32_t grad_matrix_mask(
+    const char *name); /* which sources of a routine of matrices have a rule; 0: it is none, or none have */
+void grad_matrix(UOp *u, UOp *g, uint32_t need, UOp **out);
 /* rules_product.c */
 UOp *grad_product(UOp *u, UOp *g, uint32_t axes);
 UOp *grad_segment_product(UOp *u, UOp *g);

@@ -164,12 +164,17 @@ static UOp *scan_extremum(UOp *u, UOp *g) {
 /* Routines that give places (argsort, segment_order) are integers and never get here. */
 uint32_t grad_library_mask(const UOp *u) {
   if (!u->arg.name) return 0;
-  return strcmp(u->arg.name, "scan") == 0 ? 1 : strcmp(u->arg.name, "recurrence") == 0 ? 3 : 0;
+  if (strcmp(u->arg.name, "scan") == 0) return 1;
+  return strcmp(u->arg.name, "recurrence") == 0 ? 3 : grad_matrix_mask(u->arg.name);
 }
 
 GRAD_RULE(LIBRARY) {
   if (strcmp(u->arg.name, "recurrence") == 0) {
     grad_recurrence(u, g, need, out);
+    return;
+  }
+  if (grad_matrix_mask(u->arg.name)) {
+    grad_matrix(u, g, need, out);
     return;
   }
   switch (scan_op(u)) {

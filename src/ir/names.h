@@ -204,6 +204,14 @@ PolyStatus core_give(PolyTensor *t, PolyTensor *value);
 PolyStatus core_replace(PolyTensor *t, PolyTensor *other);
 PolyTensor *core_matmul(PolyTensor *a, PolyTensor *b);
 PolyTensor *core_einsum(PolyContext *ctx, const char *formula, PolyTensor *const *t, int n);
+PolyTensor *core_solve(PolyTensor *a, PolyTensor *b);
+PolyTensor *core_solve_triangular(PolyTensor *a, PolyTensor *b, bool upper, bool unit);
+PolyTensor *core_cholesky(PolyTensor *a);
+PolyStatus core_slogdet(PolyTensor *a, PolyTensor **det, PolyTensor **sign, PolyTensor **size);
+PolyStatus core_lu(PolyTensor *a, PolyTensor **factors, PolyTensor **exchanged);
+PolyStatus core_eigh(PolyTensor *a, PolyTensor **values, PolyTensor **vectors);
+PolyStatus core_qr(PolyTensor *a, PolyTensor **q, PolyTensor **r);
+PolyStatus core_svd(PolyTensor *a, PolyTensor **u, PolyTensor **values, PolyTensor **vt);
 PolyTensor *core_linear(PolyTensor *x, PolyTensor *weight, PolyTensor *bias);
 PolyTensor *core_conv(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding);
 PolyTensor *core_conv_transpose(PolyTensor *x, PolyTensor *weight, PolyTensor *bias, int groups, const int64_t *stride, const int64_t *dilation, const int64_t *padding, const int64_t *output_padding);
@@ -567,6 +575,14 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_replace core_replace
 #define poly_matmul core_matmul
 #define poly_einsum core_einsum
+#define poly_solve core_solve
+#define poly_solve_triangular core_solve_triangular
+#define poly_cholesky core_cholesky
+#define poly_slogdet core_slogdet
+#define poly_lu core_lu
+#define poly_eigh core_eigh
+#define poly_qr core_qr
+#define poly_svd core_svd
 #define poly_linear core_linear
 #define poly_conv core_conv
 #define poly_conv_transpose core_conv_transpose

@@ -1,6 +1,6 @@
 /* library.c: routines that are not loops over independent elements: running reductions, recurrences, the order of
- * segments, places of true values; sorting is in sort.c, selecting in select.c, searching and counting in search.c.
- * Shared by the host devices.
+ * segments, places of true values; sorting is in sort.c, selecting in select.c, searching and counting in search.c,
+ * matrices in matrices.c. Shared by the host devices.
  *
  * In: a LibraryCall with row-major tensors. Out: the call's result, the same for any number of threads. */
 #include "runtime/library.h"
@@ -353,11 +353,23 @@ static const struct {
   const char *name;
   int nsrc;
   bool (*run)(Device *d, const LibraryCall *call);
-} routine[] = {{"argsort", 1, library_argsort},   {"topk", 1, library_topk},
-               {"kth", 1, library_kth},           {"searchsorted", 2, library_searchsorted},
-               {"bincount", 1, library_bincount}, {"scan", 1, run_scan},
-               {"recurrence", 2, run_recurrence}, {"segment_order", 1, run_segment_order},
-               {"nonzero", 1, run_nonzero}};
+} routine[] = {{"argsort", 1, library_argsort},
+               {"topk", 1, library_topk},
+               {"kth", 1, library_kth},
+               {"searchsorted", 2, library_searchsorted},
+               {"bincount", 1, library_bincount},
+               {"scan", 1, run_scan},
+               {"recurrence", 2, run_recurrence},
+               {"segment_order", 1, run_segment_order},
+               {"nonzero", 1, run_nonzero},
+               {"solve", 2, library_solve},
+               {"triangular", 2, library_triangular},
+               {"det", 1, library_det},
+               {"lu", 1, library_lu},
+               {"cholesky", 1, library_cholesky},
+               {"qr", 1, library_qr},
+               {"eigh", 1, library_eigh},
+               {"svd", 1, library_svd}};
 
 bool library_run(Device *d, const LibraryCall *call) {
   Base *b = ctx_base(d->ctx);

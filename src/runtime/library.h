@@ -1,4 +1,4 @@
-/* library.h: what library.c, sort.c, select.c and search.c share. Private to src/runtime. */
+/* library.h: what library.c, sort.c, select.c, search.c and matrices.c share. Private to src/runtime. */
 #ifndef POLY_LIBRARY_H
 #define POLY_LIBRARY_H
 
@@ -15,5 +15,13 @@ bool library_topk(Device *d, const LibraryCall *call);
 bool library_kth(Device *d, const LibraryCall *call);
 bool library_searchsorted(Device *d, const LibraryCall *call);
 bool library_bincount(Device *d, const LibraryCall *call);
+bool library_solve(Device *d, const LibraryCall *call);
+bool library_triangular(Device *d, const LibraryCall *call);
+bool library_det(Device *d, const LibraryCall *call);
+bool library_lu(Device *d, const LibraryCall *call);
+bool library_cholesky(Device *d, const LibraryCall *call);
+bool library_qr(Device *d, const LibraryCall *call);
+bool library_eigh(Device *d, const LibraryCall *call);
+bool library_svd(Device *d, const LibraryCall *call);
 
 #endif

@@ -479,11 +479,13 @@ PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b) {
 /* Bools, integers, floats. */
 static int category(PolyDType d) { return d == POLY_BOOL ? 0 : dtype_is_float(d) ? 2 : 1; }
 
-/* The operand without axes is cast before the two are promoted. Comparisons keep its value, which the cast might not. */
+/* The operand without axes is cast before the two are promoted. Comparisons keep its value, which the cast might not.
+ */
 static UOp *weak_binary(PolyBinaryOp op, UOp *a, UOp *b) {
   PolyDType da = type_of(a), db = type_of(b);
   if (da == POLY_BOOL && db == POLY_BOOL && (op == POLY_SUB || op == POLY_MOD || op == POLY_FLOORDIV))
-    return fail_null(ctx_base(a->ctx), POLY_ERROR_TYPE, "two bool tensors can be neither subtracted nor divided with remainder: use ^, or cast them");
+    return fail_null(ctx_base(a->ctx), POLY_ERROR_TYPE,
+                     "two bool tensors can be neither subtracted nor divided with remainder: use ^, or cast them");
   if (da != db && (a->ndim == 0) != (b->ndim == 0) && !is_comparison(op)) {
     if (a->ndim == 0 && category(da) <= category(db)) a = t_cast(a, db);
     if (b->ndim == 0 && category(db) <= category(da)) b = t_cast(b, da);

@@ -77,6 +77,12 @@ UOp *t_nonzero_flat(UOp *mask);                   /* flat places of the true ele
  * This is the form which the scheduler sends to the matrix product. */
 UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, PolyDType out);
 UOp *t_matmul(UOp *a, UOp *b); /* numpy's rules */
+/* matrices.c */
+UOp *t_solve(UOp *a, UOp *b); /* X with A X = B; leading axes are broadcast */
+UOp *t_solve_triangular(UOp *a, UOp *b, bool upper, bool unit);
+UOp *t_unpacked(UOp *x, int64_t at, int64_t rows,
+                int64_t columns); /* rows x columns out of the last axis; rows 0: a vector */
+/* linalg.c */
 UOp *t_matmul_as(UOp *a, UOp *b, PolyDType out);
 UOp *t_linear(UOp *x, UOp *weight, UOp *bias);
 

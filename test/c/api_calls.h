@@ -193,6 +193,14 @@ static bool call_poly_give(const Arg *a, Result *r) { (void)r; return poly_give(
 static bool call_poly_replace(const Arg *a, Result *r) { (void)r; return poly_replace((PolyTensor *)a[0].p, (PolyTensor *)a[1].p) == POLY_OK; }
 static bool call_poly_matmul(const Arg *a, Result *r) { r->p = poly_matmul((PolyTensor *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_einsum(const Arg *a, Result *r) { r->p = poly_einsum((PolyContext *)a[0].p, (const char *)a[1].p, (PolyTensor *const *)a[2].p, (int)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_solve(const Arg *a, Result *r) { r->p = poly_solve((PolyTensor *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_solve_triangular(const Arg *a, Result *r) { r->p = poly_solve_triangular((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (bool)a[2].i, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_cholesky(const Arg *a, Result *r) { r->p = poly_cholesky((PolyTensor *)a[0].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_slogdet(const Arg *a, Result *r) { (void)r; return poly_slogdet((PolyTensor *)a[0].p, (PolyTensor **)a[1].p, (PolyTensor **)a[2].p, (PolyTensor **)a[3].p) == POLY_OK; }
+static bool call_poly_lu(const Arg *a, Result *r) { (void)r; return poly_lu((PolyTensor *)a[0].p, (PolyTensor **)a[1].p, (PolyTensor **)a[2].p) == POLY_OK; }
+static bool call_poly_eigh(const Arg *a, Result *r) { (void)r; return poly_eigh((PolyTensor *)a[0].p, (PolyTensor **)a[1].p, (PolyTensor **)a[2].p) == POLY_OK; }
+static bool call_poly_qr(const Arg *a, Result *r) { (void)r; return poly_qr((PolyTensor *)a[0].p, (PolyTensor **)a[1].p, (PolyTensor **)a[2].p) == POLY_OK; }
+static bool call_poly_svd(const Arg *a, Result *r) { (void)r; return poly_svd((PolyTensor *)a[0].p, (PolyTensor **)a[1].p, (PolyTensor **)a[2].p, (PolyTensor **)a[3].p) == POLY_OK; }
 static bool call_poly_linear(const Arg *a, Result *r) { r->p = poly_linear((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_conv(const Arg *a, Result *r) { r->p = poly_conv((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (int)a[3].i, (const int64_t *)a[4].p, (const int64_t *)a[5].p, (const int64_t *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_conv_transpose(const Arg *a, Result *r) { r->p = poly_conv_transpose((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (int)a[3].i, (const int64_t *)a[4].p, (const int64_t *)a[5].p, (const int64_t *)a[6].p, (const int64_t *)a[7].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -547,6 +555,14 @@ static const Call calls[] = {
   {"poly_replace", call_poly_replace, 2, true, {{"t", "HTENSOR", true}, {"other", "HTENSOR", true}}},
   {"poly_matmul", call_poly_matmul, 2, true, {{"a", "HTENSOR", true}, {"b", "HTENSOR", true}}},
   {"poly_einsum", call_poly_einsum, 4, true, {{"ctx", "HCONTEXT", true}, {"formula", "S", true}, {"t", "LTENSOR", true}, {"n", "N", true}}},
+  {"poly_solve", call_poly_solve, 2, true, {{"a", "HTENSOR", true}, {"b", "HTENSOR", true}}},
+  {"poly_solve_triangular", call_poly_solve_triangular, 4, true, {{"a", "HTENSOR", true}, {"b", "HTENSOR", true}, {"upper", "B", true}, {"unit", "B", true}}},
+  {"poly_cholesky", call_poly_cholesky, 1, true, {{"a", "HTENSOR", true}}},
+  {"poly_slogdet", call_poly_slogdet, 4, true, {{"a", "HTENSOR", true}, {"det", "A", true}, {"sign", "A", true}, {"size", "A", true}}},
+  {"poly_lu", call_poly_lu, 3, true, {{"a", "HTENSOR", true}, {"factors", "A", true}, {"exchanged", "A", true}}},
+  {"poly_eigh", call_poly_eigh, 3, true, {{"a", "HTENSOR", true}, {"values", "A", true}, {"vectors", "A", true}}},
+  {"poly_qr", call_poly_qr, 3, true, {{"a", "HTENSOR", true}, {"q", "A", true}, {"r", "A", true}}},
+  {"poly_svd", call_poly_svd, 4, true, {{"a", "HTENSOR", true}, {"u", "A", true}, {"values", "A", true}, {"vt", "A", true}}},
   {"poly_linear", call_poly_linear, 3, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", true}, {"bias", "HTENSOR", false}}},
   {"poly_conv", call_poly_conv, 7, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", true}, {"bias", "HTENSOR", false}, {"groups", "I", true}, {"stride", "A", true}, {"dilation", "A", true}, {"padding", "A", true}}},
   {"poly_conv_transpose", call_poly_conv_transpose, 8, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", true}, {"bias", "HTENSOR", false}, {"groups", "I", true}, {"stride", "A", true}, {"dilation", "A", true}, {"padding", "A", true}, {"output_padding", "A", true}}},

@@ -54,6 +54,11 @@ _FUNCTIONAL = frozenset(
     " feature_alpha_dropout group_norm hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss max_pool1d max_pool2d max_pool3d"
     " pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss rms_norm rrelu threshold triplet_margin_loss".split()
 )
+# Functions of torch.linalg that torch has as well, some by another name.
+_LINALG = {
+    "inverse": "inv", "pinverse": "pinv",
+    **{_n: _n for _n in "cholesky_inverse cholesky_solve det logdet lu_unpack matrix_exp slogdet".split()},
+}  # fmt: skip
 _SPARSE = frozenset(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor"))
 _LEFT_OUT = {
     "fft": "there are no complex numbers", "complex": "there are no complex numbers", "complex64": "there are no complex numbers",
@@ -84,6 +89,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("." + name, __name__)
     if name in _FUNCTIONAL:
         return getattr(importlib.import_module(".nn.functional", __name__), name)
+    if name in _LINALG:
+        return getattr(importlib.import_module(".linalg", __name__), _LINALG[name])
+    if name in ("cholesky", "lu_solve", "triangular_solve"):
+        return getattr(importlib.import_module(".linalg", __name__), f"old_{name}")
     if name in _SPARSE:
         return getattr(importlib.import_module(".sparse", __name__), name)
     if name == "spmm":

@@ -344,6 +344,46 @@ class More:
         """The product of n times the matrix."""
         return self._linalg("matrix_power", n)
 
+    def inverse(self: Any) -> Tensor:
+        """The inverse of matrices."""
+        return self._linalg("inv")
+
+    def det(self: Any) -> Tensor:
+        """The determinant of matrices."""
+        return self._linalg("det")
+
+    def logdet(self: Any) -> Tensor:
+        """The logarithm of the determinant."""
+        return self._linalg("logdet")
+
+    def slogdet(self: Any) -> Any:
+        """The sign of the determinant and the logarithm of its size."""
+        return self._linalg("slogdet")
+
+    def cholesky(self: Any, upper: bool = False) -> Tensor:
+        """The lower triangle L with L L^T = self."""
+        return self._linalg("old_cholesky", upper)
+
+    def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Tensor:
+        """X with A X = self, of which the factor is given."""
+        return self._linalg("cholesky_solve", input2, upper)
+
+    def cholesky_inverse(self: Any, upper: bool = False) -> Tensor:
+        """The inverse of the matrix of which this is the factor."""
+        return self._linalg("cholesky_inverse", upper)
+
+    def matrix_exp(self: Any) -> Tensor:
+        """The exponential of matrices."""
+        return self._linalg("matrix_exp")
+
+    def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Tensor:
+        """X with A X = self, of which the factors are given."""
+        return self._linalg("old_lu_solve", LU_data, LU_pivots)
+
+    def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+        """X with A X = self, of which only a triangle of A is read; and A."""
+        return self._linalg("old_triangular_solve", A, upper, transpose, unitriangular)
+
     # ---- sparse, in place, random ----
 
     def to_sparse(self: Any, *args: Any, layout: Any = None) -> Any:

@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .._core import C, like, operand
+from .._ffi import handle_array
 from ..tensor import Tensor as Plain
 
-_LEFT_OUT = (
-    "cholesky cond det eig eigh eigvals eigvalsh inv lstsq lu lu_factor matrix_exp slogdet solve solve_triangular tensorinv tensorsolve".split()
-)
+_COMPLEX = "eig eigvals".split()
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no such factor: it is singular, or not positive definite."""
 
 
 class QR(NamedTuple):
@@ -89,7 +93,7 @@ def multi_dot(tensors: Any) -> Any:
 def matrix_power(A: Any, n: int) -> Any:
     """The product of n times the matrix."""
     if n < 0:
-        raise NotImplementedError("matrix_power of a negative number needs an inverse, which is not here")
+        A, n = inv(A), -n
     out = None
     while n:
         if n & 1:
@@ -156,13 +160,303 @@ def pinv(A: Any, *, rtol: Any = None, hermitian: bool = False) -> Any:
     return (vh.transpose(-2, -1) * inverse.unsqueeze(-2)) @ u.transpose(-2, -1)
 
 
+# ---- equations ----
+
+
+class Eigen(NamedTuple):
+    """What eigh gives."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class SLogDet(NamedTuple):
+    """What slogdet gives."""
+
+    sign: Any
+    logabsdet: Any
+
+
+class LU(NamedTuple):
+    """What lu_factor gives: both factors in one matrix, and the rows exchanged, counted from 1."""
+
+    LU: Any
+    pivots: Any
+
+
+class PLU(NamedTuple):
+    """What lu gives."""
+
+    P: Any
+    L: Any
+    U: Any
+
+
+class Checked(NamedTuple):
+    """What the functions with _ex give: info is 0 where it went well."""
+
+    result: Any
+    info: Any
+
+
+class LeastSquares(NamedTuple):
+    """What lstsq gives."""
+
+    solution: Any
+    residuals: Any
+    rank: Any
+    singular_values: Any
+
+
+def _now(x: Any) -> Any:
+    """x, computed: a matrix without such a factor is an error here, not where a value is read."""
+    if not x._g.tracing:
+        try:
+            x.realize()
+        except RuntimeError as e:
+            raise LinAlgError(str(e)) from None
+    return x
+
+
+def _several(x: Any, function: Any, n: int) -> list[Any]:
+    out = [handle_array([None]) for _ in range(n)]
+    x._g.check(function(x._h, *out))
+    return [like(x, h[0]) for h in out]
+
+
+def _T(x: Any) -> Any:
+    return Plain.transpose(x, -2, -1)
+
+
+def _eye(A: Any) -> Any:
+    n = int(A.shape[-1])
+    place = A.arange_of(-1)
+    return (place.unsqueeze(1) == place).cast(A.dtype).expand(*A.shape[:-2], n, n)
+
+
+def _columns(A: Any, B: Any) -> bool:
+    """Is B a batch of vectors rather than of matrices?"""
+    return bool(B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(A.shape[:-1]) == tuple(B.shape)))
+
+
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    """X with A X = B, or X A = B without `left`. B may hold vectors.
+
+    >>> import polygrad.torch as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0])).tolist()
+    [1.0, 0.5]
+    """
+    if _columns(A, B):
+        return solve(A, B.unsqueeze(-1), left=left).squeeze(-1)
+    if not left:
+        return _T(solve(_T(A), _T(B)))
+    return _now(like(A, C.poly_solve(A._h, operand(A, B)), B))
+
+
+def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """X with A X = B, or X A = B, of which only a triangle of A is read."""
+    if not left:
+        return _T(solve_triangular(_T(A), _T(B), upper=not upper, unitriangular=unitriangular))
+    return like(A, C.poly_solve_triangular(A._h, operand(A, B), upper, unitriangular), B)
+
+
+def inv(A: Any) -> Any:
+    """The inverse.
+
+    >>> import polygrad.torch as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return solve(A, _eye(A))
+
+
+def _checked(function: Any, A: Any, *args: Any, **kwargs: Any) -> Checked:
+    lead = A.shape[:-2]
+    try:
+        return Checked(function(A, *args, **kwargs), A.new_zeros(lead, dtype="int32"))
+    except LinAlgError:
+        return Checked(A.new_full(args[0].shape if args else A.shape, float("nan")), A.new_ones(lead, dtype="int32"))
+
+
+def inv_ex(A: Any, *, check_errors: bool = False) -> Checked:
+    """The inverse, and whether there is one."""
+    return Checked(inv(A), A.new_zeros(A.shape[:-2], dtype="int32")) if check_errors else _checked(inv, A)
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Checked:
+    """solve, and whether A can be solved for."""
+    return _checked(solve, A, B, left=left)
+
+
+def cholesky(A: Any, *, upper: bool = False) -> Any:
+    """The lower triangle L with L L^T = A, or its transposed."""
+    out = _now(like(A, C.poly_cholesky(A._h)))
+    return _T(out) if upper else out
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Checked:
+    """The factor, and whether there is one."""
+    return _checked(cholesky, A, upper=upper)
+
+
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    """X with A X = B, of which the factor L is given."""
+    half = solve_triangular(_T(L) if upper else L, B, upper=False)
+    return solve_triangular(L if upper else _T(L), half, upper=True)
+
+
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of the matrix whose factor is L."""
+    return cholesky_solve(_eye(L), L, upper)
+
+
+def det(A: Any) -> Any:
+    """The determinant.
+
+    >>> import polygrad.torch as torch
+    >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [1.0, 4.0]])).item()
+    7.0
+    """
+    return _several(A, C.poly_slogdet, 3)[0]
+
+
+def slogdet(A: Any) -> SLogDet:
+    """The sign of the determinant and the logarithm of its size."""
+    return SLogDet(*_several(A, C.poly_slogdet, 3)[1:])
+
+
+def logdet(A: Any) -> Any:
+    """The logarithm of the determinant; NaN where that is negative."""
+    sign, size = slogdet(A)
+    return Plain.where(sign < 0, size.full_like(float("nan")), size)
+
+
+def eigh(A: Any, UPLO: str = "L") -> Eigen:
+    """Eigenvalues of symmetric matrices, ascending, and eigenvectors as columns."""
+    values, vectors = _several(A if UPLO.upper() == "L" else _T(A), C.poly_eigh, 2)
+    return Eigen(_now(values), vectors)
+
+
+def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of symmetric matrices, ascending."""
+    return eigh(A, UPLO).eigenvalues
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> LU:
+    """The factors of A with exchanged rows, in one matrix."""
+    factors, rows = _several(A, C.poly_lu, 2)
+    return LU(factors, rows + 1)
+
+
+def lu_unpack(data: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
+    """P, L and U out of what lu_factor gives."""
+    m, n = int(data.shape[-2]), int(data.shape[-1])
+    k = min(m, n)
+    lower = data[..., :k].tril(-1)
+    place = lower.arange_of(-2).unsqueeze(1) == lower.arange_of(-1)
+    order = data.arange_of(-2).expand(*data.shape[:-2], m).clone()
+    swaps = pivots.reshape(-1, k).tolist()
+    rows = order.reshape(-1, m).numpy()
+    for row, exchanged in zip(rows, swaps):
+        for i, j in enumerate(exchanged):
+            row[[i, int(j) - 1]] = row[[int(j) - 1, i]]
+    order = data.new_tensor(rows, dtype="int64").reshape(*data.shape[:-1])
+    P = _T((order.unsqueeze(-1) == data.arange_of(-2)).cast(data.dtype))
+    return PLU(P, lower + place.cast(data.dtype), data[..., :k, :].triu())
+
+
+def lu(A: Any, *, pivot: bool = True) -> PLU:
+    """P, L and U with P L U = A."""
+    return lu_unpack(*lu_factor(A))
+
+
+def lu_solve(factors: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """X with A X = B, of which lu_factor has given the factors."""
+    P, L, U = lu_unpack(factors, pivots)
+    if adjoint:
+        return P @ solve_triangular(_T(L), solve_triangular(_T(U), B, upper=False), upper=True, unitriangular=True)
+    return solve_triangular(U, solve_triangular(L, _T(P) @ B, upper=False, unitriangular=True), upper=True)
+
+
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
+    """X for which A X is closest to B, the smallest such X where there are several; A has full rank."""
+    m, n = int(A.shape[-2]), int(A.shape[-1])
+    vector = _columns(A, B)
+    b = B.unsqueeze(-1) if vector else B
+    if m >= n:
+        q, r = qr(A)
+        x = solve_triangular(r, _T(q) @ b, upper=True)
+    else:
+        q, r = qr(_T(A))
+        x = q @ solve_triangular(_T(r), b, upper=False)
+    left = (A @ x - b).square().sum(-2) if m > n else x.new_zeros(0)
+    return LeastSquares(x.squeeze(-1) if vector else x, left, matrix_rank(A), x.new_zeros(0))
+
+
+def cond(A: Any, p: Any = None) -> Any:
+    """The norm of a matrix times that of its inverse."""
+    if p in (None, 2, -2):
+        s = svdvals(A)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+def matrix_exp(A: Any) -> Any:
+    """The exponential of a matrix: a sum of powers of A / 2^k, squared k times."""
+    size = float(matrix_norm(A.detach(), 1).max()) if A.numel() else 0.0
+    k = max(0, int(size).bit_length() + 1)
+    x = A * (0.5**k)
+    term = total = _eye(A)
+    for n in range(1, 13 if A.dtype.itemsize < 8 else 19):
+        term = term @ x * (1.0 / n)
+        total = total + term
+    for _ in range(k):
+        total = total @ total
+    return total
+
+
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of A as a map from its axes after the first `ind` to those."""
+    rows, columns = A.shape[:ind], A.shape[ind:]
+    return inv(A.reshape(rows.numel(), -1)).reshape(*columns, *rows)
+
+
+def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """X with tensordot(A, X) = B."""
+    for d in dims or ():
+        A = A.movedim(d, -1)
+    shape = A.shape[B.ndim :]
+    return solve(A.reshape(B.numel(), -1), B.reshape(-1)).reshape(shape)
+
+
+# ---- torch.cholesky and others with arguments of their own ----
+
+
+def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
+    """torch.cholesky."""
+    return cholesky(input, upper=upper)
+
+
+def old_lu_solve(b: Any, factors: Any, pivots: Any) -> Any:
+    """torch.lu_solve."""
+    return lu_solve(factors, pivots, b)
+
+
+def old_triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """torch.triangular_solve: the solution and A."""
+    A = _T(A) if transpose else A
+    return solve_triangular(A, b, upper=upper != transpose, unitriangular=unitriangular), A
+
+
 def __getattr__(name: str) -> Any:
-    if name in _LEFT_OUT:
-        raise AttributeError(f"torch.linalg.{name} is not here: use numpy.linalg or scipy.linalg on x.numpy(), which has no gradient")
+    if name in _COMPLEX:
+        raise AttributeError(f"torch.linalg.{name} is not here: there are no complex numbers; eigh is for symmetric matrices")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
-    "QR", "SVD", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "svd", "svdvals",
-    "vander", "vecdot", "vector_norm",
+    "LU", "PLU", "QR", "SVD", "Checked", "Eigen", "LeastSquares", "LinAlgError", "SLogDet", "cholesky", "cholesky_ex", "cholesky_inverse",
+    "cholesky_solve", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex", "logdet", "lstsq", "lu", "lu_factor", "lu_solve",
+    "lu_unpack", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
+    "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
