@@ -191,6 +191,8 @@ class Module:
 
     def _inside(self) -> list[Any]:
         """children(), without names."""
+        if type(self)._state_items is not Module._state_items:  # containers, which keep what they hold elsewhere
+            return list(self.children())
         d = self.__dict__
         hidden, named, unsaved = d.get("_hidden", ()), d.get("_registered", ()), d.get("_unsaved", ())
         found: dict[int, Any] = {}

@@ -47,3 +47,17 @@ def test_layers_inside_library_models_follow():
     model.eval()
     assert other.training and not any(m.training for m in model.modules())
     assert torch.equal(model(x, edges), model(x, edges)) and not torch.equal(other(x, edges), other(x, edges))
+
+
+def test_modes_reach_modules_in_containers():
+    """train() and eval() change the mode of what lists, dicts and sequences hold: a batch norm in evaluation leaves its statistics alone."""
+    inner = torch.nn.ModuleDict({"a": torch.nn.BatchNorm1d(3)})
+    norm = torch.nn.BatchNorm1d(3)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ModuleList([norm]))
+    model.held = [inner]
+    model.eval()
+    assert not norm.training and not inner["a"].training
+    norm(torch.randn(4, 3))
+    assert norm.num_batches_tracked.item() == 0
+    model.train()
+    assert norm.training and inner["a"].training
