@@ -764,6 +764,11 @@ POLY_API PolyTensor *poly_graph_contract(PolyGraph *g, PolyTensor *score, PolyTe
  * i; for one i as they are reached when the rows of a and b are gone through. paths: int32 [3, P]: for each such pair
  * the edge of a, that of b, and the new one, by which they are sorted. O(P), 8 bytes a node and thread. */
 POLY_API PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
+/* The same with values x and y of the edges, float32 or float64, NULL for ones: values[E] of the new edges, the sum
+ * over their paths of the products, summed as float64. No gradient flows through it; x and y are realized. O(P), 16
+ * bytes a node and thread. */
+POLY_API PolyGraph *poly_graph_product_values(PolyGraph *a, PolyTensor *x, PolyGraph *b, PolyTensor *y,
+                                              PolyTensor **values);
 
 /* Rows of x [E, ...] that lie side by side, combined into a row for each of n runs: run k is begin[k] .. begin[k + 1] -
  * 1, the last one ends with x. op: 's' sum, 'm' mean (of floats), 'a' largest, 'i' smallest, 'p' product. The result

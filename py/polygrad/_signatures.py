@@ -289,6 +289,7 @@ FUNCTIONS = {
     "poly_graph_match": ("p", "ppL", "g weight seed"),
     "poly_graph_contract": ("p", "ppp", "g score chosen"),
     "poly_graph_product": ("p", "ppp", "a b paths"),
+    "poly_graph_product_values": ("p", "ppppp", "a x b y values"),
     "poly_reduce_runs": ("p", "pplc", "x begin n op"),
     "poly_sort_edges": ("i", "plbbppp", "edge_index nodes by_row merge sorted order begin"),
     "poly_filter_edges": ("i", "ppppcpp", "edge_index mask src dst loops kept stays"),

@@ -46,6 +46,7 @@ OPTIONAL = {
     "poly_optim_free": {"o"}, "poly_optim_state": {"out"}, "poly_step_run": {"inputs"}, "poly_step_free": {"s"}, "poly_safe_close": {"f"},
     "poly_text_free": {"text"}, "poly_graph_contract": {"chosen"}, "poly_graph_product": {"paths"}, "poly_sort_edges": {"order", "begin"},
     "poly_filter_edges": {"mask", "src", "dst"},
+    "poly_graph_product_values": {"x", "y", "values"},
     "poly_kthvalue": {"values", "indices"},
 }  # fmt: skip
 

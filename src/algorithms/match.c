@@ -4,9 +4,9 @@
  *   contract  edges by falling score, each unless one of its ends is taken already
  *   product   for each path i -> j -> k over an edge of one graph and one of another, an edge i -> k
  *
- * In: a graph and values of its edges. Out: indices; what values do with them is the caller's business. The first two
- * go one step at a time, because each choice rules out others; the third takes the rows of the first graph in parallel.
- */
+ * In: a graph and values of its edges. Out: indices; what values do with them is the caller's business, but for
+ * products whose values are known: there are many more paths than edges, and they need not be stored. The first two go
+ * one step at a time, because each choice rules out others; the third takes the rows of the first graph in parallel. */
 #include "graph/graph.h"
 #include "algorithms/sampler.h"
 
@@ -180,6 +180,11 @@ typedef struct Product {
   int32_t *seen;          /* [threads][2][columns] */
   int32_t *src, *dst;     /* of the new edges */
   int32_t *from_a, *from_b, *to;
+  /* where values are asked for: those of both graphs in the order of their rows, NULL for ones, and the new ones */
+  const double *value_a, *value_b;
+  double *sums; /* [threads][columns]: of the row at hand, by node */
+  PolyDType dtype;
+  void *values;
 } Product;
 
 static Seen seen_of(const Product *p) {
@@ -271,34 +276,126 @@ static PolyGraph *product_fill(PolyGraph *a, PolyGraph *b, Product *p, PolyTenso
   return NULL;
 }
 
+/* The row's edges as they are reached, with the sum over their paths. */
+static void sum_row(const Product *p, int64_t i, Seen seen, double *sums) {
+  int64_t first = p->edges[i], n = 0;
+  for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {
+    int32_t j = p->a.other[x];
+    double va = p->value_a ? p->value_a[x] : 1;
+    for (int64_t y = p->b.rowptr[j]; y < p->b.rowptr[j + 1]; y++) {
+      int32_t k = p->b.other[y];
+      double v = p->value_b ? va * p->value_b[y] : va;
+      if (seen.row[k] == (int32_t)i + 1) {
+        sums[k] += v;
+        continue;
+      }
+      seen.row[k] = (int32_t)i + 1;
+      p->dst[first + n++] = k;
+      sums[k] = v;
+    }
+  }
+  for (int64_t e = first; e < first + n; e++) {
+    p->src[e] = (int32_t)i;
+    if (p->dtype == POLY_FLOAT32)
+      ((float *)p->values)[e] = (float)sums[p->dst[e]];
+    else
+      ((double *)p->values)[e] = sums[p->dst[e]];
+  }
+}
+
+/* Second half where values are known. */
+static PolyGraph *product_sum(PolyGraph *a, PolyGraph *b, Product *p, PolyTensor **values, int threads) {
+  PolyContext *ctx = a->ctx;
+  Base *base = ctx_base(ctx);
+  int64_t edges = p->edges[p->rows];
+  Scope s;
+  scope_enter(ctx, &s);
+  PolyGraph *g = graph_alloc(ctx, uop_index(ctx, edges), a->nodes[SRC], b->nodes[DST]);
+  scope_leave(ctx, &s);
+  size_t sum_bytes = (size_t)threads * (size_t)MAX(p->columns, 1) * sizeof *p->sums;
+  PolyTensor *out = g ? poly_empty(ctx, p->dtype, 1, &edges) : NULL;
+  p->sums = out ? mem_new(base, sum_bytes) : NULL;
+  bool fine = p->sums && (p->src = graph_data(g->index[SRC])) && (p->dst = graph_data(g->index[DST])) &&
+              (!edges || (p->values = poly_data(out)));
+  if (fine) {
+    memset(p->seen, 0, 2 * (size_t)threads * (size_t)p->columns * sizeof *p->seen);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
+    for (int64_t i = 0; i < p->rows; i++) sum_row(p, i, seen_of(p), p->sums + p->columns * omp_get_thread_num());
+    fine = graph_note_sorted(g);
+  }
+  mem_free(base, p->sums, p->sums ? sum_bytes : 0);
+  if (fine) {
+    *values = out;
+    return g;
+  }
+  poly_free(out);
+  poly_graph_free(g);
+  return NULL;
+}
+
+/* Both halves; p may have values, and gets the rest. out: paths or values. */
+static PolyGraph *product_of(PolyGraph *a, PolyGraph *b, Product *p, bool sums, PolyTensor **out) {
+  Base *base = ctx_base(a->ctx);
+  p->rows = a->num_nodes[SRC], p->columns = b->num_nodes[DST];
+  if (!graph_view_rows(a, SRC, &p->a) || !graph_view_rows(b, SRC, &p->b)) return NULL;
+  int threads = graph_threads(a, a->num_edges + b->num_edges);
+  size_t count_bytes = 2 * (size_t)(p->rows + 1) * sizeof(int64_t);
+  size_t seen_bytes = 2 * (size_t)threads * (size_t)MAX(p->columns, 1) * sizeof(int32_t);
+  PolyGraph *g = NULL;
+  p->paths = mem_new(base, count_bytes);
+  p->seen = p->paths ? mem_new(base, seen_bytes) : NULL;
+  if (p->seen) {
+    p->edges = p->paths + p->rows + 1;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
+    for (int64_t i = 0; i < p->rows; i++) count_row(p, i, seen_of(p));
+    sum_up(p->paths, p->rows);
+    sum_up(p->edges, p->rows);
+    int64_t most = sums ? p->edges[p->rows] : p->paths[p->rows];
+    if (most > INT32_MAX)
+      base_fail(base, POLY_ERROR_VALUE, "product: %" PRId64 " %s are too many", most,
+                sums ? "edges" : "paths of two edges");
+    else
+      g = sums ? product_sum(a, b, p, out, threads) : product_fill(a, b, p, out, threads);
+  }
+  mem_free(base, p->seen, p->seen ? seen_bytes : 0);
+  mem_free(base, p->paths, p->paths ? count_bytes : 0);
+  return g;
+}
+
+static bool check_inner(PolyGraph *a, PolyGraph *b) {
+  return (a->ctx == b->ctx && a->num_nodes[DST] == b->num_nodes[SRC]) ||
+         base_fail(ctx_base(a->ctx), POLY_ERROR_VALUE,
+                   "product: the first graph leads to %" PRId64 " nodes, the second comes from %" PRId64,
+                   a->num_nodes[DST], b->num_nodes[SRC]);
+}
+
 PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths) {
   if (paths) *paths = NULL;
-  if (!a || !b || !paths) return NULL;
-  Base *base = ctx_base(a->ctx);
-  if (a->ctx != b->ctx || a->num_nodes[DST] != b->num_nodes[SRC])
-    return fail_null(base, POLY_ERROR_VALUE,
-                     "product: the first graph leads to %" PRId64 " nodes, the second comes from %" PRId64,
-                     a->num_nodes[DST], b->num_nodes[SRC]);
-  Product p = {.rows = a->num_nodes[SRC], .columns = b->num_nodes[DST]};
-  if (!graph_view_rows(a, SRC, &p.a) || !graph_view_rows(b, SRC, &p.b)) return NULL;
-  int threads = graph_threads(a, a->num_edges + b->num_edges);
-  size_t count_bytes = 2 * (size_t)(p.rows + 1) * sizeof(int64_t);
-  size_t seen_bytes = 2 * (size_t)threads * (size_t)MAX(p.columns, 1) * sizeof(int32_t);
+  if (!a || !b || !paths || !check_inner(a, b)) return NULL;
+  return product_of(a, b, &(Product){0}, false, paths);
+}
+
+/* Values t of g's edges in the order of its rows, which a product reads them in; NULL: an error was set. */
+static double *row_values(PolyGraph *g, PolyTensor *t) {
+  RowView r;
+  double *by_edge = graph_view_rows(g, SRC, &r) ? edge_values(g, t, "product") : NULL;
+  double *by_row = by_edge ? mem_new(ctx_base(g->ctx), (size_t)MAX(g->num_edges, 1) * sizeof *by_row) : NULL;
+  for (int64_t i = 0; by_row && i < g->num_edges; i++) by_row[i] = by_edge[r.edge[i]];
+  if (by_edge) free_values(g, by_edge);
+  return by_row;
+}
+
+PolyGraph *poly_graph_product_values(PolyGraph *a, PolyTensor *x, PolyGraph *b, PolyTensor *y, PolyTensor **values) {
+  if (values) *values = NULL;
+  if (!a || !b || !values || !check_inner(a, b)) return NULL;
+  bool wide = (x && poly_dtype(x) == POLY_FLOAT64) || (y && poly_dtype(y) == POLY_FLOAT64);
+  double *value_a = NULL, *value_b = NULL;
   PolyGraph *g = NULL;
-  p.paths = mem_new(base, count_bytes);
-  p.seen = p.paths ? mem_new(base, seen_bytes) : NULL;
-  if (p.seen) {
-    p.edges = p.paths + p.rows + 1;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
-    for (int64_t i = 0; i < p.rows; i++) count_row(&p, i, seen_of(&p));
-    sum_up(p.paths, p.rows);
-    sum_up(p.edges, p.rows);
-    if (p.paths[p.rows] > INT32_MAX)
-      base_fail(base, POLY_ERROR_VALUE, "product: %" PRId64 " paths of two edges are too many", p.paths[p.rows]);
-    else
-      g = product_fill(a, b, &p, paths, threads);
+  if ((!x || (value_a = row_values(a, x))) && (!y || (value_b = row_values(b, y)))) {
+    Product p = {.value_a = value_a, .value_b = value_b, .dtype = wide ? POLY_FLOAT64 : POLY_FLOAT32};
+    g = product_of(a, b, &p, true, values);
   }
-  mem_free(base, p.seen, p.seen ? seen_bytes : 0);
-  mem_free(base, p.paths, p.paths ? count_bytes : 0);
+  if (value_a) free_values(a, value_a);
+  if (value_b) free_values(b, value_b);
   return g;
 }

@@ -3010,6 +3010,19 @@ PolyGraph *poly_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths) {
   return result;
 }
 
+PolyGraph *poly_graph_product_values(PolyGraph *a, PolyTensor *x, PolyGraph *b, PolyTensor *y, PolyTensor **values) {
+  ApiCall call;
+  api_begin(&call, "poly_graph_product_values");
+  api_handle(&call, a, HANDLE_GRAPH, "a", false);
+  api_handle(&call, x, HANDLE_TENSOR, "x", true);
+  api_handle(&call, b, HANDLE_GRAPH, "b", false);
+  api_handle(&call, y, HANDLE_TENSOR, "y", true);
+  if (!api_enter(&call)) return NULL;
+  PolyGraph *result = core_graph_product_values(a, x, b, y, values);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, char op) {
   ApiCall call;
   api_begin(&call, "poly_reduce_runs");

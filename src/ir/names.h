@@ -288,6 +288,7 @@ PolyTensor *core_fps(PolyTensor *x, const int64_t *ptr, int64_t groups, double r
 PolyTensor *core_graph_match(PolyGraph *g, PolyTensor *weight, uint64_t seed);
 PolyTensor *core_graph_contract(PolyGraph *g, PolyTensor *score, PolyTensor **chosen);
 PolyGraph *core_graph_product(PolyGraph *a, PolyGraph *b, PolyTensor **paths);
+PolyGraph *core_graph_product_values(PolyGraph *a, PolyTensor *x, PolyGraph *b, PolyTensor *y, PolyTensor **values);
 PolyTensor *core_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, char op);
 PolyStatus core_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, bool merge, PolyTensor **sorted, PolyTensor **order, PolyTensor **begin);
 PolyStatus core_filter_edges(PolyTensor *edge_index, PolyTensor *mask, PolyTensor *src, PolyTensor *dst, char loops, PolyTensor **kept, PolyTensor **stays);
@@ -659,6 +660,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_graph_match core_graph_match
 #define poly_graph_contract core_graph_contract
 #define poly_graph_product core_graph_product
+#define poly_graph_product_values core_graph_product_values
 #define poly_reduce_runs core_reduce_runs
 #define poly_sort_edges core_sort_edges
 #define poly_filter_edges core_filter_edges

@@ -1,10 +1,11 @@
 /* cpu.c: the CPU device. Kernels are compiled by the system's compiler, loaded and called; until they are, the
  * interpreter runs them, with the same bits.
  *
- * In: linear kernels. Out: a Program in units, each a few kernels that are one source text and one object. Before each
- * run it is decided for each unit (ready): what costs less to interpret than to compile is interpreted at once. What
- * has been interpreted for longer than is worth while, all runs together, is compiled in the background, and a later
- * run changes over. The rest is compiled before the run begins, several units at once. Numbers: `tiers` of the Target.
+ * In: linear kernels. Out: a Program in units, each of one source text and one object: a kernel, several (POLY_UNIT),
+ * or all of a text that was given. Before each run it is decided for each unit (ready): what costs less to interpret
+ * than to compile is interpreted at once. What has been interpreted for longer than is worth while, all runs together,
+ * is compiled in the background, the most expensive first, and a later run changes over. The rest is compiled before
+ * the run begins, several units at once. Numbers: `tiers` of the Target.
  *
  * A compilation that fails in the background leaves its unit to the interpreter; it is an error in a run that has to be
  * compiled. */
@@ -64,8 +65,9 @@ static bool need_compiler(CpuDevice *cpu) {
 
 static CpuDevice *device_of(const CpuProgram *cp) { return (CpuDevice *)cp->program.device; }
 
-/* Kernels in a row that are compiled together: the compiler takes its time to start, and several of them run at once.
- */
+/* Usually a kernel is compiled by itself, although the compiler takes 10 ms to start: a program of 370 kernels in seven
+ * plans had 245 different ones, which are then compiled once each, and the few in which most of the time is spent come
+ * first. */
 static bool make_units(CpuProgram *cp, int n, const Linear *const *kernel) {
   cp->unit = arena_new(&cp->arena, (size_t)MAX(n, 1) * sizeof *cp->unit);
   cp->unit_of = arena_new(&cp->arena, (size_t)MAX(n, 1) * sizeof *cp->unit_of);
@@ -111,8 +113,11 @@ static bool need_object(CpuProgram *cp, Unit *u) {
   if (u->object) return true;
   CpuDevice *cpu = device_of(cp);
   Str source = {.b = ctx_base(cpu->device.ctx)};
+  Linear nameless = *cp->lin[u->first]; /* kernels of other names that do the same are the same text */
+  nameless.name = "kernel";
   bool ok = need_compiler(cpu) &&
-            cpu->runtime->render(cpu->device.ctx, &cpu->device.target, u->n, cp->lin + u->first, &source);
+            cpu->runtime->render(cpu->device.ctx, &cpu->device.target, u->n,
+                                 u->n == 1 ? (const Linear *const[]){&nameless} : cp->lin + u->first, &source);
   if (ok) u->object = object_get(cpu, source.at);
   str_free(&source);
   return u->object;
@@ -136,6 +141,7 @@ static void cpu_expect(Program *p, int k, const size_t *bytes, const int64_t *va
     for (int i = 0; i < cp->nunit; i++) cp->unit[i].expected = 0;
     return;
   }
+  if (cp->unit_of[k]->kernel) return;
   Work w = linear_work(cp->lin[k], bytes, vars, INTERP_LANES);
   cp->unit_of[k]->expected += (w.steps * t->tiers.step_ns + w.lanes * t->tiers.lane_ns) * 1e-6;
 }
@@ -155,7 +161,8 @@ static bool must_compile(CpuProgram *cp, Unit *u) {
   if (tier >= 0) return tier == 1;
   if (u->expected + u->spent < t->tiers.least_ms) return false;
   bool must = u->expected > compile_ms(t, u);
-  if (try_object(cp, u) && !take_kernels(cp, u) && !must) object_start(device_of(cp), u->object);
+  if (try_object(cp, u) && !take_kernels(cp, u) && !must)
+    object_start(device_of(cp), u->object, (u->expected + u->spent) / compile_ms(t, u));
   return must && !u->kernel;
 }
 

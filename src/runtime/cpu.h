@@ -59,8 +59,8 @@ void object_release(CpuDevice *cpu, Object *o);
 const KernelFn *object_kernels(const Object *o);
 /* The last compilation failed; the text says why. */
 const char *object_failure(const Object *o);
-/* Has it compiled in the background, unless that failed before. */
-void object_start(CpuDevice *cpu, Object *o);
+/* Has it compiled in the background, unless that failed before. worth: the one of most comes first; it may grow. */
+void object_start(CpuDevice *cpu, Object *o, double worth);
 /* Compiles what is missing, several at once, and waits. False and an error. */
 bool objects_need(CpuDevice *cpu, int n, Object *const *o);
 /* Takes over what was compiled in the background, and starts what waits for its turn. */

@@ -37,7 +37,8 @@ struct Object {
   const KernelFn *kernel;
   /* while it is compiled */
   CompilerRun run;
-  int lock; /* of its directory */
+  int lock;     /* of its directory */
+  double worth; /* what it would have saved over what it costs, as far as is known: the largest is compiled first */
   pid_t owner;
   Object *next_running; /* of the process */
   char message[700];
@@ -305,8 +306,13 @@ static int most_running(bool waiting) {
 }
 
 static void start_waiting(CpuDevice *cpu) {
-  for (Object *o = cpu->objects; o && cpu->nrunning < most_running(false); o = o->next)
-    if (o->state == OBJECT_WAITING) start(cpu, o, true);
+  while (cpu->nrunning < most_running(false)) {
+    Object *best = NULL;
+    for (Object *o = cpu->objects; o; o = o->next)
+      if (o->state == OBJECT_WAITING && (!best || o->worth > best->worth)) best = o;
+    if (!best) break;
+    start(cpu, best, true);
+  }
 }
 
 void objects_poll(CpuDevice *cpu) {
@@ -319,7 +325,8 @@ void objects_poll(CpuDevice *cpu) {
   cpu->busy = waiting || cpu->nrunning;
 }
 
-void object_start(CpuDevice *cpu, Object *o) {
+void object_start(CpuDevice *cpu, Object *o, double worth) {
+  o->worth = MAX(o->worth, worth);
   if (o->state != OBJECT_NEW) return;
   o->state = OBJECT_WAITING;
   cpu->busy = true;

@@ -205,10 +205,10 @@ static int default_threads(void) {
 }
 
 static int default_unit(void) {
-  enum { UNIT_INSTS = 150, MOST = 1 << 20 };
+  enum { MOST = 1 << 20 };
   const char *env = getenv("POLY_UNIT");
   int n = env ? atoi(env) : 0;
-  return n > 0 ? MIN(n, MOST) : UNIT_INSTS;
+  return n > 0 ? MIN(n, MOST) : 1;
 }
 
 /* The device to begin with. A name that is not known leaves its error in the context and the default in place, so that

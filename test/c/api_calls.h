@@ -277,6 +277,7 @@ static bool call_poly_fps(const Arg *a, Result *r) { r->p = poly_fps((PolyTensor
 static bool call_poly_graph_match(const Arg *a, Result *r) { r->p = poly_graph_match((PolyGraph *)a[0].p, (PolyTensor *)a[1].p, (uint64_t)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_graph_contract(const Arg *a, Result *r) { r->p = poly_graph_contract((PolyGraph *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor **)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_graph_product(const Arg *a, Result *r) { r->p = poly_graph_product((PolyGraph *)a[0].p, (PolyGraph *)a[1].p, (PolyTensor **)a[2].p); r->kind = "GRAPH"; return r->p != NULL; }
+static bool call_poly_graph_product_values(const Arg *a, Result *r) { r->p = poly_graph_product_values((PolyGraph *)a[0].p, (PolyTensor *)a[1].p, (PolyGraph *)a[2].p, (PolyTensor *)a[3].p, (PolyTensor **)a[4].p); r->kind = "GRAPH"; return r->p != NULL; }
 static bool call_poly_reduce_runs(const Arg *a, Result *r) { r->p = poly_reduce_runs((PolyTensor *)a[0].p, (const int64_t *)a[1].p, (int64_t)a[2].i, (char)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_sort_edges(const Arg *a, Result *r) { (void)r; return poly_sort_edges((PolyTensor *)a[0].p, (int64_t)a[1].i, (bool)a[2].i, (bool)a[3].i, (PolyTensor **)a[4].p, (PolyTensor **)a[5].p, (PolyTensor **)a[6].p) == POLY_OK; }
 static bool call_poly_filter_edges(const Arg *a, Result *r) { (void)r; return poly_filter_edges((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (PolyTensor *)a[3].p, (char)a[4].i, (PolyTensor **)a[5].p, (PolyTensor **)a[6].p) == POLY_OK; }
@@ -639,6 +640,7 @@ static const Call calls[] = {
   {"poly_graph_match", call_poly_graph_match, 3, true, {{"g", "HGRAPH", true}, {"weight", "HTENSOR", false}, {"seed", "I", true}}},
   {"poly_graph_contract", call_poly_graph_contract, 3, true, {{"g", "HGRAPH", true}, {"score", "HTENSOR", true}, {"chosen", "A", false}}},
   {"poly_graph_product", call_poly_graph_product, 3, true, {{"a", "HGRAPH", true}, {"b", "HGRAPH", true}, {"paths", "A", false}}},
+  {"poly_graph_product_values", call_poly_graph_product_values, 5, true, {{"a", "HGRAPH", true}, {"x", "HTENSOR", false}, {"b", "HGRAPH", true}, {"y", "HTENSOR", false}, {"values", "A", false}}},
   {"poly_reduce_runs", call_poly_reduce_runs, 4, true, {{"x", "HTENSOR", true}, {"begin", "A", true}, {"n", "N", true}, {"op", "C", true}}},
   {"poly_sort_edges", call_poly_sort_edges, 7, true, {{"edge_index", "HTENSOR", true}, {"nodes", "I", true}, {"by_row", "B", true}, {"merge", "B", true}, {"sorted", "A", true}, {"order", "A", false}, {"begin", "A", false}}},
   {"poly_filter_edges", call_poly_filter_edges, 7, true, {{"edge_index", "HTENSOR", true}, {"mask", "HTENSOR", false}, {"src", "HTENSOR", false}, {"dst", "HTENSOR", false}, {"loops", "C", true}, {"kept", "A", true}, {"stays", "A", true}}},

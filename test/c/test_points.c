@@ -193,6 +193,30 @@ static void paths_of_two_edges(void **state) {
   }
 }
 
+/* The values of a product are the sums over its paths. */
+static void values_of_a_product(void **state) {
+  PolyContext *ctx = *state;
+  static int32_t path[3 * PAIRS];
+  for (int k = 0; k < SAMPLES; k++) {
+    Sample s = sample_make(k);
+    PolyGraph *g = sample_graph(ctx, &s), *back = poly_graph_reversed(g);
+    double x[PAIRS], sum[PAIRS] = {0}, got[PAIRS];
+    for (int e = 0; e < s.edges; e++) x[e] = 1 + e;
+    PolyTensor *paths, *values, *v = poly_from_data(ctx, x, POLY_FLOAT64, SHAPE(s.edges));
+    PolyGraph *p = poly_graph_product(g, back, &paths), *q = poly_graph_product_values(g, v, back, NULL, &values);
+    assert_true(p && q && poly_dtype(values) == POLY_FLOAT64);
+    int64_t total = poly_dim(paths, 1), edges = poly_graph_num_edges(p);
+    assert_int_equal(poly_graph_num_edges(q), edges);
+    assert_int_equal(poly_dim(values, 0), edges);
+    if (total) assert_int_equal(poly_read(paths, path, 3 * (size_t)total * sizeof *path), POLY_OK);
+    for (int64_t i = 0; i < total; i++) sum[path[2 * total + i]] += x[path[i]];
+    if (edges) assert_int_equal(poly_read(values, got, (size_t)edges * sizeof *got), POLY_OK);
+    for (int64_t e = 0; e < edges; e++) assert_true(got[e] == sum[e]);
+    poly_free(paths), poly_free(values), poly_free(v);
+    poly_graph_free(p), poly_graph_free(q), poly_graph_free(back), poly_graph_free(g);
+  }
+}
+
 #define REFUSED(ctx, call, text)                                                                                       \
   do {                                                                                                                 \
     assert_null(call);                                                                                                 \
@@ -230,10 +254,11 @@ static bool scenario(PolyContext *ctx) {
   PolyGraph *g = poly_graph_from_coo(ctx, src, dst, POLY_INT64, 5, 4, 4);
   PolyTensor *made[] = {poly_knn(x, x, NULL, NULL, 1, 3, false, true), poly_radius(x, x, NULL, NULL, 1, 1.5, 8, false),
                         poly_fps(x, NULL, 1, 0.1, NULL), poly_graph_match(g, s, 3), poly_graph_contract(g, s, &chosen)};
-  PolyGraph *p = poly_graph_product(g, g, &paths);
-  bool fine = chosen && paths && p;
+  PolyTensor *values = NULL;
+  PolyGraph *p = poly_graph_product(g, g, &paths), *q = poly_graph_product_values(g, s, g, s, &values);
+  bool fine = chosen && paths && p && values && q;
   for (int k = 0; k < 5; k++) fine = fine && made[k];
-  poly_graph_free(p), poly_graph_free(g);
+  poly_graph_free(p), poly_graph_free(q), poly_graph_free(g);
   return fine;
 }
 
@@ -266,9 +291,16 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(nearest_points),     TEST(points_within_a_radius), TEST(results_do_not_depend_on_threads),
-      TEST(far_points),         TEST(pairs_of_neighbours),    TEST(contracted_edges),
-      TEST(paths_of_two_edges), TEST(what_is_refused),        cmocka_unit_test(every_allocation_may_fail),
+      TEST(nearest_points),
+      TEST(points_within_a_radius),
+      TEST(results_do_not_depend_on_threads),
+      TEST(far_points),
+      TEST(pairs_of_neighbours),
+      TEST(contracted_edges),
+      TEST(paths_of_two_edges),
+      TEST(values_of_a_product),
+      TEST(what_is_refused),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

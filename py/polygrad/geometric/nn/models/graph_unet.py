@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
+
+import numpy as np
 
 from .... import nn
 from ....graphs import Graph
@@ -10,10 +13,33 @@ from ....tensor import Tensor
 from ..._product import product
 from ..._rows import rows_of
 from ...utils import _host
-from ...utils.loop import remove_self_loops
 from ..conv.gcn_conv import GCNConv
 from ..pool.topk_pool import TopKPooling, one_graph
 from ..resolver import activation_resolver
+
+
+def paths_between(edge_index: Tensor, weight: Tensor, num_nodes: int, nodes: np.ndarray | None) -> tuple[Tensor, Tensor]:
+    """(A + I)^2 without its diagonal, and of that the rows and columns of `nodes`: paths of two edges become edges."""
+    e = _host.edges(edge_index)
+    keep = e[0] != e[1]
+    loops = np.arange(num_nodes, dtype=e.dtype)
+    src, dst = np.concatenate([e[0][keep], loops]), np.concatenate([e[1][keep], loops])
+    weight = _host.join(_host.rows(weight, keep), _host.ones(num_nodes, weight.dtype))
+    if nodes is None:
+        a = b = Graph(np.stack([src, dst]), num_nodes=num_nodes)
+        square, values = product(a, weight, b, weight)
+    else:
+        place = np.full(num_nodes, -1, e.dtype)
+        place[nodes] = np.arange(nodes.size)
+        first, second = place[src], place[dst]
+        out, into = first >= 0, second >= 0
+        a = Graph(np.stack([first[out], dst[out]]), num_src=nodes.size, num_dst=num_nodes)
+        b = Graph(np.stack([src[into], second[into]]), num_src=num_nodes, num_dst=nodes.size)
+        square, values = product(a, _host.rows(weight, out), b, _host.rows(weight, into))
+    assert values is not None
+    made = np.stack([square.src_index.numpy(), square.dst_index.numpy()]).astype(np.int64)
+    between = made[0] != made[1]
+    return _host.tensor(made[:, between]), _host.rows(values, between)
 
 
 class GraphUNet(nn.Module):
@@ -55,8 +81,7 @@ class GraphUNet(nn.Module):
         x = self.act(self.down_convs[0](x, edge_index, edge_weight))
         levels, perms = [(x, edge_index, edge_weight)], []
         for k in range(self.depth):
-            edge_index, edge_weight = self.augment_adj(edge_index, edge_weight, x.shape[0])
-            x, edge_index, edge_weight, batch, perm, _ = self.pools[k](x, edge_index, edge_weight, batch)
+            x, edge_index, edge_weight, batch, perm = self._pooled(self.pools[k], x, edge_index, edge_weight, batch)
             x = self.act(self.down_convs[k + 1](x, edge_index, edge_weight))
             levels.append((x, edge_index, edge_weight))
             perms.append(perm)
@@ -67,17 +92,21 @@ class GraphUNet(nn.Module):
             x = self.act(x) if k < self.depth - 1 else x
         return x
 
+    def _pooled(
+        self, pool: Any, x: Tensor, edge_index: Tensor, edge_weight: Tensor, batch: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor]:
+        """pool on the graph that augment_adj makes. Where both are the usual ones, nodes are chosen first: only paths between those that stay
+        are followed."""
+        if inspect.unwrap(type(self).augment_adj) is not GraphUNet.augment_adj or not isinstance(pool, TopKPooling):
+            edge_index, edge_weight = self.augment_adj(edge_index, edge_weight, x.shape[0])
+            return pool(x, edge_index, edge_weight, batch)[:5]
+        chosen = pool.select(x, batch)
+        edge_index, edge_weight = paths_between(edge_index, edge_weight, int(x.shape[0]), _host.vector(chosen.node_index))
+        return pool.chosen_rows(x, chosen), edge_index, edge_weight, pool.connect.get_pooled_batch(chosen, batch), chosen.node_index
+
     def augment_adj(self, edge_index: Tensor, edge_weight: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
         """(A + I)^2 without its diagonal: paths of two edges become edges."""
-        edge_index, weight = remove_self_loops(edge_index, edge_weight)
-        assert weight is not None
-        graph = Graph(edge_index, num_nodes=num_nodes).with_self_loops()
-        weight = graph.carry(weight, 1.0)
-        square, values = product(graph, weight, graph, weight)
-        index = _host.tensor(square.edge_index.numpy().astype("int64"))
-        new_index, new_weight = remove_self_loops(index, values)
-        assert new_weight is not None
-        return new_index, new_weight
+        return paths_between(edge_index, edge_weight, num_nodes, None)
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.hidden_channels}, {self.out_channels}, depth={self.depth}, pool_ratios={self.pool_ratios}"

@@ -10,6 +10,7 @@ from .... import nn
 from ....tensor import Tensor
 from ...utils import _host
 from .connect.filter_edges import FilterEdges
+from .select.base import SelectOutput
 from .select.topk import SelectTopK
 
 Pooled = tuple  # (x, edge_index, edge_attr, batch, perm, score)
@@ -58,10 +59,14 @@ class TopKPooling(nn.Module):
         """Gives (x, edge_index, edge_attr, batch, perm, score). attn: what the scores are computed from, if that is not x."""
         batch = one_graph(x) if batch is None else batch
         s = self.select(x if attn is None else attn, batch)
-        x = x[s.node_index] * s.weight.reshape(-1, 1)
-        x = x if self.multiplier == 1 else self.multiplier * x
         c = self.connect(s, edge_index, edge_attr, batch)
-        return x, c.edge_index, c.edge_attr, c.batch, s.node_index, s.weight
+        return self.chosen_rows(x, s), c.edge_index, c.edge_attr, c.batch, s.node_index, s.weight
+
+    def chosen_rows(self, x: Tensor, s: SelectOutput) -> Tensor:
+        """The rows of x that stay, weighed by their scores."""
+        assert s.weight is not None
+        x = x[s.node_index] * s.weight.reshape(-1, 1)
+        return x if self.multiplier == 1 else self.multiplier * x
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {pooling_repr(self)}"
