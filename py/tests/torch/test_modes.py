@@ -53,8 +53,7 @@ def test_modes_reach_modules_in_containers():
     """train() and eval() change the mode of what lists, dicts and sequences hold: a batch norm in evaluation leaves its statistics alone."""
     inner = torch.nn.ModuleDict({"a": torch.nn.BatchNorm1d(3)})
     norm = torch.nn.BatchNorm1d(3)
-    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ModuleList([norm]))
-    model.held = [inner]
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ModuleList([norm]), inner)
     model.eval()
     assert not norm.training and not inner["a"].training
     norm(torch.randn(4, 3))
