@@ -13,6 +13,7 @@
  * A bool tensor of k axes first turns the k axes that it covers into one, then indexes that one by the flat places of
  * its true elements. An integer is a slice of size 1 whose axis is dropped, so it does not count as a tensor of places
  * when the position of the result's axes is decided (as in tinygrad and PyTorch; numpy differs for x[0, :, places]). */
+#include "ir/select_rows.h"
 #include "tensor/shape_ops.h"
 
 #include <inttypes.h>
@@ -333,7 +334,7 @@ static UOp *getitem(UOp *x, int n, const PolyIndex *index) {
   View view;
   Advanced a;
   if (!view_read(&view, x, n, index) || !advanced_read(&view, basic_get(&view), &a)) return NULL;
-  return a.n == 0 ? a.y : advanced_order(&a, uop_gather(a.rows, a.index), false);
+  return a.n == 0 ? a.y : advanced_order(&a, uop_select_rows(a.rows, a.index), false);
 }
 
 /* x[mask] = value where value does not depend on the place: a selection, and no count is needed. */

@@ -5,6 +5,7 @@
  * rows; else the tensors are flattened and every element has its own index. Cost O(x + index) either way.
  *
  * A plain write is a reduction too: the last writer of v is the MAX of the places e that write to v. */
+#include "ir/select_rows.h"
 #include "tensor/shape_ops.h"
 
 #include <math.h>
@@ -92,7 +93,7 @@ static bool same_but(const UOp *a, const UOp *b, int axis) {
 UOp *t_take(UOp *x, int axis, UOp *index) {
   if (!x || !index) return NULL;
   index = t_index_cast(index, x->shape[axis]);
-  UOp *rows = uop_gather(t_move_axis(x, axis, 0), index);
+  UOp *rows = uop_select_rows(t_move_axis(x, axis, 0), index);
   if (!rows || axis == 0) return rows;
   int perm[MAX_DIMS], n = index->ndim;
   for (int k = 0; k < rows->ndim; k++) perm[k] = k < axis ? n + k : k < axis + n ? k - axis : k;
