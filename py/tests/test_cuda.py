@@ -90,6 +90,41 @@ def test_running_reductions(op, dtype):
             np.testing.assert_allclose(build().numpy(), on_cpu(build), rtol=2e-5 if LARGE == 1 else 1e-3)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_selection_and_searches_are_those_of_the_cpu(dtype):
+    """Without a copy to the host: results come from kernels of the card."""
+    from polygrad.torch import Tensor
+
+    rng = np.random.default_rng(5)
+    x = rng.integers(-50, 50, (3, 700)).astype(dtype)
+    if dtype != "int32":
+        x[1, ::90] = np.nan
+    edges, values = np.sort(x, 1), rng.integers(-60, 60, (3, 40)).astype(dtype)
+    builds = [
+        lambda: Tensor(x).topk(9)[1],
+        lambda: Tensor(x).topk(4, -1, False)[1],
+        lambda: Tensor(x).topk(300)[0],
+        lambda: Tensor(x).kthvalue(350)[0],
+        lambda: Tensor(x).kthvalue(1)[1],
+        lambda: Tensor(edges).searchsorted(Tensor(values)),
+        lambda: Tensor(edges[0]).searchsorted(Tensor(values), right=True),
+    ]
+    for build in builds:
+        np.testing.assert_array_equal(build().numpy(), on_cpu(build))
+
+
+def test_counts_are_those_of_the_cpu():
+    from polygrad.torch import Tensor
+
+    index = np.random.default_rng(6).integers(0, 40, 5000 * LARGE)
+    for build in (
+        lambda: Tensor(index).bincount(),
+        lambda: Tensor(index.astype(np.int32)).bincount(minlength=99),
+        lambda: Tensor(index[:0]).bincount(),
+    ):
+        np.testing.assert_array_equal(build().numpy(), on_cpu(build))
+
+
 @pytest.mark.parametrize("rows, entries", [(1, 1), (5, 0), (7, 10000), (3000, 9000), (100000, 50)])
 def test_segment_order(rows, entries):
     """A scatter goes through the order of its entries: sums of each row in the order of the entries."""

@@ -82,8 +82,8 @@ bool cuda_check_word(CudaDevice *c) {
     return base_fail(ctx_base(ctx), POLY_ERROR_VALUE, "nonzero: %lld values do not fit in %lld places",
                      (long long)index, (long long)size);
   return base_fail(ctx_base(ctx), POLY_ERROR_INDEX,
-                   "scatter: index %lld at position %lld is out of range for an axis of size %lld", (long long)index,
-                   (long long)place, (long long)size);
+                   "%s: index %lld at position %lld is out of range for an axis of size %lld",
+                   kind == CUDA_COUNT ? "bincount" : "scatter", (long long)index, (long long)place, (long long)size);
 }
 
 bool cuda_finish(CudaDevice *c) {

@@ -37,9 +37,9 @@ void cuda_memory_close(CudaDevice *c);
 
 /* ---- errors that kernels find ---- */
 
-/* Kinds in the first word of the record (gpu.h): an index of a gather or scatter, an index of a segment order, whose
- * place is the fourth word, places of true values that do not fit. */
-enum { CUDA_INDEX = 1, CUDA_SEGMENT, CUDA_ROOM };
+/* Kinds in the first word of the record (gpu.h): an index of a gather or scatter, an index of a segment order or a count,
+ * whose place is the fourth word, places of true values that do not fit. */
+enum { CUDA_INDEX = 1, CUDA_SEGMENT, CUDA_ROOM, CUDA_COUNT };
 
 /* ---- the device ---- */
 

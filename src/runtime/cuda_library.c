@@ -16,7 +16,7 @@ static const char language[] =
     "#define KERNEL extern \"C\" __global__ void\n#define GLOBAL\n#define SHARED __shared__\n"
     "#define SHARED_ARG\n#define FUNCTION static __device__\n#define BLOCK blockIdx.x\n"
     "#define THREAD threadIdx.x\n#define BARRIER() __syncthreads()\n"
-    "#define LOWEST(p, v) atomicMin(p, v)\n";
+    "#define LOWEST(p, v) atomicMin(p, v)\n#define ONE_MORE(p) atomicAdd(p, 1u)\n";
 
 enum { THREADS = 256, TILE = 4096, DIGIT_BITS = 4, DIGITS = 1 << DIGIT_BITS, MAX_ARGS = 16 };
 
@@ -178,39 +178,97 @@ static KeyKind key_kind(PolyDType d) {
   }
 }
 
-/* rows of n from element `from` on. */
-static bool argsort_rows(CudaDevice *c, const LibraryCall *call, int64_t from, int64_t rows, int64_t n) {
-  const LibraryTensor *x = &call->src[0];
+static CuModule keys_module(CudaDevice *c, PolyDType d) {
+  char defines[160];
+  snprintf(defines, sizeof defines, "#define ROUTINE_KEYS\n#define RAW %s\n#define KEY %s\n", key_kind(d).raw,
+           dtype_size(d) == 8 ? "ulong" : "uint");
+  return find_module(c, defines);
+}
+
+/* Keys whose order is that of n elements of x from `from` on. */
+static bool make_keys(CudaDevice *c, const LibraryTensor *x, int64_t from, int64_t n, bool descending, CuAddress key) {
   KeyKind kind = key_kind(x->dtype);
+  int width = x->dtype == POLY_BOOL ? 1 : 8 * dtype_size(x->dtype);
+  uint64_t flip = !descending ? 0 : width == 64 ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
+  CuAddress in = cuda_at(x->data) + (CuAddress)(from * dtype_size(x->dtype));
+  CuModule m = keys_module(c, x->dtype);
+  return m && launch(c, m, "sort_keys", blocks(n, THREADS), ARGS(&in, &n, &kind.sign, &kind.infinity, &flip, &key));
+}
+
+/* Which places of the order of each row are wanted: `take` from `first` on. */
+typedef struct Wanted {
+  bool descending;
+  uint32_t first, take;
+} Wanted;
+
+/* rows of n from row `from` on. */
+static bool argsort_rows(CudaDevice *c, const LibraryCall *call, Wanted wanted, int64_t from, int64_t rows, int64_t n) {
+  const LibraryTensor *x = &call->src[0];
   int width = x->dtype == POLY_BOOL ? 1 : 8 * dtype_size(x->dtype), side = 0;
   Sort s = {.n = rows * n, .width = width, .wide = width == 64, .length = rows > 1 ? n : 0};
-  uint64_t flip = !call->n ? 0 : width == 64 ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
-  char defines[160];
-  snprintf(defines, sizeof defines, "#define ROUTINE_KEYS\n#define RAW %s\n#define KEY %s\n", kind.raw,
-           s.wide ? "ulong" : "uint");
-  CuModule keys = find_module(c, defines), counts = find_module(c, "#define ROUTINE_COUNTS\n");
-  CuAddress in = cuda_at(x->data) + (CuAddress)(from * dtype_size(x->dtype)),
-            out = cuda_at(call->out.data) + 4 * (CuAddress)from;
+  CuModule counts = find_module(c, "#define ROUTINE_COUNTS\n");
+  CuAddress out = cuda_at(call->out.data) + 4 * (CuAddress)from * wanted.take;
   uint32_t length = (uint32_t)n;
-  bool ok = keys && counts && sort_room(c, &s) &&
-            launch(c, keys, "sort_keys", blocks(s.n, THREADS),
-                   ARGS(&in, &s.n, &kind.sign, &kind.infinity, &flip, &s.key[0])) &&
+  int64_t total = rows * wanted.take;
+  bool ok = counts && sort_room(c, &s) && make_keys(c, x, from * n, s.n, wanted.descending, s.key[0]) &&
             sort_keys(c, &s, &side) &&
-            launch(c, counts, "sort_places", blocks(s.n, THREADS), ARGS(&s.place[side], &s.n, &length, &out));
+            launch(c, counts, "sort_places", blocks(total, THREADS),
+                   ARGS(&s.place[side], &total, &length, &wanted.first, &wanted.take, &out));
   sort_free(c, &s);
   return ok;
 }
 
-static bool run_argsort(CudaDevice *c, const LibraryCall *call) {
+static bool order_rows(CudaDevice *c, const LibraryCall *call, Wanted wanted) {
   int64_t n, rows = library_rows(&call->src[0], &n);
-  if (rows == 0) return true;
-  if (n > INT32_MAX || call->out.dtype != POLY_INT32)
-    return base_fail(ctx_base(c->device.ctx), POLY_ERROR_VALUE, "argsort: %lld places do not fit in int32",
-                     (long long)n);
+  if (rows == 0 || wanted.take == 0) return true;
+  if (n > INT32_MAX || call->out.dtype != POLY_INT32 || (int64_t)wanted.first + wanted.take > n)
+    return base_fail(ctx_base(c->device.ctx), POLY_ERROR_VALUE, "%s: %lld places of %lld do not fit in int32",
+                     call->name, (long long)wanted.take, (long long)n);
   int64_t most = MAX(1, ((int64_t)1 << 30) / n); /* rows at a time: places have 32 bits */
   for (int64_t r = 0; r < rows; r += most)
-    if (!argsort_rows(c, call, r * n, MIN(most, rows - r), n)) return false;
+    if (!argsort_rows(c, call, wanted, r, MIN(most, rows - r), n)) return false;
   return true;
+}
+
+static bool run_argsort(CudaDevice *c, const LibraryCall *call) {
+  int64_t n;
+  library_rows(&call->src[0], &n);
+  return order_rows(c, call, (Wanted){call->n != 0, 0, (uint32_t)MIN(n, UINT32_MAX)});
+}
+
+/* The whole row is sorted: on a card that takes a few passes over it, whatever k is. */
+static bool run_topk(CudaDevice *c, const LibraryCall *call) {
+  int64_t k;
+  library_rows(&call->out, &k);
+  return order_rows(c, call, (Wanted){call->n != 0, 0, (uint32_t)MIN(k, UINT32_MAX)});
+}
+
+static bool run_kth(CudaDevice *c, const LibraryCall *call) {
+  return order_rows(c, call, (Wanted){false, (uint32_t)(call->n - 1), 1});
+}
+
+/* ---- searches ---- */
+
+static bool run_searchsorted(CudaDevice *c, const LibraryCall *call) {
+  const LibraryTensor *sorted = &call->src[0], *values = &call->src[1];
+  int64_t n, m, rows = library_rows(sorted, &n), total = library_numel(values), all = library_numel(sorted);
+  library_rows(values, &m);
+  if (total == 0) return true;
+  if (sorted->dtype != values->dtype || (sorted->ndim > 1 && rows * m != total && n > 0))
+    return base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME, "searchsorted: operands of different rows or dtypes");
+  size_t key_bytes = dtype_size(sorted->dtype) == 8 ? 8 : 4;
+  size_t sorted_bytes = (size_t)MAX(all, 1) * key_bytes, value_bytes = (size_t)total * key_bytes;
+  CuAddress key = scratch(c, sorted_bytes), value = scratch(c, value_bytes), out = cuda_at(call->out.data);
+  int64_t each = sorted->ndim > 1 ? m : total;
+  int or_at = call->n != 0, wide = call->out.dtype == POLY_INT64;
+  CuModule module = keys_module(c, sorted->dtype);
+  bool ok = key && value && module && make_keys(c, sorted, 0, all, false, key) &&
+            make_keys(c, values, 0, total, false, value) &&
+            launch(c, module, "search_rows", blocks(total, THREADS),
+                   ARGS(&key, &value, &total, &n, &each, &or_at, &out, &wide));
+  give_back(c, key, sorted_bytes);
+  give_back(c, value, value_bytes);
+  return ok;
 }
 
 /* ---- segment order ---- */
@@ -229,16 +287,20 @@ static const char *index_type(PolyDType d) {
   }
 }
 
+static CuModule index_module(CudaDevice *c, PolyDType d) {
+  char defines[96];
+  snprintf(defines, sizeof defines, "#define ROUTINE_SEGMENT\n#define INDEX %s\n", index_type(d));
+  return find_module(c, defines);
+}
+
 static bool order_entries(CudaDevice *c, const LibraryCall *call, Sort *s, int64_t rows, CuAddress bad) {
   const LibraryTensor *index = &call->src[0];
-  char defines[96];
-  snprintf(defines, sizeof defines, "#define ROUTINE_SEGMENT\n#define INDEX %s\n", index_type(index->dtype));
-  CuModule m = find_module(c, defines), counts = find_module(c, "#define ROUTINE_COUNTS\n");
+  CuModule m = index_module(c, index->dtype), counts = find_module(c, "#define ROUTINE_COUNTS\n");
   CuAddress in = cuda_at(index->data), rowptr = cuda_at(call->out.data), order = rowptr + 4 * (CuAddress)(rows + 1);
-  int side = 0;
+  int side = 0, kind = CUDA_SEGMENT;
   return m && counts && cuda_ok(c, c->api.cuMemsetD8Async(bad, 0xff, 4, c->stream), "clearing memory") &&
          launch(c, m, "segment_keys", blocks(s->n, THREADS), ARGS(&in, &s->n, &rows, &s->key[0], &bad)) &&
-         launch(c, m, "segment_bad", 1, ARGS(&in, &rows, &bad, &c->error)) && sort_keys(c, s, &side) &&
+         launch(c, m, "segment_bad", 1, ARGS(&in, &rows, &bad, &c->error, &kind)) && sort_keys(c, s, &side) &&
          launch(c, counts, "segment_rows", blocks(rows + 1, THREADS), ARGS(&s->key[side], &s->n, &rows, &rowptr)) &&
          cuda_ok(c, c->api.cuMemcpyDtoDAsync_v2(order, s->place[side], s->place_bytes, c->stream),
                  "copying on the card");
@@ -256,6 +318,31 @@ static bool run_segment_order(CudaDevice *c, const LibraryCall *call) {
   CuAddress bad = scratch(c, 4);
   bool ok = bad && sort_room(c, &s) && order_entries(c, call, &s, rows, bad);
   sort_free(c, &s);
+  give_back(c, bad, 4);
+  return ok;
+}
+
+/* ---- counts ---- */
+
+static bool run_bincount(CudaDevice *c, const LibraryCall *call) {
+  const LibraryTensor *index = &call->src[0];
+  int64_t entries = library_numel(index), size = library_numel(&call->out);
+  if (entries >= UINT32_MAX)
+    return base_fail(ctx_base(c->device.ctx), POLY_ERROR_VALUE, "bincount: %lld entries are more than 32 bits count",
+                     (long long)entries);
+  bool wide = call->out.dtype == POLY_INT64;
+  size_t bytes = (size_t)MAX(size, 1) * 4;
+  CuAddress in = cuda_at(index->data), out = cuda_at(call->out.data), bad = scratch(c, 4);
+  CuAddress count = wide ? scratch(c, bytes) : out;
+  int kind = CUDA_COUNT;
+  CuModule m = index_module(c, index->dtype), counts = find_module(c, "#define ROUTINE_COUNTS\n");
+  bool ok = m && counts && bad && (count || !size) &&
+            cuda_ok(c, c->api.cuMemsetD8Async(bad, 0xff, 4, c->stream), "clearing memory") &&
+            (!size || cuda_ok(c, c->api.cuMemsetD8Async(count, 0, (size_t)size * 4, c->stream), "clearing memory")) &&
+            launch(c, m, "index_count", blocks(entries, THREADS), ARGS(&in, &entries, &size, &count, &bad)) &&
+            launch(c, m, "segment_bad", 1, ARGS(&in, &size, &bad, &c->error, &kind)) &&
+            (!wide || launch(c, counts, "counts_wide", blocks(size, THREADS), ARGS(&count, &size, &out)));
+  if (wide) give_back(c, count, bytes);
   give_back(c, bad, 4);
   return ok;
 }
@@ -384,7 +471,9 @@ static const struct {
   const char *name;
   bool (*run)(CudaDevice *c, const LibraryCall *call);
 } routine[] = {
-    {"argsort", run_argsort}, {"scan", run_scan}, {"segment_order", run_segment_order}, {"nonzero", run_nonzero}};
+    {"argsort", run_argsort},           {"topk", run_topk},         {"kth", run_kth},
+    {"searchsorted", run_searchsorted}, {"bincount", run_bincount}, {"scan", run_scan},
+    {"segment_order", run_segment_order}, {"nonzero", run_nonzero}};
 
 bool cuda_library(Device *d, const LibraryCall *call) {
   CudaDevice *c = (CudaDevice *)d;

@@ -1,10 +1,11 @@
-/* gpu_routines.cl: library routines for devices with groups of threads: stable radix sort, segment order, running
- * reductions, places of true values, and a plain matrix product. The text is embedded into the library; a device puts
+/* gpu_routines.cl: library routines for devices with groups of threads: stable radix sort, searches in sorted rows,
+ * segment order, counts, running reductions, places of true values, and a plain matrix product. The text is embedded into the library; a device puts
  * in front of it what its language calls these things:
  *
  *   KERNEL            begins a kernel                      GLOBAL, SHARED   qualifiers of pointers and local arrays
  *   BLOCK, THREAD     numbers of the group and in it       BARRIER()        all threads of the group wait here
  *   LOWEST(p, v)      atomic minimum of a uint             FUNCTION         begins any other function
+ *   ONE_MORE(p)       adds one to a uint, atomically: the order of such additions changes nothing
  *
  * and the types that the routine at hand works on. Groups have 256 threads, each takes 16 items that lie side by side,
  * so that the order of equal keys, and of a sum, is that of the items. Nothing depends on the order in which groups
@@ -128,10 +129,16 @@ KERNEL segment_rows(GLOBAL const uint *key, ulong n, ulong rows, GLOBAL int *row
   rowptr[v] = (int)low;
 }
 
-/* Places within rows of n. */
-KERNEL sort_places(GLOBAL const int *place, ulong total, uint n, GLOBAL int *out) {
+/* Places within rows of n: of each row `take` from `first` on, total in all. */
+KERNEL sort_places(GLOBAL const int *place, ulong total, uint n, uint first, uint take, GLOBAL int *out) {
   ulong i = (ulong)BLOCK * THREADS + THREAD;
-  if (i < total) out[i] = (int)((uint)place[i] % n);
+  if (i < total) out[i] = (int)((uint)place[i / take * n + first + i % take] % n);
+}
+
+/* Counts of 32 bits as numbers of 64. */
+KERNEL counts_wide(GLOBAL const uint *count, ulong n, GLOBAL int64_t *out) {
+  ulong i = (ulong)BLOCK * THREADS + THREAD;
+  if (i < n) out[i] = (int64_t)count[i];
 }
 #endif
 
@@ -146,12 +153,23 @@ KERNEL segment_keys(GLOBAL const INDEX *index, ulong n, ulong rows, GLOBAL uint 
   key[i] = v < rows ? (uint)v : 0;
 }
 
-KERNEL segment_bad(GLOBAL const INDEX *index, ulong rows, GLOBAL const uint *bad, GLOBAL int64_t *error) {
+/* How often each of 0 .. rows-1 occurs; count is 0 before. */
+KERNEL index_count(GLOBAL const INDEX *index, ulong n, ulong rows, GLOBAL uint *count, GLOBAL uint *bad) {
+  ulong i = (ulong)BLOCK * THREADS + THREAD;
+  if (i >= n) return;
+  ulong v = (ulong)(int64_t)index[i];
+  if (v >= rows)
+    LOWEST(bad, (uint)i);
+  else
+    ONE_MORE(&count[v]);
+}
+
+KERNEL segment_bad(GLOBAL const INDEX *index, ulong rows, GLOBAL const uint *bad, GLOBAL int64_t *error, int kind) {
   if (BLOCK || THREAD || *bad == 0xffffffffu || error[0]) return;
   error[1] = (int64_t)index[*bad];
   error[2] = (int64_t)rows;
   error[3] = (int64_t)*bad;
-  error[0] = 2;
+  error[0] = kind;
 }
 #endif
 
@@ -169,6 +187,29 @@ KERNEL sort_keys(GLOBAL const RAW *x, ulong n, ulong sign, ulong infinity, ulong
     v ^= sign;
   }
   key[i] = (KEY)(v ^ flip);
+}
+
+/* How many keys of a row of n lie before each value, or before or at it; `each` values share a row. */
+KERNEL search_rows(GLOBAL const KEY *sorted, GLOBAL const KEY *value, ulong total, ulong n, ulong each, int or_at,
+                   GLOBAL int *out, int wide) {
+  ulong i = (ulong)BLOCK * THREADS + THREAD;
+  if (i >= total) return;
+  GLOBAL const KEY *row = sorted + i / each * n;
+  KEY v = value[i];
+  ulong low = 0, high = n;
+  while (low < high) {
+    ulong mid = (low + high) / 2;
+    if (or_at ? row[mid] <= v : row[mid] < v)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  if (wide) {
+    out[2 * i] = (int)(uint)low;
+    out[2 * i + 1] = (int)(uint)(low >> 32);
+  } else {
+    out[i] = (int)low;
+  }
 }
 #endif
 

@@ -184,6 +184,11 @@ static inline float __int_as_float(int i) {
   memcpy(&f, &i, 4);
   return f;
 }
+static inline unsigned atomicAdd(unsigned *p, unsigned v) {
+  unsigned old = *p;
+  *p += v;
+  return old;
+}
 static inline unsigned atomicMin(unsigned *p, unsigned v) {
   unsigned old = *p;
   if (v < old) *p = v;
