@@ -74,3 +74,13 @@ def test_random_rows_are_those_of_the_whole():
             y = head(x.dropout(0.5), w, b, "plain")
         rows.append((y.realize() if whole else y)[Tensor(PICK)].numpy())
     np.testing.assert_allclose(rows[0], rows[1], rtol=1e-4, atol=1e-5)
+
+
+def test_a_product_that_is_needed_whole_is_computed_once():
+    x, w, b = (Tensor(v).realize() for v in arrays())
+    h = head(x, w, b, "plain")
+    with Profile() as p:
+        rows = (h + h.flip(0))[Tensor(PICK)].realize()
+    assert sum(k.flops for k in p.kernels) < 1.05 * 2 * N * K * F
+    whole = h.numpy()
+    np.testing.assert_allclose(rows.numpy(), (whole + whole[::-1])[PICK], rtol=1e-4, atol=1e-5)

@@ -23,7 +23,7 @@ typedef struct Selection {
   int64_t nrow, ncount;
   Map worth, made; /* node -> does the gather pass a large reduction there?; node -> its selected rows */
   int budget;
-  int gathers;
+  VEC(UOp *) whole; /* what rows are gathered from */
 } Selection;
 
 static bool known(const UOp *size, int64_t *n) {
@@ -130,20 +130,40 @@ static UOp *taken(Selection *s, UOp *u, bool reduced) {
   } else if (worth(s, u) || (reduced && is_factor(u))) {
     out = rebuilt(s, u, reduced);
   } else {
-    s->gathers++;
-    out = uop_gather(u, s->index);
+    out = vec_push(ctx_base(u->ctx), &s->whole, u) ? uop_gather(u, s->index) : NULL;
   }
   return out && map_put(ctx_base(u->ctx), &s->made, key, (uintptr_t)out) ? out : NULL;
 }
 
+static bool is_stored(const UOp *u, void *user) {
+  (void)user;
+  return u->buffer != NULL;
+}
+
+/* Is a value that the gather has passed computed whole after all, because what rows are gathered from needs it? A layer
+ * that adds a node's own value to what its neighbours send is such a case: all rows of the product are needed. */
+static bool needed_whole(PolyContext *ctx, const Selection *s) {
+  Arena arena = {.b = ctx_base(ctx)};
+  Walk w;
+  uint64_t passed;
+  bool found = !uop_walk(ctx, &arena, s->whole.n, s->whole.at, is_stored, NULL, &w);
+  for (int i = 0; !found && i < w.n; i++)
+    found = w.at[i]->op == OP_REDUCE && map_get(&s->worth, (uintptr_t)w.at[i], &passed) && passed;
+  arena_free(&arena);
+  return found;
+}
+
 UOp *uop_select_rows(UOp *x, UOp *index) {
   if (!x || !index || index->ndim != 1 || x->ndim == 0 || index->op == OP_ENDPOINT) return uop_gather(x, index);
+  Base *b = ctx_base(x->ctx);
   Selection s = {.index = index, .rows = x->shape[0], .count = index->shape[0], .budget = LOOKED_AT};
   UOp *out = NULL;
   bool fewer = known(s.rows, &s.nrow) && known(s.count, &s.ncount) && s.ncount > 0 && 2 * s.ncount <= s.nrow;
   if (fewer && worth(&s, x)) out = taken(&s, x, false);
-  if (s.budget <= 0 || !s.gathers) out = NULL; /* the index is checked where rows are gathered */
-  map_free(ctx_base(x->ctx), &s.worth);
-  map_free(ctx_base(x->ctx), &s.made);
-  return out || ctx_base(x->ctx)->code != POLY_OK ? out : uop_gather(x, index);
+  /* The index is checked where rows are gathered. */
+  if (out && (s.budget <= 0 || !s.whole.n || needed_whole(x->ctx, &s))) out = NULL;
+  map_free(b, &s.worth);
+  map_free(b, &s.made);
+  vec_free(b, &s.whole);
+  return out || b->code != POLY_OK ? out : uop_gather(x, index);
 }
