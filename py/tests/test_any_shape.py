@@ -12,6 +12,8 @@ from polygrad import Device, Tensor, TinyJit, Variable, nn, scan, with_autograd_
 from polygrad.autograd import current
 from polygrad.geometric import nn as gnn
 from polygrad.geometric import utils
+from polygrad.geometric.data import Batch, Data
+from polygrad.geometric.loader import DataLoader
 from polygrad.nn import compile_step, get_parameters
 
 rng = np.random.default_rng(5)
@@ -201,10 +203,11 @@ def test_in_place_updates_of_other_sizes():
     assert plans_of(update, 6) <= 4
 
 
-def graphs(n):
+def graphs(n, degree=0):
     draw = np.random.default_rng(3)
     for _ in range(n):
         nodes, edges = int(draw.integers(5, 30)), int(draw.integers(8, 60))
+        edges = degree * nodes if degree else edges
         yield draw.standard_normal((nodes, 6)).astype(np.float32), draw.integers(0, nodes, (2, edges)), draw.integers(0, 3, nodes)
 
 
@@ -231,6 +234,73 @@ def test_another_graph_in_every_step(layer, monkeypatch):
     assert plans <= 4  # of the parameters' first values, and two of the step
     with exact(monkeypatch):
         np.testing.assert_allclose(losses, train()[0], rtol=1e-4)
+
+
+def _pooled(pool):
+    """Convolution, pooling to a part of the nodes, convolution, pooling again, and the mean of each graph."""
+    first, second, pools = gnn.GraphConv(6, 8), gnn.GraphConv(8, 8), [pool(8), pool(8)]
+
+    def forward(x, edge_index, batch):
+        x, edge_index, _, batch, *_ = pools[0](first(x, edge_index).relu(), edge_index, None, batch)
+        x, edge_index, _, batch, *_ = pools[1](second(x, edge_index).relu(), edge_index, None, batch)
+        return gnn.global_mean_pool(x, batch)
+
+    return [first, second, *pools], forward
+
+
+def _normed():
+    gin = gnn.GIN(6, 8, 2, norm="batch_norm")
+    return [gin], lambda x, edge_index, batch: gnn.global_add_pool(gin(x, edge_index), batch)
+
+
+def _unet():
+    net = gnn.GraphUNet(6, 8, 8, depth=2)
+    return [net], lambda x, edge_index, batch: gnn.global_mean_pool(net(x, edge_index, batch), batch)
+
+
+def _dense():
+    conv, assign, after = gnn.GCNConv(6, 8), nn.Linear(8, 4), gnn.DenseGraphConv(8, 8)
+
+    def forward(x, edge_index, batch):
+        x, mask = utils.to_dense_batch(conv(x, edge_index).relu(), batch)
+        x, adj, cut, ortho = gnn.dense_mincut_pool(x, utils.to_dense_adj(edge_index, batch), assign(x), mask)
+        return after(x, adj).mean(1) + cut + ortho
+
+    return [conv, assign, after], forward
+
+
+CHANGING = {
+    "topk": lambda: _pooled(lambda n: gnn.TopKPooling(n, ratio=0.6)),
+    "sag": lambda: _pooled(lambda n: gnn.SAGPooling(n, ratio=0.6)),
+    "unet": _unet,
+    "dense": _dense,
+    "batch norm": _normed,
+}
+
+
+@pytest.mark.parametrize("loader", [False, True])
+@pytest.mark.parametrize("name", CHANGING)
+def test_many_sizes_through_pooling(name, loader):
+    """Batches of other sizes, and pooled graphs of sizes that depend on values: what is planned is planned in the first steps. There are edges
+    enough that a pooled graph has never one or none, which would be a plan of its own."""
+    parts, forward = CHANGING[name]()
+    head = nn.Linear(8, 3)
+    opt = nn.Adam([p for m in (*parts, head) for p in get_parameters(m)], lr=0.01)
+    data = [Data(x=Tensor(x), edge_index=Tensor(e), y=Tensor(y[:1])) for x, e, y in graphs(60, degree=4)]
+    if loader:
+        batches = (b for _ in range(3) for b in DataLoader(data, batch_size=4, shuffle=True))
+    else:
+        batches = (Batch.from_data_list(data[k % 50 : k % 50 + 3 + k % 5]) for k in range(45))
+    plans = []
+    with Tensor.train():
+        for b in batches:
+            opt.zero_grad()
+            loss = head(forward(b.x, b.edge_index, b.batch)).sparse_categorical_crossentropy(b.y)
+            loss.backward()
+            opt.step()
+            assert np.isfinite(loss.item())
+            plans.append(current().plans_built)
+    assert plans[8] == plans[-1], [b - a for a, b in zip(plans, plans[1:])]
 
 
 def test_scatter_and_pooling_of_other_sizes():

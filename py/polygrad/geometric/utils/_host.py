@@ -68,6 +68,12 @@ def seen(x: Tensor) -> np.ndarray:
     return a
 
 
+def compute(asked: Tensor, *used: Tensor) -> None:
+    """Computes what is about to be read together with what it is made of and will be used again, which would else be computed a second time."""
+    if not asked._g.tracing:
+        asked.realize(*[t for t in used if not t.is_realized])
+
+
 def vector(x: Any, what: str = "index") -> np.ndarray:
     """x as an array of whole numbers with one axis."""
     a = read(x)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .... import nn
 from ....tensor import Tensor
+from ...utils import _host
 from ..conv.graph_conv import GraphConv
 from ..inits import reset
 from .connect.filter_edges import FilterEdges
@@ -47,7 +48,9 @@ class SAGPooling(nn.Module):
         """Gives (x, edge_index, edge_attr, batch, perm, score). attn: what the scores are computed from, if that is not x."""
         batch = one_graph(x) if batch is None else batch
         attn = x if attn is None else attn
-        s = self.select(self.gnn(attn.reshape(-1, 1) if attn.ndim == 1 else attn, edge_index), batch)
+        scores = self.gnn(attn.reshape(-1, 1) if attn.ndim == 1 else attn, edge_index)
+        _host.compute(scores, x)
+        s = self.select(scores, batch)
         x = x[s.node_index] * s.weight.reshape(-1, 1)
         x = x if self.multiplier == 1 else self.multiplier * x
         c = self.connect(s, edge_index, edge_attr, batch)

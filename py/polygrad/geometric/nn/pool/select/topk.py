@@ -67,6 +67,7 @@ class SelectTopK(Select):
         x = x.reshape(-1, 1) if x.ndim == 1 else x
         score = (x * self.weight).sum(-1)
         score = self.act(score / norm(self.weight, 2.0, -1)) if self.min_score is None else rows_of(batch).softmax(score)
+        _host.compute(score, x)
         chosen = topk(score, self.ratio, batch, self.min_score)
         count = int(chosen.shape[0])
         return SelectOutput(chosen, x.shape[0], _host.tensor(np.arange(count)), count, score[chosen] if count else score[:0])
