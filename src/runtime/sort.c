@@ -2,8 +2,8 @@
  *
  * Each value becomes an unsigned key whose order is the one that is wanted (keys.c). A key and its place travel
  * together, and equal keys keep the order of their places. Short rows are merged, long ones go through a radix sort of
- * 11 bits a pass over the bits in which the keys of the row differ, where a pass over bits that are all equal is left
- * out. A single long row is shared by the threads: each counts and places a part of it, which keeps the order, so the
+ * at most 11 bits a pass over the bits in which the keys of the row differ, shared equally by the passes: fewer buckets
+ * are fewer pages written at a time. A pass over bits that are all equal is left out. A single long row is shared by the threads: each counts and places a part of it, which keeps the order, so the
  * result does not depend on their number.
  *
  * Keys whose differences fit in 32 bits share one 64-bit word with their place, which then orders by both at once. */
@@ -63,13 +63,15 @@ static bool bucket_places(uint32_t (*count)[BUCKETS], int parts, int64_t n) {
     return x;                                                                                                          \
   }                                                                                                                    \
   static T *kind##_radix_sort(T *x, T *y, int64_t n, int width, int parts, uint32_t(*count)[BUCKETS]) {                \
-    for (int shift = 0; shift < width; shift += BITS) {                                                                \
+    int passes = MAX(1, (width + BITS - 1) / BITS), bits = (width + passes - 1) / passes;                              \
+    uint64_t mask = ((uint64_t)1 << bits) - 1;                                                                         \
+    for (int shift = 0; shift < width; shift += bits) {                                                                \
       memset(count, 0, (size_t)parts * sizeof *count);                                                                 \
       PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                              \
-                          count[part][(KEY(x[i]) >> shift) & (BUCKETS - 1)]++)                                         \
+                          count[part][(KEY(x[i]) >> shift) & mask]++)                                                  \
       if (!bucket_places(count, parts, n)) continue;                                                                   \
       PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                              \
-                          y[count[part][(KEY(x[i]) >> shift) & (BUCKETS - 1)]++] = x[i])                               \
+                          y[count[part][(KEY(x[i]) >> shift) & mask]++] = x[i])                                        \
       T *t = x;                                                                                                        \
       x = y;                                                                                                           \
       y = t;                                                                                                           \

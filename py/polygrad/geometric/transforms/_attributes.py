@@ -10,6 +10,9 @@ from ...tensor import Tensor
 from ..utils import _host
 
 
+MANY = 1 << 20  # elements from which on a kernel that moves them is worth compiling: numpy takes a millisecond for as many
+
+
 def to_array(value: Any) -> np.ndarray:
     """The values of a tensor, an array, a number or a list, for reading: the memory of a tensor whose values are known."""
     return _host.read(value)
@@ -55,6 +58,8 @@ def beside(old: Any, new: Any) -> Tensor:
         memory[..., width:] = columns
         return out
 
+    if t.numel() > MANY:
+        return lazy().realize()
     return _host.moved(lazy, now, t, *([new] if isinstance(new, Tensor) else []))
 
 

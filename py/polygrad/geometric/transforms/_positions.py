@@ -16,7 +16,7 @@ def ends(data: Any, transform: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return row, col, pos
 
 
-def set_edge_attr(data: Any, value: np.ndarray, cat: bool) -> Any:
+def set_edge_attr(data: Any, value: Any, cat: bool) -> Any:
     """New columns of edge_attr, after the old ones with cat."""
     data.edge_attr = beside(data.edge_attr if cat else None, value)
     return data

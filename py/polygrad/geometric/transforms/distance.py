@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ._positions import ends, length_of, set_edge_attr
+from ..utils._host import as_tensor
+from ._attributes import edges_of, needed
+from ._positions import set_edge_attr
 from .base_transform import BaseTransform
 
 
@@ -26,13 +26,14 @@ class Distance(BaseTransform):
         self.norm, self.max, self.cat, self.interval = norm, max_value, cat, interval
 
     def forward(self, data: Any) -> Any:
-        row, col, pos = ends(data, self)
-        length = length_of(pos[col] - pos[row]).reshape(-1, 1)
-        if self.norm and length.size:
+        pos = as_tensor(needed(data, "pos", self))
+        edges_of(data, self)
+        row, col = data.edge_index[0], data.edge_index[1]
+        length = (pos[col] - pos[row]).square().sum(-1).sqrt().reshape(-1, 1)
+        if self.norm and length.shape[0]:
             low, high = self.interval
-            with np.errstate(divide="ignore", invalid="ignore"):
-                length = ((high - low) * (length / (float(length.max()) if self.max is None else self.max)) + low).astype(pos.dtype)
-        return set_edge_attr(data, length, self.cat)
+            length = (high - low) * (length / (length.max() if self.max is None else self.max)) + low
+        return set_edge_attr(data, length.realize(), self.cat)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(norm={self.norm}, max_value={self.max})"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...dtypes import dtypes
+from ...graphs import Graph
 from ...tensor import Tensor
-from .._rows import rows_of
 from ._attributes import beside, edges_of, nodes_of
 from .base_transform import BaseTransform
 
@@ -26,11 +26,10 @@ class LocalDegreeProfile(BaseTransform):
     def forward(self, data: Any) -> Any:
         n = nodes_of(data, self)
         edges_of(data, self)
-        row, col = data.edge_index[0], data.edge_index[1]
-        rows = rows_of(row, n)
-        degree = rows.count.cast(dtypes.float32)
-        around = degree[col]
-        columns = [degree, *(rows.reduce(around, op) for op in ("min", "max", "mean", "std"))]
+        graph = Graph(data.edge_index, n)
+        degree = graph.out_degree.cast(dtypes.float32)
+        around = graph.dst(degree)
+        columns = [degree, *(graph.reduce(around, op, "out") for op in ("min", "max", "mean", "std"))]
         data.x = beside(data.x, Tensor.stack(*columns, dim=1).realize())
         return data
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..utils import _host
-from ._attributes import to_array
 from .base_transform import BaseTransform
 
 
@@ -29,10 +26,10 @@ class NormalizeFeatures(BaseTransform):
     def forward(self, data: Any) -> Any:
         for store in data.stores:
             for key, value in list(store.items(*self.attrs)):
-                a = to_array(value)
-                if a.size:
-                    a = a - a.min()
-                    store[key] = _host.tensor(a / np.maximum(a.sum(-1, keepdims=True), 1).astype(a.dtype if a.dtype.kind == "f" else np.float32))
+                x = _host.as_tensor(value)
+                if x.numel():
+                    x = x - x.min()
+                    store[key] = (x / x.sum(-1, keepdim=True).maximum(1)).realize()
         return data
 
 

@@ -59,8 +59,9 @@ class RandomNodeSplit(BaseTransform):
         masks = np.zeros((3, n), np.bool_)
         train, val, test = masks
         if self.split == "train_rest":
-            order = rng.permutation(n)
-            train[order[num_val + num_test :]] = True
+            order = rng.choice(n, min(n, num_val + num_test), replace=False)  # the others need not be shuffled
+            train[:] = True
+            train[order] = False
         else:
             if self.key is None:
                 raise ValueError(f"RandomNodeSplit(split={self.split!r}) needs the name of the attribute with the classes")

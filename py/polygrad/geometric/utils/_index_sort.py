@@ -9,6 +9,9 @@ from ...tensor import Tensor
 from . import _host
 
 
+_FEW = 1 << 20  # up to here kernels that move the values are not worth compiling for sizes that come once
+
+
 def index_sort(inputs: Tensor, max_value: int | None = None, stable: bool = False) -> tuple[Tensor, Tensor]:
     """A vector of indices in ascending order, and where each came from. Equal ones keep their order, whatever `stable` says.
 
@@ -17,7 +20,7 @@ def index_sort(inputs: Tensor, max_value: int | None = None, stable: bool = Fals
     >>> [t.tolist() for t in index_sort(Tensor([3, 1, 2, 1]))]
     [[1, 1, 2, 3], [1, 3, 2, 0]]
     """
-    if _host.known(inputs) and inputs.ndim == 1:
+    if _host.known(inputs) and inputs.ndim == 1 and inputs.numel() < _FEW:
         order = _host.array(inputs.argsort().realize()).astype(np.int64)
         return _host.rows(inputs, order), _host.tensor(order)
     values, order_ = inputs.sort()
