@@ -36,7 +36,6 @@ DIFFER = {
     "datasets.DGraphFin": "reads the unpacked dgraphfin.npz",
     "datasets.TOSCA": "categories that can be chosen are in `kinds`",
     "data.OnDiskDataset": "SQLite only; rows are JSON and arrays, not pickles",
-    "loader.ShaDowKHopSampler": "for edge_index, not adj_t",
     "loader.PrefetchLoader": "one batch ahead; there is no transfer to a device to hide",
     "utils.geodesic_distance": "along the edges of the mesh, not across its faces",
     "transforms.ToSparseTensor": "always a SparseTensor of this library; there are no layouts of PyTorch",

@@ -30,8 +30,24 @@ from polygrad.geometric.loader import (
     ZipLoader,
 )  # fmt: skip
 from polygrad.geometric.sampler import BidirectionalNeighborSampler, NodeSamplerInput, SamplerOutput
-from polygrad.geometric.transforms import RootedEgoNets, RootedRWSubgraph
+from polygrad.geometric.transforms import RootedEgoNets, RootedRWSubgraph, ToSparseTensor
 from polygrad.geometric.utils import coalesce, geodesic_distance
+
+
+def test_shadow_samples_of_a_sparse_adjacency_are_those_of_its_edges():
+    """With all neighbours drawn the subgraphs are certain; values of edges travel with the entries."""
+    rng = np.random.default_rng(2)
+    pairs = np.unique(rng.integers(0, 12, (2, 30)), axis=1)
+    plain = Data(x=Tensor(np.arange(12)), edge_index=Tensor(pairs), edge_weight=Tensor(np.arange(pairs.shape[1], dtype=np.float32)))
+    sparse = ToSparseTensor()(plain.clone())
+    options = {"depth": 2, "num_neighbors": 40, "node_idx": Tensor([3, 7, 1]), "batch_size": 3}
+    (a,), (b,) = list(ShaDowKHopSampler(plain, **options)), list(ShaDowKHopSampler(sparse, **options))
+    row, col, value = b.adj_t.coo()
+    found = {(int(b.x[i].item()), int(b.x[j].item())): w for i, j, w in zip(col.tolist(), row.tolist(), value.tolist())}
+    wanted = {(int(a.x[i].item()), int(a.x[j].item())): w for i, j, w in zip(*a.edge_index.tolist(), a.edge_weight.tolist())}
+    assert found == wanted and "edge_index" not in b and "adj_t" in sparse and "edge_index" not in sparse
+    assert a.root_n_id.tolist() == b.root_n_id.tolist() and a.batch.tolist() == b.batch.tolist()
+    assert b.adj_t.sparse_sizes() == (b.x.shape[0], b.x.shape[0])
 
 
 def test_feature_store():

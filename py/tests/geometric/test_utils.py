@@ -893,3 +893,25 @@ def test_results_do_not_share_the_memory_of_what_they_are_made_of():
     e.assign(Tensor(np.zeros((2, 3), np.int64))).realize()
     w.assign(Tensor(np.zeros(3, np.float32))).realize()
     assert [t.tolist() for t in made] == before
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int32, np.int64, np.uint32])
+def test_edges_of_any_whole_numbers_keep_their_dtype(dtype):
+    e = np.array([[0, 1, 0, 2, 2], [1, 0, 1, 2, 0]], dtype)
+    t, wide = Tensor(e), Tensor(e.astype(np.int64))
+    for f in (U.coalesce, U.to_undirected, lambda v: U.remove_self_loops(v)[0], lambda v: U.subgraph([0, 1], v)[0], U.sort_edge_index):
+        assert np.array_equal(f(t).numpy(), f(wide).numpy()) and f(t).numpy().dtype == dtype
+    assert U.maybe_num_nodes(t) == 3 and U.maybe_num_nodes(Tensor(e[:, :0])) == 0
+
+
+def test_whole_numbers_as_weights_of_a_normalised_laplacian_become_floats():
+    e = Tensor(np.array([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    for normalization in ("sym", "rw"):
+        whole, same = (U.get_laplacian(e, Tensor(np.array([1, 1, 3, 3], d)), normalization)[1] for d in (np.int64, np.float32))
+        np.testing.assert_allclose(whole.numpy(), same.numpy())
+    assert U.get_laplacian(e, Tensor(np.array([1, 1, 3, 3])))[1].dtype == dtypes.int64
+
+
+def test_a_dense_batch_of_one_graph_is_filled_up_to_the_batch_size():
+    out, mask = U.to_dense_batch(Tensor([[1.0], [2.0]]), fill_value=0.5, max_num_nodes=3, batch_size=2)
+    assert out.tolist() == [[[1.0], [2.0], [0.5]], [[0.5]] * 3] and mask.tolist() == [[True, True, False], [False] * 3]

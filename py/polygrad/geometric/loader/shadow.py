@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..data.batch import Batch
 from ..data.data import Data
 from ..sampler import NeighborSampler, NodeSamplerInput
 from ..sampler.neighbor_sampler import host
+from ..sparse_tensor import SparseTensor
 from ._loop import SamplingLoader
 
 
@@ -20,7 +22,8 @@ class ShaDowKHopSampler(SamplingLoader):
     edges into
     it, depth hops far, and all edges between the nodes that were met.
 
-    data: Data. node_idx: nodes, a mask, or None for all. replace: an edge may be drawn several times. Further arguments are those of SamplingLoader.
+    data: Data with edge_index, or with `adj_t` in its place, which batches then have too. node_idx: nodes, a mask, or None for all.
+    replace: an edge may be drawn several times. Further arguments are those of SamplingLoader.
 
     A batch has the joined subgraphs with `batch`, `ptr` and `root_n_id`, the places of the nodes in question; node attributes are those of its nodes
     (`y` those of the roots), edge attributes those of its edges.
@@ -29,6 +32,11 @@ class ShaDowKHopSampler(SamplingLoader):
     def __init__(self, data: Data, depth: int, num_neighbors: int, node_idx: Any = None, replace: bool = False, **kwargs: Any):
         self.data, self.depth, self.num_neighbors, self.replace = data, depth, num_neighbors, replace
         n = int(data.num_nodes)
+        self._adj_t: SparseTensor | None = data.adj_t if "edge_index" not in data and "adj_t" in data else None
+        if self._adj_t is not None:  # its entries are the edges, in their order
+            row, col, _ = self._adj_t.coo()
+            data = copy.copy(data)
+            data.edge_index = Tensor.stack(col, row).realize()
         self.node_idx = np.arange(n) if node_idx is None else positions(host(node_idx) if hasattr(node_idx, "shape") else node_idx, n, "node_idx")
         self._sampler = NeighborSampler(data, [num_neighbors] * depth, subgraph_type="induced", replace=replace, disjoint=True)
         super().__init__(self.node_idx.size, **kwargs)
@@ -44,14 +52,21 @@ class ShaDowKHopSampler(SamplingLoader):
         place[order] = np.arange(order.size)
         owner, nodes = out.batch[order], out.node[order]
         pairs = np.stack([place[out.row], place[out.col]])
-        by = np.lexsort((pairs[1], pairs[0]))
+        by = np.lexsort((pairs[1], pairs[0]) if self._adj_t is None else (pairs[0], pairs[1]))
+        pairs = np.ascontiguousarray(pairs[:, by])
         ptr = np.searchsorted(owner, np.arange(count + 1))
-        batch = Batch(edge_index=Tensor(np.ascontiguousarray(pairs[:, by])), batch=Tensor(owner.astype(np.int64)), ptr=Tensor(ptr.astype(np.int64)))
+        batch = Batch(batch=Tensor(owner.astype(np.int64)), ptr=Tensor(ptr.astype(np.int64)))
         batch.root_n_id = Tensor(place[:count])  # seeds come first in a sample
         edges = np.asarray(out.edge)[by]
+        if self._adj_t is None:
+            batch.edge_index = Tensor(pairs)
+        else:
+            values = self._adj_t.storage.value()
+            values = None if values is None else select(values, edges)
+            batch.adj_t = SparseTensor(row=pairs[1], col=pairs[0], value=values, sparse_sizes=(nodes.size, nodes.size), is_sorted=True)
         n = int(self.data.num_nodes)
         for key, value in self.data:
-            if key in ("edge_index", "num_nodes", "batch", "ptr"):
+            if key in ("edge_index", "adj_t", "num_nodes", "batch", "ptr"):
                 continue
             length = value.shape[0] if isinstance(value, Tensor) and value.ndim else None
             if key == "y" and length == n:

@@ -9,7 +9,6 @@ import numpy as np
 from ...tensor import Tensor
 from ..utils import _host
 
-
 MANY = 1 << 20  # elements from which on a kernel that moves them is worth compiling: numpy takes a millisecond for as many
 
 

@@ -132,6 +132,11 @@ def generator() -> np.random.Generator:
     return np.random.default_rng(current().draw_seed())
 
 
+def top(a: np.ndarray) -> int:
+    """One more than the largest of whole numbers, 0 if there are none. numpy has no -1 to begin with for those without a sign."""
+    return max(int(a.max()) + 1, 0) if a.size else 0
+
+
 def random_mask(n: int, p: float) -> Tensor:
     """bool [n], each true with probability p, by the library's seed."""
     g = current()
@@ -245,5 +250,5 @@ def distinct(a: np.ndarray) -> np.ndarray:
 __all__ = [
     "MISSING", "any_loop", "array", "as_tensor", "check_range", "count", "distinct", "edge_tensor", "edges", "filter_edges", "generator",
     "join", "known", "library", "maybe_rows", "moved", "ones", "random_mask", "read", "rows", "seen", "sort_edges", "stable_order",
-    "starts", "tensor", "traced", "vector", "with_loops",
+    "starts", "tensor", "top", "traced", "vector", "with_loops",
 ]  # fmt: skip

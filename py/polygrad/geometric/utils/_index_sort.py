@@ -8,7 +8,6 @@ from ...dtypes import dtypes
 from ...tensor import Tensor
 from . import _host
 
-
 _FEW = 1 << 20  # up to here kernels that move the values are not worth compiling for sizes that come once
 
 

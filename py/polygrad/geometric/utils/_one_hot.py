@@ -18,7 +18,7 @@ def one_hot(index: Tensor, num_classes: int | None = None, dtype: DTypeLike | No
     if index.ndim != 1:
         raise ValueError(f"one_hot needs an index with one axis, not the shape {index.shape}")
     if num_classes is None:
-        num_classes = int(_host.read(index).max(initial=-1)) + 1
+        num_classes = _host.top(_host.read(index))
     d = dtypes.float32 if dtype is None else dtype
     if not num_classes or not index.numel():
         return Tensor.zeros(index.shape[0], num_classes, dtype=d)

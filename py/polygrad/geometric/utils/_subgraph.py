@@ -78,7 +78,7 @@ def bipartite_subgraph(
     >>> e.tolist()
     [[0], [1]]
     """
-    sizes = size or tuple(int(ends.max(initial=-1)) + 1 for ends in _host.edges(edge_index))
+    sizes = size or tuple(_host.top(ends) for ends in _host.edges(edge_index))
     src, dst = (_nodes(s, n, relabel_nodes) for s, n in zip(subset, sizes))
     out, keep = _host.filter_edges(edge_index, None, src, dst)
     result = (out, _host.maybe_rows(edge_attr, keep))
@@ -150,7 +150,7 @@ def hyper_subgraph(
     e = _host.edges(edge_index)
     mask, index = _subset(subset, lambda: maybe_num_nodes(edge_index, num_nodes))
     inside = mask[e[0]]
-    stays = np.bincount(e[1][inside], minlength=int(e[1].max(initial=-1)) + 1) > 1
+    stays = np.bincount(e[1][inside], minlength=_host.top(e[1])) > 1
     inside &= stays[e[1]]
     node, hyper = e[:, inside]
     hyper = relabel(hyper, np.flatnonzero(stays), stays.size)

@@ -36,7 +36,7 @@ def to_dense_adj(
     if edge_attr is None:
         edge_attr = _host.ones(num_edges)
     if batch is None:  # one graph
-        n = int(_host.read(edge_index).max(initial=-1)) + 1 if max_num_nodes is None else max_num_nodes
+        n = _host.top(_host.read(edge_index)) if max_num_nodes is None else max_num_nodes
         size = 1 if batch_size is None else batch_size
         row, col = edge_index[0], edge_index[1]
         index = row.cast(dtypes.int64) * n + col

@@ -34,7 +34,7 @@ def to_dense_batch(
     if batch is None and max_num_nodes is None:
         return x.unsqueeze(0), Tensor.ones(1, x.shape[0], dtype=dtypes.bool)
     if batch is None:
-        batch, batch_size = Tensor.zeros(x.shape[0], dtype=dtypes.int32), 1
+        batch, batch_size = Tensor.zeros(x.shape[0], dtype=dtypes.int32), 1 if batch_size is None else batch_size
     size = count_of(batch, batch_size)
     count = rows_of(batch, size).count
     if max_num_nodes is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...dtypes import DTypeLike
+from ...dtypes import DTypeLike, dtypes
 from ...tensor import Tensor
 from .._rows import rows_of
 from . import _host
@@ -40,6 +40,8 @@ def get_laplacian(
     edge_index, edge_weight = remove_self_loops(edge_index, edge_weight)
     n = maybe_num_nodes(edge_index, num_nodes)
     weight = _host.ones(edge_index.shape[1], dtype) if edge_weight is None else edge_weight
+    if normalization is not None and not weight.is_floating_point():
+        weight = weight.cast(dtypes.default_float)
     src, dst = edge_index[0], edge_index[1]
     degree = rows_of(src, n).reduce(weight, "sum")
     if normalization is None:

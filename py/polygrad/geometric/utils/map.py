@@ -19,10 +19,8 @@ def places(index: np.ndarray, size: int) -> np.ndarray:
 
 def relabel(values: np.ndarray, index: np.ndarray, size: int | None = None) -> np.ndarray:
     """The place of each value in index, -1 if it is not there. index has no repeats (of several the last counts). Memory O(size)."""
-    n = max(int(values.max(initial=-1)), int(index.max(initial=-1))) + 1 if size is None else int(size)
-    place = np.full(n, -1, values.dtype)
-    place[index] = np.arange(index.size)
-    return place[values]
+    n = max(_host.top(values), _host.top(index)) if size is None else int(size)
+    return places(index, n)[values].astype(values.dtype, copy=False)
 
 
 def map_index(src: Tensor, index: Tensor, max_index: Any = None, inclusive: bool = False) -> tuple[Tensor, Tensor | None]:
@@ -36,7 +34,7 @@ def map_index(src: Tensor, index: Tensor, max_index: Any = None, inclusive: bool
     ([1, 1, 0], [True, False, True, True])
     """
     a, b = _host.vector(src, "src"), _host.vector(index)
-    place = relabel(a, b, None if max_index is None else max(int(max_index) + 1, int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1))
+    place = relabel(a, b, None if max_index is None else max(int(max_index) + 1, _host.top(a), _host.top(b)))
     mask = place >= 0
     if not inclusive:
         return _host.tensor(place[mask]), _host.tensor(mask)

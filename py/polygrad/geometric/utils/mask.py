@@ -35,7 +35,7 @@ def index_to_mask(index: Tensor, size: int | None = None) -> Tensor:
 
         return rows_of(index, size).count > 0
     a = _host.read(index)
-    n = int(a.max(initial=-1)) + 1 if size is None else int(size)
+    n = _host.top(a) if size is None else int(size)
     mask = np.zeros(n, np.bool_)
     mask[a] = True
     return _host.tensor(mask)

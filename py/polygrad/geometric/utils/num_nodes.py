@@ -22,8 +22,8 @@ def maybe_num_nodes(edge_index: Any, num_nodes: int | None = None) -> int:
     if isinstance(edge_index, Graph):
         return max(edge_index.num_src, edge_index.num_dst)
     if isinstance(edge_index, (tuple, list)):
-        return max((int(_host.vector(x).max(initial=-1)) + 1 for x in edge_index), default=0)
-    return int(_host.read(edge_index).max(initial=-1)) + 1
+        return max((_host.top(_host.vector(x)) for x in edge_index), default=0)
+    return _host.top(_host.read(edge_index))
 
 
 def maybe_num_nodes_dict(edge_index_dict: Mapping[Any, Any], num_nodes_dict: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -34,7 +34,7 @@ def maybe_num_nodes_dict(edge_index_dict: Mapping[Any, Any], num_nodes_dict: Map
         e = _host.edges(edge_index)
         for name, ends in ((kind[0], e[0]), (kind[-1], e[1])):
             if name not in given:
-                out[name] = max(out.get(name, 0), int(ends.max(initial=-1)) + 1)
+                out[name] = max(out.get(name, 0), _host.top(ends))
     return out
 
 
