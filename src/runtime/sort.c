@@ -3,8 +3,9 @@
  * Each value becomes an unsigned key whose order is the one that is wanted (keys.c). A key and its place travel
  * together, and equal keys keep the order of their places. Short rows are merged, long ones go through a radix sort of
  * at most 11 bits a pass over the bits in which the keys of the row differ, shared equally by the passes: fewer buckets
- * are fewer pages written at a time. A pass over bits that are all equal is left out. A single long row is shared by the threads: each counts and places a part of it, which keeps the order, so the
- * result does not depend on their number.
+ * are fewer pages written at a time. A pass over bits that are all equal is left out. A single long row is shared by
+ * the threads: each counts and places a part of it, which keeps the order, so the result does not depend on their
+ * number.
  *
  * Keys whose differences fit in 32 bits share one 64-bit word with their place, which then orders by both at once. */
 #include "runtime/keys.h"
