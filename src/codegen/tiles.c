@@ -30,7 +30,7 @@ enum {
   WIDE_TILE = 256,   /* columns */
   MANY_BLOCKS = 16,  /* added as pairs */
   ENOUGH_TILES = 16, /* for threads to share */
-  FEW_ROWS = 96,     /* of a tile that is made smaller for their sake */
+  FEW_ROWS = 112,    /* of a tile that is made smaller for their sake */
   PAD = 16,          /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
   PANEL_BYTES = 768 << 10
 };
@@ -114,13 +114,36 @@ static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
   return n;
 }
 
+static int runs(Tiles *t, UOp *factor, const UOp *range) {
+  Map seen = {0};
+  int n = score(t, factor, range, &seen);
+  map_free(ctx_base(t->g->ctx), &seen);
+  return n;
+}
+
+/* The innermost loop of the sum is one along which a factor lies in memory, if there is one and no output loop is: of a
+ * convolution over channels that lie side by side, the channels rather than the places of the kernel. */
+static void order_sum(Tiles *t) {
+  UOp *factor[2] = {t->x, t->y};
+  const Group *other[2] = {&t->row, &t->col};
+  for (int f = 0; f < 2; f++) {
+    UOp **r = t->k.range;
+    int last = t->k.n - 1;
+    if (runs(t, factor[f], other[f]->range[other[f]->n - 1]) || runs(t, factor[f], r[last])) continue;
+    for (int i = 0; i < last; i++) {
+      UOp *along = r[i];
+      if (!runs(t, factor[f], along)) continue;
+      for (int k = i; k < last; k++) r[k] = r[k + 1];
+      r[last] = along;
+      return;
+    }
+  }
+}
+
 /* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
 static bool runs_along(Tiles *t, UOp *factor, const Group *other) {
-  Map seen = {0}, by_k = {0};
   const UOp *last = other->range[other->n - 1], *last_k = t->k.range[t->k.n - 1];
-  int n = score(t, factor, last, &seen), k = score(t, factor, last_k, &by_k);
-  map_free(ctx_base(t->g->ctx), &seen);
-  map_free(ctx_base(t->g->ctx), &by_k);
+  int n = runs(t, factor, last), k = runs(t, factor, last_k);
   return n > k || (n && n == k && last->src[1]->vmax >= last_k->src[1]->vmax);
 }
 
@@ -160,6 +183,7 @@ static bool match(Tiles *t) {
   bool half = body->dtype == POLY_FLOAT16 || body->dtype == POLY_BFLOAT16;
   t->dtype = half ? POLY_FLOAT32 : (PolyDType)body->dtype;
   if (!sort_loops(t)) return false;
+  order_sum(t);
   choose_columns(t);
   return worthwhile(t);
 }
@@ -225,6 +249,7 @@ static bool choose_sizes(Tiles *t) {
     t->row.tile = whole;
     t->row.tiles = int_div(int_addc(t->row.range[0]->src[1], whole - 1), index_of(t, whole));
   }
+  t->mr = evenly(tile_elements(&t->row), t->mr); /* a tile of whole inner loops has few rows beyond its own */
   return t->row.tiles != NULL;
 }
 
