@@ -85,6 +85,9 @@ typedef struct Target {
   int hub_edges, hub_most;
   int hub_threads;        /* of a block there, */
   int hub_workers;        /* and how many blocks look for such rows */
+  /* A kernel has the loops over edges of one kind of results: values of a row that its features need, and values of an
+   * edge that several of its features need, are stored by kernels of their own, in which all threads have work. */
+  bool rows_apart;
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
 

@@ -133,6 +133,7 @@ const Target opencl_target = {
     .hub_most = 1024,
     .hub_threads = 128,
     .hub_workers = 61,
+    .rows_apart = true,
     .shared_bytes = 16 << 10,
     .split_pieces = 256,
     .split_elements = 8192,
@@ -159,6 +160,7 @@ const Target cuda_target = {
     .hub_most = 1024,
     .hub_threads = 1024,
     .hub_workers = 1021,
+    .rows_apart = true,
     .shared_bytes = 48 << 10,
     /* few tiles, each of which keeps the card busy: what they pass on lies in its memory, whose bandwidth is ample */
     .tile_bytes = 128 << 20,

@@ -387,6 +387,7 @@ typedef struct Reading {
   bool edge;         /* or is the edge of a loop over edges, which goes through all of them once */
   bool prefix, whole;
   double repeats; /* how often the loops of the index come to the same element; at an edge: to the same of the edge */
+  double inner;   /* iterations of output loops inside those that the index depends on */
   uint64_t hash;
 } Reading;
 
@@ -414,6 +415,11 @@ static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   }
   uint64_t open = 0;
   for (int i = 0; i < l->ncontext; i++) open |= 1ull << l->context[i];
+  r.inner = 1;
+  for (int i = 0; i < l->ncontext; i++) {
+    const UOp *loop = l->context[i] < l->nout ? l->range[l->context[i]] : NULL;
+    if (loop && !(r.free & (1ull << loop->arg.i))) r.inner *= (double)loop->src[1]->vmax - (double)loop->src[0]->vmin;
+  }
   r.prefix = lower_is_prefix(l, r.free);
   r.whole = (open & ~r.free) == 0;
   r.hash = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, 1);
@@ -471,6 +477,8 @@ static const char *reduction_reason(const Sched *s, const Lower *l, const NodeIn
   if (!r->prefix) return "reduction read out of loop order";
   if (r->edge && r->repeats >= REPEATED) return "reduction read again and again at an edge";
   if (r->repeats >= OVERLAPPED) return "reduction read by windows that overlap";
+  bool row = n->node->op == OP_SEGMENT || (r->edge && sched_edge_sized(s, n->node));
+  if (s->target->rows_apart && row && (r->edge || r->inner > 1)) return "reduction of a row or an edge, apart";
   bool serial = r->free == 0 && l->ncontext > 0;
   if (serial && uop_numel_max(n->node->src[0]) > s->target->cost.serial) return "reduction of everything";
   return NULL;
@@ -492,6 +500,7 @@ static bool reduces_at_edge(const Sched *s, const UOp *u) {
 
 static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
   if (n->cost <= s->target->cost.cheap) return NULL;
+  if (r->edge && s->target->rows_apart && r->inner >= REPEATED) return "computed once, read by several features of an edge";
   if (r->edge) /* what is as wide as the edges is computed where it is read, unless that is done for nothing */
     return r->repeats >= REPEATED && reduces_at_edge(s, n->node) ? "computed once, read again and again at an edge"
                                                                  : NULL;

@@ -161,6 +161,29 @@ static bool plain_kernel(const Draft *x) {
   return !x->dead && may_join(x) && !x->copy && x->out[0]->node->op != OP_ASSIGN;
 }
 
+/* The end of the edges whose rows the kernel of x reduces, or NULL. Looked for among the nearest sources. */
+static const UOp *rows_of(Sched *s, const Draft *x) {
+  enum { NEAR = 64 };
+  UOp *near[NEAR] = {x->out[0]->node};
+  for (int i = 0, n = 1; i < n; i++) {
+    if (near[i]->op == OP_SEGMENT) return near[i]->src[1];
+    for (int k = 0; k < uop_nvalue(near[i]) && k < near[i]->nsrc && n < NEAR; k++)
+      if (sched_info(s, near[i]->src[k])->kind == STORE_NOT) near[n++] = near[i]->src[k];
+  }
+  return NULL;
+}
+
+/* Has x loops inside those of p, which walks rows? */
+static bool keeps_rows_apart(Sched *s, const Draft *x, const Draft *p) {
+  return s->target->rows_apart && uop_numel_max(x->out[0]->node) > uop_numel_max(p->out[0]->node) && rows_of(s, p);
+}
+
+/* Do both walk rows, of two ends? Threads side by side would have rows of like length at one of them only. */
+static bool walk_two_ends(Sched *s, const Draft *a, const Draft *b) {
+  const UOp *x = s->target->rows_apart ? rows_of(s, a) : NULL, *y = x ? rows_of(s, b) : NULL;
+  return y && x != y;
+}
+
 /* May x compute what p stores? */
 static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
   if (x->nout + p->nout > MAX_OUTPUTS) return false;
@@ -258,7 +281,8 @@ static int find_absorber(Sched *s, const Drafts *d, const Users *u, Order *o, in
   if (!plain_kernel(y)) return -1;
   for (int r = next_reader(u, d, o, y, o->place[p]); r >= 0; r = next_reader(u, d, o, y, o->place[r])) {
     const Draft *x = d->at.at[r];
-    bool rows = fits_outer_loops(x, y), entries = y->nout == 1 && entry_sized(s, y->out[0]->node);
+    bool rows = fits_outer_loops(x, y) && !keeps_rows_apart(s, x, y);
+    bool entries = !s->target->rows_apart && y->nout == 1 && entry_sized(s, y->out[0]->node);
     if (!plain_kernel(x) || (!rows && !entries) || depends(s, d, o, r, p, false)) continue;
     *by_edge = !rows || !can_absorb(s, x, y);
     if (ctx_base(s->ctx)->code != POLY_OK) return -1;
@@ -316,7 +340,7 @@ static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
     if (o->at[j] < 0) continue;
     tried++;
     const Draft *x = d->at.at[o->at[j]];
-    if (x->nout + y->nout > MAX_OUTPUTS || !same_loops(x, y) || !share_input(x, y)) continue;
+    if (x->nout + y->nout > MAX_OUTPUTS || !same_loops(x, y) || !share_input(x, y) || walk_two_ends(s, x, y)) continue;
     if (depends(s, d, o, b, o->at[j], true) || in_conflict(s, x, y)) continue;
     return o->at[j];
   }
