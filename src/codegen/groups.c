@@ -109,10 +109,17 @@ static double strip_gain(Codegen *g, const Block *b, const UOp *r, int n) {
   return sum;
 }
 
+static bool has_loop(const Block *b) {
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) return true;
+  return false;
+}
+
 /* How many iterations of the loop of b a thread takes at once. */
 static int strip_of(Codegen *g, Block *b) {
   int n = g->target->strip, insts = 0, accs = 0;
-  if (n <= 1 || g->tiled || g->local.n || !b->range || g->inst.at[b->loop].flags & LOOP_REDUCE) return 1;
+  if (n <= 1 || g->tiled || g->local.n || !b->range) return 1;
+  if (g->inst.at[b->loop].flags & LOOP_REDUCE && has_loop(b)) return 1;
   const UOp *begin = b->range->src[0], *end = b->range->src[1];
   if (begin->op != OP_CONST || end->op != OP_CONST || begin->arg.i % n || (end->arg.i - begin->arg.i) % n) return 1;
   count_insts(g, b, &insts, &accs);
@@ -251,11 +258,12 @@ static void mark_shared(Codegen *g, Block *b) {
     if (b->line.at[i].child) mark_shared(g, b->line.at[i].child);
 }
 
-/* Groups of a block, which work on one row: as many as there are neighbouring results. */
+/* Groups of a block, which work on one row: as many as there are neighbouring results, in so far as these fill what a
+ * GPU reads at once. The rest of them are other blocks: more of the device works on the longest rows. */
 static int same_row(Codegen *g) {
-  int n = 1;
+  int n = 1, most = g->strip > 1 ? SECTOR : 32;
   if (g->body == next_output(g, g->top) || !uop_is_int(g->body->range->src[0], 0)) return 1;
-  while (n < 32 && 8 * n <= g->target->hub_threads && n * MAX(g->strip, 1) < range_trips(g, g->body->range)) n *= 2;
+  while (n < most && 8 * n <= g->target->hub_threads && n * MAX(g->strip, 1) < range_trips(g, g->body->range)) n *= 2;
   return n;
 }
 

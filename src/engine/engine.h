@@ -317,6 +317,7 @@ typedef struct Engine {
   bool exact;       /* POLY_EXACT=1: no general plans */
   struct Form *form[FORM_SETS][FORM_WAYS];
   uint64_t form_clock;
+  uint8_t widths[256]; /* forms that were made for last axes of their own: see form.c */
   int64_t plans_built, plans_reused;
   Profile profile;
 } Engine;

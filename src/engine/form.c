@@ -39,7 +39,18 @@ static uint64_t axis_masks(const UOp *u) {
   return m;
 }
 
-static bool form_hash(PolyContext *ctx, Arena *arena, const Canon *c, uint64_t *hash) {
+/* Of programs that differ in the sizes of last axes, which are features as a rule, a device whose threads take several
+ * features at once has a form for each, until it has met so many. */
+enum { WIDTHS = 8 };
+
+static uint64_t width_of(const UOp *u) {
+  bool matrix = u->op == OP_BUFFER && u->ndim >= 2 && u->shape[u->ndim - 1]->op == OP_CONST;
+  return matrix ? (uint64_t)u->shape[u->ndim - 1]->arg.i : 0;
+}
+
+/* widths: a number that is another one where last axes are. */
+static bool form_hash(PolyContext *ctx, Arena *arena, const Canon *c, uint64_t *hash, uint64_t *widths) {
+  *widths = 0;
   Walk w;
   if (!uop_walk(ctx, arena, c->nroot, c->root, NULL, NULL, &w)) return false;
   uint64_t *at = arena_new(arena, (size_t)(w.n + 1) * sizeof *at);
@@ -50,6 +61,7 @@ static bool form_hash(PolyContext *ctx, Arena *arena, const Canon *c, uint64_t *
     if (!is_number(u))
       h = mix(mix(mix(mix(h, (uint64_t)u->arg.i), (uint64_t)u->arg.j), (uintptr_t)u->arg.name), axis_masks(u));
     for (int k = 0; k < u->nsrc; k++) h = mix(h, at[u->src[k]->slot]);
+    *widths = mix(*widths, width_of(u));
     at[i] = h;
   }
   uint64_t h = mix((uintptr_t)ctx->runtime->current, (uint64_t)c->ninput << 32 | (uint64_t)c->nvar);
@@ -346,11 +358,14 @@ static Plan *plan_of_form(PolyContext *ctx, Arena *arena, const Canon *c, Form *
 }
 
 Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *c, const int64_t **value) {
-  uint64_t hash;
+  uint64_t hash, widths;
   *value = c->value;
   Plan *p = plan_find(ctx, c);
   if (p || ctx->engine->exact) return p ? p : plan_get(ctx, c);
-  if (!form_hash(ctx, arena, c, &hash)) return NULL;
+  if (!form_hash(ctx, arena, c, &hash, &widths)) return NULL;
+  uint8_t *met = &ctx->engine->widths[hash % LEN(ctx->engine->widths)];
+  bool apart = ctx->runtime->current->target.strip > 1 && *met < WIDTHS;
+  if (apart) hash = mix(hash, widths);
   Form **slot = form_slot(ctx->engine, hash);
   if (*slot && (*slot)->hash == hash) {
     int64_t *general = NULL;
@@ -361,6 +376,7 @@ Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *c, const int64_t **
   }
   Form *f = form_new(ctx, c, NULL, hash);
   if (!f) return NULL;
+  if (apart) ++*met;
   form_free(*slot);
   *slot = f;
   f->used = ++ctx->engine->form_clock;

@@ -253,8 +253,9 @@ static bool check_widths(Verify *v, const Inst *in) {
     return bad(v, "the number of lanes is not that of a vector");
   if ((in->copies || in->tail) && (!vector || !in->lanes || !in->copies || !in->tail || in->tail > MAX_LANES))
     return bad(v, "copies and tail are those of a loop that has lanes");
-  if (in->strip > 1 && (in->flags & (LOOP_REDUCE | LOOP_VECTOR) || !is_power_of_two(in->strip)))
-    return bad(v, "a strip is of a loop that reduces nothing, and a power of two");
+  bool alone = in->flags & LOOP_REDUCE && !(in->flags & LOOP_GROUP);
+  if (in->strip > 1 && (alone || in->flags & LOOP_VECTOR || !is_power_of_two(in->strip)))
+    return bad(v, "a strip is of a loop of the grid or a group, and a power of two");
   return !in->chunk || in->flags & LOOP_PARALLEL || bad(v, "threads take chunks of a parallel loop alone");
 }
 

@@ -87,9 +87,10 @@ typedef struct Inst {
    * is left in vectors half as wide and so on down to `tail` lanes, then one by one. LOOP_OUTER: lanes of a register.
    * LOOP_PARALLEL: a thread takes `chunk` iterations at a time; 0: each has an equal share. */
   uint16_t lanes, copies, tail, chunk;
-  /* A loop that reduces nothing, of the grid the innermost: iterations that a thread takes side by side, a power of two
-   * that divides their number and the first one; 0 and 1: one. No other such loop is inside. A LOAD or STORE inside
-   * whose `stride` is 1 has these at neighbouring places, the first of them at a multiple of the strip. */
+  /* A loop of a group, or of the grid the innermost, or that reduces nothing: iterations that a thread takes side by
+   * side, a power of two that divides their number and the first one; 0 and 1: one. No other such loop is inside. A
+   * LOAD or STORE inside whose `stride` is 1 has these at neighbouring places, the first of them at a multiple of the
+   * strip. */
   uint16_t strip;
   uint32_t flags; /* LOOP; INST_EXTRA; ALU: codegen's mark of a division without negative operands, 1 */
   int64_t cost;   /* LOOP: rough operations an iteration, all that is inside counted */

@@ -34,6 +34,7 @@ struct Emit {
   bool parallel;     /* inside a loop that runs on several threads */
   bool group;        /* inside a loop that the threads of a group share */
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
+  int strip_loop;    /* that loop */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
   int loop;          /* the vector loop being written, -1: none */

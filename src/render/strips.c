@@ -13,7 +13,8 @@ static bool differs(const Emit *e, const Inst *in) {
   return false;
 }
 
-/* Marks what differs in the loop; accumulators do if what they are updated with does. */
+/* Marks what differs in the loop; accumulators of its own do if what they are updated with does. Those from outside are
+ * updated once for each iteration. */
 static void find_varying(Emit *e, int loop) {
   bool changed = true;
   e->vary[loop] = true;
@@ -22,7 +23,7 @@ static void find_varying(Emit *e, int loop) {
     for (int i = loop + 1; i < e->at[loop].end; i++) {
       const Inst *in = &e->lin->inst[i];
       bool value = in->kind == INST_ALU || in->kind == INST_LOAD || in->kind == INST_CHECK;
-      int to = value ? i : in->kind == INST_UPDATE ? in->src[0] : -1;
+      int to = value ? i : in->kind == INST_UPDATE && in->src[0] > loop ? in->src[0] : -1;
       if (to < 0 || e->vary[to] || !differs(e, in)) continue;
       e->vary[to] = changed = true;
     }
@@ -36,6 +37,7 @@ bool open_strip(Emit *e, int loop) {
   memset(e->vary, 0, (size_t)e->lin->ninst * sizeof *e->vary);
   find_varying(e, loop);
   e->strip = n;
+  e->strip_loop = loop;
   for (int k = 0; k < n; k++)
     line(e, k ? "const int64_t i%d_%d = i%d + %d;" : "const int64_t i%d_%d = i%d;", loop, k, loop, k);
   return true;
@@ -97,8 +99,10 @@ static void store_together(Emit *e, int i, const char *type) {
 void emit_strip(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   bool load = in->kind == INST_LOAD, store = in->kind == INST_STORE;
-  bool acc = in->kind == INST_UPDATE || in->kind == INST_COMBINE;
-  bool several = acc ? e->vary[in->src[0]] : store ? differs(e, in) : e->vary[i];
+  bool outer = in->kind == INST_UPDATE && in->src[0] < e->strip_loop;
+  bool several = in->kind == INST_COMBINE                ? e->vary[in->src[0]]
+                 : store || in->kind == INST_UPDATE ? outer || differs(e, in)
+                                                    : e->vary[i];
   int gate = load ? in->src[1] : store ? in->src[2] : -1;
   const char *type = load || store ? together_type((PolyDType)in->dtype) : NULL;
   bool together = type && in->stride == 1 && e->strip % TOGETHER == 0 && !(gate >= 0 && e->vary[gate]);
