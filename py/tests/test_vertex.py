@@ -546,7 +546,7 @@ def test_builtins_still_do_their_own_work_inside():
         assert any(x > 3 for x in itertools.count())  # stops early
 
 
-def test_the_guide():
+def test_the_guide(cpu):
     """Every piece of docs/graphs.md runs, one after the other, and says what it says it prints."""
     text = (Path(__file__).resolve().parents[2] / "docs" / "graphs.md").read_text()
     pieces = re.findall(r"```python\n(.*?)```", text, re.S)
