@@ -30,6 +30,12 @@ enum { LOOP_JAMMED = 1 << 30 };
 
 enum { MAX_ROWPTRS = 4 };
 
+/* Rows of more than `edges` edges, or up to `most` where rows are long on the average, are left to a kernel with so many
+ * workers, blocks of so many threads. */
+typedef struct Hubs {
+  int edges, most, threads, workers;
+} Hubs;
+
 typedef struct Codegen {
   PolyContext *ctx;
   Arena *arena;
@@ -59,7 +65,8 @@ typedef struct Codegen {
    * of more than Target.hub_edges in one of them are a kernel apart. */
   int nragged, ragged[MAX_ROWPTRS], rowptr[MAX_ROWPTRS];
   bool by_length; /* all of them have the rows by length behind the row pointers: see ENDPOINT */
-  bool for_hubs;  /* that kernel is being made */
+  Hubs hubs;
+  bool for_hubs; /* that kernel is being made */
 } Codegen;
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */

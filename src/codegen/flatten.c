@@ -494,14 +494,14 @@ static int add_row(Flat *f, int i) { return f->g->by_length ? add_table_load(f, 
 
 /* As a power of two, the most edges of a row that is not long. */
 static int add_hub_log(Flat *f) {
-  const Target *t = f->g->target;
+  const Hubs *hubs = &f->g->hubs;
   int log = 0;
-  while (1 << log < t->hub_edges) log++;
+  while (1 << log < hubs->edges) log++;
   int result = add_const(f, log);
   if (!f->g->by_length) return result;
   int rows = rows_count(f), zero = add_const(f, 0), one = add_const(f, 1);
   int twice = add_index(f, OP_SHL, add_row_load(f, rows, f->g->rowptr[0]), one);
-  for (; 1 << log < t->hub_most; log++) {
+  for (; 1 << log < hubs->most; log++) {
     int more = add_alu(f, OP_CMPLT, POLY_BOOL, add_index(f, OP_SHL, rows, add_const(f, log)), twice, -1);
     result = add_index(f, OP_ADD, result, add_alu(f, OP_WHERE, POLY_INT64, more, one, zero));
   }
@@ -549,7 +549,7 @@ static int add_degree(Flat *f, int row, int k) {
 
 /* How many numbers from the worker's own on, in steps of the number of workers, lie below n. */
 static int add_share(Flat *f, int worker, int n) {
-  int workers = f->g->target->hub_workers, left = add_index(f, OP_SUB, n, worker);
+  int workers = f->g->hubs.workers, left = add_index(f, OP_SUB, n, worker);
   Inst divide = {.kind = INST_ALU, .dtype = POLY_INT64, .op = OP_IDIV, .src = {-1, -1, -1}, .flags = 1};
   divide.src[0] = add_index(f, OP_ADD, left, add_const(f, workers - 1));
   divide.src[1] = add_const(f, workers);
@@ -569,7 +569,7 @@ static int open_listed_rows(Flat *f, int worker, int *loop, int *row) {
     all = k ? add_index(f, OP_ADD, all, count[k]) : count[k];
   }
   loop[0] = open_plain(f, add_share(f, worker, all));
-  int at = add_index(f, OP_MUL, loop[0], add_const(f, f->g->target->hub_workers)), behind = 0;
+  int at = add_index(f, OP_MUL, loop[0], add_const(f, f->g->hubs.workers)), behind = 0;
   at = add_index(f, OP_ADD, at, worker);
   if (n == 1) {
     *row = add_table_load(f, at, 0);
@@ -600,13 +600,13 @@ static int add_long_rows(Flat *f, int worker, int rows, Op op, int behind) {
   Inst like = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {-1, -1, -1}};
   int acc = add_acc(f, op), one = add_const(f, 1), none = add_const(f, op == OP_MIN ? INT64_MAX : 0);
   int loop = add_loop(f, &like, add_const(f, 0), rows, LOOP_REDUCE | LOOP_GROUP);
-  int row = add_index(f, OP_MUL, loop, add_const(f, f->g->target->hub_workers)), most = -1;
+  int row = add_index(f, OP_MUL, loop, add_const(f, f->g->hubs.workers)), most = -1;
   row = add_index(f, OP_ADD, row, worker);
   for (int k = 0; k < f->g->nragged; k++) {
     int degree = add_degree(f, row, k);
     most = k ? add_index(f, OP_MAX, most, degree) : degree;
   }
-  int found = add_alu(f, OP_CMPLT, POLY_BOOL, add_const(f, f->g->target->hub_edges), most, -1);
+  int found = add_alu(f, OP_CMPLT, POLY_BOOL, add_const(f, f->g->hubs.edges), most, -1);
   if (behind >= 0) found = add_alu(f, OP_AND, POLY_BOOL, found, add_alu(f, OP_CMPLT, POLY_BOOL, behind, row, -1), -1);
   add_to_acc(f, acc, add_alu(f, OP_WHERE, POLY_INT64, found, op == OP_MIN ? row : one, none));
   add_end(f, loop);
@@ -672,7 +672,7 @@ static void put_hubs(Flat *f) {
   for (int i = 0; i < g->top->line.n; i++)
     if (g->top->line.at[i].inst >= 0) put(f, g->top->line.at[i].inst);
   const Inst *like = &g->inst.at[rows->loop];
-  int workers = add_const(f, g->target->hub_workers), padded = g->pack > 1 ? add_padded_end(f, g->body) : -1;
+  int workers = add_const(f, g->hubs.workers), padded = g->pack > 1 ? add_padded_end(f, g->body) : -1;
   int worker = loop[0] = add_loop(f, like, add_const(f, 0), workers, LOOP_PARALLEL);
   n += put_grid_loops(f, rows, g->body, padded, loop + 1);
   n += (g->by_length ? open_listed_rows : open_found_rows)(f, worker, loop + n, &row);

@@ -245,6 +245,17 @@ static void find_rows(Codegen *g) {
   if (!uop_is_int(rows->range->src[0], 0) || !note_rows(g, g->top, rows->range)) g->nragged = 0;
 }
 
+/* Which rows are long, and who has them. Where a row has few results, few threads work on it: shorter rows are long
+ * then, and smaller blocks enough for them. */
+static void choose_hubs(Codegen *g) {
+  enum { NARROW = 4, LESS = 4 };
+  const Target *t = g->target;
+  double results = 1;
+  for (const Block *b = g->body; g->nragged && b->parent != g->top; b = b->parent) results *= range_trips(g, b->range);
+  int less = g->group == 1 && results <= NARROW * MAX(g->strip, 1) ? LESS : 1;
+  g->hubs = (Hubs){t->hub_edges / less, t->hub_most / less, t->hub_threads / less, t->hub_workers * less};
+}
+
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it
  * needs of an edge is computed once for several of its iterations. */
 static void mark_shared(Codegen *g, Block *b) {
@@ -263,7 +274,7 @@ static void mark_shared(Codegen *g, Block *b) {
 static int same_row(Codegen *g) {
   int n = 1, most = g->strip > 1 ? SECTOR : 32;
   if (g->body == next_output(g, g->top) || !uop_is_int(g->body->range->src[0], 0)) return 1;
-  while (n < most && 8 * n <= g->target->hub_threads && n * MAX(g->strip, 1) < range_trips(g, g->body->range)) n *= 2;
+  while (n < most && 8 * n <= g->hubs.threads && n * MAX(g->strip, 1) < range_trips(g, g->body->range)) n *= 2;
   return n;
 }
 
@@ -288,9 +299,9 @@ bool shape_hubs(Codegen *g) {
   const Block *rows = next_output(g, g->top);
   g->for_hubs = true;
   g->pack = same_row(g);
-  g->group = g->target->hub_threads / g->pack;
+  g->group = g->hubs.threads / g->pack;
   g->spread = g->pack > 1;
-  g->grid = uop_index(g->ctx, g->target->hub_workers);
+  g->grid = uop_index(g->ctx, g->hubs.workers);
   for (const Block *b = g->body; b != rows; b = b->parent) {
     UOp *n = int_sub(b->range->src[1], b->range->src[0]);
     if (b == g->body && g->strip > 1) n = int_div(n, uop_index(g->ctx, g->strip));
@@ -358,6 +369,7 @@ bool shape_groups(Codegen *g) {
     if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
   if (g->group == 1 && (share_rows(g) || share_long_sums(g))) return ctx_base(g->ctx)->code == POLY_OK && g->grid;
   if (g->group == 1) strip_grid(g);
+  if (g->nragged) choose_hubs(g);
   /* without a grid there is one group: others beside it would store the same places */
   bool packs = b != g->top && (g->group == 1 || g->group <= g->target->warp);
   g->pack = packs ? MAX(g->target->group / g->group, 1) : 1;

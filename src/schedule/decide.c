@@ -608,7 +608,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   switch (node->op) {
   case OP_CONTIGUOUS: return contiguous_slot(s, node);
   case OP_COPY: why = "copied"; break;
-  case OP_CAT: why = node->nsrc > FEW_PARTS ? "joined from many parts" : NULL; break;
+  case OP_CAT: why = node->nsrc > (s->target->rows_apart ? 2 : FEW_PARTS) ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_RESULT: why = "result of a loop"; break;
   case OP_REDUCE:

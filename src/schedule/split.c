@@ -27,6 +27,14 @@ static int split_axis(const Target *t, const UOp *u) {
   return -1;
 }
 
+/* Of a GPU as many that the pieces stay short: each has a thread for each of a few results. */
+static int64_t pieces_of(const Target *t, const UOp *n) {
+  enum { MOST = 8192, LONG = 512 };
+  int64_t pieces = t->split_pieces;
+  while (t->group > 1 && pieces < MOST && n->vmax / pieces > LONG) pieces *= 2;
+  return pieces;
+}
+
 static UOp *slice(UOp *x, int axis, UOp *from, UOp *to) {
   UOp *begin[MAX_DIMS], *end[MAX_DIMS];
   for (int i = 0; i < x->ndim; i++) {
@@ -45,7 +53,7 @@ static UOp *split_one(Split *s, UOp *u, int axis) {
   PolyContext *ctx = u->ctx;
   UOp *x = u->src[0];
   Op op = (Op)u->arg.i;
-  UOp *n = x->shape[axis], *pieces = uop_index(ctx, s->target->split_pieces), *each = int_div(n, pieces),
+  UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis])), *each = int_div(n, pieces),
       *whole = int_mul(each, pieces);
   if (!each || x->ndim + 1 > MAX_DIMS) return u;
   UOp *cut[MAX_DIMS];
