@@ -114,6 +114,10 @@ POLY_API bool poly_training(const PolyContext *ctx);
 /* While on, results never require gradients. */
 POLY_API void poly_set_no_grad(PolyContext *ctx, bool on);
 POLY_API bool poly_no_grad(const PolyContext *ctx);
+/* While it is float16 or bfloat16, matrix products and linear maps of float32 take their factors, and give their result,
+ * in that dtype; they are summed in float32, and gradients arrive in float32. POLY_FLOAT32: as they are. */
+POLY_API PolyStatus poly_set_autocast(PolyContext *ctx, PolyDType dtype);
+POLY_API PolyDType poly_autocast(const PolyContext *ctx);
 /* UOp nodes alive, handles alive, bytes of tensor memory now and at most since the last reset. */
 POLY_API int64_t poly_live_nodes(const PolyContext *ctx);
 POLY_API int64_t poly_live_tensors(const PolyContext *ctx);
@@ -934,6 +938,9 @@ POLY_API void poly_optim_zero_grad(PolyOptim *o);
 /* Updates the parameters that have gradients; realizes. poly_optim_schedule leaves the updates lazy. */
 POLY_API PolyStatus poly_optim_step(PolyOptim *o);
 POLY_API PolyStatus poly_optim_schedule(PolyOptim *o);
+/* The same, but parameters and state stay as they are where the condition, one truth value, is false. */
+POLY_API PolyStatus poly_optim_step_if(PolyOptim *o, PolyTensor *condition);
+POLY_API PolyStatus poly_optim_schedule_if(PolyOptim *o, PolyTensor *condition);
 POLY_API PolyStatus poly_optim_set_lr(PolyOptim *o, double lr);
 POLY_API double poly_optim_lr(const PolyOptim *o);
 /* The state tensors (moments, step count), borrowed; returns how many; out may be NULL. */

@@ -137,6 +137,27 @@ bool poly_no_grad(const PolyContext *ctx) {
   return result;
 }
 
+PolyStatus poly_set_autocast(PolyContext *ctx, PolyDType dtype) {
+  ApiCall call;
+  api_begin(&call, "poly_set_autocast");
+  api_context(&call, ctx);
+  api_enum(&call, dtype, POLY_DTYPE_COUNT, "dtype", "a dtype");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_set_autocast(ctx, dtype);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyDType poly_autocast(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_autocast");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return 0;
+  PolyDType result = core_autocast(ctx);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 int64_t poly_live_nodes(const PolyContext *ctx) {
   ApiCall call;
   api_begin(&call, "poly_live_nodes");
@@ -3494,6 +3515,28 @@ PolyStatus poly_optim_schedule(PolyOptim *o) {
   api_handle(&call, o, HANDLE_OPTIM, "o", false);
   if (!api_enter(&call)) return call.code;
   PolyStatus result = core_optim_schedule(o);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyStatus poly_optim_step_if(PolyOptim *o, PolyTensor *condition) {
+  ApiCall call;
+  api_begin(&call, "poly_optim_step_if");
+  api_handle(&call, o, HANDLE_OPTIM, "o", false);
+  api_handle(&call, condition, HANDLE_TENSOR, "condition", false);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_optim_step_if(o, condition);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyStatus poly_optim_schedule_if(PolyOptim *o, PolyTensor *condition) {
+  ApiCall call;
+  api_begin(&call, "poly_optim_schedule_if");
+  api_handle(&call, o, HANDLE_OPTIM, "o", false);
+  api_handle(&call, condition, HANDLE_TENSOR, "condition", false);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_optim_schedule_if(o, condition);
   api_leave(&call, result);
   return result;
 }

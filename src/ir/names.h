@@ -24,6 +24,8 @@ void core_set_training(PolyContext *ctx, bool on);
 bool core_training(const PolyContext *ctx);
 void core_set_no_grad(PolyContext *ctx, bool on);
 bool core_no_grad(const PolyContext *ctx);
+PolyStatus core_set_autocast(PolyContext *ctx, PolyDType dtype);
+PolyDType core_autocast(const PolyContext *ctx);
 int64_t core_live_nodes(const PolyContext *ctx);
 int64_t core_live_tensors(const PolyContext *ctx);
 int64_t core_live_bytes(const PolyContext *ctx);
@@ -332,6 +334,8 @@ void core_optim_free(PolyOptim *o);
 void core_optim_zero_grad(PolyOptim *o);
 PolyStatus core_optim_step(PolyOptim *o);
 PolyStatus core_optim_schedule(PolyOptim *o);
+PolyStatus core_optim_step_if(PolyOptim *o, PolyTensor *condition);
+PolyStatus core_optim_schedule_if(PolyOptim *o, PolyTensor *condition);
 PolyStatus core_optim_set_lr(PolyOptim *o, double lr);
 double core_optim_lr(const PolyOptim *o);
 int core_optim_state(PolyOptim *o, PolyTensor **out, int max);
@@ -396,6 +400,8 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_training core_training
 #define poly_set_no_grad core_set_no_grad
 #define poly_no_grad core_no_grad
+#define poly_set_autocast core_set_autocast
+#define poly_autocast core_autocast
 #define poly_live_nodes core_live_nodes
 #define poly_live_tensors core_live_tensors
 #define poly_live_bytes core_live_bytes
@@ -704,6 +710,8 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_optim_zero_grad core_optim_zero_grad
 #define poly_optim_step core_optim_step
 #define poly_optim_schedule core_optim_schedule
+#define poly_optim_step_if core_optim_step_if
+#define poly_optim_schedule_if core_optim_schedule_if
 #define poly_optim_set_lr core_optim_set_lr
 #define poly_optim_lr core_optim_lr
 #define poly_optim_state core_optim_state

@@ -252,11 +252,14 @@ typedef struct Assign {
 typedef struct Plan {
   Assign *at;
   int n;
+  UOp *when; /* a truth value: is anything assigned? NULL: yes */
 } Plan;
 
 static bool plan_add(PolyContext *ctx, Plan *plan, PolyTensor *t, UOp *value) {
   if (!t) return true;
-  value = value ? uop_detach(uop_cast(value, (PolyDType)t->uop->dtype)) : NULL;
+  value = value ? uop_cast(value, (PolyDType)t->uop->dtype) : NULL;
+  if (value && plan->when) value = t_where(plan->when, value, t->uop);
+  value = value ? uop_detach(value) : NULL;
   PolyTensor *handle = tensor_wrap(ctx, value);
   if (!handle) return false;
   plan->at[plan->n++] = (Assign){t, poly_keep(handle)};
@@ -310,10 +313,11 @@ static bool plan_apply(const Plan *plan) {
   return true;
 }
 
-PolyStatus poly_optim_schedule(PolyOptim *o) {
+static PolyStatus schedule(PolyOptim *o, UOp *when) {
   if (!o) return POLY_ERROR_VALUE;
   Arena arena = {.b = ctx_base(o->ctx)};
-  Plan plan = {.at = arena_new(&arena, (size_t)((1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS) * sizeof(Assign))};
+  Plan plan = {.at = arena_new(&arena, (size_t)((1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS) * sizeof(Assign)),
+               .when = when};
   Scope scope;
   scope_enter(o->ctx, &scope);
   bool ok = plan.at && plan_build(o, &plan) && plan_apply(&plan);
@@ -321,6 +325,16 @@ PolyStatus poly_optim_schedule(PolyOptim *o) {
   scope_leave(o->ctx, &scope);
   arena_free(&arena);
   return ok ? POLY_OK : failed(o->ctx);
+}
+
+PolyStatus poly_optim_schedule(PolyOptim *o) { return schedule(o, NULL); }
+
+PolyStatus poly_optim_schedule_if(PolyOptim *o, PolyTensor *condition) {
+  if (!o || !condition) return POLY_ERROR_VALUE;
+  if (condition->uop->dtype == POLY_BOOL && condition->uop->ndim == 0) return schedule(o, condition->uop);
+  base_fail(ctx_base(o->ctx), POLY_ERROR_VALUE, "a conditional step needs one truth value, not %d axes of %s",
+            condition->uop->ndim, dtype_name((PolyDType)condition->uop->dtype));
+  return POLY_ERROR_VALUE;
 }
 
 /* Parameters with gradients, the state, and those gradients: computed together. A gradient that stayed lazy would be
@@ -343,5 +357,10 @@ static PolyStatus realize_step(PolyOptim *o) {
 
 PolyStatus poly_optim_step(PolyOptim *o) {
   PolyStatus status = poly_optim_schedule(o);
+  return status == POLY_OK ? realize_step(o) : status;
+}
+
+PolyStatus poly_optim_step_if(PolyOptim *o, PolyTensor *condition) {
+  PolyStatus status = poly_optim_schedule_if(o, condition);
   return status == POLY_OK ? realize_step(o) : status;
 }

@@ -88,24 +88,46 @@ static UOp *resolved(UOp *x, UOp **size) {
 static UOp *placed(UOp *y, UOp *size) { return y && size ? t_slice(y, 0, uop_index(y->ctx, 0), size) : y; }
 
 static UOp *linear_there(UOp *x, UOp *weight, UOp *bias) {
+  if (!x || !weight) return NULL;
   UOp *size, *t = resolved(x, &size);
   return placed(t_linear(t, weight, bias), size);
 }
 
 static UOp *matmul_there(UOp *a, UOp *b) {
+  if (!a || !b) return NULL;
   UOp *size = NULL, *t = b->ndim == 2 && a->ndim > 1 ? resolved(a, &size) : a;
   return placed(t_matmul(t, b), size);
+}
+
+/* ---- lower precision ---- */
+
+PolyStatus poly_set_autocast(PolyContext *ctx, PolyDType dtype) {
+  if (!ctx) return POLY_ERROR_VALUE;
+  if (dtype != POLY_FLOAT32 && dtype != POLY_FLOAT16 && dtype != POLY_BFLOAT16) {
+    base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "autocast: products are taken in float16, bfloat16 or float32, not in %s",
+              dtype_name(dtype));
+    return POLY_ERROR_TYPE;
+  }
+  ctx->autocast = dtype == POLY_FLOAT32 ? (PolyDType)0 : dtype;
+  return POLY_OK;
+}
+
+PolyDType poly_autocast(const PolyContext *ctx) { return ctx && ctx->autocast ? ctx->autocast : POLY_FLOAT32; }
+
+/* A factor of a product in the dtype that poly_set_autocast asks for. */
+static UOp *lowered(UOp *x) {
+  return x && x->ctx->autocast && x->dtype == POLY_FLOAT32 ? uop_cast(x, x->ctx->autocast) : x;
 }
 
 PolyTensor *poly_matmul(PolyTensor *a, PolyTensor *b) {
   if (!a || !b) return NULL;
   UOp *x[] = {a->uop, b->uop};
-  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, false) ? matmul_there(x[0], x[1]) : NULL);
+  TENSOR_RETURN(a->ctx, t_meet(a->ctx, 2, x, false) ? matmul_there(lowered(x[0]), lowered(x[1])) : NULL);
 }
 
 PolyTensor *poly_linear(PolyTensor *x, PolyTensor *weight, PolyTensor *bias) {
   if (!x || !weight) return NULL;
-  TENSOR_RETURN(x->ctx, linear_there(x->uop, weight->uop, t_uop(bias)));
+  TENSOR_RETURN(x->ctx, linear_there(lowered(x->uop), lowered(weight->uop), lowered(t_uop(bias))));
 }
 
 /* ---- einsum ---- */

@@ -15,6 +15,8 @@ static bool call_poly_set_training(const Arg *a, Result *r) { (void)r; poly_set_
 static bool call_poly_training(const Arg *a, Result *r) { (void)r; (void)poly_training((const PolyContext *)a[0].p); return true; }
 static bool call_poly_set_no_grad(const Arg *a, Result *r) { (void)r; poly_set_no_grad((PolyContext *)a[0].p, (bool)a[1].i); return true; }
 static bool call_poly_no_grad(const Arg *a, Result *r) { (void)r; (void)poly_no_grad((const PolyContext *)a[0].p); return true; }
+static bool call_poly_set_autocast(const Arg *a, Result *r) { (void)r; return poly_set_autocast((PolyContext *)a[0].p, (PolyDType)a[1].i) == POLY_OK; }
+static bool call_poly_autocast(const Arg *a, Result *r) { (void)r; (void)poly_autocast((const PolyContext *)a[0].p); return true; }
 static bool call_poly_live_nodes(const Arg *a, Result *r) { (void)r; (void)poly_live_nodes((const PolyContext *)a[0].p); return true; }
 static bool call_poly_live_tensors(const Arg *a, Result *r) { (void)r; (void)poly_live_tensors((const PolyContext *)a[0].p); return true; }
 static bool call_poly_live_bytes(const Arg *a, Result *r) { (void)r; (void)poly_live_bytes((const PolyContext *)a[0].p); return true; }
@@ -321,6 +323,8 @@ static bool call_poly_optim_free(const Arg *a, Result *r) { (void)r; poly_optim_
 static bool call_poly_optim_zero_grad(const Arg *a, Result *r) { (void)r; poly_optim_zero_grad((PolyOptim *)a[0].p); return true; }
 static bool call_poly_optim_step(const Arg *a, Result *r) { (void)r; return poly_optim_step((PolyOptim *)a[0].p) == POLY_OK; }
 static bool call_poly_optim_schedule(const Arg *a, Result *r) { (void)r; return poly_optim_schedule((PolyOptim *)a[0].p) == POLY_OK; }
+static bool call_poly_optim_step_if(const Arg *a, Result *r) { (void)r; return poly_optim_step_if((PolyOptim *)a[0].p, (PolyTensor *)a[1].p) == POLY_OK; }
+static bool call_poly_optim_schedule_if(const Arg *a, Result *r) { (void)r; return poly_optim_schedule_if((PolyOptim *)a[0].p, (PolyTensor *)a[1].p) == POLY_OK; }
 static bool call_poly_optim_set_lr(const Arg *a, Result *r) { (void)r; return poly_optim_set_lr((PolyOptim *)a[0].p, a[1].d) == POLY_OK; }
 static bool call_poly_optim_lr(const Arg *a, Result *r) { (void)r; (void)poly_optim_lr((const PolyOptim *)a[0].p); return true; }
 static bool call_poly_optim_state(const Arg *a, Result *r) { (void)r; (void)poly_optim_state((PolyOptim *)a[0].p, (PolyTensor **)a[1].p, (int)a[2].i); return true; }
@@ -378,6 +382,8 @@ static const Call calls[] = {
   {"poly_training", call_poly_training, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_set_no_grad", call_poly_set_no_grad, 2, false, {{"ctx", "HCONTEXT", true}, {"on", "B", true}}},
   {"poly_no_grad", call_poly_no_grad, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_set_autocast", call_poly_set_autocast, 2, true, {{"ctx", "HCONTEXT", true}, {"dtype", "T", true}}},
+  {"poly_autocast", call_poly_autocast, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_live_nodes", call_poly_live_nodes, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_live_tensors", call_poly_live_tensors, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_live_bytes", call_poly_live_bytes, 1, false, {{"ctx", "HCONTEXT", true}}},
@@ -684,6 +690,8 @@ static const Call calls[] = {
   {"poly_optim_zero_grad", call_poly_optim_zero_grad, 1, false, {{"o", "HOPTIM", true}}},
   {"poly_optim_step", call_poly_optim_step, 1, true, {{"o", "HOPTIM", true}}},
   {"poly_optim_schedule", call_poly_optim_schedule, 1, true, {{"o", "HOPTIM", true}}},
+  {"poly_optim_step_if", call_poly_optim_step_if, 2, true, {{"o", "HOPTIM", true}, {"condition", "HTENSOR", true}}},
+  {"poly_optim_schedule_if", call_poly_optim_schedule_if, 2, true, {{"o", "HOPTIM", true}, {"condition", "HTENSOR", true}}},
   {"poly_optim_set_lr", call_poly_optim_set_lr, 2, true, {{"o", "HOPTIM", true}, {"lr", "D", true}}},
   {"poly_optim_lr", call_poly_optim_lr, 1, false, {{"o", "HOPTIM", true}}},
   {"poly_optim_state", call_poly_optim_state, 3, false, {{"o", "HOPTIM", true}, {"out", "A", false}, {"max", "N", true}}},

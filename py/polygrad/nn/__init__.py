@@ -34,6 +34,7 @@ from .losses import *  # noqa: F403
 from .misc import *  # noqa: F403
 from .module import Module, Parameter
 from .optim import *  # noqa: F403
+from .precision import GradScaler, autocast
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .state import get_parameters, get_state_dict, load_state_dict, safe_load, safe_load_metadata, safe_save, tar_extract, torch_load, zip_extract
 from .step import CompiledTrainingStep, compile_step

@@ -335,6 +335,9 @@ float16: Any
 float32: Any
 float64: Any
 float: Any
+from polygrad.nn.precision import GradScaler as GradScaler
+from polygrad.nn.precision import autocast as autocast
+from polygrad.nn.precision import is_autocast_enabled as is_autocast_enabled
 from polygrad.torch import autograd as autograd
 from polygrad.torch import backends as backends
 from polygrad.torch import cuda as cuda
@@ -422,9 +425,7 @@ from polygrad.torch.info import finfo as finfo
 from polygrad.torch.info import iinfo as iinfo
 from polygrad.torch.serialization import load as load
 from polygrad.torch.serialization import save as save
-from polygrad.torch.settings import GradScaler as GradScaler
 from polygrad.torch.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-from polygrad.torch.settings import autocast as autocast
 from polygrad.torch.settings import compile as compile
 from polygrad.torch.settings import get_default_device as get_default_device
 from polygrad.torch.settings import get_default_dtype as get_default_dtype
@@ -432,7 +433,6 @@ from polygrad.torch.settings import get_float32_matmul_precision as get_float32_
 from polygrad.torch.settings import get_num_threads as get_num_interop_threads
 from polygrad.torch.settings import get_num_threads as get_num_threads
 from polygrad.torch.settings import get_rng_state as get_rng_state
-from polygrad.torch.settings import is_autocast_enabled as is_autocast_enabled
 from polygrad.torch.settings import is_inference_mode_enabled as is_inference_mode_enabled
 from polygrad.torch.settings import set_default_device as set_default_device
 from polygrad.torch.settings import set_default_dtype as set_default_dtype

@@ -13,6 +13,7 @@ import numpy as np
 from .._core import C
 from ..autograd import current
 from ..dtypes import dtypes, to_dtype
+from ..nn.precision import GradScaler, autocast, is_autocast_enabled
 from .types import named
 
 
@@ -121,56 +122,6 @@ def is_inference_mode_enabled() -> bool:
     return bool(current().no_grad)
 
 
-class autocast(contextlib.ContextDecorator):
-    """Accepted; everything is computed in the dtypes of the tensors."""
-
-    def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True, cache_enabled: Any = None):
-        super().__init__()
-
-    def __enter__(self) -> autocast:
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        pass
-
-
-def is_autocast_enabled(device_type: Any = None) -> bool:
-    """No."""
-    return False
-
-
-class GradScaler:
-    """Scaling of losses, which float32 does not need: the loss and the steps as they are."""
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        pass
-
-    def scale(self, outputs: Any) -> Any:
-        """The loss as it is."""
-        return outputs
-
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """A step of the optimizer."""
-        return optimizer.step(*args, **kwargs)
-
-    def unscale_(self, optimizer: Any) -> None:
-        """Nothing."""
-
-    def update(self, new_scale: Any = None) -> None:
-        """Nothing."""
-
-    def get_scale(self) -> float:
-        """1."""
-        return 1.0
-
-    def state_dict(self) -> dict[str, Any]:
-        """Nothing to keep."""
-        return {}
-
-    def load_state_dict(self, state_dict: Any) -> None:
-        """Nothing to keep."""
-
-
 @contextlib.contextmanager
 def fork_rng(*args: Any, **kwargs: Any) -> Iterator[None]:
     """Numbers that are drawn inside do not change those that are drawn afterwards."""
@@ -196,6 +147,11 @@ def set_rng_state(new_state: Any) -> None:
     C.poly_manual_seed(current().ptr, int(np.frombuffer(new_state.numpy().tobytes(), np.uint64)[0]))
 
 
+def _no(*args: Any) -> bool:
+    """No."""
+    return False
+
+
 def _as_it_is(obj: Any = None, *args: Any, **kwargs: Any) -> Any:
     """What it is given: everything is compiled in any case."""
     return obj if obj is not None else lambda function: function
@@ -209,13 +165,13 @@ def _module(name: str, text: str, **members: Any) -> types.ModuleType:
 
 jit = _module(
     "jit", "torch.jit: functions and modules as they are.", script=_as_it_is, export=_as_it_is, ignore=_as_it_is, unused=_as_it_is,
-    _overload=_as_it_is, is_scripting=is_autocast_enabled, is_tracing=is_autocast_enabled,
+    _overload=_as_it_is, is_scripting=_no, is_tracing=_no,
     ScriptModule=type("ScriptModule", (), {"__doc__": "No module is one."}),
     trace=lambda func, example_inputs=None, **kwargs: func, freeze=_as_it_is, optimize_for_inference=_as_it_is,
 )  # fmt: skip
-amp = _module("amp", "torch.amp: accepted, without effect.", autocast=autocast, GradScaler=GradScaler)
+amp = _module("amp", "torch.amp: products in lower precision, scaled losses.", autocast=autocast, GradScaler=GradScaler)
 random = _module("random", "torch.random.", fork_rng=fork_rng, get_rng_state=get_rng_state, set_rng_state=set_rng_state)
-compiler = _module("compiler", "torch.compiler.", disable=_as_it_is, is_compiling=is_autocast_enabled, reset=lambda: None)
+compiler = _module("compiler", "torch.compiler.", disable=_as_it_is, is_compiling=_no, reset=lambda: None)
 version = _module("version", "torch.version: no CUDA of PyTorch's own.", cuda=None, hip=None)
 MODULES = ("amp", "compiler", "jit", "random", "version")
 

@@ -114,6 +114,10 @@ class ParamGroup:
         else:
             self._g.check(C.poly_optim_step(self._h))
 
+    def step_if(self, condition: Tensor) -> None:
+        make = C.poly_optim_schedule_if if self._g.tracing else C.poly_optim_step_if
+        self._g.check(make(self._h, condition._h))
+
     def schedule(self) -> None:
         self._g.check(C.poly_optim_schedule(self._h))
 
@@ -194,6 +198,11 @@ class Optimizer:
         for g in self.groups:
             g.step()
         return loss
+
+    def step_if(self, condition: Tensor) -> None:
+        """The same where the condition, one truth value, holds; else parameters and state stay as they are."""
+        for g in self.groups:
+            g.step_if(condition)
 
     def schedule_step(self) -> list[Tensor]:
         """Makes the updates without running them; gives the tensors to realize."""

@@ -164,6 +164,7 @@ from polygrad.nn.optim.lr_scheduler import PolynomialLR as PolynomialLR
 from polygrad.nn.optim.lr_scheduler import ReduceLROnPlateau as ReduceLROnPlateau
 from polygrad.nn.optim.lr_scheduler import SequentialLR as SequentialLR
 from polygrad.nn.optim.lr_scheduler import StepLR as StepLR
+from polygrad.nn.precision import GradScaler as GradScaler
 from polygrad.nn.recurrent import GRU as GRU
 from polygrad.nn.recurrent import GRUCell as GRUCell
 from polygrad.nn.recurrent import LSTM as LSTM
@@ -257,6 +258,7 @@ __all__ = [
     "GRU",
     "GRUCell",
     "GaussianNLLLoss",
+    "GradScaler",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
