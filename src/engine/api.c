@@ -23,7 +23,9 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   ctx->debug = debug_from_environment();
   ctx->verify = set_in_environment("POLY_VERIFY");
   if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) {
+    const char *megabytes = getenv("POLY_KEEP");
     ctx->engine->exact = set_in_environment("POLY_EXACT");
+    ctx->engine->keep_limit = (size_t)MAX(megabytes ? atoll(megabytes) : 256, 0) << 20;
     return ctx;
   }
   poly_context_free(ctx);

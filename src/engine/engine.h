@@ -9,6 +9,7 @@
  *   trace.c    the trace of a step            values.c  data in and out, assignment
  *   view.c     assignment to a part           form.c    plans for programs that differ in numbers alone
  *   loop.c     loops over steps: plans inside a plan
+ *   keep.c     values that are the same in every step
  *   profile.c  what ran, how long             api.c     contexts */
 #ifndef POLY_ENGINE_H
 #define POLY_ENGINE_H
@@ -303,6 +304,19 @@ void debug_item(const Plan *p, const PlanItem *it, double ms);
 void debug_run(const Plan *p, double ms);
 void debug_form(const PolyContext *ctx, int nvar, int nsample, bool planned);
 
+/* ---- keep.c ---- */
+
+/* Stores what these nodes are computed from and what is the same in every step, if it has come often enough. */
+bool keep_constants(PolyContext *ctx, int n, UOp *const *root);
+void keep_free(PolyContext *ctx); /* while nodes still live */
+
+enum { KEEP_SEEN = 1024 };
+typedef struct Kept {
+  UOp *u; /* held, with its value */
+  size_t bytes;
+  uint64_t used; /* keep_clock when it was last met */
+} Kept;
+
 /* ---- the engine of a context ---- */
 
 enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256, FORM_SETS = 256, FORM_WAYS = 4 };
@@ -319,6 +333,15 @@ typedef struct Engine {
   uint64_t form_clock;
   uint8_t widths[256]; /* forms that were made for last axes of their own: see form.c */
   int64_t plans_built, plans_reused;
+  /* values that do not change from step to step: keep.c */
+  VEC(Kept) kept;
+  size_t keep_bytes, keep_limit; /* POLY_KEEP; 0: nothing is kept */
+  uint64_t keep_seen[KEEP_SEEN]; /* hashes of expressions that were met, */
+  uint8_t keep_times[KEEP_SEEN]; /* and how often */
+  uint64_t keep_clock;
+  int64_t keep_before; /* number of the newest BUFFER at the last look */
+  int keep_wait, keep_barren;
+  bool keeping;
   Profile profile;
 } Engine;
 bool engine_new(PolyContext *ctx);

@@ -438,7 +438,7 @@ static void job_free(Job *j) {
 
 static bool realize(Job *j) {
   PolyContext *ctx = j->ctx;
-  bool ok = find_roots(j) && save_losers(j);
+  bool ok = find_roots(j) && save_losers(j) && (j->readers_only || keep_constants(ctx, j->ncompute, j->root));
   if (ok && j->ncompute) ok = canon_build(ctx, &j->arena, j->ncompute, j->root, j->inplace, &j->canon);
   ok = ok && make_fresh(j) && (!j->ncompute || run(j));
   if (ok) commit(j);
