@@ -2330,11 +2330,11 @@ PolyTensor *poly_batchnorm_train(PolyTensor *x, PolyTensor *weight, PolyTensor *
   ApiCall call;
   api_begin(&call, "poly_batchnorm_train");
   api_handle(&call, x, HANDLE_TENSOR, "x", false);
-  api_handle(&call, weight, HANDLE_TENSOR, "weight", false);
-  api_handle(&call, bias, HANDLE_TENSOR, "bias", false);
-  api_handle(&call, mean, HANDLE_TENSOR, "mean", false);
-  api_handle(&call, var, HANDLE_TENSOR, "var", false);
-  api_handle(&call, count, HANDLE_TENSOR, "count", false);
+  api_handle(&call, weight, HANDLE_TENSOR, "weight", true);
+  api_handle(&call, bias, HANDLE_TENSOR, "bias", true);
+  api_handle(&call, mean, HANDLE_TENSOR, "mean", true);
+  api_handle(&call, var, HANDLE_TENSOR, "var", true);
+  api_handle(&call, count, HANDLE_TENSOR, "count", true);
   if (!api_enter(&call)) return NULL;
   PolyTensor *result = core_batchnorm_train(x, weight, bias, mean, var, count, momentum, eps, axis);
   api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);

@@ -580,7 +580,7 @@ static const Call calls[] = {
   {"poly_rmsnorm", call_poly_rmsnorm, 2, true, {{"x", "HTENSOR", true}, {"eps", "D", true}}},
   {"poly_groupnorm", call_poly_groupnorm, 3, true, {{"x", "HTENSOR", true}, {"groups", "I", true}, {"eps", "D", true}}},
   {"poly_batchnorm", call_poly_batchnorm, 6, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", false}, {"bias", "HTENSOR", false}, {"mean", "HTENSOR", true}, {"invstd", "HTENSOR", true}, {"axis", "I", true}}},
-  {"poly_batchnorm_train", call_poly_batchnorm_train, 9, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", true}, {"bias", "HTENSOR", true}, {"mean", "HTENSOR", true}, {"var", "HTENSOR", true}, {"count", "HTENSOR", true}, {"momentum", "D", true}, {"eps", "D", true}, {"axis", "I", true}}},
+  {"poly_batchnorm_train", call_poly_batchnorm_train, 9, true, {{"x", "HTENSOR", true}, {"weight", "HTENSOR", false}, {"bias", "HTENSOR", false}, {"mean", "HTENSOR", false}, {"var", "HTENSOR", false}, {"count", "HTENSOR", false}, {"momentum", "D", true}, {"eps", "D", true}, {"axis", "I", true}}},
   {"poly_dropout", call_poly_dropout, 2, true, {{"x", "HTENSOR", true}, {"p", "D", true}}},
   {"poly_cross_entropy", call_poly_cross_entropy, 5, true, {{"x", "HTENSOR", true}, {"target", "HTENSOR", true}, {"label_smoothing", "D", true}, {"ignore_index", "I", true}, {"reduction", "C", true}}},
   {"poly_nll_loss", call_poly_nll_loss, 5, true, {{"x", "HTENSOR", true}, {"target", "HTENSOR", true}, {"weight", "HTENSOR", false}, {"ignore_index", "I", true}, {"reduction", "C", true}}},
