@@ -229,7 +229,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--json")
     args = parser.parse_args()
-    os.environ["POLYGRAD_THREADS"] = str(args.threads)
+    os.environ["POLY_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(args.threads)
     import torch
 
     torch.set_num_threads(args.threads)
