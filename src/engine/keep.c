@@ -100,7 +100,8 @@ static void mark_constants(Look *l) {
       l->constant[i] = leaf_is_constant(l->e, u, &l->hash[i]);
       continue;
     }
-    uint64_t h = mix(mix(mix(u->op, (uint64_t)u->dtype << 32 | (uint64_t)u->nsrc), (uint64_t)u->arg.i), (uint64_t)u->arg.j);
+    uint64_t h =
+        mix(mix(mix(u->op, (uint64_t)u->dtype << 32 | (uint64_t)u->nsrc), (uint64_t)u->arg.i), (uint64_t)u->arg.j);
     bool all = may_be_constant(u);
     double below = 0;
     for (int k = 0; k < u->nsrc && all; k++) {

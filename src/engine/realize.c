@@ -156,8 +156,8 @@ static bool set_of(Base *b, Map *m, int n, PolyTensor *const *t) {
 }
 
 /* The handles that could matter, but those to skip; the given ones are chosen. A handle on memory matters only if a
- * pending program reads or writes that memory, or if it is about to change: data sets of thousands of tensors are passed
- * over. walk: all that the pending handles are computed from. */
+ * pending program reads or writes that memory, or if it is about to change: data sets of thousands of tensors are
+ * passed over. walk: all that the pending handles are computed from. */
 static bool list_handles(Job *j, int n, PolyTensor *const *t, int nskip, PolyTensor *const *skip, int nover,
                          UOp *const *over, Walk *walk) {
   Base *b = ctx_base(j->ctx);

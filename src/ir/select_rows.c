@@ -4,9 +4,9 @@
  *
  * A network that is evaluated on all nodes and trained on a few computes its last layers, and their gradients, for
  * those alone. It is the opposite of edge_to_node.c: there are more edges than nodes, and here fewer rows than there
- * were. Elementwise work needs no rule, since the schedule evaluates it where it is read; so the gather moves only where
- * it passes a reduction, such as a matrix product, over many elements. Like there it happens while nodes are built, so
- * that gradients are built from the moved form. */
+ * were. Elementwise work needs no rule, since the schedule evaluates it where it is read; so the gather moves only
+ * where it passes a reduction, such as a matrix product, over many elements. Like there it happens while nodes are
+ * built, so that gradients are built from the moved form. */
 #include "ir/select_rows.h"
 
 #include "ir/context.h"
