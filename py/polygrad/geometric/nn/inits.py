@@ -78,12 +78,12 @@ def reset(value: Any) -> None:
     """Calls reset_parameters of a module, or of all modules in it; layers of polygrad.nn, which have none, get new default values."""
     if value is None or isinstance(value, Tensor):
         return
+    weight, bias = getattr(value, "weight", None), getattr(value, "bias", None)
+    if isinstance(value, Embedding):  # as PyTorch draws it
+        normal(weight, 0.0, 1.0)
+        return
     if hasattr(value, "reset_parameters"):
         value.reset_parameters()
-        return
-    weight, bias = getattr(value, "weight", None), getattr(value, "bias", None)
-    if isinstance(value, Embedding):
-        normal(weight, 0.0, 1.0)
         return
     if isinstance(weight, Tensor):
         if weight.ndim >= 2:

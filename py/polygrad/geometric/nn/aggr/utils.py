@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 from ....nn import LayerNorm, Linear
 from ....nn.attention import MultiheadAttention
 from ....nn.module import Module
 from ....tensor import Tensor
 from ..inits import glorot, reset, zeros
+
+
+def _draw(points: Tensor) -> None:
+    """Learned points [1, n, channels], by Glorot as PyTorch counts the sizes of three axes: the last one belongs to both sides."""
+    n, channels = points.shape[1], points.shape[2]
+    points.assign((points.rand_like() * 2 - 1) * math.sqrt(6.0 / (n * channels + channels)))
 
 
 def reset_attention(attn: MultiheadAttention) -> None:
@@ -74,10 +82,10 @@ class InducedSetAttentionBlock(Module):
         self.ind = Tensor.zeros(1, num_induced_points, channels, requires_grad=True)
         self.mab1 = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
         self.mab2 = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
-        glorot(self.ind)
+        _draw(self.ind)
 
     def reset_parameters(self) -> None:
-        glorot(self.ind)
+        _draw(self.ind)
         self.mab1.reset_parameters()
         self.mab2.reset_parameters()
 
@@ -93,11 +101,11 @@ class PoolingByMultiheadAttention(Module):
         self.lin = Linear(channels, channels)
         self.seed = Tensor.zeros(1, num_seed_points, channels, requires_grad=True)
         self.mab = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
-        glorot(self.seed)
+        _draw(self.seed)
 
     def reset_parameters(self) -> None:
         reset(self.lin)
-        glorot(self.seed)
+        _draw(self.seed)
         self.mab.reset_parameters()
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:

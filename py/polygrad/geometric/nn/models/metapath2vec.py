@@ -60,6 +60,7 @@ class MetaPath2Vec(nn.Module):
         self._offset = np.array([self.start[kind] for kind in [metapath[0][0], *steps][: walk_length + 1]])
         self.embedding = nn.Embedding(count + 1, embedding_dim)  # the last one stands for "nowhere to go"
         self.dummy_idx = count
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws new embeddings."""

@@ -59,6 +59,7 @@ class Node2Vec(nn.Module):
         self.EPS, self.embedding_dim, self.walk_length, self.context_size = EPS, embedding_dim, walk_length - 1, context_size
         self.walks_per_node, self.p, self.q, self.num_negative_samples = walks_per_node, p, q, num_negative_samples
         self.embedding = nn.Embedding(self.num_nodes, embedding_dim)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws new embeddings."""

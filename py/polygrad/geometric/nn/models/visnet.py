@@ -12,7 +12,7 @@ from ....tensor import Tensor
 from ..._rows import rows_of
 from ..conv._loops import graph_of
 from ..conv.message_passing import MessagePassing
-from ..inits import glorot, zeros
+from ..inits import glorot, reset, zeros
 from ..pool.points import radius_graph
 
 
@@ -141,7 +141,7 @@ class NeighborEmbedding(MessagePassing):
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        self.embedding.reset_parameters()
+        reset(self.embedding)
         _drawn(self.distance_proj, self.combine)
 
     def forward(self, z: Tensor, x: Tensor, edge_index: Any, edge_weight: Tensor, edge_attr: Tensor) -> Tensor:
@@ -296,7 +296,7 @@ class ViSNetBlock(nn.Module):
     def reset_parameters(self) -> None:
         """Draws new parameters."""
         for part in (self.embedding, self.distance_expansion, self.neighbor_embedding, self.edge_embedding, *self.vis_mp_layers, self.out_norm):
-            part.reset_parameters()
+            reset(part)
         self.vec_out_norm.reset_parameters()
 
     def forward(self, z: Tensor, pos: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
