@@ -6,6 +6,7 @@ import contextlib
 import functools
 import math
 import os
+import re
 import time
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -76,6 +77,142 @@ def colored(st: str, color: str | None, background: bool = False) -> str:
     return f"\u001b[{10 * background + 60 * (color.upper() == color) + 30 + names.index(color.lower())}m{st}\u001b[0m"
 
 
+def round_down(num: int, amt: int) -> int:
+    """num rounded down to a multiple of amt."""
+    return num // amt * amt
+
+
+def cdiv(x: int, y: int) -> int:
+    """Quotient rounded towards zero, as in C; 0 for a divisor of 0."""
+    return abs(x) // abs(y) * (1 if x * y > 0 else -1) if y != 0 else 0
+
+
+def cmod(x: int, y: int) -> int:
+    """Remainder with the sign of x, as in C."""
+    return x - cdiv(x, y) * y
+
+
+def all_int(t: Any) -> bool:
+    """Are all of them ints?"""
+    return all(isinstance(s, int) for s in t)
+
+
+def argfix(*x: Any) -> Any:
+    """f(1, 2) and f((1, 2)) are the same."""
+    if x and x[0].__class__ in (tuple, list):
+        if len(x) != 1:
+            raise ValueError(f"bad arg {x}")
+        return tuple(x[0])
+    return x
+
+
+def fully_flatten(x: Any) -> list[Any]:
+    """A nested list as one list."""
+    if isinstance(x, (list, tuple)):
+        return [v for part in x for v in fully_flatten(part)]
+    return [x]
+
+
+def get_shape(x: Any) -> tuple[int, ...]:
+    """The shape of a nested list."""
+    if not isinstance(x, (list, tuple)):
+        return ()
+    shapes = [get_shape(v) for v in x]
+    if any(s != shapes[0] for s in shapes):
+        raise ValueError(f"inhomogeneous shape from {x}")
+    return (len(shapes), *(shapes[0] if shapes else ()))
+
+
+def merge_dicts(ds: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
+    """One dict of several that do not disagree."""
+    out: dict[Any, Any] = {}
+    for d in ds:
+        for k, v in d.items():
+            if out.setdefault(k, v) != v:
+                raise RuntimeError(f"{k} has two values: {out[k]} and {v}")
+    return out
+
+
+def partition(itr: Iterable[T], fxn: Any) -> tuple[list[T], list[T]]:
+    """Those of which fxn is true, and the others."""
+    yes: list[T] = []
+    no: list[T] = []
+    for x in itr:
+        (yes if fxn(x) else no).append(x)
+    return yes, no
+
+
+def unwrap(x: T | None) -> T:
+    """x, which is not None."""
+    assert x is not None
+    return x
+
+
+def get_single_element(x: Any) -> Any:
+    """The only element."""
+    assert len(x) == 1, f"list must only have 1 element, not {len(x)}"
+    return x[0]
+
+
+def next_power2(x: int) -> int:
+    """The least power of two that is not below x."""
+    return 1 if x == 0 else 1 << (x - 1).bit_length()
+
+
+def hi32(x: int) -> int:
+    """The upper 32 bits."""
+    return x >> 32
+
+
+def lo32(x: int) -> int:
+    """The lower 32 bits."""
+    return x & 0xFFFFFFFF
+
+
+def data64(x: int) -> tuple[int, int]:
+    """Upper and lower 32 bits."""
+    return hi32(x), lo32(x)
+
+
+def data64_le(x: int) -> tuple[int, int]:
+    """Lower and upper 32 bits."""
+    return lo32(x), hi32(x)
+
+
+def getbits(value: int, start: int, end: int) -> int:
+    """The bits start .. end."""
+    return (value >> start) & ((1 << (end - start + 1)) - 1)
+
+
+def i2u(bits: int, value: int) -> int:
+    """An integer as the unsigned one of the same bits."""
+    return value if value >= 0 else (1 << bits) + value
+
+
+def polyN(x: Any, p: Iterable[Any]) -> Any:
+    """A polynomial with coefficients from the highest power down."""
+    out: Any = 0.0
+    for c in p:
+        out = out * x + c
+    return out
+
+
+def strip_parens(fst: str) -> str:
+    """Without the parentheses that enclose all of it."""
+    inner = fst[1:-1]
+    return inner if fst[:1] == "(" and fst[-1:] == ")" and inner.find("(") <= inner.find(")") else fst
+
+
+def ansistrip(s: str) -> str:
+    """A text without its colours."""
+    return re.sub("\x1b\\[(K|.*?m)", "", s)
+
+
+def ansilen(s: str) -> int:
+    """How long a text is to the eye."""
+    return len(ansistrip(s))
+
+
 class Timing(contextlib.ContextDecorator):
     """Prints how long a block took."""
 
@@ -113,6 +250,7 @@ class _Counters:
 GlobalCounters = _Counters()
 
 __all__ = [
-    "CI", "Context", "GlobalCounters", "OSX", "Timing", "WIN", "all_same", "argsort", "ceildiv", "colored", "dedup", "fetch", "flatten", "getenv",
-    "make_tuple", "prod", "round_up",
+    "CI", "Context", "GlobalCounters", "OSX", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip", "argfix", "argsort", "cdiv", "ceildiv",
+    "cmod", "colored", "data64", "data64_le", "dedup", "fetch", "flatten", "fully_flatten", "get_shape", "get_single_element", "getbits", "getenv",
+    "hi32", "i2u", "lo32", "make_tuple", "merge_dicts", "next_power2", "partition", "polyN", "prod", "round_down", "round_up", "strip_parens", "unwrap",
 ]  # fmt: skip

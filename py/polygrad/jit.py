@@ -310,6 +310,21 @@ class TinyJit:
             own = self._methods[obj] = _Method(self.function, obj)
         return own
 
+    @property
+    def fxn(self) -> Any:
+        """The function, under tinygrad's name."""
+        return self.function
+
+    @property
+    def captured(self) -> Any:
+        """What was compiled; None before."""
+        return next((s.replay for s in self._steps.values() if s.replay is not None), None)
+
+    @property
+    def cnt(self) -> int:
+        """0 before the first call, 1 after it, 2 once the function is compiled."""
+        return max((2 if s.replay is not None else min(s.calls, 1) for s in self._steps.values()), default=0)
+
     def reset(self) -> None:
         """Forgets the compiled steps."""
         self._steps.clear()

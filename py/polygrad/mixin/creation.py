@@ -253,6 +253,8 @@ class Creation:
                 raise TypeError(f"randint(low, high, shape) takes two numbers before the shape, got {args}")
             low, high = (*args, *(low, high)[len(args) :]) if len(args) != 1 else (0, args[0])
             args = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        if isinstance(low, float) or isinstance(high, float):
+            raise TypeError(f"randint takes whole limits, not {low} and {high}")
         d = dtypes.int32 if dtype is None else to_dtype(dtype)
         if d.kind not in "iu":
             raise TypeError(f"randint gives integers, not {d}")

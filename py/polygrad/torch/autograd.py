@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+import types
 from typing import Any
 
 from ..autograd import current
@@ -120,6 +122,60 @@ class Function(_Function):
     """
 
 
+def _jacobian(func: Any, inputs: Any, create_graph: bool = False, strict: bool = False, **others: Any) -> Any:
+    """d(func)/d(input), of the shape of the result and then that of the input; for a tuple of inputs, a tuple."""
+    several = isinstance(inputs, (tuple, list))
+    ins = [x if create_graph else x.detach().requires_grad_() for x in (inputs if several else [inputs])]
+    out = func(*ins)
+    rows: list[list[Any]] = [[] for _ in ins]
+    for element in out.reshape(-1):
+        for k, g in enumerate(grad(element, ins, create_graph=create_graph, allow_unused=True)):
+            rows[k].append(g)
+    found = tuple(type(r[0]).stack(r).reshape(*out.shape, *x.shape) for r, x in zip(rows, ins))
+    return found if several else found[0]
+
+
+def _hessian(func: Any, inputs: Any, create_graph: bool = False, **others: Any) -> Any:
+    """Second derivatives of a function that gives one number."""
+    x = inputs if create_graph else inputs.detach().requires_grad_()
+    (first,) = grad(func(x), x, create_graph=True)
+    rows = [grad(element, x, create_graph=create_graph, allow_unused=True)[0] for element in first.reshape(-1)]
+    return type(rows[0]).stack(rows).reshape(*x.shape, *x.shape)
+
+
+def _vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, **others: Any) -> tuple[Any, Any]:
+    """The value of func, and v times its derivative."""
+    several = isinstance(inputs, (tuple, list))
+    ins = [x.detach().requires_grad_() for x in (inputs if several else [inputs])]
+    out = func(*ins)
+    found = grad(out, ins, v, create_graph=create_graph, allow_unused=True)
+    return out.detach(), found if several else found[0]
+
+
+functional = types.ModuleType(f"{__name__}.functional", "torch.autograd.functional: jacobian, hessian, vjp.")
+functional.jacobian, functional.hessian, functional.vjp = _jacobian, _hessian, _vjp
+sys.modules[functional.__name__] = functional
+
+
+def gradcheck(func: Any, inputs: Any, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True, **others: Any) -> bool:
+    """Do the gradients of func agree with differences of its values? The inputs are float64."""
+    ins = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+    for k, x in enumerate(ins):
+        if not (hasattr(x, "requires_grad") and x.requires_grad):
+            continue
+        along = x.detach().randn_like()
+        out = func(*ins)
+        weight = out.detach().randn_like()
+        found = float((grad((out * weight).sum(), x)[0] * along).sum())
+        sides = [float((func(*(y if j != k else y.detach() + s * eps * along for j, y in enumerate(ins))).detach() * weight).sum()) for s in (1, -1)]
+        wanted = (sides[0] - sides[1]) / (2 * eps)
+        if abs(found - wanted) > atol + rtol * abs(wanted):
+            if raise_exception:
+                raise RuntimeError(f"the gradient of input {k} along a direction is {found}, differences of values give {wanted}")
+            return False
+    return True
+
+
 def Variable(data: Any, requires_grad: bool = False, volatile: Any = None) -> Any:
     """A tensor: the old name of one that may require a gradient."""
     return data.requires_grad_(True) if requires_grad else data
@@ -131,7 +187,9 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "functional",
     "grad",
+    "gradcheck",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",

@@ -170,7 +170,22 @@ jit = _module(
     trace=lambda func, example_inputs=None, **kwargs: func, freeze=_as_it_is, optimize_for_inference=_as_it_is,
 )  # fmt: skip
 amp = _module("amp", "torch.amp: products in lower precision, scaled losses.", autocast=autocast, GradScaler=GradScaler)
-random = _module("random", "torch.random.", fork_rng=fork_rng, get_rng_state=get_rng_state, set_rng_state=set_rng_state)
+
+
+def _drawing(name: str) -> Any:
+    def call(*args: Any) -> Any:
+        from . import functions
+
+        return getattr(functions, name)(*args)
+
+    call.__name__ = name
+    return call
+
+
+random = _module(
+    "random", "torch.random.", manual_seed=_drawing("manual_seed"), seed=_drawing("seed"), initial_seed=_drawing("initial_seed"),
+    fork_rng=fork_rng, get_rng_state=get_rng_state, set_rng_state=set_rng_state
+)  # fmt: skip
 compiler = _module("compiler", "torch.compiler.", disable=_as_it_is, is_compiling=_no, reset=lambda: None)
 version = _module("version", "torch.version: no CUDA of PyTorch's own.", cuda=None, hip=None)
 MODULES = ("amp", "compiler", "jit", "random", "version")

@@ -1,5 +1,7 @@
 """Each module has a mode of its own, as in PyTorch: a model that is evaluated does not switch off the dropout of another."""
 
+import pytest
+
 import polygrad.torch as torch
 from polygrad.torch_geometric.nn import GAT, GATConv
 
@@ -60,3 +62,50 @@ def test_modes_reach_modules_in_containers():
     assert norm.num_batches_tracked.item() == 0
     model.train()
     assert norm.training and inner["a"].training
+
+
+def test_views_follow_their_base():
+    """A view that is held sees what happens to the tensor it was taken from, at any depth."""
+    x = torch.zeros(4)
+    pairs, first = x.view(2, 2), x.view(2, 2)[0]
+    x.add_(1)
+    assert pairs.tolist() == [[1, 1], [1, 1]] and first.tolist() == [1, 1]
+    first.fill_(7)
+    assert x.tolist() == [7, 7, 1, 1] and pairs.tolist() == [[7, 7], [1, 1]]
+    x[2] = 5
+    assert pairs[1, 0].item() == 5 and x.detach().tolist() == [7, 7, 5, 1]
+
+
+def test_gradients_in_place_and_twice():
+    """What changes x.grad in place is kept; the graph of a second backward is gone unless it was to be kept."""
+    w = torch.ones(2, requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    assert w.grad.tolist() == [4, 4] and not w.grad.requires_grad
+    w.grad.zero_()
+    assert w.grad.tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+    h = w * 3
+    h.retain_grad()
+    h.sum().backward()
+    assert h.grad.tolist() == [1, 1]
+
+
+def test_scalars_are_weak():
+    """A tensor without axes does not widen the dtype of one with axes, as in PyTorch."""
+    half = torch.ones(2, dtype=torch.float16)
+    assert (half + torch.tensor(1.5)).dtype == torch.float16 and (half + torch.ones(2)).dtype == torch.float32
+    assert (torch.ones(2) * torch.tensor(2.0, dtype=torch.float64)).dtype == torch.float32
+    assert (torch.tensor([1]) + torch.tensor(1.5)).dtype == torch.float32 and (torch.tensor([True]) + 1).dtype == torch.int64
+    with pytest.raises(RuntimeError):
+        torch.tensor([True]) - torch.tensor([True])
+
+
+def test_prints_as_pytorch():
+    assert str(torch.float32) == "torch.float32" and torch.ones(2).dtype is torch.float32
+    assert repr(torch.tensor([True, False])) == "tensor([ True, False])"
+    assert repr(torch.tensor([1.5, 1000.0])) == "tensor([   1.5000, 1000.0000])"
+    assert repr(torch.zeros(0, 3)) == "tensor([], size=(0, 3))"
+    assert repr(torch.arange(2000)) == "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])"
