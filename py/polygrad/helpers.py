@@ -252,5 +252,6 @@ GlobalCounters = _Counters()
 __all__ = [
     "CI", "Context", "GlobalCounters", "OSX", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip", "argfix", "argsort", "cdiv", "ceildiv",
     "cmod", "colored", "data64", "data64_le", "dedup", "fetch", "flatten", "fully_flatten", "get_shape", "get_single_element", "getbits", "getenv",
-    "hi32", "i2u", "lo32", "make_tuple", "merge_dicts", "next_power2", "partition", "polyN", "prod", "round_down", "round_up", "strip_parens", "unwrap",
+    "hi32", "i2u", "lo32", "make_tuple", "merge_dicts", "next_power2", "partition", "polyN", "prod", "round_down", "round_up", "strip_parens",
+    "unwrap",
 ]  # fmt: skip
