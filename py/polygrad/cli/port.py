@@ -215,9 +215,9 @@ def unsupported_methods() -> frozenset[str]:
 
 _UNSUPPORTED = frozenset(
     """
-    angle cholesky cholesky_inverse cholesky_solve coalesce_ det digamma erfinv gcd geqrf i0 igamma igammac imag inverse istft lcm lgamma
-    logdet lu lu_solve map_ matrix_exp mvlgamma nanquantile nextafter orgqr ormqr polygamma slogdet smm sparse_mask sparse_resize_ sspaddmm
-    stft to_mkldnn triangular_solve untyped_storage
+    angle coalesce_ digamma erfinv gcd geqrf i0 igamma igammac imag istft lcm lgamma
+    lu map_ mvlgamma nanquantile nextafter orgqr ormqr polygamma smm sparse_mask sparse_resize_ sspaddmm
+    stft to_mkldnn untyped_storage
     """.split()
 )
 
