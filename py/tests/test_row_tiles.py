@@ -64,6 +64,20 @@ def test_attention_and_its_gradients(kind):
     assert peak < 4 * TOKENS * TOKENS * 4 + 16 * q.nbytes
 
 
+@pytest.mark.parametrize("kind", ["window", "ahead", "behind a step"])
+def test_rows_that_see_some_of_the_columns(kind):
+    """A mask computed from positions: whole bands of it are left out, where that is known to change nothing."""
+    q, k, v, g = arrays(*[(HEADS, TOKENS, WIDTH)] * 2, *[(HEADS, TOKENS, WIDTH)] * 2)
+    at, to = np.arange(TOKENS)[:, None], np.arange(TOKENS)[None, :]
+    i, j = Tensor.arange(TOKENS).reshape(TOKENS, 1), Tensor.arange(TOKENS).reshape(1, TOKENS)
+    seen = {"window": (to <= at) & (to > at - 100), "ahead": at <= to, "behind a step": to + 50 < at}[kind]
+    mask = {"window": lambda: (j <= i) & (i - 100 < j), "ahead": lambda: i <= j, "behind a step": lambda: j + 50 < i}[kind]()
+    got, peak = attention({"attn_mask": mask}, [Tensor(a).realize() for a in (q, k, v, g)])
+    for a, b in zip(got, reference(q, k, v, g, np.where(seen, 0.0, -np.inf))):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+    assert peak < 4 * TOKENS * TOKENS * 4 + 16 * q.nbytes
+
+
 def test_queries_and_keys_of_different_number():
     q, k, v, g = arrays((3, 700, 16), (3, 600, 16), (3, 600, 8), (3, 700, 8))
     got, _ = attention({}, [Tensor(a).realize() for a in (q, k, v, g)])

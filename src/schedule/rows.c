@@ -24,6 +24,7 @@
 #include "ir/scan.h"
 #include "schedule/plan_nodes.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -42,8 +43,9 @@ enum {
 typedef struct Shape {
   int axis;
   int64_t size[MAX_DIMS], batch; /* of the axes up to it; of the batch, all together */
+  UOp *seed;                     /* the product that it is the shape of */
   int64_t numel;                 /* from so many elements on a value is wide */
-  int64_t row_bytes;
+  int64_t row_bytes, width;      /* of a row; elements of it */
 } Shape;
 
 typedef struct Rows {
@@ -491,6 +493,286 @@ static bool replace_group(Rows *r, int n, const int *group, int nroot, UOp **roo
   return uop_replace(r->ctx, r->arena, nroot, root, n, from, to, root);
 }
 
+/* ---- rows that see some of the columns ---- */
+
+/* Where a mask that is computed from positions hides columns from some rows, as that of causal attention does, the rows
+ * are cut into BANDS, each with the columns that it sees:
+ *
+ *   out = [softmax(q[0:T/4] @ k[0:T/4]^T + mask) @ v[0:T/4], softmax(q[T/4:T/2] @ k[0:T/2]^T + mask) @ v[0:T/2], ...]
+ *
+ * Elements of a column that is left out must be what the reductions over it leave as it is: 0 of a sum, the least of a
+ * maximum. As in a product with zeros that are left out, the other factor is taken to be finite. */
+enum { BANDS = 4, BAND_STEPS = 8, LEAST_BAND = 64 };
+
+/* A node, and which of its axes are the rows and the columns; -1: it does not vary with them. */
+typedef struct Place {
+  UOp *u;
+  int row, col;
+} Place;
+
+typedef struct Band {
+  Rows *r;
+  int64_t columns, row[2], col[2]; /* how many there are; those of the band */
+  Map made, known;
+  bool refused;
+} Band;
+
+typedef enum Hidden { HIDDEN_ANY = 1, HIDDEN_ZERO, HIDDEN_LOWEST } Hidden; /* what all elements outside are */
+
+static uint64_t place_key(const Place *p) {
+  return (uint64_t)(uintptr_t)p->u * 256 + (uint64_t)(p->row + 1) * 16 + (uint64_t)(p->col + 1);
+}
+
+/* The axis of x, of as many elements as u, that has the elements of an axis of u; -1: none has. */
+static int same_axis(const UOp *u, int axis, const UOp *x) {
+  int64_t before = 1, now = 1;
+  for (int i = 0; i < axis; i++) before *= u->shape[i]->vmax;
+  for (int i = 0; i < x->ndim; now *= x->shape[i++]->vmax)
+    if (now == before && x->shape[i]->vmax == u->shape[axis]->vmax) return i;
+  return -1;
+}
+
+static int axis_below(const UOp *u, int axis) {
+  const UOp *x = u->src[0];
+  if (axis < 0) return -1;
+  switch (u->op) {
+  case OP_EXPAND: return uop_is_int(x->shape[axis], 1) ? -1 : axis;
+  case OP_PERMUTE: return perm_at(u, axis);
+  case OP_RESHAPE: return uop_is_int(u->shape[axis], 1) ? -1 : same_axis(u, axis, x);
+  default: return axis;
+  }
+}
+
+/* The same elements below a movement. False: they cannot be told. */
+static bool below(const Place *p, int k, Place *out) {
+  UOp *u = p->u;
+  *out = (Place){u->src[k], p->row, p->col};
+  if (u->src[k]->op == OP_CONST || op_elementwise((Op)u->op)) return true;
+  out->row = axis_below(u, p->row);
+  out->col = axis_below(u, p->col);
+  bool lost = (p->row >= 0 && out->row < 0) || (p->col >= 0 && out->col < 0);
+  return u->op == OP_EXPAND || (!lost && (u->op == OP_RESHAPE || u->op == OP_PERMUTE));
+}
+
+/* The bounds of an integer that is computed from positions, in some rows and columns. */
+static bool position(const Band *b, Place p, const int64_t *col, int64_t *lo, int64_t *hi) {
+  UOp *u = p.u;
+  Place x;
+  int64_t l[2], h[2];
+  if (!sizes_known(u)) return false;
+  if (u->op == OP_CONST && dtype_is_int((PolyDType)u->dtype)) return *lo = *hi = const_int(u), true;
+  if (u->op == OP_IOTA) {
+    const int64_t *of = p.row == 0 ? b->row : p.col == 0 ? col : (int64_t[]){0, u->shape[0]->vmax};
+    return *lo = of[0], *hi = of[1] - 1, true;
+  }
+  int n = u->op == OP_ADD || u->op == OP_SUB ? 2 : 1;
+  bool moves = u->op == OP_EXPAND || u->op == OP_RESHAPE || u->op == OP_PERMUTE || u->op == OP_CAST;
+  if ((n == 1 && !moves) || !dtype_is_int((PolyDType)u->dtype)) return false;
+  for (int k = 0; k < n; k++)
+    if (!below(&p, k, &x) || !position(b, x, col, &l[k], &h[k])) return false;
+  *lo = n == 1 ? l[0] : u->op == OP_ADD ? l[0] + l[1] : l[0] - h[1];
+  *hi = n == 1 ? h[0] : u->op == OP_ADD ? h[0] + h[1] : h[0] - l[1];
+  return true;
+}
+
+/* Is a comparison false in the rows of the band and all columns outside? */
+static bool never_outside(const Band *b, Place p) {
+  const int64_t outside[2][2] = {{0, b->col[0]}, {b->col[1], b->columns}};
+  for (int k = 0; k < 2; k++) {
+    int64_t lo[2], hi[2];
+    if (outside[k][0] >= outside[k][1]) continue;
+    for (int i = 0; i < 2; i++)
+      if (!position(b, (Place){p.u->src[i], p.row, p.col}, outside[k], &lo[i], &hi[i])) return false;
+    if (p.u->op == OP_CMPLE ? lo[0] <= hi[1] : lo[0] < hi[1]) return false;
+  }
+  return true;
+}
+
+static Hidden outside(Band *b, Place p);
+
+static Hidden source_outside(Band *b, const Place *p, int k) {
+  Place x;
+  return below(p, k, &x) ? outside(b, x) : HIDDEN_ANY;
+}
+
+static Hidden find_outside(Band *b, Place p) {
+  UOp *u = p.u;
+  Hidden h[3] = {HIDDEN_ANY, HIDDEN_ANY, HIDDEN_ANY};
+  if (u->op == OP_CONST) {
+    double v = const_float(u);
+    return v == 0 ? HIDDEN_ZERO : v == -INFINITY ? HIDDEN_LOWEST : HIDDEN_ANY;
+  }
+  bool reduced = u->op == OP_REDUCE && p.row >= 0 && p.col >= 0 && u->arg.i == OP_ADD &&
+                 !((uint32_t)u->arg.j >> p.row & 1) && !((uint32_t)u->arg.j >> p.col & 1);
+  bool moves = u->op == OP_EXPAND || u->op == OP_RESHAPE || u->op == OP_PERMUTE;
+  if (reduced) return outside(b, (Place){u->src[0], p.row, p.col}) == HIDDEN_ZERO ? HIDDEN_ZERO : HIDDEN_ANY;
+  if (!moves && !op_elementwise((Op)u->op)) return HIDDEN_ANY;
+  if (u->op == OP_CMPLE || u->op == OP_CMPLT) return never_outside(b, p) ? HIDDEN_ZERO : HIDDEN_ANY;
+  for (int k = 0; k < nvalue(u) && k < 3; k++) h[k] = source_outside(b, &p, k);
+  bool zeros = h[0] == HIDDEN_ZERO && h[1] == HIDDEN_ZERO, either = h[0] == HIDDEN_ZERO || h[1] == HIDDEN_ZERO;
+  switch (u->op) {
+  case OP_EXPAND:
+  case OP_RESHAPE:
+  case OP_PERMUTE:
+  case OP_CAST: return h[0];
+  case OP_NEG: return h[0] == HIDDEN_ZERO ? h[0] : HIDDEN_ANY;
+  case OP_EXP: return h[0] == HIDDEN_LOWEST ? HIDDEN_ZERO : HIDDEN_ANY;
+  case OP_AND:
+  case OP_MUL: return either ? HIDDEN_ZERO : HIDDEN_ANY;
+  case OP_DIV: return h[0] == HIDDEN_ZERO ? h[0] : HIDDEN_ANY;
+  case OP_ADD: return zeros ? HIDDEN_ZERO : h[0] == HIDDEN_LOWEST || h[1] == HIDDEN_LOWEST ? HIDDEN_LOWEST : HIDDEN_ANY;
+  case OP_SUB: return zeros ? HIDDEN_ZERO : h[0] == HIDDEN_LOWEST ? HIDDEN_LOWEST : HIDDEN_ANY;
+  case OP_WHERE: return h[0] == HIDDEN_ZERO || h[1] == h[2] ? h[2] : HIDDEN_ANY;
+  default: return HIDDEN_ANY;
+  }
+}
+
+static Hidden outside(Band *b, Place p) {
+  uint64_t at;
+  if (map_get(&b->known, place_key(&p), &at)) return (Hidden)at;
+  Hidden h = find_outside(b, p);
+  return map_put(ctx_base(b->r->ctx), &b->known, place_key(&p), (uint64_t)h) ? h : HIDDEN_ANY;
+}
+
+/* The axis of the columns in what a reduction is over, if its result does without those outside; -1: none. */
+static int hidden_axis(Band *b, const UOp *u, int row, bool reduced) {
+  UOp *x = u->src[0];
+  Hidden wanted = u->arg.i == OP_ADD ? HIDDEN_ZERO : u->arg.i == OP_MAX ? HIDDEN_LOWEST : HIDDEN_ANY;
+  for (int i = row + 1; i < x->ndim && wanted != HIDDEN_ANY; i++) {
+    bool here = ((uint32_t)u->arg.j >> i & 1) == reduced && uop_is_int(x->shape[i], b->columns);
+    if (here && outside(b, (Place){x, row, i}) == wanted) return i;
+  }
+  return -1;
+}
+
+static UOp *part(Band *b, Place p);
+
+static UOp *part_shrunk(Band *b, Place p) {
+  UOp *begin[MAX_DIMS], *end[MAX_DIMS], *u = p.u;
+  if (uop_numel_max(u) >= b->r->shape.numel) return b->refused = true, NULL;
+  for (int i = 0; i < u->ndim; i++) {
+    const int64_t *of = i == p.row ? b->row : i == p.col ? b->col : (int64_t[]){0, u->shape[i]->vmax};
+    begin[i] = uop_index(u->ctx, of[0]);
+    end[i] = uop_index(u->ctx, of[1]);
+  }
+  return uop_shrink(u, begin, end);
+}
+
+/* A reduction over the columns is one over those of the band. */
+static UOp *part_reduced(Band *b, Place p) {
+  UOp *u = p.u;
+  int col = p.col < 0 ? hidden_axis(b, u, p.row, true) : p.col;
+  if (p.row < 0 || col < 0) return b->refused = true, NULL;
+  UOp *x = part(b, (Place){u->src[0], p.row, col});
+  return x ? uop_reduce((Op)u->arg.i, x, (uint32_t)u->arg.j) : NULL;
+}
+
+static UOp *part_made(Band *b, Place p) {
+  UOp *u = p.u, *src[3], *shape[MAX_DIMS];
+  int perm[MAX_DIMS];
+  bool inner = p.row == b->r->shape.axis && b->r->closure[place_of(b->r, u)];
+  bool moves = u->op == OP_EXPAND || u->op == OP_RESHAPE || u->op == OP_PERMUTE;
+  Place x;
+  if (u->op == OP_CONST || (p.row < 0 && p.col < 0)) return u;
+  if (!sizes_known(u)) return b->refused = true, NULL;
+  if (inner && u->op == OP_REDUCE) return part_reduced(b, p);
+  if (!moves && !op_elementwise((Op)u->op)) return part_shrunk(b, p);
+  for (int k = 0; k < nvalue(u); k++) {
+    if (!below(&p, k, &x)) return part_shrunk(b, p);
+    if (!(src[k] = part(b, x))) return NULL;
+  }
+  for (int i = 0; i < u->ndim; i++) {
+    shape[i] = i == p.row ? uop_index(u->ctx, b->row[1] - b->row[0]) : u->shape[i];
+    if (i == p.col) shape[i] = uop_index(u->ctx, b->col[1] - b->col[0]);
+    perm[i] = perm_at(u, i);
+  }
+  switch (u->op) {
+  case OP_EXPAND: return uop_expand(src[0], shape);
+  case OP_RESHAPE: return uop_reshape(src[0], u->ndim, shape);
+  case OP_PERMUTE: return uop_permute(src[0], perm);
+  default: return uop_with_sources(u, src);
+  }
+}
+
+static UOp *part(Band *b, Place p) {
+  uint64_t at;
+  if (p.row < 0 && p.col < 0) return p.u;
+  if (map_get(&b->made, place_key(&p), &at)) return (UOp *)(uintptr_t)at;
+  UOp *v = part_made(b, p);
+  return v && map_put(ctx_base(b->r->ctx), &b->made, place_key(&p), (uintptr_t)v) ? v : NULL;
+}
+
+/* Do all sinks of the group do without the columns outside? */
+static bool band_holds(Band *b, int n, const int *group) {
+  const Rows *r = b->r;
+  map_free(ctx_base(r->ctx), &b->known);
+  b->known = (Map){0};
+  for (int k = 0; k < n; k++) {
+    const UOp *u = r->walk.at[group[k]];
+    if (u->op != OP_REDUCE || hidden_axis(b, u, r->shape.axis, !r->sum[group[k]]) < 0) return false;
+  }
+  return true;
+}
+
+/* The fewest columns, in steps, that the rows of the band see. */
+static void find_columns(Band *b, int n, const int *group) {
+  int64_t step = MAX(b->columns / BAND_STEPS, 1);
+  b->col[0] = 0;
+  for (b->col[1] = step; b->col[1] < b->columns && !band_holds(b, n, group);) b->col[1] += step;
+  b->col[1] = MIN(b->col[1], b->columns);
+  for (int64_t at = b->col[1] - step; at > 0 && !b->col[0]; at -= step) {
+    b->col[0] = at;
+    if (!band_holds(b, n, group)) b->col[0] = 0;
+  }
+  band_holds(b, n, group);
+}
+
+/* What a band gives for a sink: its rows, or its part of a sum over the rows, with zeros for columns outside. */
+static UOp *band_value(Band *b, UOp *u, bool sum) {
+  UOp *before[MAX_DIMS], *after[MAX_DIMS];
+  int row = b->r->shape.axis;
+  if (!sum) return part(b, (Place){u, row, -1});
+  int col = hidden_axis(b, u, row, false);
+  UOp *x = col >= 0 ? part(b, (Place){u->src[0], row, col}) : NULL;
+  x = x ? uop_reduce(OP_ADD, x, (uint32_t)u->arg.j) : NULL;
+  for (int i = 0; i < u->ndim; i++) {
+    before[i] = uop_index(u->ctx, i == col ? b->col[0] : 0);
+    after[i] = uop_index(u->ctx, i == col ? b->columns - b->col[1] : 0);
+  }
+  return x ? uop_pad(x, before, after) : NULL;
+}
+
+/* The sinks of a group by bands. *done: it was possible, and leaves out a quarter of the work. */
+static bool replace_bands(Rows *r, int n, const int *group, int nroot, UOp **root, bool *done) {
+  UOp *from[MOST_SINKS], *to[MOST_SINKS], *value[MOST_SINKS][BANDS];
+  int64_t rows = r->shape.size[r->shape.axis], columns = r->shape.width, seen = 0;
+  Band band[BANDS] = {0};
+  *done = false;
+  if (rows % BANDS || rows / BANDS < LEAST_BAND || columns < LEAST_BAND) return true;
+  for (int k = 0; k < BANDS; k++) {
+    int64_t each = rows / BANDS;
+    band[k] = (Band){.r = r, .columns = columns, .row = {k * each, (k + 1) * each}};
+    find_columns(&band[k], n, group);
+    seen += each * (band[k].col[1] - band[k].col[0]);
+  }
+  bool ok = seen <= rows * columns / 4 * 3;
+  for (int i = 0; ok && i < n; i++) {
+    UOp *u = from[i] = r->walk.at[group[i]];
+    bool sum = r->sum[group[i]];
+    for (int k = 0; ok && k < BANDS; k++) ok = (value[i][k] = band_value(&band[k], u, sum)) != NULL;
+    to[i] = !ok ? NULL : sum ? value[i][0] : uop_cat(BANDS, value[i], r->shape.axis);
+    for (int k = 1; ok && sum && k < BANDS; k++) to[i] = to[i] ? uop_binary(OP_ADD, to[i], value[i][k]) : NULL;
+    ok = to[i] != NULL;
+  }
+  for (int k = 0; k < BANDS; k++) {
+    map_free(ctx_base(r->ctx), &band[k].made);
+    map_free(ctx_base(r->ctx), &band[k].known);
+  }
+  *done = ok;
+  if (!ok) return ctx_base(r->ctx)->code == POLY_OK;
+  return uop_replace(r->ctx, r->arena, nroot, root, n, from, to, root);
+}
+
 /* ---- the pass ---- */
 
 static bool begin(Rows *r, int nroot, UOp **root) {
@@ -521,14 +803,29 @@ static bool choose(Rows *r, const Map *refused) {
     *s = (Shape){.axis = row_axis(u), .batch = 1, .numel = uop_numel_max(u)};
     for (int k = 0; k <= s->axis; k++) s->size[k] = u->shape[k]->vmax;
     for (int k = 0; k < s->axis; k++) s->batch *= s->size[k];
-    s->row_bytes = s->numel / (s->batch * s->size[s->axis]) * dtype_size((PolyDType)u->dtype);
+    s->width = s->numel / (s->batch * s->size[s->axis]);
+    s->row_bytes = s->width * dtype_size((PolyDType)u->dtype);
+    s->seed = u;
     return true;
   }
   return false;
 }
 
+/* The products of the bands are not cut again. */
+static bool keep_bands(Rows *r, Map *whole, int nroot, UOp **root) {
+  Rows now = {.ctx = r->ctx, .arena = r->arena, .target = r->target};
+  bool ok = begin(&now, nroot, root);
+  for (int i = 0; ok && i < now.walk.n; i++) {
+    UOp *u = now.walk.at[i];
+    if (is_product(u) && !map_get(&r->place, (uintptr_t)u, NULL))
+      ok = map_put(ctx_base(r->ctx), whole, (uintptr_t)u, 1);
+  }
+  map_free(ctx_base(r->ctx), &now.place);
+  return ok;
+}
+
 /* One group of sinks. *more: the roots have changed, or a product was refused. */
-static bool step(Rows *r, Map *refused, int nroot, UOp **root, bool *more) {
+static bool step(Rows *r, Map *refused, Map *whole, int nroot, UOp **root, bool *more) {
   int group[MOST_SINKS], n = 0;
   bool done = false;
   *more = false;
@@ -542,6 +839,9 @@ static bool step(Rows *r, Map *refused, int nroot, UOp **root, bool *more) {
     n = find_group(r, group);
     if (n < 0) return false;
   }
+  bool cut = n > 0 && has_statistic(r) && !map_get(whole, (uintptr_t)r->shape.seed, NULL);
+  if (cut && !replace_bands(r, n, group, nroot, root, &done)) return false;
+  if (done) return keep_bands(r, whole, nroot, root);
   if (n > 0 && has_statistic(r) && !replace_group(r, n, group, nroot, root, &done)) return false;
   for (int i = 0; !done && i < r->walk.n; i++)
     if (r->rowed[i] && is_seed(r, r->walk.at[i], i) && !map_put(ctx_base(r->ctx), refused, (uintptr_t)r->walk.at[i], 1))
@@ -550,14 +850,15 @@ static bool step(Rows *r, Map *refused, int nroot, UOp **root, bool *more) {
 }
 
 bool rows_in_tiles(PolyContext *ctx, Arena *arena, const Target *target, int nroot, UOp **root) {
-  Map refused = {0};
+  Map refused = {0}, whole = {0};
   /* a device with groups has no cache for a tile, and wants all rows at once; the body of a loop is a tile already */
   bool ok = true, more = target->tile_bytes > 0 && target->group <= 1;
   while (ok && more) {
     Rows r = {.ctx = ctx, .arena = arena, .target = target};
-    ok = step(&r, &refused, nroot, root, &more);
+    ok = step(&r, &refused, &whole, nroot, root, &more);
     map_free(ctx_base(ctx), &r.place);
   }
   map_free(ctx_base(ctx), &refused);
+  map_free(ctx_base(ctx), &whole);
   return ok;
 }
