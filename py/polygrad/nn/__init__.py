@@ -1,5 +1,6 @@
 """Layers, losses, containers, optimizers, state and compiled training steps."""
 
+from ..precision import GradScaler, autocast
 from . import datasets, functional, init, optim, state, utils
 from .activation import *  # noqa: F403
 from .attention import MultiheadAttention
@@ -34,7 +35,6 @@ from .losses import *  # noqa: F403
 from .misc import *  # noqa: F403
 from .module import Module, Parameter
 from .optim import *  # noqa: F403
-from .precision import GradScaler, autocast
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from .state import get_parameters, get_state_dict, load_state_dict, safe_load, safe_load_metadata, safe_save, tar_extract, torch_load, zip_extract
 from .step import CompiledTrainingStep, compile_step

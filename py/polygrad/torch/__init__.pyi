@@ -335,9 +335,9 @@ float16: Any
 float32: Any
 float64: Any
 float: Any
-from polygrad.nn.precision import GradScaler as GradScaler
-from polygrad.nn.precision import autocast as autocast
-from polygrad.nn.precision import is_autocast_enabled as is_autocast_enabled
+from polygrad.precision import GradScaler as GradScaler
+from polygrad.precision import autocast as autocast
+from polygrad.precision import is_autocast_enabled as is_autocast_enabled
 from polygrad.torch import autograd as autograd
 from polygrad.torch import backends as backends
 from polygrad.torch import cuda as cuda

@@ -13,7 +13,7 @@ import numpy as np
 from .._core import C
 from ..autograd import current
 from ..dtypes import dtypes, to_dtype
-from ..nn.precision import GradScaler, autocast, is_autocast_enabled
+from ..precision import GradScaler, autocast, is_autocast_enabled
 from .types import named
 
 

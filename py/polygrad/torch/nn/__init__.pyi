@@ -164,7 +164,6 @@ from polygrad.nn.optim.lr_scheduler import PolynomialLR as PolynomialLR
 from polygrad.nn.optim.lr_scheduler import ReduceLROnPlateau as ReduceLROnPlateau
 from polygrad.nn.optim.lr_scheduler import SequentialLR as SequentialLR
 from polygrad.nn.optim.lr_scheduler import StepLR as StepLR
-from polygrad.nn.precision import GradScaler as GradScaler
 from polygrad.nn.recurrent import GRU as GRU
 from polygrad.nn.recurrent import GRUCell as GRUCell
 from polygrad.nn.recurrent import LSTM as LSTM
@@ -177,6 +176,7 @@ from polygrad.nn.transformer import TransformerDecoder as TransformerDecoder
 from polygrad.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from polygrad.nn.transformer import TransformerEncoder as TransformerEncoder
 from polygrad.nn.transformer import TransformerEncoderLayer as TransformerEncoderLayer
+from polygrad.precision import GradScaler as GradScaler
 from polygrad.torch.nn import functional as functional
 from polygrad.torch.nn import init as init
 from polygrad.torch.nn import utils as utils

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from .._core import C
-from ..autograd import current
-from ..dtypes import dtypes, to_dtype
-from ..tensor import Tensor
+from ._core import C
+from .autograd import current
+from .dtypes import dtypes, to_dtype
+from .tensor import Tensor
 
 
 class autocast(contextlib.ContextDecorator):
