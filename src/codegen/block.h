@@ -61,8 +61,8 @@ typedef struct Codegen {
   Block *body; /* of one iteration of the grid */
   int strip;   /* of the innermost loop of the grid: see Inst */
   double work; /* of the loop that the number of threads was chosen by */
-  /* LOOPs whose bounds are those of a row, one for each array that these are loaded from (rowptr, a parameter): rows
-   * of more than Target.hub_edges in one of them are a kernel apart. */
+  /* LOOPs whose bounds are those of a row, one for each array that these are loaded from (rowptr, a parameter; -1: they
+   * are computed): rows of more than Target.hub_edges in one of them are a kernel apart. */
   int nragged, ragged[MAX_ROWPTRS], rowptr[MAX_ROWPTRS];
   bool by_length; /* all of them have the rows by length behind the row pointers: see ENDPOINT */
   Hubs hubs;

@@ -77,6 +77,7 @@ static int add_loop(Flat *f, const Inst *like, int begin, int end, uint32_t flag
   in.src[0] = begin;
   in.src[1] = end;
   in.flags = flags;
+  if (!(flags & (LOOP_GROUP | LOOP_PARALLEL))) in.strip = 0; /* a thread takes blocks one by one */
   return add(f, in);
 }
 
@@ -541,8 +542,24 @@ static void add_to_acc(Flat *f, int acc, int value) {
   add(f, in);
 }
 
-/* The edges of a row in array k of the kernel's. */
+/* What an instruction of the rows' loop gives for another row. */
+static int add_for_row(Flat *f, int inst, int row) {
+  const Block *rows = rows_block(f->g);
+  if (inst == rows->loop) return row;
+  if (f->home[inst] != rows) return f->place[inst];
+  Inst in = f->g->inst.at[inst];
+  for (int i = 0; i < 3; i++)
+    if (in.src[i] >= 0) in.src[i] = add_for_row(f, in.src[i], row);
+  return add(f, in);
+}
+
+/* The edges of a row in loop k of the kernel's. */
 static int add_degree(Flat *f, int row, int k) {
+  const Inst *loop = &f->g->inst.at[f->g->ragged[k]];
+  if (f->g->rowptr[k] < 0) {
+    int begin = add_for_row(f, loop->src[0], row);
+    return add_index(f, OP_SUB, add_for_row(f, loop->src[1], row), begin);
+  }
   int next = add_index(f, OP_ADD, row, add_const(f, 1)), begin = add_row_load(f, row, f->g->rowptr[k]);
   return add_index(f, OP_SUB, add_row_load(f, next, f->g->rowptr[k]), begin);
 }

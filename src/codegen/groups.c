@@ -218,20 +218,29 @@ static int element_at(const UOp *u, const UOp *index) {
   return u->op == OP_LOAD && u->nsrc == 2 && u->src[1] == index ? (int)u->src[0]->arg.i : -1;
 }
 
-/* Notes the loops at or below b over a row's edges, where those are loaded from. False: one has other bounds. */
-static bool note_rows(Codegen *g, const Block *b, UOp *row) {
-  if (b->range && is_ragged(g, b)) {
-    int begin = element_at(b->range->src[0], row);
-    if (begin < 0 || begin != element_at(b->range->src[1], int_addc(row, 1))) return false;
-    int k = 0;
-    while (k < g->nragged && g->rowptr[k] != begin) k++;
-    if (k == MAX_ROWPTRS) return false;
-    g->by_length &= b->range->arg.j == 1;
-    if (k == g->nragged) {
-      g->ragged[g->nragged] = b->loop;
-      g->rowptr[g->nragged++] = begin;
-    }
+/* Notes the loop of b over a row's edges. Its bounds are two elements of an array, or follow from the row in some other
+ * way. False: they depend on other loops, too. */
+static bool note_row(Codegen *g, const Block *b, UOp *row) {
+  UOp *from = b->range->src[0], *to = b->range->src[1];
+  const Inst *loop = &g->inst.at[b->loop];
+  int array = element_at(from, row), k = 0;
+  if (array < 0 || array != element_at(to, int_addc(row, 1))) array = -1;
+  if ((block_ranges(g, from) | block_ranges(g, to)) & ~(RANGES_LOAD | 1ull << row->arg.i)) return false;
+  for (; k < g->nragged; k++) {
+    const Inst *other = &g->inst.at[g->ragged[k]];
+    if (array >= 0 ? g->rowptr[k] == array : other->src[0] == loop->src[0] && other->src[1] == loop->src[1]) break;
   }
+  if (k == MAX_ROWPTRS) return false;
+  g->by_length &= array >= 0 && b->range->arg.j == 1;
+  g->ragged[k] = k == g->nragged ? b->loop : g->ragged[k];
+  g->rowptr[k] = array;
+  g->nragged = MAX(g->nragged, k + 1);
+  return true;
+}
+
+/* The same for all loops over edges at or below b. */
+static bool note_rows(Codegen *g, const Block *b, UOp *row) {
+  if (b->range && is_ragged(g, b) && !note_row(g, b, row)) return false;
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child && !note_rows(g, b->line.at[i].child, row)) return false;
   return true;
