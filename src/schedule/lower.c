@@ -619,7 +619,7 @@ UOp *lower_tile_rows(Lower *l, UOp *u, int slot) {
   return old ? store_at(l, u, slot, uop_binary((Op)u->arg.i, old, sum), flat, n, ranges) : NULL;
 }
 
-/* The place of an element in this piece's copy. */
+/* The place of an element in the copy of a piece, or of a part of it. */
 static UOp *in_piece(UOp *node, UOp *flat, UOp *piece) {
   return flat ? int_add(int_mul(piece, uop_numel(node)), flat) : NULL;
 }
@@ -628,13 +628,19 @@ UOp *lower_tile_sum(Lower *l, UOp *u, int slot) {
   UOp *const *var = l->tile->var;
   UOp *x = u->src[0], *idx[MAX_DIMS], *at[MAX_DIMS], *ranges[MAX_OUTER], *inner[MAX_DIMS], *zero = uop_index(l->ctx, 0);
   int n = 0, m = 0;
-  if (!param_of(l, slot, (PolyDType)u->dtype) || !open_inner(l, u, (uint32_t)u->arg.j, idx, ranges, &n)) return NULL;
-  idx[0] = zero;
+  int64_t parts = MAX(l->tile->parts, 1);
+  if (!param_of(l, slot, (PolyDType)u->dtype)) return NULL;
+  UOp *part = parts > 1 ? open_range(l, uop_index(l->ctx, parts), ranges, &n) : zero;
+  if (!part || !open_inner(l, u, (uint32_t)u->arg.j, idx, ranges, &n)) return NULL;
+  UOp *each = int_div(int_addc(var[TILE_EDGES], parts - 1), uop_index(l->ctx, parts));
+  UOp *from = int_min(int_mul(part, each), var[TILE_EDGES]), *to = int_min(int_add(from, each), var[TILE_EDGES]);
+  idx[0] = part;
   uint64_t busy = index_free(l, u->ndim, idx, NULL);
+  idx[0] = zero;
   for (int i = 0; i < x->ndim; i++) {
     at[i] = idx[i];
     if (!(u->arg.j & (1 << i)) || (i && uop_is_int(x->shape[i], 1))) continue;
-    if (!(inner[m] = inner_range(l, busy, zero, i ? x->shape[i] : var[TILE_EDGES], false))) return NULL;
+    if (!(inner[m] = inner_range(l, busy, i ? zero : from, i ? x->shape[i] : to, false))) return NULL;
     busy |= 1ull << inner[m]->arg.i;
     at[i] = inner[m++];
   }
@@ -642,7 +648,7 @@ UOp *lower_tile_sum(Lower *l, UOp *u, int slot) {
   at[0] = tile_entry(l, int_add(var[TILE_EDGE], inner[0]));
   l->ncontext--;
   UOp *sum = at[0] ? loop(l, (Op)u->arg.i, x, at, NULL, m, inner) : NULL;
-  UOp *flat = in_piece(u, index_flat(u, idx), var[TILE_PIECE]);
+  UOp *flat = in_piece(u, index_flat(u, idx), int_add(int_mulc(var[TILE_PIECE], parts), part));
   UOp *old = sum && flat ? so_far(l, (Op)u->arg.i, u, slot, flat, int_lt(zero, var[TILE_BEGUN])) : NULL;
   return old ? store_at(l, u, slot, uop_binary((Op)u->arg.i, old, sum), flat, n, ranges) : NULL;
 }
@@ -667,12 +673,13 @@ UOp *lower_tile_add(Lower *l, UOp *node, int from, int slot) {
   return store_at(l, node, slot, uop_binary(OP_ADD, old, new), flat, n, ranges);
 }
 
-UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot) {
+UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot, bool parts) {
   UOp *ranges[1];
   int n = 0;
   if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
   UOp *i = open_flat(l, node, ranges, &n);
-  UOp *piece = i ? inner_range(l, lower_free(l, i), uop_index(l->ctx, 0), l->tile->var[TILE_PIECES], false) : NULL;
+  UOp *n_copies = int_mulc(l->tile->var[TILE_PIECES], parts ? MAX(l->tile->parts, 1) : 1);
+  UOp *piece = i ? inner_range(l, lower_free(l, i), uop_index(l->ctx, 0), n_copies, false) : NULL;
   UOp *flat = piece ? in_piece(node, i, piece) : NULL;
   if (!flat) return NULL;
   UOp *load[2] = {param_of(l, from, (PolyDType)node->dtype), flat};

@@ -26,6 +26,7 @@ typedef struct EdgeLoop {
 typedef struct LowerTile {
   UOp *end;            /* ENDPOINT whose rows give the order of the edges; NULL: their own order */
   UOp *var[TILE_VARS]; /* VARIABLEs */
+  int64_t parts;       /* of a tile whose sums over its edges are kept apart, so that threads share them; 0 and 1: one */
   /* Does the slot hold values of the tile alone, at its edges? */
   bool (*holds)(void *user, int slot);
 } LowerTile;
@@ -68,7 +69,7 @@ UOp *lower_tile_sum(Lower *l, UOp *reduce, int slot);
 /* STORE of what lies in `from`, as large as node, into this piece's copy, continued by addition; and, of those copies,
  * STORE of the reduction by op over all pieces. */
 UOp *lower_tile_add(Lower *l, UOp *node, int from, int slot);
-UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot);
+UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot, bool parts);
 /* Bit k: the scalar depends on the RANGE with id k. */
 uint64_t lower_free(Lower *l, UOp *scalar);
 bool lower_has_load(Lower *l, UOp *scalar);

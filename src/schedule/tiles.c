@@ -32,6 +32,7 @@ enum {
   LONG_MAPS = 8,  /* products in a row that each composite computes again, before one is stored in memory */
   PARTIAL_BYTES =
       4 << 20, /* of all partial results of a sum over all edges, unless that leaves less than LEAST_PIECES */
+  PART_BYTES = 256 << 10, /* of those of one tile */
   LEAST_PIECES = 16,
   LEAST_TILE = 16
 };
@@ -181,6 +182,9 @@ typedef struct Recipe {
 static bool sums_edges(const NodeInfo *n) {
   return (n->by_tiles && n->matmul.axis == ROWS_SUMMED) || (n->node->op == OP_REDUCE && n->node->arg.j & 1);
 }
+
+/* Has a sum over all edges results for each part of a tile? A matrix product has one. */
+static bool keeps_parts(const NodeInfo *n) { return sums_edges(n) && n->kind != STORE_MATMUL; }
 
 static int written_slot(const Recipe *r) { return sums_edges(r->n) ? r->partial : r->slot; }
 
@@ -443,14 +447,14 @@ static bool add_arg(Fill *f, int slot) {
   return vec_push(ctx_base(f->s->ctx), &f->args, slot);
 }
 
-/* A slot of this composite alone. rows: it holds a tile of the node's rows; copies: one for each piece. */
-static int own_slot(Fill *f, SlotKind kind, UOp *node, bool rows, bool copies, const char *why) {
+/* A slot of this composite alone. rows: it holds a tile of the node's rows; copies: so many for each piece. */
+static int own_slot(Fill *f, SlotKind kind, UOp *node, bool rows, int64_t copies, const char *why) {
   int at = sched_add_slot(f->s, kind, -1, node, why);
   if (at < 0) return -1;
   Slot *slot = &f->s->slot.at[at];
-  UOp *n = uop_index(f->s->ctx, rows ? f->item->tile : copies ? f->item->pieces : 1);
+  UOp *n = uop_index(f->s->ctx, rows ? f->item->tile : copies ? f->item->pieces * copies : 1);
   slot->rows = rows ? f->item->tile : 0;
-  slot->copies = copies ? f->item->pieces : 0;
+  slot->copies = f->item->pieces * copies;
   for (int i = rows ? 1 : 0; i < node->ndim; i++) n = int_mul(n, node->shape[i]);
   slot->numel = n;
   return n && add_arg(f, at) ? at : -1;
@@ -543,7 +547,8 @@ static bool begin_node(Fill *f, NodeInfo *n, int target, Recipe *r) {
     r->slot = own_slot(f, SLOT_TILE, u, true, false, "value of a tile of edges");
     if (!add_pair(f, &f->local, n->slot, r->slot)) return false;
   }
-  if (sums_edges(n)) r->partial = own_slot(f, SLOT_TEMP, u, false, true, "partial result of each piece");
+  int64_t parts = keeps_parts(n) ? MAX(f->tile.parts, 1) : 1;
+  if (sums_edges(n)) r->partial = own_slot(f, SLOT_TEMP, u, false, parts, "partial result of each piece");
   if (n->kind == STORE_MATMUL) {
     bool apart = !n->tile; /* into memory by a kernel: edges are not in order there, and sums are continued */
     r->product = apart ? own_slot(f, SLOT_TILE, u, !sums_edges(n), false, "product of a tile of edges") : r->slot;
@@ -625,7 +630,7 @@ static bool add_finish(Fill *f, NodeInfo *n, int partial, int target) {
   Lower l;
   Op op = n->kind == STORE_MATMUL ? OP_ADD : (Op)n->node->arg.i;
   begin_lower(f->s, &l, &f->tile);
-  UOp *store = lower_tile_finish(&l, n->node, op, partial, target);
+  UOp *store = lower_tile_finish(&l, n->node, op, partial, target, keeps_parts(n));
   bool ok = store && add_kernel(f, &l, 1, &store, &n->node);
   end_lower(f->s, &l);
   return ok;
@@ -646,7 +651,10 @@ static void choose_sizes(Fill *f, const Draft *x) {
   double fits = (double)target->tile_bytes / bytes;
   int64_t tile = fits > target->tile_edges ? target->tile_edges : (int64_t)fits / 16 * 16;
   f->item->tile = MAX(tile, LEAST_TILE);
+  int64_t parts = partial > 0 ? (int64_t)(PART_BYTES / partial) : 1;
+  f->tile.parts = target->group > 1 ? MAX(MIN(parts, target->split_pieces), 1) : 1;
   f->item->pieces = target->split_pieces;
+  partial *= (double)f->tile.parts;
   while (f->item->pieces > LEAST_PIECES && partial * (double)f->item->pieces > PARTIAL_BYTES) f->item->pieces /= 2;
 }
 
