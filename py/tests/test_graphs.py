@@ -12,7 +12,7 @@ from helpers import gradcheck
 from scipy import sparse
 
 import polygrad.nn.functional as F
-from polygrad import Context, Graph, HeteroGraph, Tensor
+from polygrad import Context, Graph, HeteroGraph, Profile, Tensor
 from polygrad._ffi import C
 from polygrad.autograd import current
 from polygrad.graphs import REDUCTIONS
@@ -486,3 +486,25 @@ def test_arrays_of_a_large_graph_are_made_again():
     back = Graph(index.astype(np.int32), 3000).reversed()
     np.testing.assert_allclose(back.sum(Tensor(e)).numpy()[:, 0], want, rtol=1e-5)
     np.testing.assert_array_equal(back.edge_index.numpy(), index[::-1])
+
+
+def test_sums_are_taken_on_the_narrower_side_of_a_product():
+    """(x + A x) @ w reads w's columns at the edges and not x's, and so do both gradients; nothing as wide as x is stored for the nodes."""
+    rng, nodes, wide, narrow = np.random.default_rng(0), 300, 48, 12
+    index = rng.integers(0, nodes, (2, 2000))
+    a = sparse.coo_matrix((np.ones(2000), (index[1], index[0])), (nodes, nodes)).toarray() + np.eye(nodes)
+    x, w = rng.standard_normal((nodes, wide)), rng.standard_normal((wide, narrow))
+    scale = rng.random((nodes, 1))
+    g, tx, tw = Graph(index, nodes), Tensor(x, requires_grad=True), Tensor(w, requires_grad=True)
+    with Profile() as p:
+        y = ((g.sum(g.src(tx * Tensor(scale))) + tx * Tensor(scale)) @ tw).tanh()
+        (y * y).sum().backward()
+        Tensor.realize(y, tx.grad, tw.grad)
+    m = a @ (x * scale)
+    want = np.tanh(m @ w)
+    d = 2 * want * (1 - want**2)
+    np.testing.assert_allclose(y.numpy(), want, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(tw.grad.numpy(), m.T @ d, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(tx.grad.numpy(), (a.T @ (d @ w.T)) * scale, rtol=1e-9, atol=1e-9)
+    stored = [s.shape for s in p.stored if np.prod(s.shape) >= nodes * wide]
+    assert len(stored) <= 1, stored  # the gradient that was asked for

@@ -204,6 +204,27 @@ static void find_meets(Sched *s, const Walk *walk) {
   }
 }
 
+/* Is there another reduction below its end, one that is not stored for its own sake as a product is? */
+static bool has_others(Sched *s, NodeInfo *end, const NodeInfo *n) {
+  enum { LOOK = 256 };
+  NodeInfo *todo[LOOK];
+  int ntodo = 0, stamp = ++s->stamp;
+  todo[ntodo++] = end;
+  end->visited = stamp;
+  for (int k = 0; k < ntodo; k++) {
+    const UOp *u = todo[k]->node;
+    if (todo[k] == n || todo[k]->contraction || u->op == OP_BUFFER || u->op == OP_GATHER || u->buffer) continue;
+    if (u->op == OP_REDUCE || u->op == OP_SEGMENT || ntodo + u->nsrc > LOOK) return true;
+    for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
+      NodeInfo *below = sched_info(s, u->src[i]);
+      if (!below || below->visited == stamp) continue;
+      below->visited = stamp;
+      todo[ntodo++] = below;
+    }
+  }
+  return false;
+}
+
 /* Where every reader of a reduction goes through one elementwise value that is no larger, that value is stored in its
  * place, by the kernel of the reduction: the other operands (a bias, a residual, the mask of an activation) are read
  * once and not by every reader, and their memory is given back earlier, or is written over. */
@@ -219,6 +240,7 @@ static void find_end(Sched *s, NodeInfo *n) {
     if (op_elementwise((Op)u->op) && dtype_size((PolyDType)u->dtype) <= dtype_size((PolyDType)node->dtype)) end = at;
   }
   if (!end || (at->meet && at->meet->node->op == OP_ASSIGN)) return;
+  if (s->target->group > 1 && has_others(s, end, n)) return; /* one reduction to a group of threads */
   n->end = end;
   n->next = end->made;
   end->made = n;
@@ -585,10 +607,12 @@ static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *ga
  * NULL: it could, or something between them is stored. */
 static const char *end_reason(Sched *s, const Lower *l, const NodeInfo *end, const Reading *r, const UOp *gate) {
   const char *why = NULL;
+  /* a kernel that reduces what it reads has no room for a product */
+  bool room = uop_numel(s->info.at[s->work.at[s->current]]->node) == uop_numel(end->node);
   for (const NodeInfo *n = end->made; n && !why; n = n->next) {
     if (n->kind != STORE_NOT || sched_store_at(n) != end->node) continue;
     if (n->contraction)
-      why = may_hold_product(s, n, r, gate) ? NULL : "matrix product";
+      why = room && may_hold_product(s, n, r, gate) ? NULL : "matrix product";
     else
       why = reduction_reason(s, l, n, r);
   }

@@ -6,6 +6,7 @@
 
 #include "ir/context.h"
 #include "ir/scan.h"
+#include "schedule/narrow.h"
 #include "schedule/rows.h"
 #include "schedule/split.h"
 #include "schedule/tiles.h"
@@ -439,7 +440,7 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   UOp **tiled = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   if (!tiled) return false;
   for (int i = 0; i < nroot; i++) tiled[i] = root[i];
-  bool ok = rows_in_tiles(ctx, arena, target, nroot, tiled), retry = ok;
+  bool ok = narrow_sums(ctx, arena, nroot, tiled) && rows_in_tiles(ctx, arena, target, nroot, tiled), retry = ok;
   while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
   return ok;
 }
