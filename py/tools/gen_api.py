@@ -216,7 +216,7 @@ def define(f: Function) -> list[str]:
         out.append(f"  if (!{f.arguments[0].name}) return;")
     out.append(f"  if (!{'api_enter' if locked else 'api_enter_free'}(&call)) return {refused(f)};".replace("return ;", "return;"))
     out.append(f"  {keep}{f.core}({given});")
-    if locked:
+    if locked or outcome(f) != "POLY_OK":
         out.append(f"  api_leave(&call, {outcome(f)});")
     return out + (["  return result;"] if keep else []) + ["}"]
 

@@ -27,6 +27,7 @@ PolySample *poly_sample_new(const PolySampler *sampler) {
   if (!s) return NULL;
   s->base = b;
   s->sampler = sampler;
+  atomic_fetch_add(&((PolySampler *)sampler)->refs, 1);
   s->relations = sampler->relation.n;
   s->nodes = mem_new(&s->base, types_of(s) * sizeof *s->nodes);
   s->edges = mem_new(&s->base, (size_t)s->relations * sizeof *s->edges);
@@ -63,6 +64,7 @@ void poly_sample_free(PolySample *s) {
   vec_free(&b, &s->hop_edges);
   mem_free(&b, s->nodes, types_of(s) * sizeof *s->nodes);
   mem_free(&b, s->edges, (size_t)s->relations * sizeof *s->edges);
+  sampler_release((PolySampler *)s->sampler);
   handle_free(&b, s, sizeof *s);
 }
 

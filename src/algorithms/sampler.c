@@ -21,6 +21,7 @@ PolySampler *poly_sampler_new(const PolyAllocator *allocator, int node_types, co
   PolySampler *s = handle_new(&b, sizeof *s, HANDLE_SAMPLER, NULL);
   if (!s) return NULL;
   s->base = b;
+  atomic_init(&s->refs, 1);
   s->types = node_types;
   s->nodes = mem_new(&s->base, (size_t)node_types * sizeof *s->nodes);
   if (!s->nodes) {
@@ -44,13 +45,19 @@ static void free_relation(Base *b, Relation *r) {
   mem_free(b, r->weight, (size_t)r->edges * sizeof *r->weight);
 }
 
-void poly_sampler_free(PolySampler *s) {
-  if (!s) return;
+void sampler_release(PolySampler *s) {
+  if (!s || atomic_fetch_sub(&s->refs, 1) > 1) return;
   Base b = s->base;
   for (int k = 0; k < s->relation.n; k++) free_relation(&b, &s->relation.at[k]);
   vec_free(&b, &s->relation);
   mem_free(&b, s->nodes, (size_t)s->types * sizeof *s->nodes);
-  handle_free(&b, s, sizeof *s);
+  mem_free(&b, s, sizeof *s);
+}
+
+void poly_sampler_free(PolySampler *s) {
+  if (!s) return;
+  handle_drop(s);
+  sampler_release(s);
 }
 
 PolyStatus poly_sampler_error(const PolySampler *s) { return s ? s->base.code : POLY_ERROR_MEMORY; }
@@ -205,6 +212,7 @@ PolyStatus poly_sampler_add(PolySampler *s, const PolyRelation *given, int threa
 int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n, void *out,
                          int threads) {
   int64_t bad = n;
+  if (n <= 0) return n;
   const char *in = from;
   char *to = out;
   size_t bytes = (size_t)n * row_bytes;

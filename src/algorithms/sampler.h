@@ -14,6 +14,8 @@
 #include "base/base.h"
 #include "ir/public.h"
 
+#include <stdatomic.h>
+
 /* The edges into each node of one type from the nodes of another (or the same) type. */
 typedef struct Relation {
   int src, dst; /* types of nodes */
@@ -26,11 +28,15 @@ typedef struct Relation {
 } Relation;
 
 struct PolySampler {
-  Base base; /* allocator, and the last error */
+  Base base;       /* allocator, and the last error */
+  atomic_int refs; /* the caller's, and one of each sample */
   int types;
   int64_t *nodes; /* of each type */
   VEC(Relation) relation;
 };
+
+/* Ends when the last sample of it has ended. */
+void sampler_release(PolySampler *s);
 
 /* Checks and reports; where a count or an index comes from a caller. */
 bool sampler_in_range(Base *b, const char *what, int64_t at, int64_t value, int64_t size);

@@ -354,6 +354,7 @@ const char *poly_dtype_name(PolyDType d) {
   api_enum(&call, d, POLY_DTYPE_COUNT, "d", "a dtype");
   if (!api_enter_free(&call)) return "?";
   const char *result = core_dtype_name(d);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
   return result;
 }
 
@@ -2752,6 +2753,7 @@ PolySampler *poly_sampler_new(const PolyAllocator *allocator, int node_types, co
   api_array(&call, num_nodes, node_types != 0, "num_nodes");
   if (!api_enter_free(&call)) return NULL;
   PolySampler *result = core_sampler_new(allocator, node_types, num_nodes);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
   return result;
 }
 
@@ -2963,6 +2965,7 @@ PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, d
   api_array(&call, edge_index, num_edges != 0, "edge_index");
   if (!api_enter_free(&call)) return call.code;
   PolyStatus result = core_rmat(num_nodes, num_edges, a, b, c, seed, shuffle, threads, edge_index);
+  api_leave(&call, result);
   return result;
 }
 

@@ -229,6 +229,7 @@ void api_array(ApiCall *c, const void *p, bool needed, const char *arg) {
 
 void api_handles(ApiCall *c, const void *array, int64_t n, HandleKind kind, const char *arg, bool optional) {
   api_array(c, array, n > 0 && !optional, arg);
+  if (n == 0) c->empty = arg;
   const void *const *at = array;
   for (int64_t k = 0; at && k < n; k++) {
     char name[64];
@@ -297,8 +298,20 @@ bool api_enter(ApiCall *c) {
 
 bool api_enter_free(ApiCall *c) { return c->code == POLY_OK || report(c); }
 
+/* A call that names no context has failed: samplers keep the reason, and what works on a list has none to begin with.
+ */
+static void note_failure(const ApiCall *c, PolyStatus status) {
+  char text[160];
+  snprintf(text, sizeof text, c->empty ? "%s: argument %s is empty" : "%s: the arguments do not fit", c->name,
+           c->empty);
+  thread_error(status, text);
+}
+
 void api_leave(ApiCall *c, PolyStatus status) {
-  if (!c->ctx) return; /* samplers keep their own errors */
+  if (!c->ctx) {
+    if (status != POLY_OK) note_failure(c, status);
+    return;
+  }
   if (status != POLY_OK) base_fail(ctx_base(c->ctx), status, "%s: the arguments do not fit", c->name);
   give(c->ctx->guard);
 }

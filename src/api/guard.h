@@ -14,15 +14,17 @@
 #include "ir/public.h"
 
 typedef struct ApiCall {
-  const char *name; /* of the public function */
-  PolyContext *ctx; /* of the first handle that has one */
-  bool reads_error; /* the call is about the last error */
-  PolyStatus code;  /* POLY_OK: no argument is known to be wrong */
-  char why[160];    /* else: what is wrong with the first such one */
+  const char *name;  /* of the public function */
+  PolyContext *ctx;  /* of the first handle that has one */
+  const char *empty; /* a list of handles that has none, if there is one */
+  bool reads_error;  /* the call is about the last error */
+  PolyStatus code;   /* POLY_OK: no argument is known to be wrong */
+  char why[160];     /* else: what is wrong with the first such one */
 } ApiCall;
 static inline void api_begin(ApiCall *c, const char *name) {
   c->name = name;
   c->ctx = NULL;
+  c->empty = NULL;
   c->reads_error = false;
   c->code = POLY_OK;
 }

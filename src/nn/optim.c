@@ -14,7 +14,8 @@ struct PolyOptim {
   PolyOptimOptions set;
   double lr;
   int n, given;                             /* parameters, and how many were given: duplicates are dropped */
-  PolyTensor **param;                       /* the caller's */
+  PolyTensor **param;                       /* the caller's, */
+  uint64_t *id;                             /* whose numbers tell a parameter from what was made where it was freed */
   PolyTensor **slot[OPTIM_SLOTS];           /* state of each parameter; entries are NULL where the kind has none */
   PolyTensor *scalar[OPTIM_SCALARS], *rate; /* NULL where the kind has none */
   PolyTensor *momentum;                     /* NULL until it is changed: it is a constant of the program */
@@ -49,6 +50,7 @@ static bool take_params(PolyOptim *o, PolyTensor *const *params, int n) {
     } else if (params[k]->ctx != o->ctx) {
       ok = base_fail(b, POLY_ERROR_VALUE, "parameter %d of an optimizer belongs to another context", k);
     } else if (!map_get(&seen, (uintptr_t)params[k], &(uint64_t){0})) {
+      o->id[o->n] = params[k]->id;
       o->param[o->n++] = params[k];
       ok = map_put(b, &seen, (uintptr_t)params[k], 1);
     }
@@ -116,6 +118,10 @@ static bool check_settings(Base *b, const OptimKind *kind, const PolyOptimOption
          check(b, "momentum_decay", s->momentum_decay, huge);
 }
 
+static size_t optim_bytes(int n) {
+  return sizeof(PolyOptim) + (size_t)n * ((1 + OPTIM_SLOTS) * sizeof(PolyTensor *) + sizeof(uint64_t));
+}
+
 PolyOptim *poly_optim_new(const char *name, PolyTensor *const *params, int n, double lr,
                           const PolyOptimOptions *options) {
   if (n <= 0 || !params || !options) return NULL;
@@ -129,10 +135,11 @@ PolyOptim *poly_optim_new(const char *name, PolyTensor *const *params, int n, do
     return NULL;
   }
   if (!check_settings(b, kind, options, lr)) return NULL;
-  PolyOptim *o = handle_new(b, sizeof *o + (1 + OPTIM_SLOTS) * (size_t)n * sizeof(PolyTensor *), HANDLE_OPTIM, ctx);
+  PolyOptim *o = handle_new(b, optim_bytes(n), HANDLE_OPTIM, ctx);
   if (!o) return NULL;
   *o = (PolyOptim){.ctx = ctx, .kind = kind, .set = *options, .lr = lr, .given = n, .param = (PolyTensor **)(o + 1)};
   for (int j = 0; j < OPTIM_SLOTS; j++) o->slot[j] = o->param + (size_t)(1 + j) * (size_t)n;
+  o->id = (uint64_t *)(o->param + (size_t)(1 + OPTIM_SLOTS) * (size_t)n);
   bool no_grad = ctx->no_grad;
   ctx->no_grad = false; /* state is made of leaves */
   bool ok = take_params(o, params, n) && make_state(o) && realize_all(o);
@@ -173,14 +180,24 @@ PolyOptim *poly_lamb(PolyTensor *const *params, int n, double lr, double beta1, 
                         &(PolyOptimOptions){.beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = weight_decay});
 }
 
+static bool is_live(const PolyTensor *t) {
+  HandleInfo h = handle_find(t);
+  return h.kind == HANDLE_TENSOR && h.live;
+}
+
+/* The caller may have freed what poly_optim_state has handed out. */
+static void free_live(PolyTensor *t) {
+  if (t && is_live(t)) poly_free(t);
+}
+
 void poly_optim_free(PolyOptim *o) {
   if (!o) return;
   for (int j = 0; j < OPTIM_SLOTS; j++)
-    for (int k = 0; k < o->n; k++) poly_free(o->slot[j][k]);
-  for (int k = 0; k < OPTIM_SCALARS; k++) poly_free(o->scalar[k]);
+    for (int k = 0; k < o->n; k++) free_live(o->slot[j][k]);
+  for (int k = 0; k < OPTIM_SCALARS; k++) free_live(o->scalar[k]);
   poly_free(o->rate);
   poly_free(o->momentum);
-  handle_free(ctx_base(o->ctx), o, sizeof *o + (1 + OPTIM_SLOTS) * (size_t)o->given * sizeof(PolyTensor *));
+  handle_free(ctx_base(o->ctx), o, optim_bytes(o->given));
 }
 
 /* ---- using one ---- */
@@ -190,8 +207,22 @@ static PolyStatus failed(PolyContext *ctx) {
   return code == POLY_OK ? POLY_ERROR_RUNTIME : code;
 }
 
+/* Parameters are the caller's, and poly_optim_state hands out the state: both may have been freed. */
+static bool all_live(const PolyOptim *o) {
+  Base *b = ctx_base(o->ctx);
+  for (int k = 0; k < o->n; k++) {
+    if (!is_live(o->param[k]) || o->param[k]->id != o->id[k])
+      return base_fail(b, POLY_ERROR_VALUE, "parameter %d of the optimizer was freed", k);
+    for (int j = 0; j < OPTIM_SLOTS; j++)
+      if (o->slot[j][k] && !is_live(o->slot[j][k]))
+        return base_fail(b, POLY_ERROR_VALUE, "the optimizer's state of parameter %d was freed", k);
+  }
+  return true;
+}
+
 void poly_optim_zero_grad(PolyOptim *o) {
-  for (int k = 0; o && k < o->n; k++) poly_set_grad(o->param[k], NULL);
+  if (!o || !all_live(o)) return;
+  for (int k = 0; k < o->n; k++) poly_set_grad(o->param[k], NULL);
 }
 
 PolyStatus poly_optim_set_lr(PolyOptim *o, double lr) {
@@ -220,6 +251,7 @@ PolyStatus poly_optim_set(PolyOptim *o, const PolyOptimOptions *options) {
   if (!o || !options) return POLY_ERROR_VALUE;
   Base *b = ctx_base(o->ctx);
   if (!check_settings(b, o->kind, options, o->lr)) return POLY_ERROR_VALUE;
+  if (!all_live(o)) return failed(o->ctx);
   double old = momentum_of(o, &o->set), now = momentum_of(o, options);
   if (now != old && !set_momentum(o, now)) return POLY_ERROR_MEMORY;
   o->set = *options;
@@ -315,6 +347,7 @@ static bool plan_apply(const Plan *plan) {
 
 static PolyStatus schedule(PolyOptim *o, UOp *when) {
   if (!o) return POLY_ERROR_VALUE;
+  if (!all_live(o)) return failed(o->ctx);
   Arena arena = {.b = ctx_base(o->ctx)};
   Plan plan = {.at = arena_new(&arena, (size_t)((1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS) * sizeof(Assign)),
                .when = when};

@@ -282,6 +282,7 @@ PolyTensor *poly_repeat_interleave(PolyTensor *x, int64_t repeats, int axis) {
 }
 
 static UOp *roll(UOp *x, int naxis, const int64_t *shifts, const int *axes) {
+  if (!shifts) return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "poly_roll: argument shifts is NULL");
   if (!axes || naxis == 0) { /* over the flattened tensor */
     UOp *flat = t_roll(t_flatten(x), 0, t_dim(x->ctx, shifts[0]));
     return uop_reshape(flat, x->ndim, x->shape);

@@ -305,6 +305,57 @@ static void data_that_is_missing(void **state) {
   poly_free(none);
 }
 
+/* Calls on lists without entries have no context: their errors are the thread's, too. */
+static void lists_without_entries(void **state) {
+  (void)state;
+  PolyTensor *out[4];
+  const char *name[] = {"poly_cat: argument t", "poly_stack: argument t", "poly_sgd: argument params", "poly_meshgrid",
+                        "poly_sampler_new"};
+  for (int k = 0; k < 5; k++) {
+    poly_clear_error(NULL);
+    if (k == 0) assert_null(poly_cat(NULL, 0, 0));
+    if (k == 1) assert_null(poly_stack(out, 0, 0));
+    if (k == 2) assert_null(poly_sgd(NULL, 0, 0.1, 0, 0, false));
+    if (k == 3) assert_int_not_equal(poly_meshgrid(NULL, 0, false, out), POLY_OK);
+    if (k == 4) assert_null(poly_sampler_new(NULL, 0, NULL));
+    assert_int_not_equal(poly_error_code(NULL), POLY_OK);
+    if (!strstr(poly_error_text(NULL), name[k])) fail_msg("\"%s\" does not name %s", poly_error_text(NULL), name[k]);
+  }
+  poly_clear_error(NULL);
+}
+
+/* What an optimizer or a sample works on may be freed before it. */
+static void freed_below(void **state) {
+  World *w = *state;
+  PolyTensor *x = ones(w->ctx), *held[8];
+  poly_set_requires_grad(x, true);
+  PolyOptim *o = poly_sgd(&x, 1, 0.1, 0.9, 0, false), *second = poly_sgd(w->list, 1, 0.1, 0.9, 0, false);
+  poly_free(x);
+  x = ones(w->ctx); /* likely at the same address */
+  assert_int_equal(poly_optim_step(o), POLY_ERROR_VALUE);
+  assert_non_null(strstr(poly_error_text(w->ctx), "parameter 0 of the optimizer was freed"));
+  poly_clear_error(w->ctx);
+  poly_optim_zero_grad(o);
+  assert_int_equal(poly_error_code(w->ctx), POLY_ERROR_VALUE);
+  poly_clear_error(w->ctx);
+  for (int k = 0, n = poly_optim_state(second, held, 8); k < n; k++) poly_free(held[k]);
+  assert_int_not_equal(poly_optim_step(second), POLY_OK);
+  poly_clear_error(w->ctx);
+  poly_optim_free(o);
+  poly_optim_free(second);
+  poly_free(x);
+  int64_t ends[2] = {0, 1}, nodes[1] = {2};
+  PolyRelation r = {.dtype = POLY_INT64, .num_edges = 2, .src = ends, .dst = ends};
+  PolySampler *s = poly_sampler_new(NULL, 1, nodes);
+  assert_int_equal(poly_sampler_add(s, &r, 1), POLY_OK);
+  PolySample *sample = poly_sample_new(s);
+  poly_sampler_free(s);
+  assert_int_equal(poly_sampler_add(s, &r, 1), POLY_ERROR_VALUE);
+  assert_int_equal(poly_sample_num_nodes(sample, 0), 0);
+  poly_sample_free(sample);
+  poly_clear_error(w->ctx);
+}
+
 static int setup(void **state) {
   static World world;
   open_world(&world);
@@ -325,6 +376,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(extreme_numbers, setup, teardown),
       cmocka_unit_test_setup_teardown(freed_twice, setup, teardown),
       cmocka_unit_test(errors_without_context),
+      cmocka_unit_test(lists_without_entries),
+      cmocka_unit_test_setup_teardown(freed_below, setup, teardown),
       cmocka_unit_test_setup_teardown(data_that_is_missing, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

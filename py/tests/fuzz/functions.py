@@ -489,6 +489,8 @@ def segment_mean(m, index, rows):
 
 def segment_table(m, index, rows):
     """[rows, most, ...]: the values of each row side by side, and which places hold one."""
+    if m.shape[0] != len(index):
+        raise ValueError(f"{m.shape[0]} values for {len(index)} entries")
     lists = [np.flatnonzero(index == r) for r in range(rows)]
     most = max([len(k) for k in lists] + [1])
     table = np.full((rows, most), -1)

@@ -21,11 +21,18 @@ def _steps(length, reverse):
     return range(length)[::-1] if reverse else range(length)
 
 
+def _shapes(carry):
+    return [r.shape for r in (carry if isinstance(carry, tuple) else (carry,))]
+
+
 def _unrolled(step, carry, length, reverse, which):
     """The last carried value (which 0) or all results (1)."""
     results = {}
     for t in _steps(length, reverse):
+        before = carry
         carry, results[t] = step(carry, t)
+        if _shapes(carry) != _shapes(before):
+            raise ValueError(f"carried values of shapes {_shapes(before)} become {_shapes(carry)}")
     return F.stack([results[t] for t in range(length)], 0) if which else carry
 
 

@@ -513,7 +513,13 @@ def _shrink(m, r):
     return {"ranges": tuple(out)}
 
 
-_moved("shrink", "{0}.shrink({ranges})", lambda i, ranges: i[tuple(slice(*p) for p in ranges)], _shrink, 1.0)
+def _shrunk(i, ranges):
+    if any(end > n for (_, end), n in zip(ranges, i.shape)):
+        raise ValueError(f"{ranges} of {i.shape}")
+    return i[tuple(slice(*p) for p in ranges)]
+
+
+_moved("shrink", "{0}.shrink({ranges})", _shrunk, _shrink, 1.0)
 
 
 def _slice(m, r):
