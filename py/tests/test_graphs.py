@@ -508,3 +508,22 @@ def test_sums_are_taken_on_the_narrower_side_of_a_product():
     np.testing.assert_allclose(tx.grad.numpy(), (a.T @ (d @ w.T)) * scale, rtol=1e-9, atol=1e-9)
     stored = [s.shape for s in p.stored if np.prod(s.shape) >= nodes * wide]
     assert len(stored) <= 1, stored  # the gradient that was asked for
+
+
+def test_some_rows_of_a_sum(device):
+    """Devices take rows in the order of their lengths, which they have of all rows: a kernel may need some of them only, or more of each."""
+    rng = np.random.default_rng(0)
+    index = np.stack([rng.integers(0, 60, 700), (rng.random(700) ** 3 * 60).astype(int)]).astype(np.int32)
+    x, want, g = rng.standard_normal((60, 40), dtype=np.float32), np.zeros((60, 40), np.float32), Graph(index, 60)
+    np.add.at(want, index[1], x[index[0]])
+    cases = {
+        "diagonal": (lambda y: y.diagonal(), np.diagonal(want)),
+        "first": (lambda y: y[:30], want[:30]),
+        "last": (lambda y: y[30:], want[30:]),
+        "columns": (lambda y: y[:, :8] * 2, want[:, :8] * 2),
+        "flip": (lambda y: y.flip(0), want[::-1]),
+        "scaled": (lambda y: y * y.sum(-1, keepdim=True), want * want.sum(1, keepdims=True)),
+        "norm": (lambda y: y + (Tensor(x) * Tensor(x)).sum(-1, keepdim=True), want + (x * x).sum(1, keepdims=True)),
+    }
+    for name, (f, value) in cases.items():
+        np.testing.assert_allclose(f(g.sum(g.src(Tensor(x)))).numpy(), value, rtol=1e-4, atol=1e-4, err_msg=name)

@@ -257,12 +257,14 @@ static void find_rows(Codegen *g) {
 /* Which rows are long, and who has them. Where a row has few results, few threads work on it: shorter rows are long
  * then, and smaller blocks enough for them. */
 static void choose_hubs(Codegen *g) {
-  enum { NARROW = 4, LESS = 4 };
+  enum { NARROW = 4, LESS = 4, SEVERAL = 16 };
   const Target *t = g->target;
   double results = 1;
   for (const Block *b = g->body; g->nragged && b->parent != g->top; b = b->parent) results *= range_trips(g, b->range);
   int less = g->group == 1 && results <= NARROW * MAX(g->strip, 1) ? LESS : 1;
-  g->hubs = (Hubs){t->hub_edges / less, t->hub_most / less, t->hub_threads / less, t->hub_workers * less};
+  double rows = range_trips(g, next_output(g, g->top)->range) / SEVERAL; /* few of a small graph's are long */
+  int workers = (int)MAX(1, MIN(rows, (double)t->hub_workers * less));
+  g->hubs = (Hubs){t->hub_edges / less, t->hub_most / less, t->hub_threads / less, workers};
 }
 
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it

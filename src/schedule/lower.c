@@ -278,6 +278,11 @@ static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   return with_check(l, v, value, x->shape[0], gate);
 }
 
+/* Does a loop go through all rows of a graph? */
+static bool walks_all_rows(const UOp *index, const UOp *row, const UOp *rows) {
+  return index->op == OP_ENDPOINT && row->op == OP_RANGE && uop_is_int(row->src[0], 0) && row->src[1] == rows;
+}
+
 static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *x = u->src[0], *rowptr = u->src[2], *entries = u->src[3], *rows = u->src[4], *at[MAX_DIMS];
   UOp *begin_at = idx[0], *end_at = int_addc(idx[0], 1);
@@ -287,7 +292,7 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   if (!begin || !end) return NULL;
   uint64_t busy = index_free(l, u->ndim, idx, gate);
   Context saved = hoist_context(l, busy);
-  UOp *r = inner_range(l, busy, begin, end, u->src[1]->op == OP_ENDPOINT);
+  UOp *r = inner_range(l, busy, begin, end, walks_all_rows(u->src[1], idx[0], rows));
   if (!r) return NULL;
   l->context[l->ncontext++] = (int)r->arg.i;
   UOp *entry = uop_cast(value_at(l, entries, &r, gate), POLY_INT64);
