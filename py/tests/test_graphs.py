@@ -523,6 +523,7 @@ def test_some_rows_of_a_sum(device):
         "columns": (lambda y: y[:, :8] * 2, want[:, :8] * 2),
         "flip": (lambda y: y.flip(0), want[::-1]),
         "scaled": (lambda y: y * y.sum(-1, keepdim=True), want * want.sum(1, keepdims=True)),
+        "mean": (lambda y: y - Tensor(x[0]).mean(), want - x[0].mean()),
         "norm": (lambda y: y + (Tensor(x) * Tensor(x)).sum(-1, keepdim=True), want + (x * x).sum(1, keepdims=True)),
     }
     for name, (f, value) in cases.items():

@@ -241,6 +241,7 @@ static void close_pairs(Flat *f, const Sums *s) {
 /* ---- loops ---- */
 
 static void flatten(Flat *f, const Block *b);
+static const Block *rows_block(const Codegen *g);
 static int add_row(Flat *f, int i);
 
 /* The body of c, adding to sums of its own; they are read out by the caller. */
@@ -264,7 +265,7 @@ static void put_body(Flat *f, const Block *c, const Sums *s, bool apart) {
 static void put_plain(Flat *f, const Block *c, const Sums *s, bool apart) {
   put(f, c->loop);
   int loop = f->place[c->loop];
-  if (f->g->nragged && c->parent == f->g->top) f->place[c->loop] = add_row(f, loop);
+  if (f->g->nragged && c == rows_block(f->g)) f->place[c->loop] = add_row(f, loop);
   put_body(f, c, s, apart);
   add_end(f, loop);
 }
@@ -686,8 +687,13 @@ static void put_hubs(Flat *f) {
   const Codegen *g = f->g;
   int loop[MAX_DIMS + 4], n = 1, row;
   const Block *rows = rows_block(g);
-  for (int i = 0; i < g->top->line.n; i++)
-    if (g->top->line.at[i].inst >= 0) put(f, g->top->line.at[i].inst);
+  for (int i = 0; i < g->top->line.n; i++) {
+    Line l = g->top->line.at[i];
+    if (l.inst >= 0)
+      put(f, l.inst);
+    else if (l.child != rows)
+      put_loop(f, l.child);
+  }
   const Inst *like = &g->inst.at[rows->loop];
   int workers = add_const(f, g->hubs.workers), padded = g->pack > 1 ? add_padded_end(f, g->body) : -1;
   int worker = loop[0] = add_loop(f, like, add_const(f, 0), workers, LOOP_PARALLEL);

@@ -219,13 +219,14 @@ static int element_at(const UOp *u, const UOp *index) {
 }
 
 /* Notes the loop of b over a row's edges. Its bounds are two elements of an array, or follow from the row in some other
- * way. False: they depend on other loops, too. */
+ * way. False: they depend on other loops. */
 static bool note_row(Codegen *g, const Block *b, UOp *row) {
   UOp *from = b->range->src[0], *to = b->range->src[1];
   const Inst *loop = &g->inst.at[b->loop];
   int array = element_at(from, row), k = 0;
   if (array < 0 || array != element_at(to, int_addc(row, 1))) array = -1;
-  if ((block_ranges(g, from) | block_ranges(g, to)) & ~(RANGES_LOAD | 1ull << row->arg.i)) return false;
+  uint64_t ranges = (block_ranges(g, from) | block_ranges(g, to)) & ~RANGES_LOAD;
+  if (ranges != 1ull << row->arg.i) return false;
   for (; k < g->nragged; k++) {
     const Inst *other = &g->inst.at[g->ragged[k]];
     if (array >= 0 ? g->rowptr[k] == array : other->src[0] == loop->src[0] && other->src[1] == loop->src[1]) break;

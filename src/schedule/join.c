@@ -347,17 +347,25 @@ static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
   return -1;
 }
 
-/* What a kernel has taken in and nobody else reads is no longer stored. */
+/* Is output o of a kernel read by another, or asked for? */
+static bool is_read(Sched *s, const Drafts *d, const Users *u, int at, int o) {
+  const Draft *x = d->at.at[at];
+  bool read = s->slot.at[x->target[o]].kind != SLOT_TEMP || x->out[o]->root || x->by_edge[o] || !x->absorbed;
+  for (int k = u->at[x->target[o]]; k < u->at[x->target[o] + 1] && !read; k++) {
+    int reader = draft_now(d, u->draft[k]);
+    read = reader != at && reads_slot(d->at.at[reader], x->target[o]);
+  }
+  return read;
+}
+
+/* What a kernel has taken in and nobody else reads is no longer stored. One of which nothing is read stays as it is. */
 static void drop_unread(Sched *s, const Drafts *d, const Users *u, int at) {
   Draft *x = d->at.at[at];
+  bool read[MAX_OUTPUTS], any = false;
   int n = 0;
-  for (int o = 0; o < x->nout; o++) {
-    bool read = s->slot.at[x->target[o]].kind != SLOT_TEMP || x->out[o]->root || x->by_edge[o] || !x->absorbed;
-    for (int k = u->at[x->target[o]]; k < u->at[x->target[o] + 1] && !read; k++) {
-      int reader = draft_now(d, u->draft[k]);
-      read = reader != at && reads_slot(d->at.at[reader], x->target[o]);
-    }
-    if (!read) {
+  for (int o = 0; o < x->nout; o++) any |= read[o] = is_read(s, d, u, at, o);
+  for (int o = 0; o < x->nout && any; o++) {
+    if (!read[o]) {
       x->out[o]->slot = -1;
       continue;
     }
@@ -365,7 +373,7 @@ static void drop_unread(Sched *s, const Drafts *d, const Users *u, int at) {
     x->by_edge[n] = x->by_edge[o];
     x->target[n++] = x->target[o];
   }
-  x->nout = n;
+  if (any) x->nout = n;
 }
 
 bool join_kernels(Sched *s, Drafts *d, Order *o) {
