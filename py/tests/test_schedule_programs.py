@@ -309,3 +309,14 @@ def test_a_sum_whose_reader_splits_another_axis_alike():
         return out, *(out * out.sin()).sum().gradient(y_, b_)
 
     check(build)
+
+
+def test_a_maximum_finds_its_sums_again(device):
+    """The gradient of a maximum compares values that are sums: kernels in which they are added up in other orders would find none equal."""
+    x, y = np.random.default_rng(3).standard_normal((4, 4)), np.random.default_rng(4).standard_normal((1, 33))
+    a = Tensor(x)
+    top = (a.sum(None, True) @ Tensor(y)).max(None, True)
+    (grad,) = (top * 0.5).sum().gradient(a)
+    Tensor.realize(top, grad)
+    products = x.sum() * y[0]
+    np.testing.assert_allclose(grad.numpy(), np.full((4, 4), 0.5 * y[0, products.argmax()]), rtol=1e-12)

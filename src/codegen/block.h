@@ -30,8 +30,8 @@ enum { LOOP_JAMMED = 1 << 30 };
 
 enum { MAX_ROWPTRS = 4 };
 
-/* Rows of more than `edges` edges, or up to `most` where rows are long on the average, are left to a kernel with so many
- * workers, blocks of so many threads. */
+/* Rows of more than `edges` edges, or up to `most` where rows are long on the average, are left to a kernel with so
+ * many workers, blocks of so many threads. */
 typedef struct Hubs {
   int edges, most, threads, workers;
 } Hubs;

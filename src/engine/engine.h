@@ -145,8 +145,8 @@ struct Plan {
   int64_t *loose;
   size_t *bytes;
   MemoryUse *use; /* of an item that is recorded */
-  bool expected; /* the device knows what a run of these sizes is */
-  int profiled;  /* number of the profile that has listed its slots */
+  bool expected;  /* the device knows what a run of these sizes is */
+  int profiled;   /* number of the profile that has listed its slots */
 };
 
 /* The plan for a canonical program on the current device, from the cache or new; the caller releases it. */

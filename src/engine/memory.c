@@ -7,7 +7,7 @@
 
 enum {
   ALIGN = 64,
-  MANY_SLOTS = 1024, /* temporaries from which on one way of placing them is tried: its time is quadratic */
+  MANY_SLOTS = 1024,     /* temporaries from which on one way of placing them is tried: its time is quadratic */
   SMALL_ARENA = 16 << 20 /* bytes; see place_apart */
 };
 
@@ -138,8 +138,8 @@ static size_t place_in_order(Placing *w) {
   return size;
 }
 
-/* Each at a place of its own. A device that runs items side by side would have one wait for another because the memory of
- * a temporary is used again; where all of them are small, that memory is not worth it. */
+/* Each at a place of its own. A device that runs items side by side would have one wait for another because the memory
+ * of a temporary is used again; where all of them are small, that memory is not worth it. */
 static void place_apart(Plan *p, const Placing *w) {
   p->arena_bytes = 0;
   for (int i = 0; i < w->n; i++) {

@@ -432,8 +432,8 @@ PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void 
 
 /* ---- the graph of an edge_index tensor ---- */
 
-/* Tells what an edge_index holds, so that the graph needs not keep it in its order: a sum over the edges of a mixture of
- * index and place, for which the order of threads does not matter. */
+/* Tells what an edge_index holds, so that the graph needs not keep it in its order: a sum over the edges of a mixture
+ * of index and place, for which the order of threads does not matter. */
 static uint64_t end_hash(const Pairs *p, int end, int threads) {
   const int32_t *narrow = p->end[end];
   const int64_t *wide = p->end[end];

@@ -44,15 +44,15 @@ struct PolyGraph {
   PolyGraph *prev, *next; /* the graphs of the context */
   int refs;
   int64_t num_edges, num_nodes[2];
-  UOp *edges, *nodes[2];      /* the same as sizes, which may be symbolic */
-  UOp *index[2];              /* [E]: one end of each edge */
-  bool sorted[2];             /* does that end never go down from edge to edge? */
-  EdgeRows rows[2];           /* by either end */
-  UOp *end[2];                /* ENDPOINT, or NULL: no move was used yet */
-  UOp *origin;                /* [E], of a derived graph */
-  UOp *loops;                 /* [V], or NULL: not counted yet; see poly_graph_loops */
-  UOp *norm[2][2];            /* [V, 1] by end and with or without own loops, or NULL; see poly_graph_norm */
-  UOp *own;                   /* [V, 1], or NULL; see poly_graph_own */
+  UOp *edges, *nodes[2]; /* the same as sizes, which may be symbolic */
+  UOp *index[2];         /* [E]: one end of each edge */
+  bool sorted[2];        /* does that end never go down from edge to edge? */
+  EdgeRows rows[2];      /* by either end */
+  UOp *end[2];           /* ENDPOINT, or NULL: no move was used yet */
+  UOp *origin;           /* [E], of a derived graph */
+  UOp *loops;            /* [V], or NULL: not counted yet; see poly_graph_loops */
+  UOp *norm[2][2];       /* [V, 1] by end and with or without own loops, or NULL; see poly_graph_norm */
+  UOp *own;              /* [V, 1], or NULL; see poly_graph_own */
   PolyGraph *derived[DERIVED_COUNT];
   PolyGraph *twin; /* the same edges the other way round; not owned */
 };

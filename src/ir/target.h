@@ -79,12 +79,12 @@ typedef struct Target {
   int group; /* most threads that share fast memory and can wait for each other; 1: there are no groups */
   int warp;  /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
   int strip; /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
-  int strip_threads;      /* that a grid is to have left for it */
+  int strip_threads; /* that a grid is to have left for it */
   /* Rows of more edges are left to a kernel in which several threads share a row: powers of two; where rows are long on
    * the average, up to hub_most; 0: there is none. */
   int hub_edges, hub_most;
-  int hub_threads;        /* of a block there, */
-  int hub_workers;        /* and how many blocks look for such rows */
+  int hub_threads; /* of a block there, */
+  int hub_workers; /* and how many blocks look for such rows */
   /* A kernel has the loops over edges of one kind of results: values of a row that its features need, and values of an
    * edge that several of its features need, are stored by kernels of their own, in which all threads have work. */
   bool rows_apart;

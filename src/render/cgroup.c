@@ -23,8 +23,8 @@
         "  v = r[0];\n  FENCE(n);\n  return v;\n}"                                                                     \
   }
 
-/* The same where the threads of the groups of a block alternate: thread t of n, one of `pack` groups. Of a block of many
- * warps, each combines its own part; then the first one has all parts. */
+/* The same where the threads of the groups of a block alternate: thread t of n, one of `pack` groups. Of a block of
+ * many warps, each combines its own part; then the first one has all parts. */
 #define SPREAD(name, kind, both)                                                                                       \
   {                                                                                                                    \
     "spread_" name, kind,                                                                                              \

@@ -100,7 +100,7 @@ void emit_strip(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   bool load = in->kind == INST_LOAD, store = in->kind == INST_STORE;
   bool outer = in->kind == INST_UPDATE && in->src[0] < e->strip_loop;
-  bool several = in->kind == INST_COMBINE                ? e->vary[in->src[0]]
+  bool several = in->kind == INST_COMBINE           ? e->vary[in->src[0]]
                  : store || in->kind == INST_UPDATE ? outer || differs(e, in)
                                                     : e->vary[i];
   int gate = load ? in->src[1] : store ? in->src[2] : -1;

@@ -37,8 +37,8 @@ void cuda_memory_close(CudaDevice *c);
 
 /* ---- errors that kernels find ---- */
 
-/* Kinds in the first word of the record (gpu.h): an index of a gather or scatter, an index of a segment order or a count,
- * whose place is the fourth word, places of true values that do not fit. */
+/* Kinds in the first word of the record (gpu.h): an index of a gather or scatter, an index of a segment order or a
+ * count, whose place is the fourth word, places of true values that do not fit. */
 enum { CUDA_INDEX = 1, CUDA_SEGMENT, CUDA_ROOM, CUDA_COUNT };
 
 /* ---- the device ---- */
@@ -140,8 +140,8 @@ bool cuda_run_queues(const CudaDevice *c);
 void cuda_order_begin(CudaDevice *c);
 void cuda_order_free(CudaDevice *c);
 void cuda_touches(Device *d, int n, const MemoryUse *use, int64_t bytes);
-/* Around each launch of a run that is recorded; kernel NULL: a matrix product. rooms: bits of the parts of the workspace
- * that it works in. */
+/* Around each launch of a run that is recorded; kernel NULL: a matrix product. rooms: bits of the parts of the
+ * workspace that it works in. */
 void cuda_order_before(CudaDevice *c, const GpuKernel *kernel, unsigned rooms);
 void cuda_order_after(CudaDevice *c, unsigned rooms);
 

@@ -470,10 +470,14 @@ bool cuda_matmul_plain(CudaDevice *c, const MatmulCall *m) {
 static const struct {
   const char *name;
   bool (*run)(CudaDevice *c, const LibraryCall *call);
-} routine[] = {
-    {"argsort", run_argsort},           {"topk", run_topk},         {"kth", run_kth},
-    {"searchsorted", run_searchsorted}, {"bincount", run_bincount}, {"scan", run_scan},
-    {"segment_order", run_segment_order}, {"nonzero", run_nonzero}};
+} routine[] = {{"argsort", run_argsort},
+               {"topk", run_topk},
+               {"kth", run_kth},
+               {"searchsorted", run_searchsorted},
+               {"bincount", run_bincount},
+               {"scan", run_scan},
+               {"segment_order", run_segment_order},
+               {"nonzero", run_nonzero}};
 
 bool cuda_library(Device *d, const LibraryCall *call) {
   CudaDevice *c = (CudaDevice *)d;

@@ -3,7 +3,8 @@
  * cuBLASLt works on columns: a row-major C[m,n] = A B is for it the product of B and A in that order, both as they lie.
  * How a product runs is chosen once for a shape, the strides and the alignment of its operands: the library proposes a
  * few ways, which are timed where it runs first. The choice decides in which order sums are rounded, so it is kept on
- * disk, and later processes take the same; where nothing can be kept, the library's first proposal is taken. float32 is computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32. */
+ * disk, and later processes take the same; where nothing can be kept, the library's first proposal is taken. float32 is
+ * computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32. */
 #include "runtime/cuda.h"
 
 #include <stdio.h>
@@ -111,8 +112,8 @@ static int multiply(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, co
 }
 
 /* Milliseconds of a product; negative: it does not run that way. */
-static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *choice, CuEvent event[2],
-                      int runs) {
+static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *choice,
+                      CuEvent event[2], int runs) {
   float ms = 0;
   if (multiply(c, p, m, choice, c->workspace) != 0) return -1;
   if (c->api.cuEventRecord(event[0], c->stream) != CU_OK) return -1;

@@ -24,9 +24,9 @@ typedef struct CudaItem {
 
 struct CudaOrder {
   VEC(CudaItem *) item;
-  VEC(CuGraphNode) wait; /* what the next launch waits for */
+  VEC(CuGraphNode) wait;        /* what the next launch waits for */
   CuGraphNode room[CUDA_ROOMS]; /* the last product that worked in each part of the workspace */
-  bool in_order;         /* the rest of the run is recorded as it comes */
+  bool in_order;                /* the rest of the run is recorded as it comes */
 };
 
 void cuda_order_free(CudaDevice *c) {
@@ -49,7 +49,8 @@ void cuda_order_free(CudaDevice *c) {
 void cuda_order_begin(CudaDevice *c) {
   const char *env = getenv("POLY_CUDA_ORDER");
   cuda_order_free(c);
-  if (c->api.update_dependencies && !(env && atoi(env) > 0)) c->order = mem_new(ctx_base(c->device.ctx), sizeof *c->order);
+  if (c->api.update_dependencies && !(env && atoi(env) > 0))
+    c->order = mem_new(ctx_base(c->device.ctx), sizeof *c->order);
 }
 
 /* All that was recorded comes before what follows, which is recorded in the order it comes in. */

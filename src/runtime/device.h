@@ -166,8 +166,8 @@ typedef struct PolyBuffer {
   void (*release)(void *user); /* who is told when it is no longer used */
   void *user;
   bool (*make)(void *user, void *data); /* writes its contents on the host where no copy is valid; NULL: none can */
-  struct PolyBuffer *prev, *next; /* the buffers of the runtime that are no aliases */
-  struct PolyBuffer *of;          /* another name for that buffer, without copies of its own; NULL: not an alias */
+  struct PolyBuffer *prev, *next;       /* the buffers of the runtime that are no aliases */
+  struct PolyBuffer *of; /* another name for that buffer, without copies of its own; NULL: not an alias */
   BufferCopy copy[MAX_MEMORIES];
 } PolyBuffer;
 /* A buffer in m whose contents are still to be written. */

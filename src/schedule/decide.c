@@ -522,7 +522,8 @@ static bool reduces_at_edge(const Sched *s, const UOp *u) {
 
 static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
   if (n->cost <= s->target->cost.cheap) return NULL;
-  if (r->edge && s->target->rows_apart && r->inner >= REPEATED) return "computed once, read by several features of an edge";
+  if (r->edge && s->target->rows_apart && r->inner >= REPEATED)
+    return "computed once, read by several features of an edge";
   if (r->edge) /* what is as wide as the edges is computed where it is read, unless that is done for nothing */
     return r->repeats >= REPEATED && reduces_at_edge(s, n->node) ? "computed once, read again and again at an edge"
                                                                  : NULL;
@@ -679,7 +680,8 @@ bool sched_store_repeated(Sched *s, bool *changed) {
     NodeInfo *n = s->info.at[i];
     if (n->kind != STORE_NOT || n->readers < 2) continue;
     bool reduction = n->node->op == OP_REDUCE || n->node->op == OP_SEGMENT;
-    bool again = reduction ? !n->wide_loops && !n->maps_edges
+    /* kernels of groups may add up in another order each: readers that compare must see the same bits */
+    bool again = reduction ? (s->target->group > 1 || !n->wide_loops) && !n->maps_edges
                            : op_elementwise((Op)n->node->op) && !n->edge_loops && pays_to_store(s, n);
     if (!again) continue;
     if (!sched_store(s, reduction ? sched_store_at(n) : n->node, STORE_KERNEL, "needed by several kernels"))

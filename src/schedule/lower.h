@@ -26,7 +26,7 @@ typedef struct EdgeLoop {
 typedef struct LowerTile {
   UOp *end;            /* ENDPOINT whose rows give the order of the edges; NULL: their own order */
   UOp *var[TILE_VARS]; /* VARIABLEs */
-  int64_t parts;       /* of a tile whose sums over its edges are kept apart, so that threads share them; 0 and 1: one */
+  int64_t parts; /* of a tile whose sums over its edges are kept apart, so that threads share them; 0 and 1: one */
   /* Does the slot hold values of the tile alone, at its edges? */
   bool (*holds)(void *user, int slot);
 } LowerTile;

@@ -236,7 +236,8 @@ static UOp *existing(const Narrow *n, UOp *u) {
   return u;
 }
 
-/* L^T of the other factor of p, in which operand s is the root of l and is summed over its rows; NULL: it does not fit. */
+/* L^T of the other factor of p, in which operand s is the root of l and is summed over its rows; NULL: it does not fit.
+ */
 static UOp *moved_factor(const Narrow *n, const Product *p, int s, const Linear *l) {
   UOp *rows = l->root->shape[0], *wide = s ? p->m.m : p->m.n, *other = p->operand[!s];
   bool fits = sums_rows(p, s, l->root->shape[1]) && p->m.k == rows && wide->op == OP_CONST && other->ndim &&

@@ -40,7 +40,7 @@ UOp *t_windows(UOp *x, int axis, int64_t size, int64_t step, int64_t dilation);
 /* Its gradient: g [.. windows, size ..] added up where the elements came from, an axis of n. */
 UOp *t_windows_gradient(UOp *g, int axis, UOp *n, int64_t step, int64_t dilation);
 UOp *t_insert_zeros(UOp *x, int axis, int64_t step); /* step-1 zeros between the elements */
-UOp *t_diagonal(UOp *x); /* of the last two axes, which must be equal */
+UOp *t_diagonal(UOp *x);                             /* of the last two axes, which must be equal */
 /* bool [rows, cols], true where column - row <= diagonal */
 UOp *t_lower_mask(PolyContext *ctx, UOp *rows, UOp *cols, int64_t diagonal);
 UOp *t_roll(UOp *x, int axis, UOp *shift);
