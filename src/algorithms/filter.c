@@ -178,6 +178,12 @@ static void write_part(const Filter *f, int part, char *const out[2]) {
 
 /* ---- the public function ---- */
 
+/* The sizes of this run, also of axes that are symbolic. */
+static void sizes_of(PolyTensor *t, int64_t *out) {
+  poly_shape(t, out);
+  for (int d = 0; d < poly_ndim(t); d++) out[d] = poly_dim_value(poly_context_of(t), out[d]);
+}
+
 static bool vector_data(PolyTensor *t, const void **data, int64_t *n) {
   *n = poly_numel(t);
   *data = *n ? poly_data(t) : "";
@@ -191,7 +197,7 @@ static bool read_filter(Filter *f, PolyTensor *edge_index, PolyTensor *mask, Pol
   PolyDType dtype = poly_dtype(edge_index);
   int64_t shape[MAX_DIMS] = {0}, n;
   int ndim = poly_ndim(edge_index);
-  poly_shape(edge_index, shape);
+  sizes_of(edge_index, shape);
   if ((dtype != POLY_INT32 && dtype != POLY_INT64) || !(ndim == 1 || (ndim == 2 && shape[0] == 2)))
     return base_fail(b, POLY_ERROR_VALUE, "filter_edges: edges are int32 or int64 of shape [2, E] or [E]");
   if (!loops || !strchr(ndim == 1 ? "a" : "anl", loops))
@@ -324,7 +330,7 @@ static PolyTensor *compress_lazy(PolyTensor *x, PolyTensor *mask, int axis, int6
 static PolyTensor *compress_now(PolyTensor *x, const uint8_t *mask, int axis, int parts, const int64_t *first) {
   int64_t shape[MAX_DIMS], outer = 1;
   int ndim = poly_ndim(x);
-  poly_shape(x, shape);
+  sizes_of(x, shape);
   Slices r = {.bytes = (size_t)dtype_size(poly_dtype(x)), .rows = shape[axis]};
   for (int k = 0; k < axis; k++) outer *= shape[k];
   for (int k = axis + 1; k < ndim; k++) r.bytes *= (size_t)shape[k];
@@ -345,7 +351,7 @@ PolyTensor *poly_compress(PolyTensor *x, PolyTensor *mask, int axis) {
   if (!x || !mask) return NULL;
   PolyContext *ctx = poly_context_of(x);
   int64_t shape[MAX_DIMS], first[MAX_PARTS + 1] = {0};
-  poly_shape(x, shape);
+  sizes_of(x, shape);
   if (axis < 0 || axis >= poly_ndim(x) || poly_dtype(mask) != POLY_BOOL || poly_ndim(mask) != 1 ||
       poly_numel(mask) != shape[axis])
     return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "compress: the mask is not bool of the slices along axis %d",
