@@ -5,6 +5,7 @@
  * each group is ordered by row with a counting sort, and each row by its other end. Threads share the edges in the
  * first step and the groups afterwards; both keep the order, so the result does not depend on their number. O(V + E log
  * degree). */
+#include "algorithms/sampler.h"
 #include "base/threads.h"
 #include "graph/graph.h"
 
@@ -232,7 +233,7 @@ PolyStatus poly_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, b
   *sorted = NULL;
   if (order) *order = NULL;
   if (begin) *begin = NULL;
-  if (poly_ndim(edge_index) == 2) poly_shape(edge_index, shape);
+  if (poly_ndim(edge_index) == 2) sizes_of(edge_index, shape);
   if (shape[0] != 2 || (dtype != POLY_INT32 && dtype != POLY_INT64))
     return base_fail(b, POLY_ERROR_VALUE, "sort_edges: edge_index must be int32 or int64 of shape [2, E]"),
            poly_error_code(ctx);

@@ -178,12 +178,6 @@ static void write_part(const Filter *f, int part, char *const out[2]) {
 
 /* ---- the public function ---- */
 
-/* The sizes of this run, also of axes that are symbolic. */
-static void sizes_of(PolyTensor *t, int64_t *out) {
-  poly_shape(t, out);
-  for (int d = 0; d < poly_ndim(t); d++) out[d] = poly_dim_value(poly_context_of(t), out[d]);
-}
-
 static bool vector_data(PolyTensor *t, const void **data, int64_t *n) {
   *n = poly_numel(t);
   *data = *n ? poly_data(t) : "";

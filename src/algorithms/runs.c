@@ -3,6 +3,7 @@
  *
  * Runs are independent and each is gone through in order, so the result does not depend on the number of threads. Sums
  * of floats are kept in double. O(E F). */
+#include "algorithms/sampler.h"
 #include "base/threads.h"
 #include "graph/graph.h"
 
@@ -100,7 +101,7 @@ PolyTensor *poly_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, cha
   if (ndim < 1 || n < 0 || (n && !begin))
     return fail_null(b, POLY_ERROR_VALUE, "reduce_runs: %" PRId64 " runs of a tensor of %d axes", n, ndim);
   int64_t shape[MAX_DIMS];
-  poly_shape(x, shape);
+  sizes_of(x, shape);
   Runs r = {.begin = begin, .n = n, .rows = shape[0], .width = shape[0] ? poly_numel(x) / shape[0] : 0, .mean = mean};
   if (!check(b, &r)) return NULL;
   shape[0] = n;

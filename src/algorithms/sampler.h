@@ -137,4 +137,10 @@ bool sample_induce(PolySample *s, int threads);
 /* Next hop: what was added since the last one. */
 void sample_next_hop(PolySample *s, int hop);
 
+/* The sizes of a tensor in this run, also of axes that are symbolic. */
+static inline void sizes_of(PolyTensor *t, int64_t *out) {
+  poly_shape(t, out);
+  for (int d = 0; d < poly_ndim(t); d++) out[d] = poly_dim_value(poly_context_of(t), out[d]);
+}
+
 #endif
