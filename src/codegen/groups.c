@@ -256,16 +256,18 @@ static void find_rows(Codegen *g) {
 }
 
 /* Which rows are long, and who has them. Where a row has few results, few threads work on it: shorter rows are long
- * then, and smaller blocks enough for them. */
+ * then, and smaller blocks enough for them; and still shorter ones where there are few rows. */
 static void choose_hubs(Codegen *g) {
-  enum { NARROW = 4, LESS = 4, SEVERAL = 16 };
+  enum { NARROW = 2, LESS = 4, SEVERAL = 16 };
   const Target *t = g->target;
-  double results = 1;
-  for (const Block *b = g->body; g->nragged && b->parent != g->top; b = b->parent) results *= range_trips(g, b->range);
-  int less = g->group == 1 && results <= NARROW * MAX(g->strip, 1) ? LESS : 1;
-  double rows = range_trips(g, next_output(g, g->top)->range) / SEVERAL; /* few of a small graph's are long */
-  int workers = (int)MAX(1, MIN(rows, (double)t->hub_workers * less));
-  g->hubs = (Hubs){t->hub_edges / less, t->hub_most / less, t->hub_threads / less, workers};
+  double rows = range_trips(g, next_output(g, g->top)->range), results = 1;
+  for (const Block *b = g->body; b->parent != g->top; b = b->parent) results *= range_trips(g, b->range);
+  results /= MAX(g->strip, 1);
+  int less = g->group == 1 && results <= NARROW ? LESS : 1;
+  int shorter = less > 1 && rows * results < t->strip_threads ? LESS * LESS : less;
+  int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less)); /* few rows of a small graph are long */
+  int edges = MAX(t->hub_edges / shorter, 1);
+  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers};
 }
 
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it

@@ -106,7 +106,7 @@ PolyStatus poly_move_here(PolyTensor *t) {
 }
 
 void *poly_device_data(PolyTensor *t) {
-  if (!t || !realize_handles(t->ctx, 1, &t)) return NULL;
+  if (!t || !trace_may_read(t->ctx, 1, &t) || !realize_handles(t->ctx, 1, &t)) return NULL;
   const Device *d = t->ctx->runtime->current;
   void *data = buffer_read(t->uop->buffer, d->memory);
   return data && poly_synchronize(t->ctx) == POLY_OK ? data : NULL;
