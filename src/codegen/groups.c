@@ -265,7 +265,8 @@ static void choose_hubs(Codegen *g) {
   results /= MAX(g->strip, 1);
   int less = g->group == 1 && results <= NARROW ? LESS : 1;
   int shorter = less > 1 && rows * results < t->strip_threads ? LESS * LESS : less;
-  int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less)); /* few rows of a small graph are long */
+  /* few rows of a small graph are long */
+  int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less));
   int edges = MAX(t->hub_edges / shorter, 1);
   g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers};
 }
