@@ -212,7 +212,7 @@ PolyStatus poly_sampler_add(PolySampler *s, const PolyRelation *given, int threa
 int64_t poly_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n, void *out,
                          int threads) {
   int64_t bad = n;
-  if (n <= 0) return n;
+  if (n <= 0) return -1;
   const char *in = from;
   char *to = out;
   size_t bytes = (size_t)n * row_bytes;

@@ -63,7 +63,7 @@ get_num_interop_threads = get_num_threads
 
 
 PRINT: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}  # how tensors are printed
-_PROFILES = {
+_PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
@@ -79,7 +79,8 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """How tensors are printed."""
-    PRINT.update(_PROFILES[profile] if profile is not None else {})
+    if profile is not None:
+        PRINT.update(_PROFILES[profile])
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     PRINT.update({k: v for k, v in given.items() if v is not None})
     PRINT["sci_mode"] = sci_mode
