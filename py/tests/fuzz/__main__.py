@@ -22,7 +22,8 @@ from pathlib import Path
 os.environ.setdefault("POLY_POISON", "1")
 os.environ.setdefault("POLY_TIER", "1")  # the CPU runs compiled kernels, however little work they are
 os.environ.setdefault("POLY_UNIT", "3000")  # the kernels of many programs are one file
-os.environ.setdefault("POLY_CACHE_SIZE", "0")  # no program comes twice
+if "--files" not in sys.argv:
+    os.environ.setdefault("POLY_CACHE_SIZE", "0")  # no program comes twice
 
 
 def replay(seed: int, devices: list[str], folder: Path) -> int:

@@ -39,7 +39,7 @@ def test_linalg(a):
     assert np.allclose(torch.linalg.pinv(a).numpy(), np.linalg.pinv(n), atol=1e-5) and torch.linalg.matrix_rank(a).item() == 2
     q, r = torch.linalg.qr(a)
     assert q.shape == (2, 2) and np.allclose((q @ r).numpy(), n, atol=1e-5)
-    with pytest.raises(AttributeError, match="numpy.linalg"):
+    with pytest.raises(AttributeError, match="no complex numbers"):
         torch.linalg.eig(a)
 
 
