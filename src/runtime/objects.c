@@ -89,8 +89,9 @@ static int new_dir(const char *parent, char *dir, size_t n) {
       return -1;
     }
     if (fd < 0) continue;
-    flock(fd, LOCK_EX | LOCK_NB); /* where locks are not to be had, nobody gets one to remove it either */
-    if (fstat(fd, &opened) == 0 && stat(dir, &named) == 0 && named.st_ino == opened.st_ino) return fd;
+    /* where locks are not to be had, nobody gets one to remove it either */
+    bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken && fstat(fd, &opened) == 0 && stat(dir, &named) == 0 && named.st_ino == opened.st_ino) return fd;
     close(fd);
   }
   errno = EAGAIN;
