@@ -23,41 +23,47 @@
         "  v = r[0];\n  FENCE(n);\n  return v;\n}"                                                                     \
   }
 
-/* The same where the threads of the groups of a block alternate: thread t of n, one of `pack` groups. Of a block of
- * many warps, each combines its own part; then the first one has all parts. */
+/* The same where the threads of the groups of a block alternate: thread t of n, one of `pack` groups. No fence stands
+ * in a condition: compilers that make loops of fences take very long over those. */
 #define SPREAD(name, kind, both)                                                                                       \
   {                                                                                                                    \
     "spread_" name, kind,                                                                                              \
         "$T @spread_" name "($T v, int t, int n, LOCAL void *room, int pack) {\n"                                      \
         "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
-        "  if (n * pack >= WARP * WARP && WARP > pack) {\n"                                                            \
-        "    const int parts = n * pack / WARP * pack / WARP, first = THREAD / pack * parts;\n"                        \
+        "  r[t * pack] = v;\n"                                                                                         \
+        "  FENCE(n * pack);\n"                                                                                         \
+        "  for (int o = n / 2; o; o /= 2) {\n"                                                                         \
+        "    if (t < o) {\n"                                                                                           \
+        "      const $T a = r[t * pack], b = r[(t + o) * pack];\n"                                                     \
+        "      r[t * pack] = " both ";\n    }\n"                                                                       \
+        "    FENCE(n * pack);\n  }\n"                                                                                  \
+        "  v = r[0];\n  FENCE(n * pack);\n  return v;\n}"                                                              \
+  }
+
+/* The same in a block of WARP warps: each combines its own part, then the first one has all parts. */
+#define WARPS(name, kind, both)                                                                                        \
+  {                                                                                                                    \
+    "warps_" name, kind,                                                                                               \
+        "$T @warps_" name "($T v, LOCAL void *room, int pack) {\n"                                                     \
+        "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
+        "  for (int o = WARP / 2; o >= pack; o /= 2) {\n"                                                              \
+        "    const $T w = SHUFFLE(v, o, WARP), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                      \
+        "    v = " both ";\n  }\n"                                                                                     \
+        "  if (THREAD % WARP < pack) r[THREAD / WARP * pack] = v;\n"                                                   \
+        "  FENCE(WARP * WARP);\n"                                                                                      \
+        "  if (THREAD < WARP) {\n"                                                                                     \
+        "    v = r[THREAD / pack * pack * pack];\n"                                                                    \
+        "    for (int k = 1; k < pack; k++) {\n"                                                                       \
+        "      const $T a = v, b = r[(THREAD / pack * pack + k) * pack];\n"                                            \
+        "      v = " both ";\n    }\n"                                                                                 \
         "    for (int o = WARP / 2; o >= pack; o /= 2) {\n"                                                            \
         "      const $T w = SHUFFLE(v, o, WARP), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                    \
         "      v = " both ";\n    }\n"                                                                                 \
-        "    if (THREAD % WARP < pack) r[THREAD / WARP * pack] = v;\n"                                                 \
-        "    FENCE(n * pack);\n"                                                                                       \
-        "    if (THREAD < WARP) {\n"                                                                                   \
-        "      v = r[first * pack];\n"                                                                                 \
-        "      for (int k = 1; k < parts; k++) {\n"                                                                    \
-        "        const $T a = v, b = r[(first + k) * pack];\n"                                                         \
-        "        v = " both ";\n      }\n"                                                                             \
-        "      for (int o = WARP / 2; o >= pack; o /= 2) {\n"                                                          \
-        "        const $T w = SHUFFLE(v, o, WARP), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                  \
-        "        v = " both ";\n      }\n"                                                                             \
-        "      if (THREAD < pack) r[0] = v;\n    }\n"                                                                  \
-        "  } else {\n"                                                                                                 \
-        "    r[t * pack] = v;\n"                                                                                       \
-        "    FENCE(n * pack);\n"                                                                                       \
-        "    for (int o = n / 2; o; o /= 2) {\n"                                                                       \
-        "      if (t < o) {\n"                                                                                         \
-        "        const $T a = r[t * pack], b = r[(t + o) * pack];\n"                                                   \
-        "        r[t * pack] = " both ";\n      }\n"                                                                   \
-        "      if (o > 1) FENCE(n * pack);\n    }\n  }\n"                                                              \
-        "  FENCE(n * pack);\n"                                                                                         \
-        "  v = r[0];\n  FENCE(n * pack);\n  return v;\n}"                                                              \
+        "    if (THREAD < pack) r[0] = v;\n  }\n"                                                                      \
+        "  FENCE(WARP * WARP);\n"                                                                                      \
+        "  v = r[0];\n  FENCE(WARP * WARP);\n  return v;\n}"                                                           \
   }
-#define BOTH(name, kind, both) COMBINE(name, kind, both), SPREAD(name, kind, both)
+#define BOTH(name, kind, both) COMBINE(name, kind, both), SPREAD(name, kind, both), WARPS(name, kind, both)
 
 const HelperText group_helpers[] = {
     /* of numbers that are not negative: seldom do they need 64 bits, whose division is several times as long */

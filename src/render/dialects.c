@@ -85,6 +85,7 @@ const Style *dialect_style(Dialect dialect) {
                      .parallel = c_parallel,
                      .close_program = c_close_program},
       [DIALECT_CUDA] = {.groups = true,
+                        .warp = 32,
                         .boolean = "bool",
                         .float_suffix = "f",
                         .open_program = cuda_open_program,

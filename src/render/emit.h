@@ -12,6 +12,7 @@ typedef struct Emit Emit;
 typedef struct Style {
   bool vectors;             /* LOOP_VECTOR becomes vector types; else it is ignored */
   bool groups;              /* a kernel is run by the threads of a grid of groups; else those marks are ignored */
+  int warp;                 /* threads that exchange values by themselves; 0: none */
   const char *boolean;      /* the type of a bool */
   const char *float_suffix; /* of a function of <math.h>, for float32 */
   void (*open_program)(Str *out, const Target *target);

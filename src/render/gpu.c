@@ -229,7 +229,11 @@ void emit_combine(Emit *e, int i) {
   Txt acc = scalar_name(e, in->src[0]);
   const char *name = names[in->op][in->dtype == POLY_BOOL];
   Elem el = elem_of((PolyDType)in->dtype);
-  if (e->lin->spread)
+  int warp = e->style->warp;
+  if (e->lin->spread && block_size(e->lin) == warp * warp && e->lin->pack < warp)
+    line(e, "%s = %s(%s, room, %d);", acc.s, helper(e->help, txt("warps_%s", name + 6).s, el, 1).s, acc.s,
+         e->lin->pack);
+  else if (e->lin->spread)
     line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s, helper(e->help, txt("spread_%s", name + 6).s, el, 1).s, acc.s,
          e->lin->group, e->lin->pack);
   else
