@@ -62,7 +62,7 @@ typedef struct Codegen {
   int strip;   /* of the innermost loop of the grid: see Inst */
   double work; /* of the loop that the number of threads was chosen by */
   /* LOOPs whose bounds are those of a row, one for each array that these are loaded from (rowptr, a parameter; -1: they
-   * are computed): rows of more than Target.hub_edges in one of them are a kernel apart. */
+   * are computed): rows that are long in one of them are a kernel apart, see Hubs. */
   int nragged, ragged[MAX_ROWPTRS], rowptr[MAX_ROWPTRS];
   bool by_length; /* all of them have the rows by length behind the row pointers: see ENDPOINT */
   Hubs hubs;

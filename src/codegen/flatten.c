@@ -579,36 +579,42 @@ static int open_plain(Flat *f, int end) {
   return add_loop(f, &plain, add_const(f, 0), end, 0);
 }
 
+/* Entry `at` of the long rows of all arrays, which follow one another: those of array k begin at behind[k]. *again: the
+ * row was among those of an array before. Entries are clamped: what they give is taken where they are an array's own.
+ */
+static int add_listed_row(Flat *f, int at, int hub, const int *behind, int *again) {
+  int last = add_index(f, OP_SUB, rows_count(f), add_const(f, 1)), n = f->g->nragged;
+  int row = add_table_load(f, add_index(f, OP_MIN, at, last), 0), own[MAX_ROWPTRS];
+  for (int k = 1; k < n; k++) {
+    int from = add_index(f, OP_MIN, add_index(f, OP_SUB, at, behind[k]), last);
+    from = add_index(f, OP_MAX, from, add_const(f, 0));
+    own[k] = add_alu(f, OP_CMPLE, POLY_BOOL, behind[k], at, -1);
+    row = add_alu(f, OP_WHERE, POLY_INT64, own[k], add_table_load(f, from, k), row);
+  }
+  for (int k = 1; k < n; k++) {
+    int met = add_alu(f, OP_CMPLT, POLY_BOOL, hub, add_degree(f, row, k - 1), -1);
+    met = add_alu(f, OP_AND, POLY_BOOL, own[k], met, -1);
+    *again = k > 1 ? add_alu(f, OP_OR, POLY_BOOL, *again, met, -1) : met;
+  }
+  return row;
+}
+
 /* Opens the loops over the worker's long rows: from the table .. Returns how many. */
 static int open_listed_rows(Flat *f, int worker, int *loop, int *row) {
-  int n = f->g->nragged, log = add_hub_log(f), count[MAX_ROWPTRS], all = -1;
+  int n = f->g->nragged, log = add_hub_log(f), behind[MAX_ROWPTRS], all = -1, again = -1;
   for (int k = 0; k < n; k++) {
-    count[k] = add_table_load(f, add_index(f, OP_ADD, rows_count(f), log), k);
-    all = k ? add_index(f, OP_ADD, all, count[k]) : count[k];
+    int count = add_table_load(f, add_index(f, OP_ADD, rows_count(f), log), k);
+    behind[k] = all;
+    all = k ? add_index(f, OP_ADD, all, count) : count;
   }
   loop[0] = open_plain(f, add_share(f, worker, all));
-  int at = add_index(f, OP_MUL, loop[0], add_const(f, f->g->hubs.workers)), behind = 0;
+  int at = add_index(f, OP_MUL, loop[0], add_const(f, f->g->hubs.workers)), one = add_const(f, 1);
   at = add_index(f, OP_ADD, at, worker);
   if (n == 1) {
     *row = add_table_load(f, at, 0);
     return 1;
   }
-  *row = add_table_load(f, add_index(f, OP_MIN, at, add_index(f, OP_SUB, rows_count(f), add_const(f, 1))), 0);
-  int hub = add_index(f, OP_SHL, add_const(f, 1), log), again = add_alu(f, OP_CMPLT, POLY_BOOL, at, at, -1);
-  for (int k = 1; k < n; k++) {
-    behind = k > 1 ? add_index(f, OP_ADD, behind, count[k - 1]) : count[0];
-    int mine = add_alu(f, OP_CMPLE, POLY_BOOL, behind, at, -1), from = add_index(f, OP_SUB, at, behind);
-    from = add_index(f, OP_MIN, from, add_index(f, OP_SUB, rows_count(f), add_const(f, 1)));
-    from = add_index(f, OP_MAX, from, add_const(f, 0));
-    *row = add_alu(f, OP_WHERE, POLY_INT64, mine, add_table_load(f, from, k), *row);
-  }
-  for (int k = 0, first = -1; k + 1 < n; k++) {
-    first = k ? add_index(f, OP_ADD, first, count[k]) : count[0];
-    int later = add_alu(f, OP_CMPLE, POLY_BOOL, first, at, -1);
-    int met = add_alu(f, OP_CMPLT, POLY_BOOL, hub, add_degree(f, *row, k), -1);
-    again = add_alu(f, OP_OR, POLY_BOOL, again, add_alu(f, OP_AND, POLY_BOOL, later, met, -1), -1);
-  }
-  int one = add_const(f, 1);
+  *row = add_listed_row(f, at, add_index(f, OP_SHL, one, log), behind, &again);
   loop[1] = add_once(f, add_alu(f, OP_WHERE, POLY_INT64, again, one, add_const(f, 0)), one);
   return 2;
 }
