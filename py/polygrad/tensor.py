@@ -71,7 +71,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_pair", "_freed", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_pair", "_freed", "_later", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
@@ -80,6 +80,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     _count: int  # set on an index vector: how many values it may have
     _pair: str | None  # set on the result of max(axis) and min(axis), which PyTorch gives as a pair: the method's name
     _freed: bool  # backward(retain_graph=False) has run
+    _later: bool  # set on a parameter that has no shape yet (nn/later.py)
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
@@ -370,7 +371,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         return a if dtype is None else a.astype(dtype)
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self.numpy(), self.dtype.name, getattr(self, "_wanted", None), getattr(self, "_param", False))
+        return _rebuild, (self.numpy(), self.dtype.name, *[getattr(self, n, None) for n in ("_wanted", "_param", "_later")])
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         t = self.detach().clone().realize()
@@ -378,6 +379,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             t.requires_grad = self._wanted
         if getattr(self, "_param", False):
             t._param = True
+        if getattr(self, "_later", False):
+            t._later = True
         memo[id(self)] = t
         return t
 
@@ -658,10 +661,12 @@ def _text(t: Tensor, function: Any) -> str:
         C.poly_text_free(t._g.ptr, p)
 
 
-def _rebuild(values: np.ndarray, dtype: str, wanted: bool | None, param: bool = False) -> Tensor:
+def _rebuild(values: np.ndarray, dtype: str, wanted: bool | None, param: bool | None = False, later: bool | None = False) -> Tensor:
     t = Tensor(values, dtype=dtype, requires_grad=wanted)
     if param:
         t._param = True
+    if later:
+        t._later = True
     return t
 
 

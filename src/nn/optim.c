@@ -74,12 +74,21 @@ static bool make_scalars(PolyOptim *o) {
   return o->rate != NULL;
 }
 
+/* Was the parameter given another shape or dtype since its state was made? A layer that learns the width of its input
+ * from the first one replaces its weight after the optimizer has seen it. */
+static bool outdated(const PolyOptim *o, int k, int j) {
+  const PolyTensor *slot = o->slot[j][k];
+  const UOp *u = o->param[k]->uop;
+  return slot && (slot->uop->dtype != state_dtype(o->param[k]) || !shape_equal(slot->uop, u));
+}
+
 static bool make_state(PolyOptim *o) {
   int mask = o->kind->slots(&o->set);
   for (int k = 0; k < o->n; k++) {
     const UOp *u = o->param[k]->uop;
     PolyDType dtype = state_dtype(o->param[k]);
     for (int j = 0; j < OPTIM_SLOTS; j++) {
+      if (outdated(o, k, j)) poly_free(o->slot[j][k]), o->slot[j][k] = NULL;
       if (!(mask & 1 << j) || o->slot[j][k]) continue;
       double value = o->kind->first ? o->kind->first(&o->set, o->lr, j) : 0;
       if (!(o->slot[j][k] = state_new(o->ctx, dtype, value, u->ndim, u->shape))) return false;
@@ -98,6 +107,15 @@ static bool realize_all(PolyOptim *o) {
   poly_optim_state(o, all + o->n, nstate);
   bool ok = poly_realize_many(all, n) == POLY_OK;
   mem_free(b, all, (size_t)n * sizeof *all);
+  return ok;
+}
+
+/* State is made of leaves, whatever the caller has switched. */
+static bool make_and_realize(PolyOptim *o) {
+  bool no_grad = o->ctx->no_grad;
+  o->ctx->no_grad = false;
+  bool ok = make_state(o) && realize_all(o);
+  o->ctx->no_grad = no_grad;
   return ok;
 }
 
@@ -140,11 +158,7 @@ PolyOptim *poly_optim_new(const char *name, PolyTensor *const *params, int n, do
   *o = (PolyOptim){.ctx = ctx, .kind = kind, .set = *options, .lr = lr, .given = n, .param = (PolyTensor **)(o + 1)};
   for (int j = 0; j < OPTIM_SLOTS; j++) o->slot[j] = o->param + (size_t)(1 + j) * (size_t)n;
   o->id = (uint64_t *)(o->param + (size_t)(1 + OPTIM_SLOTS) * (size_t)n);
-  bool no_grad = ctx->no_grad;
-  ctx->no_grad = false; /* state is made of leaves */
-  bool ok = take_params(o, params, n) && make_state(o) && realize_all(o);
-  ctx->no_grad = no_grad;
-  if (ok) return o;
+  if (take_params(o, params, n) && make_and_realize(o)) return o;
   poly_optim_free(o);
   return NULL;
 }
@@ -220,8 +234,17 @@ static bool all_live(const PolyOptim *o) {
   return true;
 }
 
+/* Fresh state for parameters that were replaced; nothing where none was. */
+static bool renew(PolyOptim *o) {
+  bool any = false;
+  for (int k = 0; k < o->n; k++)
+    for (int j = 0; j < OPTIM_SLOTS; j++) any = any || outdated(o, k, j);
+  return !any || make_and_realize(o);
+}
+
+/* State is renewed here too: a step that is compiled next must find it. */
 void poly_optim_zero_grad(PolyOptim *o) {
-  if (!o || !all_live(o)) return;
+  if (!o || !all_live(o) || !renew(o)) return;
   for (int k = 0; k < o->n; k++) poly_set_grad(o->param[k], NULL);
 }
 
@@ -255,11 +278,7 @@ PolyStatus poly_optim_set(PolyOptim *o, const PolyOptimOptions *options) {
   double old = momentum_of(o, &o->set), now = momentum_of(o, options);
   if (now != old && !set_momentum(o, now)) return POLY_ERROR_MEMORY;
   o->set = *options;
-  bool no_grad = o->ctx->no_grad;
-  o->ctx->no_grad = false; /* state is made of leaves */
-  bool ok = make_state(o) && realize_all(o);
-  o->ctx->no_grad = no_grad;
-  return ok ? POLY_OK : failed(o->ctx);
+  return make_and_realize(o) ? POLY_OK : failed(o->ctx);
 }
 
 int poly_optim_state(PolyOptim *o, PolyTensor **out, int max) {
@@ -347,7 +366,7 @@ static bool plan_apply(const Plan *plan) {
 
 static PolyStatus schedule(PolyOptim *o, UOp *when) {
   if (!o) return POLY_ERROR_VALUE;
-  if (!all_live(o)) return failed(o->ctx);
+  if (!all_live(o) || !renew(o)) return failed(o->ctx);
   Arena arena = {.b = ctx_base(o->ctx)};
   Plan plan = {.at = arena_new(&arena, (size_t)((1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS) * sizeof(Assign)),
                .when = when};

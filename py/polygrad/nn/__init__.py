@@ -5,6 +5,7 @@ from . import datasets, functional, init, optim, state, utils
 from .activation import *  # noqa: F403
 from .attention import MultiheadAttention
 from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .later import UninitializedParameter, is_lazy, materialize
 from .layers import (
     BatchNorm,
     BatchNorm1d,

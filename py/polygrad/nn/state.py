@@ -12,6 +12,7 @@ from .._core import wrap
 from .._ffi import C, handle_array
 from ..autograd import current
 from ..tensor import Tensor
+from .later import is_lazy
 
 
 def get_state_dict(obj: Any, prefix: str = "") -> dict[str, Tensor]:
@@ -99,7 +100,7 @@ def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = Tr
 def match(model: Any, state_dict: Any) -> tuple[dict[str, Tensor], list[str], list[str]]:
     """The model's tensors by name, the names that state_dict lacks, and those that the model lacks."""
     own = get_state_dict(model)
-    if not own.keys() >= state_dict.keys():
+    if not own.keys() >= state_dict.keys() or any(is_lazy(t) for t in own.values()):
         _prepare(model, "", state_dict, set())
         own = get_state_dict(model)
     return own, [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]

@@ -214,7 +214,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         return iter([self[k] for k in range(len(self))])
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), Plain.numpy(self.detach()), self.dtype.name, getattr(self, "_wanted", None))
+        return _rebuild, (type(self), Plain.numpy(self.detach()), self.dtype.name, *[getattr(self, n, None) for n in ("_wanted", "_param", "_later")])
 
     def clone(self, *, memory_format: Any = None) -> Tensor:  # type: ignore[override]
         """A copy of its own, with the same history."""
@@ -380,10 +380,13 @@ def _sizes(size: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
 
 
-def _rebuild(cls: Any, values: np.ndarray, dtype: str, wanted: bool | None) -> Any:
+def _rebuild(cls: Any, values: np.ndarray, dtype: str, wanted: bool | None, param: bool | None = None, later: bool | None = None) -> Any:
     t = cls.__new__(cls)
     with making(Tensor):
         Plain.__init__(t, values, None, dtype, wanted)
+    for name, on in (("_param", param), ("_later", later)):
+        if on:
+            setattr(t, name, True)
     return t
 
 

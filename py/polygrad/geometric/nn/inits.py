@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from ...nn import Embedding
+from ...nn import Embedding, is_lazy
 from ...nn.state import get_parameters
 from ...tensor import Tensor
 
@@ -15,7 +15,7 @@ def _each(value: Any, new: Callable[[Tensor], Tensor]) -> None:
     if value is None:
         return
     for t in [value] if isinstance(value, Tensor) else get_parameters(value):
-        if t.is_floating_point():
+        if t.is_floating_point() and not is_lazy(t):
             t.assign(new(t).cast(t.dtype))
 
 

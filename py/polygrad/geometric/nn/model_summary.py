@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import nn
+from ...nn.later import is_lazy
 from ...nn.module import evaluation
 from ...nn.state import get_parameters
 from ...tensor import Tensor
@@ -100,7 +101,7 @@ def _shapes(values: Any) -> str:
 def _count(module: Any) -> str:
     from .dense.linear import Linear
 
-    if any(isinstance(m, Linear) and m.weight is None for m in _all(module)):
+    if any(isinstance(m, Linear) and is_lazy(m.weight) for m in _all(module)):
         return "-1"  # not known before the first input
     total = sum(int(np.prod(p.shape)) for p in get_parameters(module) if p.requires_grad)
     return f"{total:,}" if total else "--"

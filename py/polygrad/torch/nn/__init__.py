@@ -14,7 +14,7 @@ from . import functional, init, utils
 from .layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, ConvTranspose1d, ConvTranspose2d, Embedding, InstanceNorm, RMSNorm
 from .module import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 
-UninitializedParameter = UninitializedBuffer = Parameter
+UninitializedParameter = UninitializedBuffer = _nn.UninitializedParameter
 
 
 def Buffer(data: Any, persistent: bool = True) -> Any:

@@ -36,6 +36,7 @@ from polygrad.nn.containers import ModuleList as ModuleList
 from polygrad.nn.containers import ParameterDict as ParameterDict
 from polygrad.nn.containers import ParameterList as ParameterList
 from polygrad.nn.containers import Sequential as Sequential
+from polygrad.nn.later import UninitializedParameter as UninitializedParameter
 from polygrad.nn.layers import BatchNorm as BatchNorm
 from polygrad.nn.layers import Bilinear as Bilinear
 from polygrad.nn.layers import Conv1d as Conv1d
@@ -371,6 +372,7 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ....dtypes import DType, dtypes
 from ....graphs import Graph
+from ....nn.later import is_lazy
 from ....symbolic import Dim
 from ....tensor import Tensor
 from ..._rows import OPS
@@ -162,7 +163,7 @@ def is_linear(conv: Any) -> bool:
 
 def weight_of(lin: Any, x: Tensor) -> Tensor:
     """The weight of a linear map that will be applied to x: one of unknown width takes it from there."""
-    if lin.weight is None:
+    if is_lazy(lin.weight):
         lin.initialize_parameters(x.shape[-1])
     return lin.weight
 

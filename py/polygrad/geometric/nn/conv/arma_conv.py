@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .... import nn
+from ....nn.later import is_lazy, materialize, zeros_or_later
 from ....tensor import Tensor
 from ..inits import glorot, zeros
 from ._loops import Smoother
@@ -31,19 +32,19 @@ class ARMAConv(Smoother, MessagePassing):
         self.act, self.dropout = act, dropout
         self._steps = 1 if shared_weights else num_layers
         self.weight = Tensor.zeros(max(1, self._steps - 1), num_stacks, out_channels, out_channels, requires_grad=True)
-        self.init_weight: Tensor | None = None
-        self.root_weight: Tensor | None = None
+        self.init_weight = zeros_or_later(num_stacks, in_channels, out_channels)
+        self.root_weight = zeros_or_later(self._steps, num_stacks, in_channels, out_channels)
         self.bias = Tensor.zeros(self._steps, num_stacks, 1, out_channels, requires_grad=True) if bias else None
-        if in_channels > 0:
-            self._widen(in_channels)
         self.reset_parameters()
 
     def _widen(self, features: int) -> None:
         k, out = self.num_stacks, self.out_channels
-        self.init_weight = Tensor.zeros(k, features, out, requires_grad=True)
-        self.root_weight = Tensor.zeros(self._steps, k, features, out, requires_grad=True)
-        glorot(self.init_weight)
-        glorot(self.root_weight)
+        glorot(materialize(self.init_weight, (k, features, out)))
+        glorot(materialize(self.root_weight, (self._steps, k, features, out)))
+
+    def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
+        if is_lazy(self.init_weight) and not is_lazy(state_dict.get(f"{prefix}init_weight", self.init_weight)):
+            self._widen(int(state_dict[f"{prefix}init_weight"].shape[1]))
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
@@ -53,9 +54,8 @@ class ARMAConv(Smoother, MessagePassing):
         zeros(self.bias)
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        if self.init_weight is None or self.root_weight is None:
+        if is_lazy(self.init_weight):
             self._widen(x.shape[-1])
-        assert self.init_weight is not None and self.root_weight is not None
         s = self._scaled(x, edge_index, edge_weight, loops=False)
         k, wide = self.num_stacks, (*x.shape[:-1], self.num_stacks * self.out_channels)
 

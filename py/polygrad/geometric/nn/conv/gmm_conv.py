@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....nn.later import is_lazy, materialize, zeros_or_later
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import glorot, zeros
@@ -30,11 +31,9 @@ class GMMConv(MessagePassing):
         self.in_channels, self.out_channels, self.dim, self.kernel_size = in_channels, out_channels, dim, kernel_size
         self.separate_gaussians, self.root_weight = separate_gaussians, root_weight
         self.rel_in_channels, destinations = pair(in_channels)
-        self.g: Tensor | None = None
-        self.mu: Tensor | None = None
-        self.sigma: Tensor | None = None
-        if self.rel_in_channels > 0:
-            self._make(self.rel_in_channels)
+        self.g = zeros_or_later(self.rel_in_channels, out_channels * kernel_size)
+        shape = (self.rel_in_channels, out_channels, kernel_size, dim) if separate_gaussians else (kernel_size, dim)
+        self.mu, self.sigma = zeros_or_later(*shape), zeros_or_later(*shape)
         self.root = Linear(destinations, out_channels, bias=False, weight_initializer="glorot") if root_weight else None
         self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None
         self.reset_parameters()
@@ -42,11 +41,12 @@ class GMMConv(MessagePassing):
     def _make(self, in_channels: int) -> None:
         self.rel_in_channels = in_channels
         shape = (in_channels, self.out_channels, self.kernel_size, self.dim) if self.separate_gaussians else (self.kernel_size, self.dim)
-        self.g = Tensor.zeros(in_channels, self.out_channels * self.kernel_size, requires_grad=True)
-        self.mu, self.sigma = Tensor.zeros(*shape, requires_grad=True), Tensor.zeros(*shape, requires_grad=True)
+        for p, size in ((self.g, (in_channels, self.out_channels * self.kernel_size)), (self.mu, shape), (self.sigma, shape)):
+            if is_lazy(p):
+                glorot(materialize(p, size))
 
     def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
-        if self.g is None and f"{prefix}g" in state_dict:
+        if is_lazy(self.g) and not is_lazy(state_dict.get(f"{prefix}g", self.g)):
             self._make(int(state_dict[f"{prefix}g"].shape[0]))
 
     def reset_parameters(self) -> None:
@@ -59,11 +59,8 @@ class GMMConv(MessagePassing):
 
     def forward(self, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None) -> Tensor:
         x_l, x_r = pair(x)
-        if self.g is None:
+        if is_lazy(self.g):
             self._make(int(x_l.shape[-1]))
-            for p in (self.g, self.mu, self.sigma):
-                glorot(p)
-        assert self.g is not None
         given = x_l if self.separate_gaussians else x_l @ self.g
         out = self.propagate(edge_index, x=(given, x_r), edge_attr=edge_attr, size=size)
         if x_r is not None and self.root is not None:
@@ -71,7 +68,6 @@ class GMMConv(MessagePassing):
         return out if self.bias is None else out + self.bias
 
     def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:
-        assert self.g is not None and self.mu is not None and self.sigma is not None
         between = [1] * (self.mu.ndim - 1)
         offset = edge_attr.reshape(-1, *between, self.dim) - self.mu
         weight = (-0.5 * offset.square() / (_EPS + self.sigma.square())).sum(-1).exp()

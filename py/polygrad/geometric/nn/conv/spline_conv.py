@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from .... import dtypes
+from ....nn.later import is_lazy, materialize, zeros_or_later
 from ....tensor import Tensor
 from ..dense.linear import Linear
 from ..inits import uniform, zeros
@@ -61,22 +62,22 @@ class SplineConv(MessagePassing):
         self.is_open_spline = Tensor([int(o) for o in self._open], dtype=dtypes.uint8, requires_grad=False)
         self.K = math.prod(self._sizes_of_kernel)
         sources, destinations = pair(in_channels)
-        self.weight: Tensor | None = Tensor.zeros(self.K, sources, out_channels, requires_grad=True) if sources > 0 else None
+        self.weight = zeros_or_later(self.K, sources, out_channels)
         self.lin = Linear(destinations, out_channels, bias=False, weight_initializer="uniform") if root_weight else None
         self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None
         self.reset_parameters()
 
     def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
-        if self.weight is None and f"{prefix}weight" in state_dict:
+        if is_lazy(self.weight) and not is_lazy(state_dict.get(f"{prefix}weight", self.weight)):
             self._make(int(state_dict[f"{prefix}weight"].shape[1]))
 
     def _make(self, in_channels: int) -> None:
-        self.weight = Tensor.zeros(self.K, in_channels, self.out_channels, requires_grad=True)
+        materialize(self.weight, (self.K, in_channels, self.out_channels))
         uniform(self.K * in_channels, self.weight)
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        if self.weight is not None:
+        if not is_lazy(self.weight):
             uniform(self.K * int(self.weight.shape[1]), self.weight)
         if self.lin is not None:
             self.lin.reset_parameters()
@@ -86,9 +87,8 @@ class SplineConv(MessagePassing):
         x_l, x_r = pair(x)
         if edge_attr is None:
             raise ValueError(f"SplineConv needs edge_attr, {self.dim} coordinates of each edge")
-        if self.weight is None:
+        if is_lazy(self.weight):
             self._make(int(x_l.shape[-1]))
-        assert self.weight is not None
         mapped = x_l @ self.weight.transpose(0, 1).flatten(1)  # [V, K * F_out]
         out = self.propagate(edge_index, x=(mapped, x_r), every=mapped, edge_attr=edge_attr, size=size)
         if x_r is not None and self.lin is not None:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ....nn.functional import linear
+from ....nn.later import is_lazy, materialize, zeros_or_later
 from ....nn.module import Module
 from ....tensor import Tensor
 from .. import inits
@@ -56,7 +57,7 @@ class Linear(Module):
     ):
         self.in_channels, self.out_channels = in_channels, out_channels
         self.weight_initializer, self.bias_initializer = weight_initializer, bias_initializer
-        self.weight = Tensor.zeros(out_channels, in_channels, requires_grad=True) if in_channels > 0 else None
+        self.weight = zeros_or_later(out_channels, in_channels)
         self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None
         self.reset_parameters()
 
@@ -68,17 +69,16 @@ class Linear(Module):
     def initialize_parameters(self, in_channels: int) -> None:
         """Makes the weight, now that the size of the input is known."""
         self.in_channels = int(in_channels)
-        self.weight = Tensor.zeros(self.out_channels, self.in_channels, requires_grad=True)
+        materialize(self.weight, (self.out_channels, self.in_channels))
         self.reset_parameters()
 
     def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
-        if self.weight is None and f"{prefix}weight" in state_dict:
+        if is_lazy(self.weight) and not is_lazy(state_dict.get(f"{prefix}weight", self.weight)):
             self.initialize_parameters(state_dict[f"{prefix}weight"].shape[-1])
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.weight is None:
+        if is_lazy(self.weight):
             self.initialize_parameters(x.shape[-1])
-        assert self.weight is not None
         return linear(x, self.weight, self.bias)
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class HeteroLinear(Module):
 
     def __init__(self, in_channels: int, out_channels: int, num_types: int, is_sorted: bool = False, **kwargs: Any):
         self.in_channels, self.out_channels, self.num_types, self.is_sorted, self.kwargs = in_channels, out_channels, num_types, is_sorted, kwargs
-        self.weight = Tensor.zeros(num_types, in_channels, out_channels, requires_grad=True) if in_channels > 0 else None
+        self.weight = zeros_or_later(num_types, in_channels, out_channels)
         self.bias = Tensor.zeros(num_types, out_channels, requires_grad=True) if kwargs.get("bias", True) else None
         self.reset_parameters()
 
@@ -113,17 +113,16 @@ class HeteroLinear(Module):
     def initialize_parameters(self, in_channels: int) -> None:
         """Makes the weight, now that the size of the input is known."""
         self.in_channels = int(in_channels)
-        self.weight = Tensor.zeros(self.num_types, self.in_channels, self.out_channels, requires_grad=True)
+        materialize(self.weight, (self.num_types, self.in_channels, self.out_channels))
         self.reset_parameters()
 
     def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
-        if self.weight is None and f"{prefix}weight" in state_dict:
+        if is_lazy(self.weight) and not is_lazy(state_dict.get(f"{prefix}weight", self.weight)):
             self.initialize_parameters(state_dict[f"{prefix}weight"].shape[1])
 
     def forward(self, x: Tensor, type_vec: Tensor) -> Tensor:
-        if self.weight is None:
+        if is_lazy(self.weight):
             self.initialize_parameters(x.shape[-1])
-        assert self.weight is not None
         if x.ndim == 2 and self.num_types <= _FEW_TYPES:
             # One dense product for all types, of which each row keeps its own: the gradient of the weight is a dense product too.
             every = (x @ self.weight.transpose(0, 1).flatten(1)).unflatten(-1, (self.num_types, self.out_channels))
