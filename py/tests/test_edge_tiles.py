@@ -67,6 +67,30 @@ def test_values_and_gradients(kind, device):
         np.testing.assert_allclose(got[k], v, rtol=1e-9, atol=1e-9, err_msg=k)
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["as it is", "transposed"])
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_short_maps(kind, turned, device):
+    """Few values for each edge through a linear map, whose sum is computed where it is read; its bias has the gradient of the same tile as its weight."""
+    src, dst = index = GRAPHS[kind]
+    a, weight = values(index.shape[1]), np.random.default_rng(9).standard_normal((V, F))
+    a["e"], a["w"] = np.ascontiguousarray(a["e"][:, :4]), np.ascontiguousarray(a["w"][:4])
+    pre = a["e"] @ a["w"] + a["b"] + a["x"][src]
+    dpre = weight[dst] * (pre > 0)
+    out, dx = np.zeros((V, F)), np.zeros((V, F))
+    np.add.at(out, dst, np.maximum(pre, 0))
+    np.add.at(dx, src, dpre)
+    want = {"out": out, "x": dx, "e": dpre @ a["w"].T, "w": a["e"].T @ dpre, "b": dpre.sum(0)}
+    t = {k: Tensor(np.ascontiguousarray(v.T) if turned and k == "w" else v, requires_grad=True) for k, v in a.items() if k != "u"}
+    g = Graph(Tensor(index), num_nodes=V)
+    w = t["w"].T if turned else t["w"]
+    got = {"out": g.sum((t["e"] @ w + t["b"] + g.src(t["x"])).relu())}
+    (got["out"] * Tensor(weight)).sum().backward()
+    got |= {k: v.grad for k, v in t.items()}
+    for k, v in want.items():
+        have = got[k].numpy()
+        np.testing.assert_allclose(have.T if turned and k == "w" else have, v, atol=1e-11, err_msg=k)
+
+
 @pytest.mark.parametrize("op", ["sum", "mean", "max", "min", "std", "logsumexp"])
 @pytest.mark.parametrize("side", ["in", "out"])
 def test_every_reduction_is_that_of_the_stored_message(op, side):

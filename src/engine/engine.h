@@ -221,6 +221,9 @@ bool plan_run_items(Plan *p);
 /* ---- tiles.c ---- */
 
 bool run_tiles(Plan *p, const PlanItem *it);
+/* A word that tells whether its pieces and tiles are those of another run: they follow from row pointers, which are
+ * data. False: an error. */
+bool tiles_word(Plan *p, const PlanItem *it, uint64_t *word);
 
 /* ---- realize.c ---- */
 

@@ -313,8 +313,10 @@ bool plan_size(Plan *p, const int64_t *value) {
     if (p->is_size[k] && p->value[k] != value[k]) p->sized = false;
     p->value[k] = value[k];
   }
-  if (p->tiled && p->workers != p->ctx->runtime->threads) p->sized = false;
-  if (p->tiled) p->workers = p->ctx->runtime->threads;
+  int workers =
+      p->device->pieces ? p->ctx->runtime->threads : 1; /* launches come from one thread: one scratch will do */
+  if (p->tiled && p->workers != workers) p->sized = false;
+  if (p->tiled) p->workers = workers;
   if (p->sized) return true;
   p->expected = false;
   if (!size_slots(p) || !size_items(p) || !place_temps(p)) return false;

@@ -398,7 +398,7 @@ static bool take_items(Plan *p, const Lowered *l) {
   p->at = arena_new(&p->arena, (size_t)(p->nslot + 1) * sizeof *p->at);
   p->args = arena_new(&p->arena, (size_t)widest * sizeof *p->args);
   p->vars = arena_new(&p->arena, (size_t)widest * sizeof *p->vars);
-  p->word = arena_new(&p->arena, (size_t)(p->nslot + p->nvar + 1) * sizeof *p->word);
+  p->word = arena_new(&p->arena, (size_t)(p->nslot + p->nvar + p->nitem + 1) * sizeof *p->word);
   p->loose = arena_new(&p->arena, (size_t)(p->nvar + 1) * sizeof *p->loose);
   p->bytes = arena_new(&p->arena, (size_t)widest * sizeof *p->bytes);
   p->use = arena_new(&p->arena, (size_t)widest * sizeof *p->use);

@@ -284,12 +284,12 @@ static bool run_items(Plan *p) {
 static bool is_recordable(const Plan *p) {
   if (!p->device->begin || !p->program || p->ctx->debug >= 1 || p->ctx->engine->profile.on) return false;
   for (int i = 0; i < p->nitem; i++)
-    if (p->item[i].kind != ITEM_KERNEL && p->item[i].kind != ITEM_MATMUL) return false;
+    if (p->item[i].kind == ITEM_LIBRARY || p->item[i].kind == ITEM_LOOP) return false;
   return p->nitem > 0;
 }
 
-/* Where each slot is, and the values that sizes depend on; the other values are loose. */
-static RunWords run_words(Plan *p) {
+/* Where each slot is, the values that sizes depend on, and the tiles of composite items; the other values are loose. */
+static bool run_words(Plan *p, RunWords *out) {
   RunWords w = {.fixed = p->word, .loose = p->loose};
   for (int i = 0; i < p->nslot; i++) p->word[w.nfixed++] = (uint64_t)(uintptr_t)p->at[i].memory + p->at[i].offset;
   for (int k = 0; k < p->nvar; k++) {
@@ -298,7 +298,10 @@ static RunWords run_words(Plan *p) {
     else
       p->loose[w.nloose++] = p->value[k];
   }
-  return w;
+  for (int i = 0; p->tiled && i < p->nitem; i++)
+    if (p->item[i].kind == ITEM_TILES && !tiles_word(p, &p->item[i], &p->word[w.nfixed++])) return false;
+  *out = w;
+  return true;
 }
 
 /* Launches items that the device records. */
@@ -306,11 +309,13 @@ static bool record_items(Plan *p) {
   for (int i = 0; i < p->nitem; i++) {
     const PlanItem *it = &p->item[i];
     for (int a = 0; a < it->narg; a++) {
+      const PlanSlot *s = &p->slot[it->arg[a]];
       const MemoryRef *at = &p->at[it->arg[a]];
       uint64_t begin = (uint64_t)(uintptr_t)at->memory + at->offset;
-      p->use[a] = (MemoryUse){begin, begin + p->slot[it->arg[a]].bytes, a < it->nout};
+      bool inner = s->kind == SLOT_TILE || s->copies; /* what a composite item writes to besides its results */
+      p->use[a] = (MemoryUse){begin, begin + s->bytes, a < it->nout || inner};
     }
-    if (p->device->touches) p->device->touches(p->device, it->narg, p->use, it->nbytes);
+    if (p->device->touches) p->device->touches(p->device, it->narg, p->use, it->nbytes, it->kind == ITEM_TILES);
     if (!run_item(p, it)) return false;
   }
   return true;
@@ -318,8 +323,9 @@ static bool record_items(Plan *p) {
 
 static bool run_or_replay(Plan *p) {
   if (!is_recordable(p)) return run_items(p);
-  RunWords w = run_words(p);
+  RunWords w;
   bool again = false, ok;
+  if (!run_words(p, &w)) return false;
   switch (p->device->begin(p->program, &w)) {
   case RUN_FAILED: return false;
   case RUN_DONE: return true;

@@ -80,30 +80,61 @@ static bool run_tile(const TilesRun *r, int64_t *var, Bound from, Bound to, int 
   return true;
 }
 
+/* Where the tile that begins at `at` ends, and where the next one of the piece begins. */
+static Bound tile_end(const TilesRun *r, Bound at, Bound end, Bound *next) {
+  Bound to = {end.row, MIN(at.edge + r->t->tile, end.edge)};
+  if (to.edge < end.edge && r->rowptr) to.row = first_row(r, to.edge);       /* those that begin before its end */
+  bool cut = to.edge < end.edge && r->rowptr && r->rowptr[to.row] > to.edge; /* its last row goes on */
+  *next = (Bound){to.row - cut, to.edge};
+  return to;
+}
+
+/* Has a piece nothing to do, being inside one long row? */
+static bool is_empty(const TilesRun *r, Bound at, Bound end) {
+  return r->pieces > 1 && at.edge == end.edge && at.row == end.row && !r->t->nfinish;
+}
+
 static bool run_piece(void *user, int64_t piece, int worker) {
   const TilesRun *r = user;
   int64_t var[TILE_VARS] = {[TILE_PIECE] = piece, [TILE_PIECES] = r->pieces};
   Bound at = piece_begin(r, piece), end = piece_begin(r, piece + 1);
-  if (r->pieces > 1 && at.edge == end.edge && at.row == end.row && !r->t->nfinish)
-    return true; /* inside one long row */
+  if (is_empty(r, at, end)) return true;
   do {
-    Bound to = {end.row, MIN(at.edge + r->t->tile, end.edge)};
-    if (to.edge < end.edge && r->rowptr) to.row = first_row(r, to.edge); /* those that begin before its end */
+    Bound next, to = tile_end(r, at, end, &next);
     if (!run_tile(r, var, at, to, worker)) return false;
-    bool cut = to.edge < end.edge && r->rowptr && r->rowptr[to.row] > to.edge; /* its last row goes on */
-    at = (Bound){to.row - cut, to.edge};
+    at = next;
   } while (at.edge < end.edge);
+  return true;
+}
+
+static bool begin_tiles(Plan *p, const PlanTiles *t, TilesRun *r) {
+  *r = (TilesRun){.p = p, .t = t, .edges = t->nedges, .rows = t->nrows, .timed = p->ctx->debug >= 2};
+  r->pieces = MAX(MIN(t->pieces, (t->nedges + t->tile - 1) / t->tile), 1);
+  if (t->rowptr < 0) return true;
+  return (r->rowptr = buffer_read(p->input[p->slot[t->rowptr].input], host_memory(p->ctx->runtime))) != NULL;
+}
+
+bool tiles_word(Plan *p, const PlanItem *it, uint64_t *word) {
+  TilesRun r;
+  if (!begin_tiles(p, it->tiles, &r)) return false;
+  *word = 0;
+  for (int64_t piece = 0; r.rowptr && piece < r.pieces; piece++) {
+    Bound at = piece_begin(&r, piece), end = piece_begin(&r, piece + 1), next;
+    *word = hash_bytes(&at, sizeof at, *word);
+    if (is_empty(&r, at, end)) continue;
+    do {
+      Bound to = tile_end(&r, at, end, &next);
+      *word = hash_bytes(&to, sizeof to, *word);
+      at = next;
+    } while (at.edge < end.edge);
+  }
   return true;
 }
 
 bool run_tiles(Plan *p, const PlanItem *it) {
   const PlanTiles *t = it->tiles;
-  TilesRun r = {.p = p, .t = t, .edges = t->nedges, .rows = t->nrows, .timed = p->ctx->debug >= 2};
-  if (t->rowptr >= 0) {
-    r.rowptr = buffer_read(p->input[p->slot[t->rowptr].input], host_memory(p->ctx->runtime));
-    if (!r.rowptr) return false;
-  }
-  r.pieces = MAX(MIN(t->pieces, (t->nedges + t->tile - 1) / t->tile), 1);
+  TilesRun r;
+  if (!begin_tiles(p, t, &r)) return false;
   int threads = (int)MIN((int64_t)threads_allowed(p->workers), r.pieces);
   bool ok = true;
   if (p->device->pieces)

@@ -35,6 +35,7 @@ typedef struct CostTable {
   int short_sum;   /* products per element that a loop over edges does itself rather than load their sum, */
   int fused_sum;   /* longest sum of a matrix product that is computed in the kernel that reads it */
   int few_scores;  /* unless it is so few values per edge that storing them is cheaper */
+  int inline_sum;  /* products per element that are summed where they are read rather than for a tile of edges */
 } CostTable;
 
 /* What lanes save in one run of one instruction, in operations; negative: they cost. */

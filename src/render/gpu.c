@@ -21,6 +21,7 @@ static const char opencl_words[] =
     "#define RESTRICT restrict\n#define GLOBAL __global\n#define LOCAL __local\n#define SHARED __local\n"
     "#define BLOCK get_group_id(0)\n#define THREAD ((int)get_local_id(0))\n"
     "#define UNROLL __attribute__((opencl_unroll_hint(4)))\n#define UNROLL_STRIP UNROLL\n"
+    "#define UNROLL_ALL UNROLL\n#define UNROLL_AROUND\n"
     "#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
     "#define FENCE(n) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
     "#define FIRST(err) !atomic_xchg((volatile GLOBAL int *)(err), 1)\n"
@@ -39,6 +40,7 @@ static const char cuda_words[] =
     "__shared__\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
     "#define UNROLL _Pragma(\"unroll 8\")\n#define UNROLL_STRIP _Pragma(\"unroll 4\")\n"
+    "#define UNROLL_ALL _Pragma(\"unroll\")\n#define UNROLL_AROUND _Pragma(\"unroll 2\")\n"
     "#define WARP 32\n"
     "/* the threads of a group in their warp */\n"
     "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
@@ -193,12 +195,25 @@ void emit_grid_loop(Emit *e, int loop) {
   line(e, "}");
 }
 
+/* A loop of a known number of iterations, which is small: without it, what does not depend on the loop around it
+ * (weights of a linear map of each edge) can stay in registers. */
+static bool is_short(const Emit *e, int loop) {
+  enum { SHORT = 16 };
+  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
+  bool known = from->kind == INST_CONST && to->kind == INST_CONST && !(in->flags & LOOP_GROUP);
+  return known && to->arg.i - from->arg.i <= SHORT;
+}
+
 /* A reduction is unrolled, so that loads of several iterations are under way at once; their order stays. */
 void emit_unroll(Emit *e, int loop) {
-  if (!(e->lin->inst[loop].flags & LOOP_REDUCE)) return;
-  for (int i = loop + 1; i < e->at[loop].end; i++)
-    if (e->lin->inst[i].kind == INST_LOOP || e->lin->inst[i].kind == INST_STORE) return;
-  line(e, e->vary ? "UNROLL_STRIP" : "UNROLL");
+  const Linear *l = e->lin;
+  bool around = false, whole = is_short(e, loop);
+  if (!(l->inst[loop].flags & LOOP_REDUCE)) return;
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    if (l->inst[i].kind == INST_STORE || (l->inst[i].kind == INST_LOOP && !is_short(e, i))) return;
+    around |= l->inst[i].kind == INST_LOOP;
+  }
+  line(e, around ? "UNROLL_AROUND" : whole ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
 
 void emit_group_loop(Emit *e, int loop) {

@@ -139,7 +139,7 @@ bool cuda_run_queues(const CudaDevice *c);
 
 void cuda_order_begin(CudaDevice *c);
 void cuda_order_free(CudaDevice *c);
-void cuda_touches(Device *d, int n, const MemoryUse *use, int64_t bytes);
+void cuda_touches(Device *d, int n, const MemoryUse *use, int64_t bytes, bool in_order);
 /* Around each launch of a run that is recorded; kernel NULL: a matrix product. rooms: bits of the parts of the
  * workspace that it works in. */
 void cuda_order_before(CudaDevice *c, const GpuKernel *kernel, unsigned rooms);

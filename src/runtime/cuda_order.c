@@ -18,6 +18,7 @@ typedef struct CudaItem {
   int nuse;
   MemoryUse *use;
   bool large, checks, updates;
+  bool in_order; /* each of its launches waits for the one before */
   VEC(CuGraphNode) node;
   uint64_t before[MOST_ITEMS / WORD_BITS]; /* items that are over when it begins */
 } CudaItem;
@@ -66,7 +67,7 @@ static void give_up(CudaDevice *c) {
     cuda_run_spoil(c);
 }
 
-void cuda_touches(Device *d, int n, const MemoryUse *use, int64_t bytes) {
+void cuda_touches(Device *d, int n, const MemoryUse *use, int64_t bytes, bool in_order) {
   CudaDevice *c = (CudaDevice *)d;
   CudaOrder *o = c->order;
   Base *b = ctx_base(d->ctx);
@@ -75,6 +76,7 @@ void cuda_touches(Device *d, int n, const MemoryUse *use, int64_t bytes) {
   if (it) {
     it->nuse = n;
     it->large = bytes > LARGE_BYTES;
+    it->in_order = in_order;
     it->use = mem_new(b, (size_t)n * sizeof *use);
   }
   if (!it || (n && !it->use) || !vec_push(b, &o->item, it)) {
@@ -116,15 +118,25 @@ static bool find_earlier(CudaDevice *c, CudaItem *it) {
   return true;
 }
 
+/* Does the item know now of something that earlier items must wait for, or that must wait for them? */
+static bool learns(CudaItem *it, const GpuKernel *kernel) {
+  bool checks = it->checks, updates = it->updates;
+  it->checks |= kernel && kernel->checks;
+  it->updates |= kernel && kernel->updates;
+  return it->checks != checks || it->updates != updates;
+}
+
 void cuda_order_before(CudaDevice *c, const GpuKernel *kernel, unsigned rooms) {
   CudaOrder *o = c->order;
   if (!o || o->in_order || !o->item.n) return;
   CudaItem *it = o->item.at[o->item.n - 1];
-  it->checks |= kernel && kernel->checks;
-  it->updates |= kernel && kernel->updates;
-  bool ok = find_earlier(c, it);
+  bool follows = it->in_order && it->node.n, ok = true, learned = learns(it, kernel);
+  o->wait.n = 0;
+  if (!follows || learned) ok = find_earlier(c, it);
   for (int k = 0; k < CUDA_ROOMS; k++)
     if (ok && rooms & 1u << k && o->room[k]) ok = vec_push(ctx_base(c->device.ctx), &o->wait, o->room[k]);
+  for (int k = 0; ok && follows && k < it->node.n; k++)
+    ok = vec_push(ctx_base(c->device.ctx), &o->wait, it->node.at[k]);
   if (!ok || c->api.update_dependencies(c->stream, o->wait.at, (size_t)o->wait.n, CU_SET_DEPENDENCIES)) give_up(c);
 }
 
@@ -137,6 +149,7 @@ void cuda_order_after(CudaDevice *c, unsigned rooms) {
   size_t n = 0;
   int status = 0;
   bool ok = c->api.cuStreamGetCaptureInfo_v2(c->stream, &status, NULL, NULL, &last, &n) == CU_OK && n <= MOST_LAST;
+  if (it->in_order) it->node.n = 0; /* what is last waits for the others */
   for (size_t k = 0; ok && k < n; k++) ok = vec_push(b, &it->node, last[k]);
   for (int k = 0; ok && k < CUDA_ROOMS && rooms; k++)
     if (rooms & 1u << k) o->room[k] = n == 1 ? last[0] : NULL;

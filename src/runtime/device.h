@@ -134,8 +134,9 @@ struct Device {
   RunKind (*begin)(Program *p, const RunWords *words);
   bool (*end)(Program *p, bool ok, bool *again);
   /* Told between begin and end, before the launches of each item: the memory that they read and write, and how many
-   * bytes they move. Items that touch nothing in common need not wait for each other. NULL: they run in order. */
-  void (*touches)(Device *d, int n, const MemoryUse *use, int64_t bytes);
+   * bytes they move. Items that touch nothing in common need not wait for each other, nor need the launches of one
+   * item, unless in_order. NULL: all run in order. */
+  void (*touches)(Device *d, int n, const MemoryUse *use, int64_t bytes, bool in_order);
   /* How long what is launched between two calls takes on the device. ms NULL: from now on; else waits for it. NULL: the
    * clock of the host is used. */
   bool (*timer)(Device *d, double *ms);

@@ -28,7 +28,7 @@ enum { ALL_DTYPES = (1u << POLY_DTYPE_COUNT) - 1, FLOATS = 1u << POLY_FLOAT32 | 
   {                                                                                                                    \
     .op = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 4, [COST_FUNCTION] = 10, [COST_POWER] = 20, [COST_ROUNDING] = 1},        \
     .load = 16, .store = 32, .cached = 1, .launch = 8192, .cheap = 8, .much = 160, .serial = 4096, .short_sum = 32,    \
-    .few_scores = 8, .fused_sum = 256                                                                                  \
+    .few_scores = 8, .fused_sum = 256, .inline_sum = 4                                                                 \
   }
 
 #define THREADS                                                                                                        \
@@ -111,7 +111,7 @@ const Target test_target = {
   {                                                                                                                    \
     .op = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 8, [COST_FUNCTION] = 20, [COST_POWER] = 60, [COST_ROUNDING] = 1},        \
     .load = 16, .store = 32, .cached = 1, .launch = 8192, .cheap = 8, .much = 160, .serial = 1, .short_sum = 32,       \
-    .few_scores = 8                                                                                                    \
+    .few_scores = 8, .inline_sum = 16                                                                                  \
   }
 #define GPU_GAINS                                                                                                      \
   {                                                                                                                    \
@@ -161,9 +161,10 @@ const Target cuda_target = {
     .hub_workers = 1021,
     .rows_apart = true,
     .shared_bytes = 48 << 10,
-    /* few tiles, each of which keeps the card busy: what they pass on lies in its memory, whose bandwidth is ample */
-    .tile_bytes = 128 << 20,
-    .tile_edges = 1 << 20,
+    /* few tiles, each of which keeps the card busy: what they pass on lies in its memory, whose bandwidth is ample, and
+     * each waits for its longest row */
+    .tile_bytes = 512 << 20,
+    .tile_edges = 4 << 20,
     .split_pieces = 1024,
     .split_elements = 8192,
     .split_results = 1024,

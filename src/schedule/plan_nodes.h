@@ -44,7 +44,8 @@ typedef struct NodeInfo {
   bool root;                /* its value is asked for */
   bool by_tiles;            /* a matrix product that is computed tile by tile, see tiles.c, */
   bool over_tiles;          /* a value of each edge that is computed from one, */
-  bool sums_tiles;          /* or a reduction of such values */
+  bool sums_tiles;          /* or a reduction of such values, */
+  bool sums_operand;        /* or of an operand that lives for a tile anyway */
   int maps;                 /* longest chain of such products below it and in it */
   bool tile_operand;        /* stored for such a product alone: other kernels compute it in place */
   bool tile;                /* what is stored lives for a tile */

@@ -6,6 +6,7 @@
 
 #include "ir/context.h"
 #include "ir/scan.h"
+#include "schedule/maps.h"
 #include "schedule/narrow.h"
 #include "schedule/rows.h"
 #include "schedule/split.h"
@@ -405,8 +406,24 @@ static bool find_tile_sums(PolyContext *ctx, Arena *arena, int nroot, UOp *const
   for (int i = 0; ok && s.edges.n && i < walk.n; i++) {
     NodeInfo *n = sched_info(&s, walk.at[i]);
     if (n) tiles_measure(&s, n);
-    ok = n && (!(n->sums_tiles || n->by_tiles) || map_put(ctx_base(ctx), sums, (uint64_t)(uintptr_t)n->node, 1));
+    ok = n != NULL;
   }
+  if (ok) tiles_find_sums(&s, &walk);
+  for (int i = 0; ok && i < s.info.n; i++) {
+    const NodeInfo *n = s.info.at[i];
+    ok = !(n->sums_tiles || n->by_tiles) || map_put(ctx_base(ctx), sums, (uint64_t)(uintptr_t)n->node, 1);
+  }
+  sched_free(&s, &none);
+  return ok;
+}
+
+/* Weights of short linear maps of edges, where the target wants them in another order. */
+static bool order_weights(PolyContext *ctx, Arena *arena, int nroot, UOp **root, const Target *target) {
+  Sched s = {.ctx = ctx, .arena = arena, .target = target};
+  Drafts none = {0};
+  Walk walk;
+  bool ok = uop_walk(ctx, arena, nroot, root, NULL, NULL, &walk) && find_edges(&s, &walk) &&
+            maps_order_weights(&s, nroot, root);
   sched_free(&s, &none);
   return ok;
 }
@@ -421,6 +438,7 @@ static bool build_once(PolyContext *ctx, Arena *arena, int nroot, UOp *const *ro
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   UOp **closed = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   bool ok = split && closed && loops_close(ctx, arena, nroot, root, &s.loops, closed) &&
+            (target->group <= 1 || order_weights(ctx, arena, nroot, closed, target)) &&
             find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums) &&
             (!sums.n || (tiles_swap_sums(ctx, &sums, nroot, closed) &&
                          find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums))) &&

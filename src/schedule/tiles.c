@@ -27,9 +27,8 @@
 #include <string.h>
 
 enum {
-  INLINE_SUM = 4, /* a sum of so few products of each edge is computed where it is read, */
-  FEW_SUMS = 4,   /* and so few sums of each edge are stored in memory */
-  LONG_MAPS = 8,  /* products in a row that each composite computes again, before one is stored in memory */
+  FEW_SUMS = 4,  /* so few sums of each edge are stored in memory */
+  LONG_MAPS = 8, /* products in a row that each composite computes again, before one is stored in memory */
   PARTIAL_BYTES =
       4 << 20, /* of all partial results of a sum over all edges, unless that leaves less than LEAST_PIECES */
   PART_BYTES = 256 << 10, /* of those of one tile */
@@ -72,7 +71,7 @@ static bool is_by_tiles(Sched *s, NodeInfo *n) {
   bool copied;
   if (!contract_match(u, true, &n->matmul, n->operand, n->factor, &copied)) return false;
   const MatmulItem *m = &n->matmul;
-  if (m->axis == ROWS_OUTER) return m->k->vmax > INLINE_SUM;
+  if (m->axis == ROWS_OUTER) return m->k->vmax > s->target->cost.inline_sum;
   return m->axis == ROWS_SUMMED && !(is_given(n->operand[0]) && is_given(n->operand[1]));
 }
 
@@ -105,6 +104,32 @@ void tiles_measure(Sched *s, NodeInfo *n) {
     n->over_tiles = follows_edges(u) && sched_edge_sized(s, u) && !(u->op == OP_REDUCE && few_values(s, u));
   }
   if (!n->over_tiles) n->maps = 0;
+}
+
+static UOp *behind_reshapes(UOp *u) {
+  while (u->op == OP_RESHAPE) u = u->src[0];
+  return u;
+}
+
+/* The gradient of a bias is the sum of what the gradient of a weight is a product of: the tile has it. */
+static bool is_summed_operand(Sched *s, const Walk *walk, const UOp *x) {
+  for (int i = 0; i < walk->n; i++) {
+    const NodeInfo *n = sched_info(s, walk->at[i]);
+    if (!n->by_tiles || n->matmul.axis != ROWS_SUMMED) continue;
+    for (int k = 0; k < 2; k++)
+      if (behind_reshapes(n->operand[k]) == x) return true;
+  }
+  return false;
+}
+
+void tiles_find_sums(Sched *s, const Walk *walk) {
+  for (int i = 0; s->edges.n && i < walk->n; i++) {
+    UOp *u = walk->at[i], *x = u->op == OP_REDUCE && u->arg.j & 1 ? behind_reshapes(u->src[0]) : NULL;
+    if (!x || !op_elementwise((Op)x->op) || !sched_edge_sized(s, u->src[0]) || !sched_edge_sized(s, x)) continue;
+    NodeInfo *n = sched_info(s, u);
+    if (n->by_tiles || n->sums_tiles || !is_summed_operand(s, walk, x)) continue;
+    n->sums_tiles = n->sums_operand = true;
+  }
 }
 
 bool tiles_operand(const Sched *s, const NodeInfo *product, const UOp *operand) {
@@ -331,6 +356,16 @@ static int shared_nodes(const Tiles *a, const Tiles *b) {
   return n;
 }
 
+/* Do they read the same memory, but for little? Then a kernel for both loads it once, and computes once what their
+ * values have in common. */
+static bool same_reads(const Draft *a, const Draft *b) {
+  enum { LEAST = 4 };
+  int n = 0, fewer = MIN(a->reads.n, b->reads.n);
+  for (int i = 0; i < a->reads.n; i++)
+    for (int k = 0; k < b->reads.n; k++) n += a->reads.at[i] == b->reads.at[k];
+  return n >= LEAST && 4 * n >= 3 * fewer && fewer >= MAX(a->reads.n, b->reads.n) / 2;
+}
+
 /* The composite that x shares most with and may join; -1: none. */
 static int find_host(Sched *s, const Drafts *d, const IntVec *made, int x, uint8_t *seen) {
   const Draft *a = d->at.at[x];
@@ -340,6 +375,7 @@ static int find_host(Sched *s, const Drafts *d, const IntVec *made, int x, uint8
     if (made->at[i] == x || b->dead || b->nout + a->nout > MAX_OUTPUTS || a->tiles->edges != b->tiles->edges) continue;
     if (a->tiles->end && b->tiles->end && a->tiles->end != b->tiles->end) continue;
     int shared = shared_nodes(a->tiles, b->tiles);
+    if (!shared) shared = same_reads(a, b);
     if (shared <= most || !independent(s, d, x, made->at[i], seen)) continue;
     best = made->at[i];
     most = shared;
@@ -409,7 +445,7 @@ bool tiles_form(Sched *s, Drafts *d) {
   for (int i = 0, n = d->at.n; ok && i < n && !s->retry; i++) {
     Draft *x = d->at.at[i];
     bool product = x->out[0]->by_tiles && x->kind == STORE_MATMUL;
-    if (x->dead || x->tiles || (!product && !reads_tile(s, x))) continue;
+    if (x->dead || x->tiles || (!product && !x->out[0]->sums_operand && !reads_tile(s, x))) continue;
     int c = -1;
     ok = make_composite(s, d, i, &c) && vec_push(b, &made, c);
     if (!ok || s->retry) break;
