@@ -139,7 +139,7 @@ def number_dtype(d: DType, number: Any) -> DType:
     """The dtype of a number combined with a tensor of dtype d."""
     if number.__class__ is bool or d.kind == "f":
         return d
-    if isinstance(number, int):
+    if isinstance(number, (int, np.integer)):
         return dtypes.default_int if d.kind == "b" else d
     return dtypes.default_float
 
@@ -158,6 +158,11 @@ def int_value(number: int, d: DType) -> int:
     if d.kind != "b" and not low <= number <= high:
         raise OverflowError(f"{number} does not fit {d.name}, which holds {low} to {high}")
     return int(number != 0) if d.kind == "b" else int_bits(number, d)
+
+
+def past_double(number: Any, d: DType) -> bool:
+    """Whether a number beside integers of dtype d is one that a double does not hold exactly: functions that take a double have another way then."""
+    return d.kind in "iu" and isinstance(number, (int, np.integer)) and abs(int(number)) > 1 << 53
 
 
 def scalar(g: AutogradGraph, number: Any, d: DType) -> Tensor:

@@ -129,6 +129,23 @@ def test_numbers_in_arithmetic(x):
             wrong()
 
 
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_integers_that_a_double_does_not_hold(kind):
+    """Numbers beside 64-bit integers arrive with all their digits, also where the C function takes a double."""
+    big = kind(2**53 + 1)
+    x = Tensor([1, 2, 3], dtype=dtypes.int64)
+    mask = Tensor([True, False, True])
+    for made in (
+        x.full_like(big), Tensor.full((2,), big, dtype=dtypes.int64), x.masked_fill(mask, big), x.clamp(big, None), x.maximum(big),
+        x.pad((1, 0), value=big), Tensor.arange(big, big + 2, dtype=dtypes.int64), mask.where(big, x),
+    ):  # fmt: skip
+        assert made.tolist()[0] == 2**53 + 1
+    assert Tensor([2**53 + 3, -(2**53) - 3], dtype=dtypes.int64).clip(-big, big).tolist() == [2**53 + 1, -(2**53) - 1]
+    for wrong in (lambda: Tensor([1]).full_like(2**40), lambda: Tensor([1]).masked_fill(Tensor([True]), 2**40)):
+        with pytest.raises(OverflowError):
+            wrong()
+
+
 # ---- every function ----
 
 LIMITS = {"i": (-(2**31), 2**31 - 1), "l": (-(2**63), 2**63 - 1), "L": (0, 2**64 - 1), "z": (0, 2**64 - 1)}

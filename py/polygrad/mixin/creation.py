@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, like, sizes, to_dtype, wrap
+import numpy as np
+
+from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, like, past_double, scalar, sizes, to_dtype, wrap
 from .._ffi import handle_array
 from ..device import check_device
 from ..symbolic import Dim, Variable, dim_code
@@ -77,6 +79,7 @@ class Creation:
         if not isinstance(shape, (tuple, list)):
             shape = (shape,)
         d = dtypes.from_py(fill_value) if dtype is None else to_dtype(dtype)
+        fill_value = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
         g, code, n, dims = _begin((shape,), device, d)
         if isinstance(fill_value, int) and d.kind != "f":
             return _finish(wrap(g, C.poly_full_int(g.ptr, code, n, dims, int_value(fill_value, d))), requires_grad)
@@ -120,6 +123,8 @@ class Creation:
         if isinstance(stop, (Dim, Variable)) and not isinstance(start, Dim) and step == 1:  # a symbolic size
             count = wrap(g, C.poly_iota(g.ptr, d.code, dim_code(stop - start, g)))
             return _finish(count + start if start else count, requires_grad)
+        if past_double(start, d) or past_double(stop, d):
+            return _finish(Creation.arange(0, int(stop) - int(start), step, dtype=d) + start, requires_grad)
         return _finish(wrap(g, C.poly_arange(g.ptr, d.code, float(start), float(stop), float(step))), requires_grad)
 
     @staticmethod
@@ -150,6 +155,11 @@ class Creation:
         >>> Tensor([1.0, 2.0]).full_like(4).tolist()
         [4.0, 4.0]
         """
+        d = self.dtype if dtype is None else to_dtype(dtype)
+        fill_value = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
+        if isinstance(fill_value, int) and d.kind in "iu":
+            zeros = like(self, C.poly_zeros_like(self._h)).cast(d)
+            return _finish(zeros + scalar(self._g, fill_value, d), requires_grad)
         t = like(self, C.poly_full_like(self._h, float(fill_value)))
         return _finish(t if dtype is None else t.cast(dtype), requires_grad)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, binary, binary_other, in_place, like, operand, operator, reflected, sig, to_dtype, unary
+from .._core import C, binary, binary_other, in_place, like, operand, operator, past_double, reflected, sig, to_dtype, unary
 from .._meaning import flag
 from ..dtypes import dtypes
 
@@ -240,7 +240,7 @@ class Elementwise:
         """
         if min_ is None and max_ is None:
             raise RuntimeError("at least one of min_ or max_ must not be None")
-        whole = all(v is None or isinstance(v, int) for v in (min_, max_))
+        whole = all(v is None or (isinstance(v, int) and not past_double(v, self.dtype)) for v in (min_, max_))
         if not (whole or (self.dtype.kind == "f" and all(v is None or isinstance(v, (int, float)) for v in (min_, max_)))):
             t = self if min_ is None else _limited(self, operand(self, min_), self >= min_)
             return t if max_ is None else _limited(t, operand(t, max_), t <= max_)

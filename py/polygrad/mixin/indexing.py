@@ -207,7 +207,7 @@ class Indexing:
         [-1, 2, -1]
         """
         mask = operand(self, mask)
-        if isinstance(value, (int, float)) and number_dtype(self.dtype, value) is self.dtype:
+        if isinstance(value, (int, float)) and number_dtype(self.dtype, value) is self.dtype and self.dtype.kind not in "iu":
             return like(self, C.poly_masked_fill(self._h, mask._h, float(value)), mask)
         return Elementwise.where(mask, value, self)  # both may be bools, where a subclass reads its method where as PyTorch does
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, Variable, argfix, handles, like, number_dtype, operand, same_graph, sig, sizes
+from .._core import C, Variable, argfix, handles, like, number_dtype, operand, past_double, same_graph, sig, sizes
 from .._ffi import handle_array, int64_array, int_array
 from .._meaning import warn_once
 from ..symbolic import dim_code
@@ -145,6 +145,8 @@ class Movement:
         flat = [v for p in pairs for v in ((0, 0) if p is None else p)]
         if value and number_dtype(self.dtype, value) is not self.dtype:  # 2.5 around integers: all become floats
             return self.cast(number_dtype(self.dtype, value)).pad(padding, mode, value)
+        if mode == "constant" and past_double(value, self.dtype):
+            return (self - value).pad(padding) + value
         return like(self, C.poly_pad(self._h, sizes(self._g, flat), _PAD_MODES[mode], float(value)))
 
     def pad_to(self: Any, shape: Any, *args: Any, value: float = 0.0) -> Tensor:
@@ -239,7 +241,7 @@ class Movement:
         """
         if dims is None:
             return self.flatten().roll(shifts, 0).reshape(self.shape)
-        shifts, dims = (shifts,) if isinstance(shifts, int) else tuple(shifts), (dims,) if isinstance(dims, int) else tuple(dims)
+        shifts, dims = (tuple(v) if isinstance(v, (tuple, list)) else (v,) for v in (shifts, dims))
         if len(shifts) != len(dims):
             raise RuntimeError(f"roll needs as many shifts as axes, got {shifts} and {dims}")
         return like(self, C.poly_roll(self._h, len(dims), int64_array(shifts, "shift"), int_array(dims)))
