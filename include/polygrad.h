@@ -281,6 +281,8 @@ typedef enum PolyBinaryOp {
   POLY_XOR,
   POLY_SHL,
   POLY_SHR,
+  POLY_ATAN2, /* the angle of the point (b, a), between -pi and pi */
+  POLY_HYPOT, /* the length of the point (a, b) */
   POLY_BINARY_COUNT
 } PolyBinaryOp;
 POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);

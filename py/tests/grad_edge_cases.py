@@ -167,6 +167,22 @@ POINT = {
     "fmod": ("x.fmod(3.0)", SAME),
     "remainder": ("x % 3.0", SAME),
     "lerp": ("x.lerp(x * x, 0.25)", "torch.lerp(x, x * x, 0.25)"),
+    "lerp 0.75": ("x.lerp(x * x, 0.75)", "torch.lerp(x, x * x, 0.75)"),
+    "softshrink": ("F.softshrink(x)", SAME),
+    "hardshrink": ("F.hardshrink(x)", SAME),
+    "tanhshrink": ("F.tanhshrink(x)", SAME),
+    "threshold": ("F.threshold(x, 0.5, 2.0)", SAME),
+    "softplus, threshold": ("F.softplus(x, 2.0, 5.0)", SAME),
+    "angle to itself": ("x.atan2(x)", SAME),
+    "angle to 0": ("x.atan2(x * 0 + 2)", SAME),
+    "log of abs": ("x.abs().log()", SAME),
+    "root of abs": ("x.abs().sqrt()", SAME),
+    "power of abs": ("x.abs() ** 0.3", SAME),
+    "soft margin": ("(-x).softplus()", "F.soft_margin_loss(x, torch.ones_like(x), reduction='none')"),
+    "smooth l1": ("F.smooth_l1_loss(x, Tensor.zeros_like(x), reduction='none')", "F.smooth_l1_loss(x, torch.zeros_like(x), reduction='none')"),
+    "huber 3": ("F.huber_loss(x, Tensor.zeros_like(x), 'none', 3.0)", "F.huber_loss(x, torch.zeros_like(x), 'none', 3.0)"),
+    "poisson": ("F.poisson_nll_loss(x, Tensor.ones_like(x), reduction='none')", "F.poisson_nll_loss(x, torch.ones_like(x), reduction='none')"),
+    "bce of sigmoid": ("F.binary_cross_entropy_with_logits(x, Tensor.ones_like(x), reduction='none')", "F.binary_cross_entropy_with_logits(x, torch.ones_like(x), reduction='none')"),
 }  # fmt: skip
 
 PAIR = {
@@ -189,7 +205,13 @@ PAIR = {
     "l1": ("x.l1_loss(y, 'none')", "F.l1_loss(x, y, reduction='none')"),
     "huber": ("x.huber_loss(y, 1.0, 'none')", "F.huber_loss(x, y, delta=1.0, reduction='none')"),
     "huber 0.5": ("x.huber_loss(y, 0.5, 'none')", "F.huber_loss(x, y, delta=0.5, reduction='none')"),
-}
+    "atan2": ("x.atan2(y)", SAME),
+    "hypot of two": ("x.hypot(y)", SAME),
+    "power of a distance": ("(x - y).abs() ** 1.5", SAME),
+    "smooth l1": ("F.smooth_l1_loss(x, y, reduction='none')", SAME),
+    "kl of logarithms": ("F.kl_div(x, y, reduction='none', log_target=True)", SAME),
+    "margin": ("F.margin_ranking_loss(x, y, Tensor.ones_like(x), 0.3, reduction='none')", "F.margin_ranking_loss(x, y, torch.ones_like(x), 0.3, reduction='none')"),
+}  # fmt: skip
 
 SHARE = {
     "bce": ("x.binary_crossentropy(y, 'none')", "F.binary_cross_entropy(x, y, reduction='none')"),
@@ -235,6 +257,14 @@ ROW = {
     "centre": ("x - x.mean(1, keepdim=True)", SAME),
     "over the largest": ("x / x.max(1, keepdim=True)", "x / x.amax(1, keepdim=True)"),
     "over the sum": ("x / x.sum(1, keepdim=True)", SAME),
+    "norm 1": ("norm(x, 1.0, 1)", "x.norm(1, 1)"),
+    "distances": ("norm(x.unsqueeze(2) - x.unsqueeze(1), 2.0, 2)", "(x.unsqueeze(2) - x.unsqueeze(1)).norm(dim=2)"),
+    "distances of points": ("F.cdist(x.unsqueeze(2), x.unsqueeze(2)).sum(2)", "torch.cdist(x.unsqueeze(2), x.unsqueeze(2)).sum(2)"),
+    "standard score": ("(x - x.mean(1, keepdim=True)) / (x.std(1, keepdim=True) + 1e-6)", SAME),
+    "softmax of squares": ("(x * x).softmax(1)", SAME),
+    "largest of a softmax": ("x.softmax(1).square().sum(1)", SAME),
+    "glu": ("F.glu(x.cat(x, dim=1), 1)", "F.glu(torch.cat([x, x], 1), 1)"),
+    "multi label": ("F.multilabel_soft_margin_loss(x, Tensor.ones_like(x), reduction='none')", "F.multilabel_soft_margin_loss(x, torch.ones_like(x), reduction='none')"),
 }  # fmt: skip
 
 ROWS2 = {
@@ -243,8 +273,14 @@ ROWS2 = {
     "distance": ("norm(x - y, dim=1)", "(x - y).norm(dim=1)"),
     "soft cross entropy": ("x.cross_entropy(y, 'none')", "F.cross_entropy(x, y, reduction='none')"),
     "kl": ("(y.softmax(1) * (y.log_softmax(1) - x.log_softmax(1))).sum(1)", SAME),
+    "pairwise distance": ("F.pairwise_distance(x, y)", SAME),
+    "distance of points": ("F.cdist(x.unsqueeze(1), y.unsqueeze(1)).reshape(-1)", "torch.cdist(x.unsqueeze(1), y.unsqueeze(1)).reshape(-1)"),
+    "kl_div": ("F.kl_div(x.log_softmax(1), y.softmax(1), reduction='none')", SAME),
+    "triplet": ("F.triplet_margin_loss(x, y, x * 0, reduction='none')", SAME),
+    "cosine embedding": ("F.cosine_embedding_loss(x, y, Tensor.ones(x.shape[0], dtype=x.dtype), reduction='none')", "F.cosine_embedding_loss(x, y, torch.ones(len(x), dtype=x.dtype), reduction='none')"),
+    "cosine embedding, apart": ("F.cosine_embedding_loss(x, y, -Tensor.ones(x.shape[0], dtype=x.dtype), reduction='none')", "F.cosine_embedding_loss(x, y, -torch.ones(len(x), dtype=x.dtype), reduction='none')"),
     "bilinear attention": ("((x.unsqueeze(2) * y.unsqueeze(1)).softmax(2) * y.unsqueeze(1)).sum(2)", SAME),
-}
+}  # fmt: skip
 
 KINDS = {"point": POINT, "pair": PAIR, "share": SHARE, "row": ROW, "rows": ROWS2}
 
@@ -282,8 +318,11 @@ EXCUSED = [
     ("point", "pow -0.5", {1, 2}, _infinite, "the same"),
     ("point", "softplus", {2}, lambda at: at[:, 0] >= 20, "PyTorch's is 0 beyond a threshold of 20, in float64 too"),
     ("point", "x over x", {2}, _always, "nothing but rounding errors: it is 0"),
+    ("point", "smooth l1", {2}, _nan, "NaN is within no limit, but its first derivative is that of what is within"),
+    ("point", "huber 3", {2}, _nan, "the same"),
     ("pair", "copysign", {1, 3}, _nan, "PyTorch divides by x"),
     ("pair", "clamp between", {2}, _infinite, "PyTorch gives nothing to two limits that are equal"),
+    ("pair", "hypot of two", {3, 4}, _tiny, "terms of size 1e30 cancel"),
     ("share", "bce", {3}, lambda at: (np.minimum(at[:, 0], 1 - at[:, 0]) < 1e-5) | (at[:, 0] == 0.5), "PyTorch adds 1e-12 to what it divides by"),
     ("row", "prod", {2}, _nan, "PyTorch multiplies by a NaN that is no factor of the second derivative"),
     ("row", "cumprod", {2}, _nan, "the same"),
@@ -291,6 +330,8 @@ EXCUSED = [
     ("row", "var 0", {0}, _vast, "the same"),
     ("row", "std", {2}, _tiny, "terms of size 1e30 cancel"),
     ("row", "std 0", {2}, _tiny, "the same"),
+    ("row", "distances", {2}, _tiny, "the same"),
+    ("rows", "triplet", {0}, _vast, "the same"),
     ("row", "norm", {2}, _tiny, "the square of 1e-30 in float64 is what the second derivative cancels by"),
     ("row", "logsumexp", {1, 2}, _vast, "PyTorch subtracts the result, in which log 3 is lost: three equal shares of 1"),
     ("row", "logcumsumexp", {1, 2}, lambda at: _huge(at) | (np.ptp(at, 1) > 100), "PyTorch's float64 has lost all digits"),

@@ -89,6 +89,31 @@ static void bce(UOp *u, UOp *g, uint32_t need, UOp **out) {
   if (need & 4) out[2] = mul(g, sub(t_bounded_log1p(neg(x)), t_bounded_log(x)));
 }
 
+/* The gradient of |x|: 0 at 0 whatever g is, and 0 times g at NaN. */
+static UOp *absolute(UOp *x, UOp *g) {
+  UOp *zero = like(x, 0), *rest = keep_unless(is_zero(x), mul(g, like(g, 0)));
+  return uop_where(less(x, zero), neg(g), uop_where(less(zero, x), g, rest));
+}
+
+/* x/(x^2 + y^2) and -y/(x^2 + y^2), by way of the ratio r of the smaller coordinate to the larger, z:
+ * 1/(z (1 + r^2)) and r times that.
+ * 0 at the origin. */
+static void angle(UOp *u, UOp *g, uint32_t need, UOp **out) {
+  UOp *y = u->src[1], *x = u->src[2], *steep = less(t_abs(x), t_abs(y));
+  UOp *large = uop_where(steep, y, x);
+  UOp *origin = uop_binary(OP_AND, is_zero(x), is_zero(y)), *safe = uop_where(origin, like(x, 1), large);
+  UOp *r = quo(uop_where(steep, x, y), safe);
+  UOp *most = keep_unless(origin, quo(quo(g, addc(square(r), 1)), safe)), *least = mul(r, most);
+  if (need & 2) out[1] = uop_where(steep, least, most);
+  if (need & 4) out[2] = neg(uop_where(steep, most, least));
+}
+
+/* x over the length; 0 at the origin. */
+static UOp *length(UOp *u, UOp *g, UOp *x) {
+  UOp *origin = is_zero(u);
+  return keep_unless(origin, mul(g, quo(x, uop_where(origin, like(u, 1), u))));
+}
+
 /* The node of a handle, held by the innermost scope; the handle goes. */
 static UOp *taken(PolyContext *ctx, PolyTensor *t) {
   if (!t) return NULL;
@@ -130,12 +155,17 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_LOG_SOFTMAX: out[1] = widened(log_softmax, u, g); break;
   case FUNCTION_SOFTPLUS: out[1] = mul(g, t_sigmoid(x)); break;
   case FUNCTION_ONE_LESS_SQUARE: out[1] = mul(g, mulc(x, -2)); break;
-  case FUNCTION_ABS: out[1] = uop_where(less(x, like(x, 0)), neg(g), keep_if(less(like(x, 0), x), g)); break;
+  case FUNCTION_ABS: out[1] = absolute(x, g); break;
   case FUNCTION_CLAMP: out[1] = keep_if(uop_binary(OP_AND, at_most(u->src[2], x), at_most(x, u->src[3])), g); break;
   case FUNCTION_ELU: out[1] = exponential_unit(x, g, p, 1); break;
   case FUNCTION_CELU: out[1] = exponential_unit(x, g, 1, p); break;
   case FUNCTION_HARDSIGMOID: out[1] = keep_if(between(u, 0, 1), mulc(g, 1.0 / 6)); break;
   case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
+  case FUNCTION_ANGLE: angle(u, g, need, out); break;
+  case FUNCTION_LENGTH:
+    if (need & 2) out[1] = length(u, g, x);
+    if (need & 4) out[2] = length(u, g, u->src[2]);
+    break;
   case FUNCTION_SCATTERED: grad_scattered(u, g, out); break;
   case FUNCTION_OTHERS: out[1] = grad_others(u, g); break;
   case FUNCTION_VARIANCE: out[1] = variance(u, g); break;

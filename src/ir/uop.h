@@ -162,6 +162,8 @@ typedef enum FunctionRule {
   FUNCTION_CELU,            /* x above 0, p (exp(x/p) - 1) below */
   FUNCTION_HARDSIGMOID,     /* x/6 + 1/2, within 0 and 1 */
   FUNCTION_HARDSWISH,       /* x times that */
+  FUNCTION_ANGLE,           /* of the point (y, x), as atan2 has it */
+  FUNCTION_LENGTH,          /* of the point (x, y) */
   FUNCTION_SCATTERED,       /* x and, of the rows y that index z sends to each of its rows, the extremum by op p */
   FUNCTION_OTHERS,          /* of each row of x, the product of the others that index y sends to its row of z */
   FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */

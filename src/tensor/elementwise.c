@@ -243,6 +243,8 @@ UOp *t_binary_op(PolyBinaryOp op, UOp *a, UOp *b) {
   case POLY_MOD: return rounded(int_mod_op, float_mod, remainder_dtype, a, b);
   case POLY_FMOD: return rounded(int_fmod, float_fmod, remainder_dtype, a, b);
   case POLY_POW: return t_pow(a, b);
+  case POLY_ATAN2: return t_atan2(a, b);
+  case POLY_HYPOT: return t_hypot(a, b);
   case POLY_GT:
   case POLY_GE: return t_binary(plain[op], b, a);
   default: break;
@@ -318,11 +320,18 @@ UOp *t_clamp(UOp *x, double low, double high) {
   return uop_function(FUNCTION_CLAMP, 0, y, 3, (UOp *[]){x, t_scalar_like(x, low), t_scalar_like(x, high)});
 }
 
+/* From the end that is nearer, so that both ends are exact. */
 static UOp *lerp(UOp *a, UOp *b, UOp *w) {
   if (!a || !b || !w) return NULL;
   PolyDType d = dtype_promote(dtype_promote(type_of(a), type_of(b)), type_of(w));
   a = t_cast(a, d);
-  return t_add(a, t_mul(t_sub(t_cast(b, d), a), w));
+  b = t_cast(b, d);
+  UOp *way = t_sub(b, a), *first = t_add(a, t_mul(way, w));
+  if (is_const(w) && fabs(const_float(w)) < 0.5) return first;
+  UOp *second = t_sub(b, t_mul(way, t_rsubc(1, w)));
+  if (is_const(w)) return second;
+  UOp *value = t_where(t_less(t_abs(w), t_scalar_like(w, 0.5)), first, second);
+  return uop_function(FUNCTION_LIKE, 0, value, 1, &first);
 }
 
 static UOp *isclose(UOp *a, UOp *b, double rtol, double atol, bool equal_nan) {

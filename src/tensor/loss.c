@@ -216,7 +216,7 @@ static UOp *absolute_error(UOp *x, UOp *y, UOp *unused, double none) {
 /* d²/2 within delta, delta (|d| - delta/2) beyond. The square of an infinite d would have a slope of NaN. */
 static UOp *huber(UOp *x, UOp *y, UOp *unused, double delta) {
   (void)unused;
-  UOp *away = t_sub(x, y), *d = t_abs(away), *outside = t_less(t_scalar_like(d, delta), d);
+  UOp *away = t_sub(x, y), *d = t_abs(away), *outside = t_less_equal(t_scalar_like(d, delta), d);
   UOp *small = t_where(outside, t_scalar_like(d, 0), away);
   UOp *near = t_mulc(t_mul(small, small), 0.5), *far = t_mulc(t_subc(d, 0.5 * delta), delta);
   return t_where(outside, far, near);

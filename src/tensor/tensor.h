@@ -153,6 +153,8 @@ UOp *t_relu6(UOp *x);
 UOp *t_logsigmoid(UOp *x);
 UOp *t_hardsigmoid(UOp *x);
 UOp *t_hardswish(UOp *x);
+UOp *t_atan2(UOp *y, UOp *x);
+UOp *t_hypot(UOp *x, UOp *y);
 UOp *t_gelu(UOp *x);
 UOp *t_quick_gelu(UOp *x);
 UOp *t_silu(UOp *x);

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from ..tensor import Tensor
 from ._length import norm
 
@@ -16,12 +14,7 @@ def atan2(y: Tensor, x: Tensor) -> Tensor:
     >>> [round(v, 4) for v in atan2(Tensor([1.0, 0.0, -1.0, 0.0]), Tensor([0.0, -1.0, -1.0, 0.0])).tolist()]
     [1.5708, 3.1416, -2.3562, 0.0]
     """
-    steep = y.abs() > x.abs()
-    over, under = steep.where(x, y), steep.where(y, x)
-    some = under != 0
-    part = (some.where(over, 0.0) / some.where(under, 1.0)).atan()
-    half = (y < 0).where(-0.5 * math.pi, 0.5 * math.pi).cast(y.dtype)
-    return steep.where(half - part, (x < 0).where(part + 2 * half, part))
+    return y.atan2(x)
 
 
 def cross(a: Tensor, b: Tensor) -> Tensor:

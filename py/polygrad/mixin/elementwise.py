@@ -250,7 +250,7 @@ class Elementwise:
     clip = clamp
 
     def lerp(self: Any, end: Any, weight: Any) -> Tensor:
-        """self + (end - self) * weight.
+        """self + (end - self) * weight, exact at both ends.
 
         >>> Tensor([1.0, 2.0]).lerp(Tensor([3.0, 4.0]), 0.5).tolist()
         [2.0, 3.0]
@@ -290,20 +290,15 @@ class Elementwise:
         >>> [round(v, 4) for v in Tensor([1.0, 1.0, -0.0]).atan2(Tensor([0.0, -1.0, -1.0])).tolist()]
         [1.5708, 2.3562, -3.1416]
         """
-        y, x = self, operand(self, other)
-        if y.dtype.kind != "f" and x.dtype.kind != "f":
-            y = y.cast(dtypes.default_float)
-        steep = y.abs() > x.abs()
-        above, below = steep.where(x, y), steep.where(y, x)  # |above| <= |below|
-        origin = (x == 0) & (y == 0)
-        both = x.isinf() & y.isinf()
-        above, below = both.where(above.sign(), above), both.where(below.sign(), below)
-        ratio = above / origin.where(1.0, below)
-        angle = ratio.atan()
-        half = (math.pi / 2 * y.ones_like()).copysign(y)
-        turn = ((x < 0) | ((x == 0) & (x.reciprocal() < 0))).where((math.pi * y.ones_like()).copysign(y), 0.0)
-        flat = origin.where((y * 0.0).copysign(y), angle) + turn
-        return steep.where(half - angle, flat)
+        return binary(sig.POLY_ATAN2, self, other)
+
+    def hypot(self: Any, other: Any) -> Tensor:
+        """The length of the point (self, other).
+
+        >>> Tensor([3.0, 1e30]).hypot(Tensor([4.0, 0.0])).tolist()[0]
+        5.0
+        """
+        return binary(sig.POLY_HYPOT, self, other)
 
     def logaddexp(self: Any, other: Any) -> Tensor:
         """log(exp(self) + exp(other)), without overflow.

@@ -164,7 +164,8 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
         var = var.unsqueeze(-1)
     if not var._g.tracing and (var < 0).any().item():
         raise ValueError("var has negative entry/entries")
-    var = var + (var.detach().maximum(eps) - var.detach())
+    known = var.detach()
+    var = var + (known < eps).where(eps - known, 0.0)
     each = 0.5 * (var.log() + (input - target).square() / var)
     return _reduced(each + 0.5 * math.log(2 * math.pi) if full else each, reduction)
 
@@ -207,7 +208,8 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     x, y = (input.unsqueeze(0), target.reshape(1)) if input.ndim == 1 else (input, target)
     classes = int(x.shape[1])
-    each = (margin - x.gather(1, y.unsqueeze(1)) + x).clamp(0)
+    each = margin - x.gather(1, y.unsqueeze(1)) + x
+    each = (each > 0).where(each, 0.0)
     each = each if p == 1 else each.square()
     each = each if weight is None else each * weight[y].unsqueeze(1)
     other = y.unsqueeze(1) != Tensor.arange(classes)
@@ -223,8 +225,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
     safe = live.where(y, 0)
     hit = (safe.unsqueeze(2) == Tensor.arange(classes)) & live.unsqueeze(2)
     label = hit.any(1)  # [batch, classes]
-    each = (1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1)).clamp(0)  # [batch, labels, classes]
-    each = (live.unsqueeze(2) & ~label.unsqueeze(1)).where(each, 0.0).sum((1, 2)) / classes
+    each = 1 - x.gather(1, safe).unsqueeze(2) + x.unsqueeze(1)  # [batch, labels, classes]
+    each = (live.unsqueeze(2) & ~label.unsqueeze(1) & (each > 0)).where(each, 0.0).sum((1, 2)) / classes
     return _reduced(each.squeeze(0) if input.ndim == 1 else each, _reduction(size_average, reduce, reduction))
 
 
@@ -237,7 +239,8 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """1 - cos where y is 1, max(0, cos - margin) where it is -1."""
-    cos = cosine_similarity(input1, input2, -1)
+    lengths = (input1.square().sum(-1) + 1e-12) * (input2.square().sum(-1) + 1e-12)
+    cos = (input1 * input2).sum(-1) / lengths.sqrt()
     each = (target == 1).where(1 - cos, (target == -1).where((cos - margin).clamp(0), 0.0))
     return _reduced(each, _reduction(size_average, reduce, reduction))
 

@@ -137,7 +137,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved by lambd towards 0, and 0 within lambd of it."""
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return (input > lambd).where(input - lambd, (input < -lambd).where(input + lambd, input * 0.0))
+    near = (input >= -lambd) & (input <= lambd)
+    return (input > lambd).where(input - lambd, near.where(input * 0.0, input + lambd))
 
 
 def tanhshrink(input: Tensor) -> Tensor:

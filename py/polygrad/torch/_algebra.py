@@ -289,7 +289,8 @@ class Algebra:
 
     def xlogy(self: Any, other: Any) -> Tensor:
         """self * log(other), 0 where self is 0."""
-        return Plain.where(self == 0, self.zeros_like(), self * other.log())
+        none = (self == 0) & ((other <= 0) | (other == math.inf))
+        return self * Plain.where(none, other.ones_like(), other).log()
 
     def absolute(self: Any) -> Tensor:
         """Absolute value."""
@@ -318,20 +319,13 @@ class Algebra:
     def logit(self: Any, eps: float | None = None) -> Tensor:
         """log(x / (1 - x))."""
         x = self if eps is None else self.clamp(eps, 1 - eps)
-        return (x / (1 - x)).log()
+        return x.log() - (-x).log1p()
 
     def arctan2(self: Any, other: Any) -> Tensor:
         """The angle of the point (other, self)."""
-        angle = (self / other).atan()
-        half = Plain.where(self < 0, self.full_like(-math.pi), self.full_like(math.pi))
-        turned = Plain.where(other < 0, angle + half, angle)
-        return Plain.where((self == 0) & (other == 0), self.zeros_like(), turned)
+        return Plain.atan2(self, other)
 
     atan2 = arctan2
-
-    def hypot(self: Any, other: Any) -> Tensor:
-        """The length of (self, other)."""
-        return (self.square() + other.square()).sqrt()
 
     def clamp(self: Any, min: Any = None, max: Any = None, *, min_: Any = None, max_: Any = None) -> Tensor:  # noqa: A002
         """Limited to [min, max]; either may be open, a number or a tensor."""
@@ -349,11 +343,11 @@ class Algebra:
 
     def fmax(self: Any, other: Any) -> Tensor:
         """The larger of two; the other if one is NaN."""
-        return Plain.where(self.isnan(), other, Plain.where(other.isnan(), self, self.maximum(other)))
+        return Plain.where((self >= other) | other.isnan(), self, other)
 
     def fmin(self: Any, other: Any) -> Tensor:
         """The smaller of two; the other if one is NaN."""
-        return Plain.where(self.isnan(), other, Plain.where(other.isnan(), self, self.minimum(other)))
+        return Plain.where((self <= other) | other.isnan(), self, other)
 
     def nan_to_num(self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
         """Without NaN and infinities: 0 and the limits of the dtype, or the numbers given."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core import C, handle_array, like
@@ -69,7 +70,7 @@ class Results:
 
     def nansum(self: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
         """Sum of what is not NaN."""
-        return self.nan_to_num(0.0, float("inf"), float("-inf")).sum(dim, keepdim, dtype)
+        return (self.masked_fill(self.isnan(), 0.0) if self.dtype.kind == "f" else self).sum(dim, keepdim, dtype)
 
     def prod(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
         """Product; of whole numbers as int64."""
@@ -182,7 +183,12 @@ class Results:
         """The lower median; along dim, with its place."""
         if dim is None:
             return self.reshape(-1).median(0).values
-        return self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, keepdim)
+        out = self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, True)
+        if self.dtype.kind == "f":  # the first NaN of a row that has one
+            nan = self.isnan()
+            places = Plain.where(nan.any(dim, True), nan.cast(dtypes.int32).argmax(dim, True), out.indices)
+            out = Sorted(self.gather(dim, places), places)
+        return out if keepdim else Sorted(*(t.squeeze(dim) for t in out))
 
     def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Sorted:
         """The most frequent value along dim, the smallest of several, and its last place."""
@@ -207,8 +213,10 @@ class Results:
         part = {"linear": part, "lower": 0.0, "higher": float(part > 0), "nearest": float(round(place)) - low, "midpoint": 0.5 * (part > 0)}[
             interpolation
         ]
-        a, b = values[..., low], values[..., min(low + 1, int(x.shape[-1]) - 1)]
-        out = a + (b - a) * part
+        out = values[..., low]
+        if part:
+            out = out.lerp(values[..., low + 1], part)
+        out = out.masked_fill(x.isnan().any(-1), math.nan)
         if not keepdim:
             return out
         return out.reshape((1,) * self.ndim) if dim is None else out.unsqueeze(dim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .methods import function_of
@@ -25,12 +26,13 @@ for _name in _NAMES:
 
 def xlog1py(input: Any, other: Any) -> Any:  # noqa: A002
     """input * log(1 + other), 0 where input is 0."""
-    return input.xlogy(1 + other)
+    none = (input == 0) & ((other <= -1) | (other == math.inf))
+    return input * other.masked_fill(none, 0.0).log1p()
 
 
 def entr(input: Any) -> Any:  # noqa: A002
-    """-x log(x), 0 at zero."""
-    return -input.xlogy(input)
+    """-x log(x), 0 at zero and -inf below."""
+    return (-input.xlogy(input)).masked_fill(input < 0, -math.inf)
 
 
 def __getattr__(name: str) -> Any:

@@ -77,3 +77,42 @@ def test_settings():
         torch.testing.assert_close(torch.ones(2), torch.zeros(2))
     with pytest.raises(AttributeError, match="complex"):
         torch.fft  # noqa: B018
+
+
+# ---- at the edge of what floats can tell, with PyTorch's results ----
+
+_inf, _nan = float("inf"), float("nan")
+EDGES = {
+    "logit": (lambda: torch.tensor([0.0, 0.5, 1.0]).logit(), [-_inf, 0.0, _inf]),
+    "xlogy": (lambda: torch.xlogy(torch.tensor([0.0, 0.0, 0.0, 2.0]), torch.tensor([0.0, -1.0, _nan, 1.0])), [0.0, 0.0, _nan, 0.0]),
+    "xlog1py": (lambda: torch.special.xlog1py(torch.tensor([1.0, 0.0]), torch.tensor([1e-30, -1.0])), [1e-30, 0.0]),
+    "entr": (lambda: torch.special.entr(torch.tensor([0.0, 1.0, -1.0])), [0.0, 0.0, -_inf]),
+    "hypot": (lambda: torch.hypot(torch.tensor([3e-30, _inf]), torch.tensor([4e-30, _nan])), [5e-30, _inf]),
+    "atan2": (lambda: torch.atan2(torch.tensor([0.0, -0.0, _inf]), torch.tensor([-1.0, -1.0, -_inf])), [3.1415927, -3.1415927, 2.3561945]),
+    "median": (lambda: torch.tensor([[0.0, _nan, 1.0], [3.0, 1.0, 2.0]]).median(1).values, [_nan, 2.0]),
+    "median's place": (lambda: torch.tensor([[0.0, _nan, 1.0], [3.0, 1.0, 2.0]]).median(1).indices, [1, 2]),
+    "quantile": (lambda: torch.tensor([[0.0, _nan, 1.0], [_inf, 0.0, 1.0]]).quantile(0.5, dim=1), [_nan, 1.0]),
+    "lerp": (lambda: torch.lerp(torch.tensor([_inf, 0.1]), torch.tensor([1.0, 0.7]), torch.tensor([0.5, 1.0])), [_inf, 0.7]),
+    "nansum": (lambda: torch.tensor([1.0, _nan, _inf]).nansum().reshape(1), [_inf]),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name):
+    made, want = EDGES[name]
+    np.testing.assert_allclose(made().numpy(), np.array(want, "f" if isinstance(want[0], float) else "i8"), rtol=1e-6)
+
+
+def test_gradients_at_edges():
+    x = torch.tensor([0.0, 1.0], requires_grad=True)
+    x.logit().sum().backward()
+    assert x.grad.tolist() == [_inf, _inf]
+    x = torch.tensor([2.0, _nan, -_inf], requires_grad=True)
+    x.nansum().backward()
+    assert x.grad.tolist() == [1, 0, 1]
+    x, y = (torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2))
+    torch.fmax(x, y).sum().backward()  # the first of two that are equal
+    assert x.grad.tolist() == [1, 1] and y.grad.tolist() == [0, 0]
+    x, y = torch.tensor([0.0, 0.0], requires_grad=True), torch.tensor([2.0, 0.0], requires_grad=True)
+    torch.xlogy(x, y).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [np.log(2.0), 0], rtol=1e-6)
