@@ -638,6 +638,9 @@ POLY_API PolyTensor *poly_graph_loops(PolyGraph *g);
  * that are there, 1 - its loops. Built once for a graph. O(V). */
 POLY_API PolyTensor *poly_graph_norm(PolyGraph *g, char side, bool own_loops, PolyDType dtype);
 POLY_API PolyTensor *poly_graph_own(PolyGraph *g, PolyDType dtype);
+/* D^-1/2 A D^-1/2 x, or with own_loops D^-1/2 (A + I) D^-1/2 x, with a row of x [V, F] for each node: the scaling above
+ * before and behind a sum over the edges into each node (side 'i') or out of it ('o'). O((V + E) F). */
+POLY_API PolyTensor *poly_graph_smooth(PolyGraph *g, PolyTensor *x, char side, bool own_loops);
 /* The arrays by which compiled programs know g, and the graphs derived from it, as far as those of `like` (g itself, or
  * another graph that was used in the same way) have been built; missing ones are built. New handles into out, at most
  * max (with max = 0: how many there can be); returns how many there are, -1 on failure. Given to poly_step_new as

@@ -42,7 +42,12 @@ def like(x: Any, h: int | None, *others: Any) -> Tensor:
     """A result that owns handle h. Its class is that of the operands: x and others, of which those that are no tensors do not count."""
     if h is None:
         x._g.fail()
-    t = _new(kind_of(x, *others) if others else x._kind)
+    kind = x._kind
+    for other in others:
+        if other is not None and other.__class__ is not kind:
+            kind = kind_of(x, *others)
+            break
+    t = _new(kind)
     t._h = h
     t._g = x._g
     return t

@@ -258,6 +258,7 @@ FUNCTIONS = {
     "poly_graph_loops": ("p", "p", "g"),
     "poly_graph_norm": ("p", "pcbi", "g side own_loops dtype"),
     "poly_graph_own": ("p", "pi", "g dtype"),
+    "poly_graph_smooth": ("p", "ppcb", "g x side own_loops"),
     "poly_graph_arrays": ("i", "pppi", "g like out max"),
     "poly_graph_src": ("p", "pp", "g x"),
     "poly_graph_dst": ("p", "pp", "g x"),

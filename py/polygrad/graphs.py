@@ -90,7 +90,10 @@ class Graph:
 
     def __init__(self, edge_index: Any, num_nodes: int | None = None, *, num_src: int | None = None, num_dst: int | None = None):
         self._p, self._edge_index = 0, None
-        counts, bipartite = _counts(num_nodes, num_src, num_dst)
+        if num_nodes.__class__ is int and num_nodes >= 0 and num_src is None and num_dst is None:  # type: ignore[operator]
+            counts, bipartite = (num_nodes, num_nodes), False
+        else:
+            counts, bipartite = _counts(num_nodes, num_src, num_dst)
         if isinstance(edge_index, Tensor):
             g = edge_index._g
             if g.tracing:
@@ -279,6 +282,10 @@ class Graph:
         """[V, 1]: 1 - loop_count. The graph keeps it."""
         return like(self, C.poly_graph_own(self._p, dtype.code))
 
+    def _smooth(self, x: Tensor, side: str, own_loops: bool) -> Tensor:
+        """D^-1/2 A D^-1/2 x, with own_loops (A + I) in the place of A: rows of x [V, F] scaled, summed over the edges of a side, scaled again."""
+        return self._moved(x, C.poly_graph_smooth(self._p, self._handle(x), _side(side), own_loops))
+
     def rowptr(self, side: str = "in") -> Tensor:
         """int32 [V + 1]: the edges of node v are order(side)[rowptr[v]:rowptr[v + 1]]."""
         return like(self, C.poly_graph_rowptr(self._p, _side(side)))
@@ -370,10 +377,15 @@ class Graph:
 
     # ---- the moves ----
 
+    def _moved(self, x: Tensor, h: int | None) -> Tensor:
+        """What a move made of x, a tensor that owns handle h."""
+        return like(x, h) if x._kind is self._kind else like(x, h, self)
+
     def _handle(self, x: Any) -> int:
         if not isinstance(x, Tensor):
             raise TypeError(f"a Tensor is needed, not {type(x).__name__}")
-        same_graph(self, x)
+        if x._g is not self._g:
+            same_graph(self, x)
         return x._h
 
     def src(self, x: Tensor) -> Tensor:
@@ -382,7 +394,7 @@ class Graph:
         >>> Graph([[0, 1], [1, 1]]).src(Tensor([5.0, 6.0])).tolist()
         [5.0, 6.0]
         """
-        return like(x, C.poly_graph_src(self._p, self._handle(x)), self)
+        return self._moved(x, C.poly_graph_src(self._p, self._handle(x)))
 
     def dst(self, x: Tensor) -> Tensor:
         """Node values [num_dst, ...] seen from the edges, [E, ...]: the value of each edge's destination.
@@ -390,7 +402,7 @@ class Graph:
         >>> Graph([[0, 1], [1, 1]]).dst(Tensor([5.0, 6.0])).tolist()
         [6.0, 6.0]
         """
-        return like(x, C.poly_graph_dst(self._p, self._handle(x)), self)
+        return self._moved(x, C.poly_graph_dst(self._p, self._handle(x)))
 
     def reduce(self, m: Tensor, op: str, side: str = "in") -> Tensor:
         """Edge values [E, ...] to node values [V, ...], over the in-edges (or out-edges) of each node. A node without edges gets 0,
@@ -400,7 +412,7 @@ class Graph:
         """
         if op not in REDUCTIONS:
             raise ValueError(f"op must be one of {', '.join(REDUCTIONS)}, not {op!r}")
-        return like(m, C.poly_graph_reduce(self._p, self._handle(m), op.encode(), _side(side)), self)
+        return self._moved(m, C.poly_graph_reduce(self._p, self._handle(m), op.encode(), _side(side)))
 
     def softmax(self, m: Tensor, side: str = "in") -> Tensor:
         """exp(m) divided by its sum over the edges of the same node, [E, ...]; stable.
@@ -409,7 +421,7 @@ class Graph:
         >>> g.softmax(Tensor([0.0, 0.0, 5.0])).tolist()
         [0.5, 0.5, 1.0]
         """
-        return like(m, C.poly_graph_softmax(self._p, self._handle(m), _side(side)), self)
+        return self._moved(m, C.poly_graph_softmax(self._p, self._handle(m), _side(side)))
 
     def sum(self, m: Tensor, side: str = "in") -> Tensor:
         """Sum over the edges of each node."""
@@ -449,6 +461,8 @@ def _from_coo(g: AutogradGraph, src: np.ndarray, dst: np.ndarray, counts: tuple[
 
 
 def _codes(g: AutogradGraph, counts: tuple[int, int]) -> tuple[int, int]:
+    if counts[0].__class__ is int and counts[0] >= 0 and counts[1] is counts[0]:
+        return counts
     return dim_code(counts[0], g), dim_code(counts[1], g)
 
 

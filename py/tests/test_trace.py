@@ -569,3 +569,27 @@ def test_programs_drawn_at_random(way, keep):
         got = _result(seed, way, keep)[1]
         for k, (w, g) in enumerate(zip(want, got)):
             np.testing.assert_allclose(g, w, rtol=2e-5, atol=1e-6, err_msg=f"seed {seed}: {statements}, call {k // 4}, value {k % 4}")
+
+
+def test_plain_steps_beside_a_compiled_one_leave_nothing_behind():
+    """Parameters that a compiled step reads would else keep the program of every plain step that wrote them."""
+    model = nn.Linear(3, 2)
+    opt = nn.SGD(nn.get_parameters(model), lr=0.01)
+    x = Tensor.rand(4, 3).realize()
+
+    def train(model, opt):
+        opt.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        opt.step()
+        return loss
+
+    step = nn.compile_step(train, model, opt)
+    train(model, opt).realize()
+    before = x._g.live_nodes
+    for _ in range(5):
+        train(model, opt).realize()
+    assert x._g.live_nodes == before
+    held = model.weight.numpy().copy()
+    step.run()
+    assert (model.weight.numpy() != held).any()

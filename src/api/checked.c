@@ -2678,6 +2678,17 @@ PolyTensor *poly_graph_own(PolyGraph *g, PolyDType dtype) {
   return result;
 }
 
+PolyTensor *poly_graph_smooth(PolyGraph *g, PolyTensor *x, char side, bool own_loops) {
+  ApiCall call;
+  api_begin(&call, "poly_graph_smooth");
+  api_handle(&call, g, HANDLE_GRAPH, "g", false);
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_graph_smooth(g, x, side, own_loops);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 int poly_graph_arrays(PolyGraph *g, PolyGraph *like, PolyTensor **out, int max) {
   ApiCall call;
   api_begin(&call, "poly_graph_arrays");

@@ -139,7 +139,7 @@ void *arena_new(Arena *a, size_t size) {
   if (!a->head || a->head->used + size > a->head->size) {
     size_t usual = a->head ? MIN((size_t)ARENA_BLOCK, 4 * a->head->size) : (size_t)ARENA_FIRST;
     size_t block = MAX(usual, size + ARENA_HEAD);
-    ArenaBlock *blk = mem_new(a->b, block);
+    ArenaBlock *blk = raw_realloc(a->b, NULL, 0, block);
     if (!blk) return NULL;
     blk->size = block;
     blk->used = ARENA_HEAD;
@@ -148,6 +148,7 @@ void *arena_new(Arena *a, size_t size) {
   }
   void *p = (char *)a->head + a->head->used;
   a->head->used += size;
+  memset(p, 0, size); /* what is handed out, not the block: most blocks are never filled */
   return p;
 }
 

@@ -261,6 +261,8 @@ bool assign_value(PolyTensor *t, UOp *value);
 
 /* Handle t has moved: steps that captured its node follow. */
 void steps_moved(PolyTensor *t, UOp *from, UOp *to);
+/* How many references of steps to t's node would go with it? */
+int steps_following(const PolyTensor *t);
 
 /* ---- trace.c ---- */
 

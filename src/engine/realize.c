@@ -331,7 +331,7 @@ static bool make_fresh(Job *j) {
   if (!history || !sharing || !find_histories(j, history)) return false;
   for (int h = 0; h < j->nhandle; h++) {
     int r = j->chosen[h] ? place_of(j, j->handle[h]->uop) : -1;
-    if (r >= 0) sharing[r]++;
+    if (r >= 0) sharing[r] += 1 + steps_following(j->handle[h]);
   }
   for (int h = 0; h < j->nhandle; h++) {
     UOp *u = j->handle[h]->uop;

@@ -117,6 +117,20 @@ void steps_moved(PolyTensor *t, UOp *from, UOp *to) {
   }
 }
 
+static bool follows(const Capture *c, const PolyTensor *t) {
+  return c->handle == t && c->id == t->id && c->node == t->uop;
+}
+
+int steps_following(const PolyTensor *t) {
+  int n = 0;
+  for (const PolyStep *s = t->ctx->engine->steps; s; s = s->next) {
+    for (int k = 0; k < s->ninput; k++) n += follows(&s->input[k].traced, t);
+    for (int k = 0; k < s->ncapture; k++) n += follows(&s->capture[k], t);
+    for (int k = 0; k < s->nknown; k++) n += follows(&s->known[k], t);
+  }
+  return n;
+}
+
 /* ---- making one ---- */
 
 typedef struct Trace {

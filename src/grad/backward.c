@@ -159,20 +159,30 @@ static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp
   return ok;
 }
 
+/* The gradients of leaves and stops, NULL where none flows. */
+static UOp **parts_of(PolyTensor *root, UOp *seed, Arena *arena, const Leaves *leaves, int n,
+                      PolyTensor *const *stops) {
+  size_t size = (size_t)(leaves->n + n) + 1;
+  UOp **target = arena_new(arena, size * sizeof *target), **part = arena_new(arena, size * sizeof *part);
+  if (!target || !part) return NULL;
+  for (int k = 0; k < leaves->n; k++) target[k] = leaves->uop[k];
+  for (int k = 0; k < n; k++) target[leaves->n + k] = stops[k]->uop;
+  bool ok = grad_build_until(root->ctx, root->uop, seed, leaves->n + n, target, n, target + leaves->n, part);
+  return ok ? part : NULL;
+}
+
 /* The gradients of the stops go into `out`, in new handles or NULL; they are leaves to this pass. */
 static bool backward(PolyTensor *root, UOp *seed, Arena *arena, int n, PolyTensor *const *stops, PolyTensor **out) {
   PolyContext *ctx = root->ctx;
   Leaves leaves;
   if (!seed || !leaves_of(ctx, arena, &leaves, false)) return false;
-  bool marked = n || (leaves.n && grad_reaches(ctx, root->uop, leaves.n, leaves.uop));
-  if (!marked && !leaves_of(ctx, arena, &leaves, true)) return false;
-  size_t size = (size_t)(leaves.n + n) + 1;
-  UOp **target = arena_new(arena, size * sizeof *target), **part = arena_new(arena, size * sizeof *part);
-  if (!target || !part) return false;
-  for (int k = 0; k < leaves.n; k++) target[k] = leaves.uop[k];
-  for (int k = 0; k < n; k++) target[leaves.n + k] = stops[k]->uop;
+  UOp **part = parts_of(root, seed, arena, &leaves, n, stops);
+  bool none = !n && part;
+  for (int k = 0; none && k < leaves.n; k++) none = !part[k];
+  if (none && !grad_reaches(ctx, root->uop, leaves.n, leaves.uop))
+    part = leaves_of(ctx, arena, &leaves, true) ? parts_of(root, seed, arena, &leaves, n, stops) : NULL;
+  if (!part) return false;
   UOp **reached = part + leaves.n;
-  if (!grad_build_until(ctx, root->uop, seed, leaves.n + n, target, n, target + leaves.n, part)) return false;
   for (int k = 0; k < n; k++) {
     if (!reached[k] || stops[k]->uop == root->uop) continue;
     for (int i = 0; i < leaves.n; i++) /* a stop that is a leaf gets its gradient from the caller */

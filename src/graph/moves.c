@@ -223,6 +223,16 @@ static bool check_norm(PolyGraph *g, bool own_loops, PolyDType dtype) {
          base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE, "norm: only a graph of one set of nodes has self loops");
 }
 
+/* D^-1/2 A D^-1/2 x as factors of rows around the sum over edges; with own loops, (A + I) in the place of A. */
+static UOp *smooth(PolyGraph *g, UOp *x, End end, bool own_loops) {
+  PolyDType dtype = t_float_dtype(type_of(x));
+  UOp *scale = norm(g, end, own_loops, dtype), *beside = own_loops ? own(g, dtype) : NULL;
+  if (!scale || (own_loops && !beside)) return NULL;
+  UOp *scaled = t_mul(x, scale);
+  UOp *sum = graph_reduce(g, graph_spread(g, scaled, end == DST ? SRC : DST), "sum", end);
+  return t_mul(own_loops ? t_add(sum, t_mul(scaled, beside)) : sum, scale);
+}
+
 /* ---- the API ---- */
 
 PolyTensor *poly_graph_src(PolyGraph *g, PolyTensor *x) {
@@ -272,4 +282,14 @@ PolyTensor *poly_graph_norm(PolyGraph *g, char side, bool own_loops, PolyDType d
 PolyTensor *poly_graph_own(PolyGraph *g, PolyDType dtype) {
   if (!g || !check_norm(g, true, dtype)) return NULL;
   TENSOR_RETURN(g->ctx, own(g, dtype));
+}
+
+PolyTensor *poly_graph_smooth(PolyGraph *g, PolyTensor *x, char side, bool own_loops) {
+  End end;
+  if (!g || !x || !check_side(g, side, &end)) return NULL;
+  if (g->num_nodes[SRC] != g->num_nodes[DST])
+    return fail_null(ctx_base(g->ctx), POLY_ERROR_VALUE, "smooth: a graph of one set of nodes is needed");
+  if (x->uop->ndim < 2) return fail_null(ctx_base(g->ctx), POLY_ERROR_VALUE, "smooth: rows of features are needed");
+  if (!graph_check_rows(g, x->uop, g->nodes[SRC], "smooth", "nodes")) return NULL;
+  TENSOR_RETURN(g->ctx, smooth(g, x->uop, end, own_loops));
 }

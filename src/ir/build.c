@@ -93,8 +93,13 @@ bool shape_same(const UOp *a, const UOp *b) {
 
 static UOp *shrink_as(UOp *x, UOp *const *begin, UOp *const *end, bool same);
 
+static bool same_sizes(const UOp *x, int ndim, UOp *const *shape) {
+  return x->ndim == ndim && (!ndim || memcmp(x->shape, shape, (size_t)ndim * sizeof *shape) == 0);
+}
+
 UOp *uop_under(UOp *x, UOp *const *shape) {
   UOp *zero[MAX_DIMS];
+  if (x && same_sizes(x, x->ndim, shape)) return x;
   for (int i = 0; x && i < x->ndim; i++) zero[i] = uop_index(x->ctx, 0);
   return x ? shrink_as(x, zero, shape, true) : NULL;
 }
@@ -286,8 +291,17 @@ static bool all_set(int n, UOp *const *u) {
   return true;
 }
 
-static bool same_sizes(const UOp *x, int ndim, UOp *const *shape) {
-  return x->ndim == ndim && (!ndim || memcmp(x->shape, shape, (size_t)ndim * sizeof *shape) == 0);
+static bool count_of(int n, UOp *const *size, int64_t *count) {
+  *count = 1;
+  for (int i = 0; i < n; i++)
+    if (size[i]->op != OP_CONST || __builtin_mul_overflow(*count, size[i]->arg.i, count)) return false;
+  return true;
+}
+
+/* Are the sizes numbers whose products are equal? Saves nodes for the products. */
+static bool same_count(const UOp *x, int ndim, UOp *const *shape) {
+  int64_t have, want;
+  return count_of(x->ndim, x->shape, &have) && count_of(ndim, shape, &want) && have == want;
 }
 
 UOp *uop_reshape(UOp *x, int ndim, UOp *const *shape) {
@@ -295,9 +309,13 @@ UOp *uop_reshape(UOp *x, int ndim, UOp *const *shape) {
   if (ndim > MAX_DIMS)
     return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "a tensor has at most %d dimensions", MAX_DIMS);
   if (same_sizes(x, ndim, shape)) return x;
-  UOp *n = uop_index(x->ctx, 1), *have = uop_numel(x);
-  for (int i = 0; i < ndim; i++) n = int_mul(n, shape[i]);
-  if (!n || !have) return NULL;
+  UOp *n = NULL, *have = NULL;
+  if (!same_count(x, ndim, shape)) {
+    n = uop_index(x->ctx, 1);
+    have = uop_numel(x);
+    for (int i = 0; i < ndim; i++) n = int_mul(n, shape[i]);
+    if (!n || !have) return NULL;
+  }
   if (n != have && size_same(n, have)) {
     bool axes = x->ndim == ndim;
     for (int i = 0; axes && i < ndim; i++) axes = size_same(x->shape[i], shape[i]);

@@ -177,7 +177,10 @@ static UOp *hold(PolyContext *ctx, UOp *u) {
     uop_release(u);
     return fail_null(&ctx->base, POLY_ERROR_RUNTIME, "internal: a node was built outside any scope");
   }
-  if (vec_push(&ctx->base, &ctx->scope->held, u)) return u;
+  /* A call that builds something makes some tens of nodes. */
+  if (vec_reserve(&ctx->base, &ctx->scope->held, ctx->scope->held.n ? ctx->scope->held.n + 1 : 32) &&
+      vec_push(&ctx->base, &ctx->scope->held, u))
+    return u;
   uop_release(u);
   return NULL;
 }

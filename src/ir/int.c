@@ -32,27 +32,36 @@ static UOp *bool_const(PolyContext *ctx, bool v) { return uop_int_const(ctx, POL
 /* Other integer dtypes may come in (a loaded index); the algebra is int64. */
 static UOp *as_index(UOp *u) { return !u || u->dtype == POLY_INT64 ? u : uop_cast(u, POLY_INT64); }
 
+/* Most sizes are numbers. */
+static bool two_numbers(const UOp *a, const UOp *b) { return a->op == OP_CONST && b->op == OP_CONST; }
+
 UOp *int_add(UOp *a, UOp *b) {
+  int64_t n;
   if (!(a = as_index(a)) || !(b = as_index(b))) return NULL;
   if (uop_is_int(a, 0)) return b;
   if (uop_is_int(b, 0)) return a;
+  if (two_numbers(a, b) && !__builtin_add_overflow(a->arg.i, b->arg.i, &n)) return uop_index(a->ctx, n);
   Sum p = sum_of(a);
   sum_node(&p, 1, b);
   return p.bad ? int_node(OP_ADD, a, b) : sum_build(&p);
 }
 
 UOp *int_sub(UOp *a, UOp *b) {
+  int64_t n;
   if (!(a = as_index(a)) || !(b = as_index(b))) return NULL;
   if (uop_is_int(b, 0)) return a;
+  if (two_numbers(a, b) && !__builtin_sub_overflow(a->arg.i, b->arg.i, &n)) return uop_index(a->ctx, n);
   Sum p = sum_of(a);
   sum_node(&p, -1, b);
   return p.bad ? int_node(OP_SUB, a, b) : sum_build(&p);
 }
 
 UOp *int_mul(UOp *a, UOp *b) {
+  int64_t n;
   if (!(a = as_index(a)) || !(b = as_index(b))) return NULL;
   if (uop_is_int(a, 1)) return b;
   if (uop_is_int(b, 1)) return a;
+  if (two_numbers(a, b) && !__builtin_mul_overflow(a->arg.i, b->arg.i, &n)) return uop_index(a->ctx, n);
   Sum p = sum_of(a), q = sum_of(b);
   Sum r = p.bad || q.bad ? (Sum){.bad = true} : sum_mul(&p, &q);
   if (!r.bad) return sum_build(&r);

@@ -257,6 +257,7 @@ PolyTensor *core_graph_degree(PolyGraph *g, char side);
 PolyTensor *core_graph_loops(PolyGraph *g);
 PolyTensor *core_graph_norm(PolyGraph *g, char side, bool own_loops, PolyDType dtype);
 PolyTensor *core_graph_own(PolyGraph *g, PolyDType dtype);
+PolyTensor *core_graph_smooth(PolyGraph *g, PolyTensor *x, char side, bool own_loops);
 int core_graph_arrays(PolyGraph *g, PolyGraph *like, PolyTensor **out, int max);
 PolyTensor *core_graph_src(PolyGraph *g, PolyTensor *x);
 PolyTensor *core_graph_dst(PolyGraph *g, PolyTensor *x);
@@ -633,6 +634,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_graph_loops core_graph_loops
 #define poly_graph_norm core_graph_norm
 #define poly_graph_own core_graph_own
+#define poly_graph_smooth core_graph_smooth
 #define poly_graph_arrays core_graph_arrays
 #define poly_graph_src core_graph_src
 #define poly_graph_dst core_graph_dst

@@ -12,16 +12,16 @@ bool uop_walk(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, bool 
   for (int r = 0; r < nroot && ok; r++) {
     if (root[r]->epoch == epoch) continue;
     root[r]->epoch = epoch;
-    root[r]->slot = 0; /* until it is listed: the next source to look at */
+    /* until it is listed, slot is the next source to look at */
+    root[r]->slot = stop && stop(root[r], user) ? root[r]->nsrc : 0;
     ok = vec_push(b, &ctx->walking, root[r]);
     while (ok && ctx->walking.n) {
       UOp *u = ctx->walking.at[ctx->walking.n - 1];
-      int nsrc = stop && stop(u, user) ? 0 : u->nsrc;
-      while (u->slot < nsrc && u->src[u->slot]->epoch == epoch) u->slot++;
-      if (u->slot < nsrc) {
+      while (u->slot < u->nsrc && u->src[u->slot]->epoch == epoch) u->slot++;
+      if (u->slot < u->nsrc) {
         UOp *s = u->src[u->slot++];
         s->epoch = epoch;
-        s->slot = 0;
+        s->slot = stop && stop(s, user) ? s->nsrc : 0;
         ok = vec_push(b, &ctx->walking, s);
       } else {
         ctx->walking.n--;

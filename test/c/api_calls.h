@@ -246,6 +246,7 @@ static bool call_poly_graph_degree(const Arg *a, Result *r) { r->p = poly_graph_
 static bool call_poly_graph_loops(const Arg *a, Result *r) { r->p = poly_graph_loops((PolyGraph *)a[0].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_graph_norm(const Arg *a, Result *r) { r->p = poly_graph_norm((PolyGraph *)a[0].p, (char)a[1].i, (bool)a[2].i, (PolyDType)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_graph_own(const Arg *a, Result *r) { r->p = poly_graph_own((PolyGraph *)a[0].p, (PolyDType)a[1].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_graph_smooth(const Arg *a, Result *r) { r->p = poly_graph_smooth((PolyGraph *)a[0].p, (PolyTensor *)a[1].p, (char)a[2].i, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_graph_arrays(const Arg *a, Result *r) { (void)r; (void)poly_graph_arrays((PolyGraph *)a[0].p, (PolyGraph *)a[1].p, (PolyTensor **)a[2].p, (int)a[3].i); return true; }
 static bool call_poly_graph_src(const Arg *a, Result *r) { r->p = poly_graph_src((PolyGraph *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_graph_dst(const Arg *a, Result *r) { r->p = poly_graph_dst((PolyGraph *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -613,6 +614,7 @@ static const Call calls[] = {
   {"poly_graph_loops", call_poly_graph_loops, 1, true, {{"g", "HGRAPH", true}}},
   {"poly_graph_norm", call_poly_graph_norm, 4, true, {{"g", "HGRAPH", true}, {"side", "C", true}, {"own_loops", "B", true}, {"dtype", "T", true}}},
   {"poly_graph_own", call_poly_graph_own, 2, true, {{"g", "HGRAPH", true}, {"dtype", "T", true}}},
+  {"poly_graph_smooth", call_poly_graph_smooth, 4, true, {{"g", "HGRAPH", true}, {"x", "HTENSOR", true}, {"side", "C", true}, {"own_loops", "B", true}}},
   {"poly_graph_arrays", call_poly_graph_arrays, 4, false, {{"g", "HGRAPH", true}, {"like", "HGRAPH", true}, {"out", "A", true}, {"max", "N", true}}},
   {"poly_graph_src", call_poly_graph_src, 2, true, {{"g", "HGRAPH", true}, {"x", "HTENSOR", true}}},
   {"poly_graph_dst", call_poly_graph_dst, 2, true, {{"g", "HGRAPH", true}, {"x", "HTENSOR", true}}},

@@ -113,6 +113,31 @@ static void scaling_is_kept(void **state) {
   poly_graph_free(g);
 }
 
+/* One call gives the bits that its parts give. */
+static void smoothing_is_its_parts(void **state) {
+  PolyContext *ctx = *state;
+  PolyGraph *g = COO(ctx, 3, 5, 0, 1, 2, 2, 0, 0, 0, 0, 2, 1);
+  poly_scope_begin(ctx);
+  PolyTensor *x = poly_from_data(ctx, (float[]){1, 2, 3, 4, 5, 6}, POLY_FLOAT32, SHAPE(3, 2));
+  for (int own = 0; own < 2; own++)
+    for (int out = 0; out < 2; out++) {
+      char side = out ? 'o' : 'i';
+      PolyTensor *scale = poly_graph_norm(g, side, own, POLY_FLOAT32), *y = poly_binary(POLY_MUL, x, scale);
+      PolyTensor *sum = poly_graph_reduce(g, out ? poly_graph_dst(g, y) : poly_graph_src(g, y), "sum", side);
+      if (own) sum = poly_binary(POLY_ADD, sum, poly_binary(POLY_MUL, y, poly_graph_own(g, POLY_FLOAT32)));
+      float whole[6], parts[6];
+      read_into(poly_graph_smooth(g, x, side, own), whole, sizeof whole);
+      read_into(poly_binary(POLY_MUL, sum, scale), parts, sizeof parts);
+      assert_memory_equal(whole, parts, sizeof whole);
+    }
+  assert_null(poly_graph_smooth(g, poly_from_data(ctx, (float[]){1, 2}, POLY_FLOAT32, SHAPE(2, 1)), 'i', true));
+  poly_clear_error(ctx);
+  assert_null(poly_graph_smooth(g, poly_from_data(ctx, (float[]){1, 2, 3}, POLY_FLOAT32, SHAPE(3)), 'i', true));
+  poly_clear_error(ctx);
+  poly_scope_end(ctx);
+  poly_graph_free(g);
+}
+
 static void other_dtypes(void **state) {
   PolyContext *ctx = *state;
   PolyGraph *g = COO(ctx, 3, 4, 0, 1, 2, 0, 0, 0, 0, 2);
@@ -375,6 +400,7 @@ int main(void) {
       TEST(gradients_store_nothing_wide),
       TEST(moves_reuse_plans),
       TEST(scaling_is_kept),
+      TEST(smoothing_is_its_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -390,6 +390,12 @@ class Movement:
         >>> Tensor.ones(2, 3).size(), Tensor.ones(2, 3).size(-1)
         ((2, 3), 3)
         """
+        if dim.__class__ is int:
+            size = C.poly_dim(self._h, dim)
+            if size >= 0:
+                return size
+            if size == -1:
+                C.poly_clear_error(self._g.ptr)
         shape = self.shape
         if dim is None:
             return shape

@@ -273,8 +273,9 @@ def _alpha_dropout(input: Tensor, p: float, training: bool, draw: Callable[[], T
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x weight^T + bias, with a weight [out, in], or [in] for one output without an axis."""
-    if isinstance(input, Tensor) and isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor)) and weight.ndim == 2:
-        same_graph(input, weight)
+    if isinstance(input, Tensor) and isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor)) and C.poly_ndim(weight._h) == 2:
+        if input._g is not weight._g:
+            same_graph(input, weight)
         return like(input, C.poly_linear(input._h, weight._h, None if bias is None else bias._h), weight, bias)
     if weight.ndim == 1:
         return input.matmul(weight) if bias is None else input.matmul(weight) + bias

@@ -3,7 +3,7 @@ edges follow them lazily."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....dtypes import DType, dtypes
 from ....graphs import Graph
@@ -94,14 +94,44 @@ def _float(dtype: DType) -> DType:
     return dtype if dtype.kind == "f" else dtypes.float32
 
 
-class Scaled(NamedTuple):
+class Scaled:
     """A graph, what node values are multiplied with before and after a sum over neighbours ([V, 1], or None), weights of edges, and how
     often a node's own value counts beside what the edges bring ([V, 1], or None for not at all)."""
 
-    graph: Graph
-    scale: Tensor | None
-    weight: Tensor | None
-    own: Tensor | None = None
+    __slots__ = ("graph", "_scale", "weight", "_own")
+    symmetric: tuple[str, DType] | None = None  # factors are those of the graph with own loops, on this side and of this dtype
+
+    def __init__(self, graph: Graph, scale: Tensor | None, weight: Tensor | None, own: Tensor | None = None):
+        self.graph, self._scale, self.weight, self._own = graph, scale, weight, own
+
+    @property
+    def scale(self) -> Tensor | None:
+        return self._scale
+
+    @property
+    def own(self) -> Tensor | None:
+        return self._own
+
+
+class ScaledWithOwn(Scaled):
+    """D^-1/2 (A + I) D^-1/2 of a graph without weights, on the graph as it is: what a node's loop would bring is added to the sum. Loops that
+    are there already are taken off again. The factors are made when somebody asks for them: Graph.smooth does without."""
+
+    __slots__ = ("symmetric",)
+
+    def __init__(self, graph: Graph, flow: str, dtype: DType):
+        super().__init__(graph, None, None)
+        self.symmetric = ("in" if flow == "source_to_target" else "out", _float(dtype))
+
+    @property
+    def scale(self) -> Tensor:
+        assert self.symmetric is not None
+        return self.graph._norm(self.symmetric[0], True, self.symmetric[1])
+
+    @property
+    def own(self) -> Tensor:
+        assert self.symmetric is not None
+        return self.graph._own(self.symmetric[1])
 
 
 def scaled(graph: Graph, edge_weight: Tensor | None, improved: bool, add_self_loops: bool, flow: str, dtype: DType) -> Scaled:
@@ -114,13 +144,6 @@ def scaled(graph: Graph, edge_weight: Tensor | None, improved: bool, add_self_lo
     if edge_weight is None:
         return Scaled(graph, graph._norm(side, False, _float(dtype)), None)
     return Scaled(graph, inverse_sqrt(graph.sum(edge_weight, side)).unsqueeze(-1), edge_weight)
-
-
-def scaled_with_own(graph: Graph, flow: str, dtype: DType) -> Scaled:
-    """D^-1/2 (A + I) D^-1/2 of a graph without weights, on the graph as it is: what a node's loop would bring is added to the sum. Loops that
-    are there already are taken off again."""
-    scale = graph._norm("in" if flow == "source_to_target" else "out", True, _float(dtype))
-    return Scaled(graph, scale, None, graph._own(_float(dtype)))
 
 
 def edge_weights(s: Scaled, dtype: DType) -> Tensor:
@@ -188,9 +211,9 @@ class Smoother:
         linear = is_linear(self)
         if cached and self._cached is not None:
             return self._keep_loops(self._cached)
-        graph = graph_of(edge_index, x.shape[self.node_dim])  # type: ignore[attr-defined]
+        graph = edge_index if isinstance(edge_index, Graph) else graph_of(edge_index, x.size(self.node_dim))  # type: ignore[attr-defined]
         if loops and edge_weight is None and not by_edge and linear and self.aggr != "mean":  # type: ignore[attr-defined]
-            s = scaled_with_own(graph, self.flow, x.dtype)  # type: ignore[attr-defined]
+            s: Scaled = ScaledWithOwn(graph, self.flow, x.dtype)  # type: ignore[attr-defined]
         else:
             s = scaled(graph, edge_weight, improved, loops, self.flow, x.dtype)  # type: ignore[attr-defined]
         if not linear:
@@ -202,21 +225,29 @@ class Smoother:
 
     def _keep_loops(self, s: Scaled) -> Scaled:
         """Where loops count beside the edges, an edge mask leaves those among the edges alone."""
-        self._own_loops = s.own is not None
+        self._own_loops = s.symmetric is not None or s.own is not None
         return s
 
     def _smooth(self, s: Scaled, x: Tensor) -> Tensor:
         """One step: what the neighbours bring to each node."""
-        if s.scale is None:
+        if s.symmetric is not None and self._unwatched(x):
+            return s.graph._smooth(x, s.symmetric[0], True)
+        scale, own = s.scale, s.own
+        if scale is None:
             return self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
-        x = x * s.scale
+        x = x * scale
         out = self._gathered(s, x)
-        return (out if s.own is None else out + x * s.own) * s.scale
+        return (out if own is None else out + x * own) * scale
+
+    def _unwatched(self, x: Tensor) -> bool:
+        """Does nobody look at what happens inside propagate, and is it about rows of x?"""
+        conv: Any = self
+        return not (conv._explain or conv._before or conv._after) and conv._decomposed_layers < 2 and conv.node_dim in (-2, 0) and x.ndim == 2
 
     def _gathered(self, s: Scaled, x: Tensor) -> Tensor:
         """propagate, where nobody looks at what happens in between: the sum or mean of edge_weight * x_j, said in two moves."""
         conv: Any = self
-        if conv._explain or conv._before or conv._after or conv._decomposed_layers > 1 or x.ndim != 2 or conv.node_dim not in (-2, 0):
+        if not self._unwatched(x):
             return conv.propagate(s.graph, x=x, edge_weight=s.weight)
         there = conv.flow == "source_to_target"
         m = s.graph.src(x) if there else s.graph.dst(x)

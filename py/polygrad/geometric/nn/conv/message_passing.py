@@ -91,6 +91,13 @@ class Hook:
             self._table.remove(self._entry)
 
 
+def _any_sparse(values: Any) -> bool:
+    for v in values:
+        if v is not None and not isinstance(v, (Tensor, Graph)) and hasattr(v, "sparse_sizes"):
+            return True
+    return False
+
+
 class MessagePassing(Module):
     r"""Base of layers in which nodes send messages along edges:
 
@@ -159,7 +166,7 @@ class MessagePassing(Module):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """forward; a SparseTensor in the place of edge_index (`adj_t`) is taken as its graph, its values as the edge weights or attributes."""
-        if any(hasattr(v, "sparse_sizes") for v in (*args, *kwargs.values())):
+        if _any_sparse(args) or (kwargs and _any_sparse(kwargs.values())):
             from ...sparse_tensor import repacked, unpacked
 
             if self.flow == "target_to_source":
