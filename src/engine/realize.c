@@ -14,6 +14,7 @@
  * nothing can fail. */
 #include "engine/engine.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- nodes and memory ---- */
@@ -21,6 +22,7 @@
 void node_set_buffer(UOp *u, PolyBuffer *b) {
   PolyBuffer *old = u->buffer;
   u->buffer = b;
+  if (!b) handles_pending(u);
   buffer_release(old);
 }
 
@@ -37,8 +39,8 @@ bool node_fail_stale(const UOp *u) {
 }
 
 void handle_set(PolyTensor *t, UOp *u) {
-  UOp *old = t->uop;
-  t->uop = uop_retain(u);
+  UOp *old = uop_retain(t->uop);
+  handle_move(t, u);
   if (t->ctx->engine->steps) steps_moved(t, old, u);
   uop_release(old);
 }
@@ -155,6 +157,12 @@ static bool set_of(Base *b, Map *m, int n, PolyTensor *const *t) {
   return true;
 }
 
+/* The order of the outputs is part of a plan's key, and must not depend on how nodes were reached. */
+static int newest_first(const void *a, const void *b) {
+  uint64_t x = (*(PolyTensor *const *)a)->id, y = (*(PolyTensor *const *)b)->id;
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
 /* The handles that could matter, but those to skip; the given ones are chosen. A handle on memory matters only if a
  * pending program reads or writes that memory, or if it is about to change: data sets of thousands of tensors are
  * passed over. walk: all that the pending handles are computed from. */
@@ -162,19 +170,23 @@ static bool list_handles(Job *j, int n, PolyTensor *const *t, int nskip, PolyTen
                          UOp *const *over, Walk *walk) {
   Base *b = ctx_base(j->ctx);
   Map given = {0}, skipped = {0};
-  UOp **root = arena_new(&j->arena, (size_t)(j->ctx->ntensor + n + nover + 1) * sizeof *root);
-  bool ok = root && new_handles(j, j->ctx->ntensor) && set_of(b, &given, n, t) && set_of(b, &skipped, nskip, skip);
-  int nroot = 0;
-  for (PolyTensor *h = j->ctx->tensors; ok && h; h = h->next)
-    if (!is_value(h->uop, NULL)) root[nroot++] = h->uop;
+  int nroot = n + nover, nhandle = 0;
+  for (PolyTensor *h = NULL; (h = handle_next_pending(j->ctx, h));) nroot++;
+  UOp **root = arena_new(&j->arena, (size_t)(nroot + 1) * sizeof *root);
+  bool ok = root && set_of(b, &given, n, t) && set_of(b, &skipped, nskip, skip);
+  nroot = 0;
+  for (PolyTensor *h = NULL; ok && (h = handle_next_pending(j->ctx, h));) root[nroot++] = h->uop;
   for (int k = 0; ok && k < n; k++) root[nroot++] = t[k]->uop;
   for (int k = 0; ok && k < nover; k++) root[nroot++] = over[k];
   ok = ok && uop_walk(j->ctx, &j->arena, nroot, root, is_value, NULL, walk);
-  for (PolyTensor *h = j->ctx->tensors; ok && h; h = h->next) {
-    if (h->uop->epoch != walk->epoch || (nskip && contains(&skipped, h))) continue;
-    j->chosen[j->nhandle] = n && contains(&given, h);
-    j->handle[j->nhandle++] = h;
-  }
+  for (int i = 0; ok && i < walk->n; i++)
+    for (PolyTensor *h = walk->at[i]->handle; h; h = h->links[LIST_NODE].next) nhandle++;
+  ok = ok && new_handles(j, nhandle);
+  for (int i = 0; ok && i < walk->n; i++)
+    for (PolyTensor *h = walk->at[i]->handle; h; h = h->links[LIST_NODE].next)
+      if (!nskip || !contains(&skipped, h)) j->handle[j->nhandle++] = h;
+  if (ok) qsort(j->handle, (size_t)j->nhandle, sizeof *j->handle, newest_first);
+  for (int k = 0; ok && k < j->nhandle; k++) j->chosen[k] = n && contains(&given, j->handle[k]);
   map_free(b, &given);
   map_free(b, &skipped);
   return ok;
@@ -297,15 +309,13 @@ static bool no_history(const UOp *u, void *user) {
 
 /* For each root: is it computed from a leaf that requires a gradient? */
 static bool find_histories(Job *j, bool *history) {
-  bool any = false;
-  for (PolyTensor *t = j->ctx->tensors; t && !any; t = t->next) any = t->requires_grad;
-  if (!any) return true;
+  if (!j->ctx->leaves) return true;
   Walk w;
   if (!uop_walk(j->ctx, &j->arena, j->nroot, j->root, no_history, NULL, &w)) return false;
   bool *mark = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *mark);
   if (!mark) return false;
-  for (PolyTensor *t = j->ctx->tensors; t; t = t->next)
-    if (t->requires_grad && t->uop->epoch == w.epoch) mark[t->uop->slot] = true;
+  for (PolyTensor *t = j->ctx->leaves; t; t = t->links[LIST_LEAF].next)
+    if (t->uop->epoch == w.epoch) mark[t->uop->slot] = true;
   for (int i = 0; i < w.n; i++)
     for (int k = 0; !no_history(w.at[i], NULL) && !mark[i] && k < w.at[i]->nsrc; k++)
       mark[i] = mark[w.at[i]->src[k]->slot];
@@ -455,7 +465,7 @@ static bool let_go(PolyTensor *t) {
   Walk w;
   Arena arena = {.b = ctx_base(ctx)};
   bool ok = uop_walk(ctx, &arena, 1, &u, no_history, NULL, &w), keep = false;
-  for (PolyTensor *o = ctx->tensors; ok && o && !keep; o = o->next) keep = o->requires_grad && o->uop->epoch == w.epoch;
+  for (PolyTensor *o = ctx->leaves; ok && o && !keep; o = o->links[LIST_LEAF].next) keep = o->uop->epoch == w.epoch;
   arena_free(&arena);
   if (!ok || keep) return ok;
   Scope s;

@@ -136,7 +136,7 @@ PolyTensor *poly_trace_input(PolyTensor *t) {
   bool listed = n && vec_push(&ctx->base, &ctx->tracing->input, n);
   if (listed) uop_retain(n);
   PolyTensor *in = listed ? tensor_wrap(ctx, n) : NULL;
-  if (in) in->requires_grad = t->requires_grad;
+  if (in) handle_require_grad(in, t->requires_grad);
   scope_leave(ctx, &scope);
   return in;
 }

@@ -34,10 +34,11 @@ static int path_of(UOp *u, UOp **path) {
   return is_move(u) ? -1 : n;
 }
 
+/* The list has the newest first, so that only what is newer is looked at. */
 static PolyTensor *handle_by_id(const PolyContext *ctx, uint64_t id) {
-  for (PolyTensor *t = ctx->tensors; t; t = t->next)
-    if (t->id == id) return t;
-  return NULL;
+  PolyTensor *t = ctx->tensors;
+  while (t && t->id > id) t = t->next;
+  return t && t->id == id ? t : NULL;
 }
 
 /* The same movements over another tensor of the same shape. */

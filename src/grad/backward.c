@@ -36,10 +36,9 @@ static UOp *start(PolyTensor *root, PolyTensor *gradient, const char *what) {
 static bool own_node(PolyTensor *t) {
   UOp *u = t->uop;
   if (u->op == OP_BUFFER || (u->op == OP_CONTIGUOUS && u->arg.i != 0)) return true;
-  UOp *own = uop_retain(uop_contiguous(u, ctx_unique(t->ctx)));
+  UOp *own = uop_contiguous(u, ctx_unique(t->ctx));
   if (!own) return false;
-  t->uop = own;
-  uop_release(u);
+  handle_move(t, own);
   return true;
 }
 
@@ -53,7 +52,7 @@ PolyStatus poly_set_requires_grad(PolyTensor *t, bool on) {
     ok = float_only(ctx, t->uop, "a gradient") && own_node(t);
     scope_leave(ctx, &scope);
   }
-  if (ok) t->requires_grad = on;
+  if (ok) handle_require_grad(t, on);
   if (ok) t->refused = !on;
   if (ok && on) handle_no_view(t); /* a leaf has memory of its own */
   return status_of(ctx, ok);
@@ -66,17 +65,31 @@ typedef struct Leaves {
   int n;
 } Leaves;
 
-/* every: all floating-point tensors but those that refuse. */
-static bool leaves_of(PolyContext *ctx, Arena *arena, Leaves *out, bool every) {
+static bool new_leaves(Arena *arena, Leaves *out, int most) {
   out->n = 0;
-  out->tensor = arena_new(arena, (size_t)(ctx->ntensor + 1) * sizeof *out->tensor);
-  out->uop = arena_new(arena, (size_t)(ctx->ntensor + 1) * sizeof *out->uop);
-  if (!out->tensor || !out->uop) return false;
-  for (PolyTensor *t = ctx->tensors; t; t = t->next) {
-    if (every ? t->refused || !dtype_is_float((PolyDType)t->uop->dtype) : !t->requires_grad) continue;
-    out->tensor[out->n] = t;
-    out->uop[out->n++] = t->uop;
-  }
+  out->tensor = arena_new(arena, (size_t)(most + 1) * sizeof *out->tensor);
+  out->uop = arena_new(arena, (size_t)(most + 1) * sizeof *out->uop);
+  return out->tensor && out->uop;
+}
+
+static void add_leaf(Leaves *out, PolyTensor *t) {
+  out->tensor[out->n] = t;
+  out->uop[out->n++] = t->uop;
+}
+
+static bool marked_leaves(PolyContext *ctx, Arena *arena, Leaves *out) {
+  int n = 0;
+  for (PolyTensor *t = ctx->leaves; t; t = t->links[LIST_LEAF].next) n++;
+  if (!new_leaves(arena, out, n)) return false;
+  for (PolyTensor *t = ctx->leaves; t; t = t->links[LIST_LEAF].next) add_leaf(out, t);
+  return true;
+}
+
+/* All floating-point tensors but those that refuse. */
+static bool possible_leaves(PolyContext *ctx, Arena *arena, Leaves *out) {
+  if (!new_leaves(arena, out, ctx->ntensor)) return false;
+  for (PolyTensor *t = ctx->tensors; t; t = t->next)
+    if (!t->refused && dtype_is_float((PolyDType)t->uop->dtype)) add_leaf(out, t);
   return true;
 }
 
@@ -86,7 +99,7 @@ bool poly_requires_grad(PolyTensor *t) {
   Arena arena = {.b = ctx_base(t->ctx)};
   Leaves leaves;
   bool any =
-      leaves_of(t->ctx, &arena, &leaves, false) && leaves.n && grad_reaches(t->ctx, t->uop, leaves.n, leaves.uop);
+      marked_leaves(t->ctx, &arena, &leaves) && leaves.n && grad_reaches(t->ctx, t->uop, leaves.n, leaves.uop);
   arena_free(&arena);
   return any;
 }
@@ -175,12 +188,12 @@ static UOp **parts_of(PolyTensor *root, UOp *seed, Arena *arena, const Leaves *l
 static bool backward(PolyTensor *root, UOp *seed, Arena *arena, int n, PolyTensor *const *stops, PolyTensor **out) {
   PolyContext *ctx = root->ctx;
   Leaves leaves;
-  if (!seed || !leaves_of(ctx, arena, &leaves, false)) return false;
+  if (!seed || !marked_leaves(ctx, arena, &leaves)) return false;
   UOp **part = parts_of(root, seed, arena, &leaves, n, stops);
   bool none = !n && part;
   for (int k = 0; none && k < leaves.n; k++) none = !part[k];
   if (none && !grad_reaches(ctx, root->uop, leaves.n, leaves.uop))
-    part = leaves_of(ctx, arena, &leaves, true) ? parts_of(root, seed, arena, &leaves, n, stops) : NULL;
+    part = possible_leaves(ctx, arena, &leaves) ? parts_of(root, seed, arena, &leaves, n, stops) : NULL;
   if (!part) return false;
   UOp **reached = part + leaves.n;
   for (int k = 0; k < n; k++) {

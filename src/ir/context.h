@@ -13,6 +13,8 @@ typedef struct PolyView {
   struct PolyView *up; /* NULL: of is no view */
 } PolyView;
 
+enum { LIST_NODE, LIST_PENDING, LIST_LEAF };
+
 struct PolyTensor {
   PolyContext *ctx;
   UOp *uop;
@@ -22,6 +24,13 @@ struct PolyTensor {
   uint64_t path_holder;    /* and the handle of the tensor that they move */
   PolyTensor *grad;        /* accumulated gradient, or NULL */
   PolyTensor *prev, *next; /* list of live handles */
+  /* Further lists, so that no call has to look at every tensor of a large data set: links[LIST_NODE] of the handles on
+   * one node, links[LIST_PENDING] of those that may have to be computed, links[LIST_LEAF] of those that require a
+   * gradient. */
+  struct {
+    PolyTensor *prev, *next;
+    bool in;
+  } links[3];
   PolyTensor *freed_next;  /* see api/guard.c */
   int scope;               /* depth of the poly_scope that frees it, 0: the caller does */
   int renamed;             /* while a step is traced: its place, from 1, in the list of renamed tensors */
@@ -51,6 +60,8 @@ struct PolyContext {
   Map dim_index; /* node: k */
   /* live tensor handles */
   PolyTensor *tensors;
+  PolyTensor *pending; /* every handle on a node without a value, and some that have one by now */
+  PolyTensor *leaves;  /* every handle that requires a gradient */
   int ntensor;
   uint64_t last_id;
   int scope_depth; /* of poly_scope_begin */
@@ -90,6 +101,14 @@ void hold_grad(PolyTensor *t, PolyTensor *grad);
 
 /* Handles. tensor_wrap takes a scope-held node and returns a new handle that retains it. NULL in, NULL out. */
 PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u);
+/* The handle points at u from now on. */
+void handle_move(PolyTensor *t, UOp *u);
+void handle_require_grad(PolyTensor *t, bool on);
+/* A node has lost its value: handles on it are pending again. */
+void handles_pending(UOp *u);
+bool handle_is_pending(const PolyTensor *t);
+/* The first handle of ctx->pending, or the one behind t, that is pending still; those that are not leave the list. */
+PolyTensor *handle_next_pending(PolyContext *ctx, PolyTensor *t);
 /* Marks t, just made of x by moving axes, slicing or detaching, as a view of x. Gives t; NULL: out of memory, t is
  * freed. */
 PolyTensor *handle_view(PolyTensor *t, const PolyTensor *x);

@@ -34,11 +34,69 @@ static bool is_computed(const UOp *u) {
   }
 }
 
+static void list_add(PolyTensor **first, PolyTensor *t, int list) {
+  if (t->links[list].in) return;
+  t->links[list].in = true;
+  t->links[list].next = *first;
+  if (*first) (*first)->links[list].prev = t;
+  *first = t;
+}
+
+static void list_remove(PolyTensor **first, PolyTensor *t, int list) {
+  if (!t->links[list].in) return;
+  PolyTensor *prev = t->links[list].prev, *next = t->links[list].next;
+  if (prev) prev->links[list].next = next;
+  if (next) next->links[list].prev = prev;
+  if (*first == t) *first = next;
+  t->links[list].prev = t->links[list].next = NULL;
+  t->links[list].in = false;
+}
+
+bool handle_is_pending(const PolyTensor *t) {
+  return !t->uop->buffer && t->uop->op != OP_BUFFER && t->uop->op != OP_BIND;
+}
+
+void handle_move(PolyTensor *t, UOp *u) {
+  UOp *old = t->uop;
+  uop_retain(u);
+  if (old) list_remove(&old->handle, t, LIST_NODE);
+  t->uop = u;
+  list_add(&u->handle, t, LIST_NODE);
+  if (handle_is_pending(t))
+    list_add(&t->ctx->pending, t, LIST_PENDING);
+  else
+    list_remove(&t->ctx->pending, t, LIST_PENDING);
+  uop_release(old);
+}
+
+void handles_pending(UOp *u) {
+  for (PolyTensor *t = u->handle; t; t = t->links[LIST_NODE].next)
+    if (handle_is_pending(t)) list_add(&t->ctx->pending, t, LIST_PENDING);
+}
+
+PolyTensor *handle_next_pending(PolyContext *ctx, PolyTensor *t) {
+  t = t ? t->links[LIST_PENDING].next : ctx->pending;
+  while (t && !handle_is_pending(t)) {
+    PolyTensor *next = t->links[LIST_PENDING].next;
+    list_remove(&ctx->pending, t, LIST_PENDING);
+    t = next;
+  }
+  return t;
+}
+
+void handle_require_grad(PolyTensor *t, bool on) {
+  t->requires_grad = on;
+  if (on)
+    list_add(&t->ctx->leaves, t, LIST_LEAF);
+  else
+    list_remove(&t->ctx->leaves, t, LIST_LEAF);
+}
+
 static PolyTensor *new_handle(PolyContext *ctx, UOp *u) {
   PolyTensor *t = handle_new(ctx_base(ctx), sizeof *t, HANDLE_TENSOR, ctx);
   if (!t) return NULL;
   t->ctx = ctx;
-  t->uop = uop_retain(u);
+  handle_move(t, u);
   t->id = ++ctx->last_id;
   t->scope = ctx->scope_depth;
   t->next = ctx->tensors;
@@ -100,6 +158,9 @@ void poly_free(PolyTensor *t) {
     if (ctx->tensors == t) ctx->tensors = t->next;
     ctx->ntensor--;
     handle_no_view(t);
+    list_remove(&t->uop->handle, t, LIST_NODE);
+    list_remove(&ctx->pending, t, LIST_PENDING);
+    list_remove(&ctx->leaves, t, LIST_LEAF);
     uop_release(t->uop);
     handle_free(ctx_base(ctx), t, sizeof *t);
     t = grad;
@@ -109,7 +170,7 @@ void poly_free(PolyTensor *t) {
 PolyTensor *poly_retain_copy(PolyTensor *t) {
   if (!t) return NULL;
   PolyTensor *copy = new_handle(t->ctx, t->uop);
-  if (copy) copy->requires_grad = t->requires_grad;
+  if (copy) handle_require_grad(copy, t->requires_grad);
   return copy;
 }
 

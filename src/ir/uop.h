@@ -82,6 +82,7 @@ struct UOp {
   UArg arg;
   UOp **shape;               /* ndim sizes */
   struct PolyBuffer *buffer; /* the stored value, if there is one (owned; released through ctx) */
+  struct PolyTensor *handle; /* the first of the tensor handles on this node; see handle_move */
   const char *origin;        /* of GATHER and SEGMENT: the public function that first built it, for errors; or NULL */
   UOp *src[];
 };
