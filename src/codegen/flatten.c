@@ -40,7 +40,8 @@ typedef struct Flat {
   int *uses;          /* how many instructions read it */
   bool *into_sum;     /* a product that is part of a fused multiply-add */
   bool *loaded;       /* parameters that the kernel loads */
-  int live;           /* in the kernel of long rows: whether this group stores; -1: always */
+  int live;           /* whether this group stores; -1: always */
+  int padded;         /* how many iterations the innermost loop of the grid has, where these are more than its own */
   bool failed;
 } Flat;
 
@@ -243,6 +244,7 @@ static void close_pairs(Flat *f, const Sums *s) {
 static void flatten(Flat *f, const Block *b);
 static const Block *rows_block(const Codegen *g);
 static int add_row(Flat *f, int i);
+static int put_padded(Flat *f, const Block *b, int padded);
 
 /* The body of c, adding to sums of its own; they are read out by the caller. */
 static void put_body_apart(Flat *f, const Block *c, const Sums *s, int *part) {
@@ -263,8 +265,13 @@ static void put_body(Flat *f, const Block *c, const Sums *s, bool apart) {
 }
 
 static void put_plain(Flat *f, const Block *c, const Sums *s, bool apart) {
-  put(f, c->loop);
-  int loop = f->place[c->loop];
+  int loop;
+  if (c == f->g->body && f->g->padded) {
+    loop = put_padded(f, c, f->padded);
+  } else {
+    put(f, c->loop);
+    loop = f->place[c->loop];
+  }
   if (f->g->nragged && c == rows_block(f->g)) f->place[c->loop] = add_row(f, loop);
   put_body(f, c, s, apart);
   add_end(f, loop);
@@ -680,7 +687,7 @@ static int put_padded(Flat *f, const Block *b, int padded) {
 static int put_grid_loops(Flat *f, const Block *rows, const Block *b, int padded, int *loop) {
   if (b == rows) return 0;
   int n = put_grid_loops(f, rows, b->parent, padded, loop);
-  if (b == f->g->body && f->g->pack > 1) {
+  if (b == f->g->body && padded >= 0) {
     loop[n] = put_padded(f, b, padded);
   } else {
     put(f, b->loop);
@@ -701,7 +708,7 @@ static void put_hubs(Flat *f) {
       put_loop(f, l.child);
   }
   const Inst *like = &g->inst.at[rows->loop];
-  int workers = add_const(f, g->hubs.workers), padded = g->pack > 1 ? add_padded_end(f, g->body) : -1;
+  int workers = add_const(f, g->hubs.workers), padded = g->pack > 1 || g->padded ? add_padded_end(f, g->body) : -1;
   int worker = loop[0] = add_loop(f, like, add_const(f, 0), workers, LOOP_PARALLEL);
   n += put_grid_loops(f, rows, g->body, padded, loop + 1);
   n += (g->by_length ? open_listed_rows : open_found_rows)(f, worker, loop + n, &row);
@@ -743,6 +750,10 @@ bool flatten_blocks(Codegen *g, Linear *out) {
   Flat f = {.g = g, .live = -1};
   f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
   f.failed = !f.place || !find_fused(&f) || !find_loaded(&f);
+  if (g->padded && !f.failed) {
+    int64_t n = g->body->range->src[1]->arg.i; /* constant, as in strip_of */
+    f.padded = add_const(&f, (n + g->padded - 1) / g->padded * g->padded);
+  }
   if (!f.failed) (g->for_hubs ? put_hubs(&f) : flatten(&f, g->top));
   out->inst = !f.failed ? arena_new(g->arena, (size_t)(f.out.n + 1) * sizeof *out->inst) : NULL;
   out->ninst = f.out.n;

@@ -28,7 +28,10 @@ enum {
   FEW_THREADS = 4096, /* of a grid: a group for each iteration keeps more of the device busy */
   LONG_SUM = 64,      /* trips of a reduction that several threads share where results are few */
   SECTOR = 8,         /* neighbouring elements, of four bytes, that a GPU reads at once at least */
-  WARP_TRIPS = 8      /* of a thread, up to which a warp has the whole loop */
+  WARP_TRIPS = 8,     /* of a thread, up to which a warp has the whole loop */
+  MANY_GROUPS = 1 << 18, /* that keep a device busy, however few threads each has */
+  GROUP_TRIPS = 4,    /* of a thread there */
+  MOST_WASTE = 5      /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
 };
 
 /* ---- the grid ---- */
@@ -76,6 +79,9 @@ static bool is_aligned(UOp *index, const UOp *r, int n) {
   return true;
 }
 
+/* Does the last strip of a loop end with it? */
+static bool whole_strips(const UOp *r, int n) { return (r->src[1]->arg.i - r->src[0]->arg.i) % n == 0; }
+
 /* Counts instructions and accumulators at or below b. */
 static void count_insts(const Codegen *g, const Block *b, int *insts, int *accs) {
   for (int i = 0; i < b->line.n; i++) {
@@ -104,7 +110,9 @@ static double strip_gain(Codegen *g, const Block *b, const UOp *r, int n) {
     int64_t stride = block_stride(g, index_of(u), r);
     bool small = dtype_size((PolyDType)inst->dtype) <= 4;
     bool gated = u->op == OP_LOAD && u->nsrc > 2 && block_ranges(g, u->src[2]) & (1ull << r->arg.i);
-    sum += b->trips * (gated ? -2 : stride == 0 ? 1 : stride == 1 && small && is_aligned(index_of(u), r, n) ? 2 : -2);
+    bool together = stride == 1 && small && whole_strips(r, n) && is_aligned(index_of(u), r, n);
+    /* neighbours that are loaded one by one are in the same places of the cache */
+    sum += b->trips * (gated ? -2 : stride == 0 ? 1 : together ? 2 : stride == 1 && small ? -0.5 : -2);
   }
   return sum;
 }
@@ -121,7 +129,10 @@ static int strip_of(Codegen *g, Block *b) {
   if (n <= 1 || g->tiled || g->local.n || !b->range) return 1;
   if (g->inst.at[b->loop].flags & LOOP_REDUCE && has_loop(b)) return 1;
   const UOp *begin = b->range->src[0], *end = b->range->src[1];
-  if (begin->op != OP_CONST || end->op != OP_CONST || begin->arg.i % n || (end->arg.i - begin->arg.i) % n) return 1;
+  if (begin->op != OP_CONST || end->op != OP_CONST || begin->arg.i % n) return 1;
+  /* a few more iterations than there are make whole strips; in a group, others would wait for those */
+  int64_t trips = end->arg.i - begin->arg.i;
+  if (trips % n && (b != g->body || begin->arg.i || trips < MOST_WASTE * (n - 1))) return 1;
   count_insts(g, b, &insts, &accs);
   bool fits = insts <= STRIP_INSTS && accs <= STRIP_ACCS;
   return fits && lanes_allowed(g, b, b->range) && strip_gain(g, b, b->range, n) > 0 ? n : 1;
@@ -139,8 +150,22 @@ static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
     if (inst->kind != INST_LOAD && inst->kind != INST_STORE) continue;
     UOp *index = index_of(g->origin.at[l.inst]);
     int64_t stride = block_stride(g, index, r);
-    inst->stride = stride != 1 || is_aligned(index, r, n) ? stride : STRIDE_NONE;
+    inst->stride = stride != 1 || (whole_strips(r, n) && is_aligned(index, r, n)) ? stride : STRIDE_NONE;
   }
+}
+
+static UOp *whole_blocks(UOp *n, int pack) {
+  return int_mulc(int_div(int_addc(n, pack - 1), uop_index(n->ctx, pack)), pack);
+}
+
+/* Threads of the grid whose innermost loop has iterations for a multiple of n. */
+static void pad_grid(Codegen *g, int n) {
+  const Block *rows = next_output(g, g->top);
+  UOp *trips = int_sub(g->body->range->src[1], g->body->range->src[0]);
+  g->padded = n;
+  g->grid = int_div(whole_blocks(trips, n), uop_index(g->ctx, MAX(g->strip, 1)));
+  for (const Block *b = g->body; b != rows; b = b->parent)
+    g->grid = int_mul(g->grid, int_sub(b->parent->range->src[1], b->parent->range->src[0]));
 }
 
 /* Strips along the innermost loop of the grid, if enough threads are left. */
@@ -150,17 +175,23 @@ static void strip_grid(Codegen *g) {
   if (n == 1 || (double)g->grid->vmax / n * g->group < g->target->strip_threads) return;
   set_strip(g, g->body, g->body->range, n);
   g->strip = n;
-  g->grid = int_div(g->grid, uop_index(g->ctx, n));
+  if (whole_strips(g->body->range, n))
+    g->grid = int_div(g->grid, uop_index(g->ctx, n));
+  else
+    pad_grid(g, n);
 }
 
 /* ---- group loops ---- */
 
 /* Threads for a loop of so many trips: of many groups each is best a warp, which needs no fences, while that leaves a
  * thread a few trips only. */
-static int threads_for(const Codegen *g, double trips) {
+static int threads_for(const Codegen *g, double trips, int strip) {
   int n = 1, most = g->target->group;
   bool many = g->grid && g->grid->vmax >= FEW_THREADS;
   if (many && g->target->warp > 1 && trips <= WARP_TRIPS * g->target->warp) most = g->target->warp;
+  if (many && g->target->warp > 1 && g->grid->vmax >= MANY_GROUPS) {
+    trips = MAX(trips / GROUP_TRIPS, SECTOR / strip);
+  }
   while (n < trips && n < most) n *= 2;
   return n;
 }
@@ -176,7 +207,7 @@ static double choose_group(Codegen *g, Block *b, bool mark) {
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) below += choose_group(g, b->line.at[i].child, false);
   if (mark && own > 0 && own >= below) {
-    int n = strip_of(g, b), threads = MAX(threads_for(g, range_trips(g, b->range) / n), 2);
+    int n = strip_of(g, b), threads = MAX(threads_for(g, range_trips(g, b->range) / n, n), 2);
     double work = b->trips * b->cost / n;
     g->inst.at[b->loop].flags |= LOOP_GROUP;
     if (n > 1) set_strip(g, b, b->range, n);
@@ -232,7 +263,8 @@ static bool note_row(Codegen *g, const Block *b, UOp *row) {
     if (array >= 0 ? g->rowptr[k] == array : other->src[0] == loop->src[0] && other->src[1] == loop->src[1]) break;
   }
   if (k == MAX_ROWPTRS) return false;
-  g->by_length &= array >= 0 && b->range->arg.j == 1;
+  g->by_length &= array >= 0 && b->range->arg.j > 0;
+  g->log_edges = MAX(g->log_edges, (int)b->range->arg.j - 1);
   g->ragged[k] = k == g->nragged ? b->loop : g->ragged[k];
   g->rowptr[k] = array;
   g->nragged = MAX(g->nragged, k + 1);
@@ -293,10 +325,6 @@ static int same_row(Codegen *g) {
   return n;
 }
 
-static UOp *whole_blocks(UOp *n, int pack) {
-  return int_mulc(int_div(int_addc(n, pack - 1), uop_index(n->ctx, pack)), pack);
-}
-
 /* Takes the marks of the kernel of short rows away, but those of the grid. */
 static void unmark(Codegen *g) {
   for (int i = 0; i < g->inst.n; i++) {
@@ -315,11 +343,11 @@ bool shape_hubs(Codegen *g) {
   g->for_hubs = true;
   g->pack = same_row(g);
   g->group = g->hubs.threads / g->pack;
-  g->spread = g->pack > 1;
+  g->spread = g->pack > 1 ? g->pack : 0;
   g->grid = uop_index(g->ctx, g->hubs.workers);
   for (const Block *b = g->body; b != rows; b = b->parent) {
     UOp *n = int_sub(b->range->src[1], b->range->src[0]);
-    if (b == g->body && g->strip > 1) n = int_div(n, uop_index(g->ctx, g->strip));
+    if (b == g->body && g->strip > 1) n = int_div(int_addc(n, g->strip - 1), uop_index(g->ctx, g->strip));
     g->grid = int_mul(g->grid, b == g->body ? whole_blocks(n, g->pack) : n);
   }
   return g->grid != NULL;
@@ -329,7 +357,63 @@ bool shape_hubs(Codegen *g) {
 static void spread_groups(Codegen *g, int64_t results, int most, int threads) {
   for (g->pack = 1; g->pack < most && results % (2 * g->pack) == 0;) g->pack *= 2;
   g->group = MIN(threads / g->pack, g->target->group);
-  g->spread = g->pack > 1;
+  g->spread = g->pack > 1 ? g->pack : 0;
+}
+
+/* Are all loops over edges the innermost, and all others short? */
+static bool plain_rows(Codegen *g, const Block *b) {
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    if (c && (has_loop(c) || (!is_ragged(g, c) && range_trips(g, c->range) > LONG_SUM))) return false;
+  }
+  return true;
+}
+
+/* Threads that the results of a row take, if the innermost loop has them for a multiple of n. */
+static int64_t row_threads(const Codegen *g, int n) {
+  const Block *rows = next_output(g, g->top);
+  int64_t all = 1;
+  for (const Block *b = g->body; b != rows; b = b->parent) {
+    if (b->range->src[0]->op != OP_CONST || b->range->src[1]->op != OP_CONST) return 0;
+    int64_t trips = b->range->src[1]->arg.i - b->range->src[0]->arg.i;
+    if (b == g->body) trips = (trips + n * MAX(g->strip, 1) - 1) / (n * MAX(g->strip, 1)) * n;
+    all *= trips;
+  }
+  return all;
+}
+
+/* How many of them lie side by side, if they are n: a power of two that divides their number. */
+static int side_by_side(const Codegen *g, int64_t n) {
+  int side = 1;
+  while (n % (2 * side) == 0 && 2 * side <= g->target->warp) side *= 2;
+  return side;
+}
+
+/* Rows of edges, all of whose results are in the grid: neighbouring threads have neighbouring results, and where rows
+ * are long on the average and their results few, the threads of a warp share the edges too. False: the body is not so
+ * simple. */
+static bool shape_rows(Codegen *g) {
+  Block *b = g->body;
+  if (!g->nragged || g->target->warp <= 1 || b == g->top || next_output(g, b) || !plain_rows(g, b)) return false;
+  if (!row_threads(g, 1)) return false;
+  strip_grid(g);
+  int best = 1, side = side_by_side(g, row_threads(g, 1));
+  bool inner = b != next_output(g, g->top) && uop_is_int(b->range->src[0], 0);
+  for (int n = 2; n <= SECTOR && inner; n *= 2) {
+    bool fits = (row_threads(g, n) - row_threads(g, 1)) * MOST_WASTE <= row_threads(g, n);
+    if (!fits || side_by_side(g, row_threads(g, n)) <= side) continue;
+    best = n;
+    side = side_by_side(g, row_threads(g, n));
+  }
+  int lanes = 1;
+  while (2 * lanes * side <= g->target->warp && 2 * lanes * g->target->row_edges <= 1 << g->log_edges) lanes *= 2;
+  if (lanes == 1) return true;
+  if (best > 1) pad_grid(g, best * MAX(g->strip, 1));
+  g->group = lanes;
+  g->spread = side > 1 ? side : 0;
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+  return true;
 }
 
 /* Rows whose bounds are no rows of a graph, so that long ones cannot be told apart: threads share the edges of all of
@@ -379,11 +463,11 @@ bool shape_groups(Codegen *g) {
   }
   Block *b = g->body = mark_grid(g);
   find_rows(g);
-  bool group = wants_group(g, b);
+  bool rows = shape_rows(g), group = !rows && wants_group(g, b);
   for (int i = 0; i < b->line.n && group; i++)
     if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
-  if (g->group == 1 && (share_rows(g) || share_long_sums(g))) return ctx_base(g->ctx)->code == POLY_OK && g->grid;
-  if (g->group == 1) strip_grid(g);
+  if (g->group == 1 && !rows && (share_rows(g) || share_long_sums(g))) return ctx_base(g->ctx)->code == POLY_OK && g->grid;
+  if (g->group == 1 && !rows) strip_grid(g);
   if (g->nragged) choose_hubs(g);
   /* without a grid there is one group: others beside it would store the same places */
   bool packs = b != g->top && (g->group == 1 || g->group <= g->target->warp);

@@ -376,6 +376,8 @@ static bool list_arrays(Listing *l, PolyGraph *g, PolyGraph *like) {
     if (!list_array(l, g->index[k], like->index[k]) || !list_array(l, r->rowptr, s->rowptr) ||
         !list_array(l, r->entries, s->entries) || !list_array(l, r->others, s->others))
       return false;
+    if (s->rows && !graph_order_edges(g)) return false;
+    if (!list_array(l, r->rows, s->rows) || !list_array(l, r->places, s->places)) return false;
   }
   if (like->loops && !graph_count_loops(g)) return false;
   if (!list_array(l, g->origin, like->origin) || !list_array(l, g->loops, like->loops)) return false;

@@ -45,13 +45,15 @@ static void unlink_graph(PolyGraph *g) {
 }
 
 static EdgeRows rows_retain(const EdgeRows *r) {
-  return (EdgeRows){uop_retain(r->rowptr), uop_retain(r->entries), uop_retain(r->others)};
+  return (EdgeRows){.rowptr = uop_retain(r->rowptr), .entries = uop_retain(r->entries), .others = uop_retain(r->others)};
 }
 
 static void rows_release(const EdgeRows *r) {
   uop_release(r->rowptr);
   uop_release(r->entries);
   uop_release(r->others);
+  uop_release(r->rows);
+  uop_release(r->places);
 }
 
 /* Everything but the graph itself and what it derived. */
@@ -215,8 +217,9 @@ bool graph_build_rows(PolyGraph *g, End end) {
   Scope s;
   scope_enter(g->ctx, &s);
   int64_t table = g->num_nodes[end] + ROW_BINS;
-  EdgeRows new = {graph_array(g->ctx, int_addc(g->nodes[end], 1), table), graph_array(g->ctx, g->edges, 0),
-                  graph_array(g->ctx, g->edges, 0)};
+  EdgeRows new = {.rowptr = graph_array(g->ctx, int_addc(g->nodes[end], 1), table),
+                  .entries = graph_array(g->ctx, g->edges, 0),
+                  .others = graph_array(g->ctx, g->edges, 0)};
   Rows rows = {.key = graph_data(g->index[end]),
                .other = graph_data(g->index[other]),
                .rows = g->num_nodes[end],

@@ -37,6 +37,7 @@ typedef struct EdgeRows {
   UOp *rowptr;  /* [V + 1]: row v is rowptr[v] .. rowptr[v + 1] of the other two; its memory goes on: see ENDPOINT */
   UOp *entries; /* [E]: the edges, row by row, in their own order within a row */
   UOp *others;  /* [E]: the other end of each of those */
+  UOp *rows, *places; /* [E] each, NULL until there are both ends' rows; see ENDPOINT */
 } EdgeRows;
 
 struct PolyGraph {
@@ -86,6 +87,8 @@ bool graph_count_loops(PolyGraph *g); /* derive.c */
 
 /* Both rows of a large graph are there: gives back the memory of those arrays that can be made again out of others. */
 bool graph_thin(PolyGraph *g);
+/* Sets rows[].rows and rows[].places, which are made where they are needed. */
+bool graph_order_edges(PolyGraph *g);
 
 /* ---- moves.c ---- */
 

@@ -89,3 +89,77 @@ bool graph_thin(PolyGraph *g) {
   return give_back(g, g->index[SRC], make_source) && give_back(g, g->index[DST], make_destination) &&
          give_back(g, by[SRC].entries, make_entries);
 }
+
+/* ---- edges row by row ---- */
+
+/* One end's rows, and the edges by the rows of the other. */
+typedef struct ByRow {
+  PolyContext *ctx;
+  PolyBuffer *rowptr, *entries, *other_entries;
+  int64_t num_edges, rows;
+} ByRow;
+
+static const int32_t *read_at(const ByRow *r, PolyBuffer *b) { return buffer_read(b, host_memory(r->ctx->runtime)); }
+
+static bool make_rows(void *user, void *data) {
+  const ByRow *r = user;
+  const int32_t *rowptr = read_at(r, r->rowptr);
+  int32_t *out = data;
+  if (!rowptr) return false;
+  int threads = threads_allowed(poly_threads(r->ctx));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
+  for (int64_t v = 0; v < r->rows; v++)
+    for (int64_t i = rowptr[v]; i < rowptr[v + 1]; i++) out[i] = (int32_t)v;
+  return true;
+}
+
+static bool make_places(void *user, void *data) {
+  const ByRow *r = user;
+  Base *b = ctx_base(r->ctx);
+  size_t bytes = (size_t)r->num_edges * sizeof(int32_t);
+  const int32_t *own = read_at(r, r->entries), *other = own ? read_at(r, r->other_entries) : NULL;
+  int32_t *out = data, *place = other ? mem_resize(b, NULL, 0, bytes) : NULL;
+  if (!place && r->num_edges) return false;
+  int threads = threads_allowed(poly_threads(r->ctx));
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < r->num_edges; i++) place[other[i]] = (int32_t)i;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < r->num_edges; i++) out[i] = place[own[i]];
+  mem_free(b, place, bytes);
+  return true;
+}
+
+static void by_row_free(void *user) {
+  ByRow *r = user;
+  buffer_release(r->rowptr);
+  buffer_release(r->entries);
+  buffer_release(r->other_entries);
+  mem_free(ctx_base(r->ctx), r, sizeof *r);
+}
+
+static UOp *later_array(PolyGraph *g, int end, bool (*make)(void *user, void *data)) {
+  ByRow *r = mem_new(ctx_base(g->ctx), sizeof *r);
+  UOp *u = r ? graph_array(g->ctx, g->edges, 0) : NULL;
+  if (!r) return NULL;
+  *r = (ByRow){.ctx = g->ctx,
+               .rowptr = buffer_retain(g->rows[end].rowptr->buffer),
+               .entries = buffer_retain(g->rows[end].entries->buffer),
+               .other_entries = buffer_retain(g->rows[!end].entries->buffer),
+               .num_edges = g->num_edges,
+               .rows = g->num_nodes[end]};
+  if (u && buffer_make_later(u->buffer, make, by_row_free, r)) return u;
+  by_row_free(r);
+  uop_release(u);
+  return NULL;
+}
+
+bool graph_order_edges(PolyGraph *g) {
+  if (!graph_build_rows(g, SRC) || !graph_build_rows(g, DST)) return false;
+  for (int k = 0; k < 2; k++) {
+    EdgeRows *r = &g->rows[k];
+    if (!r->rows) r->rows = later_array(g, k, make_rows);
+    if (!r->places) r->places = later_array(g, k, make_places);
+    if (!r->rows || !r->places) return false;
+  }
+  return true;
+}

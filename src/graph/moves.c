@@ -18,10 +18,10 @@ static PolyDType type_of(const UOp *x) { return (PolyDType)x->dtype; }
 
 static bool build_ends(PolyGraph *g) {
   if (g->end[SRC] && g->end[DST]) return true;
-  if (!graph_build_rows(g, SRC) || !graph_build_rows(g, DST)) return false;
+  if (!graph_build_rows(g, SRC) || !graph_build_rows(g, DST) || !graph_order_edges(g)) return false;
   for (int k = 0; k < 2; k++) {
     const EdgeRows *r = &g->rows[k];
-    UOp *end = uop_endpoint((UOp *[]){g->index[k], r->rowptr, r->entries, r->others, g->index[!k]});
+    UOp *end = uop_endpoint((UOp *[]){g->index[k], r->rowptr, r->entries, r->others, g->index[!k], r->rows, r->places});
     if (!g->end[k]) g->end[k] = uop_retain(end);
   }
   return g->end[SRC] && g->end[DST] && graph_thin(g);

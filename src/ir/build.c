@@ -505,8 +505,8 @@ UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size) {
                   (UOp *[]){x, index, rowptr, entries, size}, x->ndim, shape);
 }
 
-UOp *uop_endpoint(UOp *const src[5]) {
-  for (int i = 0; i < 5; i++) {
+UOp *uop_endpoint(UOp *const src[END_SOURCES]) {
+  for (int i = 0; i < END_SOURCES; i++) {
     if (!src[i]) return NULL;
     if (src[i]->dtype != POLY_INT32) return fail_dtype(OP_ENDPOINT, src[i], NULL);
     if (src[i]->ndim != 1 || (i != END_ROWPTR && !shape_equal(src[0], src[i]))) {
@@ -514,7 +514,7 @@ UOp *uop_endpoint(UOp *const src[5]) {
       return NULL;
     }
   }
-  return uop_make(src[0]->ctx, OP_ENDPOINT, POLY_INT32, (UArg){0}, 5, src, 1, src[0]->shape);
+  return uop_make(src[0]->ctx, OP_ENDPOINT, POLY_INT32, (UArg){0}, END_SOURCES, src, 1, src[0]->shape);
 }
 
 /* ---- memory ---- */

@@ -199,7 +199,9 @@ bool scan_find_free(PolyContext *ctx, Arena *arena, int64_t id, int nroot, UOp *
       continue;
     }
     if (!inside[i] && !vec_push(ctx_base(ctx), out, w.at[i])) return false;
-    for (int k = 0; inside[i] && k < uop_nvalue(u) && k < u->nsrc; k++) reached[u->src[k]->slot] = true;
+    /* a body takes edges in their own order */
+    int nvalue = u->op == OP_ENDPOINT ? END_ROWS : uop_nvalue(u);
+    for (int k = 0; inside[i] && k < nvalue && k < u->nsrc; k++) reached[u->src[k]->slot] = true;
   }
   return true;
 }

@@ -84,11 +84,13 @@ typedef struct Target {
   /* Rows of more edges are left to a kernel in which several threads share a row: powers of two; where rows are long on
    * the average, up to hub_most; 0: there is none. */
   int hub_edges, hub_most;
+  int row_edges;   /* of a row of mean length, that one thread is to have before several share a row */
   int hub_threads; /* of a block there, */
   int hub_workers; /* and how many blocks look for such rows */
   /* A kernel has the loops over edges of one kind of results: values of a row that its features need, and values of an
    * edge that several of its features need, are stored by kernels of their own, in which all threads have work. */
   bool rows_apart;
+  bool by_rows; /* edges whose order nobody sees are in that of the rows of one end (schedule/edge_order.c) */
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
 

@@ -140,9 +140,9 @@ UOp *uop_reduce(Op op, UOp *x, uint32_t axes);   /* op: OP_ADD OP_MUL OP_MAX OP_
 UOp *uop_gather(UOp *x, UOp *index);
 UOp *uop_segment(Op op, UOp *x, UOp *index, UOp *size);
 /* One end of the edges of a graph; sources by their places. */
-enum { END_INDEX, END_ROWPTR, END_ENTRIES, END_OTHERS, END_OTHER };
+enum { END_INDEX, END_ROWPTR, END_ENTRIES, END_OTHERS, END_OTHER, END_ROWS, END_PLACES, END_SOURCES };
 enum { ROW_BINS = 32 }; /* see ENDPOINT */
-UOp *uop_endpoint(UOp *const src[5]);
+UOp *uop_endpoint(UOp *const src[END_SOURCES]);
 UOp *uop_contiguous(UOp *x, int64_t unique);
 UOp *uop_detach(UOp *x);
 

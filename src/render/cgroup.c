@@ -40,6 +40,17 @@
         "  v = r[0];\n  FENCE(n * pack);\n  return v;\n}"                                                              \
   }
 
+/* The same where the threads of all of them lie in one warp. */
+#define LANES(name, kind, both)                                                                                        \
+  {                                                                                                                    \
+    "lanes_" name, kind,                                                                                               \
+        "$T @lanes_" name "($T v, int n, int pack) {\n"                                                                \
+        "  for (int o = n * pack / 2; o >= pack; o /= 2) {\n"                                                          \
+        "    const $T w = SHUFFLE(v, o, n * pack), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                  \
+        "    v = " both ";\n  }\n"                                                                                     \
+        "  return v;\n}"                                                                                               \
+  }
+
 /* The same in a block of WARP warps: each combines its own part, then the first one has all parts. */
 #define WARPS(name, kind, both)                                                                                        \
   {                                                                                                                    \
@@ -63,7 +74,7 @@
         "  FENCE(WARP * WARP);\n"                                                                                      \
         "  v = r[0];\n  FENCE(WARP * WARP);\n  return v;\n}"                                                           \
   }
-#define BOTH(name, kind, both) COMBINE(name, kind, both), SPREAD(name, kind, both), WARPS(name, kind, both)
+#define BOTH(name, kind, both) COMBINE(name, kind, both), SPREAD(name, kind, both), LANES(name, kind, both), WARPS(name, kind, both)
 
 const HelperText group_helpers[] = {
     /* of numbers that are not negative: seldom do they need 64 bits, whose division is several times as long */

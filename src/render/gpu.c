@@ -84,6 +84,15 @@ static bool updates_state(const Linear *lin) {
 
 static int block_size(const Linear *lin) { return MAX(lin->group, 1) * MAX(lin->pack, 1); }
 
+/* Do the threads that alternate lie in one warp? */
+static bool in_warp(const Emit *e) { return e->lin->spread && e->lin->spread * e->lin->group <= e->style->warp; }
+
+static Txt thread_of_group(const Linear *lin) {
+  if (!lin->spread) return txt("THREAD %% %d", lin->group);
+  return lin->spread == lin->pack ? txt("THREAD / %d", lin->spread)
+                                  : txt("THREAD / %d %% %d", lin->spread, lin->group);
+}
+
 /* Arguments one by one, the error record last. */
 static void open_kernel(Emit *e, const char *before, const char *name) {
   const Linear *lin = e->lin;
@@ -101,9 +110,8 @@ static void open_kernel(Emit *e, const char *before, const char *name) {
   if (lin->pack == 1)
     line(e, "const int thread = THREAD;");
   else
-    line(e, lin->spread ? "const int thread = THREAD / %d;" : "const int thread = THREAD %% %d;",
-         lin->spread ? lin->pack : lin->group);
-  if (has_combine(lin)) line(e, "SHARED int64_t room[%d];", lin->spread ? block_size(lin) : lin->group);
+    line(e, "const int thread = %s;", thread_of_group(lin).s);
+  if (has_combine(lin) && !in_warp(e)) line(e, "SHARED int64_t room[%d];", MAX(lin->spread, 1) * lin->group);
 }
 
 void opencl_open_kernel(Emit *e, const char *name) {
@@ -144,7 +152,10 @@ static int next_grid(const Emit *e, int loop) {
 static Txt number_of_group(const Emit *e) {
   int group = MAX(e->lin->group, 1), pack = MAX(e->lin->pack, 1);
   if (pack == 1) return txt("BLOCK");
-  if (e->lin->spread) return txt("(int64_t)BLOCK * %d + THREAD %% %d", pack, pack);
+  int spread = e->lin->spread;
+  if (spread == pack) return txt("(int64_t)BLOCK * %d + THREAD %% %d", pack, pack);
+  if (spread)
+    return txt("(int64_t)BLOCK * %d + THREAD / %d * %d + THREAD %% %d", pack, spread * group, spread, spread);
   return group == 1 ? txt("(int64_t)BLOCK * %d + THREAD", pack) : txt("(int64_t)BLOCK * %d + THREAD / %d", pack, group);
 }
 
@@ -244,18 +255,19 @@ void emit_combine(Emit *e, int i) {
   Txt acc = scalar_name(e, in->src[0]);
   const char *name = names[in->op][in->dtype == POLY_BOOL];
   Elem el = elem_of((PolyDType)in->dtype);
-  int warp = e->style->warp;
-  if (e->lin->spread && block_size(e->lin) == warp * warp && e->lin->pack < warp)
-    line(e, "%s = %s(%s, room, %d);", acc.s, helper(e->help, txt("warps_%s", name + 6).s, el, 1).s, acc.s,
-         e->lin->pack);
-  else if (e->lin->spread)
+  int warp = e->style->warp, group = e->lin->group, spread = e->lin->spread;
+  if (in_warp(e))
+    line(e, "%s = %s(%s, %d, %d);", acc.s, helper(e->help, txt("lanes_%s", name + 6).s, el, 1).s, acc.s, group, spread);
+  else if (spread && block_size(e->lin) == warp * warp && spread < warp)
+    line(e, "%s = %s(%s, room, %d);", acc.s, helper(e->help, txt("warps_%s", name + 6).s, el, 1).s, acc.s, spread);
+  else if (spread)
     line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s, helper(e->help, txt("spread_%s", name + 6).s, el, 1).s, acc.s,
-         e->lin->group, e->lin->pack);
+         group, spread);
   else
     line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, el, 1).s, acc.s, e->lin->group);
 }
 
-void emit_fence(Emit *e) { line(e, "FENCE(%d);", e->lin->spread ? block_size(e->lin) : e->lin->group); }
+void emit_fence(Emit *e) { line(e, "FENCE(%d);", MAX(e->lin->spread, 1) * e->lin->group); }
 
 /* Is this STORE done by one thread of a group for all? */
 bool stores_alone(const Emit *e, int i) {

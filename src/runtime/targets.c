@@ -134,6 +134,7 @@ const Target opencl_target = {
     .hub_threads = 128,
     .hub_workers = 61,
     .rows_apart = true,
+    .by_rows = true,
     .shared_bytes = 16 << 10,
     .split_pieces = 256,
     .split_elements = 8192,
@@ -157,9 +158,11 @@ const Target cuda_target = {
      * memory takes, 30 us for 32 features on an H200. */
     .hub_edges = 256,
     .hub_most = 1024,
+    .row_edges = 8,
     .hub_threads = 1024,
     .hub_workers = 1021,
     .rows_apart = true,
+    .by_rows = true,
     .shared_bytes = 48 << 10,
     /* few tiles, each of which keeps the card busy: what they pass on lies in its memory, whose bandwidth is ample, and
      * each waits for its longest row */

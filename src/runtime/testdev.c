@@ -185,6 +185,7 @@ static Target choose_target(void) {
   t.matmul = test_target.matmul;
   t.hub_edges = MIN(t.hub_edges, 16);
   t.hub_most = MIN(t.hub_most, 32);
+  t.row_edges = MIN(t.row_edges, 1);
   t.hub_threads = MIN(t.hub_threads, 64);
   t.hub_workers = test_target.hub_workers;
   t.strip_threads = test_target.strip_threads;

@@ -127,7 +127,7 @@ static UOp *load(Lower *l, UOp *node, int slot, UOp *const *idx, UOp *gate) {
   return uop_make(l->ctx, OP_LOAD, (PolyDType)node->dtype, (UArg){0}, gate ? 3 : 2, src, 0, NULL);
 }
 
-static UOp *range(Lower *l, int id, UOp *begin, UOp *end, bool row) {
+static UOp *range(Lower *l, int id, UOp *begin, UOp *end, int row) {
   UOp *r = uop_make(l->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id, .j = row}, 2, (UOp *[]){begin, end}, 0, NULL);
   l->range[id] = r;
   return r;
@@ -136,7 +136,7 @@ static UOp *range(Lower *l, int id, UOp *begin, UOp *end, bool row) {
 /* A new loop inside everything that `busy` depends on. Reductions that stand side by side over the same bounds get
  * equal RANGEs, so that codegen can run them in one loop; other bounds get another id, so that an id names one RANGE of
  * the kernel. */
-static UOp *inner_range(Lower *l, uint64_t busy, UOp *begin, UOp *end, bool row) {
+static UOp *inner_range(Lower *l, uint64_t busy, UOp *begin, UOp *end, int row) {
   if (!begin || !end) return NULL;
   for (int id = l->nout; id < MAX_RANGES - 1; id++) {
     const UOp *taken = l->range[id];
@@ -193,7 +193,7 @@ static UOp *lower_reduce(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   for (int i = 0; i < x->ndim; i++) {
     at[i] = outer[i];
     if (!(u->arg.j & (1 << i)) || uop_is_int(x->shape[i], 1)) continue;
-    ranges[n] = inner_range(l, busy, zero, x->shape[i], false);
+    ranges[n] = inner_range(l, busy, zero, x->shape[i], 0);
     if (!ranges[n]) return NULL;
     busy |= 1ull << ranges[n]->arg.i;
     at[i] = ranges[n++];
@@ -216,6 +216,11 @@ static bool remember_row(Lower *l, UOp *entry, Row row) {
   if (!r) return false;
   *r = row;
   return map_put(ctx_base(l->ctx), &l->entry, (uint64_t)(uintptr_t)entry, (uint64_t)(uintptr_t)r);
+}
+
+/* The edge at a place of the row order; where edges lie in that order, the place itself. */
+static UOp *edge_at(Lower *l, UOp *entries, UOp *place, UOp *gate) {
+  return entries->op == OP_IOTA ? place : uop_cast(value_at(l, entries, &place, gate), POLY_INT64);
 }
 
 /* An end of an edge: inside a loop over the edges of a row, one end is the row, and the other stands in the row order.
@@ -278,9 +283,15 @@ static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   return with_check(l, v, value, x->shape[0], gate);
 }
 
-/* Does a loop go through all rows of a graph? */
-static bool walks_all_rows(const UOp *index, const UOp *row, const UOp *rows) {
-  return index->op == OP_ENDPOINT && row->op == OP_RANGE && uop_is_int(row->src[0], 0) && row->src[1] == rows;
+/* Of a loop that goes through all rows of a graph, what RANGE says of that. Where sizes are not known, so many edges. */
+static int walks_all_rows(const UOp *index, const UOp *row, const UOp *rows) {
+  enum { USUAL_EDGES = 16 };
+  if (index->op != OP_ENDPOINT || row->op != OP_RANGE || !uop_is_int(row->src[0], 0) || row->src[1] != rows) return 0;
+  bool known = rows->op == OP_CONST && index->shape[0]->op == OP_CONST && rows->arg.i > 0;
+  int64_t mean = known ? index->shape[0]->arg.i / rows->arg.i : USUAL_EDGES;
+  int log = 0;
+  while (mean >> (log + 1)) log++;
+  return 1 + log;
 }
 
 static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
@@ -295,7 +306,7 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *r = inner_range(l, busy, begin, end, walks_all_rows(u->src[1], idx[0], rows));
   if (!r) return NULL;
   l->context[l->ncontext++] = (int)r->arg.i;
-  UOp *entry = uop_cast(value_at(l, entries, &r, gate), POLY_INT64);
+  UOp *entry = edge_at(l, entries, r, gate);
   l->ncontext--;
   at[0] = entry;
   for (int i = 1; i < x->ndim; i++) at[i] = idx[i];
@@ -559,7 +570,7 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
 /* The edge at a place in the order of the tile's edges, of which its ends are then known. */
 static UOp *tile_entry(Lower *l, UOp *place) {
   UOp *end = l->tile->end;
-  UOp *entry = end && place ? uop_cast(value_at(l, end->src[END_ENTRIES], &place, NULL), POLY_INT64) : place;
+  UOp *entry = end && place ? edge_at(l, end->src[END_ENTRIES], place, NULL) : place;
   return entry && remember_row(l, entry, (Row){end, NULL, place}) ? entry : NULL;
 }
 
@@ -614,7 +625,7 @@ UOp *lower_tile_rows(Lower *l, UOp *u, int slot) {
   UOp *place = inner_range(l, busy, int_max(from, var[TILE_EDGE]), int_min(to, last), false);
   if (!place) return NULL;
   l->context[l->ncontext++] = (int)place->arg.i;
-  UOp *entry = uop_cast(value_at(l, end->src[END_ENTRIES], &place, NULL), POLY_INT64);
+  UOp *entry = edge_at(l, end->src[END_ENTRIES], place, NULL);
   l->ncontext--;
   if (!entry || !remember_row(l, entry, (Row){end, idx[0], place})) return NULL;
   at[0] = entry;

@@ -6,6 +6,7 @@
 
 #include "ir/context.h"
 #include "ir/scan.h"
+#include "schedule/edge_order.h"
 #include "schedule/maps.h"
 #include "schedule/narrow.h"
 #include "schedule/rows.h"
@@ -216,6 +217,7 @@ static bool fill_loop(Sched *s, const NodeInfo *n, Item *item) {
   for (int k = 0; k < noperand; k++) item->arg[l->nresult + k] = sched_slot_of(s, n->node->src[0]->src[k]);
   Target whole = *s->target;
   whole.tile_bytes = 0; /* tiles are cut by row pointers that the host reads, which the plan of a body cannot */
+  whole.by_rows = false; /* the arrays for that are no operands of the loop */
   return schedule_build(s->ctx, s->arena, l->ncarry, l->copy, &whole, s->limits, &l->first) &&
          schedule_build(s->ctx, s->arena, l->ncarry + l->nstack, l->root, &whole, s->limits, &l->body);
 }
@@ -458,7 +460,8 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   UOp **tiled = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   if (!tiled) return false;
   for (int i = 0; i < nroot; i++) tiled[i] = root[i];
-  bool ok = narrow_sums(ctx, arena, nroot, tiled) && rows_in_tiles(ctx, arena, target, nroot, tiled), retry = ok;
+  bool ok = (!target->by_rows || edges_by_rows(ctx, arena, nroot, tiled)) && narrow_sums(ctx, arena, nroot, tiled) &&
+            rows_in_tiles(ctx, arena, target, nroot, tiled), retry = ok;
   while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
   return ok;
 }
