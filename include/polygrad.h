@@ -283,6 +283,8 @@ typedef enum PolyBinaryOp {
   POLY_SHR,
   POLY_ATAN2, /* the angle of the point (b, a), between -pi and pi */
   POLY_HYPOT, /* the length of the point (a, b) */
+  POLY_GCD, /* of integers; 0 and 0 give 0 */
+  POLY_LCM,
   POLY_BINARY_COUNT
 } PolyBinaryOp;
 POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
@@ -365,6 +367,9 @@ typedef enum PolyUnaryOp {
   POLY_MISH,
   POLY_SELU,
   POLY_SOFTSIGN,
+  POLY_LGAMMA, /* log |Gamma(x)| */
+  POLY_DIGAMMA,
+  POLY_ERFINV,
   POLY_UNARY_COUNT
 } PolyUnaryOp;
 POLY_API PolyTensor *poly_unary(PolyUnaryOp op, PolyTensor *x);
@@ -384,6 +389,8 @@ POLY_API PolyTensor *poly_elu(PolyTensor *x, double alpha);
 POLY_API PolyTensor *poly_celu(PolyTensor *x, double alpha);
 POLY_API PolyTensor *poly_hardtanh(PolyTensor *x, double low, double high);
 POLY_API PolyTensor *poly_softplus(PolyTensor *x, double beta);
+/* The nth derivative of digamma, n from 0 to 100. */
+POLY_API PolyTensor *poly_polygamma(int n, PolyTensor *x);
 /* Conversion; float to integer truncates towards zero, anything to bool is x != 0. */
 POLY_API PolyTensor *poly_cast(PolyTensor *x, PolyDType dtype);
 POLY_API PolyTensor *poly_bitcast(PolyTensor *x, PolyDType dtype);

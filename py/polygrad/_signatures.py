@@ -135,6 +135,7 @@ FUNCTIONS = {
     "poly_celu": ("p", "pd", "x alpha"),
     "poly_hardtanh": ("p", "pdd", "x low high"),
     "poly_softplus": ("p", "pd", "x beta"),
+    "poly_polygamma": ("p", "ip", "n x"),
     "poly_cast": ("p", "pi", "x dtype"),
     "poly_bitcast": ("p", "pi", "x dtype"),
     "poly_keccak": ("p", "piii", "x rate suffix nout"),
@@ -525,7 +526,9 @@ POLY_SHL = 20
 POLY_SHR = 21
 POLY_ATAN2 = 22
 POLY_HYPOT = 23
-POLY_BINARY_COUNT = 24
+POLY_GCD = 24
+POLY_LCM = 25
+POLY_BINARY_COUNT = 26
 POLY_NEG = 0
 POLY_LOGICAL_NOT = 1
 POLY_BITWISE_NOT = 2
@@ -574,7 +577,10 @@ POLY_SILU = 44
 POLY_MISH = 45
 POLY_SELU = 46
 POLY_SOFTSIGN = 47
-POLY_UNARY_COUNT = 48
+POLY_LGAMMA = 48
+POLY_DIGAMMA = 49
+POLY_ERFINV = 50
+POLY_UNARY_COUNT = 51
 POLY_PAD_CONSTANT = 0
 POLY_PAD_REFLECT = 1
 POLY_PAD_REPLICATE = 2

@@ -1308,6 +1308,17 @@ PolyTensor *poly_softplus(PolyTensor *x, double beta) {
   return result;
 }
 
+PolyTensor *poly_polygamma(int n, PolyTensor *x) {
+  ApiCall call;
+  api_begin(&call, "poly_polygamma");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  api_count(&call, n, "n");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_polygamma(n, x);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_cast(PolyTensor *x, PolyDType dtype) {
   ApiCall call;
   api_begin(&call, "poly_cast");

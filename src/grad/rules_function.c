@@ -175,6 +175,8 @@ GRAD_RULE(FUNCTION) {
     out[1] = t_windows_gradient(g, (int)p, x->shape[(int)p], const_int(u->src[2]), const_int(u->src[3]));
     break;
   case FUNCTION_CONV: t_conv_gradients(u, g, need, out); break;
+  case FUNCTION_POLYGAMMA: out[1] = mul(g, t_polygamma(x, (int)p + 1)); break;
+  case FUNCTION_ERFINV: out[1] = mul(g, mulc(uop_unary(OP_EXP, mul(u, u)), 0.88622692545275801365)); break;
   case FUNCTION_USER: user(u, g, need, out); break;
   }
 }

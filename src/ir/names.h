@@ -134,6 +134,7 @@ PolyTensor *core_elu(PolyTensor *x, double alpha);
 PolyTensor *core_celu(PolyTensor *x, double alpha);
 PolyTensor *core_hardtanh(PolyTensor *x, double low, double high);
 PolyTensor *core_softplus(PolyTensor *x, double beta);
+PolyTensor *core_polygamma(int n, PolyTensor *x);
 PolyTensor *core_cast(PolyTensor *x, PolyDType dtype);
 PolyTensor *core_bitcast(PolyTensor *x, PolyDType dtype);
 PolyTensor *core_keccak(PolyTensor *x, int rate, int suffix, int nout);
@@ -511,6 +512,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_celu core_celu
 #define poly_hardtanh core_hardtanh
 #define poly_softplus core_softplus
+#define poly_polygamma core_polygamma
 #define poly_cast core_cast
 #define poly_bitcast core_bitcast
 #define poly_keccak core_keccak

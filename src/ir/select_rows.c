@@ -45,7 +45,9 @@ static bool row_function(const UOp *u) {
   case FUNCTION_HARDSIGMOID:
   case FUNCTION_HARDSWISH:
   case FUNCTION_ANGLE:
-  case FUNCTION_LENGTH: return true;
+  case FUNCTION_LENGTH:
+  case FUNCTION_POLYGAMMA:
+  case FUNCTION_ERFINV: return true;
   case FUNCTION_SOFTMAX:
   case FUNCTION_LOG_SOFTMAX: return p != 0 && p != -u->ndim;
   case FUNCTION_VARIANCE:

@@ -172,6 +172,8 @@ typedef enum FunctionRule {
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
   FUNCTION_WINDOWS,         /* of axis p of x, with step y and dilation z: see t_windows */
   FUNCTION_CONV,            /* of x with the weight y; then the numbers of its geometry (tensor/conv.c) */
+  FUNCTION_POLYGAMMA,       /* derivative p of digamma; -1: log |Gamma(x)| */
+  FUNCTION_ERFINV,          /* the inverse of erf */
   FUNCTION_USER,            /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
 } FunctionRule;
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);

@@ -226,6 +226,12 @@ UOp *t_pow(UOp *a, UOp *b) {
   return a && b ? uop_cast(float_pow(a, b), d) : NULL;
 }
 
+static UOp *of_integers(Binary fn, const char *name, UOp *a, UOp *b) {
+  PolyDType d = dtype_promote(type_of(a), type_of(b));
+  if (dtype_is_int(d)) return match_as(&a, &b, d) ? fn(a, b) : NULL;
+  return fail_null(ctx_base(a->ctx), POLY_ERROR_TYPE, "%s takes integers, not %s", name, dtype_name(d));
+}
+
 /* ---- the binary table ---- */
 
 UOp *t_binary_op(PolyBinaryOp op, UOp *a, UOp *b) {
@@ -245,6 +251,8 @@ UOp *t_binary_op(PolyBinaryOp op, UOp *a, UOp *b) {
   case POLY_POW: return t_pow(a, b);
   case POLY_ATAN2: return t_atan2(a, b);
   case POLY_HYPOT: return t_hypot(a, b);
+  case POLY_GCD: return of_integers(t_gcd, "gcd", a, b);
+  case POLY_LCM: return of_integers(t_lcm, "lcm", a, b);
   case POLY_GT:
   case POLY_GE: return t_binary(plain[op], b, a);
   default: break;
@@ -462,6 +470,9 @@ static const UnaryRow unary_table[POLY_UNARY_COUNT] = {
     [POLY_MISH] = {WIDE, 0, t_mish},
     [POLY_SELU] = {WIDE, 0, t_selu},
     [POLY_SOFTSIGN] = {WIDE, 0, t_softsign},
+    [POLY_LGAMMA] = {FLOAT, 0, t_lgamma},
+    [POLY_DIGAMMA] = {FLOAT, 0, t_digamma},
+    [POLY_ERFINV] = {FLOAT, 0, t_erfinv},
 };
 
 UOp *t_unary(PolyUnaryOp op, UOp *x) {

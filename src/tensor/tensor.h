@@ -163,6 +163,15 @@ UOp *t_selu(UOp *x);
 UOp *t_softsign(UOp *x);
 UOp *t_softplus(UOp *x, double beta);
 
+/* ---- special.c: of floats, but for the last two, of integers of one dtype ---- */
+
+UOp *t_polygamma(UOp *x, int n); /* n = -1: lgamma, 0: digamma */
+UOp *t_lgamma(UOp *x);
+UOp *t_digamma(UOp *x);
+UOp *t_erfinv(UOp *x);
+UOp *t_gcd(UOp *a, UOp *b);
+UOp *t_lcm(UOp *a, UOp *b);
+
 /* ---- reduce.c: mask holds the axes. keepdim false removes them. ---- */
 
 UOp *t_reduce(Op op, UOp *x, uint32_t mask, bool keepdim); /* in x's own dtype */

@@ -123,6 +123,7 @@ static bool call_poly_elu(const Arg *a, Result *r) { r->p = poly_elu((PolyTensor
 static bool call_poly_celu(const Arg *a, Result *r) { r->p = poly_celu((PolyTensor *)a[0].p, a[1].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_hardtanh(const Arg *a, Result *r) { r->p = poly_hardtanh((PolyTensor *)a[0].p, a[1].d, a[2].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_softplus(const Arg *a, Result *r) { r->p = poly_softplus((PolyTensor *)a[0].p, a[1].d); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_polygamma(const Arg *a, Result *r) { r->p = poly_polygamma((int)a[0].i, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_cast(const Arg *a, Result *r) { r->p = poly_cast((PolyTensor *)a[0].p, (PolyDType)a[1].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_bitcast(const Arg *a, Result *r) { r->p = poly_bitcast((PolyTensor *)a[0].p, (PolyDType)a[1].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_keccak(const Arg *a, Result *r) { r->p = poly_keccak((PolyTensor *)a[0].p, (int)a[1].i, (int)a[2].i, (int)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
@@ -491,6 +492,7 @@ static const Call calls[] = {
   {"poly_celu", call_poly_celu, 2, true, {{"x", "HTENSOR", true}, {"alpha", "D", true}}},
   {"poly_hardtanh", call_poly_hardtanh, 3, true, {{"x", "HTENSOR", true}, {"low", "D", true}, {"high", "D", true}}},
   {"poly_softplus", call_poly_softplus, 2, true, {{"x", "HTENSOR", true}, {"beta", "D", true}}},
+  {"poly_polygamma", call_poly_polygamma, 2, true, {{"n", "N", true}, {"x", "HTENSOR", true}}},
   {"poly_cast", call_poly_cast, 2, true, {{"x", "HTENSOR", true}, {"dtype", "T", true}}},
   {"poly_bitcast", call_poly_bitcast, 2, true, {{"x", "HTENSOR", true}, {"dtype", "T", true}}},
   {"poly_keccak", call_poly_keccak, 4, true, {{"x", "HTENSOR", true}, {"rate", "I", true}, {"suffix", "I", true}, {"nout", "I", true}}},

@@ -708,6 +708,54 @@ class Elementwise:
         """
         return unary(sig.POLY_SOFTSIGN, self)
 
+    def lgamma(self) -> Tensor:
+        """log |Gamma(x)|.
+
+        >>> round(Tensor([5.0]).lgamma().item(), 4)  # log 4!
+        3.1781
+        """
+        return unary(sig.POLY_LGAMMA, self)
+
+    def digamma(self) -> Tensor:
+        """The derivative of lgamma.
+
+        >>> round(Tensor([1.0]).digamma().item(), 4)
+        -0.5772
+        """
+        return unary(sig.POLY_DIGAMMA, self)
+
+    def polygamma(self: Any, n: int) -> Tensor:
+        """The nth derivative of digamma, n from 0 to 100.
+
+        >>> round(Tensor([1.0]).polygamma(1).item(), 4)
+        1.6449
+        """
+        return like(self, C.poly_polygamma(int(n), self._h))
+
+    def erfinv(self) -> Tensor:
+        """The inverse of erf, infinite at -1 and 1.
+
+        >>> round(Tensor([0.5]).erfinv().item(), 4)
+        0.4769
+        """
+        return unary(sig.POLY_ERFINV, self)
+
+    def gcd(self, x: Any) -> Tensor:
+        """Greatest common divisor of integers.
+
+        >>> Tensor([12, 18, 0]).gcd(Tensor([8, 12, 5])).tolist()
+        [4, 6, 5]
+        """
+        return binary(sig.POLY_GCD, self, x)
+
+    def lcm(self, x: Any) -> Tensor:
+        """Least common multiple of integers.
+
+        >>> Tensor([4, 6]).lcm(6).tolist()
+        [12, 6]
+        """
+        return binary(sig.POLY_LCM, self, x)
+
     def leakyrelu(self: Any, neg_slope: float = 0.01) -> Tensor:
         """An older name of leaky_relu.
 

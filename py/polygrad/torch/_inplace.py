@@ -21,7 +21,7 @@ NAMES = """
     sin sinh softmax sqrt square sub subtract tan tanh tril triu true_divide trunc where addmm addbmm baddbmm addmv xlogy
     absolute acosh addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh asinh atan2 atanh bitwise_left_shift bitwise_right_shift celu
     copysign deg2rad erfc fix frac greater greater_equal heaviside hypot index_reduce ldexp less less_equal logit negative not_equal
-    rad2deg sgn sinc
+    rad2deg sgn sinc digamma erfinv gcd lcm lgamma mvlgamma nextafter polygamma
 """.split()
 # Comparisons and the like, whose results are stored in the tensor's own dtype.
 _CASTING = frozenset("cumsum cumprod eq ge gt le lt ne greater greater_equal less less_equal not_equal where softmax".split())

@@ -26,6 +26,18 @@ NAMES = {
 SAME = "conj conj_physical resolve_conj resolve_neg positive dequantize to_dense"
 
 
+class HISTOGRAM(tuple):
+    """(hist, bin_edges)"""
+
+    hist, bin_edges = property(lambda self: self[0]), property(lambda self: self[1])
+
+
+class FREXP(tuple):
+    """(mantissa, exponent)"""
+
+    mantissa, exponent = property(lambda self: self[0]), property(lambda self: self[1])
+
+
 def _other(name: str, of: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(self, of)(*args, **kwargs)
@@ -236,6 +248,81 @@ class More:
     def erfc(self: Any) -> Tensor:
         """1 - erf(x)."""
         return 1 - self.erf()
+
+    def polygamma(self: Any, n: Any) -> Tensor:
+        """The nth derivative of digamma. As a function, torch.polygamma(n, x), the number comes first."""
+        return Plain.polygamma(self, n) if not isinstance(n, Plain) else Plain.polygamma(n, int(self))
+
+    def mvlgamma(self: Any, p: int) -> Tensor:
+        """The logarithm of the gamma function of p dimensions."""
+        parts = [(self - 0.5 * k).lgamma() for k in range(p)]
+        return sum(parts[1:], parts[0]) + 0.25 * p * (p - 1) * math.log(math.pi)
+
+    def nextafter(self: Any, other: Any) -> Tensor:
+        """The next number of the dtype towards other."""
+        whole = {4: dtypes.int32, 8: dtypes.int64}.get(self.dtype.itemsize)
+        if whole is None or self.dtype.kind != "f":
+            raise NotImplementedError(f"nextafter takes float32 and float64, not {self.dtype}")
+        x, y = self.detach(), other.detach().cast(self.dtype)
+        bits = x.bitcast(whole)
+        step = Plain.where((y > x) == (x > 0), bits + 1, bits - 1).bitcast(self.dtype)
+        tiny = (bits.zeros_like() + 1).bitcast(self.dtype).copysign(y)
+        out = Plain.where(x == 0, tiny, step)
+        return Plain.where(x == y, y, Plain.where(x.isnan() | y.isnan(), x + y, out))
+
+    def frexp(self: Any) -> Any:
+        """(mantissa from 1/2 to 1, exponent as int32): mantissa * 2 ** exponent is x."""
+        size = self.detach().abs().double()
+        plain = (size > 0) & size.isfinite()
+        exponent = Plain.where(plain, size, size.ones_like()).log2().floor().int() + 1
+        mantissa = Plain.where(plain, self.double() * (-exponent.double()).exp2(), self.double())
+        over = mantissa.abs() >= 1  # the logarithm was rounded up to a whole number, or down
+        under = plain & (mantissa.abs() < 0.5)
+        exponent = Plain.where(plain, exponent + (over & plain).int() - under.int(), exponent.zeros_like())
+        mantissa = Plain.where(over & plain, mantissa / 2, Plain.where(under, mantissa * 2, mantissa))
+        return FREXP((mantissa.cast(self.dtype), exponent))
+
+    def nanquantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
+        """quantile of the numbers that are not NaN."""
+        x, axis = (self.flatten(), 0) if dim is None else (self, dim)
+        single = not isinstance(q, Plain) or q.ndim == 0
+        q = (q if isinstance(q, Plain) else self.new_tensor(float(q))).reshape(-1)
+        x = x.movedim(axis, -1)
+        values, many = x.sort(-1).values, (~x.isnan()).sum(-1, keepdim=True)
+        place = q.reshape(-1, *[1] * x.ndim) * (many - 1).cast(x.dtype).unsqueeze(0)
+        low, high = place.floor().clamp(min=0), place.ceil().clamp(min=0)
+        if interpolation in ("lower", "higher", "nearest"):
+            low = high = {"lower": low, "higher": high, "nearest": place.round()}[interpolation]
+        values = values.unsqueeze(0).expand(q.shape[0], *x.shape)
+        part = 0.5 if interpolation == "midpoint" else place - low
+        below, above = values.gather(-1, low.long()), values.gather(-1, high.long())
+        out = (below + (above - below) * part).squeeze(-1)
+        out = out.unsqueeze(axis + 1 if axis >= 0 else axis) if keepdim and dim is not None else out
+        return out.squeeze(0) if single else out
+
+    def nonzero_static(self: Any, *, size: int, fill_value: int = -1) -> Tensor:
+        """nonzero() cut, or filled up, to `size` rows."""
+        found = self.nonzero()[:size]
+        rest = found.new_full((size - int(found.shape[0]), max(1, self.ndim)), fill_value)
+        return Plain.cat(found, rest.cast(found.dtype), dim=0)
+
+    def histogram(self: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+        """(how many numbers lie in each bin, the edges of the bins). bins: their number, or the edges."""
+        x = self.flatten()
+        if isinstance(bins, Plain):
+            edges = bins
+        else:
+            low, high = (float(x.min()), float(x.max())) if range is None else map(float, range)
+            low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+            with making(type(self)._kind):
+                edges = Plain.linspace(low, high, int(bins) + 1, dtype=self.dtype)
+        count = int(edges.shape[0]) - 1
+        place = (edges.searchsorted(x, right=True) - 1).clamp(0, count - 1)  # the last bin has its end too
+        inside = (x >= edges[0]) & (x <= edges[-1])
+        weights = x.ones_like() if weight is None else weight.flatten().cast(x.dtype)
+        hist = x.new_zeros(count).scatter_add(0, place, Plain.where(inside, weights, 0.0))
+        hist = hist / (hist.sum() * (edges[1:] - edges[:-1])) if density else hist
+        return HISTOGRAM((hist, edges))
 
     def sinc(self: Any) -> Tensor:
         """sin(pi x) / (pi x), 1 at zero."""

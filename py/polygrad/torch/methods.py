@@ -31,6 +31,8 @@ NAMES = """
     narrow_copy pinverse positive prelu put renorm resolve_conj resolve_neg rot90 select_scatter signbit sinc slice_scatter unsafe_chunk
     unsafe_split unsafe_split_with_sizes split_with_sizes vsplit svd qr detach_ abs_ acos_ asin_ atan_ ceil_ clamp_ clamp_max_ clamp_min_
     clip_ cos_ cosh_ erf_ exp_ exp2_ expm1_ fill_ floor_ frac_ index_put_ log_ log10_ log1p_ log2_ nan_to_num_ neg_ negative_ reciprocal_
+    digamma erfinv frexp gcd histogram lcm lgamma mvlgamma nanquantile nextafter nonzero_static polygamma digamma_ erfinv_ gcd_ lcm_ lgamma_
+    acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asinh_ atanh_ deg2rad_ erfc_ fix_ ldexp_ logit_ rad2deg_ sinc_
     relu_ round_ rsqrt_ selu_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ zero_ xlogy_
 """.split()
 

@@ -10,6 +10,7 @@ from .methods import function_of
 # The name here and the method.
 _NAMES = {
     "erf": "erf", "erfc": "erfc", "exp2": "exp2", "expit": "sigmoid", "expm1": "expm1", "log1p": "log1p", "log_softmax": "log_softmax",
+    "digamma": "digamma", "erfinv": "erfinv", "gammaln": "lgamma", "multigammaln": "mvlgamma", "polygamma": "polygamma", "psi": "digamma",
     "logit": "logit", "logsumexp": "logsumexp", "round": "round", "sinc": "sinc", "softmax": "softmax", "xlogy": "xlogy",
 }  # fmt: skip
 
@@ -35,8 +36,18 @@ def entr(input: Any) -> Any:  # noqa: A002
     return (-input.xlogy(input)).masked_fill(input < 0, -math.inf)
 
 
+def ndtr(input: Any) -> Any:  # noqa: A002
+    """The share of a normal distribution that is below x."""
+    return 0.5 * (1 + (input * 0.5**0.5).erf())
+
+
+def ndtri(input: Any) -> Any:  # noqa: A002
+    """The inverse of ndtr."""
+    return 2**0.5 * (2 * input - 1).erfinv()
+
+
 def __getattr__(name: str) -> Any:
     raise AttributeError(f"torch.special.{name} is not here: use scipy.special on x.numpy(), which has no gradient")
 
 
-__all__ = [*sorted(_NAMES), "entr", "xlog1py"]
+__all__ = [*sorted(_NAMES), "entr", "ndtr", "ndtri", "xlog1py"]

@@ -1,0 +1,61 @@
+"""The gamma function and its relatives, the inverse of erf, common divisors, and statistics made of them, against known values."""
+
+import math
+
+import numpy as np
+import pytest
+
+import polygrad.torch as torch
+
+
+def test_lgamma_and_its_derivatives():
+    x = torch.tensor([0.1, 0.5, 1.0, 2.0, 3.7, 12.0, 1e6, -0.5, -3.2], dtype=torch.float64)
+    assert np.allclose(x.lgamma(), [math.lgamma(v) for v in x.tolist()], rtol=1e-13, atol=1e-14)
+    assert torch.lgamma(torch.tensor([0.0, -2.0, math.inf])).tolist() == [math.inf] * 3
+    psi = torch.digamma(torch.tensor([1.0, 0.5, -0.5], dtype=torch.float64))
+    assert np.allclose(psi, [-0.5772156649015329, -1.9635100260214235, 0.03648997397857652], rtol=1e-13)
+    assert torch.polygamma(1, torch.tensor([1.0], dtype=torch.float64)).item() == pytest.approx(math.pi**2 / 6, rel=1e-13)
+    assert torch.polygamma(2, torch.tensor([1.0], dtype=torch.float64)).item() == pytest.approx(-2.4041138063191886, rel=1e-13)
+
+
+def test_gradients_are_of_the_family():
+    x = torch.tensor([0.3, 1.5, 4.0], dtype=torch.float64, requires_grad=True)
+    (first,) = torch.autograd.grad(x.lgamma().sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert np.allclose(first.detach(), x.detach().digamma()) and np.allclose(second, x.detach().polygamma(1))
+
+
+def test_erfinv():
+    x = torch.tensor([-0.999, -0.3, 0.0, 1e-12, 0.7, 0.9999999], dtype=torch.float64, requires_grad=True)
+    y = x.erfinv()
+    assert np.allclose([math.erf(v) for v in y.tolist()], x.tolist(), rtol=1e-14, atol=1e-16)
+    y.sum().backward()
+    assert np.allclose(x.grad, math.sqrt(math.pi) / 2 * np.exp(y.detach().numpy() ** 2))
+    assert torch.erfinv(torch.tensor([1.0, -1.0])).tolist() == [math.inf, -math.inf] and torch.tensor(1.5).erfinv().isnan()
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.int64])
+def test_common_divisors(dtype):
+    rng = np.random.default_rng(0)
+    low, high = (0, 255) if dtype == torch.uint8 else (-100, 127)
+    a, b = rng.integers(low, high, 50), rng.integers(low, high, 50)
+    x, y = torch.tensor(a, dtype=dtype), torch.tensor(b, dtype=dtype)
+    assert torch.gcd(x, y).tolist() == np.gcd(a, b).tolist()
+    assert x.gcd(torch.tensor(6, dtype=dtype)).tolist() == np.gcd(a, 6).tolist()
+    if dtype == torch.int64:
+        assert torch.lcm(x, y).tolist() == np.lcm(a, b).tolist()
+        assert torch.gcd(torch.tensor([2**62, 1134903170]), torch.tensor([2**40, 701408733])).tolist() == [2**40, 1]  # the most steps
+    with pytest.raises(RuntimeError, match="integers"):
+        torch.gcd(x.float(), y)
+
+
+def test_histogram_frexp_nextafter():
+    x = torch.tensor([0.0, 0.5, 1.0, 3.0, 4.0])
+    counts, edges = torch.histogram(x, 4)
+    assert counts.tolist() == [2, 1, 0, 2] and edges.tolist() == [0, 1, 2, 3, 4]
+    assert torch.histogram(x, bins=torch.tensor([0.0, 1.0, 2.0])).hist.tolist() == [2, 1]
+    mantissa, exponent = torch.frexp(torch.tensor([8.0, -0.75, 0.0]))
+    assert mantissa.tolist() == [0.5, -0.75, 0.0] and exponent.tolist() == [4, 0, 0]
+    near = torch.nextafter(torch.tensor([1.0, 0.0, -1.0]), torch.tensor([2.0, -1.0, 0.0]))
+    assert near.numpy().tolist() == np.nextafter(np.float32([1, 0, -1]), np.float32([2, -1, 0])).tolist()
+    assert torch.nanquantile(torch.tensor([1.0, math.nan, 3.0]), 0.5).item() == 2.0
