@@ -164,6 +164,29 @@ def test_a_row_of_several_tiles_leaves_pieces_without_edges(device):
         np.testing.assert_allclose(got.numpy(), want, rtol=1e-9, atol=1e-9)
 
 
+def test_what_two_composites_compute_has_one_value(device):
+    """The gradient of a minimum compares an edge's value with that of its row: tiles that compute it anew must find the same bits."""
+    rng = np.random.default_rng(0)
+    nodes, edges = 16, 38
+    src, dst = index = rng.integers(0, nodes, (2, edges))
+    shapes = ((nodes, 17), (edges, 17), (17, 17), (17, 6), (51, 12), (12, 6), (nodes, 6))
+    x, e, w, u, a, b, weight = (rng.uniform(-2, 2, s) for s in shapes)
+    t = [Tensor(v) for v in (x, e, w, u, a, b)]
+    g = Graph(index, nodes)
+    least = g.reduce((t[1] @ t[2] + g.src(t[0])).relu() @ t[3], "min", "in")
+    total = g.sum((Tensor.cat(g.src(t[0]), g.dst(t[0]), t[1], dim=1) @ t[4]).relu() @ t[5])
+    (grad,) = ((least * Tensor(weight)).sum() + total.sum()).gradient(t[1])
+    grad.realize(total)
+    h = e @ w + x[src]
+    m = np.maximum(h, 0) @ u
+    low = np.full((nodes, 6), np.inf)
+    np.minimum.at(low, dst, m)
+    dm = weight[dst] * (m == low[dst])
+    k = np.concatenate([x[src], x[dst], e], 1) @ a
+    want = ((dm @ u.T) * (h > 0)) @ w.T + (np.ones((edges, 6)) @ b.T * (k > 0)) @ a[34:].T
+    np.testing.assert_allclose(grad.numpy(), want, rtol=1e-9, atol=1e-9)
+
+
 def test_second_gradient():
     index = GRAPHS["random"]
     a = values(index.shape[1], seed=5)

@@ -294,7 +294,7 @@ static PolyGraph *derive(PolyGraph *g, Derived kind) {
     poly_graph_free(h);
     h = NULL;
   }
-  g->derived[kind] = h;
+  g->derived[kind] = graph_keep(h);
   return poly_graph_retain(h);
 }
 
@@ -321,7 +321,7 @@ PolyGraph *poly_graph_reversed(PolyGraph *g) {
   }
   h->twin = g;
   g->twin = h;
-  g->derived[DERIVED_REVERSED] = h;
+  g->derived[DERIVED_REVERSED] = graph_keep(h);
   return poly_graph_retain(h);
 }
 

@@ -132,16 +132,36 @@ static bool graphs_open(PolyContext *ctx) {
   return ctx->graphs != NULL;
 }
 
-PolyGraph *poly_graph_retain(PolyGraph *g) {
+PolyGraph *graph_hold(PolyGraph *g) {
   if (g) g->refs++;
   return g;
 }
 
-void poly_graph_free(PolyGraph *g) {
+PolyGraph *graph_keep(PolyGraph *g) {
+  if (g) g->given--;
+  return g;
+}
+
+void graph_drop(PolyGraph *g) {
   if (!g) return;
   struct Graphs *all = g->ctx->graphs;
   release_graph(g);
   forget_gone(all);
+}
+
+PolyGraph *poly_graph_retain(PolyGraph *g) {
+  if (g) g->given++;
+  return graph_hold(g);
+}
+
+void poly_graph_free(PolyGraph *g) {
+  if (!g) return;
+  if (g->given <= 0) {
+    base_fail(ctx_base(g->ctx), POLY_ERROR_VALUE, "poly_graph_free: argument g was freed before");
+    return;
+  }
+  g->given--;
+  graph_drop(g);
 }
 
 /* ---- arrays ---- */
@@ -174,7 +194,9 @@ static bool check_count(PolyContext *ctx, int64_t n, const char *what) {
 static PolyGraph *graph_new(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
   PolyGraph *g = graphs_open(ctx) ? handle_new(ctx_base(ctx), sizeof *g, HANDLE_GRAPH, ctx) : NULL;
   if (!g) return NULL;
-  *g = (PolyGraph){.ctx = ctx, .refs = 1, .num_edges = size_now(edges), .num_nodes = {size_now(src), size_now(dst)}};
+  *g = (PolyGraph){.ctx = ctx, .refs = 1, .given = 1, .num_edges = size_now(edges)};
+  g->num_nodes[SRC] = size_now(src);
+  g->num_nodes[DST] = size_now(dst);
   g->edges = uop_retain(edges);
   g->nodes[SRC] = uop_retain(src);
   g->nodes[DST] = uop_retain(dst);
@@ -491,7 +513,7 @@ static PolyGraph *graph_of(PolyTensor *t, const Pairs *p, int64_t num_src, int64
     PolyGraph *g = from_pairs(ctx, p, poly_dim(t, 1), num_src, num_dst);
     if (!g) return NULL;
     k = free_known(all);
-    *k = (Known){.node = uop_retain(node), .asked = {num_src, num_dst}, .graph = g};
+    *k = (Known){.node = uop_retain(node), .asked = {num_src, num_dst}, .graph = graph_keep(g)};
     for (int end = 0; end < 2; end++) k->hash[end] = end_hash(p, end, graph_threads(g, p->n));
   }
   k->used = ++all->clock;

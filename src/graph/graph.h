@@ -43,7 +43,7 @@ typedef struct EdgeRows {
 struct PolyGraph {
   PolyContext *ctx;
   PolyGraph *prev, *next; /* the graphs of the context */
-  int refs;
+  int refs, given;        /* references, and how many of them callers have: those free each of theirs once */
   int64_t num_edges, num_nodes[2];
   UOp *edges, *nodes[2]; /* the same as sizes, which may be symbolic */
   UOp *index[2];         /* [E]: one end of each edge */
@@ -59,6 +59,12 @@ struct PolyGraph {
 };
 
 /* ---- graph.c ---- */
+
+/* References of the library's own, beside those that callers have (poly_graph_retain, poly_graph_free); graph_keep
+ * makes one of a new graph's, which is a caller's at first. */
+PolyGraph *graph_hold(PolyGraph *g);
+PolyGraph *graph_keep(PolyGraph *g);
+void graph_drop(PolyGraph *g);
 
 /* A graph whose index arrays are still to be filled; in the context's list, with one reference. */
 PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst);

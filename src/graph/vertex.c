@@ -243,12 +243,12 @@ static void free_program(PolyVertex *v) {
   Base *b = ctx_base(v->ctx);
   for (int k = 0; k < v->loops.n; k++) {
     uop_release(v->loops.at[k]->size);
-    poly_graph_free(v->loops.at[k]->g);
+    graph_drop(v->loops.at[k]->g);
     handle_free(b, v->loops.at[k], sizeof *v->loops.at[k]);
   }
   vec_free(b, &v->loops);
   uop_release(v->size);
-  poly_graph_free(v->g);
+  graph_drop(v->g);
   handle_free(b, v, sizeof *v);
 }
 
@@ -288,7 +288,7 @@ PolyVertex *poly_zoom_in(PolyGraph *g) {
   number_name(name, sizeof name, "vertices", before);
   Scope scope;
   scope_enter(ctx, &scope);
-  *v = (PolyVertex){.ctx = ctx, .outer = ctx->zoomed, .g = poly_graph_retain(g), .scopes = ctx->scope_depth};
+  *v = (PolyVertex){.ctx = ctx, .outer = ctx->zoomed, .g = graph_hold(g), .scopes = ctx->scope_depth};
   v->size = new_size(ctx, name, g->num_nodes[DST]);
   scope_leave(ctx, &scope);
   if (!v->size) {
@@ -363,7 +363,7 @@ static PolyNbs *new_loop(PolyVertex *v, PolyGraph *g, End near) {
   n->size = new_size(ctx, n->name, g->num_edges);
   scope_leave(ctx, &scope);
   if (n->size && vec_push(ctx_base(ctx), &v->loops, n)) {
-    poly_graph_retain(g);
+    graph_hold(g);
     return n;
   }
   uop_release(n->size);

@@ -49,6 +49,7 @@ typedef struct NodeInfo {
   int maps;                 /* longest chain of such products below it and in it */
   bool tile_operand;        /* stored for such a product alone: other kernels compute it in place */
   bool tile;                /* what is stored lives for a tile */
+  bool tiled_again;         /* several composites compute it, and it holds a sum */
   bool contraction;         /* a matrix product, with what follows filled in */
   bool tiled;               /* and it is computed by loops over tiles rather than by a library, */
   struct NodeInfo *product; /* as this one is in the kernel of a stored node; NULL: there is none in it */

@@ -415,6 +415,38 @@ static bool share(Sched *s, Drafts *d, const IntVec *made) {
   return true;
 }
 
+/* Does the kernel of u add up anything? Looked for among the nearest sources; yes, too, if they are many. */
+static bool holds_sum(Sched *s, UOp *u) {
+  enum { NEAR = 128 };
+  UOp *near[NEAR] = {u};
+  for (int i = 0, n = 1; i < n; i++) {
+    if (near[i]->op == OP_REDUCE || near[i]->op == OP_SEGMENT) return true;
+    for (int k = 0; k < uop_nvalue(near[i]) && k < near[i]->nsrc; k++) {
+      if (sched_info(s, near[i]->src[k])->kind != STORE_NOT) continue;
+      if (n == NEAR) return true;
+      near[n++] = near[i]->src[k];
+    }
+  }
+  return false;
+}
+
+/* What two composites compute must have the same bits in both, since the gradient of a maximum compares one with the
+ * other. The order of a sum depends on what else its kernel makes, so such values have kernels of their own. */
+static void note_again(Sched *s, const Drafts *d, const IntVec *made) {
+  for (int i = 0; i < made->n; i++) {
+    const Draft *x = d->at.at[made->at[i]];
+    for (int k = 0; !x->dead && k < x->tiles->node.n; k++) {
+      NodeInfo *n = x->tiles->node.at[k];
+      bool again = false;
+      for (int j = 0; j < i && !again; j++) {
+        const Draft *y = d->at.at[made->at[j]];
+        again = !y->dead && has_node(&y->tiles->node, n);
+      }
+      n->tiled_again |= again && holds_sum(s, n->node);
+    }
+  }
+}
+
 static bool reads_tile(Sched *s, const Draft *x) {
   for (int i = 0; i < x->reads.n; i++)
     if (holds_tile(s, x->reads.at[i])) return true;
@@ -456,6 +488,7 @@ bool tiles_form(Sched *s, Drafts *d) {
     ok = map_put(b, &d->writer, (uint64_t)x->target[0], (uint64_t)c);
   }
   ok = ok && (s->retry || share(s, d, &made));
+  if (ok && !s->retry) note_again(s, d, &made);
   vec_free(b, &made);
   return ok;
 }
@@ -628,6 +661,7 @@ static bool same_tile_loops(const NodeInfo *a, const NodeInfo *b) {
   const UOp *u = a->node, *v = b->node;
   if (a->kind != STORE_KERNEL || b->kind != STORE_KERNEL || a->tile != b->tile || !shape_equal(u, v)) return false;
   if (u->op == OP_CAT || v->op == OP_CAT || sums_edges(a) != sums_edges(b)) return false;
+  if (a->tiled_again || b->tiled_again) return false;
   if (sums_edges(a) && (u->arg.j != v->arg.j || !shape_equal(u->src[0], v->src[0]))) return false;
   return (u->op == OP_SEGMENT) == (v->op == OP_SEGMENT);
 }

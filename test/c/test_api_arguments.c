@@ -280,6 +280,39 @@ static void freed_twice(void **state) {
   poly_free(sum);
 }
 
+static void refused_free(World *w, PolyGraph *g) {
+  poly_graph_free(g);
+  assert_int_equal(poly_error_code(w->ctx), POLY_ERROR_VALUE);
+  assert_non_null(strstr(poly_error_text(w->ctx), "poly_graph_free: argument g was freed before"));
+  poly_clear_error(w->ctx);
+}
+
+/* A vertex program, or the graph that another was derived from, still uses what its owner frees twice. */
+static void graphs_freed_twice(void **state) {
+  World *w = *state;
+  int64_t ends[2] = {0, 1};
+  PolyGraph *g = poly_graph_from_coo(w->ctx, ends, ends, POLY_INT64, 2, 2, 2);
+  PolyVertex *v = poly_zoom_in(g);
+  PolyNbs *n = poly_innbs(v);
+  poly_graph_free(g);
+  refused_free(w, g);
+  PolyTensor *sum = poly_nb_sum(n, poly_nb(n, w->list[0]));
+  PolyTensor *out = poly_zoom_out(v, sum), *total = poly_sum(out, 0, NULL, false);
+  assert_true(poly_item(total) == 4);
+  poly_free(out);
+  poly_free(total);
+  refused_free(w, g);
+  g = poly_graph_from_coo(w->ctx, ends, ends, POLY_INT64, 2, 2, 2);
+  PolyGraph *loops = poly_graph_with_self_loops(g, false);
+  poly_graph_free(loops);
+  refused_free(w, loops);
+  assert_ptr_equal(poly_graph_with_self_loops(g, false), loops);
+  assert_int_equal(poly_graph_num_edges(loops), 4);
+  poly_graph_free(g);
+  poly_graph_free(loops);
+  refused_free(w, loops);
+}
+
 /* Errors without a context are the thread's. */
 static void errors_without_context(void **state) {
   (void)state;
@@ -375,6 +408,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(negative_counts_and_enumerations, setup, teardown),
       cmocka_unit_test_setup_teardown(extreme_numbers, setup, teardown),
       cmocka_unit_test_setup_teardown(freed_twice, setup, teardown),
+      cmocka_unit_test_setup_teardown(graphs_freed_twice, setup, teardown),
       cmocka_unit_test(errors_without_context),
       cmocka_unit_test(lists_without_entries),
       cmocka_unit_test_setup_teardown(freed_below, setup, teardown),

@@ -98,11 +98,13 @@ op("scan_lookup", "fuzz_scan_lookup({0}, {1}, {2}, {reverse}, {checkpoint})[{whi
 
 def _swap(a, b, xs, reverse, checkpoint, which):
     """Two carried values that change places: what is read must be what the step before wrote."""
-    out = {}
-    for t in _steps(xs.shape[0], reverse):
-        a, b = b, a * 0.5 + _row(xs, t)
-        out[t] = a + b
-    return F.stack([out[t] for t in range(xs.shape[0])], 0) if which else a
+
+    def step(carry, t):
+        a, b = carry[1], carry[0] * 0.5 + _row(xs, t)
+        return (a, b), a + b
+
+    found = _unrolled(step, (a, b), xs.shape[0], reverse, which)
+    return found if which else found[0]
 
 
 def _swapped(m):
