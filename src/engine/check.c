@@ -45,8 +45,9 @@ static UOp *store_count(PolyContext *ctx, const UOp *store, UOp *numel) {
   return n;
 }
 
-/* How often the instructions of a kernel store into a parameter; -1: that depends on what is known when it runs. */
-static int64_t stores_into(const Linear *lin, int param) {
+/* How often the instructions of a kernel store into a parameter; -1: that depends on what is known when it runs. Gated:
+ * that is the most, since iterations that fill up a group store nothing. */
+static int64_t stores_into(const Linear *lin, int param, bool *gated) {
   int64_t trips[64], all = 0; /* of the loops so far, -1: unknown */
   int depth = 0;
   trips[0] = 1;
@@ -55,6 +56,7 @@ static int64_t stores_into(const Linear *lin, int param) {
     if (in->kind == INST_END) depth--;
     if (in->kind == INST_STORE && in->param == param) {
       if (trips[depth] < 0) return -1;
+      *gated |= in->src[2] >= 0;
       all += trips[depth];
     }
     if (in->kind != INST_LOOP) continue;
@@ -87,8 +89,9 @@ static bool check_kernel(Check *c, const Item *it, const Linear *lin) {
     int param = (int)it->store[i]->src[0]->arg.i, slot = it->arg[param];
     UOp *count = store_count(c->ctx, it->store[i], s->slot[slot].numel);
     if (!count) return false;
-    int64_t runs = param < lin->nparam && lin->param[param].written ? stores_into(lin, param) : 0;
-    bool fits = runs < 0 || count->op != OP_CONST || runs == count->arg.i;
+    bool gated = false;
+    int64_t runs = param < lin->nparam && lin->param[param].written ? stores_into(lin, param, &gated) : 0;
+    bool fits = runs < 0 || count->op != OP_CONST || runs == count->arg.i || (gated && runs > count->arg.i);
     if (runs == 0 && count->vmax > 0) return wrong(c, it, lin->name, "does not write", slot);
     if (!fits) return wrong(c, it, lin->name, "writes another number of elements than it has to", slot);
     bool first = s->slot[slot].kind == SLOT_INPUT || !c->count[slot];
