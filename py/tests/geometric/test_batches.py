@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from polygrad import Tensor, nn
+from polygrad import Graph, Tensor, nn
 from polygrad.geometric import nn as gnn
 from polygrad.geometric import seed_everything
 from polygrad.geometric import transforms as T
@@ -128,7 +128,59 @@ UTILS = {
     "mask_to_index": lambda b: U.mask_to_index(b.x[:, 0] > 0),
     "select": lambda b: U.select(b.x, b.x[:, 0] > 0, 0),
     "lexsort": lambda b: U.lexsort([b.edge_index[0], b.edge_index[1]]),
+    "contains_self_loops": lambda b: U.contains_self_loops(b.edge_index),
+    "segregate_self_loops": lambda b: U.segregate_self_loops(b.edge_index, b.edge_attr),
+    "get_self_loop_attr": lambda b: U.get_self_loop_attr(b.edge_index, b.edge_weight, b.num_nodes),
+    "dropout_node": lambda b: U.dropout_node(b.edge_index, 0.0, b.num_nodes)[0],
+    "dropout_path": lambda b: U.dropout_path(b.edge_index, 0.0, num_nodes=b.num_nodes)[0],
+    "add_random_edge": lambda b: U.add_random_edge(b.edge_index, 0.0, num_nodes=b.num_nodes)[0],
+    "mask_feature": lambda b: U.mask_feature(b.x, 0.0)[0],
+    "shuffle_node": lambda b: U.shuffle_node(b.x, b.batch, training=False)[0],
+    "bipartite_subgraph": lambda b: U.bipartite_subgraph(
+        (Tensor(np.arange(4)), Tensor(np.arange(5))), b.edge_index, b.edge_attr, size=(b.num_nodes, b.num_nodes)
+    ),
+    "spmm": lambda b: U.spmm((Graph(b.edge_index, b.num_nodes), b.edge_weight), b.x),
+    "map_index": lambda b: U.map_index(b.edge_index[0], Tensor(np.arange(40)[::-1].copy()), inclusive=True)[0],
+    "scatter_argmax": lambda b: U.scatter_argmax(b.edge_weight, b.edge_index[1], dim_size=b.num_nodes),
+    "segment_logsumexp": lambda b: U.segment_logsumexp(b.x, b.ptr, 0),
+    "group_cat": lambda b: U.group_cat([b.x, b.x], [b.batch, b.batch], dim=0),
+    "dense_to_sparse": lambda b: U.dense_to_sparse(U.to_dense_adj(b.edge_index, b.batch)),
+    "to_scipy_sparse_matrix": lambda b: Tensor(U.to_scipy_sparse_matrix(b.edge_index, b.edge_weight, b.num_nodes).toarray().astype(np.float32)),
+    "maybe_num_nodes": lambda b: U.maybe_num_nodes(b.edge_index, b.num_nodes),
+    "narrow": lambda b: U.narrow(b.x, 0, 1, 3),
+    "hyper_subgraph": lambda b: U.hyper_subgraph(Tensor(np.arange(5)), b.edge_index, num_nodes=b.num_nodes)[0],
+    "to_networkx": lambda b: U.to_networkx(Data(edge_index=b.edge_index, num_nodes=b.num_nodes)).number_of_edges(),
+    "structured_negative_sampling_feasible": lambda b: U.structured_negative_sampling_feasible(b.edge_index, b.num_nodes),
+    "softmax of pieces": lambda b: U.softmax(b.x, ptr=b.ptr),
+    "scatter sum": lambda b: U.scatter(b.x, b.batch, 0, reduce="sum"),
+    "scatter mul": lambda b: U.scatter(b.x, b.batch, 0, reduce="mul"),
+    "coalesce mean": lambda b: U.coalesce(b.edge_index, b.edge_attr, reduce="mean"),
+    "to_undirected mean": lambda b: U.to_undirected(b.edge_index, b.edge_attr, reduce="mean"),
+    "subgraph of a mask": lambda b: U.subgraph(b.x[:, 0] > 0, b.edge_index, b.edge_attr),
+    "degree of sources": lambda b: U.degree(b.edge_index[0]),
 }
+
+
+def rows(m, b):
+    return m(b.x, b.batch)
+
+
+def edges(m, b):
+    return m(b.x, b.edge_index)
+
+
+def attributes(m, b):
+    return m(b.x, b.edge_index, b.edge_attr)
+
+
+def places(m, b):
+    return m(b.x, b.pos, b.edge_index)
+
+
+def molecules(m, b):
+    return m(b.batch, b.pos, b.batch)
+
+
 # name: (how it is made, how it is called); made once, so that both batches see the same parameters
 LAYERS = {name: (lambda name=name, a=a, k=k: getattr(gnn, name)(*a, **k), lambda m, b: m(b.x, b.edge_index)) for name, a, k in [
     ("GCNConv", (8, 4), {}), ("SAGEConv", (8, 4), {}), ("GATConv", (8, 4), {"heads": 2}), ("GATv2Conv", (8, 4), {}), ("GraphConv", (8, 4), {}),
@@ -162,18 +214,73 @@ LAYERS = {name: (lambda name=name, a=a, k=k: getattr(gnn, name)(*a, **k), lambda
     "DenseGCNConv": (lambda: gnn.DenseGCNConv(8, 4), lambda m, b: m(*dense(b))),
     "dense_diff_pool": (lambda: gnn.dense_diff_pool, lambda m, b: (lambda x, adj, mask: m(x, adj, x[:, :, :3], mask)[0])(*dense(b))),
     "GraphUNet": (lambda: gnn.GraphUNet(8, 8, 4, 2), lambda m, b: m(b.x, b.edge_index, b.batch)),
+} | {name: (lambda name=name, a=a: getattr(gnn, name)(*a), call) for name, a, call in [
+    ("AGNNConv", (), edges), ("CGConv", (8, 3), attributes), ("FAConv", (8,), lambda m, b: m(b.x, b.x, b.edge_index)), ("FiLMConv", (8, 4), edges),
+    ("GCN2Conv", (8, 0.1), lambda m, b: m(b.x, b.x, b.edge_index)), ("GMMConv", (8, 4, 3, 2), attributes), ("GeneralConv", (8, 4), edges),
+    ("GravNetConv", (8, 4, 3, 4, 2), rows), ("HypergraphConv", (8, 4), edges), ("LGConv", (), edges), ("MixHopConv", (8, 4), edges),
+    ("HEATConv", (8, 4, 2, 2, 3, 3, 4), lambda m, b: m(b.x, b.edge_index, b.batch * 0, b.edge_index[0] * 0, b.edge_attr)),
+    ("PDNConv", (8, 4, 3, 4), attributes), ("PointTransformerConv", (8, 4), places), ("SimpleConv", (), edges), ("SplineConv", (8, 4, 3, 3), attributes),
+    ("RGATConv", (8, 4, 2), lambda m, b: m(b.x, b.edge_index, b.edge_index[0] * 0)),
+    ("RGCNConv", (8, 4, 2), lambda m, b: m(b.x, b.edge_index, b.edge_index[0] % 2)),
+    ("FastRGCNConv", (8, 4, 2), lambda m, b: m(b.x, b.edge_index, b.edge_index[0] % 2)),
+    ("SignedConv", (8, 4, True), lambda m, b: m(b.x, b.edge_index, b.edge_index)), ("WLConv", (), lambda m, b: m(b.batch, b.edge_index)),
+    ("WLConvContinuous", (), edges), ("DNAConv", (8, 2), lambda m, b: m(b.x.unsqueeze(1).expand(-1, 2, 8), b.edge_index)),
+    ("MetaLayer", (None, None, None), lambda m, b: m(b.x, b.edge_index, b.edge_attr, None, b.batch)[0]),
+    *[(f"{kind}Aggregation", (), rows) for kind in ("Sum", "Mean", "Max", "Min", "Mul", "Var", "Std", "Softmax", "PowerMean", "VariancePreserving")],
+    ("QuantileAggregation", (0.3,), rows), ("MultiAggregation", (["mean", "max", "std"],), rows), ("EquilibriumAggregation", (8, 4, [8], 1), rows),
+    ("GRUAggregation", (8, 4), rows), ("LCMAggregation", (8, 4), rows),
+    ("PatchTransformerAggregation", (8, 4, 2, 8), rows), ("DiffGroupNorm", (8, 2), lambda m, b: m(b.x)), ("GraphSizeNorm", (), rows),
+    ("LayerNorm", (8,), rows), ("MeanSubtractionNorm", (), rows), ("MessageNorm", (), lambda m, b: m(b.x, b.x)),
+    *[(name, (8, 8, 2, 4), edges) for name in ("GCN", "GAT", "GIN", "GraphSAGE", "EdgeCNN")], ("MLP", ([8, 8, 4],), rows), ("PMLP", (8, 8, 4, 2), edges),
+    ("JumpingKnowledge", ("lstm", 8, 2), lambda m, b: m([b.x, b.x * 2])), ("NeuralFingerprint", (8, 8, 4, 2), lambda m, b: m(b.x, b.edge_index, b.batch)),
+    ("AttentiveFP", (8, 8, 4, 3, 2, 2), lambda m, b: m(b.x, b.edge_index, b.edge_attr, b.batch)), ("SchNet", (8, 8, 2, 8, 2.0), molecules),
+    ("DimeNetPlusPlus", (8, 1, 1, 4, 4, 4, 3, 3, 2.0), molecules), ("LabelPropagation", (2, 0.5), lambda m, b: m(b.x.softmax(-1), b.edge_index)),
+    ("InnerProductDecoder", (), lambda m, b: (m(b.x, b.edge_index), m.forward_all(b.x))),
+    ("SGFormer", (8, 8, 4), lambda m, b: m(b.x, b.edge_index, b.batch)), ("Polynormer", (8, 8, 4, 1, 1), lambda m, b: m(b.x, b.edge_index, b.batch)),
+    ("MemPooling", (8, 4, 2, 3), lambda m, b: m(b.x, b.batch)[0]), ("DenseSAGEConv", (8, 4), lambda m, b: m(*dense(b))),
+    ("DenseGATConv", (8, 4), lambda m, b: m(*dense(b))), ("DenseGraphConv", (8, 4), lambda m, b: m(*dense(b))),
+    ("DMoNPooling", (8, 3), lambda m, b: m(*dense(b))[1]), ("PositionalEncoding", (8,), lambda m, b: m(b.x[:, 0])),
+]} | {name: (lambda name=name: getattr(gnn, name), call) for name, call in [
+    ("global_add_pool", rows), ("global_mean_pool", rows), ("global_max_pool", rows), ("fps", lambda m, b: m(b.pos, b.batch, 0.5, random_start=False)),
+    ("knn", lambda m, b: m(b.pos, b.pos, 2, b.batch, b.batch)), ("radius", lambda m, b: m(b.pos, b.pos, 0.5, b.batch, b.batch)),
+    ("nearest", lambda m, b: m(b.pos, b.pos, b.batch, b.batch)), ("knn_interpolate", lambda m, b: m(b.x, b.pos, b.pos * 0.9, b.batch, b.batch, 2)),
+    ("graclus", lambda m, b: m(b.edge_index, num_nodes=b.num_nodes).shape[0]), ("max_pool_x", lambda m, b: m(b.batch, b.x, b.batch)[0]),
+    ("avg_pool_x", lambda m, b: m(b.batch, b.x, b.batch)[0]),
+    ("dense_mincut_pool", lambda m, b: (lambda x, adj, mask: m(x, adj, x[:, :, :3], mask)[:2])(*dense(b))),
+]} | {
+    "GINConv": (lambda: gnn.GINConv(nn.Linear(8, 4)), edges),
+    "DirGNNConv": (lambda: gnn.DirGNNConv(gnn.SAGEConv(8, 4)), edges),
+    "GPSConv": (lambda: gnn.GPSConv(8, gnn.SAGEConv(8, 8), heads=2), lambda m, b: m(b.x, b.edge_index, b.batch)),
+    "PPFConv": (lambda: gnn.PPFConv(nn.Linear(12, 4)), lambda m, b: m(b.x, b.pos, b.pos, b.edge_index)),
+    "PointGNNConv": (lambda: gnn.PointGNNConv(nn.Linear(8, 3), nn.Linear(11, 8), nn.Linear(8, 8)), places),
+    "PointNetConv": (lambda: gnn.PointNetConv(nn.Linear(11, 4)), places),
+    "XConv": (lambda: gnn.XConv(8, 4, 3, 2, hidden_channels=4), lambda m, b: m(b.x, b.pos, b.batch)),
+    "DeepGCNLayer": (lambda: gnn.DeepGCNLayer(gnn.SAGEConv(8, 8), gnn.LayerNorm(8)), edges),
+    "AttentionalAggregation": (lambda: gnn.AttentionalAggregation(nn.Linear(8, 1)), rows),
+    "DeepSetsAggregation": (lambda: gnn.DeepSetsAggregation(nn.Linear(8, 4), nn.Linear(4, 4)), rows),
+    "DegreeScalerAggregation": (
+        lambda: gnn.DegreeScalerAggregation("mean", ["identity", "amplification"], Tensor(np.array([0, 1, 4, 3]))), rows),
+    "MLPAggregation": (lambda: gnn.MLPAggregation(8, 4, 12, num_layers=1), rows),
+    "GraphMultisetTransformer": (lambda: gnn.GraphMultisetTransformer(8, 3, heads=2), rows),
+    "SetTransformerAggregation": (lambda: gnn.SetTransformerAggregation(8, heads=2), rows),
+    "ViSNet": (lambda: gnn.ViSNet(hidden_channels=8, num_heads=2, num_layers=1, num_rbf=4, lmax=1, cutoff=2.0), lambda m, b: molecules(m, b)[0]),
+    "GAE": (lambda: gnn.GAE(gnn.GCNConv(8, 4)), lambda m, b: m.recon_loss(m.encode(b.x, b.edge_index), b.edge_index, b.edge_index)),
+    "PANPooling": (lambda: (gnn.PANPooling(8), gnn.PANConv(8, 4, 1)), lambda m, b: m[0](b.x, m[1](b.x, b.edge_index)[1], b.batch)[0]),
+    "DenseGINConv": (lambda: gnn.DenseGINConv(nn.Linear(8, 4)), lambda m, b: m(*dense(b))),
 }  # fmt: skip
-TRANSFORMS = (
-    "AddSelfLoops",
-    "GCNNorm",
-    "ToUndirected",
-    "NormalizeFeatures",
-    "Distance",
-    "Cartesian",
-    "LocalDegreeProfile",
-    "VirtualNode",
-    "Constant",
-)
+# name: (arguments, fields of the data)
+TRANSFORMS = {name: ((), "x edge_index pos batch") for name in (
+    "AddSelfLoops", "GCNNorm", "ToUndirected", "NormalizeFeatures", "Distance", "Cartesian", "LocalDegreeProfile", "VirtualNode", "Constant",
+    "LocalCartesian", "Spherical", "TargetIndegree", "TwoHop", "LineGraph", "HalfHop", "GDC",
+)} | {name: ((), "x edge_index edge_attr pos batch") for name in (
+    "AddRemainingSelfLoops", "Center", "NormalizeScale", "NormalizeRotation", "RemoveSelfLoops", "RemoveIsolatedNodes", "RemoveDuplicatedEdges",
+    "LargestConnectedComponents", "ToSparseTensor", "LaplacianLambdaMax", "RandomNodeSplit",
+)} | {
+    "OneHotDegree": ((40,), "edge_index"), "KNNGraph": ((2,), "pos batch"), "RadiusGraph": ((0.5,), "pos batch"), "FixedPoints": ((6, False), "x pos"),
+    "AddRandomWalkPE": ((3,), "x edge_index"), "AddLaplacianEigenvectorPE": ((2,), "x edge_index"), "SIGN": ((2,), "x edge_index"),
+    "RandomFlip": ((0,), "pos"), "RandomScale": (((1.0, 1.0),), "pos"), "RandomRotate": ((0.0,), "pos"), "RandomShear": ((0.0,), "pos"),
+    "RandomJitter": ((0.1,), "pos"), "SVDFeatureReduction": ((4,), "x"), "GridSampling": ((0.5,), "x pos batch"), "RootedEgoNets": ((1,), "x edge_index"),
+}  # fmt: skip
 
 
 def arrays(r):
@@ -217,9 +324,11 @@ def test_layers(name):
 
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_transforms(name):
+    args, fields = TRANSFORMS[name]
+
     def f(b):
-        data = Data(x=b.x, edge_index=b.edge_index, pos=b.pos, batch=b.batch)
+        data = Data(**{k: getattr(b, k) for k in fields.split()})
         data.num_nodes = b.num_nodes
-        return [v for _, v in sorted(getattr(T, name)()(data).to_dict().items()) if isinstance(v, Tensor)]
+        return [v for _, v in sorted(getattr(T, name)(*args)(data).to_dict().items()) if isinstance(v, Tensor)]
 
     compare(f)
