@@ -43,8 +43,8 @@ class Trace:
         k = self.inputs.get(edge_index._h)
         if k is None:
             edge_index._g.check(C.poly_trace_reads(edge_index._h))
-        else:
-            self.graphs.setdefault(graph._p, GraphInput(k, counts, graph))
+        elif graph._p not in self.graphs:
+            self.graphs[graph._p] = GraphInput(k, counts, graph)
 
 
 class GraphInput:

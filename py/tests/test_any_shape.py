@@ -417,3 +417,50 @@ def test_chunks_of_a_symbolic_size():
         assert len(parts) == len(want)
         for p, w in zip(parts, want):
             close(p, w)
+
+
+class Normalised(nn.Module):
+    def __init__(self):
+        self.first, self.norm, self.last = nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Linear(8, 3)
+
+    def forward(self, x, edges):
+        return self.last(self.norm(self.first(x)).relu().dropout(0.3))
+
+
+class Convolved(nn.Module):
+    def __init__(self):
+        self.first, self.last = gnn.GCNConv(6, 8), gnn.GCNConv(8, 3)
+
+    def forward(self, x, edges):
+        return self.last(self.first(x, edges).relu(), edges)
+
+
+@pytest.mark.parametrize("way", ["plain", "step", "jit"])
+@pytest.mark.parametrize("network", [Normalised, Convolved])
+def test_steps_of_other_sizes_leave_nothing_behind(network, way):
+    """Nodes, tensors and plans stay as many as they were, whatever size comes next."""
+
+    def train(model, opt, x, edges, y):
+        opt.zero_grad()
+        loss = model(x, edges).cross_entropy(y)
+        loss.backward()
+        opt.step()
+        return loss
+
+    with fresh() as g, Tensor.train():
+        model = network()
+        opt = nn.Adam(get_parameters(model), lr=0.01)
+        jitted = TinyJit(lambda *a: train(model, opt, *a).realize())
+        step = None
+        seen = []
+        for k in range(48):
+            n = 5 + 37 * k % 50
+            data = Tensor(X[:n]), Tensor(rng.integers(0, n, (2, 3 * n))), Tensor(rng.integers(0, 3, n))
+            if way == "step":
+                step = step or compile_step(train, model, opt, *data)
+                step.run(*data)
+            else:
+                (jitted(*data) if way == "jit" else train(model, opt, *data)).realize()
+            seen.append((g.plans_built, g.live_tensors, g.live_nodes))
+        assert seen[-1][:2] == seen[12][:2]
+        assert max(s[2] for s in seen[30:]) <= max(s[2] for s in seen[12:30]) + 5

@@ -201,6 +201,10 @@ static bool choose_all(Job *j, int n, PolyTensor *const *t, int nskip, PolyTenso
   bool *ended = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *ended);
   if (!mark || !ended) return false;
   walk_ended(&w, ended);
+  /* Assignments that nobody asks for are run with the others. A counter that is raised at each step and never read
+   * would else grow by a node a step, for as long as the program trains. */
+  for (int h = 0; h < j->nhandle && !j->readers_only; h++)
+    j->chosen[h] |= pending_assign(j->handle[h]->uop) && !ended[j->handle[h]->uop->slot];
   for (bool again = true; again;) {
     again = choose_needed(j, &w, mark);
     again |= choose_readers(j, &w, mark, ended, nover, over);

@@ -165,9 +165,15 @@ static bool move_towards(PolyTensor *t, UOp *value, const Running *r) {
   return assign_node(t, t_add(t_mul(rest, t->uop), t_mul(share, value)));
 }
 
+/* A count that was never computed is a number, and the next one is a number, too: sums would pile up, one a step. */
+static UOp *one_more(UOp *count) {
+  if (count->op == OP_CONST) return uop_int_const(count->ctx, (PolyDType)count->dtype, const_int(count) + 1);
+  return t_binary_number(POLY_ADD, count, 'i', 1, 0, false);
+}
+
 /* The variance that is kept is the unbiased one, unless a single element has none. */
 static bool track(UOp *x, UOp *mean, UOp *var, bool single, uint32_t mask, const Running *r) {
-  if (!assign_node(r->count, t_binary_number(POLY_ADD, r->count->uop, 'i', 1, 0, false))) return false;
+  if (!assign_node(r->count, one_more(r->count->uop))) return false;
   return move_towards(r->mean, mean, r) && move_towards(r->var, single ? var : t_var(x, mask, false, 1), r);
 }
 
