@@ -62,6 +62,7 @@ static void release_arrays(PolyGraph *g) {
     uop_release(g->end[k]);
     rows_release(&g->rows[k]);
     uop_release(g->index[k]);
+    uop_release(g->shown[k]);
     uop_release(g->nodes[k]);
   }
   uop_release(g->edges);
@@ -552,6 +553,14 @@ PolyTensor *graph_handle(PolyGraph *g, UOp *array) {
   return t;
 }
 
-PolyTensor *poly_graph_src_index(PolyGraph *g) { return g ? graph_handle(g, g->index[SRC]) : NULL; }
-PolyTensor *poly_graph_dst_index(PolyGraph *g) { return g ? graph_handle(g, g->index[DST]) : NULL; }
+/* All handles on an end of the edges have one node: what several layers compute from it is computed once. */
+static PolyTensor *end_handle(PolyGraph *g, End end) {
+  if (g->shown[end]) return tensor_wrap(g->ctx, g->shown[end]);
+  PolyTensor *t = graph_handle(g, g->index[end]);
+  if (t) g->shown[end] = uop_retain(t->uop);
+  return t;
+}
+
+PolyTensor *poly_graph_src_index(PolyGraph *g) { return g ? end_handle(g, SRC) : NULL; }
+PolyTensor *poly_graph_dst_index(PolyGraph *g) { return g ? end_handle(g, DST) : NULL; }
 PolyTensor *poly_graph_origin(PolyGraph *g) { return g && g->origin ? graph_handle(g, g->origin) : NULL; }

@@ -46,7 +46,8 @@ struct PolyGraph {
   int refs, given;        /* references, and how many of them callers have: those free each of theirs once */
   int64_t num_edges, num_nodes[2];
   UOp *edges, *nodes[2]; /* the same as sizes, which may be symbolic */
-  UOp *index[2];         /* [E]: one end of each edge */
+  UOp *index[2];         /* [E]: one end of each edge, */
+  UOp *shown[2];         /* and what handles on it are called; NULL: nobody has asked */
   bool sorted[2];        /* does that end never go down from edge to edge? */
   EdgeRows rows[2];      /* by either end */
   UOp *end[2];           /* ENDPOINT, or NULL: no move was used yet */
