@@ -159,6 +159,38 @@ def test_matrix_products(dtype):
         np.testing.assert_allclose(got, want, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_in_parts(dtype, monkeypatch):
+    """Few results of long sums: the inner axis is cut into parts, and what is left over is one more."""
+    monkeypatch.setenv("POLY_CUDA_PARTS", "2")
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((9001, 12)).astype(dtype), rng.standard_normal((9001, 33)).astype(dtype)
+    want = x.astype(np.float64).T @ y.astype(np.float64)
+    np.testing.assert_allclose((Tensor(x).T @ Tensor(y)).numpy(), want, rtol=1e-5, atol=2e-4 if dtype == "float32" else 1e-10)
+
+
+def test_products_in_parts_are_recorded(monkeypatch):
+    monkeypatch.setenv("POLY_CUDA_PARTS", "1")
+    losses = {}
+    for device in ("CUDA", "INTERP"):
+        Device.DEFAULT = device
+        rng = np.random.default_rng(6)
+        x, y = Tensor(rng.standard_normal((8200, 3)).astype(np.float32)).realize(), Tensor(rng.integers(0, 3, 8200)).realize()
+        Tensor.manual_seed(7)
+        net = nn.Sequential(nn.Linear(3, 6), nn.ReLU(), nn.Linear(6, 3))
+
+        def train(net, opt, x, y):
+            loss = net(x).cross_entropy(y)
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+            return loss
+
+        step = nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), x, y)
+        losses[device] = [(step.run(), step.loss_value())[1] for _ in range(5)]
+    np.testing.assert_allclose(losses["CUDA"], losses["INTERP"], rtol=2e-5)
+
+
 def test_a_product_over_nothing_is_zero():
     np.testing.assert_array_equal((Tensor(np.zeros((3, 0), np.float32)) @ Tensor(np.zeros((0, 4), np.float32))).numpy(), np.zeros((3, 4)))
 

@@ -47,7 +47,8 @@ struct CudaProduct;
 struct CudaRoutine;
 struct CudaRun;
 typedef struct CudaOrder CudaOrder;
-enum { CUDA_PRODUCTS = 256, CUDA_WORKSPACE = 32 << 20, CUDA_ROOMS = 4 };
+/* Memory of matrix products: the library's, which is cut into rooms, and behind it a room for results in parts. */
+enum { CUDA_PRODUCTS = 256, CUDA_WORKSPACE = 32 << 20, CUDA_PARTS = 8 << 20, CUDA_ROOMS = 4, CUDA_ALL_ROOMS = 5 };
 struct CudaDevice {
   Device device; /* first */
   Runtime *runtime;
@@ -156,6 +157,8 @@ bool cuda_matmul_open(CudaDevice *c);
 bool cuda_matmul(Device *d, const MatmulCall *m, int threads);
 void cuda_matmul_close(CudaDevice *c);
 /* Any strides and sizes; slow. */
+/* The sum of results in parts, one behind the other, into the result of m. */
+bool cuda_add_parts(CudaDevice *c, const MatmulCall *m, CuAddress part, int64_t parts);
 bool cuda_matmul_plain(CudaDevice *c, const MatmulCall *m);
 bool cuda_library(Device *d, const LibraryCall *call);
 void cuda_library_close(CudaDevice *c);

@@ -465,6 +465,18 @@ bool cuda_matmul_plain(CudaDevice *c, const MatmulCall *m) {
                                &v.b_col, &v.b_batch, &v.c_row, &v.c_batch));
 }
 
+bool cuda_add_parts(CudaDevice *c, const MatmulCall *m, CuAddress part, int64_t parts) {
+  enum { COLUMNS = 32 };
+  char defines[64];
+  snprintf(defines, sizeof defines, "#define ROUTINE_PARTS\n#define STORED %s\n",
+           m->dtype == POLY_FLOAT64 ? "double" : "float");
+  CuModule module = find_module(c, defines);
+  CuAddress to = cuda_at(m->c);
+  MatmulCall v = *m;
+  return module &&
+         launch(c, module, "add_parts", blocks(m->m * m->n, COLUMNS), ARGS(&part, &to, &v.m, &v.n, &parts, &v.c_row));
+}
+
 /* ---- the table ---- */
 
 static const struct {

@@ -4,7 +4,11 @@
  * How a product runs is chosen once for a shape, the strides and the alignment of its operands: the library proposes a
  * few ways, which are timed where it runs first. The choice decides in which order sums are rounded, so it is kept on
  * disk, and later processes take the same; where nothing can be kept, the library's first proposal is taken. float32 is
- * computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32. */
+ * computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32.
+ *
+ * A product of few results that are long sums, as the gradient of a weight is one over all nodes or edges, keeps few
+ * multiprocessors busy. Another way to run it is in parts: the inner axis is cut, the parts are one batched product,
+ * and a kernel adds up their results in a fixed order. It is taken where it was quicker when both were timed. */
 #include "runtime/cuda.h"
 
 #include <stdio.h>
@@ -22,6 +26,7 @@ typedef struct CudaProduct {
   LtLayout a, b, c;
   LtChoice choice;
   bool usable; /* false: the library has no way to run it */
+  int parts;   /* that its inner axis is cut into; 0: it is not */
   struct CudaProduct *next;
 } CudaProduct;
 
@@ -30,7 +35,7 @@ bool cuda_matmul_open(CudaDevice *c) {
     c->lt = NULL;
     return false;
   }
-  return c->api.cuMemAlloc_v2(&c->workspace, CUDA_WORKSPACE) == CU_OK;
+  return c->api.cuMemAlloc_v2(&c->workspace, CUDA_WORKSPACE + CUDA_PARTS) == CU_OK;
 }
 
 static void product_free(CudaDevice *c, CudaProduct *p) {
@@ -111,14 +116,16 @@ static int multiply(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, co
                                (void *)(uintptr_t)room, choice->workspace, c->stream);
 }
 
-/* Milliseconds of a product; negative: it does not run that way. */
-static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *choice,
+static int multiply_parts(CudaDevice *c, const MatmulCall *m, int64_t parts);
+
+/* Milliseconds of a product, in parts or by the choice; negative: it does not run that way. */
+static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *choice, int64_t parts,
                       CuEvent event[2], int runs) {
   float ms = 0;
-  if (multiply(c, p, m, choice, c->workspace) != 0) return -1;
-  if (c->api.cuEventRecord(event[0], c->stream) != CU_OK) return -1;
-  for (int i = 0; i < runs; i++)
-    if (multiply(c, p, m, choice, c->workspace) != 0) return -1;
+  for (int i = -1; i < runs; i++) {
+    if (!i && c->api.cuEventRecord(event[0], c->stream) != CU_OK) return -1;
+    if ((parts ? multiply_parts(c, m, parts) : multiply(c, p, m, choice, c->workspace)) != 0) return -1;
+  }
   bool ok = c->api.cuEventRecord(event[1], c->stream) == CU_OK && c->api.cuEventSynchronize(event[1]) == CU_OK &&
             c->api.cuEventElapsedTime(&ms, event[0], event[1]) == CU_OK;
   return ok ? ms / runs : -1;
@@ -128,12 +135,12 @@ static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, 
 static int quickest(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *way, int n) {
   CuEvent event[2] = {NULL, NULL};
   bool ok = c->api.cuEventCreate(&event[0], 0) == CU_OK && c->api.cuEventCreate(&event[1], 0) == CU_OK;
-  double first = ok ? time_of(c, p, m, &way[0], event, 1) : -1, least = first;
+  double first = ok ? time_of(c, p, m, &way[0], 0, event, 1) : -1, least = first;
   int best = 0, runs = first > long_ms ? 1 : TIMED_RUNS;
   if (first > long_ms) n = MIN(n, FEW_PROPOSALS);
-  if (first > 0 && runs > 1) first = least = time_of(c, p, m, &way[0], event, runs);
+  if (first > 0 && runs > 1) first = least = time_of(c, p, m, &way[0], 0, event, runs);
   for (int k = 1; ok && k < n; k++) {
-    double ms = way[k].status == 0 ? time_of(c, p, m, &way[k], event, runs) : -1;
+    double ms = way[k].status == 0 ? time_of(c, p, m, &way[k], 0, event, runs) : -1;
     if (ms <= 0 || (first > 0 && (ms >= least || ms > least_gain * first))) continue;
     best = k;
     least = ms;
@@ -143,12 +150,12 @@ static int quickest(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, co
   return best;
 }
 
-static void choice_key(const CudaDevice *c, const CudaProduct *p, CacheKey *key) {
+static void choice_key(const CudaDevice *c, const CudaProduct *p, const char *what, CacheKey *key) {
   char shape[2 * sizeof p->shape + 1], library[48];
   const unsigned char *byte = (const unsigned char *)&p->shape;
   for (size_t i = 0; i < sizeof p->shape; i++) snprintf(shape + 2 * i, 3, "%02x", byte[i]);
   snprintf(library, sizeof library, "cuBLASLt %zu, %d", c->api.lt_version, compute_type(p->shape.dtype));
-  cache_key(key, 4, (const char *const[]){"matrix product", shape, library, c->card});
+  cache_key(key, 4, (const char *const[]){what, shape, library, c->card});
 }
 
 /* A choice that was kept and is still possible. */
@@ -165,14 +172,20 @@ static bool kept_choice(CudaDevice *c, const char *dir, const CacheKey *key, Cud
   return ok;
 }
 
-/* Among the library's proposals. Nothing can be timed while a run is recorded. */
-static bool choose_among(CudaDevice *c, CudaProduct *p, const MatmulCall *m, const LtChoice *way, int n) {
+/* Where choices are kept; NULL: nothing is timed. Nothing can be while a run is recorded. */
+static const char *choices_dir(const CudaDevice *c) {
   const char *env = getenv("POLY_CUDA_TUNE"), *dir = c->runtime->cache_dir;
+  return c->run || (env && atoi(env) == 0) || !dir || !cache_usable(dir) ? NULL : dir;
+}
+
+/* Among the library's proposals. */
+static bool choose_among(CudaDevice *c, CudaProduct *p, const MatmulCall *m, const LtChoice *way, int n) {
+  const char *dir = choices_dir(c);
   p->choice = way[0];
   bool good = way[0].status == 0;
-  if (n < 2 || c->run || (env && atoi(env) == 0) || !dir || !cache_usable(dir)) return good;
+  if (n < 2 || !dir) return good;
   CacheKey key;
-  choice_key(c, p, &key);
+  choice_key(c, p, "matrix product", &key);
   if (kept_choice(c, dir, &key, p)) return true;
   p->choice = way[quickest(c, p, m, way, n)];
   LtChoice mine = p->choice;
@@ -210,6 +223,92 @@ static bool prepare(CudaDevice *c, CudaProduct *p, const MatmulCall *m) {
          operand(c, s, p->product, 0, s->n, s->m, 1, s->c_row, s->c_batch, &p->c) && choose(c, p, m);
 }
 
+/* ---- in parts ---- */
+
+static const CudaProduct *find_call(CudaDevice *c, const MatmulCall *m);
+
+enum { LONG_SUM = 8192, LEAST_PART = 512, PART_UNIT = 4, TILE_SIDE = 128, MOST_PARTS = 512 };
+
+/* Into how many parts of the inner axis it might be worth cutting a product; 0: into none. As many as there are
+ * multiprocessors, or `times` as many, each with its share of the results. */
+static int64_t parts_for(const CudaDevice *c, const MatmulCall *m, int times) {
+  double results = (double)m->m * (double)m->n, size = dtype_size(m->dtype);
+  int64_t tiles = ((m->m + TILE_SIDE - 1) / TILE_SIDE) * ((m->n + TILE_SIDE - 1) / TILE_SIDE);
+  bool wide = m->dtype == POLY_FLOAT32 || m->dtype == POLY_FLOAT64;
+  if (!wide || m->batch != 1 || m->k < LONG_SUM || 2 * tiles > c->multiprocessors) return 0;
+  int64_t most = MIN((int64_t)(CUDA_PARTS / (results * size)) - 1, m->k / LEAST_PART);
+  int64_t parts = MIN(MIN((int64_t)times * c->multiprocessors / tiles, most), MOST_PARTS);
+  return parts >= 4 ? parts : 0;
+}
+
+/* The product of `count` parts of `each` from k on, into the results in parts from `at` on. */
+static int part_product(CudaDevice *c, const MatmulCall *m, int64_t k, int64_t each, int64_t count, int64_t at) {
+  MatmulCall v = *m;
+  size_t size = (size_t)dtype_size(m->dtype);
+  if (!each) return 0;
+  v.k = each;
+  v.batch = count;
+  v.a.offset += (size_t)(k * m->a_col) * size;
+  v.b.offset += (size_t)(k * m->b_row) * size;
+  v.a_batch = each * m->a_col;
+  v.b_batch = each * m->b_row;
+  v.c = (MemoryRef){(void *)(uintptr_t)c->workspace, CUDA_WORKSPACE + (size_t)(at * m->m * m->n) * size};
+  v.c_row = m->n;
+  v.c_batch = m->m * m->n;
+  const CudaProduct *p = find_call(c, &v);
+  return p && p->usable ? multiply(c, p, &v, &p->choice, c->workspace) : -1;
+}
+
+static int multiply_parts(CudaDevice *c, const MatmulCall *m, int64_t parts) {
+  int64_t each = m->k / parts / PART_UNIT * PART_UNIT, rest = m->k - parts * each;
+  int status = part_product(c, m, 0, each, parts, 0);
+  if (!status) status = part_product(c, m, parts * each, rest, 1, parts);
+  if (status) return status;
+  return cuda_add_parts(c, m, c->workspace + CUDA_WORKSPACE, parts + (rest > 0)) ? 0 : -1;
+}
+
+/* The quickest number of parts; 0: the whole product is quicker. */
+static int time_parts(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
+  CuEvent event[2] = {NULL, NULL};
+  bool ok = c->api.cuEventCreate(&event[0], 0) == CU_OK && c->api.cuEventCreate(&event[1], 0) == CU_OK;
+  double whole = ok ? time_of(c, p, m, &p->choice, 0, event, TIMED_RUNS) : -1, least = whole * least_gain;
+  int best = 0;
+  for (int times = 1; whole > 0 && times <= 4; times *= 2) {
+    int64_t parts = parts_for(c, m, times);
+    double ms = parts && parts != best ? time_of(c, p, m, NULL, parts, event, TIMED_RUNS) : -1;
+    if (ms <= 0 || ms >= least) continue;
+    best = (int)parts;
+    least = ms;
+  }
+  for (int k = 0; k < 2; k++)
+    if (event[k]) c->api.cuEventDestroy_v2(event[k]);
+  return best;
+}
+
+static int choose_parts(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
+  const char *dir = choices_dir(c), *env = getenv("POLY_CUDA_PARTS");
+  CuAddress room = c->workspace + CUDA_WORKSPACE, to = cuda_at(m->c);
+  bool part = to >= room && to < room + CUDA_PARTS; /* of a product that is cut already */
+  if (part || !p->usable || !parts_for(c, m, 1)) return 0;
+  if (env) return atoi(env) > 0 ? (int)parts_for(c, m, atoi(env)) : 0;
+  if (!dir) return 0;
+  CacheKey key;
+  size_t bytes = 0;
+  Base *b = ctx_base(c->device.ctx);
+  int32_t parts = 0;
+  choice_key(c, p, "parts of a matrix product", &key);
+  char *kept = cache_get(b, dir, &key, &bytes);
+  bool found = kept && bytes == sizeof parts;
+  if (found) memcpy(&parts, kept, sizeof parts);
+  mem_free(b, kept, bytes);
+  if (found &&
+      (parts == 0 || (parts >= 4 && (double)(parts + 1) * (double)(m->m * m->n) * dtype_size(m->dtype) <= CUDA_PARTS)))
+    return parts;
+  parts = time_parts(c, p, m);
+  cache_put(dir, &key, &parts, sizeof parts, c->runtime->cache_limit);
+  return parts;
+}
+
 static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall *m) {
   CudaProduct **head = &c->product[hash_bytes(s, sizeof *s, 0) % CUDA_PRODUCTS];
   for (CudaProduct *p = *head; p; p = p->next)
@@ -219,6 +318,7 @@ static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall
   if (!p) return NULL;
   p->shape = *s;
   p->usable = prepare(c, p, m);
+  p->parts = choose_parts(c, p, m);
   p->next = *head;
   *head = p;
   c->nproduct++;
@@ -228,6 +328,15 @@ static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall
 static int64_t alignment(CuAddress a, CuAddress b, CuAddress d) {
   CuAddress all = a | b | d | 256;
   return (int64_t)(all & -all);
+}
+
+static const CudaProduct *find_call(CudaDevice *c, const MatmulCall *m) {
+  Shape s = {.dtype = m->dtype, .m = m->m, .n = m->n, .k = m->k, .batch = m->batch};
+  s.a_row = m->a_row, s.a_col = m->a_col, s.a_batch = m->a_batch;
+  s.b_row = m->b_row, s.b_col = m->b_col, s.b_batch = m->b_batch;
+  s.c_row = m->c_row, s.c_batch = m->c_batch;
+  s.aligned = alignment(cuda_at(m->a), cuda_at(m->b), cuda_at(m->c));
+  return find_product(c, &s, m);
 }
 
 /* Products that need little room to work in have a part of it each in turn, so that they can run side by side. */
@@ -241,10 +350,10 @@ static CuAddress room_for(CudaDevice *c, const CudaProduct *p, unsigned *rooms) 
 }
 
 static bool run(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
-  unsigned rooms;
-  CuAddress room = room_for(c, p, &rooms);
+  unsigned rooms = (1u << CUDA_ALL_ROOMS) - 1;
+  CuAddress room = p->parts ? c->workspace : room_for(c, p, &rooms);
   cuda_order_before(c, NULL, rooms);
-  int status = multiply(c, p, m, &p->choice, room);
+  int status = p->parts ? multiply_parts(c, m, p->parts) : multiply(c, p, m, &p->choice, room);
   cuda_order_after(c, rooms);
   return status == 0 ||
          base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,
@@ -264,12 +373,7 @@ bool cuda_matmul(Device *d, const MatmulCall *m, int threads) {
   CudaDevice *c = (CudaDevice *)d;
   CudaEntry entry;
   if (!cuda_enter(c, &entry)) return false;
-  Shape s = {.dtype = m->dtype, .m = m->m, .n = m->n, .k = m->k, .batch = m->batch};
-  s.a_row = m->a_row, s.a_col = m->a_col, s.a_batch = m->a_batch;
-  s.b_row = m->b_row, s.b_col = m->b_col, s.b_batch = m->b_batch;
-  s.c_row = m->c_row, s.c_batch = m->c_batch;
-  s.aligned = alignment(cuda_at(m->a), cuda_at(m->b), cuda_at(m->c));
-  const CudaProduct *p = c->lt && cuda_run_queues(c) ? find_product(c, &s, m) : NULL;
+  const CudaProduct *p = c->lt && cuda_run_queues(c) ? find_call(c, m) : NULL;
   bool ok = !cuda_run_queues(c) || (p && p->usable ? run(c, p, m) : plain(c, m));
   cuda_leave(c, &entry);
   return ok;

@@ -25,9 +25,9 @@ typedef struct CudaItem {
 
 struct CudaOrder {
   VEC(CudaItem *) item;
-  VEC(CuGraphNode) wait;        /* what the next launch waits for */
-  CuGraphNode room[CUDA_ROOMS]; /* the last product that worked in each part of the workspace */
-  bool in_order;                /* the rest of the run is recorded as it comes */
+  VEC(CuGraphNode) wait;            /* what the next launch waits for */
+  CuGraphNode room[CUDA_ALL_ROOMS]; /* the last product that worked in each part of the workspace */
+  bool in_order;                    /* the rest of the run is recorded as it comes */
 };
 
 void cuda_order_free(CudaDevice *c) {
@@ -133,7 +133,7 @@ void cuda_order_before(CudaDevice *c, const GpuKernel *kernel, unsigned rooms) {
   bool follows = it->in_order && it->node.n, ok = true, learned = learns(it, kernel);
   o->wait.n = 0;
   if (!follows || learned) ok = find_earlier(c, it);
-  for (int k = 0; k < CUDA_ROOMS; k++)
+  for (int k = 0; k < CUDA_ALL_ROOMS; k++)
     if (ok && rooms & 1u << k && o->room[k]) ok = vec_push(ctx_base(c->device.ctx), &o->wait, o->room[k]);
   for (int k = 0; ok && follows && k < it->node.n; k++)
     ok = vec_push(ctx_base(c->device.ctx), &o->wait, it->node.at[k]);
@@ -151,7 +151,7 @@ void cuda_order_after(CudaDevice *c, unsigned rooms) {
   bool ok = c->api.cuStreamGetCaptureInfo_v2(c->stream, &status, NULL, NULL, &last, &n) == CU_OK && n <= MOST_LAST;
   if (it->in_order) it->node.n = 0; /* what is last waits for the others */
   for (size_t k = 0; ok && k < n; k++) ok = vec_push(b, &it->node, last[k]);
-  for (int k = 0; ok && k < CUDA_ROOMS && rooms; k++)
+  for (int k = 0; ok && k < CUDA_ALL_ROOMS && rooms; k++)
     if (rooms & 1u << k) o->room[k] = n == 1 ? last[0] : NULL;
   if (!ok || (rooms && n != 1)) give_up(c);
 }

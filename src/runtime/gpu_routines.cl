@@ -413,6 +413,23 @@ KERNEL scan_rows(GLOBAL const STORED *x, GLOBAL STORED *y, ulong rows, ulong n) 
 }
 #endif
 
+#ifdef ROUTINE_PARTS /* STORED: float or double. A block has COLUMNS results, whose parts its rows of threads share. */
+#define COLUMNS 32
+#define ROWS (THREADS / COLUMNS)
+KERNEL add_parts(GLOBAL const STORED *part, GLOBAL STORED *c, int64_t m, int64_t n, int64_t parts, int64_t c_row) {
+  SHARED double sums[THREADS];
+  int64_t i = (int64_t)BLOCK * COLUMNS + THREAD % COLUMNS;
+  double sum = 0;
+  if (i < m * n)
+    for (int64_t p = THREAD / COLUMNS; p < parts; p += ROWS) sum += (double)part[p * m * n + i];
+  sums[THREAD] = sum;
+  BARRIER();
+  if (THREAD >= COLUMNS || i >= m * n) return;
+  for (int r = 1; r < ROWS; r++) sum += sums[r * COLUMNS + THREAD];
+  c[i / n * c_row + i % n] = (STORED)sum;
+}
+#endif
+
 #ifdef ROUTINE_PRODUCT /* STORED, GET, PUT as above; sums are in double */
 KERNEL product(GLOBAL const STORED *a, GLOBAL const STORED *b, GLOBAL STORED *c, int64_t m, int64_t n, int64_t k,
                int64_t batch, int64_t a_row, int64_t a_col, int64_t a_batch, int64_t b_row, int64_t b_col,
