@@ -245,6 +245,29 @@ def test_nothing_as_wide_as_the_edges_is_stored(cpu):
     assert p.peak_bytes - inputs < edges * 32 * 4
 
 
+def test_nodes_that_are_edges_of_another_graph(cpu):
+    """As where nodes are pooled into graphs: products of nodes, which edges of the first graph read, do not fit tiles of the second one's edges, which
+    are nodes. That leaves alone the products of the first graph's edges."""
+    from polygrad.geometric.nn.models.attentive_fp import GATEConv
+
+    rng = np.random.default_rng(0)
+    index, batch = rng.integers(0, 40, (2, 600)), np.arange(40) // 10
+    conv, within = GATEConv(F, F, D), Graph(np.stack([np.arange(40), batch]), num_src=40, num_dst=4)
+    a = {"x": (40, F), "e": (index.shape[1], D), "u": (F, F), "v": (F, F)}
+    t = {k: Tensor(rng.standard_normal(s).astype(np.float32), requires_grad=True).realize() for k, s in a.items()}
+
+    def make(pool):
+        h = pool(conv(t["x"] @ t["u"], Tensor(index), t["e"]).elu() @ t["v"])
+        return [h, *(h * h).sum().gradient(t["x"], t["u"], t["v"], *conv.parameters())]
+
+    pooled = np.zeros((40, 4), np.float32)
+    pooled[np.arange(40), batch] = 1
+    p = stored_by(lambda: make(lambda h: within.sum(within.src(h))))
+    assert {"tiles", "tiles_by_rows"} <= {k.name for k in p.kernels}
+    for got, want in zip(make(lambda h: within.sum(within.src(h))), make(lambda h: Tensor(pooled).transpose(0, 1) @ h)):
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-3, atol=1e-5 * abs(want.numpy()).max())
+
+
 def test_sizes_that_change_use_one_plan():
     from polygrad.geometric.data._sizes import size, sized
 

@@ -119,8 +119,10 @@ static UOp *load(Lower *l, UOp *node, int slot, UOp *const *idx, UOp *gate) {
   for (int i = 0; i < node->ndim; i++) at[i] = idx[i];
   if (l->tile && l->tile->holds(l->user, slot)) {
     const Row *r = node->ndim ? row_of(l, idx[0]) : NULL;
-    if (!r)
+    if (!r) {
+      if (l->tile->misread) *l->tile->misread = slot;
       return fail_null(ctx_base(l->ctx), POLY_ERROR_RUNTIME, "internal: a tile of edges is not read edge by edge");
+    }
     at[0] = int_sub(r->place, l->tile->var[TILE_EDGE]);
   }
   UOp *src[3] = {param_of(l, slot, (PolyDType)node->dtype), index_flat(node, at), gate};

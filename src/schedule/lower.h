@@ -29,6 +29,7 @@ typedef struct LowerTile {
   int64_t parts; /* of a tile whose sums over its edges are kept apart, so that threads share them; 0 and 1: one */
   /* Does the slot hold values of the tile alone, at its edges? */
   bool (*holds)(void *user, int slot);
+  int *misread; /* out: such a slot, where one is read at another edge than the one at hand, which is an error */
 } LowerTile;
 
 struct Lower {

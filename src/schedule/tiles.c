@@ -263,9 +263,11 @@ static bool gather_nodes(Sched *s, Tiles *t, NodeInfo *n, const LowerTile *tile,
     NodeInfo *below = holds_tile(s, reads.at[i]) ? info_of_slot(s, reads.at[i]) : NULL;
     if (!below)
       ok = add_read(s, x, reads.at[i]);
-    else if (!has_node(&t->node, below))
-      ok = below->node->shape[0] == t->edges && gather_nodes(s, t, below, tile, x) &&
-           vec_push(ctx_base(s->ctx), &t->node, below);
+    else if (below->node->shape[0] != t->edges) {
+      *tile->misread = reads.at[i];
+      ok = false;
+    } else if (!has_node(&t->node, below))
+      ok = gather_nodes(s, t, below, tile, x) && vec_push(ctx_base(s->ctx), &t->node, below);
   }
   vec_free(ctx_base(s->ctx), &reads);
   return ok;
@@ -289,21 +291,43 @@ static UOp *edges_of(const NodeInfo *n) {
   return u->op == OP_SEGMENT || u->op == OP_REDUCE ? u->src[0]->shape[0] : u->shape[0];
 }
 
-/* The products in the composite of x and below: those that may be stored as a whole instead. */
-static bool keep_whole(Sched *s, const Draft *x, const Tiles *t) {
-  bool any = false;
+/* All products by tiles of so many edges are stored as a whole instead; NULL: of any number. Were there any? */
+static bool keep_all(Sched *s, const UOp *edges, bool *any) {
+  for (int i = 0; i < s->work.n; i++) {
+    NodeInfo *n = s->info.at[s->work.at[i]];
+    if (!n->by_tiles || (edges && n->node->src[0]->shape[0] != edges)) continue;
+    *any = true;
+    if (!schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
+  }
+  return true;
+}
+
+/* The products in the composite of x and below are stored as a whole instead. Were there any? */
+static bool keep_parts(Sched *s, const Draft *x, const Tiles *t, bool *any) {
   for (int i = -1; i < t->node.n; i++) {
     NodeInfo *n = i < 0 ? x->out[0] : t->node.at[i];
     if (!n->by_tiles) continue;
-    any = true;
+    *any = true;
     if (!schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
   }
-  for (int i = 0; !any && i < s->work.n; i++) { /* it is not known which: none is computed by tiles */
-    NodeInfo *n = s->info.at[s->work.at[i]];
-    if (n->by_tiles && !schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
-  }
-  s->retry = true;
   return true;
+}
+
+/* What cannot be computed by tiles in the composite of x is stored as a whole. The nodes of one graph are often the edges of
+ * another (those that lead from nodes to the graphs of a batch), and edges of the first read values of its nodes: then
+ * these are at fault, not the products of its edges. */
+static bool keep_whole(Sched *s, const Draft *x, const Tiles *t, int misread) {
+  NodeInfo *n = misread < 0 ? NULL : info_of_slot(s, misread);
+  bool any = false, ok = true;
+  if (n && n->node->shape[0] != t->edges) {
+    any = n->by_tiles;
+    ok = any ? schedule_keep_whole(s->ctx, s->limits, 1, &n->node) : keep_all(s, n->node->shape[0], &any);
+  }
+  if (ok && !any) ok = keep_parts(s, x, t, &any);
+  if (ok && !any) ok = keep_all(s, t->edges, &any);
+  if (ok && !any) ok = keep_all(s, NULL, &any);
+  s->retry = true;
+  return ok;
 }
 
 /* A composite draft of one sink. */
@@ -318,11 +342,13 @@ static bool make_composite(Sched *s, Drafts *d, int sink, int *made) {
   *t = (Tiles){.edges = edges_of(n), .end = n->node->op == OP_SEGMENT ? n->node->src[1] : NULL};
   x->kind = STORE_TILES;
   x->tiles = t;
-  bool ok = sink_fits(s, d->at.at[sink]) && make_vars(s, &tile, t->edges, t->end) && gather_nodes(s, t, n, &tile, x);
-  if (ok) return true;
+  int misread = -1;
+  bool ok = sink_fits(s, d->at.at[sink]) && make_vars(s, &tile, t->edges, t->end);
+  tile.misread = &misread;
+  if (ok && gather_nodes(s, t, n, &tile, x)) return true;
   if (b->code != POLY_OK && b->code != POLY_ERROR_RUNTIME) return false;
   base_clear(b); /* it was only tried */
-  return keep_whole(s, x, t);
+  return keep_whole(s, x, t, misread);
 }
 
 /* ---- sharing ---- */
