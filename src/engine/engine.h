@@ -221,6 +221,8 @@ bool plan_run_items(Plan *p);
 /* ---- tiles.c ---- */
 
 bool run_tiles(Plan *p, const PlanItem *it);
+/* Are the parts of a composite item timed one by one, rather than the whole? */
+bool tiles_are_profiled(const Plan *p);
 /* A word that tells whether its pieces and tiles are those of another run: they follow from row pointers, which are
  * data. False: an error. */
 bool tiles_word(Plan *p, const PlanItem *it, uint64_t *word);

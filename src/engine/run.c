@@ -260,7 +260,7 @@ bool plan_run_items(Plan *p) {
   bool timed = p->ctx->debug >= 2 || p->ctx->engine->profile.on;
   for (int i = 0; i < p->nitem; i++) {
     double ms = 0;
-    bool single = timed && !p->item[i].loop;
+    bool single = timed && !p->item[i].loop && !(p->item[i].tiles && tiles_are_profiled(p));
     if (!(single ? run_timed(p, &p->item[i], &ms) : run_item(p, &p->item[i]))) return false;
     if (!single) continue;
     profile_item(p, &p->item[i], ms);

@@ -11,6 +11,7 @@ typedef struct TilesRun {
   const int32_t *rowptr; /* on the host; NULL: edges in their own order */
   int64_t edges, rows, pieces;
   bool timed;
+  bool profiled; /* each launch is timed by the device, and listed by itself */
 } TilesRun;
 
 /* Rows from `row` on and places from `edge` on that a piece has. */
@@ -64,6 +65,26 @@ static bool run_sub(const TilesRun *r, const PlanItem *it, const int64_t *var, i
                      it->b_offset + var[TILE_EDGE] * it->b_step, 1);
 }
 
+/* Runs and times a part of a tile. What a tile reads of whole arrays is its share of them. */
+static bool run_profiled(const TilesRun *r, const PlanItem *it, const int64_t *var) {
+  Device *d = r->p->device;
+  PlanItem share = *it;
+  double ms = 0, part = r->edges ? (double)var[TILE_EDGES] / (double)r->edges : 1;
+  bool ok = d->timer(d, NULL) && run_sub(r, it, var, 0, 1) && d->timer(d, &ms);
+  share.nbytes = share.nflops = 0;
+  for (int a = 0; a < it->narg; a++) {
+    const PlanSlot *s = &r->p->slot[it->arg[a]];
+    share.nbytes += s->kind == SLOT_TILE || s->copies ? (int64_t)s->each : (int64_t)((double)s->bytes * part);
+  }
+  if (it->kind == ITEM_MATMUL) {
+    int64_t edges = var[TILE_EDGES] * it->each;
+    bool outer = it->matmul.axis == ROWS_OUTER;
+    share.nflops = 2 * (outer ? edges : it->call.m) * it->call.n * (outer ? it->call.k : edges);
+  }
+  if (ok) profile_item(r->p, &share, ms);
+  return ok;
+}
+
 /* One tile: edges [from, to), rows [row, last). */
 static bool run_tile(const TilesRun *r, int64_t *var, Bound from, Bound to, int worker) {
   var[TILE_EDGE] = from.edge;
@@ -73,7 +94,7 @@ static bool run_tile(const TilesRun *r, int64_t *var, Bound from, Bound to, int 
   for (int i = 0; i < r->t->nitem; i++) {
     PlanItem *it = &r->t->item[i];
     double start = r->timed ? now_ms() : 0;
-    if (!run_sub(r, it, var, worker, 1)) return false;
+    if (!(r->profiled ? run_profiled(r, it, var) : run_sub(r, it, var, worker, 1))) return false;
     if (r->timed) it->spent += (int64_t)((now_ms() - start) * 1e6);
   }
   var[TILE_BEGUN] = 1;
@@ -109,10 +130,13 @@ static bool run_piece(void *user, int64_t piece, int worker) {
 
 static bool begin_tiles(Plan *p, const PlanTiles *t, TilesRun *r) {
   *r = (TilesRun){.p = p, .t = t, .edges = t->nedges, .rows = t->nrows, .timed = p->ctx->debug >= 2};
+  r->profiled = tiles_are_profiled(p);
   r->pieces = MAX(MIN(t->pieces, (t->nedges + t->tile - 1) / t->tile), 1);
   if (t->rowptr < 0) return true;
   return (r->rowptr = buffer_read(p->input[p->slot[t->rowptr].input], host_memory(p->ctx->runtime))) != NULL;
 }
+
+bool tiles_are_profiled(const Plan *p) { return p->ctx->engine->profile.on && p->device->timer; }
 
 bool tiles_word(Plan *p, const PlanItem *it, uint64_t *word) {
   TilesRun r;
@@ -143,7 +167,8 @@ bool run_tiles(Plan *p, const PlanItem *it) {
     for (int64_t k = 0; ok && k < r.pieces; k++) ok = run_piece(&r, k, 0);
   int64_t var[TILE_VARS] = {[TILE_PIECES] = r.pieces};
   for (int i = 0; ok && i < t->nfinish; i++)
-    ok = run_sub(&r, &t->item[t->nitem + i], var, 0, threads_allowed(p->ctx->runtime->threads));
+    ok = r.profiled ? run_profiled(&r, &t->item[t->nitem + i], var)
+                    : run_sub(&r, &t->item[t->nitem + i], var, 0, threads_allowed(p->ctx->runtime->threads));
   for (int i = 0; ok && r.timed && i < t->nitem; i++) {
     debug_item(p, &t->item[i], (double)t->item[i].spent * 1e-6);
     t->item[i].spent = 0;
