@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from ._ffi import C, library_path
-from ._meaning import MeaningWarning
+from ._meaning import MeaningWarning, SlowWarning
 from .autograd import AutogradGraph, with_autograd_graph
 from .context import Context
 from .device import Device
@@ -21,7 +21,7 @@ from .tensor import Tensor, explain
 __version__ = C.poly_version().decode()
 
 __all__ = [
-    "AutogradGraph", "Context", "DType", "Device", "Dim", "Function", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "Tensor",
+    "AutogradGraph", "Context", "DType", "Device", "Dim", "Function", "Graph", "HeteroGraph", "MeaningWarning", "Profile", "SlowWarning", "Tensor",
     "TinyJit", "Variable", "dtypes", "explain", "function", "library_path", "nn", "scan", "viz", "with_autograd_graph",
 ]  # fmt: skip
 

@@ -19,6 +19,11 @@ class MeaningWarning(UserWarning):
     """A call means something else in PyTorch than here. Given once for each kind of call in a process."""
 
 
+class SlowWarning(UserWarning):
+    """Something works, but takes much longer than what the text names. Given once for each kind of call in a process; warnings.simplefilter("ignore",
+    polygrad.SlowWarning) turns it off."""
+
+
 class Extremes(NamedTuple):
     """What PyTorch's max(dim=...) and min(dim=...) give."""
 
@@ -29,11 +34,21 @@ class Extremes(NamedTuple):
 _warned: set[str] = set()
 
 
-def warn_once(what: str, text: str, stacklevel: int = 3) -> None:
+def warn_once(what: str, text: str, stacklevel: int = 3, category: type[Warning] = MeaningWarning) -> None:
     """Warns, the first time that `what` occurs."""
     if what not in _warned:
         _warned.add(what)
-        warnings.warn(text, MeaningWarning, stacklevel=stacklevel)
+        warnings.warn(text, category, stacklevel=stacklevel)
+
+
+_MANY_ROWS = 1000  # a row as a tensor of its own takes some microseconds to make and some more to read
+
+
+def row_by_row(t: Tensor) -> None:
+    """A loop over the rows of t begins."""
+    if len(t) >= _MANY_ROWS:
+        text = f"a loop over the {len(t)} rows of a tensor makes a tensor of each, and a program of what is done with it: "
+        warn_once("rows", text + "use operations on the whole tensor, x.tolist() for numbers, or polygrad.scan for a recurrence", 4, SlowWarning)
 
 
 def pair_warning(t: Tensor) -> None:
@@ -77,4 +92,4 @@ def positional(place: int, name: str, torch: str) -> Callable[[Any], Any]:
     return decorate
 
 
-__all__ = ["Extremes", "MeaningWarning", "flag", "number", "pair_warning", "positional", "warn_once"]
+__all__ = ["Extremes", "MeaningWarning", "SlowWarning", "flag", "number", "pair_warning", "positional", "row_by_row", "warn_once"]

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import re
 from typing import Any
 
@@ -103,8 +104,131 @@ class Dim(int):
         return self, self.val
 
 
-class Variable:
-    """A named size between two bounds. `bind` gives it the value of this run.
+class _Arithmetic:
+    """Sums, products, quotients and comparisons of sizes that have no value yet."""
+
+    __slots__ = ()
+
+    def _with(self, other: Any, op: Any, flipped: bool = False) -> Any:
+        if not isinstance(other, (int, _Arithmetic)):
+            return NotImplemented
+        return Formula(op, other, self) if flipped else Formula(op, self, other)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, operator.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, operator.add, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, operator.sub, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, operator.mul)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(other, operator.mul, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with(other, operator.floordiv)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with(other, operator.mod)
+
+    def __neg__(self) -> Any:
+        return Formula(operator.mul, self, -1)
+
+    def __lt__(self, other: Any) -> Any:
+        return Comparison(operator.lt, self - other)
+
+    def __le__(self, other: Any) -> Any:
+        return Comparison(operator.le, self - other)
+
+    def __gt__(self, other: Any) -> Any:
+        return Comparison(operator.gt, self - other)
+
+    def __ge__(self, other: Any) -> Any:
+        return Comparison(operator.ge, self - other)
+
+
+class Formula(_Arithmetic):
+    """A size computed from variables without values: it has bounds, and with values for its variables it is a size.
+
+    >>> from polygrad import Variable
+    >>> n = Variable("n", 1, 10)
+    >>> f = (n * 4 + 2) // 2
+    >>> f, f.vmin, f.vmax, int(f.substitute({n: 3}))
+    (n*2+1, 3, 21, 7)
+    """
+
+    __slots__ = ("_op", "_a", "_b")
+
+    def __init__(self, op: Any, a: Any, b: Any):
+        self._op, self._a, self._b = op, a, b
+
+    def variables(self) -> list[Variable]:
+        """The variables in it, each once."""
+        found: list[Variable] = []
+        for part in (self._a, self._b):
+            found += [part] if isinstance(part, Variable) else part.variables() if isinstance(part, Formula) else []
+        return list(dict.fromkeys(found))
+
+    def substitute(self, values: dict[Any, int]) -> Any:
+        """The size with these values of its variables, which are given by themselves or by name."""
+        return self._op(_valued(self._a, values), _valued(self._b, values))
+
+    def _lowest(self) -> Any:
+        return self.substitute({v: v.vmin for v in self.variables()})
+
+    @property
+    def vmin(self) -> int:
+        d = self._lowest()
+        return d.vmin if isinstance(d, Dim) else int(d)
+
+    @property
+    def vmax(self) -> int:
+        d = self._lowest()
+        return d.vmax if isinstance(d, Dim) else int(d)
+
+    min, max = vmin, vmax
+
+    def __repr__(self) -> str:
+        return repr(self._lowest())
+
+
+class Comparison:
+    """Whether a size without a value is below, or above, another: vmin and vmax are equal where that is known.
+
+    >>> from polygrad import Variable
+    >>> n = Variable("n", 1, 10)
+    >>> (n < 11).vmin, (n < 5).vmin, (n < 5).vmax
+    (True, False, True)
+    """
+
+    __slots__ = ("_op", "_difference")
+
+    def __init__(self, op: Any, difference: Any):
+        self._op, self._difference = op, difference
+
+    @property
+    def vmin(self) -> bool:
+        return all(self._op(v, 0) for v in (self._difference.vmin, self._difference.vmax))
+
+    @property
+    def vmax(self) -> bool:
+        return any(self._op(v, 0) for v in (self._difference.vmin, self._difference.vmax))
+
+    def __bool__(self) -> bool:
+        if self.vmin != self.vmax:
+            raise ValueError("whether this holds depends on the value of a variable: bind it, or ask for vmin and vmax")
+        return self.vmin
+
+
+class Variable(_Arithmetic):
+    """A named size between two bounds. `bind` gives it the value of this run; until then sums and products of it have bounds alone.
 
     >>> from polygrad import Variable
     >>> Variable("batch", 1, 64).bind(32)
@@ -136,6 +260,28 @@ class Variable:
 
     def __repr__(self) -> str:
         return f"Variable({self.name!r}, {self.vmin}, {self.vmax})"
+
+
+def _valued(part: Any, values: dict[Any, int]) -> Any:
+    if isinstance(part, Formula):
+        return part.substitute(values)
+    if not isinstance(part, Variable):
+        return part
+    for key in (part, part.name):
+        if key in values:
+            value = values[key]
+            return value if isinstance(value, Dim) else part.bind(value)
+    raise ValueError(f"{part} has no value among {list(values)}")
+
+
+def sym_infer(formula: Any, values: dict[str, int]) -> int:
+    """The value of a formula, with values of its variables by name.
+
+    >>> from polygrad import Variable
+    >>> sym_infer(Variable("n", 1, 10) * 3, {"n": 4})
+    12
+    """
+    return int(_valued(formula, values))
 
 
 Size = int  # a Dim is one

@@ -15,7 +15,7 @@ from . import _core, dlpack
 from . import autograd as _graph
 from ._core import C, current, from_numpy, from_values, handles, like, operand, same_graph, to_dtype
 from ._ffi import INT64, handle_array, raw
-from ._meaning import pair_warning
+from ._meaning import pair_warning, row_by_row
 from .context import Context, NoGrad
 from .device import check_device, is_gpu
 from .dtypes import BY_CODE, DType, dtypes
@@ -239,6 +239,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             raise TypeError("a tensor without axes cannot be iterated")
         if getattr(self, "_pair", None) is not None:
             pair_warning(self) if len(self) == 2 else setattr(self, "_pair", None)
+        row_by_row(self)
         return (self[k] for k in range(len(self)))
 
     def __hash__(self) -> int:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from polygrad import Graph, Tensor, Variable, with_autograd_graph
+from polygrad.symbolic import sym_infer
 
 
 def rows(n, width=4, seed=0):
@@ -222,3 +223,20 @@ def test_arrays_of_a_graph_in_a_compiled_function():
         want = np.where(np.isin(np.arange(nodes), s[s == d]), 0, 0.5).astype(np.float32)
         np.add.at(want, d, weight + 10 * s + d)
         np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_arithmetic_of_variables_without_values():
+    """Bounds follow from those of the variables; a value is needed to make a tensor, and is given later."""
+    n, m = Variable("n", 1, 10), Variable("m", 2, 3)
+    for made, low, high in (
+        (n + 1, 2, 11), (3 - n, -7, 2), (n * 3 + 1, 4, 31), (n // 2, 0, 5), (n % 3, 0, 2), (-n, -10, -1), (n * m, 2, 30), (n + m * 2 - 1, 4, 15),
+    ):  # fmt: skip
+        assert (made.vmin, made.vmax) == (low, high), made
+    assert ((n + 1) * 2).variables() == [n] and sym_infer(n * m + 1, {"n": 4, "m": 3}) == 13
+    size = (n * 2).substitute({n: 3})
+    assert Tensor.ones(size, 2).sum().item() == 12.0 and size.vmax == 20
+    assert (n < 11).vmin and not (n < 1).vmax and bool(n <= 10)
+    with pytest.raises(ValueError, match="depends on the value"):
+        bool(n > 5)
+    with pytest.raises(ValueError, match="no value"):
+        (n + m).substitute({n: 1})

@@ -215,8 +215,8 @@ def unsupported_methods() -> frozenset[str]:
 
 _UNSUPPORTED = frozenset(
     """
-    angle coalesce_ digamma erfinv gcd geqrf i0 igamma igammac imag istft lcm lgamma
-    lu map_ mvlgamma nanquantile nextafter orgqr ormqr polygamma smm sparse_mask sparse_resize_ sspaddmm
+    angle coalesce_ geqrf i0 igamma igammac imag istft
+    lu map_ orgqr ormqr smm sparse_mask sparse_resize_ sspaddmm
     stft to_mkldnn untyped_storage
     """.split()
 )

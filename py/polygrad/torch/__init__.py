@@ -36,7 +36,7 @@ from .types import Size, device, dtype
 from .types import named as _named
 
 if TYPE_CHECKING:
-    from . import linalg, nn, optim, sparse, special, testing, utils
+    from . import distributions, func, linalg, nn, optim, sparse, special, testing, utils
 
 bool = _named("bool")  # noqa: A001
 int8, uint8, int16, int32, int64 = (_named(_n) for _n in ("int8", "uint8", "int16", "int32", "int64"))
@@ -63,8 +63,7 @@ _SPARSE = frozenset(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tenso
 _LEFT_OUT = {
     "fft": "there are no complex numbers", "complex": "there are no complex numbers", "complex64": "there are no complex numbers",
     "view_as_complex": "there are no complex numbers", "distributed": "use one process",
-    "distributions": "draw with torch.rand, randn or multinomial",
-    "vmap": "write the batch as an axis", "func": "use torch.autograd.grad", "multiprocessing": "use threads or Python's own processes",
+    "vmap": "write the batch as an axis", "multiprocessing": "use threads or Python's own processes",
     "onnx": "save the state dict", "quantization": "there are no quantised tensors",
 }  # fmt: skip
 
@@ -74,7 +73,7 @@ __all__ = [
     "float32", "float64", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "load", "long", "nan",
     "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods, *_settings, *_SPARSE,
-    "linalg", "sparse", "special", "testing",
+    "distributions", "func", "linalg", "sparse", "special", "testing",
 ]  # fmt: skip
 
 for _module in _MODULES:  # so that `from polygrad.torch.jit import script` works
@@ -85,7 +84,7 @@ def __getattr__(name: str) -> Any:
     """Loads the larger parts when they are first used."""
     import importlib
 
-    if name in ("linalg", "nn", "optim", "sparse", "special", "testing", "utils"):
+    if name in ("distributions", "func", "linalg", "nn", "optim", "sparse", "special", "testing", "utils"):
         return importlib.import_module("." + name, __name__)
     if name in _FUNCTIONAL:
         return getattr(importlib.import_module(".nn.functional", __name__), name)
@@ -95,6 +94,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(".linalg", __name__), f"old_{name}")
     if name in _SPARSE:
         return getattr(importlib.import_module(".sparse", __name__), name)
+    if name in ("poisson", "binomial"):
+        return getattr(importlib.import_module(".distributions.discrete", __name__), name)
     if name == "spmm":
         return importlib.import_module(".sparse", __name__).mm
     if name in _LEFT_OUT:

@@ -375,6 +375,8 @@ from polygrad.precision import is_autocast_enabled as is_autocast_enabled
 from polygrad.torch import autograd as autograd
 from polygrad.torch import backends as backends
 from polygrad.torch import cuda as cuda
+from polygrad.torch import distributions as distributions
+from polygrad.torch import func as func
 from polygrad.torch import linalg as linalg
 from polygrad.torch import nn as nn
 from polygrad.torch import optim as optim
@@ -647,6 +649,7 @@ __all__ = [
     "digamma",
     "digamma_",
     "dist",
+    "distributions",
     "div",
     "divide",
     "dot",
@@ -702,6 +705,7 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
+    "func",
     "gather",
     "gcd",
     "gcd_",

@@ -152,8 +152,28 @@ def _vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, **ot
     return out.detach(), found if several else found[0]
 
 
-functional = types.ModuleType(f"{__name__}.functional", "torch.autograd.functional: jacobian, hessian, vjp.")
+def _hvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, **others: Any) -> tuple[Any, Any]:
+    """The value of func, one number, and its second derivative times v."""
+    x = inputs if create_graph else inputs.detach().requires_grad_()
+    out = func(x)
+    (first,) = grad(out, x, create_graph=True)
+    v = x.detach().ones_like() if v is None else v
+    return out.detach(), grad(first, x, v, create_graph=create_graph, allow_unused=True)[0]
+
+
+def _jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, **others: Any) -> tuple[Any, Any]:
+    """The value of func, and its derivative times v: the gradient of v's product with the derivative in the other direction."""
+    x = inputs if create_graph else inputs.detach().requires_grad_()
+    out = func(x)
+    weight = out.detach().ones_like().requires_grad_()
+    (back,) = grad(out, x, weight, create_graph=True)
+    v = x.detach().ones_like() if v is None else v
+    return out.detach(), grad(back, weight, v, create_graph=create_graph, allow_unused=True)[0]
+
+
+functional = types.ModuleType(f"{__name__}.functional", "torch.autograd.functional: jacobian, hessian, vjp, jvp, hvp, vhp.")
 functional.jacobian, functional.hessian, functional.vjp = _jacobian, _hessian, _vjp
+functional.hvp, functional.vhp, functional.jvp = _hvp, _hvp, _jvp
 sys.modules[functional.__name__] = functional
 
 

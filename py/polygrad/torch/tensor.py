@@ -16,6 +16,7 @@ import numpy as np
 
 from .._core import C, current, like, to_dtype
 from .._ffi import raw
+from .._meaning import row_by_row
 from ..autograd import making
 from ..dtypes import DType, dtypes
 from ..tensor import Tensor as Plain
@@ -211,6 +212,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
     def __iter__(self) -> Any:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
+        row_by_row(self)
         return iter([self[k] for k in range(len(self))])
 
     def __reduce__(self) -> Any:

@@ -1,5 +1,5 @@
 """Symbolic sizes under tinygrad's name of their module."""
 
-from ..symbolic import Dim, Variable
+from ..symbolic import Dim, Variable, sym_infer
 
-__all__ = ["Dim", "Variable"]
+__all__ = ["Dim", "Variable", "sym_infer"]

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
-from ... import nn as _nn
-from .. import functions as torch
-from .._inplace import write
-from .._surface import lift
+from .... import nn as _nn
+from ... import functions as torch
+from ..._inplace import write
+from ..._surface import lift
 
 clip_grad_norm_, clip_grad_value_ = lift(_nn.clip_grad_norm_, __name__), lift(_nn.clip_grad_value_, __name__)
 
@@ -29,6 +30,8 @@ def vector_to_parameters(vec: Any, parameters: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("parametrizations", "prune", "rnn"):
+        return import_module(f".{name}", __name__)
     for where in (getattr(_nn, "utils", None), _nn):
         if where is not None and not name.startswith("_") and hasattr(where, name):
             value = lift(getattr(where, name), __name__)
@@ -37,4 +40,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "parametrizations", "prune", "rnn", "vector_to_parameters"]
