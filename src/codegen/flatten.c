@@ -668,7 +668,7 @@ static void put_outer_lines(Flat *f, const Block *b) {
 /* The innermost loop of the grid has whole blocks of groups, which all work on one row: what is too much repeats the
  * first iterations and stores nothing. Bounds of the grid are known before its first loop. */
 static int add_padded_end(Flat *f, const Block *b) {
-  int log = 0, block = f->g->pack * MAX(f->g->strip, 1);
+  int log = 0, block = f->g->padded;
   while (1 << log < block) log++;
   int up = add_index(f, OP_ADD, f->place[f->g->inst.at[b->loop].src[1]], add_const(f, block - 1));
   int shift = add_const(f, log);
@@ -708,7 +708,7 @@ static void put_hubs(Flat *f) {
       put_loop(f, l.child);
   }
   const Inst *like = &g->inst.at[rows->loop];
-  int workers = add_const(f, g->hubs.workers), padded = g->pack > 1 || g->padded ? add_padded_end(f, g->body) : -1;
+  int workers = add_const(f, g->hubs.workers), padded = g->padded ? add_padded_end(f, g->body) : -1;
   int worker = loop[0] = add_loop(f, like, add_const(f, 0), workers, LOOP_PARALLEL);
   n += put_grid_loops(f, rows, g->body, padded, loop + 1);
   n += (g->by_length ? open_listed_rows : open_found_rows)(f, worker, loop + n, &row);
@@ -750,7 +750,7 @@ bool flatten_blocks(Codegen *g, Linear *out) {
   Flat f = {.g = g, .live = -1};
   f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
   f.failed = !f.place || !find_fused(&f) || !find_loaded(&f);
-  if (g->padded && !f.failed) {
+  if (g->padded && !g->for_hubs && !f.failed) {
     int64_t n = g->body->range->src[1]->arg.i; /* constant, as in strip_of */
     f.padded = add_const(&f, (n + g->padded - 1) / g->padded * g->padded);
   }

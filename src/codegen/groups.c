@@ -316,10 +316,29 @@ static void mark_shared(Codegen *g, Block *b) {
     if (b->line.at[i].child) mark_shared(g, b->line.at[i].child);
 }
 
+/* Threads that the results of a row take, if the innermost loop has them for a multiple of n. */
+static int64_t row_threads(const Codegen *g, int n) {
+  const Block *rows = next_output(g, g->top);
+  int64_t all = 1;
+  for (const Block *b = g->body; b != rows; b = b->parent) {
+    if (b->range->src[0]->op != OP_CONST || b->range->src[1]->op != OP_CONST) return 0;
+    int64_t trips = b->range->src[1]->arg.i - b->range->src[0]->arg.i;
+    if (b == g->body) trips = (trips + n * MAX(g->strip, 1) - 1) / (n * MAX(g->strip, 1)) * n;
+    all *= trips;
+  }
+  return all;
+}
+
 /* Groups of a block, which work on one row: as many as there are neighbouring results, in so far as these fill what a
- * GPU reads at once. The rest of them are other blocks: more of the device works on the longest rows. */
-static int same_row(Codegen *g) {
-  int n = 1, most = g->strip > 1 ? SECTOR : 32;
+ * GPU reads at once. The rest of them are other blocks: more of the device works on the longest rows. Where most rows
+ * are long there is enough to do: a warp reads as much of a neighbour as it can. */
+static int same_row(Codegen *g, bool *whole) {
+  enum { LONG_ROWS = 6 };
+  int n = 1, most = g->strip > 1 && g->log_edges < LONG_ROWS ? SECTOR : 32;
+  int64_t results = row_threads(g, 1);
+  *whole = results && results % most == 0 && 8 * most <= g->hubs.threads;
+  if (*whole && most > SECTOR) g->hubs.threads = MIN(g->hubs.threads, 16 * most);
+  if (*whole) return most;
   if (g->body == next_output(g, g->top) || !uop_is_int(g->body->range->src[0], 0)) return 1;
   while (n < most && 8 * n <= g->hubs.threads && n * MAX(g->strip, 1) < range_trips(g, g->body->range)) n *= 2;
   return n;
@@ -340,15 +359,18 @@ bool shape_hubs(Codegen *g) {
   for (int i = 0; i < g->body->line.n; i++)
     if (g->body->line.at[i].child) mark_shared(g, g->body->line.at[i].child);
   const Block *rows = next_output(g, g->top);
+  bool whole;
   g->for_hubs = true;
-  g->pack = same_row(g);
+  g->pack = same_row(g, &whole);
+  g->padded = whole || g->pack == 1 ? 0 : g->pack * MAX(g->strip, 1);
+  if (g->strip > 1 && !whole_strips(g->body->range, g->strip)) g->padded = g->pack * g->strip;
   g->group = g->hubs.threads / g->pack;
   g->spread = g->pack > 1 ? g->pack : 0;
   g->grid = uop_index(g->ctx, g->hubs.workers);
   for (const Block *b = g->body; b != rows; b = b->parent) {
     UOp *n = int_sub(b->range->src[1], b->range->src[0]);
     if (b == g->body && g->strip > 1) n = int_div(int_addc(n, g->strip - 1), uop_index(g->ctx, g->strip));
-    g->grid = int_mul(g->grid, b == g->body ? whole_blocks(n, g->pack) : n);
+    g->grid = int_mul(g->grid, b == g->body && g->padded ? whole_blocks(n, g->pack) : n);
   }
   return g->grid != NULL;
 }
@@ -367,19 +389,6 @@ static bool plain_rows(Codegen *g, const Block *b) {
     if (c && (has_loop(c) || (!is_ragged(g, c) && range_trips(g, c->range) > LONG_SUM))) return false;
   }
   return true;
-}
-
-/* Threads that the results of a row take, if the innermost loop has them for a multiple of n. */
-static int64_t row_threads(const Codegen *g, int n) {
-  const Block *rows = next_output(g, g->top);
-  int64_t all = 1;
-  for (const Block *b = g->body; b != rows; b = b->parent) {
-    if (b->range->src[0]->op != OP_CONST || b->range->src[1]->op != OP_CONST) return 0;
-    int64_t trips = b->range->src[1]->arg.i - b->range->src[0]->arg.i;
-    if (b == g->body) trips = (trips + n * MAX(g->strip, 1) - 1) / (n * MAX(g->strip, 1)) * n;
-    all *= trips;
-  }
-  return all;
 }
 
 /* How many of them lie side by side, if they are n: a power of two that divides their number. */

@@ -40,6 +40,20 @@
         "  v = r[0];\n  FENCE(n * pack);\n  return v;\n}"                                                              \
   }
 
+/* The same where a warp has one thread of each of `pack` groups, or of more: their few threads are combined in order, by
+ * each of them. */
+#define COLUMNS(name, kind, both)                                                                                      \
+  {                                                                                                                    \
+    "columns_" name, kind,                                                                                             \
+        "$T @columns_" name "($T v, int t, int n, LOCAL void *room, int pack) {\n"                                     \
+        "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
+        "  r[t * pack] = v;\n"                                                                                         \
+        "  FENCE(n * pack);\n"                                                                                         \
+        "  v = r[0];\n"                                                                                                \
+        "  for (int k = 1; k < n; k++) {\n    const $T a = v, b = r[k * pack];\n    v = " both ";\n  }\n"              \
+        "  FENCE(n * pack);\n  return v;\n}"                                                                           \
+  }
+
 /* The same where the threads of all of them lie in one warp. */
 #define LANES(name, kind, both)                                                                                        \
   {                                                                                                                    \
@@ -74,7 +88,9 @@
         "  FENCE(WARP * WARP);\n"                                                                                      \
         "  v = r[0];\n  FENCE(WARP * WARP);\n  return v;\n}"                                                           \
   }
-#define BOTH(name, kind, both) COMBINE(name, kind, both), SPREAD(name, kind, both), LANES(name, kind, both), WARPS(name, kind, both)
+#define BOTH(name, kind, both) \
+  COMBINE(name, kind, both), SPREAD(name, kind, both), COLUMNS(name, kind, both), LANES(name, kind, both),             \
+      WARPS(name, kind, both)
 
 const HelperText group_helpers[] = {
     /* of numbers that are not negative: seldom do they need 64 bits, whose division is several times as long */

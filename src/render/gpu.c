@@ -261,7 +261,8 @@ void emit_combine(Emit *e, int i) {
   else if (spread && block_size(e->lin) == warp * warp && spread < warp)
     line(e, "%s = %s(%s, room, %d);", acc.s, helper(e->help, txt("warps_%s", name + 6).s, el, 1).s, acc.s, spread);
   else if (spread)
-    line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s, helper(e->help, txt("spread_%s", name + 6).s, el, 1).s, acc.s,
+    line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s,
+         helper(e->help, txt("%s_%s", warp > 1 && spread >= warp ? "columns" : "spread", name + 6).s, el, 1).s, acc.s,
          group, spread);
   else
     line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, el, 1).s, acc.s, e->lin->group);
