@@ -171,3 +171,19 @@ def test_interpolate_and_unpool():
     assert places.flatten().tolist() == [5, 7, 13, 15]
     out = y.max_unpool2d(places).flatten().tolist()
     assert [k for k, v in enumerate(out) if v] == [5, 7, 13, 15]
+
+
+def test_modules_under_their_names_in_tinygrad():
+    from polygrad import TinyJit
+    from polygrad.dtype import DTYPES_DICT, can_lossless_cast, dtypes, least_upper_dtype, least_upper_float, sum_acc_dtype
+    from polygrad.engine.jit import TinyJit as same
+
+    assert same is TinyJit and DTYPES_DICT["float32"] == dtypes.float32
+    assert least_upper_dtype(dtypes.int8, dtypes.float16) == dtypes.float16 and least_upper_float(dtypes.int64) == dtypes.float32
+    assert sum_acc_dtype(dtypes.uint8) == dtypes.uint32 and sum_acc_dtype(dtypes.float64) == dtypes.float64
+    for a in DTYPES_DICT.values():
+        for b in DTYPES_DICT.values():
+            if a.kind in "biu" and b.kind in "biu" and a != b and b != dtypes.bool and a != dtypes.bool:
+                assert can_lossless_cast(a, b) == (a.min >= b.min and a.max <= b.max), (a, b)
+    assert can_lossless_cast(dtypes.int16, dtypes.float32) and not can_lossless_cast(dtypes.int64, dtypes.float64)
+    assert not can_lossless_cast(dtypes.float16, dtypes.bfloat16) and not can_lossless_cast(dtypes.float32, dtypes.int64)

@@ -1,0 +1,61 @@
+"""tinygrad's place of dtypes: polygrad.dtype.DType, dtypes, least_upper_dtype and their like.
+
+>>> from polygrad.dtype import can_lossless_cast, dtypes, least_upper_dtype
+>>> least_upper_dtype(dtypes.int8, dtypes.float16), can_lossless_cast(dtypes.int32, dtypes.float32)
+(dtypes.half, False)
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+from .dtypes import BY_CODE, DType, DTypeLike, dtypes, least_upper_dtype, to_dtype
+
+ConstType = Union[float, int, bool]
+DTYPES_DICT = {d.name: d for d in BY_CODE}
+INVERSE_DTYPES_DICT = {d.name: name for name, d in DTYPES_DICT.items()}
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits of a float's mantissa
+
+
+def least_upper_float(d: DType) -> DType:
+    """The dtype itself if it is a float, else the default float.
+
+    >>> least_upper_float(dtypes.int32)
+    dtypes.float
+    """
+    return d if dtypes.is_float(d) else dtypes.default_float
+
+
+def sum_acc_dtype(d: DType) -> DType:
+    """In what a sum of this dtype is accumulated.
+
+    >>> sum_acc_dtype(dtypes.int8), sum_acc_dtype(dtypes.float16)
+    (dtypes.int, dtypes.float)
+    """
+    least = dtypes.uint32 if dtypes.is_unsigned(d) else dtypes.float32 if dtypes.is_float(d) else dtypes.int32
+    return least_upper_dtype(d, least)
+
+
+def can_lossless_cast(a: DType, b: DType) -> bool:
+    """Does every value of a have the same value in b?
+
+    >>> can_lossless_cast(dtypes.uint8, dtypes.int16), can_lossless_cast(dtypes.int8, dtypes.uint16)
+    (True, False)
+    """
+    if a == b or a == dtypes.bool:
+        return True
+    if b == dtypes.bool or dtypes.is_float(a) and not dtypes.is_float(b):
+        return False
+    bits = 8 * a.itemsize - (not dtypes.is_unsigned(a))
+    if dtypes.is_float(b):
+        if dtypes.is_float(a):
+            return a.itemsize < b.itemsize
+        return bits <= _DIGITS[b.name]
+    wide = 8 * b.itemsize - (not dtypes.is_unsigned(b))
+    return bits <= wide and not (dtypes.is_unsigned(b) and not dtypes.is_unsigned(a))
+
+
+__all__ = [
+    "ConstType", "DTYPES_DICT", "DType", "DTypeLike", "INVERSE_DTYPES_DICT", "can_lossless_cast", "dtypes", "least_upper_dtype", "least_upper_float",
+    "sum_acc_dtype", "to_dtype",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""tinygrad's place of TinyJit: polygrad.engine.jit.TinyJit."""
+
+from . import jit
+
+__all__ = ["jit"]
