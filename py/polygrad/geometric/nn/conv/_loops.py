@@ -99,7 +99,7 @@ class Scaled:
     often a node's own value counts beside what the edges bring ([V, 1], or None for not at all)."""
 
     __slots__ = ("graph", "_scale", "weight", "_own")
-    symmetric: tuple[str, DType] | None = None  # factors are those of the graph with own loops, on this side and of this dtype
+    symmetric: str | None = None  # a side: factors are those of the graph with own loops, by the edges on this side
 
     def __init__(self, graph: Graph, scale: Tensor | None, weight: Tensor | None, own: Tensor | None = None):
         self.graph, self._scale, self.weight, self._own = graph, scale, weight, own
@@ -117,21 +117,20 @@ class ScaledWithOwn(Scaled):
     """D^-1/2 (A + I) D^-1/2 of a graph without weights, on the graph as it is: what a node's loop would bring is added to the sum. Loops that
     are there already are taken off again. The factors are made when somebody asks for them: Graph.smooth does without."""
 
-    __slots__ = ("symmetric",)
+    __slots__ = ("symmetric", "_x")
 
-    def __init__(self, graph: Graph, flow: str, dtype: DType):
-        super().__init__(graph, None, None)
-        self.symmetric = ("in" if flow == "source_to_target" else "out", _float(dtype))
+    def __init__(self, graph: Graph, flow: str, x: Tensor):
+        self.graph, self._scale, self.weight, self._own = graph, None, None, None
+        self.symmetric: str = "in" if flow == "source_to_target" else "out"
+        self._x = x  # whose dtype the factors have
 
     @property
     def scale(self) -> Tensor:
-        assert self.symmetric is not None
-        return self.graph._norm(self.symmetric[0], True, self.symmetric[1])
+        return self.graph._norm(self.symmetric, True, _float(self._x.dtype))
 
     @property
     def own(self) -> Tensor:
-        assert self.symmetric is not None
-        return self.graph._own(self.symmetric[1])
+        return self.graph._own(_float(self._x.dtype))
 
 
 def scaled(graph: Graph, edge_weight: Tensor | None, improved: bool, add_self_loops: bool, flow: str, dtype: DType) -> Scaled:
@@ -213,7 +212,7 @@ class Smoother:
             return self._keep_loops(self._cached)
         graph = edge_index if isinstance(edge_index, Graph) else graph_of(edge_index, x.size(self.node_dim))  # type: ignore[attr-defined]
         if loops and edge_weight is None and not by_edge and linear and self.aggr != "mean":  # type: ignore[attr-defined]
-            s: Scaled = ScaledWithOwn(graph, self.flow, x.dtype)  # type: ignore[attr-defined]
+            s: Scaled = ScaledWithOwn(graph, self.flow, x)  # type: ignore[attr-defined]
         else:
             s = scaled(graph, edge_weight, improved, loops, self.flow, x.dtype)  # type: ignore[attr-defined]
         if not linear:
@@ -231,7 +230,7 @@ class Smoother:
     def _smooth(self, s: Scaled, x: Tensor) -> Tensor:
         """One step: what the neighbours bring to each node."""
         if s.symmetric is not None and self._unwatched(x):
-            return s.graph._smooth(x, s.symmetric[0], True)
+            return s.graph._smooth(x, s.symmetric, True)
         scale, own = s.scale, s.own
         if scale is None:
             return self.propagate(s.graph, x=x, edge_weight=s.weight)  # type: ignore[attr-defined]
