@@ -409,17 +409,21 @@ from polygrad.torch.functions import cdist as cdist
 from polygrad.torch.functions import chain_matmul as chain_matmul
 from polygrad.torch.functions import column_stack as column_stack
 from polygrad.torch.functions import combinations as combinations
+from polygrad.torch.functions import constant_pad_nd as constant_pad_nd
+from polygrad.torch.functions import cumulative_trapezoid as cumulative_trapezoid
 from polygrad.torch.functions import dstack as dstack
 from polygrad.torch.functions import einsum as einsum
 from polygrad.torch.functions import embedding as embedding
 from polygrad.torch.functions import empty as empty
 from polygrad.torch.functions import eye as eye
+from polygrad.torch.functions import fill as fill
 from polygrad.torch.functions import flip as flip
 from polygrad.torch.functions import from_dlpack as from_dlpack
 from polygrad.torch.functions import from_numpy as from_numpy
 from polygrad.torch.functions import frombuffer as frombuffer
 from polygrad.torch.functions import full as full
 from polygrad.torch.functions import full_like as full_like
+from polygrad.torch.functions import gradient as gradient
 from polygrad.torch.functions import hamming_window as hamming_window
 from polygrad.torch.functions import hann_window as hann_window
 from polygrad.torch.functions import hstack as hstack
@@ -443,6 +447,7 @@ from polygrad.torch.functions import reshape as reshape
 from polygrad.torch.functions import result_type as result_type
 from polygrad.torch.functions import scalar_tensor as scalar_tensor
 from polygrad.torch.functions import seed as seed
+from polygrad.torch.functions import segment_reduce as segment_reduce
 from polygrad.torch.functions import stack as stack
 from polygrad.torch.functions import tensor as tensor
 from polygrad.torch.functions import tensordot as tensordot
@@ -619,6 +624,7 @@ __all__ = [
     "concatenate",
     "conj",
     "conj_physical",
+    "constant_pad_nd",
     "copysign",
     "corrcoef",
     "cos",
@@ -634,6 +640,7 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
+    "cumulative_trapezoid",
     "default_generator",
     "deg2rad",
     "deg2rad_",
@@ -678,6 +685,7 @@ __all__ = [
     "expm1",
     "expm1_",
     "eye",
+    "fill",
     "fill_",
     "finfo",
     "fix",
@@ -717,6 +725,7 @@ __all__ = [
     "get_num_interop_threads",
     "get_num_threads",
     "get_rng_state",
+    "gradient",
     "greater",
     "greater_equal",
     "gt",
@@ -905,6 +914,7 @@ __all__ = [
     "scatter_reduce",
     "searchsorted",
     "seed",
+    "segment_reduce",
     "select",
     "select_scatter",
     "selu",

@@ -464,6 +464,58 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
 trapz = trapezoid
 
 
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The integral by trapezoids up to each place."""
+    n = int(y.shape[dim])
+    middle = (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) / 2
+    return (middle * (dx if x is None else x.diff(dim=dim))).cumsum(dim)
+
+
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:  # noqa: A002
+    """Slopes along each axis by differences: central ones inside, one-sided ones at the ends."""
+    if edge_order != 1:
+        raise NotImplementedError("gradient: edge_order=1 is what there is")
+    axes = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
+    found = []
+    for axis, step in zip(axes, steps):
+        if isinstance(step, Plain):
+            raise NotImplementedError("gradient: spacing is a number for each axis")
+        n = int(input.shape[axis])
+        ends = [input.narrow(axis, k + 1, 1) - input.narrow(axis, k, 1) for k in (0, n - 2)]
+        inside = [(input.narrow(axis, 2, n - 2) - input.narrow(axis, 0, n - 2)) / 2] if n > 2 else []
+        found.append(cat([ends[0], *inside, ends[1]], axis) / step)
+    return tuple(found)
+
+
+def segment_reduce(
+    data: Any, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: int = 0, unsafe: bool = False, initial: Any = None
+) -> Any:
+    """Reductions over runs of rows, which are given by their lengths or by where they begin and end: 'sum', 'mean', 'max', 'min' or 'prod'."""
+    if axis != 0 or (lengths is None) == (offsets is None):
+        raise NotImplementedError("segment_reduce: runs along axis 0, given by lengths or by offsets")
+    counts = lengths if lengths is not None else offsets[1:] - offsets[:-1]
+    runs = int(counts.shape[0])
+    row = repeat_interleave(counts.new_tensor(list(range(runs))), counts).long()
+    names = {"max": "amax", "min": "amin"}
+    first = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}[reduce] if initial is None else float(initial)
+    out = data.new_full((runs, *data.shape[1:]), first)
+    index = row.reshape(-1, *[1] * (data.ndim - 1)).expand(*data.shape)
+    return out.scatter_reduce(0, index, data, names.get(reduce, reduce), include_self=reduce != "mean")
+
+
+def fill(input: Any, value: Any) -> Any:  # noqa: A002
+    """A tensor like input, filled with a value."""
+    return input.full_like(value)
+
+
+def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:  # noqa: A002
+    """nn.functional.pad with a constant."""
+    from .nn.functional import pad as padded
+
+    return padded(input, pad, "constant", value)
+
+
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Places along each axis of numbers in the flat tensor."""
     sizes = [int(n) for n in ((shape,) if isinstance(shape, int) else shape)]

@@ -59,3 +59,15 @@ def test_histogram_frexp_nextafter():
     near = torch.nextafter(torch.tensor([1.0, 0.0, -1.0]), torch.tensor([2.0, -1.0, 0.0]))
     assert near.numpy().tolist() == np.nextafter(np.float32([1, 0, -1]), np.float32([2, -1, 0])).tolist()
     assert torch.nanquantile(torch.tensor([1.0, math.nan, 3.0]), 0.5).item() == 2.0
+
+
+def test_slopes_integrals_and_runs():
+    x = torch.tensor([0.0, 1.0, 4.0, 9.0])
+    assert torch.gradient(x)[0].tolist() == np.gradient(x.numpy()).tolist()
+    grid = torch.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]])
+    assert all(np.allclose(a, b) for a, b in zip(torch.gradient(grid, spacing=2.0), np.gradient(grid.numpy(), 2.0), strict=True))
+    assert torch.cumulative_trapezoid(x).tolist() == [0.5, 3.0, 9.5]
+    runs = torch.tensor([1, 3])
+    assert torch.segment_reduce(x, "sum", lengths=runs).tolist() == [0.0, 14.0]
+    assert torch.segment_reduce(x, "max", offsets=torch.tensor([0, 1, 4])).tolist() == [0.0, 9.0]
+    assert torch.constant_pad_nd(x, (1, 0), 7.0).tolist() == [7.0, 0.0, 1.0, 4.0, 9.0] and torch.fill(x, 2.0).tolist() == [2.0] * 4
