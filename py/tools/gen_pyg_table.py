@@ -39,6 +39,8 @@ DIFFER = {
     "loader.PrefetchLoader": "one batch ahead; there is no transfer to a device to hide",
     "utils.geodesic_distance": "along the edges of the mesh, not across its faces",
     "transforms.ToSparseTensor": "always a SparseTensor of this library; there are no layouts of PyTorch",
+    "transforms.TwoHop": "edge_attr stays with its edge where edges are not sorted; there PyTorch Geometric gives it to another edge",
+    "transforms.LineGraph": "features of a directed graph are those of its edges once they are sorted and merged, one for each node",
     "torch_geometric.EdgeIndex": "a tensor with what is known of the edges; what is computed of it is a plain tensor",
     **{
         f"nn.pool.{n}": "exact; arguments that tune an approximation have no effect"
