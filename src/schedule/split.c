@@ -2,7 +2,9 @@
  *
  *   sum of x[n]   ->   sum over p of contiguous(sum over q of x[0 : P*(n//P)] as [P, n//P])  +  sum of x[P*(n//P) : n]
  *
- * The number of pieces is fixed, so the result is the same for every number of threads. */
+ * The number of pieces is fixed, so the result is the same for every number of threads. Where no axis is long enough
+ * but all that are reduced are together, as the batch, rows and columns of images are for a batch norm, they are taken
+ * as one on devices with groups of threads: there few results would keep few of them busy. */
 #include "schedule/split.h"
 
 #include "ir/context.h"
@@ -71,12 +73,36 @@ static UOp *split_one(Split *s, UOp *u, int axis) {
   return uop_binary(op, total, rest);
 }
 
+/* The reduction with all its axes joined into the first; NULL: that is not long enough either, or an error. */
+static UOp *join_axes(const Split *s, UOp *u) {
+  UOp *x = u->src[0], *shape[MAX_DIMS], *n = uop_index(u->ctx, 1);
+  int perm[MAX_DIMS], at = 0, kept = 1, first = 0;
+  for (int i = 0; i < x->ndim; i++) {
+    if (!(u->arg.j & (1 << i))) continue;
+    if (x->shape[i]->op != OP_CONST) return NULL;
+    n = int_mul(n, x->shape[i]);
+    perm[at++] = i;
+    first++;
+  }
+  if (s->target->group <= 1 || first < 2 || !n || n->vmax < 4 * s->target->split_pieces) return NULL;
+  for (int i = 0; i < x->ndim; i++) {
+    if (u->arg.j & (1 << i)) continue;
+    shape[kept++] = x->shape[i];
+    perm[at++] = i;
+  }
+  shape[0] = n;
+  UOp *joined = uop_reduce((Op)u->arg.i, uop_reshape(uop_permute(x, perm), kept, shape), 1);
+  return joined && joined->op == OP_REDUCE && joined->arg.j == 1 ? joined : NULL;
+}
+
 static UOp *cut_reduction(UOp *u, void *user) {
   Split *s = user;
   uint64_t key = (uint64_t)(uintptr_t)u;
   bool whole = !wants_split(s->target, u) || map_get(&s->made, key, NULL) || map_get(s->keep, key, NULL);
   int axis = whole ? -1 : split_axis(s->target, u);
-  return axis < 0 ? u : split_one(s, u, axis);
+  if (whole || axis >= 0) return whole ? u : split_one(s, u, axis);
+  UOp *joined = join_axes(s, u), *sum = joined ? split_one(s, joined, 0) : NULL;
+  return sum ? uop_reshape(sum, u->ndim, u->shape) : u;
 }
 
 /* What is kept is kept over new sources too: a sum below it may have been cut. */
