@@ -24,13 +24,14 @@ HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parent.parent / "py" / "tests" / "torch" / "scripts"
 
 # The test graphs of MUTAG are 19, other ones for each library: there the accuracy of the training graphs in evaluation counts.
+# It is still that of running statistics which lag behind, 62 to 90 % in both libraries: hence the number of seeds.
 # name: (dataset, epochs, seeds, the figure that counts, one of 100 (accuracy) or an error as it is)
 EXAMPLES = {
     "gcn": ("Cora", 100, 2, "Test", 100), "gat": ("citations", 60, 3, "Test", 100), "agnn": ("citations", 100, 3, "Test", 100),
     "arma": ("citations", 100, 3, "Test", 100), "sgc": ("Cora", 100, 2, "Test", 100), "tagcn": ("citations", 60, 3, "Test", 100),
     "super_gat": ("citations", 60, 3, "Test", 100), "gcn2_cora": ("citations", 40, 3, "Test", 100), "dna": ("citations", 60, 3, "Test", 100),
     "cora": ("citations", 60, 3, "Test", 100), "link_pred": ("citations", 60, 3, "Final Test", 100), "autoencoder": ("citations", 100, 3, "AUC", 100),
-    "argva_node_clustering": ("citations", 60, 3, "AUC", 100), "mutag_gin": ("MUTAG", 40, 8, "Train", 100),
+    "argva_node_clustering": ("citations", 60, 3, "AUC", 100), "mutag_gin": ("MUTAG", 40, 18, "Train", 100),
     "proteins_topk_pool": ("PROTEINS", 8, 3, "Test Acc", 100), "proteins_diff_pool": ("PROTEINS", 4, 3, "Test Acc", 100),
     "proteins_mincut_pool": ("PROTEINS", 8, 3, "Test", 100), "graph_unet": ("citations", 40, 3, "Test", 100),
     "infomax_transductive": ("citations", 40, 3, "Accuracy", 100), "node2vec": ("citations", 3, 2, "Acc", 100), "rgcn": ("AIFB", 30, 3, "Test", 100),
