@@ -4,6 +4,8 @@
 #include "base/threads.h"
 #include "algorithms/sampler.h"
 
+enum { MOST_DRAWS = 64 };
+
 typedef struct Walk {
   const Relation *r;
   int64_t length;
@@ -29,17 +31,36 @@ static bool is_neighbour(const Relation *r, int64_t v, int32_t to) {
   return low < r->rowptr[v + 1] && r->other[low] == to;
 }
 
-/* A place in row v. before: the node that the walk came from, or -1. */
+static double chance_of(const Walk *w, int64_t before, int32_t to) {
+  return to == before ? w->back : is_neighbour(w->r, before, to) ? w->beside : w->away;
+}
+
+/* A place in a row of n entries, drawn by the chances of all of them; any if no chance is left. */
+static int64_t weighed(const Walk *w, int64_t begin, int64_t n, int64_t before, Random *random) {
+  double total = 0, part = 0;
+  for (int64_t k = 0; k < n; k++) total += chance_of(w, before, w->r->other[begin + k]);
+  if (!(total > 0)) return begin + random_below(random, n);
+  double end = random_unit(random) * total;
+  for (int64_t k = 0; k < n; k++) {
+    part += chance_of(w, before, w->r->other[begin + k]);
+    if (end < part) return begin + k;
+  }
+  return begin + n - 1;
+}
+
+/* A place in row v. before: the node that the walk came from, or -1. Where hardly any step is kept (a leaf, with a
+ * large p), drawing on and on would take for ever: the next step is then drawn by the chances of the whole row, which
+ * is the same distribution. */
 static int64_t step(const Walk *w, int64_t v, int64_t before, Random *random) {
   const Relation *r = w->r;
   int64_t begin = r->rowptr[v], n = r->rowptr[v + 1] - begin;
   if (!n) return -1;
-  for (;;) {
+  for (int tried = 0; tried < MOST_DRAWS; tried++) {
     int64_t at = begin + random_below(random, n);
     if (w->plain || before < 0) return at;
-    double chance = r->other[at] == before ? w->back : is_neighbour(r, before, r->other[at]) ? w->beside : w->away;
-    if (random_unit(random) < chance) return at;
+    if (random_unit(random) < chance_of(w, before, r->other[at])) return at;
   }
+  return weighed(w, begin, n, before, random);
 }
 
 static void walk(const Walk *w, int64_t start, Random random, int64_t *nodes, int64_t *edges) {

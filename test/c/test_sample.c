@@ -451,6 +451,19 @@ static void walks_with_p_and_q(void **state) {
   poly_sampler_free(s);
 }
 
+/* The only step from the end of a path leads back, which hardly ever is kept: the walk ends all the same. */
+static void walks_that_hardly_return(void **state) {
+  (void)state;
+  int64_t src[] = {0, 1}, dst[] = {1, 0}, start[] = {0}, nodes[6];
+  PolySampler *s = plain_sampler(2, 2, src, dst);
+  const double p[] = {1e300, INFINITY};
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(poly_sampler_walk(s, 0, start, 1, 5, p[i], 0.5, 1, 1, nodes, NULL), -1);
+    for (int k = 0; k < 6; k++) assert_int_equal(nodes[k], k % 2);
+  }
+  poly_sampler_free(s);
+}
+
 /* ---- rows ---- */
 
 static void gathers_rows(void **state) {
@@ -617,6 +630,7 @@ int main(void) {
       PLAIN(budgets_are_squared),
       PLAIN(walks),
       PLAIN(walks_with_p_and_q),
+      PLAIN(walks_that_hardly_return),
       PLAIN(gathers_rows),
       TEST(splits_graphs),
       PLAIN(refuses_bad_relations),
