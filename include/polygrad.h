@@ -165,6 +165,9 @@ POLY_API bool poly_is_realized(const PolyTensor *t);
 #define POLY_DIM_LIMIT (-((int64_t)1 << 40))
 POLY_API int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value);
 POLY_API bool poly_dim_is_symbolic(int64_t dim);
+/* A code is known while a tensor has that size, while it is held, and until some hundreds more were given out: who
+ * keeps one for longer holds it (on), and lets go of it (off) as often. */
+POLY_API void poly_dim_hold(PolyContext *ctx, int64_t dim, bool on);
 /* Today's value of a size; smallest and largest value that it can take. */
 POLY_API int64_t poly_dim_value(PolyContext *ctx, int64_t dim);
 POLY_API int64_t poly_dim_min(PolyContext *ctx, int64_t dim);

@@ -53,6 +53,7 @@ FUNCTIONS = {
     "poly_is_realized": ("b", "p", "t"),
     "poly_var_bind": ("l", "pslll", "ctx name min max value"),
     "poly_dim_is_symbolic": ("b", "l", "dim"),
+    "poly_dim_hold": ("v", "plb", "ctx dim on"),
     "poly_dim_value": ("l", "pl", "ctx dim"),
     "poly_dim_min": ("l", "pl", "ctx dim"),
     "poly_dim_max": ("l", "pl", "ctx dim"),

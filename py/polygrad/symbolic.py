@@ -11,12 +11,29 @@ from __future__ import annotations
 import ctypes
 import operator
 import re
+import weakref
 from typing import Any
 
 from ._ffi import C, describe
 from .autograd import AutogradGraph, current
 
 DIM_LIMIT = -(1 << 40)  # codes of symbolic sizes are below
+KNOWN = 256  # sizes that a graph keeps at most
+
+
+class _Held:
+    """Keeps the core from forgetting a code while there is a Dim of it, and for a while longer. Holds no graph, which holds it."""
+
+    __slots__ = ("graph", "code", "value")
+
+    def __init__(self, graph: AutogradGraph, code: int):
+        self.graph, self.code, self.value = weakref.ref(graph), code, C.poly_dim_value(graph.ptr, code)
+        C.poly_dim_hold(graph.ptr, code, True)
+
+    def __del__(self, hold: Any = C.poly_dim_hold) -> None:
+        graph = self.graph()
+        if graph is not None and graph.ptr:
+            hold(graph.ptr, self.code, False)
 
 
 class Dim(int):
@@ -32,10 +49,17 @@ class Dim(int):
 
     graph: AutogradGraph
     code: int
+    _held: _Held
 
     def __new__(cls, graph: AutogradGraph, code: int) -> Dim:
-        self = int.__new__(cls, C.poly_dim_value(graph.ptr, code))
-        self.graph, self.code = graph, code
+        known = graph.sizes
+        held = known.get(code)
+        if held is None:
+            if len(known) >= KNOWN:
+                known.clear()
+            held = known[code] = _Held(graph, code)
+        self = int.__new__(cls, held.value)
+        self.graph, self.code, self._held = graph, code, held
         return self
 
     @property

@@ -240,3 +240,29 @@ def test_arithmetic_of_variables_without_values():
         bool(n > 5)
     with pytest.raises(ValueError, match="no value"):
         (n + m).substitute({n: 1})
+
+
+def test_sizes_that_are_gone_are_forgotten():
+    """Thousands of batches leave nothing behind; a size that is held stays known."""
+    with with_autograd_graph() as graph:
+        kept, first = None, 0
+        for i in range(4000):
+            n = Variable("n", 1, 10000).bind(i + 2)
+            shape = Tensor.ones(n * 2 + 1, 3).shape
+            kept = kept or shape[0]
+            if i == 2500:
+                first = graph.live_nodes
+        assert kept == 5 and Tensor.ones(kept).sum().item() == 5
+        assert graph.live_nodes < first + 100 + 4 * 1024
+
+
+def test_state_that_nobody_reads_does_not_pile_up():
+    """A counter of steps runs with the assignments of the step, though nobody asks for it."""
+    with with_autograd_graph() as graph:
+        count, w, live = Tensor([0.0]), Tensor([1.0, 2.0]), []
+        for _ in range(30):
+            count.assign(count + 1)
+            w.assign(w * 2).realize()
+            live.append(graph.live_nodes)
+        assert live[-1] == live[5]
+        assert count.item() == 30

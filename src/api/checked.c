@@ -402,6 +402,15 @@ bool poly_dim_is_symbolic(int64_t dim) {
   return core_dim_is_symbolic(dim);
 }
 
+void poly_dim_hold(PolyContext *ctx, int64_t dim, bool on) {
+  ApiCall call;
+  api_begin(&call, "poly_dim_hold");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return;
+  core_dim_hold(ctx, dim, on);
+  api_leave(&call, POLY_OK);
+}
+
 int64_t poly_dim_value(PolyContext *ctx, int64_t dim) {
   ApiCall call;
   api_begin(&call, "poly_dim_value");

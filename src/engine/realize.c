@@ -149,6 +149,24 @@ static bool choose_readers(Job *j, const Walk *w, bool *reads, const bool *ended
   return changed;
 }
 
+/* State that nobody asks for, such as the number of batches that a normalisation has seen, runs with the other
+ * assignments: else each step would leave one more behind it, for ever. What reads memory that is gone stays as it is,
+ * and is an error to who asks for it. */
+static bool choose_state(Job *j, const Walk *w) {
+  bool *lost = arena_new(&j->arena, (size_t)(w->n + 1) * sizeof *lost);
+  if (!lost) return false;
+  for (int i = 0; i < w->n; i++) {
+    const UOp *u = w->at[i];
+    lost[i] = u->op == OP_BUFFER ? !u->buffer || u->buffer->stale : u->buffer && u->buffer->stale;
+    for (int k = first_read(u); !is_value(u, NULL) && !lost[i] && k < u->nsrc; k++) lost[i] = lost[u->src[k]->slot];
+  }
+  for (int h = 0; h < j->nhandle; h++) {
+    UOp *u = j->handle[h]->uop;
+    if (pending_assign(u) && !lost[u->slot] && !lost[u->src[0]->slot]) j->chosen[h] = true;
+  }
+  return true;
+}
+
 static bool contains(const Map *m, const void *p) { return map_get(m, (uintptr_t)p, NULL); }
 
 static bool set_of(Base *b, Map *m, int n, PolyTensor *const *t) {
@@ -201,10 +219,7 @@ static bool choose_all(Job *j, int n, PolyTensor *const *t, int nskip, PolyTenso
   bool *ended = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *ended);
   if (!mark || !ended) return false;
   walk_ended(&w, ended);
-  /* Assignments that nobody asks for are run with the others. A counter that is raised at each step and never read
-   * would else grow by a node a step, for as long as the program trains. */
-  for (int h = 0; h < j->nhandle && !j->readers_only; h++)
-    j->chosen[h] |= pending_assign(j->handle[h]->uop) && !ended[j->handle[h]->uop->slot];
+  if (!j->readers_only && !choose_state(j, &w)) return false;
   for (bool again = true; again;) {
     again = choose_needed(j, &w, mark);
     again |= choose_readers(j, &w, mark, ended, nover, over);

@@ -43,7 +43,7 @@ static size_t uop_size(int nsrc, int ndim) { return sizeof(UOp) + (size_t)(nsrc 
 
 /* Frees the tables. Nodes that somebody forgot are freed too, so that a context never leaks. */
 void ctx_drop(PolyContext *ctx) {
-  for (int i = 0; i < ctx->dims.n; i++) uop_release(ctx->dims.at[i]);
+  for (int i = 0; i < ctx->dims.n; i++) uop_release(ctx->dims.at[i].node);
   vec_free(&ctx->base, &ctx->dims);
   map_free(&ctx->base, &ctx->dim_index);
   for (int i = 0; i < ctx->nbucket; i++)

@@ -41,6 +41,13 @@ struct PolyTensor {
   bool given;    /* poly_give: it has its value, and the program too until it is realized */
 };
 
+/* A symbolic size that the API has a code for. */
+typedef struct Size {
+  UOp *node;
+  int64_t number; /* of the code: 0, 1, 2 ... in the order in which they were given out */
+  int held;       /* how often poly_dim_hold asked for it to be kept */
+} Size;
+
 struct PolyContext {
   Base base;           /* first */
   struct Guard *guard; /* its lock; see api/guard.h */
@@ -55,9 +62,11 @@ struct PolyContext {
   Scope *scope;
   VEC(char *) names;
   Map name_index;
-  /* symbolic sizes handed out through the API as numbers below zero: dims.at[k] */
-  VEC(UOp *) dims;
-  Map dim_index; /* node: k */
+  /* symbolic sizes handed out through the API as numbers below zero; see handle.c */
+  VEC(Size) dims;
+  Map dim_index; /* node: its place in dims */
+  int64_t ndim_given;
+  int dims_after_sweep;
   /* live tensor handles */
   PolyTensor *tensors;
   PolyTensor *pending; /* every handle on a node without a value, and some that have one by now */

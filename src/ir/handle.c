@@ -1,7 +1,8 @@
 /* handle.c: tensor handles, their scopes, the switches of a context that the front end follows, and sizes at the API.
  *
  * A handle holds one reference on its node and is a member of the context's list, newest first. A symbolic size crosses
- * the API as a code: POLY_DIM_LIMIT - 1 - k stands for ctx->dims.at[k], which the context keeps alive. */
+ * the API as a code: POLY_DIM_LIMIT - 1 - number stands for a size in ctx->dims. Loops over batches meet other sizes for
+ * ever, so those that nothing else has are forgotten again; a code is never given out twice. */
 #include "base/handles.h"
 #include "ir/context.h"
 
@@ -273,11 +274,66 @@ bool poly_no_grad(const PolyContext *ctx) { return ctx && ctx->no_grad; }
 
 bool poly_dim_is_symbolic(int64_t dim) { return dim < POLY_DIM_LIMIT; }
 
+enum { RECENT = 512 }; /* so many of the last codes are known in any case */
+
+static int64_t code_of(int64_t number) { return POLY_DIM_LIMIT - 1 - number; }
+
+/* Sizes are in the order of their numbers. */
+static Size *size_of(PolyContext *ctx, int64_t code) {
+  int64_t number = POLY_DIM_LIMIT - 1 - code;
+  int low = 0, high = ctx->dims.n;
+  while (low < high) {
+    int mid = low + (high - low) / 2;
+    if (ctx->dims.at[mid].number < number)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low < ctx->dims.n && ctx->dims.at[low].number == number ? &ctx->dims.at[low] : NULL;
+}
+
 UOp *dim_from_api(PolyContext *ctx, int64_t d) {
   if (!poly_dim_is_symbolic(d)) return uop_index(ctx, d);
-  int64_t k = POLY_DIM_LIMIT - 1 - d;
-  if (k < ctx->dims.n) return ctx->dims.at[k];
-  return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "%" PRId64 " is not a size of this context", d);
+  const Size *size = size_of(ctx, d);
+  if (size) return size->node;
+  return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "%" PRId64 " is not a size of this context, or no longer one", d);
+}
+
+static bool size_in_use(const PolyContext *ctx, const Size *s) {
+  return s->held || s->node->refs > 1 || s->number >= ctx->ndim_given - RECENT;
+}
+
+/* Forgets the sizes that nobody can ask for. Each sweep comes when there are twice as many as the last one left, so a
+ * size costs a constant share of one. */
+static bool sweep_sizes(PolyContext *ctx) {
+  Map index = {0};
+  int n = 0;
+  for (int i = 0; i < ctx->dims.n; i++) {
+    const Size *s = &ctx->dims.at[i];
+    if (!size_in_use(ctx, s)) continue;
+    if (!map_put(ctx_base(ctx), &index, (uintptr_t)s->node, (uint64_t)n++)) {
+      map_free(ctx_base(ctx), &index);
+      return false;
+    }
+  }
+  map_free(ctx_base(ctx), &ctx->dim_index);
+  ctx->dim_index = index;
+  n = 0;
+  for (int i = 0; i < ctx->dims.n; i++) {
+    Size s = ctx->dims.at[i];
+    uint64_t at;
+    if (map_get(&index, (uintptr_t)s.node, &at)) /* not asked again: letting go of one size can leave another alone */
+      ctx->dims.at[n++] = s;
+    else
+      uop_release(s.node);
+  }
+  ctx->dims.n = ctx->dims_after_sweep = n;
+  return true;
+}
+
+void poly_dim_hold(PolyContext *ctx, int64_t dim, bool on) {
+  Size *size = ctx && poly_dim_is_symbolic(dim) ? size_of(ctx, dim) : NULL;
+  if (size && (on || size->held)) size->held += on ? 1 : -1;
 }
 
 /* One size has one code: sizes are interned, so looking for the pointer is enough. 0 and an error: out of memory. */
@@ -286,11 +342,15 @@ int64_t dim_to_api(UOp *u) {
   if (u->op == OP_CONST) return const_int(u);
   PolyContext *ctx = u->ctx;
   uint64_t k;
-  if (map_get(&ctx->dim_index, (uintptr_t)u, &k)) return POLY_DIM_LIMIT - 1 - (int64_t)k;
-  if (!vec_push(ctx_base(ctx), &ctx->dims, u)) return 0;
+  if (map_get(&ctx->dim_index, (uintptr_t)u, &k)) return code_of(ctx->dims.at[k].number);
+  if (ctx->dims.n >= 2 * MAX(ctx->dims_after_sweep, RECENT) && !sweep_sizes(ctx)) return 0;
+  if (!vec_push(ctx_base(ctx), &ctx->dims, ((Size){.node = u, .number = ctx->ndim_given}))) return 0;
+  if (!map_put(ctx_base(ctx), &ctx->dim_index, (uintptr_t)u, (uint64_t)ctx->dims.n - 1)) {
+    ctx->dims.n--;
+    return 0;
+  }
   uop_retain(u);
-  if (!map_put(ctx_base(ctx), &ctx->dim_index, (uintptr_t)u, (uint64_t)ctx->dims.n - 1)) return 0;
-  return POLY_DIM_LIMIT - ctx->dims.n;
+  return code_of(ctx->ndim_given++);
 }
 
 int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value) {

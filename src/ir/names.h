@@ -52,6 +52,7 @@ PolyDType core_promote(PolyDType a, PolyDType b);
 bool core_is_realized(const PolyTensor *t);
 int64_t core_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value);
 bool core_dim_is_symbolic(int64_t dim);
+void core_dim_hold(PolyContext *ctx, int64_t dim, bool on);
 int64_t core_dim_value(PolyContext *ctx, int64_t dim);
 int64_t core_dim_min(PolyContext *ctx, int64_t dim);
 int64_t core_dim_max(PolyContext *ctx, int64_t dim);
@@ -430,6 +431,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_is_realized core_is_realized
 #define poly_var_bind core_var_bind
 #define poly_dim_is_symbolic core_dim_is_symbolic
+#define poly_dim_hold core_dim_hold
 #define poly_dim_value core_dim_value
 #define poly_dim_min core_dim_min
 #define poly_dim_max core_dim_max

@@ -41,6 +41,7 @@ static bool call_poly_dtype_size(const Arg *a, Result *r) { (void)r; (void)poly_
 static bool call_poly_promote(const Arg *a, Result *r) { (void)r; (void)poly_promote((PolyDType)a[0].i, (PolyDType)a[1].i); return true; }
 static bool call_poly_is_realized(const Arg *a, Result *r) { (void)r; (void)poly_is_realized((const PolyTensor *)a[0].p); return true; }
 static bool call_poly_var_bind(const Arg *a, Result *r) { (void)r; (void)poly_var_bind((PolyContext *)a[0].p, (const char *)a[1].p, (int64_t)a[2].i, (int64_t)a[3].i, (int64_t)a[4].i); return true; }
+static bool call_poly_dim_hold(const Arg *a, Result *r) { (void)r; poly_dim_hold((PolyContext *)a[0].p, (int64_t)a[1].i, (bool)a[2].i); return true; }
 static bool call_poly_dim_value(const Arg *a, Result *r) { (void)r; (void)poly_dim_value((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
 static bool call_poly_dim_min(const Arg *a, Result *r) { (void)r; (void)poly_dim_min((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
 static bool call_poly_dim_max(const Arg *a, Result *r) { (void)r; (void)poly_dim_max((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
@@ -410,6 +411,7 @@ static const Call calls[] = {
   {"poly_promote", call_poly_promote, 2, false, {{"a", "T", true}, {"b", "T", true}}},
   {"poly_is_realized", call_poly_is_realized, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_var_bind", call_poly_var_bind, 5, false, {{"ctx", "HCONTEXT", true}, {"name", "S", true}, {"min", "I", true}, {"max", "I", true}, {"value", "I", true}}},
+  {"poly_dim_hold", call_poly_dim_hold, 3, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}, {"on", "B", true}}},
   {"poly_dim_value", call_poly_dim_value, 2, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}}},
   {"poly_dim_min", call_poly_dim_min, 2, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}}},
   {"poly_dim_max", call_poly_dim_max, 2, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}}},
