@@ -305,3 +305,29 @@ def test_sums_over_tiles_above_a_sum_that_is_cut(cpu):
     out = g.sum((t["e"] @ t["w"] + t["b"] + g.src(t["x"])).relu()) * t["long"].exp().sum()
     p = stored_by(lambda: out.square().sum().gradient(t["w"], t["b"]))
     assert {"tiles_by_rows", "tiles"} <= {k.name for k in p.kernels}
+
+
+def test_values_of_rows_are_taken_out_of_sums_over_tiles(device):
+    """A softmax of scores from a dense map of each edge: its sum and the weighted sum need no values of each other, and rows without edges are zero."""
+    index = GRAPHS["isolated nodes"]
+    a, weight = values(index.shape[1]), np.random.default_rng(9).standard_normal((V, F))
+    g, (src, dst) = Graph(Tensor(index), V), index
+    t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+    scores = (t["e"] @ t["w"]).tanh() * g.src(t["x"])
+    e = scores.exp()
+    out = g.reduce(e / g.dst(g.reduce(e, "sum")) * g.src(t["x"]), "sum")
+    grads = (out * Tensor(weight)).sum().gradient(t["w"], t["x"])
+
+    m = np.tanh(a["e"] @ a["w"])
+    n = np.exp(m * a["x"][src])
+    total, want = np.zeros((V, F)), np.zeros((V, F))
+    np.add.at(total, dst, n)
+    alpha = n / total[dst]
+    np.add.at(want, dst, alpha * a["x"][src])
+    dalpha = weight[dst] * a["x"][src]
+    ds = alpha * (dalpha - (weight * want)[dst])
+    dx = np.zeros((V, F))
+    np.add.at(dx, src, alpha * weight[dst] + ds * m)
+    np.testing.assert_allclose(out.numpy(), want, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(grads[0].numpy(), a["e"].T @ (ds * a["x"][src] * (1 - m**2)), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(grads[1].numpy(), dx, rtol=1e-9, atol=1e-12)

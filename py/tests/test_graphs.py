@@ -528,3 +528,18 @@ def test_some_rows_of_a_sum(device):
     }
     for name, (f, value) in cases.items():
         np.testing.assert_allclose(f(g.sum(g.src(Tensor(x)))).numpy(), value, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+def test_a_sum_over_edges_of_a_product_of_both_ends_is_a_sum_over_nodes():
+    """The gradient of one matrix for all edges, the sum of x_src g_dst^T: summed over the edges of each node first. Rows that no edge reads do not matter."""
+    rng, nodes, wide, narrow = np.random.default_rng(0), 40, 12, 9
+    index = rng.integers(0, nodes - 3, (2, 500))
+    x, y = rng.standard_normal((nodes, wide)), rng.standard_normal((nodes, narrow))
+    x[-1], y[-2] = np.inf, np.nan
+    g, tx, ty = Graph(Tensor(index), nodes), Tensor(x), Tensor(y)
+
+    def pairs():
+        return (g.src(tx).unsqueeze(-1) * g.dst(ty).unsqueeze(1)).reshape(500, wide * narrow).sum(0)
+
+    np.testing.assert_allclose(pairs().numpy().reshape(wide, narrow), x[index[0]].T @ y[index[1]], rtol=1e-9)
+    assert (nodes, narrow) in [s.shape for s in stored_by(pairs).stored]

@@ -51,8 +51,7 @@ static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
   return uop_expand(u->src[0], shape);
 }
 
-/* For each row of x: is it read by any edge? */
-static UOp *rows_read(UOp *x, UOp *end) {
+UOp *rows_with_edges(UOp *x, UOp *end) {
   UOp *rowptr = end->src[END_ROWPTR], *zero = uop_index(x->ctx, 0), *one = uop_index(x->ctx, 1), *nodes = x->shape[0];
   UOp *past = int_addc(nodes, 1), *dims[MAX_DIMS] = {nodes};
   UOp *begins = past ? uop_shrink(rowptr, &zero, &nodes) : NULL, *ends = past ? uop_shrink(rowptr, &one, &past) : NULL;
@@ -73,7 +72,7 @@ static bool may_overflow(Op op, const UOp *x) {
  * are the same, and the choice between them is gone. */
 static UOp *guarded(Op op, UOp *x, UOp *end) {
   if (!x || !may_overflow(op, x)) return x;
-  UOp *read = rows_read(x, end);
+  UOp *read = rows_with_edges(x, end);
   return read ? uop_where(read, x, uop_detach(x)) : NULL;
 }
 

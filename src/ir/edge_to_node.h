@@ -12,6 +12,8 @@ static inline bool is_row_read(const UOp *u) {
 static inline bool repeats_row(const UOp *u) {
   return u->op == OP_EXPAND && u->ndim && uop_is_int(u->src[0]->shape[0], 1);
 }
+/* For each element of x, whose rows are those of an ENDPOINT: does any edge read its row? */
+UOp *rows_with_edges(UOp *x, UOp *end);
 /* f(GATHER(x, e)) -> GATHER(f(x), e) for an ENDPOINT e, where f works on each row alone. The builders of build.c ask
  * before they make a node; NULL without an error: not this case. ints: the operands of a move. */
 UOp *edge_to_node_elementwise(Op op, PolyDType dtype, int n, UOp *const *src);

@@ -96,7 +96,8 @@ typedef struct Target {
 
   int64_t
       tile_bytes; /* of the values of a tile of edges, which the second cache is to hold; 0: nothing runs by tiles */
-  int tile_edges; /* that a tile has at most */
+  int tile_edges; /* that a tile has at most, */
+  int tile_least; /* and at least, however wide its values are */
 
   int split_pieces;       /* a reduction of at least split_elements elements a result, */
   int64_t split_elements; /* to at most split_results results, is cut into so many pieces */

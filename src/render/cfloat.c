@@ -118,6 +118,11 @@ const HelperText float_helpers[] = {
     {"fma", KIND_F32,
      "$T @fma($T a, $T b, $T c) {\n"
      "#ifndef FUSED\n  return a * b + c;\n#endif\n"
+     "<2|#if defined(__FMA__) && !defined(__clang__)\n"
+     "  typedef float wide __attribute__((vector_size(16)));\n"
+     "  const wide x = __builtin_shufflevector(a, a, 0, 1, -1, -1), y = __builtin_shufflevector(b, b, 0, 1, -1, -1);\n"
+     "  const wide r = __builtin_ia32_vfmaddps(x, y, __builtin_shufflevector(c, c, 0, 1, -1, -1));\n"
+     "  return __builtin_shufflevector(r, r, 0, 1);\n#endif\n|>"
      "<4|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddps(a, b, c);\n#endif\n|>"
      "<8|#if defined(__FMA__) && !defined(__clang__)\n  return __builtin_ia32_vfmaddps256(a, b, c);\n#endif\n|>"
      "<16|#if defined(__AVX512F__) && !defined(__clang__)\n"

@@ -53,6 +53,9 @@ const Target cpu_target = {
     .cache_bytes = {32 << 10, 1 << 20},
     .tile_bytes = 512 << 10, /* half of a second cache of 1 MB: weights and gathered rows have the rest */
     .tile_edges = 1024,
+    /* sums over all edges are continued tile by tile: of a matrix of 64 x 32 for each edge, tiles of 16 edges took 6.5
+     * s for 500,000 edges, tiles of 64 took 2.2 s although they are larger than the second cache */
+    .tile_least = 64,
     .split_pieces = 64,
     .split_elements = 32768,
     .split_results = 64,
@@ -89,6 +92,7 @@ const Target test_target = {
     .shared_bytes = 16 << 10,
     .tile_bytes = 8 << 10,
     .tile_edges = 1024,
+    .tile_least = 16,
     .split_pieces = 4,
     .split_elements = 256,
     .split_results = 64,
@@ -168,6 +172,7 @@ const Target cuda_target = {
      * each waits for its longest row */
     .tile_bytes = 512 << 20,
     .tile_edges = 4 << 20,
+    .tile_least = 16,
     .split_pieces = 1024,
     .split_elements = 8192,
     .split_results = 1024,

@@ -9,7 +9,10 @@
 
 #include "schedule/plan_nodes.h"
 
-enum { MAX_OUTPUTS = 8 };
+enum {
+  MAX_OUTPUTS = 24, /* of a draft; */
+  MAX_STORED = 8    /* of one kernel */
+};
 
 /* An item in the making. */
 typedef struct Draft {

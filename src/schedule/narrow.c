@@ -8,10 +8,16 @@
  *   L(d @ w^T)  =  L(d) @ w^T         the gradient of x, in the other direction
  *
  * Edges read O values in place of I, and L(x) needs no memory. What is asked of L(x) altogether counts: where it is
- * used for anything but products, or for products that are wider together, it stays. */
+ * used for anything but products, or for products that are wider together, it stays.
+ *
+ * A sum over all edges of a product with a value of one end is a sum over the nodes, in front of which the other factor
+ * is summed over the edges of each node, if that factor is narrower than the product:
+ *
+ *   sum over e of src(x)[e, i] * d[e, j]   =   sum over v of x[v, i] * (sum of d over the edges from v)[v, j] */
 #include "schedule/narrow.h"
 
 #include "ir/context.h"
+#include "ir/edge_to_node.h"
 #include "ir/scan.h"
 #include "schedule/contract.h"
 
@@ -302,10 +308,72 @@ static UOp *move_before(const Narrow *n, UOp *u) {
   return shaped_like(product_of(&p, shaped_like(sum, d), p.operand[1]), u);
 }
 
+/* ---- sums over all edges ---- */
+
+/* A factor of each edge without the axes along which it is repeated, which have size 1 then. */
+static UOp *unrepeated(UOp *d) {
+  if (d->buffer) return d;
+  if (d->op == OP_EXPAND && d->src[0]->shape[0] == d->shape[0]) return d->src[0];
+  if (!is_row_read(d)) return d;
+  UOp *x = d->src[0];
+  bool repeated = x->op == OP_EXPAND && !x->buffer && x->src[0]->shape[0] == x->shape[0];
+  return repeated ? uop_gather(x->src[0], d->src[1]) : d;
+}
+
+/* Elements of a row; 0: not known. */
+static int64_t row_elements(const UOp *u) {
+  int64_t n = 1;
+  for (int i = 1; i < u->ndim; i++)
+    if (u->shape[i]->op != OP_CONST || __builtin_mul_overflow(n, const_int(u->shape[i]), &n)) return 0;
+  return n;
+}
+
+/* x, or 0 in rows that no edge reads: what stands there may be infinite, and 0 times that would not be 0. */
+static UOp *read_rows(UOp *x, UOp *end) {
+  UOp *low = unrepeated(x), *any = low ? rows_with_edges(low, end) : NULL;
+  UOp *rows = any ? uop_where(any, low, uop_const(x->ctx, (PolyDType)x->dtype, 0)) : NULL;
+  return rows ? uop_expand(rows, x->shape) : NULL;
+}
+
+/* What is read from the nodes at one end of the edges, times the sum of d over the edges of each node, summed over all
+ * nodes. */
+static UOp *summed_by_nodes(UOp *read, UOp *d, const UOp *product) {
+  UOp *end = read->src[1], *x = read->src[0], *nodes = x->shape[0], *shape[MAX_DIMS] = {nodes};
+  UOp *flat = as_columns(d, d->shape[0], uop_index(d->ctx, row_elements(d)));
+  UOp *sums = flat ? uop_segment(OP_ADD, flat, end, nodes) : NULL;
+  for (int i = 1; i < d->ndim; i++) shape[i] = d->shape[i];
+  sums = sums ? uop_reshape(sums, d->ndim, shape) : NULL;
+  for (int i = 1; i < d->ndim; i++) shape[i] = product->shape[i];
+  sums = sums ? uop_expand(sums, shape) : NULL;
+  UOp *rows = sums ? read_rows(x, end) : NULL;
+  return rows ? uop_reduce(OP_ADD, uop_binary(OP_MUL, rows, sums), 1) : NULL;
+}
+
+static UOp *sum_by_nodes(UOp *u) {
+  UOp *m = u->src[0], *best = NULL, *read = NULL;
+  if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->arg.j != 1 || u->buffer) return NULL;
+  while (m->op == OP_RESHAPE && !m->buffer && m->src[0]->ndim && m->src[0]->shape[0] == m->shape[0]) {
+    if (m->shape[0]->vmin < 1) return NULL; /* without edges, the other sizes may be any */
+    m = m->src[0];
+  }
+  if (m->op != OP_MUL || m->buffer || !dtype_is_float((PolyDType)m->dtype)) return NULL;
+  for (int s = 0; s < 2; s++) {
+    UOp *d = is_row_read(m->src[s]) && m->src[!s]->op != OP_CONST ? unrepeated(m->src[!s]) : NULL;
+    bool narrow = d && row_elements(d) && row_elements(m) >= 2 * row_elements(d);
+    if (!narrow || (best && row_elements(best) <= row_elements(d))) continue;
+    best = d;
+    read = m->src[s];
+  }
+  return best ? shaped_like(summed_by_nodes(read, best, m), u) : NULL;
+}
+
+/* ---- steps ---- */
+
 /* One step: the node that changes and what it becomes. */
 static bool find_step(const Narrow *n, UOp **from, UOp **to) {
   Base *b = ctx_base(n->ctx);
   *to = NULL;
+  for (int i = 0; i < n->w.n && !*to && b->code == POLY_OK; i++) *to = sum_by_nodes(*from = n->w.at[i]);
   for (int i = n->w.n; i-- > 0 && !*to && b->code == POLY_OK;)
     if (linear_source(n->w.at[i]) != -2) *to = move_before(n, *from = n->w.at[i]);
   for (int i = 0; i < n->w.n && !*to && b->code == POLY_OK; i++) {
@@ -315,9 +383,9 @@ static bool find_step(const Narrow *n, UOp **from, UOp **to) {
   return b->code == POLY_OK;
 }
 
-static bool sums_edges(const Narrow *n) {
+static bool has_edges(const Narrow *n) {
   for (int i = 0; i < n->w.n; i++)
-    if (n->w.at[i]->op == OP_SEGMENT && linear_source(n->w.at[i]) == 0) return true;
+    if (n->w.at[i]->op == OP_ENDPOINT) return true;
   return false;
 }
 
@@ -326,7 +394,7 @@ bool narrow_sums(PolyContext *ctx, Arena *arena, int nroot, UOp **root) {
     Narrow n = {.ctx = ctx, .arena = arena};
     UOp *from, *to;
     if (!find_users(&n, nroot, root)) return false;
-    if (!sums_edges(&n)) return true;
+    if (!has_edges(&n)) return true;
     if (!find_step(&n, &from, &to)) return false;
     if (!to) return true;
     if (!uop_replace(ctx, arena, nroot, root, 1, &from, &to, root)) return false;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .._ffi import C
+from ..autograd import current
 from ..jit import Replay, Resized, trace
 from ..tensor import Tensor
 from .state import get_state_dict
@@ -97,7 +98,7 @@ def compile_step(train_step: Callable[..., Any], model: Any, opt: Any, *inputs: 
     if waiting:
         waiting[0].realize(*waiting[1:])
     _part(state)
-    g = inputs[0]._g if inputs else state[0]._g
+    g = next((t._g for t in (*inputs, *state, *getattr(opt, "params", ()))), current())
 
     def traced(tensors: list[Tensor]) -> Replay:
         if hasattr(opt, "zero_grad"):

@@ -11,6 +11,7 @@ from ..dense.linear import Linear
 from ..inits import glorot, ones, zeros
 from ._loops import weight_of
 from .message_passing import MessagePassing
+from .rgcn_conv import few_relations, relation_maps
 
 MODS = ("additive", "scaled", "f-additive", "f-scaled")
 ADDITIVE, MULTIPLICATIVE = "additive-self-attention", "multiplicative-self-attention"
@@ -99,7 +100,8 @@ class RGATConv(MessagePassing):
             raise ValueError("RGATConv needs edge_type, the relation of each edge")
         if edge_attr is not None and self.lin_edge is None:
             raise ValueError(f"RGATConv was given edge features but made without edge_dim: make it with edge_dim={edge_attr.shape[-1]}")
-        out = self.propagate(edge_index, size=size, x=x, edge_type=edge_type, edge_attr=edge_attr)
+        maps = self._maps(x) if self.num_blocks is None and few_relations(x.shape[0], self.num_relations, edge_type) else None
+        out = self.propagate(edge_index, size=size, x=x, maps=maps, edge_type=edge_type, edge_attr=edge_attr)
         alpha, self._alpha = self._alpha, None
         return (out, (edge_index, alpha)) if isinstance(return_attention_weights, bool) else out
 
@@ -116,6 +118,11 @@ class RGATConv(MessagePassing):
         parts = weight @ by.reshape(self.num_blocks, -1, by.shape[1])  # the blocks of W_r are multiplied with their rows of Q
         return parts.flatten(1, 2)
 
+    def _maps(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys and values of every node for every relation, where those are fewer than edges."""
+        weight = self._weights()
+        return tuple(relation_maps(x, w) for w in (self._project(weight, self.q), self._project(weight, self.k), weight))
+
     def _apply(self, x: Tensor, weight: Tensor, edge_type: Tensor) -> Tensor:
         """Features of edges times the matrix of their relation."""
         w = weight.index_select(0, edge_type)
@@ -123,12 +130,20 @@ class RGATConv(MessagePassing):
             return (x.unsqueeze(-1) * w).sum(-2)
         return (x.reshape(x.shape[0], w.shape[1], w.shape[2], 1) * w).sum(-2).flatten(1)
 
-    def message(
-        self, x_i: Tensor, x_j: Tensor, edge_type: Tensor, edge_attr: Tensor | None, index: Tensor, ptr: Tensor | None, size_i: Any
-    ) -> Tensor:
-        weight = self._weights()
-        query = self._apply(x_i, self._project(weight, self.q), edge_type)
-        key = self._apply(x_j, self._project(weight, self.k), edge_type)
+    def _edges(self, x_i: Tensor, x_j: Tensor, maps: Any, edge_type: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Query, key and value of each edge."""
+        if maps is None:
+            weight = self._weights()
+            query, key = (self._apply(x, self._project(weight, by), edge_type) for x, by in ((x_i, self.q), (x_j, self.k)))
+            return query, key, self._apply(x_j, weight, edge_type)
+        at_i, at_j = i * self.num_relations + edge_type, j * self.num_relations + edge_type
+        return maps[0].index_select(0, at_i), maps[1].index_select(0, at_j), maps[2].index_select(0, at_j)
+
+    def message(  # type: ignore[override]
+        self, x_i: Tensor, x_j: Tensor, maps: Any, edge_type: Tensor, edge_attr: Tensor | None, index: Tensor, ptr: Tensor | None, size_i: Any,
+        edge_index_i: Tensor, edge_index_j: Tensor,
+    ) -> Tensor:  # fmt: skip
+        query, key, value = self._edges(x_i, x_j, maps, edge_type, edge_index_i, edge_index_j)
         if edge_attr is not None and self.lin_edge is not None and self.e is not None:
             edge_attr = edge_attr.unsqueeze(-1) if edge_attr.ndim == 1 else edge_attr
             of_edge = edge_attr @ (weight_of(self.lin_edge, edge_attr).transpose(0, 1) @ self.e)
@@ -144,7 +159,7 @@ class RGATConv(MessagePassing):
         self._alpha = alpha
 
         rows = rows_of(index, size_i)
-        out = self._apply(x_j, weight, edge_type).reshape(-1, self.heads, 1, self.out_channels)
+        out = value.reshape(-1, self.heads, 1, self.out_channels)
         if self.mod == "f-additive":
             alpha = (alpha > 0).where(alpha + 1, alpha)
         elif self.mod == "f-scaled":

@@ -13,6 +13,17 @@ SUMS = ("add", "sum", "mean")
 FEW = 4  # relations: where sizes change from run to run, nodes are taken to have about as many edges as this
 
 
+def few_relations(nodes: Any, relations: int, edge_type: Tensor) -> bool:
+    """Is a product for each node and relation less work than one for each edge?"""
+    edges = edge_type.shape[0]
+    return nodes * relations <= edges if type(nodes) is int and type(edges) is int else relations <= FEW
+
+
+def relation_maps(x: Tensor, weight: Tensor) -> Tensor:
+    """x_v W_r for every node v and relation r: [V, F_in] and [R, F_in, F_out] give [V R, F_out]."""
+    return (x @ weight.permute(1, 0, 2).reshape(weight.shape[1], -1)).reshape(-1, weight.shape[2])
+
+
 class RGCNConv(MessagePassing):
     r"""x'_i = W_root x_i + sum over relations r of mean over j in N_r(i) of W_r x_j.
 
@@ -97,12 +108,9 @@ class RGCNConv(MessagePassing):
 
     def _maps(self, x: Tensor, nodes: Any, edge_type: Tensor) -> Tensor | None:
         """W_r x_j for every node and relation, [V R, F_out], where that is less work than one product an edge."""
-        r, edges = self.num_relations, edge_type.shape[0]
-        few = nodes * r <= edges if type(nodes) is int and type(edges) is int else r <= FEW
-        if self.num_blocks is not None or self.aggr not in SUMS or not few:
+        if self.num_blocks is not None or self.aggr not in SUMS or not few_relations(nodes, self.num_relations, edge_type):
             return None
-        weight = self._weight().permute(1, 0, 2).reshape(self.in_channels_l, -1)
-        return (x @ weight).reshape(-1, self.out_channels)
+        return relation_maps(x, self._weight())
 
     def _transform(self, x: Tensor, weight: Tensor) -> Tensor:
         """Rows of features times a matrix each, or the blocks of it."""
