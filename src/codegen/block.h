@@ -31,10 +31,14 @@ enum { LOOP_JAMMED = 1 << 30 };
 enum { MAX_ROWPTRS = 4 };
 
 /* Rows of more than `edges` edges, or up to `most` where rows are long on the average, are left to a kernel with so
- * many workers, blocks of so many threads. */
+ * many workers, blocks of so many threads. split: those that are 2 to the power of it times as long have these; the
+ * others have smaller blocks, in a kernel of their own. */
 typedef struct Hubs {
-  int edges, most, threads, workers;
+  int edges, most, threads, workers, split;
 } Hubs;
+
+/* Which rows a kernel has. */
+typedef enum RowClass { ROWS_SHORT, ROWS_LONG, ROWS_MIDDLE, ROWS_LONGEST } RowClass;
 
 typedef struct Codegen {
   PolyContext *ctx;
@@ -68,7 +72,7 @@ typedef struct Codegen {
   int log_edges;  /* of the mean number of edges of such a row */
   bool by_length; /* all of them have the rows by length behind the row pointers: see ENDPOINT */
   Hubs hubs;
-  bool for_hubs; /* that kernel is being made */
+  RowClass rows; /* of the kernel that is being made */
 } Codegen;
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */
@@ -95,7 +99,7 @@ double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer); /
 bool shape_groups(Codegen *g);
 int64_t block_stride(Codegen *g, UOp *index, const UOp *range); /* by how much an index grows with it; STRIDE_NONE */
 /* The same for the kernel of long rows, once the other one is written out. */
-bool shape_hubs(Codegen *g);
+bool shape_hubs(Codegen *g, RowClass rows);
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */
 bool flatten_blocks(Codegen *g, Linear *out);
 

@@ -99,17 +99,24 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   return list_params(g, out);
 }
 
-/* The kernel of long rows. */
-static bool write_hubs(Codegen *g, UOp *store, Linear *out) {
-  if (!g->nragged) return true;
-  Linear *also = arena_new(g->arena, sizeof *also);
-  char *name = arena_new(g->arena, strlen(out->name) + sizeof "_hubs");
-  if (!also || !name || !shape_hubs(g) || !write_out(g, store, also)) return false;
-  strcat(strcpy(name, out->name), "_hubs");
+static bool write_rows(Codegen *g, UOp *store, RowClass rows, const char *of, const char *what, Linear **out) {
+  const Hubs hubs = g->hubs;
+  Linear *also = *out = arena_new(g->arena, sizeof *also);
+  char *name = arena_new(g->arena, strlen(of) + strlen(what) + 1);
+  if (!also || !name || !shape_hubs(g, rows) || !write_out(g, store, also)) return false;
+  g->hubs = hubs;
+  strcat(strcpy(name, of), what);
   also->name = name;
   also->flops = uop_index(g->ctx, 0); /* counted with the other rows */
-  out->also = also;
   return also->flops && codegen_widths(g->arena, g->target, also);
+}
+
+/* The kernels of long rows. */
+static bool write_hubs(Codegen *g, UOp *store, Linear *out) {
+  if (!g->nragged) return true;
+  if (!g->hubs.split) return write_rows(g, store, ROWS_LONG, out->name, "_hubs", &out->also);
+  return write_rows(g, store, ROWS_LONGEST, out->name, "_hubs", &out->also) &&
+         write_rows(g, store, ROWS_MIDDLE, out->name, "_long", &out->also->also);
 }
 
 static void codegen_free(Codegen *g) {

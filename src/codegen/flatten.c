@@ -614,9 +614,16 @@ static int open_listed_rows(Flat *f, int worker, int *loop, int *row) {
     behind[k] = all;
     all = k ? add_index(f, OP_ADD, all, count) : count;
   }
+  int longest = -1;
+  if (f->g->rows != ROWS_LONG) { /* of one array */
+    int bin = add_index(f, OP_ADD, rows_count(f), add_index(f, OP_ADD, log, add_const(f, f->g->hubs.split)));
+    longest = add_table_load(f, bin, 0);
+    all = f->g->rows == ROWS_MIDDLE ? add_index(f, OP_SUB, all, longest) : longest;
+  }
   loop[0] = open_plain(f, add_share(f, worker, all));
   int at = add_index(f, OP_MUL, loop[0], add_const(f, f->g->hubs.workers)), one = add_const(f, 1);
   at = add_index(f, OP_ADD, at, worker);
+  if (f->g->rows == ROWS_MIDDLE) at = add_index(f, OP_ADD, at, longest);
   if (n == 1) {
     *row = add_table_load(f, at, 0);
     return 1;
@@ -719,7 +726,7 @@ static void put_hubs(Flat *f) {
 }
 
 static void flatten(Flat *f, const Block *b) {
-  bool group = f->g->group > 1, row = b == f->g->body && f->g->nragged && !f->g->for_hubs;
+  bool group = f->g->group > 1, row = b == f->g->body && f->g->nragged && !f->g->rows;
   int open = -1;
   for (int i = 0; i < b->line.n && !f->failed; i++) {
     Line l = b->line.at[i];
@@ -750,11 +757,11 @@ bool flatten_blocks(Codegen *g, Linear *out) {
   Flat f = {.g = g, .live = -1};
   f.place = arena_new(g->arena, (size_t)(g->inst.n + 1) * sizeof *f.place);
   f.failed = !f.place || !find_fused(&f) || !find_loaded(&f);
-  if (g->padded && !g->for_hubs && !f.failed) {
+  if (g->padded && !g->rows && !f.failed) {
     int64_t n = g->body->range->src[1]->arg.i; /* constant, as in strip_of */
     f.padded = add_const(&f, (n + g->padded - 1) / g->padded * g->padded);
   }
-  if (!f.failed) (g->for_hubs ? put_hubs(&f) : flatten(&f, g->top));
+  if (!f.failed) (g->rows ? put_hubs(&f) : flatten(&f, g->top));
   out->inst = !f.failed ? arena_new(g->arena, (size_t)(f.out.n + 1) * sizeof *out->inst) : NULL;
   out->ninst = f.out.n;
   for (int i = 0; out->inst && i < f.out.n; i++) out->inst[i] = f.out.at[i];

@@ -300,7 +300,9 @@ static void choose_hubs(Codegen *g) {
   /* few rows of a small graph are long */
   int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less));
   int edges = MAX(t->hub_edges / shorter, 1);
-  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers};
+  bool split = g->by_length && g->nragged == 1 && rows * SEVERAL >= t->strip_threads;
+  g->hubs =
+      (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, split ? t->hub_split : 0};
 }
 
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it
@@ -334,10 +336,10 @@ static int64_t row_threads(const Codegen *g, int n) {
  * are long there is enough to do: a warp reads as much of a neighbour as it can. */
 static int same_row(Codegen *g, bool *whole) {
   enum { LONG_ROWS = 6 };
-  int n = 1, most = g->strip > 1 && g->log_edges < LONG_ROWS ? SECTOR : 32;
+  bool enough = g->rows == ROWS_MIDDLE && g->log_edges >= LONG_ROWS;
+  int n = 1, most = g->strip > 1 && !enough ? SECTOR : 32;
   int64_t results = row_threads(g, 1);
   *whole = results && results % most == 0 && 8 * most <= g->hubs.threads;
-  if (*whole && most > SECTOR) g->hubs.threads = MIN(g->hubs.threads, 16 * most);
   if (*whole) return most;
   if (g->body == next_output(g, g->top) || !uop_is_int(g->body->range->src[0], 0)) return 1;
   while (n < most && 8 * n <= g->hubs.threads && n * MAX(g->strip, 1) < range_trips(g, g->body->range)) n *= 2;
@@ -354,13 +356,16 @@ static void unmark(Codegen *g) {
   }
 }
 
-bool shape_hubs(Codegen *g) {
+bool shape_hubs(Codegen *g, RowClass class) {
+  enum { SMALLER = 4, FEWER = 8 };
   unmark(g);
+  g->rows = class;
+  if (class == ROWS_MIDDLE) g->hubs.threads /= SMALLER;
+  if (class == ROWS_LONGEST) g->hubs.workers = MAX(g->hubs.workers / FEWER, 1);
   for (int i = 0; i < g->body->line.n; i++)
     if (g->body->line.at[i].child) mark_shared(g, g->body->line.at[i].child);
   const Block *rows = next_output(g, g->top);
   bool whole;
-  g->for_hubs = true;
   g->pack = same_row(g, &whole);
   g->padded = whole || g->pack == 1 ? 0 : g->pack * MAX(g->strip, 1);
   if (g->strip > 1 && !whole_strips(g->body->range, g->strip)) g->padded = g->pack * g->strip;

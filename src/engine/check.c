@@ -79,9 +79,15 @@ static bool loads_before_store(const Linear *lin, int param) {
   return false;
 }
 
+static bool verify_all(Check *c, const Linear *lin) {
+  for (; lin; lin = lin->also)
+    if (!linear_verify(c->ctx, lin)) return false;
+  return true;
+}
+
 static bool check_kernel(Check *c, const Item *it, const Linear *lin) {
   const Schedule *s = &c->l->schedule;
-  if (!linear_verify(c->ctx, lin) || (lin->also && !linear_verify(c->ctx, lin->also))) {
+  if (!verify_all(c, lin)) {
     schedule_blame(c->ctx, c->limits, it->nout, it->made);
     return false;
   }
@@ -132,8 +138,7 @@ static bool check_tiles(Check *c, const Item *it) {
   for (int k = t->first; k < t->first + t->nitem + t->nfinish; k++) {
     const Item *sub = &c->l->schedule.sub[k];
     const Linear *lin = &c->l->item[c->l->schedule.nitem + k];
-    bool legal =
-        sub->kind != ITEM_KERNEL || (linear_verify(c->ctx, lin) && (!lin->also || linear_verify(c->ctx, lin->also)));
+    bool legal = sub->kind != ITEM_KERNEL || verify_all(c, lin);
     bool writes = true;
     for (int o = 0; sub->kind == ITEM_KERNEL && o < sub->nout; o++) writes &= o < lin->nparam && lin->param[o].written;
     if (legal && writes) continue;

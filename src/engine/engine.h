@@ -71,7 +71,7 @@ typedef struct PlanItem {
   int *arg; /* slots */
   const char *name;
   int kernel, nvar;
-  int also;          /* its second kernel (Linear.also), -1: there is none */
+  int also[MAX_ALSO]; /* its further kernels (Linear.also), -1: no more */
   int *var;          /* kernel: places of its integer arguments among the plan's variables */
   MatmulItem matmul; /* matrix product */
   MatmulCall call;   /* the same in this run: one batch axis, and */
@@ -162,7 +162,7 @@ typedef struct Lowered {
   const Linear **which; /* they, by address */
   Linear *item;         /* each item's own: its variables and name; those of sub-items behind the others */
   int *item_kernel;     /* place in kernel, -1 for what is not one */
-  int *item_also;       /* place of its second kernel (Linear.also), -1: there is none */
+  int (*item_also)[MAX_ALSO]; /* places of its further kernels (Linear.also), -1: no more */
 } Lowered;
 /* After a run that failed: an index error names the function that the index was given to (origin.c). */
 void name_index_error(PolyContext *ctx, int n, UOp *const *root);

@@ -98,10 +98,12 @@ static bool lower_items(Lowering *w, Lowered *l) {
   for (int i = 0; i < s->nitem + s->nsub; i++) {
     const Item *it = i < s->nitem ? &s->item[i] : &s->sub[i - s->nitem];
     Linear *lin = &l->item[i];
-    l->item_kernel[i] = l->item_also[i] = -1;
+    l->item_kernel[i] = -1;
+    for (int k = 0; k < MAX_ALSO; k++) l->item_also[i][k] = -1;
     if (it->kind == ITEM_KERNEL && !add_kernel(w->ctx, &w->seen, w->all, lin, &l->item_kernel[i])) return false;
-    if (it->kind == ITEM_KERNEL && lin->also && !add_kernel(w->ctx, &w->seen, w->all, lin->also, &l->item_also[i]))
-      return false;
+    const Linear *also = it->kind == ITEM_KERNEL ? lin->also : NULL;
+    for (int k = 0; also; also = also->also, k++)
+      if (!add_kernel(w->ctx, &w->seen, w->all, also, &l->item_also[i][k])) return false;
     if (it->kind != ITEM_LOOP) continue;
     if (!(l->first[i] = lower_inner(w, &it->loop->first)) || !(l->body[i] = lower_inner(w, &it->loop->body)))
       return false;
@@ -117,7 +119,7 @@ static int count_items(const Schedule *s) {
 }
 
 static bool lower_all(PolyContext *ctx, Arena *arena, ScheduleLimits *limits, Lowered *l) {
-  size_t n = 2 * (size_t)count_items(&l->schedule) + 1; /* an item may have two */
+  size_t n = (1 + MAX_ALSO) * (size_t)count_items(&l->schedule) + 1;
   l->kernel = arena_new(arena, n * sizeof *l->kernel);
   l->which = arena_new(arena, n * sizeof *l->which);
   Lowering w = {.ctx = ctx, .arena = arena, .limits = limits, .all = l};
@@ -346,7 +348,7 @@ static bool take_tiles(Plan *p, const Lowered *l, const TilesItem *from, PlanIte
 /* The i-th of the items and sub-items. of: the composite item that it is a part of. */
 static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanItem *it, const PlanTiles *of) {
   *it = (PlanItem){.kind = from->kind, .nout = from->nout, .narg = from->narg, .kernel = l->item_kernel[i]};
-  it->also = l->item_also[i];
+  memcpy(it->also, l->item_also[i], sizeof it->also);
   it->arg = arena_new(&p->arena, (size_t)(from->narg + 1) * sizeof *it->arg);
   if (!it->arg) return false;
   memcpy(it->arg, from->arg, (size_t)from->narg * sizeof *it->arg);

@@ -142,8 +142,10 @@ static bool run_kernel(Plan *p, const PlanItem *it) {
   for (int a = 0; a < it->narg; a++) p->args[a] = p->at[it->arg[a]];
   for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
   int threads = kernel_threads(p, it);
-  return p->device->launch(p->program, it->kernel, p->args, p->vars, threads) &&
-         (it->also < 0 || p->device->launch(p->program, it->also, p->args, p->vars, threads));
+  bool ok = p->device->launch(p->program, it->kernel, p->args, p->vars, threads);
+  for (int k = 0; ok && k < MAX_ALSO && it->also[k] >= 0; k++)
+    ok = p->device->launch(p->program, it->also[k], p->args, p->vars, threads);
+  return ok;
 }
 
 static MemoryRef element(MemoryRef at, int64_t place, PolyDType dtype) {

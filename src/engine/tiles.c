@@ -53,8 +53,10 @@ static bool run_sub(const TilesRun *r, const PlanItem *it, const int64_t *var, i
   }
   if (it->kind == ITEM_KERNEL) {
     for (int k = 0; k < it->nvar; k++) vars[k] = it->var[k] >= 0 ? p->value[it->var[k]] : var[-1 - it->var[k]];
-    return p->device->launch(p->program, it->kernel, args, vars, threads) &&
-           (it->also < 0 || p->device->launch(p->program, it->also, args, vars, threads));
+    bool ok = p->device->launch(p->program, it->kernel, args, vars, threads);
+    for (int k = 0; ok && k < MAX_ALSO && it->also[k] >= 0; k++)
+      ok = p->device->launch(p->program, it->also[k], args, vars, threads);
+    return ok;
   }
   MatmulCall c = it->call;
   c.worker = true;

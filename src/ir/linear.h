@@ -108,6 +108,8 @@ typedef struct LinearParam {
   int64_t local; /* elements of a local array; 0: an argument. Arguments come first */
 } LinearParam;
 
+enum { MAX_ALSO = 2 }; /* further kernels of one */
+
 typedef struct Linear {
   const char *name; /* a C identifier that says what the kernel does */
   Inst *inst;
@@ -124,7 +126,7 @@ typedef struct Linear {
    * belong to neighbouring groups; 0: those of a group lie side by side. All groups whose threads alternate come to each
    * FENCE and COMBINE equally often; where they are more than a warp, they are all groups of the block. */
   int spread;
-  struct Linear *also; /* a second kernel with the same arguments, for the rows that this one leaves out; or NULL */
+  struct Linear *also; /* a further kernel with the same arguments, for rows that this one leaves out; or NULL */
 } Linear;
 
 int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */

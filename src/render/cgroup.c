@@ -40,20 +40,6 @@
         "  v = r[0];\n  FENCE(n * pack);\n  return v;\n}"                                                              \
   }
 
-/* The same where a warp has one thread of each of `pack` groups, or of more: their few threads are combined in order, by
- * each of them. */
-#define COLUMNS(name, kind, both)                                                                                      \
-  {                                                                                                                    \
-    "columns_" name, kind,                                                                                             \
-        "$T @columns_" name "($T v, int t, int n, LOCAL void *room, int pack) {\n"                                     \
-        "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
-        "  r[t * pack] = v;\n"                                                                                         \
-        "  FENCE(n * pack);\n"                                                                                         \
-        "  v = r[0];\n"                                                                                                \
-        "  for (int k = 1; k < n; k++) {\n    const $T a = v, b = r[k * pack];\n    v = " both ";\n  }\n"              \
-        "  FENCE(n * pack);\n  return v;\n}"                                                                           \
-  }
-
 /* The same where the threads of all of them lie in one warp. */
 #define LANES(name, kind, both)                                                                                        \
   {                                                                                                                    \
@@ -65,32 +51,23 @@
         "  return v;\n}"                                                                                               \
   }
 
-/* The same in a block of WARP warps: each combines its own part, then the first one has all parts. */
+/* The same in a block of several warps: each combines its own part, then all threads the parts, in their order. */
 #define WARPS(name, kind, both)                                                                                        \
   {                                                                                                                    \
     "warps_" name, kind,                                                                                               \
-        "$T @warps_" name "($T v, LOCAL void *room, int pack) {\n"                                                     \
+        "$T @warps_" name "($T v, int warps, LOCAL void *room, int pack) {\n"                                          \
         "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
         "  for (int o = WARP / 2; o >= pack; o /= 2) {\n"                                                              \
         "    const $T w = SHUFFLE(v, o, WARP), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                      \
         "    v = " both ";\n  }\n"                                                                                     \
         "  if (THREAD % WARP < pack) r[THREAD / WARP * pack] = v;\n"                                                   \
-        "  FENCE(WARP * WARP);\n"                                                                                      \
-        "  if (THREAD < WARP) {\n"                                                                                     \
-        "    v = r[THREAD / pack * pack * pack];\n"                                                                    \
-        "    for (int k = 1; k < pack; k++) {\n"                                                                       \
-        "      const $T a = v, b = r[(THREAD / pack * pack + k) * pack];\n"                                            \
-        "      v = " both ";\n    }\n"                                                                                 \
-        "    for (int o = WARP / 2; o >= pack; o /= 2) {\n"                                                            \
-        "      const $T w = SHUFFLE(v, o, WARP), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                    \
-        "      v = " both ";\n    }\n"                                                                                 \
-        "    if (THREAD < pack) r[0] = v;\n  }\n"                                                                      \
-        "  FENCE(WARP * WARP);\n"                                                                                      \
-        "  v = r[0];\n  FENCE(WARP * WARP);\n  return v;\n}"                                                           \
+        "  FENCE(warps * WARP);\n"                                                                                     \
+        "  v = r[0];\n"                                                                                                \
+        "  for (int k = 1; k < warps; k++) {\n    const $T a = v, b = r[k * pack];\n    v = " both ";\n  }\n"          \
+        "  FENCE(warps * WARP);\n  return v;\n}"                                                                       \
   }
 #define BOTH(name, kind, both) \
-  COMBINE(name, kind, both), SPREAD(name, kind, both), COLUMNS(name, kind, both), LANES(name, kind, both),             \
-      WARPS(name, kind, both)
+  COMBINE(name, kind, both), SPREAD(name, kind, both), LANES(name, kind, both), WARPS(name, kind, both)
 
 const HelperText group_helpers[] = {
     /* of numbers that are not negative: seldom do they need 64 bits, whose division is several times as long */

@@ -63,11 +63,10 @@ void emit_scalar(Emit *e, int i) {
     const Inst *acc = &e->lin->inst[in->src[0]];
     Txt a = scalar_name(e, in->src[0]), b = scalar_name(e, in->src[1]);
     PolyDType of = (PolyDType)acc->dtype;
-    Txt live = e->chunked >= 0 ? txt("if (live%d) ", e->chunked) : no_text();
     if (in->src[2] >= 0)
-      line(e, "%s%s = %s;", live.s, a.s, muladd_text(e, of, 1, b, scalar_name(e, in->src[2]), a).s);
+      line(e, "%s = %s;", a.s, muladd_text(e, of, 1, b, scalar_name(e, in->src[2]), a).s);
     else
-      line(e, "%s%s = %s;", live.s, a.s, combine_text(e, (Op)acc->op, of, 1, a, b).s);
+      line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, of, 1, a, b).s);
     break;
   }
   case INST_COMBINE:
@@ -85,7 +84,6 @@ void emit_scalar(Emit *e, int i) {
 static void emit_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  if (e->style->groups && emit_chunks(e, loop, begin, 1)) return;
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
   if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)
@@ -190,7 +188,6 @@ bool render_program(PolyContext *ctx, const Target *target, int n, const Linear 
               .help = help,
               .loop = -1,
               .outer = -1,
-              .chunked = -1,
               .lanes = 1,
               .copies = 1};
     ok = emit_kernel(&e, kernel_name(n, kernel, k).s);

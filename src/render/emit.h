@@ -36,7 +36,6 @@ struct Emit {
   bool group;        /* inside a loop that the threads of a group share */
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
   int strip_loop;    /* that loop */
-  int chunked;       /* the loop that is written in chunks, -1: none */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
   int loop;          /* the vector loop being written, -1: none */
@@ -68,7 +67,6 @@ void emit_group_loop(Emit *e, int loop);
 void emit_combine(Emit *e, int i);
 void emit_fence(Emit *e);
 void emit_unroll(Emit *e, int loop);
-bool emit_chunks(Emit *e, int loop, Txt first, int step);
 bool stores_alone(const Emit *e, int i);
 
 /* strips.c: loops of which a thread takes several iterations side by side */

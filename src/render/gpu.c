@@ -227,47 +227,8 @@ void emit_unroll(Emit *e, int loop) {
   line(e, around ? "UNROLL_AROUND" : whole ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
 
-/* Has a loop nothing but loads, arithmetic and updates in it? */
-static bool is_plain(const Emit *e, int loop) {
-  for (int i = loop + 1; i < e->at[loop].end; i++) {
-    int kind = e->lin->inst[i].kind;
-    if (kind == INST_LOOP || kind == INST_STORE || kind == INST_COMBINE || kind == INST_FENCE) return false;
-  }
-  return true;
-}
-
-/* A reduction of unknown length, such as that of a row of edges, in chunks of a few iterations, whose loads are under way
- * together in the last chunk too: what is too much there repeats the chunk's first iteration and adds nothing. Unrolled, a
- * compiler does the rest of a loop one by one, which is all of a short row. */
-bool emit_chunks(Emit *e, int loop, Txt first, int step) {
-  enum { CHUNK = 4 };
-  const Inst *in = &e->lin->inst[loop];
-  bool constant = e->lin->inst[in->src[0]].kind == INST_CONST && e->lin->inst[in->src[1]].kind == INST_CONST;
-  if (e->style->warp <= 1 || !(in->flags & LOOP_REDUCE) || in->strip > 1 || constant || !is_plain(e, loop)) return false;
-  Txt end = scalar_name(e, in->src[1]);
-  line(e, "for (int64_t c%d = %s; c%d < %s; c%d += %d) {", loop, first.s, loop, end.s, loop, CHUNK * step);
-  e->indent++;
-  line(e, "_Pragma(\"unroll\")");
-  line(e, "for (int k%d = 0; k%d < %d; k%d++) {", loop, loop, CHUNK, loop);
-  e->indent++;
-  line(e, "const bool live%d = c%d + %d * k%d < %s;", loop, loop, step, loop, end.s);
-  line(e, "const int64_t i%d = live%d ? c%d + %d * k%d : c%d;", loop, loop, loop, step, loop, loop);
-  e->chunked = loop;
-  emit_body(e, loop + 1, e->at[loop].end);
-  e->chunked = -1;
-  for (int k = 0; k < 2; k++) {
-    e->indent--;
-    line(e, "}");
-  }
-  return true;
-}
-
 void emit_group_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
-  e->group = true;
-  bool done = emit_chunks(e, loop, txt("%s + thread", scalar_name(e, in->src[0]).s), e->lin->group);
-  e->group = false;
-  if (done) return;
   emit_unroll(e, loop);
   int strip = MAX(in->strip, 1);
   Txt times = strip > 1 ? txt("%d * ", strip) : no_text();
@@ -297,11 +258,11 @@ void emit_combine(Emit *e, int i) {
   int warp = e->style->warp, group = e->lin->group, spread = e->lin->spread;
   if (in_warp(e))
     line(e, "%s = %s(%s, %d, %d);", acc.s, helper(e->help, txt("lanes_%s", name + 6).s, el, 1).s, acc.s, group, spread);
-  else if (spread && block_size(e->lin) == warp * warp && spread < warp)
-    line(e, "%s = %s(%s, room, %d);", acc.s, helper(e->help, txt("warps_%s", name + 6).s, el, 1).s, acc.s, spread);
+  else if (warp > 1 && spread && spread <= warp)
+    line(e, "%s = %s(%s, %d, room, %d);", acc.s, helper(e->help, txt("warps_%s", name + 6).s, el, 1).s, acc.s,
+         spread * group / warp, spread);
   else if (spread)
-    line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s,
-         helper(e->help, txt("%s_%s", warp > 1 && spread >= warp ? "columns" : "spread", name + 6).s, el, 1).s, acc.s,
+    line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s, helper(e->help, txt("spread_%s", name + 6).s, el, 1).s, acc.s,
          group, spread);
   else
     line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, el, 1).s, acc.s, e->lin->group);

@@ -188,6 +188,7 @@ static Target choose_target(void) {
   t.row_edges = MIN(t.row_edges, 1);
   t.hub_threads = MIN(t.hub_threads, 64);
   t.hub_workers = test_target.hub_workers;
+  t.hub_split = MIN(t.hub_split, test_target.hub_split);
   t.strip_threads = test_target.strip_threads;
   return t;
 }
