@@ -31,6 +31,7 @@ enum {
   WARP_TRIPS = 8,     /* of a thread, up to which a warp has the whole loop */
   MANY_GROUPS = 1 << 18, /* that keep a device busy, however few threads each has */
   GROUP_TRIPS = 4,    /* of a thread there */
+  NARROW = 2,         /* threads for the results of a row that are few */
   MOST_WASTE = 5      /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
 };
 
@@ -290,12 +291,12 @@ static void find_rows(Codegen *g) {
 /* Which rows are long, and who has them. Where a row has few results, few threads work on it: shorter rows are long
  * then, and smaller blocks enough for them; and still shorter ones where there are few rows. */
 static void choose_hubs(Codegen *g) {
-  enum { NARROW = 2, LESS = 4, SEVERAL = 16 };
+  enum { LESS = 4, SEVERAL = 16 };
   const Target *t = g->target;
   double rows = range_trips(g, next_output(g, g->top)->range), results = 1;
   for (const Block *b = g->body; b->parent != g->top; b = b->parent) results *= range_trips(g, b->range);
   results /= MAX(g->strip, 1);
-  int less = g->group == 1 && results <= NARROW ? LESS : 1;
+  int less = g->group <= LESS && results <= NARROW ? LESS : 1;
   int shorter = less > 1 && rows * results < t->strip_threads ? LESS * LESS : less;
   /* few rows of a small graph are long */
   int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less));
@@ -357,11 +358,11 @@ static void unmark(Codegen *g) {
 }
 
 bool shape_hubs(Codegen *g, RowClass class) {
-  enum { SMALLER = 4, FEWER = 8 };
+  enum { SMALLER = 4 };
   unmark(g);
   g->rows = class;
   if (class == ROWS_MIDDLE) g->hubs.threads /= SMALLER;
-  if (class == ROWS_LONGEST) g->hubs.workers = MAX(g->hubs.workers / FEWER, 1);
+  if (class == ROWS_LONGEST) g->hubs.threads = g->target->hub_threads;
   for (int i = 0; i < g->body->line.n; i++)
     if (g->body->line.at[i].child) mark_shared(g, g->body->line.at[i].child);
   const Block *rows = next_output(g, g->top);
@@ -369,6 +370,8 @@ bool shape_hubs(Codegen *g, RowClass class) {
   g->pack = same_row(g, &whole);
   g->padded = whole || g->pack == 1 ? 0 : g->pack * MAX(g->strip, 1);
   if (g->strip > 1 && !whole_strips(g->body->range, g->strip)) g->padded = g->pack * g->strip;
+  /* the blocks of a row together: as many as there are of one where a row has one */
+  if (class == ROWS_LONGEST) g->hubs.workers = (int)MAX(1, g->hubs.workers / MAX(row_threads(g, 1) / g->pack, 1));
   g->group = g->hubs.threads / g->pack;
   g->spread = g->pack > 1 ? g->pack : 0;
   g->grid = uop_index(g->ctx, g->hubs.workers);
@@ -419,8 +422,9 @@ static bool shape_rows(Codegen *g) {
     best = n;
     side = side_by_side(g, row_threads(g, n));
   }
-  int lanes = 1;
-  while (2 * lanes * side <= g->target->warp && 2 * lanes * g->target->row_edges <= 1 << g->log_edges) lanes *= 2;
+  /* few threads for each row leave most of a device idle while the longest of them end */
+  int lanes = 1, each = row_threads(g, 1) <= NARROW ? MAX(g->target->row_edges / 4, 1) : g->target->row_edges;
+  while (2 * lanes * side <= g->target->warp && 2 * lanes * each <= 1 << g->log_edges) lanes *= 2;
   if (lanes == 1) return true;
   if (best > 1) pad_grid(g, best * MAX(g->strip, 1));
   g->group = lanes;
