@@ -79,7 +79,8 @@ typedef struct PlanItem {
   int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
   int64_t each, a_step, b_step; /* of a product by tiles: see MatmulItem */
   struct PlanTiles *tiles;
-  UOp *library;           /* the LIBRARY node */
+  UOp *library;           /* the LIBRARY node, */
+  UOp **offset;           /* and where its operands begin in their slots (Item) */
   struct PlanLoop *loop;  /* loop over steps */
   _Atomic int64_t spent;  /* nanoseconds of a part of a composite item, all threads together, where it is timed */
   UOp *flops;             /* kernel */

@@ -345,6 +345,16 @@ static bool take_tiles(Plan *p, const Lowered *l, const TilesItem *from, PlanIte
   return ok;
 }
 
+static bool take_offsets(Plan *p, const Item *from, PlanItem *it) {
+  int n = from->narg - from->nout;
+  it->offset = arena_new(&p->arena, (size_t)(n + 1) * sizeof *it->offset);
+  for (int k = 0; it->offset && k < n; k++) {
+    it->offset[k] = from->offset[k];
+    if (it->offset[k] && !plan_hold_size(p, it->offset[k])) return false;
+  }
+  return it->offset != NULL;
+}
+
 /* The i-th of the items and sub-items. of: the composite item that it is a part of. */
 static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanItem *it, const PlanTiles *of) {
   *it = (PlanItem){.kind = from->kind, .nout = from->nout, .narg = from->narg, .kernel = l->item_kernel[i]};
@@ -365,7 +375,7 @@ static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanIt
   case ITEM_LIBRARY:
     it->library = from->node;
     it->name = it->library->arg.name;
-    return hold(p, it->library);
+    return hold(p, it->library) && take_offsets(p, from, it);
   case ITEM_LOOP: it->name = "loop"; return plan_take_loop(p, it, from->loop, l->first[i], l->body[i]);
   case ITEM_TILES: return take_tiles(p, l, from->tiles, it);
   }

@@ -195,8 +195,12 @@ static bool run_library(Plan *p, const PlanItem *it) {
   const UOp *u = it->library;
   LibraryCall call = {
       .name = u->arg.name, .n = u->arg.i, .nsrc = uop_nvalue(u), .threads = threads_allowed(p->ctx->runtime->threads)};
-  for (int k = 0; k < call.nsrc; k++)
-    if (!library_tensor(p, u->src[k], p->at[it->arg[it->nout + k]], &call.src[k])) return false;
+  for (int k = 0; k < call.nsrc; k++) {
+    int64_t first = 0;
+    if (it->offset[k] && !int_eval_vars(it->offset[k], p->nvar, p->var, p->value, &first)) return false;
+    MemoryRef at = element(p->at[it->arg[it->nout + k]], first, (PolyDType)u->src[k]->dtype);
+    if (!library_tensor(p, u->src[k], at, &call.src[k])) return false;
+  }
   if (!library_tensor(p, u, p->at[it->arg[0]], &call.out)) return false;
   return p->device->library(p->device, &call);
 }

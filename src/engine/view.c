@@ -34,11 +34,12 @@ static int path_of(UOp *u, UOp **path) {
   return is_move(u) ? -1 : n;
 }
 
-/* The list has the newest first, so that only what is newer is looked at. */
-static PolyTensor *handle_by_id(const PolyContext *ctx, uint64_t id) {
-  PolyTensor *t = ctx->tensors;
+/* The list has the newest first, so that only what is newer is looked at; a tensor may have thousands of views. */
+static PolyTensor *handle_by_id(PolyContext *ctx, uint64_t id) {
+  PolyTensor *t = ctx->looked_up && ctx->looked_up->id == id ? ctx->looked_up : ctx->tensors;
   while (t && t->id > id) t = t->next;
-  return t && t->id == id ? t : NULL;
+  if (!t || t->id != id) return NULL;
+  return ctx->looked_up = t;
 }
 
 /* The same movements over another tensor of the same shape. */

@@ -71,6 +71,7 @@ struct PolyContext {
   PolyTensor *tensors;
   PolyTensor *pending; /* every handle on a node without a value, and some that have one by now */
   PolyTensor *leaves;  /* every handle that requires a gradient */
+  PolyTensor *looked_up; /* the one that was last found by its number */
   int ntensor;
   uint64_t last_id;
   int scope_depth; /* of poly_scope_begin */

@@ -157,6 +157,7 @@ void poly_free(PolyTensor *t) {
     if (t->prev) t->prev->next = t->next;
     if (t->next) t->next->prev = t->prev;
     if (ctx->tensors == t) ctx->tensors = t->next;
+    if (ctx->looked_up == t) ctx->looked_up = NULL;
     ctx->ntensor--;
     handle_no_view(t);
     list_remove(&t->uop->handle, t, LIST_NODE);

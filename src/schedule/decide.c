@@ -402,6 +402,34 @@ int sched_slot_of(Sched *s, UOp *node) {
   }
 }
 
+/* Is a SHRINK one run of the memory of its source? Along every axis behind the first that keeps more than one index it
+ * keeps all. */
+static bool one_run(const UOp *u) {
+  int axis = 0;
+  while (axis < u->ndim && uop_is_int(u->shape[axis], 1)) axis++;
+  for (int d = axis + 1; d < u->ndim; d++)
+    if (u->shape[d] != u->src[0]->shape[d]) return false;
+  return true;
+}
+
+static UOp *first_of_run(const UOp *u) {
+  UOp *at = uop_index(u->ctx, 0);
+  for (int d = 0; d < u->ndim; d++) at = int_add(int_mul(at, u->src[0]->shape[d]), u->src[1 + 2 * d]);
+  return at;
+}
+
+int sched_run_of(Sched *s, UOp *node, UOp **offset) {
+  int slot = sched_slot_of(s, node);
+  *offset = NULL;
+  if (slot >= 0 || ctx_base(s->ctx)->code != POLY_OK) return slot;
+  for (; same_memory(node) || (node->op == OP_SHRINK && one_run(node)); node = node->src[0]) {
+    if (node->op != OP_SHRINK) continue;
+    UOp *first = first_of_run(node);
+    *offset = *offset ? int_add(*offset, first) : first;
+  }
+  return *offset && node->op == OP_BUFFER ? sched_input(s, node) : -1;
+}
+
 /* ---- the rules ---- */
 
 typedef struct Reading {

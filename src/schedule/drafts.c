@@ -59,8 +59,9 @@ static bool find_reads(Sched *s, Draft *x) {
   if (x->kind == STORE_MATMUL)
     return add_read(s, x, sched_slot_of(s, n->operand[0])) && add_read(s, x, sched_slot_of(s, n->operand[1]));
   if (x->kind == STORE_LIBRARY) {
+    UOp *offset;
     for (int i = 0; i < uop_nvalue(n->node); i++)
-      if (!add_read(s, x, sched_slot_of(s, n->node->src[i]))) return false;
+      if (!add_read(s, x, sched_run_of(s, n->node->src[i], &offset))) return false;
     return true;
   }
   if (x->kind == STORE_LOOP) {

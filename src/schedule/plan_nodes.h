@@ -120,5 +120,8 @@ UOp *sched_memory(UOp *u);
 UOp *sched_store_at(const NodeInfo *n);
 /* Slot of a stored node, also seen through reshapes. -1: it is not stored. */
 int sched_slot_of(Sched *s, UOp *node);
+/* The same for a node that may also be a run of an input's memory, as a row of a matrix is; *offset: its first element,
+ * NULL: the first of the memory. */
+int sched_run_of(Sched *s, UOp *node, UOp **offset);
 
 #endif

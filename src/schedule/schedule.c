@@ -59,8 +59,11 @@ static bool lower_stored(Sched *s, NodeInfo *n) {
     return true;
   }
   if (n->kind == STORE_LIBRARY) {
+    UOp *offset;
     for (int i = 0; i < uop_nvalue(u); i++)
-      if (!store_operand(s, u->src[i], "operand of a library routine", false)) return false;
+      if (sched_run_of(s, u->src[i], &offset) < 0 &&
+          !store_operand(s, u->src[i], "operand of a library routine", false))
+        return false;
     return true;
   }
   if (n->kind == STORE_LOOP) {
@@ -235,8 +238,11 @@ static bool fill_item(Sched *s, const Draft *x, Item *item) {
   item->arg = arena_new(s->arena, (size_t)item->narg * sizeof(int));
   if (!item->arg) return false;
   item->arg[0] = x->target[0];
-  for (int i = 0; i < nsrc; i++)
-    item->arg[1 + i] = sched_slot_of(s, x->kind == STORE_MATMUL ? n->operand[i] : n->node->src[i]);
+  item->offset = arena_new(s->arena, (size_t)(nsrc + 1) * sizeof *item->offset);
+  if (!item->offset) return false;
+  for (int i = 0; i < nsrc && x->kind == STORE_MATMUL; i++) item->arg[1 + i] = sched_slot_of(s, n->operand[i]);
+  for (int i = 0; i < nsrc && x->kind == STORE_LIBRARY; i++)
+    item->arg[1 + i] = sched_run_of(s, n->node->src[i], &item->offset[i]);
   if (x->kind == STORE_MATMUL) {
     item->matmul = arena_new(s->arena, sizeof *item->matmul);
     if (!item->matmul) return false;

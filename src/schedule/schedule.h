@@ -56,6 +56,7 @@ typedef struct Item {
   int *over;   /* kernel: for each output an input of its size that is read only where the output is written, so that it
                   may   take over its memory; -1: none. Places in arg. */
   UOp *node;   /* library: the LIBRARY node, its value sources are arg[1..] */
+  UOp **offset; /* library: where each of those begins in its slot, in elements; NULL: at the first */
   MatmulItem *matmul;
   Loop *loop; /* its results are arg[0 .. nout-1], its operands follow */
   struct TilesItem *tiles;

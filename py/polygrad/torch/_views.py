@@ -41,26 +41,31 @@ def view_of(whole: Any, out: Any, take: Any, give: Any = None, detached: bool = 
     if out is not whole:
         above = getattr(whole, "_base", None)
         out._base = View(ref(whole), take, give, above, detached)
-        mine = ref(out)
-        _enter(whole, mine)
-        while above is not None:
-            further = above.whole()
-            if further is not None:
-                _enter(further, mine)
-            above = above.above
+        _enter_all(whole, [ref(out)])
     return out
+
+
+def _enter_all(whole: Any, views: list[Any]) -> None:
+    """whole, and what it is a view of, know these views."""
+    _enter(whole, views)
+    above = getattr(whole, "_base", None)
+    while above is not None:
+        further = above.whole()
+        if further is not None:
+            _enter(further, views)
+        above = above.above
 
 
 _KEPT = 32  # from this many references to views on, those of views that are gone are dropped
 
 
-def _enter(whole: Any, view: Any) -> None:
+def _enter(whole: Any, more: list[Any]) -> None:
     views = getattr(whole, "_views", None)
     if views is None:
         views = whole._views = []
-    elif len(views) >= _KEPT and len(views) & (len(views) - 1) == 0:  # at powers of two: the cost is spread
+    elif len(views) >= _KEPT and len(views).bit_length() != (len(views) + len(more)).bit_length():  # at powers of two: the cost is spread
         views[:] = [v for v in views if v() is not None]
-    views.append(view)
+    views += more
 
 
 def follow(whole: Any) -> None:
@@ -203,11 +208,17 @@ class Views:
 def parts(whole: Any, pieces: Any, dim: int) -> tuple[Any, ...]:
     """What split and chunk give, as views: pieces one after another along an axis."""
     at, before = 0, (slice(None),) * (dim % whole.ndim)
+    held, above = ref(whole), getattr(whole, "_base", None)
     for piece in pieces:
-        n = int(piece.shape[dim])
-        entry_of(whole, (*before, slice(at, at + n)), piece)
+        n = piece.size(dim)
+        piece._base = View(held, _slicing((*before, slice(at, at + n))), None, above)
         at += n
+    _enter_all(whole, [ref(piece) for piece in pieces])
     return tuple(pieces)
+
+
+def _slicing(key: Any) -> Callable[[Any], Any]:
+    return lambda x: Plain.__getitem__(x, key)
 
 
 __all__ = ["GRADIENT", "View", "Views", "alias", "basic", "carry", "entry_of", "follow", "parts", "view_of"]
