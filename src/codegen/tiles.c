@@ -27,12 +27,12 @@ enum {
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
   BLOCK_K = 256,     /* longest sum without a pause */
-  WIDE_TILE = 256,   /* columns */
+  WIDE_TILE = 256,   /* columns, */
+  WIDEST_TILE = 512, /* and where that leaves out packing or columns that nothing reads */
   MANY_BLOCKS = 16,  /* added as pairs */
-  ENOUGH_TILES = 16, /* for threads to share */
-  FEW_ROWS = 112,    /* of a tile that is made smaller for their sake */
+  MOST_TILES = 512,  /* of rows, that are tried */
   PAD = 16,          /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
-  PANEL_BYTES = 768 << 10
+  PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
 };
 
 /* Loops that are walked together: the rows, the columns, or what is summed over. */
@@ -190,6 +190,37 @@ static bool match(Tiles *t) {
 
 /* ---- sizes ---- */
 
+static uint64_t ranges_of(const Group *group) {
+  uint64_t ranges = 0;
+  for (int i = 0; i < group->n; i++) ranges |= 1ull << group->range[i]->arg.i;
+  return ranges;
+}
+
+/* Does every load in u walk the loops of a group as one? The inner ones have constant sizes. */
+static bool one_walk(Tiles *t, UOp *u, const Group *group, Map *seen) {
+  uint64_t ranges = ranges_of(group);
+  if (!(block_ranges(t->g, u) & ranges) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
+  if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
+  if (u->op == OP_LOAD) {
+    int64_t step = block_stride(t->g, u->src[1], group->range[group->n - 1]);
+    for (int i = group->n - 1; i > 0 && step != STRIDE_NONE; i--) {
+      step *= group->range[i]->src[1]->vmax;
+      if (block_stride(t->g, u->src[1], group->range[i - 1]) != step) return false;
+    }
+    return step != STRIDE_NONE && (u->nsrc < 3 || !(block_ranges(t->g, u->src[2]) & ranges));
+  }
+  for (int i = 0; i < u->nsrc; i++)
+    if (!one_walk(t, u->src[i], group, seen)) return false;
+  return op_elementwise((Op)u->op); /* not so a loop itself: a number of its iteration may be anywhere in u */
+}
+
+static bool walks_as_one(Tiles *t, UOp *u, const Group *group) {
+  Map seen = {0};
+  bool one = group->n > 1 && one_walk(t, u, group, &seen);
+  map_free(ctx_base(t->g->ctx), &seen);
+  return one;
+}
+
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 static int64_t evenly(int64_t n, int64_t most) { return (n + (n + most - 1) / most - 1) / ((n + most - 1) / most); }
@@ -228,29 +259,81 @@ static void choose_registers(Tiles *t) {
 
 static int64_t tile_elements(const Group *group) { return group->tile * group->inner; }
 
+/* Bytes of the local arrays; of those that every column of registers goes through again. */
+static int64_t local_bytes(const Tiles *t, int64_t *again) {
+  int64_t rows = round_up(tile_elements(&t->row), t->mr), cols = round_up(tile_elements(&t->col), t->nr) + PAD;
+  int64_t k = tile_elements(&t->k), size = dtype_size(t->dtype);
+  *again = (rows + PAD) * (k + PAD) * size;
+  return *again + (cols * k + cols * rows * (1 + t->pairs)) * size;
+}
+
+/* Rows or columns of all tiles together, in whole register tiles of `of`. */
+static double covered(const Group *group, int64_t of) {
+  int64_t each = tile_elements(group), last = (group->range[0]->src[1]->vmax - 1) % group->tile + 1;
+  return (double)round_up(each, of) * (double)(group->tiles->vmax - 1) + (double)round_up(last * group->inner, of);
+}
+
+/* Operations of moving an element of a factor into its panel, where one on a vector counts 1. Runs along memory are
+ * moved by vectors; each begins anew, and is looked at for what is beyond an edge. */
+static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
+  const double ANEW = 8, VECTORS = 4, SINGLE = 2.5;
+  bool along = runs_along(t, factor, other);
+  const Group *group = along ? other : &t->k;
+  const UOp *last = group->range[group->n - 1];
+  if ((along != by_k && by_k) || !runs(t, factor, last)) return SINGLE;
+  double run = walks_as_one(t, factor, group) ? (double)tile_elements(group) : (double)last->src[1]->vmax;
+  double lanes = (double)t->nr / 2;
+  return (ANEW + VECTORS * run / lanes) / run;
+}
+
+/* Operations of the kernel with the tiles that t has, on the cores of the machine. */
+static double cost_of(Tiles *t) {
+  double rows = extent(&t->row), cols = extent(&t->col), outer = extent(&t->batch), lanes = (double)t->nr / 2;
+  double k = extent(&t->k) * extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax, col_tiles = (double)t->col.tiles->vmax;
+  double vectors = covered(&t->row, t->mr) * covered(&t->col, t->nr) / lanes;
+  double work = vectors * (k + (double)t->blocks->vmax * (t->pairs ? 10 : 3));
+  work += rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
+  double tiles = row_tiles * col_tiles * outer, cores = MAX(t->g->target->cores, 1), each = tiles / cores;
+  double turns = (double)(int64_t)each + ((double)(int64_t)each < each);
+  return work * outer * turns / each;
+}
+
+/* Tiles of about so many columns and rows. */
+static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
+  if (!cut(t, &t->col, columns, &t->batch) || !cut(t, &t->row, rows, &t->batch)) return false;
+  t->mr = evenly(tile_elements(&t->row), MIN(t->mr, tile_elements(&t->row)));
+  return true;
+}
+
+/* The cheapest tiles whose arrays fit. */
+static bool choose_tiles(Tiles *t, int64_t cache) {
+  Tiles best = *t;
+  double least = -1;
+  int64_t rows = (int64_t)MIN(extent(&t->row), 1e9), again;
+  for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
+    for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
+      Tiles c = *t;
+      if (!cut_tiles(&c, wide, (rows + n - 1) / n)) return false;
+      if (local_bytes(&c, &again) > PANEL_BYTES || again > cache / 2) continue;
+      double cost = cost_of(&c);
+      if (least >= 0 && cost >= least) continue;
+      least = cost;
+      best = c;
+    }
+  if (least < 0) return cut_tiles(t, WIDE_TILE, 4 * t->mr);
+  *t = best;
+  return true;
+}
+
 static bool choose_sizes(Tiles *t) {
-  int64_t size = dtype_size(t->dtype), cache = t->g->target->cache_bytes[1];
-  if (!cache) cache = 1 << 20;
+  int64_t cache = t->g->target->cache_bytes[1];
   choose_registers(t);
-  if (!cut(t, &t->k, BLOCK_K, &t->k_outer) || !cut(t, &t->col, WIDE_TILE, &t->batch)) return false;
+  if (!cut(t, &t->k, BLOCK_K, &t->k_outer)) return false;
   t->blocks = t->k.tiles;
   for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
   if (!t->blocks) return false;
-  int64_t k = tile_elements(&t->k), cols = round_up(tile_elements(&t->col), t->nr);
-  double rows = extent(&t->row), others = extent(&t->batch) * (double)t->col.tiles->vmax;
-  int64_t room = MIN(cache * 3 / 4, PANEL_BYTES) / size - (cols + PAD) * k;
   t->pairs = t->dtype == POLY_FLOAT32 && t->blocks->vmax > MANY_BLOCKS;
-  int64_t most = MAX(room / (k + PAD + (cols + PAD) * (1 + t->pairs)), 4 * t->mr);
-  while (most > FEW_ROWS && others * rows / (double)most < ENOUGH_TILES) most = MAX(most / 2, FEW_ROWS);
-  if (!cut(t, &t->row, MAX(most / t->mr, 1) * t->mr, &t->batch)) return false;
-  /* whole register tiles, where that leaves no more tiles */
-  int64_t whole = round_up(t->row.tile, t->mr);
-  if (t->row.inner == 1 && t->row.tiles->vmax > 1) {
-    t->row.tile = whole;
-    t->row.tiles = int_div(int_addc(t->row.range[0]->src[1], whole - 1), index_of(t, whole));
-  }
-  t->mr = evenly(tile_elements(&t->row), t->mr); /* a tile of whole inner loops has few rows beyond its own */
-  return t->row.tiles != NULL;
+  return choose_tiles(t, cache ? cache : 1 << 20);
 }
 
 /* ---- local arrays ---- */
@@ -301,6 +384,15 @@ static bool close_up_to(Tiles *t, Block *b, const Block *outer) {
   return true;
 }
 
+/* One loop for those of a group, whose innermost goes on beyond its end, into the next iteration of the others. */
+static UOp *open_as_one(Tiles *t, Block **b, Group *group) {
+  UOp *v = open_up_to(t, b, int_mulc(group->count, group->inner));
+  if (!v) return NULL;
+  group->to[0] = group->first;
+  for (int i = 1; i < group->n; i++) group->to[i] = i < group->n - 1 ? index_of(t, 0) : v;
+  return v;
+}
+
 /* Loops over what the tile has of a group. Returns the place in the tile. */
 static UOp *open_group(Tiles *t, Block **b, Group *group) {
   UOp *flat = index_of(t, 0);
@@ -311,6 +403,11 @@ static UOp *open_group(Tiles *t, Block **b, Group *group) {
     flat = int_add(int_mul(flat, size), v);
   }
   return flat;
+}
+
+/* Loops over a group in which a factor is read. */
+static UOp *open_factor(Tiles *t, Block **b, UOp *factor, Group *group) {
+  return walks_as_one(t, factor, group) ? open_as_one(t, b, group) : open_group(t, b, group);
 }
 
 /* u with what stands for the ranges of the groups; `sum`: what stands for the reduction, NULL: it is not in there. */
@@ -388,11 +485,11 @@ static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int6
   Block *in = b;
   UOp *i, *k;
   if (runs_along(t, factor, other)) {
-    k = open_group(t, &in, &t->k);
-    i = k ? open_group(t, &in, other) : NULL;
+    k = open_factor(t, &in, factor, &t->k);
+    i = k ? open_factor(t, &in, factor, other) : NULL;
   } else {
-    i = open_group(t, &in, other);
-    k = i ? open_group(t, &in, &t->k) : NULL;
+    i = open_factor(t, &in, factor, other);
+    k = i ? open_factor(t, &in, factor, &t->k) : NULL;
   }
   Change c = {.t = t};
   note(&c, &t->k);

@@ -94,6 +94,7 @@ typedef struct Target {
   bool by_rows; /* edges whose order nobody sees are in that of the rows of one end (schedule/edge_order.c) */
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
+  int cores;              /* that share tiles of a sum of products; no bit of a result depends on it */
 
   int64_t
       tile_bytes; /* of the values of a tile of edges, which the second cache is to hold; 0: nothing runs by tiles */

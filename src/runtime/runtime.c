@@ -84,10 +84,16 @@ static void find_vectors(Target *t) {
 #endif
 }
 
+static void find_cores(Target *t) {
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  if (n > 0 && n <= 4096) t->cores = (int)n;
+}
+
 void host_init(Device *d, Runtime *r, const char *name) {
   d->name = name;
   d->target = cpu_target;
   find_vectors(&d->target);
+  find_cores(&d->target);
   d->ctx = r->ctx;
   d->memory = host_memory(r);
   d->library = library_run;

@@ -126,6 +126,7 @@ static void fix_target(PolyContext *ctx) {
   t->vector_registers = 16;
   t->cache_bytes[0] = 32 << 10;
   t->cache_bytes[1] = 1 << 20;
+  t->cores = 4;
 }
 
 static void print_plan(PolyContext *ctx, const Results *r, Str *out) {
