@@ -393,11 +393,13 @@ static UOp *open_as_one(Tiles *t, Block **b, Group *group) {
   return v;
 }
 
-/* Loops over what the tile has of a group. Returns the place in the tile. */
-static UOp *open_group(Tiles *t, Block **b, Group *group) {
+/* Loops over what the tile has of a group, the innermost up to `end` (NULL: to its own). Returns the place in the tile.
+ */
+static UOp *open_group(Tiles *t, Block **b, Group *group, UOp *end) {
   UOp *flat = index_of(t, 0);
   for (int i = 0; i < group->n; i++) {
-    UOp *size = i ? group->range[i]->src[1] : group->count, *v = open_up_to(t, b, size);
+    UOp *size = i ? group->range[i]->src[1] : group->count;
+    UOp *v = open_up_to(t, b, end && i == group->n - 1 ? end : size);
     if (!v) return NULL;
     group->to[i] = i ? v : int_add(group->first, v);
     flat = int_add(int_mul(flat, size), v);
@@ -405,9 +407,44 @@ static UOp *open_group(Tiles *t, Block **b, Group *group) {
   return flat;
 }
 
-/* Loops over a group in which a factor is read. */
-static UOp *open_factor(Tiles *t, Block **b, UOp *factor, Group *group) {
-  return walks_as_one(t, factor, group) ? open_as_one(t, b, group) : open_group(t, b, group);
+/* Are all loads of u that vary with a loop at an index that grows with it? */
+static bool steps_along(Tiles *t, UOp *u, const UOp *range, Map *seen) {
+  if (!varies(t, u, range) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
+  if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
+  if (u->op == OP_LOAD) return block_stride(t->g, u->src[1], range) != STRIDE_NONE;
+  for (int i = 0; i < u->nsrc; i++)
+    if (!steps_along(t, u->src[i], range, seen)) return false;
+  return op_elementwise((Op)u->op);
+}
+
+/* Vectors, ever narrower ones and single elements that a run is moved in. */
+static int64_t moves(int64_t size, int64_t lanes, int64_t least) {
+  int64_t n = 0;
+  for (; lanes >= least; size %= lanes, lanes /= 2) n += size / lanes;
+  return n + size;
+}
+
+/* Where runs of a factor are no whole vectors, each may be packed in whole ones: what is beyond its end is not loaded, and
+ * what is stored for it is written over by the next run, or lies behind the line. The end of such a loop; NULL: there
+ * is none. */
+static UOp *padded_end(Tiles *t, UOp *factor, const Group *group) {
+  const UOp *last = group->range[group->n - 1];
+  int64_t size = last->src[1]->vmax, lanes = t->g->target->vector_bytes / dtype_size(t->dtype);
+  if (group->n < 2 || lanes < 2 || lanes > PAD || last->src[1]->op != OP_CONST) return NULL;
+  while (lanes > t->g->target->least_lanes && lanes >= 2 * size) lanes /= 2;
+  Map seen = {0};
+  bool fits = moves(size, lanes, t->g->target->least_lanes) > round_up(size, lanes) / lanes &&
+              runs(t, factor, last) && steps_along(t, factor, last, &seen);
+  map_free(ctx_base(t->g->ctx), &seen);
+  return fits ? index_of(t, round_up(size, lanes)) : NULL;
+}
+
+/* Loops over a group in which a factor is read. `gate`: that it is to be loaded, where it is packed along the group. */
+static UOp *open_factor(Tiles *t, Block **b, UOp *factor, Group *group, UOp **gate) {
+  if (walks_as_one(t, factor, group)) return open_as_one(t, b, group);
+  UOp *end = gate ? padded_end(t, factor, group) : NULL, *flat = open_group(t, b, group, end);
+  if (flat && end) *gate = int_lt(group->to[group->n - 1], group->range[group->n - 1]->src[1]);
+  return flat && end && !*gate ? NULL : flat;
 }
 
 /* u with what stands for the ranges of the groups; `sum`: what stands for the reduction, NULL: it is not in there. */
@@ -416,6 +453,8 @@ typedef struct Change {
   uint64_t ranges;
   UOp *to[64];
   UOp *sum;
+  UOp *gate; /* of loads that vary with the loop `along` */
+  const UOp *along;
   Map done;
 } Change;
 
@@ -424,6 +463,11 @@ static void note(Change *c, const Group *group) {
     c->ranges |= 1ull << group->range[i]->arg.i;
     c->to[group->range[i]->arg.i] = group->to[i];
   }
+}
+
+static UOp *gated(Change *c, const UOp *u, UOp *const *src) {
+  UOp *all[3] = {src[0], src[1], u->nsrc > 2 ? uop_binary(OP_AND, src[2], c->gate) : c->gate};
+  return all[2] ? uop_make(c->t->g->ctx, OP_LOAD, (PolyDType)u->dtype, u->arg, 3, all, 0, NULL) : NULL;
 }
 
 static UOp *changed(Change *c, UOp *u) {
@@ -438,6 +482,7 @@ static UOp *changed(Change *c, UOp *u) {
   for (int i = 0; i < u->nsrc; i++)
     if (!(src[i] = changed(c, u->src[i]))) return NULL;
   bool kernel = op_info[u->op].cls == CLASS_KERNEL;
+  if (u->op == OP_LOAD && c->gate && varies(c->t, u, c->along)) return gated(c, u, src);
   UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
                   : uop_with_sources(u, src);
   return r && map_put(ctx_base(g->ctx), &c->done, (uint64_t)(uintptr_t)u, (uint64_t)(uintptr_t)r) ? r : NULL;
@@ -483,15 +528,14 @@ static UOp *whole_tiles(const Tiles *t, const Group *group, int64_t of) {
 /* One panel: a factor at all k of the block and all rows or columns of the tile, read in the order of memory. */
 static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line, bool by_k) {
   Block *in = b;
-  UOp *i, *k;
-  if (runs_along(t, factor, other)) {
-    k = open_factor(t, &in, factor, &t->k);
-    i = k ? open_factor(t, &in, factor, other) : NULL;
-  } else {
-    i = open_factor(t, &in, factor, other);
-    k = i ? open_factor(t, &in, factor, &t->k) : NULL;
-  }
-  Change c = {.t = t};
+  UOp *i, *k, *gate = NULL;
+  bool along = runs_along(t, factor, other);
+  Group *outer = along ? &t->k : other, *run = along ? other : &t->k;
+  UOp *at = open_factor(t, &in, factor, outer, NULL);
+  UOp *to = at ? open_factor(t, &in, factor, run, along == by_k ? &gate : NULL) : NULL;
+  i = along ? to : at;
+  k = along ? at : to;
+  Change c = {.t = t, .gate = gate, .along = run->range[run->n - 1]};
   note(&c, &t->k);
   note(&c, &t->k_outer);
   note(&c, other);

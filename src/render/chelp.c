@@ -121,6 +121,8 @@ const HelperText basic_helpers[] = {
      "$T @load_if(const $E *p, int64_t step, $I m) {\n"
      "<16|#if defined(__AVX512DQ__) && !defined(__clang__)\n"
      "  if (step == 1) return __builtin_ia32_loadups512_mask(p, ($T){0}, __builtin_ia32_cvtd2mask512(m));\n#endif\n|>"
+     "<4|#if defined(__AVX2__) && !defined(__clang__)\n"
+     "  if (step == 1) return __builtin_ia32_maskloadps((const $T *)p, m);\n#endif\n|>"
      "<8|#if defined(__AVX2__) && !defined(__clang__)\n"
      "  if (step == 1) return __builtin_ia32_maskloadps256((const $T *)p, m);\n#endif\n|>"
      "  if (!@I:any(m)) return ($T){0};\n"
