@@ -26,12 +26,12 @@ enum {
   LEAST_ROWS = 4,    /* of the output, along either loop */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
-  BLOCK_K = 256,     /* longest sum without a pause */
-  WIDE_TILE = 256,   /* columns, */
-  WIDEST_TILE = 512, /* and where that leaves out packing or columns that nothing reads */
-  MANY_BLOCKS = 16,  /* added as pairs */
-  MOST_TILES = 512,  /* of rows, that are tried */
-  PAD = 16,          /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
+  BLOCK_K = 256,           /* longest sum without a pause */
+  WIDE_TILE = 256,         /* columns, */
+  WIDEST_TILE = 512,       /* and where that leaves out packing or columns that nothing reads */
+  MANY_BLOCKS = 16,        /* added as pairs */
+  MOST_TILES = 512,        /* of rows, that are tried */
+  PAD = 16,                /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
   PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
 };
 
@@ -259,12 +259,14 @@ static void choose_registers(Tiles *t) {
 
 static int64_t tile_elements(const Group *group) { return group->tile * group->inner; }
 
-/* Bytes of the local arrays; of those that every column of registers goes through again. */
-static int64_t local_bytes(const Tiles *t, int64_t *again) {
+/* Do the local arrays fit on the stack of a thread? The rows of a, which every register tile of columns goes through
+ * again, and the sums are to stay in half of the second cache. */
+static bool fits(const Tiles *t, int64_t cache) {
   int64_t rows = round_up(tile_elements(&t->row), t->mr), cols = round_up(tile_elements(&t->col), t->nr) + PAD;
   int64_t k = tile_elements(&t->k), size = dtype_size(t->dtype);
-  *again = (rows + PAD) * (k + PAD) * size;
-  return *again + (cols * k + cols * rows * (1 + t->pairs)) * size;
+  int64_t a = (rows + PAD) * (k + PAD) * size, b = cols * k * size, c = cols * rows * size;
+  return MAX(a, c) <= MIN(cache / 2, MAX_LOCAL_BYTES) && b <= MAX_LOCAL_BYTES &&
+         a + b + c * (1 + t->pairs) <= PANEL_BYTES;
 }
 
 /* Rows or columns of all tiles together, in whole register tiles of `of`. */
@@ -289,10 +291,12 @@ static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
 /* Operations of the kernel with the tiles that t has, on the cores of the machine. */
 static double cost_of(Tiles *t) {
   double rows = extent(&t->row), cols = extent(&t->col), outer = extent(&t->batch), lanes = (double)t->nr / 2;
-  double k = extent(&t->k) * extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax, col_tiles = (double)t->col.tiles->vmax;
+  double k = extent(&t->k) * extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax,
+         col_tiles = (double)t->col.tiles->vmax;
   double vectors = covered(&t->row, t->mr) * covered(&t->col, t->nr) / lanes;
   double work = vectors * (k + (double)t->blocks->vmax * (t->pairs ? 10 : 3));
-  work += rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
+  work +=
+      rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
   double tiles = row_tiles * col_tiles * outer, cores = MAX(t->g->target->cores, 1), each = tiles / cores;
   double turns = (double)(int64_t)each + ((double)(int64_t)each < each);
   return work * outer * turns / each;
@@ -309,12 +313,12 @@ static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
 static bool choose_tiles(Tiles *t, int64_t cache) {
   Tiles best = *t;
   double least = -1;
-  int64_t rows = (int64_t)MIN(extent(&t->row), 1e9), again;
+  int64_t rows = (int64_t)MIN(extent(&t->row), 1e9);
   for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
     for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
       Tiles c = *t;
       if (!cut_tiles(&c, wide, (rows + n - 1) / n)) return false;
-      if (local_bytes(&c, &again) > PANEL_BYTES || again > cache / 2) continue;
+      if (!fits(&c, cache)) continue;
       double cost = cost_of(&c);
       if (least >= 0 && cost >= least) continue;
       least = cost;
@@ -424,19 +428,19 @@ static int64_t moves(int64_t size, int64_t lanes, int64_t least) {
   return n + size;
 }
 
-/* Where runs of a factor are no whole vectors, each may be packed in whole ones: what is beyond its end is not loaded, and
- * what is stored for it is written over by the next run, or lies behind the line. The end of such a loop; NULL: there
- * is none. */
+/* Where runs of a factor are no whole vectors, each may be packed in whole ones: what is beyond its end is not loaded,
+ * and what is stored for it is written over by the next run, or lies behind the line. The end of such a loop; NULL:
+ * there is none. */
 static UOp *padded_end(Tiles *t, UOp *factor, const Group *group) {
   const UOp *last = group->range[group->n - 1];
   int64_t size = last->src[1]->vmax, lanes = t->g->target->vector_bytes / dtype_size(t->dtype);
   if (group->n < 2 || lanes < 2 || lanes > PAD || last->src[1]->op != OP_CONST) return NULL;
   while (lanes > t->g->target->least_lanes && lanes >= 2 * size) lanes /= 2;
   Map seen = {0};
-  bool fits = moves(size, lanes, t->g->target->least_lanes) > round_up(size, lanes) / lanes &&
-              runs(t, factor, last) && steps_along(t, factor, last, &seen);
+  bool whole = moves(size, lanes, t->g->target->least_lanes) > round_up(size, lanes) / lanes && runs(t, factor, last) &&
+               steps_along(t, factor, last, &seen);
   map_free(ctx_base(t->g->ctx), &seen);
-  return fits ? index_of(t, round_up(size, lanes)) : NULL;
+  return whole ? index_of(t, round_up(size, lanes)) : NULL;
 }
 
 /* Loops over a group in which a factor is read. `gate`: that it is to be loaded, where it is packed along the group. */

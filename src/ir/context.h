@@ -31,10 +31,10 @@ struct PolyTensor {
     PolyTensor *prev, *next;
     bool in;
   } links[3];
-  PolyTensor *freed_next;  /* see api/guard.c */
-  int scope;               /* depth of the poly_scope that frees it, 0: the caller does */
-  int renamed;             /* while a step is traced: its place, from 1, in the list of renamed tensors */
-  bool assigned;           /* assigned by the step that is being traced */
+  PolyTensor *freed_next; /* see api/guard.c */
+  int scope;              /* depth of the poly_scope that frees it, 0: the caller does */
+  int renamed;            /* while a step is traced: its place, from 1, in the list of renamed tensors */
+  bool assigned;          /* assigned by the step that is being traced */
   bool requires_grad;
   bool refused;  /* requires_grad was turned off, rather than never on */
   bool consumed; /* backward has run through it: its history may go when it is realized */
@@ -69,8 +69,8 @@ struct PolyContext {
   int dims_after_sweep;
   /* live tensor handles */
   PolyTensor *tensors;
-  PolyTensor *pending; /* every handle on a node without a value, and some that have one by now */
-  PolyTensor *leaves;  /* every handle that requires a gradient */
+  PolyTensor *pending;   /* every handle on a node without a value, and some that have one by now */
+  PolyTensor *leaves;    /* every handle that requires a gradient */
   PolyTensor *looked_up; /* the one that was last found by its number */
   int ntensor;
   uint64_t last_id;

@@ -91,7 +91,7 @@ typedef struct Target {
   /* A kernel has the loops over edges of one kind of results: values of a row that its features need, and values of an
    * edge that several of its features need, are stored by kernels of their own, in which all threads have work. */
   bool rows_apart;
-  bool by_rows; /* edges whose order nobody sees are in that of the rows of one end (schedule/edge_order.c) */
+  bool by_rows;           /* edges whose order nobody sees are in that of the rows of one end (schedule/edge_order.c) */
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */
   int cores;              /* that share tiles of a sum of products; no bit of a result depends on it */

@@ -51,7 +51,7 @@ const Target cpu_target = {
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 6, [COST_POWER] = 12, [COST_ROUNDING] = 1},
     .group = 1,
     .cache_bytes = {32 << 10, 1 << 20},
-    .cores = 4, /* unless the machine tells */
+    .cores = 4,              /* unless the machine tells */
     .tile_bytes = 512 << 10, /* half of a second cache of 1 MB: weights and gathered rows have the rest */
     .tile_edges = 1024,
     /* sums over all edges are continued tile by tile: of a matrix of 64 x 32 for each edge, tiles of 16 edges took 6.5

@@ -219,7 +219,7 @@ static bool fill_loop(Sched *s, const NodeInfo *n, Item *item) {
   for (int k = 0; k < l->nresult; k++) item->arg[k] = sched_info(s, l->node[k])->slot;
   for (int k = 0; k < noperand; k++) item->arg[l->nresult + k] = sched_slot_of(s, n->node->src[0]->src[k]);
   Target whole = *s->target;
-  whole.tile_bytes = 0; /* tiles are cut by row pointers that the host reads, which the plan of a body cannot */
+  whole.tile_bytes = 0;  /* tiles are cut by row pointers that the host reads, which the plan of a body cannot */
   whole.by_rows = false; /* the arrays for that are no operands of the loop */
   return schedule_build(s->ctx, s->arena, l->ncarry, l->copy, &whole, s->limits, &l->first) &&
          schedule_build(s->ctx, s->arena, l->ncarry + l->nstack, l->root, &whole, s->limits, &l->body);
@@ -467,7 +467,8 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   if (!tiled) return false;
   for (int i = 0; i < nroot; i++) tiled[i] = root[i];
   bool ok = (!target->by_rows || edges_by_rows(ctx, arena, nroot, tiled)) && narrow_sums(ctx, arena, nroot, tiled) &&
-            rows_in_tiles(ctx, arena, target, nroot, tiled), retry = ok;
+            rows_in_tiles(ctx, arena, target, nroot, tiled),
+       retry = ok;
   while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
   return ok;
 }
