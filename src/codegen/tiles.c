@@ -297,7 +297,8 @@ static double cost_of(Tiles *t) {
   double work = vectors * (k + (double)t->blocks->vmax * (t->pairs ? 10 : 3));
   work +=
       rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
-  double tiles = row_tiles * col_tiles * outer, cores = MAX(t->g->target->cores, 1), each = tiles / cores;
+  bool shared = rows * cols * k * outer >= (double)t->g->target->threads.ops;
+  double tiles = row_tiles * col_tiles * outer, cores = shared ? MAX(t->g->target->cores, 1) : 1, each = tiles / cores;
   double turns = (double)(int64_t)each + ((double)(int64_t)each < each);
   return work * outer * turns / each;
 }

@@ -321,6 +321,29 @@ static UOp *leaf(Build *b, UOp *u, int axis) {
   return x ? uop_reshape(x, u->ndim, shape) : NULL;
 }
 
+/* A value from outside that is the same for all rows, with axes in another order than in memory, as the values are that
+ * weights are multiplied with: stored as it lies, and its axes are moved in the tile, where a product reads them with
+ * strides. NULL: it is none. */
+static UOp *moved_leaf(Build *b, UOp *u, int axis) {
+  UOp *p = u->op == OP_RESHAPE ? u->src[0] : u, *cut[MAX_DIMS + 1], *shape[MAX_DIMS];
+  const Shape *s = &b->r->shape;
+  int64_t batch = 1;
+  int kept = 0, n = 0, perm[MAX_DIMS];
+  if (p->op != OP_PERMUTE || axis >= u->ndim || varies(u, axis) || uop_numel_max(u) >= s->numel) return NULL;
+  while (kept < p->ndim && batch < s->batch && perm_at(p, kept) == kept) batch *= p->shape[kept++]->vmax;
+  if (batch != s->batch || batch == 1) return NULL;
+  cut[n++] = index_of(b, batch);
+  for (int i = kept; i < p->ndim; i++) cut[n++] = p->src[0]->shape[i];
+  UOp *x = row_of(b, 0, uop_reshape(p->src[0], n, cut));
+  for (int i = 0; i < p->ndim; i++) {
+    shape[i] = i < kept ? index_of(b, 1) : p->src[0]->shape[i];
+    perm[i] = perm_at(p, i);
+  }
+  x = x ? uop_permute(uop_reshape(x, p->ndim, shape), perm) : NULL;
+  tile_shape(b, u, axis, shape);
+  return x ? uop_reshape(x, u->ndim, shape) : NULL;
+}
+
 static UOp *value(Build *b, UOp *u, int axis);
 
 /* Does it only put axes of one element in front? How many; 0: no. */
@@ -349,6 +372,8 @@ static UOp *outer_value(Build *b, UOp *u, int axis) {
     UOp *x = value(b, u->src[0], axis - front);
     return x ? uop_reshape(x, u->ndim, shape) : NULL;
   }
+  UOp *moved = moved_leaf(b, u, axis);
+  if (moved || b->refused) return moved;
   if (!rows || width <= LONG_ROW || !op_elementwise((Op)u->op)) return leaf(b, u, axis);
   for (int k = 0; k < u->nsrc; k++)
     if (!(src[k] = value(b, u->src[k], axis))) return NULL;
