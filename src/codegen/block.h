@@ -61,10 +61,11 @@ typedef struct Codegen {
   VEC(LinearParam) local; /* local arrays: the parameters behind them */
   bool tiled;             /* the tree is tiles.c's */
   UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
-  int spread; /* see Linear */
-  Block *body; /* of one iteration of the grid */
-  int strip;   /* of the innermost loop of the grid: see Inst */
-  int padded;  /* its iterations are as many as a multiple of this, a power of two; those too many store nothing; 0: as they are */
+  int spread;             /* see Linear */
+  Block *body;            /* of one iteration of the grid */
+  int strip;              /* of the innermost loop of the grid: see Inst */
+  int padded;  /* its iterations are as many as a multiple of this, a power of two; those too many store nothing; 0: as
+                  they are */
   double work; /* of the loop that the number of threads was chosen by */
   /* LOOPs whose bounds are those of a row, one for each array that these are loaded from (rowptr, a parameter; -1: they
    * are computed): rows that are long in one of them are a kernel apart, see Hubs. */

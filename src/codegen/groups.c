@@ -24,15 +24,15 @@
 #include <math.h>
 
 enum {
-  SHORT_LOOP = 8,     /* trips that are not worth several threads */
-  FEW_THREADS = 4096, /* of a grid: a group for each iteration keeps more of the device busy */
-  LONG_SUM = 64,      /* trips of a reduction that several threads share where results are few */
-  SECTOR = 8,         /* neighbouring elements, of four bytes, that a GPU reads at once at least */
-  WARP_TRIPS = 8,     /* of a thread, up to which a warp has the whole loop */
+  SHORT_LOOP = 8,        /* trips that are not worth several threads */
+  FEW_THREADS = 4096,    /* of a grid: a group for each iteration keeps more of the device busy */
+  LONG_SUM = 64,         /* trips of a reduction that several threads share where results are few */
+  SECTOR = 8,            /* neighbouring elements, of four bytes, that a GPU reads at once at least */
+  WARP_TRIPS = 8,        /* of a thread, up to which a warp has the whole loop */
   MANY_GROUPS = 1 << 18, /* that keep a device busy, however few threads each has */
-  GROUP_TRIPS = 4,    /* of a thread there */
-  NARROW = 2,         /* threads for the results of a row that are few */
-  MOST_WASTE = 5      /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
+  GROUP_TRIPS = 4,       /* of a thread there */
+  NARROW = 2,            /* threads for the results of a row that are few */
+  MOST_WASTE = 5         /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
 };
 
 /* ---- the grid ---- */
@@ -302,8 +302,7 @@ static void choose_hubs(Codegen *g) {
   int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less));
   int edges = MAX(t->hub_edges / shorter, 1);
   bool split = g->by_length && g->nragged == 1 && rows * SEVERAL >= t->strip_threads;
-  g->hubs =
-      (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, split ? t->hub_split : 0};
+  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, split ? t->hub_split : 0};
 }
 
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it
@@ -484,7 +483,8 @@ bool shape_groups(Codegen *g) {
   bool rows = shape_rows(g), group = !rows && wants_group(g, b);
   for (int i = 0; i < b->line.n && group; i++)
     if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
-  if (g->group == 1 && !rows && (share_rows(g) || share_long_sums(g))) return ctx_base(g->ctx)->code == POLY_OK && g->grid;
+  if (g->group == 1 && !rows && (share_rows(g) || share_long_sums(g)))
+    return ctx_base(g->ctx)->code == POLY_OK && g->grid;
   if (g->group == 1 && !rows) strip_grid(g);
   if (g->nragged) choose_hubs(g);
   /* without a grid there is one group: others beside it would store the same places */

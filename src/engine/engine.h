@@ -72,10 +72,10 @@ typedef struct PlanItem {
   const char *name;
   int kernel, nvar;
   int also[MAX_ALSO]; /* its further kernels (Linear.also), -1: no more */
-  int *var;          /* kernel: places of its integer arguments among the plan's variables */
-  MatmulItem matmul; /* matrix product */
-  MatmulCall call;   /* the same in this run: one batch axis, and */
-  int nouter;        /* those that are left to loop over */
+  int *var;           /* kernel: places of its integer arguments among the plan's variables */
+  MatmulItem matmul;  /* matrix product */
+  MatmulCall call;    /* the same in this run: one batch axis, and */
+  int nouter;         /* those that are left to loop over */
   int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
   int64_t each, a_step, b_step; /* of a product by tiles: see MatmulItem */
   struct PlanTiles *tiles;
@@ -159,10 +159,10 @@ typedef struct Lowered {
   Schedule schedule;
   struct Lowered **first, **body; /* of items that are loops over steps: their schedules and items */
   int nkernel;
-  Linear *kernel;       /* distinct ones */
-  const Linear **which; /* they, by address */
-  Linear *item;         /* each item's own: its variables and name; those of sub-items behind the others */
-  int *item_kernel;     /* place in kernel, -1 for what is not one */
+  Linear *kernel;             /* distinct ones */
+  const Linear **which;       /* they, by address */
+  Linear *item;               /* each item's own: its variables and name; those of sub-items behind the others */
+  int *item_kernel;           /* place in kernel, -1 for what is not one */
   int (*item_also)[MAX_ALSO]; /* places of its further kernels (Linear.also), -1: no more */
 } Lowered;
 /* After a run that failed: an index error names the function that the index was given to (origin.c). */

@@ -98,8 +98,7 @@ bool poly_requires_grad(PolyTensor *t) {
   if (t->requires_grad) return true;
   Arena arena = {.b = ctx_base(t->ctx)};
   Leaves leaves;
-  bool any =
-      marked_leaves(t->ctx, &arena, &leaves) && leaves.n && grad_reaches(t->ctx, t->uop, leaves.n, leaves.uop);
+  bool any = marked_leaves(t->ctx, &arena, &leaves) && leaves.n && grad_reaches(t->ctx, t->uop, leaves.n, leaves.uop);
   arena_free(&arena);
   return any;
 }

@@ -45,7 +45,8 @@ static void unlink_graph(PolyGraph *g) {
 }
 
 static EdgeRows rows_retain(const EdgeRows *r) {
-  return (EdgeRows){.rowptr = uop_retain(r->rowptr), .entries = uop_retain(r->entries), .others = uop_retain(r->others)};
+  return (EdgeRows){
+      .rowptr = uop_retain(r->rowptr), .entries = uop_retain(r->entries), .others = uop_retain(r->others)};
 }
 
 static void rows_release(const EdgeRows *r) {

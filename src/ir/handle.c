@@ -1,8 +1,8 @@
 /* handle.c: tensor handles, their scopes, the switches of a context that the front end follows, and sizes at the API.
  *
  * A handle holds one reference on its node and is a member of the context's list, newest first. A symbolic size crosses
- * the API as a code: POLY_DIM_LIMIT - 1 - number stands for a size in ctx->dims. Loops over batches meet other sizes for
- * ever, so those that nothing else has are forgotten again; a code is never given out twice. */
+ * the API as a code: POLY_DIM_LIMIT - 1 - number stands for a size in ctx->dims. Loops over batches meet other sizes
+ * for ever, so those that nothing else has are forgotten again; a code is never given out twice. */
 #include "base/handles.h"
 #include "ir/context.h"
 

@@ -122,9 +122,9 @@ typedef struct Linear {
   UOp *grid;  /* iterations of the grid, the same; NULL where the target has no groups */
   int group;  /* threads that run one of them; 0 and 1: one */
   int pack;   /* groups that a device starts together, as one block */
-  /* So many neighbouring groups, of which `pack` is a multiple, have threads that alternate, so that neighbouring threads
-   * belong to neighbouring groups; 0: those of a group lie side by side. All groups whose threads alternate come to each
-   * FENCE and COMBINE equally often; where they are more than a warp, they are all groups of the block. */
+  /* So many neighbouring groups, of which `pack` is a multiple, have threads that alternate, so that neighbouring
+   * threads belong to neighbouring groups; 0: those of a group lie side by side. All groups whose threads alternate
+   * come to each FENCE and COMBINE equally often; where they are more than a warp, they are all groups of the block. */
   int spread;
   struct Linear *also; /* a further kernel with the same arguments, for rows that this one leaves out; or NULL */
 } Linear;

@@ -87,7 +87,8 @@ typedef struct Target {
   int row_edges;   /* of a row of mean length, that one thread is to have before several share a row */
   int hub_threads; /* of a block there, */
   int hub_workers; /* and how many blocks look for such rows */
-  int hub_split;   /* rows 2 to the power of this as long as the shortest of them have blocks of so many threads; 0: all */
+  int hub_split;   /* rows 2 to the power of this as long as the shortest of them have blocks of so many threads; 0: all
+                    */
   /* A kernel has the loops over edges of one kind of results: values of a row that its features need, and values of an
    * edge that several of its features need, are stored by kernels of their own, in which all threads have work. */
   bool rows_apart;

@@ -66,7 +66,7 @@
         "  for (int k = 1; k < warps; k++) {\n    const $T a = v, b = r[k * pack];\n    v = " both ";\n  }\n"          \
         "  FENCE(warps * WARP);\n  return v;\n}"                                                                       \
   }
-#define BOTH(name, kind, both) \
+#define BOTH(name, kind, both)                                                                                         \
   COMBINE(name, kind, both), SPREAD(name, kind, both), LANES(name, kind, both), WARPS(name, kind, both)
 
 const HelperText group_helpers[] = {

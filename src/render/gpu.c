@@ -89,8 +89,7 @@ static bool in_warp(const Emit *e) { return e->lin->spread && e->lin->spread * e
 
 static Txt thread_of_group(const Linear *lin) {
   if (!lin->spread) return txt("THREAD %% %d", lin->group);
-  return lin->spread == lin->pack ? txt("THREAD / %d", lin->spread)
-                                  : txt("THREAD / %d %% %d", lin->spread, lin->group);
+  return lin->spread == lin->pack ? txt("THREAD / %d", lin->spread) : txt("THREAD / %d %% %d", lin->spread, lin->group);
 }
 
 /* Arguments one by one, the error record last. */
@@ -154,8 +153,7 @@ static Txt number_of_group(const Emit *e) {
   if (pack == 1) return txt("BLOCK");
   int spread = e->lin->spread;
   if (spread == pack) return txt("(int64_t)BLOCK * %d + THREAD %% %d", pack, pack);
-  if (spread)
-    return txt("(int64_t)BLOCK * %d + THREAD / %d * %d + THREAD %% %d", pack, spread * group, spread, spread);
+  if (spread) return txt("(int64_t)BLOCK * %d + THREAD / %d * %d + THREAD %% %d", pack, spread * group, spread, spread);
   return group == 1 ? txt("(int64_t)BLOCK * %d + THREAD", pack) : txt("(int64_t)BLOCK * %d + THREAD / %d", pack, group);
 }
 

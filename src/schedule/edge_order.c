@@ -2,8 +2,8 @@
  *
  * Values of edges are in the order in which the user gave the edges. A sum over the edges of a row finds each of them
  * through `entries`, wherever it lies; a kernel over all edges finds the ends of its neighbours scattered over all
- * nodes. Where a program has values of edges from nodes alone, and for nodes alone, nobody sees that order, and edges may
- * as well be numbered by their places in the rows of one end:
+ * nodes. Where a program has values of edges from nodes alone, and for nodes alone, nobody sees that order, and edges
+ * may as well be numbered by their places in the rows of one end:
  *
  *   e -> k:  index[e] -> rows[k]   entries[k] -> k   other[e] -> others[k]      at this end
  *            index[e] -> others[k]   entries[i] -> places[i]                    at the other end
@@ -70,7 +70,9 @@ static bool keeps_rows(const UOp *u) {
 }
 
 /* Is x the same in all rows? */
-static bool has_equal_rows(const UOp *x) { return x->op == OP_CONST || x->op == OP_VARIABLE || !x->ndim || repeats_row(x); }
+static bool has_equal_rows(const UOp *x) {
+  return x->op == OP_CONST || x->op == OP_VARIABLE || !x->ndim || repeats_row(x);
+}
 
 /* The graph whose edges the rows of u are, -1: none. *seen: u shows the order of the edges of a graph among its
  * sources'. */

@@ -285,7 +285,8 @@ static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   return with_check(l, v, value, x->shape[0], gate);
 }
 
-/* Of a loop that goes through all rows of a graph, what RANGE says of that. Where sizes are not known, so many edges. */
+/* Of a loop that goes through all rows of a graph, what RANGE says of that. Where sizes are not known, so many edges.
+ */
 static int walks_all_rows(const UOp *index, const UOp *row, const UOp *rows) {
   enum { USUAL_EDGES = 16 };
   if (index->op != OP_ENDPOINT || row->op != OP_RANGE || !uop_is_int(row->src[0], 0) || row->src[1] != rows) return 0;

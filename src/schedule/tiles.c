@@ -373,9 +373,9 @@ static bool keep_parts(Sched *s, const Draft *x, const Tiles *t, bool *any) {
   return true;
 }
 
-/* What cannot be computed by tiles in the composite of x is stored as a whole. The nodes of one graph are often the edges of
- * another (those that lead from nodes to the graphs of a batch), and edges of the first read values of its nodes: then
- * these are at fault, not the products of its edges. */
+/* What cannot be computed by tiles in the composite of x is stored as a whole. The nodes of one graph are often the
+ * edges of another (those that lead from nodes to the graphs of a batch), and edges of the first read values of its
+ * nodes: then these are at fault, not the products of its edges. */
 static bool keep_whole(Sched *s, const Draft *x, const Tiles *t, int misread) {
   NodeInfo *n = misread < 0 ? NULL : info_of_slot(s, misread);
   bool any = false, ok = true;

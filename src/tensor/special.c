@@ -11,7 +11,7 @@
 enum { SHIFT = 10, TERMS = 8 }; /* steps up to where the series at infinity holds, and how much of it is used */
 
 /* Bernoulli numbers B_2, B_4, ... */
-static const double bernoulli[TERMS] = {1.0 / 6, -1.0 / 30,      1.0 / 42, -1.0 / 30,
+static const double bernoulli[TERMS] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
                                         5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
 
 static UOp *number(UOp *like, double value) { return t_scalar_like(like, value); }

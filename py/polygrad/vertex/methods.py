@@ -397,7 +397,7 @@ celu hardtanh softplus cast bitcast float half bfloat16 double int long short bo
 contiguous contiguous_backward const_like clone detach dropout to one_hot zeros_like ones_like full_like empty_like rand_like randn_like
 rmsnorm __neg__ __pos__ __invert__ __abs__""".split()
 _NARY = """add sub mul div mod fmod pow maximum minimum bitwise_and bitwise_or bitwise_xor lshift rshift lt le gt ge eq ne where clamp clip lerp
-isclose copysign logaddexp atan2 gcd lcm masked_fill __lt__ __le__ __gt__ __ge__ __eq__ __ne__""".split()
+isclose copysign logaddexp atan2 hypot gcd lcm masked_fill __lt__ __le__ __gt__ __ge__ __eq__ __ne__""".split()
 _NARY += [f"__{n}__" for n in OPERATORS] + [f"__r{n}__" for n in OPERATORS]
 _BATCHED = "groupnorm batchnorm conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d".split()
 
