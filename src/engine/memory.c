@@ -313,10 +313,12 @@ bool plan_size(Plan *p, const int64_t *value) {
     if (p->is_size[k] && p->value[k] != value[k]) p->sized = false;
     p->value[k] = value[k];
   }
-  int workers =
-      p->device->pieces ? p->ctx->runtime->threads : 1; /* launches come from one thread: one scratch will do */
-  if (p->tiled && p->workers != workers) p->sized = false;
-  if (p->tiled) p->workers = workers;
+  if (p->tiled) {
+    /* where launches come from one thread, one scratch will do */
+    int workers = p->device->pieces ? p->ctx->runtime->threads : 1;
+    if (p->workers != workers) p->sized = false;
+    p->workers = workers;
+  }
   if (p->sized) return true;
   p->expected = false;
   if (!size_slots(p) || !size_items(p) || !place_temps(p)) return false;

@@ -30,7 +30,7 @@ static int close_scoped(void **state) {
   poly_scope_end(&f->ctx);
   assert_int_equal(f->ctx.ntensor, 0);
   assert_null(f->ctx.tensors);
-  for (int k = 0; k < f->ctx.dims.n; k++) uop_release(f->ctx.dims.at[k]);
+  for (int k = 0; k < f->ctx.dims.n; k++) uop_release(f->ctx.dims.at[k].node);
   f->ctx.dims.n = 0;
   return fixture_close(state);
 }
