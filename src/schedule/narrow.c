@@ -350,8 +350,9 @@ static UOp *summed_by_nodes(UOp *read, UOp *d, const UOp *product) {
 }
 
 static UOp *sum_by_nodes(UOp *u) {
-  UOp *m = u->src[0], *best = NULL, *read = NULL;
+  UOp *best = NULL, *read = NULL;
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->arg.j != 1 || u->buffer) return NULL;
+  UOp *m = u->src[0];
   while (m->op == OP_RESHAPE && !m->buffer && m->src[0]->ndim && m->src[0]->shape[0] == m->shape[0]) {
     if (m->shape[0]->vmin < 1) return NULL; /* without edges, the other sizes may be any */
     m = m->src[0];
