@@ -228,3 +228,12 @@ def test_transposed_convolution(cpu):
     back = convolve(d, w, 2, 1, 1, 1)
     left, right = (got.numpy().astype(np.float64) * d).sum(), (x * back).sum()
     assert back.shape == x.shape and abs(left - right) <= 1e-5 * np.abs(x * back).sum()
+
+
+@pytest.mark.parametrize("inner, size, window", [(16, 30, 11), (9, 27, 5), (16, 40, 13), (5, 64, 3), (33, 35, 17)])
+def test_windows_of_a_product(cpu, inner, size, window):
+    """Runs of a factor that are no whole vectors are packed in whole ones, each of which writes over the end of the one before."""
+    a = np.random.default_rng(size).standard_normal((inner, size)).astype(np.float32)
+    want = np.lib.stride_tricks.sliding_window_view(a.T.astype(np.float64) @ a, window, axis=1)
+    x = Tensor(a)
+    np.testing.assert_allclose((x.transpose(0, 1) @ x).unfold(1, window, 1).numpy(), want, rtol=1e-4, atol=1e-4)

@@ -22,6 +22,7 @@ struct Block {
   double trips; /* how often the block's body runs, estimated */
   double cost;  /* operations of one iteration */
   bool whole;   /* a sum that is not cut into blocks: it is one already */
+  bool ordered; /* an iteration writes over what the one before it stored beyond its own places */
 };
 
 /* Flags of a LOOP that stay inside codegen. LOOP_JAMMED: one step of a register tile: all its lanes at once, as many

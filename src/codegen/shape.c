@@ -66,6 +66,7 @@ static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, cons
 
 /* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it. */
 bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
+  if (b->ordered && b->range == r) return false;
   for (int i = 0; i < b->line.n; i++) {
     const Block *c = b->line.at[i].child;
     if (!c) continue;

@@ -406,6 +406,7 @@ static UOp *open_group(Tiles *t, Block **b, Group *group, UOp *end) {
     UOp *size = i ? group->range[i]->src[1] : group->count;
     UOp *v = open_up_to(t, b, end && i == group->n - 1 ? end : size);
     if (!v) return NULL;
+    (*b)->ordered = end && i < group->n - 1;
     group->to[i] = i ? v : int_add(group->first, v);
     flat = int_add(int_mul(flat, size), v);
   }
