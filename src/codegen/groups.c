@@ -190,9 +190,7 @@ static int threads_for(const Codegen *g, double trips, int strip) {
   int n = 1, most = g->target->group;
   bool many = g->grid && g->grid->vmax >= FEW_THREADS;
   if (many && g->target->warp > 1 && trips <= WARP_TRIPS * g->target->warp) most = g->target->warp;
-  if (many && g->target->warp > 1 && g->grid->vmax >= MANY_GROUPS) {
-    trips = MAX(trips / GROUP_TRIPS, SECTOR / strip);
-  }
+  if (g->target->warp > 1 && g->grid && g->grid->vmax >= MANY_GROUPS) trips = MAX(trips / GROUP_TRIPS, SECTOR / strip);
   while (n < trips && n < most) n *= 2;
   return n;
 }

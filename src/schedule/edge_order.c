@@ -122,17 +122,16 @@ static int rows_of(const EdgeOrder *o, const UOp *u, bool *seen) {
 
 /* Finds the graphs the order of whose edges shows. */
 static void find_seen(EdgeOrder *o, const Walk *w) {
-  int which;
   for (int i = 0; i < w->n; i++) {
     const UOp *u = w->at[i];
     bool seen = false;
     o->of[i] = (int8_t)rows_of(o, u, &seen);
-    for (int k = 0; seen && k < u->nsrc; k++)
-      if (o->of[u->src[k]->slot] >= 0) o->graph[o->of[u->src[k]->slot]].seen = true;
-    if (seen && u->op == OP_SEGMENT && graph_of(o, u->src[1], &which) >= 0)
-      o->graph[graph_of(o, u->src[1], &which)].seen = true;
-    if (u->op == OP_SEGMENT && graph_of(o, u->src[1], &which) >= 0)
-      o->graph[graph_of(o, u->src[1], &which)].sums[which]++;
+    for (int k = 0; seen && k < u->nsrc; k++) {
+      int g = o->of[u->src[k]->slot];
+      if (g >= 0) o->graph[g].seen = true;
+    }
+    int which, g = u->op == OP_SEGMENT ? graph_of(o, u->src[1], &which) : -1;
+    if (g >= 0) o->graph[g].sums[which]++;
   }
 }
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -183,6 +184,19 @@ def lift(value: Any, module: str) -> Any:
         else:
             _lifted[value] = lift_class(value, module)
     return _lifted[value]
+
+
+def lifted_names(module: str, origin: types.ModuleType) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose names are those of `origin`, lifted when they are first asked for."""
+
+    def get(name: str) -> Any:
+        if name.startswith("_") or not hasattr(origin, name):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = lift(getattr(origin, name), module)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return get
 
 
 def mirror(name: str, origin: str, also: dict[str, str]) -> types.ModuleType:

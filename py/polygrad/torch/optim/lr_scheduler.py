@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 from ...nn import optim as _optim
-from .._surface import lift
+from .._surface import lifted_names
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("_") or not hasattr(_optim, name):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = lift(getattr(_optim, name), __name__)
-    setattr(sys.modules[__name__], name, value)
-    return value
-
-
+__getattr__ = lifted_names(__name__, _optim)
 __all__ = sorted(n for n, v in vars(_optim).items() if isinstance(v, type) and issubclass(v, _optim.LRScheduler))
 
 

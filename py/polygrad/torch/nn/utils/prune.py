@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 from ....nn.utils import prune as _here
-from ..._surface import lift
+from ..._surface import lifted_names
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("_") or not hasattr(_here, name):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = lift(getattr(_here, name), __name__)
-    setattr(sys.modules[__name__], name, value)
-    return value
-
-
+__getattr__ = lifted_names(__name__, _here)
 __all__ = list(_here.__all__)
