@@ -288,6 +288,7 @@ typedef enum PolyBinaryOp {
   POLY_HYPOT, /* the length of the point (a, b) */
   POLY_GCD, /* of integers; 0 and 0 give 0 */
   POLY_LCM,
+  POLY_COPYSIGN, /* the size of a with the sign of b, also of -0.0 */
   POLY_BINARY_COUNT
 } PolyBinaryOp;
 POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
@@ -373,6 +374,7 @@ typedef enum PolyUnaryOp {
   POLY_LGAMMA, /* log |Gamma(x)| */
   POLY_DIGAMMA,
   POLY_ERFINV,
+  POLY_GELU_ERF, /* x times the normal distribution up to x; POLY_GELU approximates that by tanh */
   POLY_UNARY_COUNT
 } PolyUnaryOp;
 POLY_API PolyTensor *poly_unary(PolyUnaryOp op, PolyTensor *x);
@@ -412,6 +414,9 @@ POLY_API PolyTensor *poly_min(PolyTensor *x, int naxis, const int *axes, bool ke
 POLY_API PolyTensor *poly_mean(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 POLY_API PolyTensor *poly_var(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
 POLY_API PolyTensor *poly_std(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
+/* (sum |x|^p)^(1/p); the largest size for an infinite p, the smallest for -infinity, how many are not zero for 0. The
+ * gradient of a vector of zeros is 0. */
+POLY_API PolyTensor *poly_norm(PolyTensor *x, int naxis, const int *axes, bool keepdim, double p);
 POLY_API PolyTensor *poly_any(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 POLY_API PolyTensor *poly_all(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 POLY_API PolyTensor *poly_logsumexp(PolyTensor *x, int naxis, const int *axes, bool keepdim);

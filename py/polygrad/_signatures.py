@@ -148,6 +148,7 @@ FUNCTIONS = {
     "poly_mean": ("p", "pipb", "x naxis axes keepdim"),
     "poly_var": ("p", "pipbd", "x naxis axes keepdim correction"),
     "poly_std": ("p", "pipbd", "x naxis axes keepdim correction"),
+    "poly_norm": ("p", "pipbd", "x naxis axes keepdim p"),
     "poly_any": ("p", "pipb", "x naxis axes keepdim"),
     "poly_all": ("p", "pipb", "x naxis axes keepdim"),
     "poly_logsumexp": ("p", "pipb", "x naxis axes keepdim"),
@@ -529,7 +530,8 @@ POLY_ATAN2 = 22
 POLY_HYPOT = 23
 POLY_GCD = 24
 POLY_LCM = 25
-POLY_BINARY_COUNT = 26
+POLY_COPYSIGN = 26
+POLY_BINARY_COUNT = 27
 POLY_NEG = 0
 POLY_LOGICAL_NOT = 1
 POLY_BITWISE_NOT = 2
@@ -581,7 +583,8 @@ POLY_SOFTSIGN = 47
 POLY_LGAMMA = 48
 POLY_DIGAMMA = 49
 POLY_ERFINV = 50
-POLY_UNARY_COUNT = 51
+POLY_GELU_ERF = 51
+POLY_UNARY_COUNT = 52
 POLY_PAD_CONSTANT = 0
 POLY_PAD_REFLECT = 1
 POLY_PAD_REPLICATE = 2

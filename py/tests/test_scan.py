@@ -121,6 +121,38 @@ def test_second_gradients(name, checkpoint):
     compare(*found, rtol=1e-8)
 
 
+# Functions that know their axes, and routines, which the loop does for all steps at once where it can.
+FUNCTIONS = {
+    "var 0": lambda h: h.var(0, keepdim=True) + h,
+    "var 1": lambda h: h.var(1, keepdim=True) * h,
+    "std 0": lambda h: h.std(0, keepdim=True) * h,
+    "softmax": lambda h: h.softmax(-1) + h.log_softmax(0),
+    "norm 0": lambda h: h / (h._norm(2.0, 0, True) + 1),
+    "norm 1": lambda h: h._norm(3.0, 1, True) * h,
+    "prod": lambda h: h.prod(0, keepdim=True) + h,
+    "cumprod": lambda h: h.cumprod(1),
+    "cumsum": lambda h: h.cumsum(0),
+    "sort": lambda h: h.sort(1)[0],
+    "product of segments": lambda h: Tensor.ones(2, 4, dtype=h.dtype).scatter_reduce(0, Tensor([[0] * 4, [1] * 4, [0] * 4]), h, "prod").sum(0) + h,
+}
+
+
+@pytest.mark.parametrize("carried", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_second_gradients_of_functions(name, carried):
+    f = FUNCTIONS[name]
+    arrays = draw(4, 4), draw(3, 4), draw(3, 3, 4)
+
+    def results(loop):
+        w, h, xs = tensors(arrays)
+        last, ys = loop(lambda c, x: (f(c @ w + x) * 0.5, f(c)) if carried else ((c + f(x @ w)).tanh(), c), h, xs)
+        first = ((last * last).sum() + ys.sin().sum()).gradient(w, xs)
+        return [*first, *((first[0] * first[0]).sum() + first[1].sin().sum()).gradient(w, xs)]
+
+    for got, want in zip(results(scan), results(unrolled)):
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-8, atol=1e-10)
+
+
 def test_gradient_of_one_result_alone():
     """A result that nothing reads costs no gradient, and the last carry alone has one too."""
     run = case("two carries", 4)

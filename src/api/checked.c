@@ -1457,6 +1457,18 @@ PolyTensor *poly_std(PolyTensor *x, int naxis, const int *axes, bool keepdim, do
   return result;
 }
 
+PolyTensor *poly_norm(PolyTensor *x, int naxis, const int *axes, bool keepdim, double p) {
+  ApiCall call;
+  api_begin(&call, "poly_norm");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  api_count(&call, naxis, "naxis");
+  api_array(&call, axes, naxis != 0, "axes");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_norm(x, naxis, axes, keepdim, p);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_any(PolyTensor *x, int naxis, const int *axes, bool keepdim) {
   ApiCall call;
   api_begin(&call, "poly_any");

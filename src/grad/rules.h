@@ -59,6 +59,7 @@ GRAD_RULE(WHERE);
 GRAD_RULE(CONTIGUOUS);
 GRAD_RULE(ASSIGN);
 GRAD_RULE(COPY);
+UOp *one_less_square(UOp *x); /* 1 - x^2, and its derivative, without cancelling */
 /* rules_move.c */
 GRAD_RULE(RESHAPE);
 GRAD_RULE(EXPAND);

@@ -12,6 +12,8 @@ uint32_t grad_function_mask(const UOp *u) {
   switch (function_rule(u)) {
   case FUNCTION_CLAMP:
   case FUNCTION_OTHERS:
+  case FUNCTION_NORM:
+  case FUNCTION_COPYSIGN:
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return 2;
   default: break;
@@ -95,6 +97,59 @@ static UOp *absolute(UOp *x, UOp *g) {
   return uop_where(less(x, zero), neg(g), uop_where(less(zero, x), g, rest));
 }
 
+/* Gates. The slope of x gate(x) is added up before g is multiplied, which may be infinite: under a root that is 0, one of
+ * two terms would be 0 times that. */
+
+/* s (1 + p x (1 - s)), with s the sigmoid of p x */
+static UOp *silu_slope(UOp *x, double p) {
+  UOp *z = p == 1 ? x : mulc(x, p), *s = t_sigmoid(z);
+  return s ? mul(s, addc(mul(z, rsubc(1, s)), 1)) : NULL;
+}
+
+/* (1 + t)/2 + x/2 (1 - t^2) c', with t = tanh(c(x)), c = sqrt(2/pi) (x + 0.044715 x^3) */
+static UOp *gelu_slope(UOp *x) {
+  const double scale = 0.79788456080286535588;
+  UOp *xx = square(x), *t = uop_unary(OP_TANH, mul(mulc(x, scale), addc(mulc(xx, 0.044715), 1)));
+  UOp *bend = mul(mulc(x, 0.5), one_less_square(t));
+  return add(mulc(addc(t, 1), 0.5), mul(bend, addc(mulc(xx, 3 * 0.044715 * scale), scale)));
+}
+
+/* (1 + erf(x/sqrt(2)))/2 + x exp(-x^2/2)/sqrt(2 pi) */
+static UOp *gelu_erf_slope(UOp *x) {
+  UOp *below = mulc(addc(uop_unary(OP_ERF, mulc(x, 0.70710678118654752440)), 1), 0.5);
+  UOp *density = mulc(uop_unary(OP_EXP, mulc(square(x), -0.5)), 0.39894228040143267794);
+  return add(below, mul(x, density));
+}
+
+/* t + x (1 - t^2) sigmoid(x), with t = tanh(softplus(x)) */
+static UOp *mish_slope(UOp *x) {
+  UOp *t = t_tanh(t_softplus(x, 1));
+  return t ? add(t, mul(mul(x, t_sigmoid(x)), one_less_square(t))) : NULL;
+}
+
+/* The sign that the result has in common with x, which is constant; 0 at 0, and NaN at NaN. */
+static UOp *copysign_gradient(UOp *u, UOp *g) {
+  UOp *x = u->src[1], *ratio = uop_detach(quo(u, x));
+  return x ? keep_unless(is_zero(x), mul(g, ratio)) : NULL;
+}
+
+/* |x|^(p-1) / norm^(p-1) with the sign of x; for an infinite p, 1 for the largest (all alike share it), among which is
+ * NaN. 0 where x or the norm is 0, and has no slope. */
+static UOp *norm_gradient(UOp *u, UOp *g) {
+  UOp *x = u->src[1], *each = uop_expand(u, x->shape), *size = t_abs(x), *one = like(x, 1);
+  double p = const_float(u->src[2]);
+  g = uop_expand(g, x->shape);
+  if (isinf(p)) {
+    UOp *there = uop_binary(OP_OR, equal(size, each), uop_binary(OP_CMPNE, x, x));
+    UOp *many = there ? uop_reduce(OP_ADD, uop_cast(there, (PolyDType)x->dtype), (uint32_t)function_parameter(u)) : NULL;
+    return many ? absolute(x, keep_if(there, quo(g, uop_expand(many, x->shape)))) : NULL;
+  }
+  UOp *flat = is_zero(each), *norm = uop_where(flat, one, each);
+  if (p == 2) return keep_unless(flat, mul(g, quo(x, norm)));
+  UOp *power = t_pow(uop_where(is_zero(x), one, size), like(x, p - 1)), *over = t_pow(norm, like(x, fabs(p - 1)));
+  return power && over ? keep_unless(flat, mul(absolute(x, power), p < 1 ? mul(g, over) : quo(g, over))) : NULL;
+}
+
 /* x/(x^2 + y^2) and -y/(x^2 + y^2), by way of the ratio r of the smaller coordinate to the larger, z:
  * 1/(z (1 + r^2)) and r times that.
  * 0 at the origin. */
@@ -161,6 +216,11 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_CELU: out[1] = exponential_unit(x, g, 1, p); break;
   case FUNCTION_HARDSIGMOID: out[1] = keep_if(between(u, 0, 1), mulc(g, 1.0 / 6)); break;
   case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
+  case FUNCTION_SILU: out[1] = mul(g, silu_slope(x, p)); break;
+  case FUNCTION_GELU: out[1] = mul(g, p == 0 ? gelu_slope(x) : gelu_erf_slope(x)); break;
+  case FUNCTION_MISH: out[1] = mul(g, mish_slope(x)); break;
+  case FUNCTION_COPYSIGN: out[1] = copysign_gradient(u, g); break;
+  case FUNCTION_NORM: out[1] = norm_gradient(u, g); break;
   case FUNCTION_ANGLE: angle(u, g, need, out); break;
   case FUNCTION_LENGTH:
     if (need & 2) out[1] = length(u, g, x);

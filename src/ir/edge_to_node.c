@@ -98,6 +98,7 @@ static bool along_edges(FunctionRule rule, double p, const UOp *value) {
   switch (rule) {
   case FUNCTION_SOFTMAX:
   case FUNCTION_LOG_SOFTMAX: return p == 0 || p == -value->ndim;
+  case FUNCTION_NORM:
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return (uint32_t)p & 1;
   case FUNCTION_OTHERS: return true;

@@ -197,13 +197,15 @@ static UOp *sum_of_rows(UOp *all, uint32_t axes) {
   return sum ? uop_reshape(sum, sum->ndim - 1, sum->shape + 1) : NULL;
 }
 
+/* A sum inside v may have been taken before the loop: then there is a row for it at each step. */
 static UOp *total(const Stacking *how, UOp *v) {
   UOp *src[1 + 2 * MAX_DIMS];
-  if (v->op == OP_REDUCE) {
-    UOp *all = stack_value(how, v->src[0]);
+  bool sum = v->op == OP_REDUCE;
+  if (sum || !scan_has_total(v)) {
+    UOp *all = stack_value(how, sum ? v->src[0] : v);
     if (!all && ctx_base(how->ctx)->code != POLY_OK) return NULL;
     const Body *b = how->user;
-    return all ? sum_of_rows(all, (uint32_t)v->arg.j) : sum_of_rows(uop_stacked(b->scan, v), 0);
+    return all ? sum_of_rows(all, sum ? (uint32_t)v->arg.j : 0) : sum_of_rows(uop_stacked(b->scan, v), 0);
   }
   for (int k = 0; k < v->nsrc; k++)
     if (!(src[k] = k < uop_nvalue(v) ? total(how, v->src[k]) : v->src[k])) return NULL;

@@ -147,6 +147,7 @@ PolyTensor *core_min(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_mean(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_var(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
 PolyTensor *core_std(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
+PolyTensor *core_norm(PolyTensor *x, int naxis, const int *axes, bool keepdim, double p);
 PolyTensor *core_any(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_all(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_logsumexp(PolyTensor *x, int naxis, const int *axes, bool keepdim);
@@ -526,6 +527,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_mean core_mean
 #define poly_var core_var
 #define poly_std core_std
+#define poly_norm core_norm
 #define poly_any core_any
 #define poly_all core_all
 #define poly_logsumexp core_logsumexp

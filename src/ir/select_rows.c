@@ -44,12 +44,17 @@ static bool row_function(const UOp *u) {
   case FUNCTION_CELU:
   case FUNCTION_HARDSIGMOID:
   case FUNCTION_HARDSWISH:
+  case FUNCTION_SILU:
+  case FUNCTION_GELU:
+  case FUNCTION_MISH:
+  case FUNCTION_COPYSIGN:
   case FUNCTION_ANGLE:
   case FUNCTION_LENGTH:
   case FUNCTION_POLYGAMMA:
   case FUNCTION_ERFINV: return true;
   case FUNCTION_SOFTMAX:
   case FUNCTION_LOG_SOFTMAX: return p != 0 && p != -u->ndim;
+  case FUNCTION_NORM:
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return !((uint32_t)p & 1);
   default: return false;

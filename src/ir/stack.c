@@ -85,11 +85,14 @@ static UOp *function(const Work *w, UOp *u) {
   UOp *x[3];
   FunctionRule rule = function_rule(u);
   /* their arguments have places that one more axis moves; without a rule of its own, the value's own ops have theirs */
-  if (rule == FUNCTION_WINDOWS || rule == FUNCTION_CONV) return lifted(w, u->src[0]);
+  if (rule == FUNCTION_WINDOWS || rule == FUNCTION_CONV || rule == FUNCTION_OTHERS) return lifted(w, u->src[0]);
   if (rule == FUNCTION_USER || rule == FUNCTION_SCATTERED || u->nsrc > 4) return NULL;
-  bool axis = rule == FUNCTION_SOFTMAX || rule == FUNCTION_LOG_SOFTMAX;
-  for (int k = 1; k < u->nsrc; k++) x[k - 1] = lifted(w, u->src[k]);
-  return uop_function(rule, function_parameter(u) + axis, lifted(w, u->src[0]), u->nsrc - 1, x);
+  double p = function_parameter(u);
+  if (rule == FUNCTION_SOFTMAX || rule == FUNCTION_LOG_SOFTMAX) p += 1;
+  bool axes = rule == FUNCTION_VARIANCE || rule == FUNCTION_DEVIATION || rule == FUNCTION_NORM;
+  if (axes) p *= 2; /* they are bits */
+  for (int k = 1; k < u->nsrc; k++) x[k - 1] = axes && k > 1 ? u->src[k] : lifted(w, u->src[k]); /* y is a number */
+  return uop_function(rule, p, lifted(w, u->src[0]), u->nsrc - 1, x);
 }
 
 static UOp *joined(const Work *w, UOp *u) {

@@ -163,12 +163,17 @@ typedef enum FunctionRule {
   FUNCTION_CELU,            /* x above 0, p (exp(x/p) - 1) below */
   FUNCTION_HARDSIGMOID,     /* x/6 + 1/2, within 0 and 1 */
   FUNCTION_HARDSWISH,       /* x times that */
+  FUNCTION_SILU,            /* x sigmoid(p x) */
+  FUNCTION_GELU,            /* x times the normal distribution up to x: by tanh (p = 0) or erf (p = 1) */
+  FUNCTION_MISH,            /* x tanh(softplus(x)) */
+  FUNCTION_COPYSIGN,        /* the size of x with the sign of y */
   FUNCTION_ANGLE,           /* of the point (y, x), as atan2 has it */
   FUNCTION_LENGTH,          /* of the point (x, y) */
   FUNCTION_SCATTERED,       /* x and, of the rows y that index z sends to each of its rows, the extremum by op p */
   FUNCTION_OTHERS,          /* of each row of x, the product of the others that index y sends to its row of z */
   FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */
   FUNCTION_DEVIATION,       /* its root */
+  FUNCTION_NORM,            /* the y-norm of x over the axes p */
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
   FUNCTION_WINDOWS,         /* of axis p of x, with step y and dilation z: see t_windows */
   FUNCTION_CONV,            /* of x with the weight y; then the numbers of its geometry (tensor/conv.c) */

@@ -40,14 +40,25 @@ UOp *t_hardswish(UOp *x) { return uop_function(FUNCTION_HARDSWISH, 0, t_mul(x, h
 UOp *t_gelu(UOp *x) {
   UOp *cubic = t_addc(t_mulc(t_mul(x, x), 0.044715), 1);
   UOp *t = t_tanh(t_mul(t_mulc(x, 0.79788456080286535588), cubic));
-  return t_mul(t_mulc(x, 0.5), t_addc(t, 1));
+  return uop_function(FUNCTION_GELU, 0, t_mul(t_mulc(x, 0.5), t_addc(t, 1)), 1, &x);
 }
 
-UOp *t_quick_gelu(UOp *x) { return t_mul(x, t_sigmoid(t_mulc(x, 1.702))); }
+/* x/2 (1 + erf(x / sqrt(2))) */
+UOp *t_gelu_erf(UOp *x) {
+  UOp *e = uop_unary(OP_ERF, t_mulc(x, 0.70710678118654752440));
+  return uop_function(FUNCTION_GELU, 1, t_mul(t_mulc(x, 0.5), t_addc(e, 1)), 1, &x);
+}
 
-UOp *t_silu(UOp *x) { return t_mul(x, t_sigmoid(x)); }
+static UOp *scaled_silu(UOp *x, double scale) {
+  UOp *gate = t_sigmoid(scale == 1 ? x : t_mulc(x, scale));
+  return uop_function(FUNCTION_SILU, scale, t_mul(x, gate), 1, &x);
+}
 
-UOp *t_mish(UOp *x) { return t_mul(x, t_tanh(t_softplus(x, 1))); }
+UOp *t_quick_gelu(UOp *x) { return scaled_silu(x, 1.702); }
+
+UOp *t_silu(UOp *x) { return scaled_silu(x, 1); }
+
+UOp *t_mish(UOp *x) { return uop_function(FUNCTION_MISH, 0, t_mul(x, t_tanh(t_softplus(x, 1))), 1, &x); }
 
 /* x above 0, alpha (exp(x/scale) - 1) elsewhere. */
 static UOp *exponential_unit(UOp *x, double alpha, double scale, FunctionRule rule) {

@@ -251,6 +251,7 @@ UOp *t_binary_op(PolyBinaryOp op, UOp *a, UOp *b) {
   case POLY_POW: return t_pow(a, b);
   case POLY_ATAN2: return t_atan2(a, b);
   case POLY_HYPOT: return t_hypot(a, b);
+  case POLY_COPYSIGN: return t_copysign(a, b);
   case POLY_GCD: return of_integers(t_gcd, "gcd", a, b);
   case POLY_LCM: return of_integers(t_lcm, "lcm", a, b);
   case POLY_GT:
@@ -473,6 +474,7 @@ static const UnaryRow unary_table[POLY_UNARY_COUNT] = {
     [POLY_LGAMMA] = {FLOAT, 0, t_lgamma},
     [POLY_DIGAMMA] = {FLOAT, 0, t_digamma},
     [POLY_ERFINV] = {FLOAT, 0, t_erfinv},
+    [POLY_GELU_ERF] = {WIDE, 0, t_gelu_erf},
 };
 
 UOp *t_unary(PolyUnaryOp op, UOp *x) {

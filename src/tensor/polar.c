@@ -1,7 +1,7 @@
-/* polar.c: the angle and the length of a point (x, y). In: two floating-point tensors of one dtype. Out: the same dtype
+/* polar.c: the angle and the length of a point (x, y), and a size with another's sign. In: two floating-point tensors of one dtype. Out: the same dtype
  * and shape.
  *
- * Both are computed from the ratio of the smaller coordinate to the larger, so that no square overflows or vanishes,
+ * Angle and length are computed from the ratio of the smaller coordinate to the larger, so that no square overflows or vanishes,
  * and are FUNCTIONs: their derivatives (grad/rules_function.c) are formed from that ratio too. */
 #include <math.h>
 
@@ -51,6 +51,11 @@ static UOp *length(UOp *x, UOp *y) {
   return uop_function(FUNCTION_LENGTH, 0, value, 2, (UOp *[]){x, y});
 }
 
+static UOp *with_sign(UOp *x, UOp *y) {
+  UOp *size = t_abs(x), *value = size ? uop_where(is_negative(y), t_neg(size), size) : NULL;
+  return uop_function(FUNCTION_COPYSIGN, 0, value, 2, (UOp *[]){x, y});
+}
+
 /* Operands of one shape and dtype, in float32 for integers and the half types. */
 static UOp *of_floats(UOp *(*f)(UOp *, UOp *), UOp *a, UOp *b) {
   if (!t_match(&a, &b)) return NULL;
@@ -64,3 +69,4 @@ static UOp *of_floats(UOp *(*f)(UOp *, UOp *), UOp *a, UOp *b) {
 
 UOp *t_atan2(UOp *y, UOp *x) { return of_floats(angle, y, x); }
 UOp *t_hypot(UOp *x, UOp *y) { return of_floats(length, x, y); }
+UOp *t_copysign(UOp *x, UOp *y) { return of_floats(with_sign, x, y); }

@@ -107,6 +107,32 @@ static UOp *std(UOp *x, uint32_t mask, bool keepdim, double correction) {
   return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(type_of(x)));
 }
 
+/* ---- norms ---- */
+
+static UOp *norm_value(UOp *x, uint32_t mask, double p) {
+  UOp *size = p == 2 ? x : t_abs(x);
+  if (isinf(p)) return p > 0 ? t_max(size, mask, true) : t_min(size, mask, true);
+  UOp *power = p == 2 ? t_mul(x, x) : t_pow(size, t_scalar_like(x, p));
+  UOp *sum = t_reduce(OP_ADD, power, mask, true);
+  return p == 2 ? t_sqrt(sum) : sum ? t_pow(sum, t_scalar_like(sum, 1 / p)) : NULL;
+}
+
+static UOp *norm(UOp *x, uint32_t mask, bool keepdim, double p) {
+  if (!x) return NULL;
+  PolyDType d = t_float_dtype(type_of(x));
+  UOp *wide = widen(x), *y;
+  if (!wide) return NULL;
+  if (p == 0) {
+    y = t_sum_dtype(t_bool(wide), mask, true, type_of(wide));
+    y = y ? uop_function(FUNCTION_FLAT, 0, y, 1, &wide) : NULL;
+  } else if (p == 1) {
+    y = t_reduce(OP_ADD, t_abs(wide), mask, true);
+  } else {
+    y = uop_function(FUNCTION_NORM, mask, norm_value(wide, mask, p), 2, (UOp *[]){wide, t_scalar_like(wide, p)});
+  }
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), d);
+}
+
 /* ---- exponentials ---- */
 
 /* The largest value, without history: it only scales, and cancels in the result. */
@@ -287,6 +313,7 @@ REDUCTION(poly_min, (AXES), t_min(x->uop, mask, keepdim))
 REDUCTION(poly_mean, (AXES), t_mean(x->uop, mask, keepdim))
 REDUCTION(poly_var, (AXES, double correction), t_var(x->uop, mask, keepdim, correction))
 REDUCTION(poly_std, (AXES, double correction), std(x->uop, mask, keepdim, correction))
+REDUCTION(poly_norm, (AXES, double p), norm(x->uop, mask, keepdim, p))
 REDUCTION(poly_any, (AXES), t_any(x->uop, mask, keepdim))
 REDUCTION(poly_all, (AXES), t_all(x->uop, mask, keepdim))
 REDUCTION(poly_logsumexp, (AXES), t_logsumexp(x->uop, mask, keepdim))

@@ -136,6 +136,7 @@ static bool call_poly_min(const Arg *a, Result *r) { r->p = poly_min((PolyTensor
 static bool call_poly_mean(const Arg *a, Result *r) { r->p = poly_mean((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_var(const Arg *a, Result *r) { r->p = poly_var((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i, a[4].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_std(const Arg *a, Result *r) { r->p = poly_std((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i, a[4].d); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_norm(const Arg *a, Result *r) { r->p = poly_norm((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i, a[4].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_any(const Arg *a, Result *r) { r->p = poly_any((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_all(const Arg *a, Result *r) { r->p = poly_all((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_logsumexp(const Arg *a, Result *r) { r->p = poly_logsumexp((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
@@ -506,6 +507,7 @@ static const Call calls[] = {
   {"poly_mean", call_poly_mean, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
   {"poly_var", call_poly_var, 5, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}, {"correction", "D", true}}},
   {"poly_std", call_poly_std, 5, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}, {"correction", "D", true}}},
+  {"poly_norm", call_poly_norm, 5, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}, {"p", "D", true}}},
   {"poly_any", call_poly_any, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
   {"poly_all", call_poly_all, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
   {"poly_logsumexp", call_poly_logsumexp, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},

@@ -280,9 +280,7 @@ class Elementwise:
         >>> Tensor([1.0, -2.0]).copysign(Tensor([-0.0, 1.0])).tolist()
         [-1.0, 2.0]
         """
-        o = operand(self, other)
-        size = self.abs()
-        return ((o < 0) | ((o == 0) & (o.reciprocal() < 0))).where(-size, size)
+        return binary(sig.POLY_COPYSIGN, self, other)
 
     def atan2(self: Any, other: Any) -> Tensor:
         """The angle of the point (other, self), between -pi and pi.
@@ -662,7 +660,7 @@ class Elementwise:
             return unary(sig.POLY_GELU, self)
         if approximate != "none":
             raise ValueError(f"approximate must be 'tanh' or 'none', not {approximate!r}")
-        return self * 0.5 * ((self * math.sqrt(0.5)).erf() + 1.0)
+        return unary(sig.POLY_GELU_ERF, self)
 
     def quick_gelu(self) -> Tensor:
         """x * sigmoid(1.702 x).

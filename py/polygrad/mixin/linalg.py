@@ -79,7 +79,7 @@ class Linalg:
         if self.ndim < 2 or x2.ndim < 2 or self.shape[-1] != x2.shape[-1]:
             raise ValueError(f"cdist takes rows of the same size, not the shapes {self.shape} and {x2.shape}")
         difference = self.unsqueeze(-2) - x2.unsqueeze(-3)
-        return (difference != 0).cast(difference.dtype).sum(-1) if p == 0 else difference._norm(p, -1, False)
+        return difference._norm(p, -1, False)
 
     @staticmethod
     def einsum(formula: str, *operands: Any, dtype: DTypeLike | None = None) -> Tensor:

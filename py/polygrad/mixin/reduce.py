@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, axes, like, sig, to_dtype
@@ -239,20 +238,11 @@ class Reduce:
         >>> Tensor([[3.0, 4.0]]).normalize().tolist()
         [[0.6000000238418579, 0.800000011920929]]
         """
-        if p == 0:
-            return self / (self != 0).sum(dim, keepdim=True).maximum(eps)
         return self / self._norm(p, dim, True).maximum(eps)
 
     def _norm(self: Any, p: float, axis: Axis, keepdim: bool) -> Tensor:
         """(sum |x|^p)^(1/p). A vector of zeros gets a gradient of 0: a root has no slope there."""
-        if p == 1:
-            return self.abs().sum(axis, keepdim)
-        if math.isinf(p):
-            return self.abs().amax(axis, keepdim) if p > 0 else self.abs().amin(axis, keepdim)
-        total = (self.square() if p == 2 else self.abs().pow(p)).sum(axis, keepdim)
-        zero = total == 0
-        inside = zero.where(1.0, total)
-        return zero.where(0.0, inside.sqrt() if p == 2 else inside.pow(1 / p))
+        return _reduce(C.poly_norm, self, axis, keepdim, float(p))
 
     def cumsum(self: Any, axis: int = 0, *, dim: int | None = None) -> Tensor:
         """Running sum.

@@ -103,12 +103,7 @@ class Results:
         from ..geometric._length import norm
 
         x = self if dtype is None else self.cast(dtype)
-        p = 2.0 if p in (None, "fro") else float(p)
-        if p == 0:
-            return (x != 0).cast(x.dtype).sum(dim, keepdim)
-        if p == float("-inf"):
-            return x.abs().amin(dim, keepdim)
-        return norm(x, p, dim, keepdim)
+        return norm(x, 2.0 if p in (None, "fro") else float(p), dim, keepdim)
 
     def count_nonzero(self: Any, dim: Any = None) -> Tensor:
         """How many elements are not zero."""
