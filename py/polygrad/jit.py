@@ -7,6 +7,8 @@ value that differs from run to run is an error. What was there before and is ass
 from __future__ import annotations
 
 import functools
+import inspect
+import math
 import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -297,6 +299,7 @@ class TinyJit:
 
     def __init__(self, function: Callable[..., Any], captured: Any = None, prune: bool = False):
         self.function = function
+        self._parameters = _Parameters(function)
         self._steps: dict[Any, _Step] = {}
         self._methods: weakref.WeakKeyDictionary[Any, TinyJit] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, function, updated=())
@@ -330,8 +333,10 @@ class TinyJit:
         self._steps.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) < self._parameters.places:
+            args, kwargs = self._parameters.in_place(args, kwargs)
         tensors: list[Any] = []
-        structure = _flatten((args, dict(sorted(kwargs.items())) if kwargs else kwargs), tensors)
+        structure = _flatten((args, kwargs), tensors)
         g = tensors[0]._g if tensors else current()
         if g.tracing:  # inside the trace of another function: a part of it
             return self.function(*args, **kwargs)
@@ -353,6 +358,27 @@ class TinyJit:
                 if not t.is_realized:
                     t.realize()
         return step.run(tensors)
+
+
+class _Parameters:
+    """The parameters of a function: an argument is the same whether it is given by position, by name or by default."""
+
+    def __init__(self, function: Callable[..., Any], own: int = 0):
+        """own: how many parameters the wrapper of a method fills in itself."""
+        try:
+            parameters = list(inspect.signature(function).parameters.values())[own:]
+        except (TypeError, ValueError):  # written in C
+            parameters = [inspect.Parameter(n, k) for n, k in (("args", inspect.Parameter.VAR_POSITIONAL), ("kwargs", inspect.Parameter.VAR_KEYWORD))]
+        self.signature = inspect.Signature(parameters)
+        named = any(p.kind is p.KEYWORD_ONLY for p in parameters)
+        # A call with so many arguments by position, and none by name, is in place.
+        self.places = math.inf if named else sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+    def in_place(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call with all that have a place there, and the others in the order of their names."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, dict(sorted(bound.kwargs.items()))
 
 
 class _Step:
@@ -421,3 +447,4 @@ class _Method(TinyJit):
 
         functools.update_wrapper(method, function)
         super().__init__(method)
+        self._parameters = _Parameters(function, own=1)

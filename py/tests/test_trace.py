@@ -194,6 +194,44 @@ def test_keyword_arguments_in_any_order():
     assert [t.item() for t in got] == [4, 5, 6, 6]
 
 
+def test_an_argument_by_position_by_name_or_by_default():
+    """They are the same call."""
+
+    def f(a, b, scale=1, *rest, shift=0, **more):
+        return ((a - b) * scale + shift + sum(rest) + sum(more.values())).realize()
+
+    j = TinyJit(f)
+    calls = [
+        ((7, 1), {}), ((5,), {"b": 1}), ((), {"b": 1, "a": 6}), ((8, 2, 1), {}), ((9, 2), {"scale": 1}), ((9,), {"b": 3, "shift": 0}), ((9, 1), {"scale": 1, "shift": 0}),
+    ]  # fmt: skip
+    for args, kwargs in calls:
+        args = [vector(v) if k < 2 else v for k, v in enumerate(args)]
+        kwargs = {k: vector(v) if k in "ab" else v for k, v in kwargs.items()}
+        assert j(*args, **kwargs).item() == f(*args, **kwargs).item()
+    for bad in ({}, {"b": vector(1), "a": vector(1)}):
+        with pytest.raises(TypeError):
+            j(vector(1), **bad)
+    for other in ({"scale": 2}, {"shift": 1}, {"c": vector(1)}):
+        with pytest.raises(ValueError):
+            j(vector(1), vector(1), **other)
+
+
+def test_a_method_by_position_or_by_name():
+    class Add:
+        @TinyJit
+        def apply(self, x, y=2):
+            return (x + y).realize()
+
+        @staticmethod
+        @TinyJit
+        def twice(x, y=2):
+            return (x * y).realize()
+
+    a = Add()
+    assert [a.apply(vector(1)).item(), a.apply(x=vector(2)).item(), a.apply(vector(3), 2).item(), a.apply(y=2, x=vector(4)).item()] == [3, 4, 5, 6]
+    assert [a.twice(vector(1)).item(), a.twice(x=vector(2)).item(), Add.twice(vector(3), 2).item(), a.twice(y=2, x=vector(4)).item()] == [2, 4, 6, 8]
+
+
 def test_a_method_of_two_objects():
     class Scale:
         def __init__(self, w):
