@@ -29,7 +29,7 @@ _MAX_PICKLE = 256 << 20  # bytes of data.pkl; that of a model with 100 000 tenso
 
 def torch_load(fn: Any, max_extra_bytes: int = 1 << 30) -> Any:
     """The content of a file that torch.save wrote: a state dict as a dict of tensors by name; nested dicts, lists, numbers and
-    texts of a checkpoint as they are. fn: a path or an open binary file.
+    texts of a checkpoint as they are; a Data object of PyTorch Geometric as a dict of its attributes. fn: a path or an open binary file.
 
     Nothing in the file is executed. What is damaged, or holds more than tensors and plain values, gives a ValueError that says
     why. Tensors may take at most max_extra_bytes more than the file has (views of one storage are copied).
@@ -259,6 +259,21 @@ def _set(reader: _Reader, items: Any = ()) -> set[Any]:
     return {_key(x) for x in items}
 
 
+class _Record(dict):  # type: ignore[type-arg]
+    """The attributes of an object of a class that only holds data: a graph of PyTorch Geometric, or the store inside it."""
+
+    def build(self, state: Any) -> None:
+        """Takes the object's state. A graph's attributes are those of its store; of its store the mapping alone is kept."""
+        if not isinstance(state, dict) or not all(isinstance(k, str) for k in state):
+            raise _Refused("malformed graph")
+        inner = state.get("_store", state.get("_mapping", state))
+        self.update(inner if isinstance(inner, dict) else {})
+
+
+def _record(reader: _Reader, *ignored: Any) -> _Record:
+    return _Record()
+
+
 class _Unsupported(NamedTuple):
     """A dtype of PyTorch that tensors here do not have: an error only where it is used."""
 
@@ -281,6 +296,8 @@ def _make_globals() -> dict[str, Any]:
             _Function("_codecs.encode", _encode),
             _Function("builtins.set", _set),
             _Function("__builtin__.set", _set),
+            _Function("torch_geometric.data.data.Data", _record),
+            _Function("torch_geometric.data.storage.GlobalStorage", _record),
         )
     }
     storages = {
@@ -301,6 +318,8 @@ def _make_globals() -> dict[str, Any]:
         table[f"torch.{name}"] = _Unsupported(f"torch.{name}")
     for name in ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer"):
         table[name] = _Unsupported(name)  # the type argument of _rebuild_from_type_v2
+    for name in ("torch_geometric.data.data.DataEdgeAttr", "torch_geometric.data.data.DataTensorAttr"):
+        table[name] = _Unsupported(name)  # graphs name these classes, and hold no object of them
     return table
 
 
@@ -442,7 +461,9 @@ class _Machine:
         elif name == "BINPERSID":
             push(self.reader.persistent(self.pop()))
         elif name == "BUILD":  # attributes of an OrderedDict or of a tensor: nothing that we keep
-            self.pop()
+            state = self.pop()
+            if self.stack and isinstance(self.stack[-1], _Record):
+                self.stack[-1].build(state)
         elif name in ("POP", "POP_MARK"):
             self.pop() if name == "POP" else self.pop_mark()
         else:

@@ -166,9 +166,10 @@ def _dataset(writer: str, kind: str, *args: object, place: str = "") -> Format:
 
     def write(folder: Path) -> None:
         import dataset_files
+        import dataset_files_more
 
         (folder / place).mkdir(parents=True, exist_ok=True)
-        getattr(dataset_files, writer)(folder / place)
+        getattr(dataset_files if hasattr(dataset_files, writer) else dataset_files_more, writer)(folder / place)
 
     def read(folder: Path) -> None:
         before = os.environ.get("POLYGRAD_DATA")
@@ -184,6 +185,20 @@ def _dataset(writer: str, kind: str, *args: object, place: str = "") -> Format:
 
 
 FORMATS |= {
+    "malnet": _dataset("malnet", "MalNetTiny"),
+    "upfd": _dataset("upfd", "UPFD", "politifact", "profile", "test", place="politifact/raw"),
+    "ged": _dataset("ged", "GEDDataset", "AIDS700nef"),
+    "dbp15k": _dataset("dbp15k", "DBP15K", "en_fr"),
+    "ego": _dataset("ego", "SNAPDataset", "ego-facebook"),
+    "suite_sparse": _dataset("suite_sparse", "SuiteSparseMatrixCollection", "Group", "small"),
+    "pascal": _dataset("pascal", "PascalPF", "bird"),
+    "rcdd": _dataset("rcdd", "RCDD"),
+    "opf": _dataset("opf", "OPFDataset", "test", "pglib_opf_case14_ieee", 1, place="dataset_release_1/pglib_opf_case14_ieee/raw"),
+    "teeth": _dataset("teeth", "Teeth3DS", "sample", True, 3),
+    "water": _dataset("water", "HydroNet", None, None, None, False, 1, 3, False),
+    "graphland": _dataset("graphland", "GraphLandDataset", "artnet-views", "THI"),
+    "igmc": _dataset("igmc", "IGMCDataset", "douban", place="douban/raw"),
+    "rooms": _dataset("rooms", "S3DIS"),
     "geom_gcn": _dataset("geom_gcn", "WebKB", "texas", place="texas/raw"),
     "actor": _dataset("actor", "Actor"),
     "musae": _dataset("musae", "Twitch", "DE"),

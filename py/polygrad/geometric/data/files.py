@@ -143,21 +143,24 @@ def load(path: Any, cls: type | None = None) -> Any:
     return _build(_Reader(path), None if cls is BaseData else cls)
 
 
-def save_collated(data: BaseData, slices: Any, path: Any, notes: dict[str, str] | None = None) -> None:
-    """Writes the joined graphs of a dataset."""
+def save_collated(data: BaseData, slices: Any, path: Any, notes: dict[str, Any] | None = None) -> None:
+    """Writes the joined graphs of a dataset, and notes: plain values and tensors by name."""
     writer = _Writer()
     description = _describe(writer, data)
     description["slices"] = writer.value("slices", _plain(slices))
-    writer.write({**description, "notes": notes or {}}, path)
+    tensors = {k: v for k, v in (notes or {}).items() if isinstance(v, Tensor)}
+    description["tensors"] = writer.value("notes", tensors)
+    writer.write({**description, "notes": {k: v for k, v in (notes or {}).items() if k not in tensors}}, path)
 
 
-def load_collated(path: Any, cls: type | None = None) -> tuple[Any, Any, dict[str, str]]:
+def load_collated(path: Any, cls: type | None = None) -> tuple[Any, Any, dict[str, Any]]:
     """Joined graphs, their slices, and the notes that were written with them."""
     reader = _Reader(path)
     data = _build(reader, cls)
     slices = reader.value(reader.description.get("slices", {"value": None}))
     notes = reader.description.get("notes", {})
-    return data, slices, notes if isinstance(notes, dict) else {}
+    tensors = reader.value(reader.description.get("tensors", {"dict": []}))
+    return data, slices, {**(notes if isinstance(notes, dict) else {}), **(tensors if isinstance(tensors, dict) else {})}
 
 
 def _plain(slices: Any) -> Any:

@@ -57,5 +57,13 @@ __getattr__, __dir__, __all__ = lazy(
         "molecules": ["AQSOL", "MD17", "MoleculeNet", "QM7b", "QM9", "ZINC"],
         "torch_graphs": ["BAMultiShapesDataset", "GNNBenchmarkDataset", "LRGBDataset", "MNISTSuperpixels"],
         "shapes": ["CoMA", "FAUST", "GeometricShapes", "ModelNet", "ShapeNet", "TOSCA"],
+        "graph_sets": ["AirfRANS", "BrcaTcga", "GEDDataset", "MalNetTiny", "NeuroGraphDataset", "UPFD"],
+        "networks": ["CityNetwork", "CornellTemporalHyperGraphDataset", "GDELTLite", "SNAPDataset", "SuiteSparseMatrixCollection"],
+        "aligned": ["DBP15K", "Wikidata5M"],
+        "industry": ["HM", "OPFDataset", "OSE_GVCS", "RCDD"],
+        "point_sets": ["MedShapeNet", "PCPNetDataset", "PascalPF", "SHREC2016", "Teeth3DS"],
+        "structures": ["HydroNet", "OMDB", "PCQM4Mv2"],
+        "graphland": ["GraphLandDataset"],
+        "hdf5_sets": ["DynamicFAUST", "IGMCDataset", "S3DIS"],
     },  # fmt: skip
 )

@@ -10,7 +10,7 @@ from ..data.data import Data
 from ..data.dataset import _names
 from ..data.download import download_url
 from ..data.extract import extract_gz, extract_tar, extract_zip
-from ._files import FileDataset
+from ._files import FileDataset, data_folders
 
 
 def drive(file: str) -> str:
@@ -19,7 +19,25 @@ def drive(file: str) -> str:
 
 
 class Archived(FileDataset):
-    """Raw files that may come in archives: `archives` are their addresses and the names they are stored under; None for plain files at `urls`."""
+    """Raw files that may come in archives: `archives` are their addresses and the names they are stored under; None for plain files at `urls`.
+
+    by_hand: names of archives that nobody may fetch but the user; where one was put into a folder of the set, it is unpacked there.
+    """
+
+    by_hand: ClassVar[tuple[str, ...]] = ()
+
+    def _find(self) -> str | None:
+        found = super()._find()
+        if found is None and any([self._unpack(folder) for folder in data_folders(self.root)]):
+            found = super()._find()
+        return found
+
+    def _unpack(self, folder: str) -> bool:
+        paths = [os.path.join(place, name) for place in self._places(folder) for name in self.by_hand]
+        paths = [p for p in dict.fromkeys(paths) if os.path.isfile(p)]
+        for path in paths:
+            extract_zip(path, os.path.dirname(path))
+        return bool(paths)
 
     def archives(self) -> list[tuple[str, str]] | None:
         return None
@@ -30,6 +48,7 @@ class Archived(FileDataset):
             return super().download()
         folder = self._download_dir()
         for url, name in archives:
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             path = download_url(url, folder, filename=name, checksum=self.checksums.get(name))
             if name.endswith(".zip"):
                 extract_zip(path, folder)

@@ -73,7 +73,7 @@ class FileDataset(InMemoryDataset):
         needed = _names(self.raw_file_names)
         for folder in data_folders(self.root):
             for place in self._places(folder):
-                if all(os.path.isfile(os.path.join(place, name)) for name in needed):
+                if all(os.path.exists(os.path.join(place, name)) for name in needed):
                     return place
         return None
 

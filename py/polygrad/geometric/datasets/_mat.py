@@ -1,4 +1,5 @@
-"""MATLAB's files of version 5: matrices of numbers, dense and sparse, plain or compressed. Anything else in a file is passed over."""
+"""MATLAB's files of version 5: matrices of numbers, dense and sparse, cells, structures and texts, plain or compressed. What else a file has is
+passed over."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from ..data.extract import allowed
 from ._arrays import Sparse
 
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
-_MATRIX, _PACKED, _SPARSE = 14, 15, 5
+_MATRIX, _PACKED = 14, 15
+_CELL, _STRUCT, _TEXT, _SPARSE = 1, 2, 4, 5
+_DEPTH = 20  # cells inside cells
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
 
 
@@ -51,19 +54,52 @@ class _Parts:
         return np.frombuffer(content, dtype).astype(dtype.newbyteorder("="))
 
 
-def _matrix(content: bytes, order: str) -> tuple[str, Any]:
+def _inner(parts: _Parts, depth: int) -> Any:
+    kind, content = parts.next()
+    if kind != _MATRIX:
+        raise ValueError(f"an element of the type {kind} inside a cell or a structure")
+    return _matrix(content, parts.order, depth + 1)[1] if content else None
+
+
+def _fields(parts: _Parts, size: int, depth: int) -> list[dict[str, Any]]:
+    """The structures of an array, each as a dict."""
+    width, names = int(parts.numbers()[0]), parts.next()[1]
+    if not 0 < width <= 64 or len(names) % width:
+        raise ValueError("the fields of a structure are damaged")
+    keys = [names[k : k + width].split(b"\0")[0].decode("latin1") for k in range(0, len(names), width)]
+    out = []
+    for _ in range(size):
+        if not parts and keys:
+            raise ValueError("a structure is cut off")
+        out.append({key: _inner(parts, depth) for key in keys})
+    return out
+
+
+def _matrix(content: bytes, order: str, depth: int = 0) -> tuple[str, Any]:
+    """Name and value: an array, a Sparse, a text, a list of the items of a cell column by column, a list of dicts for structures. None: unknown."""
+    if depth > _DEPTH:
+        raise ValueError("it is nested too deep")
     parts = _Parts(content, order)
     flags = parts.numbers()
     kind = int(flags[0]) & 0xFF
     shape = [int(s) for s in parts.numbers()]
     name = parts.next()[1].decode("latin1")
-    if kind not in _CLASSES and kind != _SPARSE:
+    if kind not in _CLASSES and kind not in (_CELL, _STRUCT, _TEXT, _SPARSE):
         return name, None
     size = 1
     for s in shape:
         size *= s
     if min(shape, default=-1) < 0 or len(shape) < 2:
         raise ValueError(f"{name!r} has the shape {shape}")
+    if kind == _TEXT:
+        code, letters = parts.next()
+        return name, letters.decode({4: "utf-16-le" if order == "<" else "utf-16-be", 16: "utf-8", 17: "utf-16"}.get(code, "latin1"), "replace")
+    if kind == _STRUCT:
+        return name, _fields(parts, size, depth)
+    if kind == _CELL:
+        if size > len(content) // 8:
+            raise ValueError(f"{name!r} of shape {shape} is cut off")
+        return name, [_inner(parts, depth) for _ in range(size)]
     if kind == _SPARSE:
         row, start, value = parts.numbers(), parts.numbers(), parts.numbers()
         if start.size != shape[1] + 1 or start[0] != 0 or (np.diff(start) < 0).any() or start[-1] > min(row.size, value.size):
@@ -80,7 +116,7 @@ def _matrix(content: bytes, order: str) -> tuple[str, Any]:
 
 
 def load_mat(path: str, names: list[str]) -> dict[str, Any]:
-    """The named matrices of a file: arrays, or Sparse."""
+    """The named values of a file: arrays, Sparse, texts, lists (cells) and lists of dicts (structures)."""
     with open(path, "rb") as f:
         head, content = f.read(128), f.read()
     left = allowed(os.path.getsize(path))

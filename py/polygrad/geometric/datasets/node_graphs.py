@@ -289,6 +289,7 @@ class DGraphFin(OneGraph):
     """Users of a financial service ("DGraph", 2022): 3,700,550 nodes, 4,300,999 edges, 17 features. `DGraphFin.zip` must be fetched by hand."""
 
     group: ClassVar[str] = "dgraph"
+    by_hand = ("DGraphFin.zip",)
 
     @property
     def raw_file_names(self) -> list[str]:

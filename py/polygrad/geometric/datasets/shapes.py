@@ -35,13 +35,6 @@ class _Shapes(Archived):
     def processed_file_names(self) -> str:
         return "train.safetensors" if self.train else "test.safetensors"
 
-    def _find(self) -> str | None:
-        for folder in data_folders(self.root):
-            for place in self._places(folder):
-                if all(os.path.exists(os.path.join(place, name)) for name in self.raw_file_names):
-                    return place
-        return None
-
     def _classes(self) -> list[Data]:
         """The meshes in folders `<class>/<train or test>`, numbered by the order of the classes."""
         out = []
@@ -124,9 +117,10 @@ class GeometricShapes(_Shapes):
 
 class FAUST(_Shapes):
     """100 meshes of ten people in ten poses ("FAUST: Dataset and Evaluation for 3D Mesh Registration", 2014): 80 for training, 20 for the test; the
-    class is the pose. `MPI-FAUST.zip` must be fetched by hand, and its meshes `tr_reg_000.ply` ... be put into the folder."""
+    class is the pose. `MPI-FAUST.zip` must be fetched by hand; it, or its meshes `tr_reg_000.ply` ..., is put into the folder."""
 
     group: ClassVar[str] = "faust"
+    by_hand = ("MPI-FAUST.zip",)
 
     @property
     def raw_file_names(self) -> list[str]:
@@ -150,10 +144,11 @@ class FAUST(_Shapes):
 
 
 class CoMA(_Shapes):
-    """20,466 meshes of faces in 12 expressions ("Generating 3D Faces using Convolutional Mesh Autoencoders", 2018). The folders `FaceTalk_*` of
-    `COMA_data.zip` must be put into the folder by hand."""
+    """20,466 meshes of faces in 12 expressions ("Generating 3D Faces using Convolutional Mesh Autoencoders", 2018). `COMA_data.zip`, or the
+    folders `FaceTalk_*` in it, must be put into the folder by hand."""
 
     group: ClassVar[str] = "coma"
+    by_hand = ("COMA_data.zip",)
     categories: ClassVar[tuple[str, ...]] = (
         "bareteeth", "cheeks_in", "eyebrow", "high_smile", "lips_back", "lips_up", "mouth_down", "mouth_extreme", "mouth_middle", "mouth_open",
         "mouth_side", "mouth_up",
@@ -167,7 +162,10 @@ class CoMA(_Shapes):
         return sorted(n for n in os.listdir(place) if n.startswith("FaceTalk_")) if os.path.isdir(place) else []
 
     def _find(self) -> str | None:
-        return next((p for f in data_folders(self.root) for p in self._places(f) if self._faces(p)), None)
+        def there() -> str | None:
+            return next((p for f in data_folders(self.root) for p in self._places(f) if self._faces(p)), None)
+
+        return there() or (there() if any([self._unpack(f) for f in data_folders(self.root)]) else None)
 
     def archives(self) -> list[tuple[str, str]]:
         raise ValueError("https://coma.is.tue.mpg.de asks for a registration before COMA_data.zip, with the folders FaceTalk_*, can be fetched")

@@ -16,7 +16,7 @@ from ._nested import load_nested, load_torch
 KEYS = ("x", "edge_attr", "edge_index", "y")
 
 
-def _graph(values: dict[str, Any], path: str) -> Data:
+def graph_of(values: dict[str, Any], path: str) -> Data:
     """A graph of attributes; edges are checked, and numbers become tensors of one."""
     out: dict[str, Any] = {}
     for key, value in values.items():
@@ -46,14 +46,14 @@ def graphs_of_dicts(path: str, part: int | None = None) -> list[Data]:
         found = found[part]
     if not isinstance(found, (list, tuple)) or not all(isinstance(d, dict) for d in found):
         raise ValueError(f"{path}: a list of dicts of attributes is needed")
-    return [_graph(d, path) for d in found]
+    return [graph_of(d, path) for d in found]
 
 
 def graphs_of_tuples(found: Any, path: str, keys: tuple[str, ...] = KEYS) -> list[Data]:
     """Graphs out of tuples of their attributes."""
     if not isinstance(found, (list, tuple)) or not all(isinstance(g, (list, tuple)) and len(g) == len(keys) for g in found):
         raise ValueError(f"{path}: a list of ({', '.join(keys)}) is needed")
-    return [_graph({k: np.asarray(v) if isinstance(v, list) else v for k, v in zip(keys, g)}, path) for g in found]
+    return [graph_of({k: np.asarray(v) if isinstance(v, list) else v for k, v in zip(keys, g)}, path) for g in found]
 
 
 class MNISTSuperpixels(Archived):
@@ -237,4 +237,4 @@ class BAMultiShapesDataset(Graphs):
         return many(graphs, self)
 
 
-__all__ = ["BAMultiShapesDataset", "GNNBenchmarkDataset", "LRGBDataset", "MNISTSuperpixels", "graphs_of_dicts", "graphs_of_tuples"]
+__all__ = ["BAMultiShapesDataset", "GNNBenchmarkDataset", "LRGBDataset", "MNISTSuperpixels", "graph_of", "graphs_of_dicts", "graphs_of_tuples"]
