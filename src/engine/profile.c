@@ -53,11 +53,31 @@ static PolyKernelStat *kernel_stat(PolyContext *ctx, const char *name, const cha
   return NULL;
 }
 
+/* A size in the name of a product: what moves along the edges of a tile (-1) differs from tile to tile. */
+static void add_size(Str *name, const char *before, int64_t n) {
+  if (n < 0)
+    str_fmt(name, "%stile_edges", before);
+  else
+    str_fmt(name, "%s%lld", before, (long long)n);
+}
+
+/* The name of an item in a profile: matrix products are told apart by their sizes, as kernels are. */
+static void item_name(const PlanItem *it, Str *name) {
+  str_add(name, it->name);
+  if (it->kind != ITEM_MATMUL) return;
+  add_size(name, "_", it->call.m < 0 ? -1 : it->call.m * MAX(it->call.batch, 1));
+  add_size(name, "_", it->call.n);
+  add_size(name, "_r_", it->call.k);
+}
+
 void profile_item(Plan *p, const PlanItem *it, double ms) {
   PolyContext *ctx = p->ctx;
   if (!ctx->engine->profile.on) return;
   bool clean = ctx->base.code == POLY_OK;
-  PolyKernelStat *s = kernel_stat(ctx, it->name, p->device->name);
+  Str name = {.b = &ctx->base};
+  item_name(it, &name);
+  PolyKernelStat *s = name.failed ? NULL : kernel_stat(ctx, name.at, p->device->name);
+  str_free(&name);
   if (!s) {
     forget_failure(&ctx->base, clean);
     return;

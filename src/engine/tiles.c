@@ -82,6 +82,7 @@ static bool run_profiled(const TilesRun *r, const PlanItem *it, const int64_t *v
     int64_t edges = var[TILE_EDGES] * it->each;
     bool outer = it->matmul.axis == ROWS_OUTER;
     share.nflops = 2 * (outer ? edges : it->call.m) * it->call.n * (outer ? it->call.k : edges);
+    *(outer ? &share.call.m : &share.call.k) = -1; /* tiles have different sizes and one name */
   }
   if (ok) profile_item(r->p, &share, ms);
   return ok;

@@ -21,7 +21,7 @@ static const char opencl_words[] =
     "#define RESTRICT restrict\n#define GLOBAL __global\n#define LOCAL __local\n#define SHARED __local\n"
     "#define BLOCK get_group_id(0)\n#define THREAD ((int)get_local_id(0))\n"
     "#define UNROLL __attribute__((opencl_unroll_hint(4)))\n#define UNROLL_STRIP UNROLL\n"
-    "#define UNROLL_ALL UNROLL\n#define UNROLL_AROUND\n"
+    "#define UNROLL_ALL UNROLL\n#define UNROLL_AROUND\n#define UNROLL_NONE\n"
     "#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
     "#define FENCE(n) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
     "#define FIRST(err) !atomic_xchg((volatile GLOBAL int *)(err), 1)\n"
@@ -41,6 +41,7 @@ static const char cuda_words[] =
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
     "#define UNROLL _Pragma(\"unroll 8\")\n#define UNROLL_STRIP _Pragma(\"unroll 4\")\n"
     "#define UNROLL_ALL _Pragma(\"unroll\")\n#define UNROLL_AROUND _Pragma(\"unroll 2\")\n"
+    "#define UNROLL_NONE _Pragma(\"unroll 1\")\n"
     "#define WARP 32\n"
     "/* the threads of a group in their warp */\n"
     "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
@@ -117,8 +118,65 @@ void opencl_open_kernel(Emit *e, const char *name) {
   open_kernel(e, txt("__kernel __attribute__((reqd_work_group_size(%d, 1, 1))) void ", block_size(e->lin)).s, name);
 }
 
+/* A loop of a known number of iterations, which is small: without it, what does not depend on the loop around it
+ * (weights of a linear map of each edge) can stay in registers. */
+static bool is_short(const Emit *e, int loop) {
+  enum { SHORT = 16 };
+  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
+  bool known = from->kind == INST_CONST && to->kind == INST_CONST && !(in->flags & LOOP_GROUP);
+  return known && to->arg.i - from->arg.i <= SHORT;
+}
+
+/* A reduction with such loops in it, and no others. */
+static bool is_around(const Emit *e, int loop) {
+  const Linear *l = e->lin;
+  bool any = false;
+  if (!(l->inst[loop].flags & LOOP_REDUCE)) return false;
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    if (l->inst[i].kind != INST_LOOP) continue;
+    if (!is_short(e, i)) return false;
+    any = true;
+  }
+  return any;
+}
+
+/* The reduction around a loop; -1: there is none. */
+static int loop_around(const Emit *e, int loop) {
+  for (int i = loop; i-- > 0;)
+    if (e->lin->inst[i].kind == INST_LOOP && e->at[i].end > loop) return is_around(e, i) ? i : -1;
+  return -1;
+}
+
+/* Is there so much to compute in each iteration (functions, divisions) that several side by side would only need more
+ * registers, and more text than the cache of instructions holds? */
+static bool is_heavy(const Emit *e, int loop) {
+  enum { HEAVY = 64 };
+  static const int price[COST_KINDS] = {
+      [COST_SIMPLE] = 1, [COST_DIVIDE] = 8, [COST_FUNCTION] = 20, [COST_POWER] = 60, [COST_ROUNDING] = 1};
+  int sum = 0;
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    const Inst *in = &e->lin->inst[i];
+    if (in->kind == INST_ALU && dtype_is_float((PolyDType)in->dtype))
+      sum += price[op_info[in->op].cost];
+  }
+  return sum >= HEAVY;
+}
+
+/* Blocks that are to run on a multiprocessor at a time, which limits their registers. Where rows of edges go through
+ * maps and functions, the compiler would keep all weights in registers, and leave too few threads to wait for memory;
+ * of blocks as large as can be it would fit two, and put what they need into memory. */
+static Txt blocks_at_once(const Emit *e) {
+  enum { REGISTERS = 65536, EACH = 85, LARGE = 512 };
+  int size = block_size(e->lin);
+  for (int i = 0; i < e->lin->ninst; i++)
+    if (e->lin->inst[i].kind == INST_LOOP && is_around(e, i) && is_heavy(e, i))
+      return txt(", %d", MAX(REGISTERS / EACH / size, 1));
+  return size > LARGE ? txt(", 1") : no_text();
+}
+
 void cuda_open_kernel(Emit *e, const char *name) {
-  open_kernel(e, txt("extern \"C\" __global__ void __launch_bounds__(%d) ", block_size(e->lin)).s, name);
+  Txt bounds = txt("__launch_bounds__(%d%s)", block_size(e->lin), blocks_at_once(e).s);
+  open_kernel(e, txt("extern \"C\" __global__ void %s ", bounds.s).s, name);
 }
 
 void gpu_local(Emit *e, int param) {
@@ -204,25 +262,20 @@ void emit_grid_loop(Emit *e, int loop) {
   line(e, "}");
 }
 
-/* A loop of a known number of iterations, which is small: without it, what does not depend on the loop around it
- * (weights of a linear map of each edge) can stay in registers. */
-static bool is_short(const Emit *e, int loop) {
-  enum { SHORT = 16 };
-  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
-  bool known = from->kind == INST_CONST && to->kind == INST_CONST && !(in->flags & LOOP_GROUP);
-  return known && to->arg.i - from->arg.i <= SHORT;
-}
-
 /* A reduction is unrolled, so that loads of several iterations are under way at once; their order stays. */
 void emit_unroll(Emit *e, int loop) {
   const Linear *l = e->lin;
-  bool around = false, whole = is_short(e, loop);
+  bool around = is_around(e, loop), whole = is_short(e, loop);
   if (!(l->inst[loop].flags & LOOP_REDUCE)) return;
-  for (int i = loop + 1; i < e->at[loop].end; i++) {
+  for (int i = loop + 1; i < e->at[loop].end; i++)
     if (l->inst[i].kind == INST_STORE || (l->inst[i].kind == INST_LOOP && !is_short(e, i))) return;
-    around |= l->inst[i].kind == INST_LOOP;
-  }
-  line(e, around ? "UNROLL_AROUND" : whole ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
+  int outer = loop_around(e, loop);
+  if (around && is_heavy(e, loop))
+    line(e, "UNROLL_NONE");
+  else if (around || (whole && outer >= 0 && is_heavy(e, outer)))
+    line(e, "UNROLL_AROUND");
+  else
+    line(e, whole ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
 
 void emit_group_loop(Emit *e, int loop) {

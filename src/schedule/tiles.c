@@ -31,7 +31,7 @@ enum {
   LONG_MAPS = 8, /* products in a row that each composite computes again, before one is stored in memory */
   PARTIAL_BYTES =
       4 << 20, /* of all partial results of a sum over all edges, unless that leaves less than LEAST_PIECES */
-  PART_BYTES = 256 << 10, /* of those of one tile */
+  PART_BYTES = 512 << 10, /* of those of one tile */
   LEAST_PIECES = 16
 };
 
@@ -795,22 +795,24 @@ static bool add_finish(Fill *f, NodeInfo *n, int partial, int target) {
 /* Edges of a tile: as many as scratch memory holds values of. Pieces: few enough for their partial results. */
 static void choose_sizes(Fill *f, const Draft *x) {
   const Target *target = f->s->target;
-  double bytes = 1, partial = 0;
+  double bytes = 1, partial = 0, parted = 0;
   for (int i = -1; i < f->t->node.n; i++) {
     const UOp *u = i < 0 ? NULL : f->t->node.at[i]->node;
     if (u) bytes += (double)row_width(u) * dtype_size((PolyDType)u->dtype);
   }
   for (int o = 0; o < x->nout; o++) {
     UOp *u = x->out[o]->node;
-    if (sums_edges(x->out[o])) partial = MAX(partial, (double)uop_numel_max(u) * dtype_size((PolyDType)u->dtype));
+    double size = (double)uop_numel_max(u) * dtype_size((PolyDType)u->dtype);
+    if (sums_edges(x->out[o])) partial = MAX(partial, size);
+    if (keeps_parts(x->out[o])) parted = MAX(parted, size);
   }
   double fits = (double)target->tile_bytes / bytes;
   int64_t tile = fits > target->tile_edges ? target->tile_edges : (int64_t)fits / 16 * 16;
   f->item->tile = MAX(tile, target->tile_least);
-  int64_t parts = partial > 0 ? (int64_t)(PART_BYTES / partial) : 1;
+  int64_t parts = parted > 0 ? (int64_t)(PART_BYTES / parted) : 1;
   f->tile.parts = target->group > 1 ? MAX(MIN(parts, target->split_pieces), 1) : 1;
   f->item->pieces = target->split_pieces;
-  partial *= (double)f->tile.parts;
+  partial = MAX(partial, parted * (double)f->tile.parts);
   while (f->item->pieces > LEAST_PIECES && partial * (double)f->item->pieces > PARTIAL_BYTES) f->item->pieces /= 2;
 }
 
