@@ -16,4 +16,7 @@ bool codegen_widths(Arena *arena, const Target *target, Linear *lin);
  * nodes behind the variables. */
 bool codegen_lift(PolyContext *ctx, Arena *arena, const Target *target, int n, Linear *const *lin);
 
+/* Of a finished kernel, for targets that want it: index arithmetic in 32 bits. most: elements of each argument. */
+bool codegen_index32(Arena *arena, const Target *target, const int64_t *most, Linear *lin);
+
 #endif

@@ -66,6 +66,21 @@ static void blame(PolyContext *ctx, ScheduleLimits *limits, const Schedule *s, i
   }
 }
 
+/* Indices of an item's kernels in 32 bits, where its slots allow it. */
+static bool narrow_kernels(const Lowering *w, const Schedule *s, const Item *it, Linear *lin) {
+  const Target *target = &w->ctx->runtime->current->target;
+  if (it->kind != ITEM_KERNEL || !target->narrow_index) return true;
+  int64_t *most = arena_new(w->arena, (size_t)(it->narg + 1) * sizeof *most);
+  for (int k = 0; most && k < it->narg; k++) {
+    const Slot *slot = &s->slot[it->arg[k]];
+    int64_t copies = MAX(slot->copies, 1);
+    most[k] = slot->numel->vmax > INT64_MAX / copies ? INT64_MAX : slot->numel->vmax * copies;
+  }
+  bool ok = most != NULL;
+  for (; ok && lin; lin = lin->also) ok = codegen_index32(w->arena, target, most, lin);
+  return ok;
+}
+
 /* The linear kernels of the items; where several differ in numbers alone, these are arguments. Kernels that have a
  * second form, those of tiles, and kernels of loops, whose items are bound once for all turns, keep theirs. */
 static bool generate(Lowering *w, Lowered *l) {
@@ -83,7 +98,10 @@ static bool generate(Lowering *w, Lowered *l) {
     }
     if (i < s->nitem && !l->item[i].also) plain[n++] = &l->item[i];
   }
-  return codegen_lift(w->ctx, w->arena, target, n, plain);
+  if (!codegen_lift(w->ctx, w->arena, target, n, plain)) return false;
+  for (int i = 0; i < s->nitem + s->nsub; i++)
+    if (!narrow_kernels(w, s, i < s->nitem ? &s->item[i] : &s->sub[i - s->nitem], &l->item[i])) return false;
+  return true;
 }
 
 static bool lower_items(Lowering *w, Lowered *l) {

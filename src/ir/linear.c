@@ -279,7 +279,7 @@ static bool check_together(Verify *v) { return v->group < 0 || bad(v, "threads o
 
 static bool check_loop(Verify *v, const Inst *in) {
   if (!source_int(v, 0) || !source_int(v, 1) || !none_from(v, 2)) return false;
-  if (in->dtype != POLY_INT64) return bad(v, "a loop variable is an int64");
+  if (in->dtype != POLY_INT64 && in->dtype != POLY_INT32) return bad(v, "a loop variable is an int64 or an int32");
   for (int l = 0; l < LEVELS; l++) {
     if (v->lanes[l] < 0) continue;
     bool nested = in->flags & LOOP_OUTER || (in->flags & LOOP_VECTOR && l == VECTOR);

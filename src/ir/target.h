@@ -64,11 +64,12 @@ typedef struct TierCosts {
 } TierCosts;
 
 typedef struct Target {
-  Dialect dialect; /* of its kernels as text, to compile or to look at */
-  bool host;       /* its memory is the host's: kernels and the program see the same addresses */
-  int index_bits;  /* of an index into memory: 32 or 64 */
-  uint32_t dtypes; /* bit of a PolyDType: kernels may have values of it, */
-  uint32_t matmul; /* and there is a matrix product for it */
+  Dialect dialect;   /* of its kernels as text, to compile or to look at */
+  bool host;         /* its memory is the host's: kernels and the program see the same addresses */
+  int index_bits;    /* of an index into memory: 32 or 64 */
+  bool narrow_index; /* indices are computed in 32 bits where these reach: arithmetic of 64 costs more */
+  uint32_t dtypes;   /* bit of a PolyDType: kernels may have values of it, */
+  uint32_t matmul;   /* and there is a matrix product for it */
 
   int vector_bytes;     /* widest register that lanes fill; 0: no loop runs as lanes */
   int vector_registers; /* how many there are */

@@ -84,6 +84,7 @@ void emit_scalar(Emit *e, int i) {
 static void emit_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
+  Txt type = scalar_type(e, (PolyDType)in->dtype);
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
   if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)
@@ -91,9 +92,9 @@ static void emit_loop(Emit *e, int loop) {
   else {
     if (e->style->groups) emit_unroll(e, loop);
     if (e->style->groups && in->strip > 1)
-      line(e, "for (int64_t i%d = %s; i%d < %s; i%d += %d) {", loop, begin.s, loop, end.s, loop, in->strip);
+      line(e, "for (%s i%d = %s; i%d < %s; i%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, in->strip);
     else
-      line(e, "for (int64_t i%d = %s; i%d < %s; i%d++) {", loop, begin.s, loop, end.s, loop);
+      line(e, "for (%s i%d = %s; i%d < %s; i%d++) {", type.s, loop, begin.s, loop, end.s, loop);
   }
   bool outer = e->parallel;
   e->parallel = outer || parallel;

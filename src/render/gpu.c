@@ -206,34 +206,45 @@ static int next_grid(const Emit *e, int loop) {
   return -1;
 }
 
-static Txt number_of_group(const Emit *e) {
+static Txt number_of_group(const Emit *e, const char *type) {
   int group = MAX(e->lin->group, 1), pack = MAX(e->lin->pack, 1);
   if (pack == 1) return txt("BLOCK");
   int spread = e->lin->spread;
-  if (spread == pack) return txt("(int64_t)BLOCK * %d + THREAD %% %d", pack, pack);
-  if (spread) return txt("(int64_t)BLOCK * %d + THREAD / %d * %d + THREAD %% %d", pack, spread * group, spread, spread);
-  return group == 1 ? txt("(int64_t)BLOCK * %d + THREAD", pack) : txt("(int64_t)BLOCK * %d + THREAD / %d", pack, group);
+  Txt block = txt("(%s)BLOCK * %d", type, pack);
+  if (spread == pack) return txt("%s + THREAD %% %d", block.s, pack);
+  if (spread) return txt("%s + THREAD / %d * %d + THREAD %% %d", block.s, spread * group, spread, spread);
+  return group == 1 ? txt("%s + THREAD", block.s) : txt("%s + THREAD / %d", block.s, group);
 }
 
-/* Indices of all loops of the grid from the number of the group; the innermost loop runs fastest. */
+/* Indices of all loops of the grid from the number of the group; the innermost loop runs fastest. A grid of which a
+ * loop is empty is not launched. */
 static void open_grid(Emit *e, int first) {
   int chain[MAX_DIMS * 2], n = 0;
-  for (int l = first; l >= 0 && n < LEN(chain); l = next_grid(e, l)) chain[n++] = l;
-  line(e, "int64_t at = %s;", number_of_group(e).s);
+  bool narrow = e->lin->grid && e->lin->grid->vmax <= INT32_MAX;
+  for (int l = first; l >= 0 && n < LEN(chain); l = next_grid(e, l)) {
+    narrow &= e->lin->inst[l].dtype == POLY_INT32;
+    chain[n++] = l;
+  }
+  const char *type = narrow ? "uint32_t" : "int64_t", *index = narrow ? "int32_t" : "int64_t";
+  line(e, "%s at = %s;", type, number_of_group(e, type).s);
   int strip = MAX(e->lin->inst[chain[n - 1]].strip, 1);
   for (int k = n; k-- > 1;) {
     Txt begin = scalar_name(e, e->lin->inst[chain[k]].src[0]), trips = trips_of(e, chain[k]);
     Txt times = k == n - 1 && strip > 1 ? txt("%d * ", strip) : no_text();
     if (times.s[0]) trips = txt("%s / %d", trips.s, strip);
-    line(e, "const int64_t i%d = %s + %sremainder_i64(at, %s);", chain[k], begin.s, times.s, trips.s);
-    line(e, "at = %s(at, %s);", helper(e->help, "quotient", ELEM_I64, 1).s, trips.s);
-    helper(e->help, "remainder", ELEM_I64, 1);
+    Txt rest = narrow ? txt("(int32_t)(at %% (%s))", trips.s)
+                      : txt("%s(at, %s)", helper(e->help, "remainder", ELEM_I64, 1).s, trips.s);
+    line(e, "const %s i%d = %s + %s%s;", index, chain[k], begin.s, times.s, rest.s);
+    if (narrow)
+      line(e, "at /= (%s);", trips.s);
+    else
+      line(e, "at = %s(at, %s);", helper(e->help, "quotient", ELEM_I64, 1).s, trips.s);
   }
   Txt begin = scalar_name(e, e->lin->inst[first].src[0]);
   if (n == 1 && strip > 1)
-    line(e, "const int64_t i%d = %s + %d * at;", first, begin.s, strip);
+    line(e, "const %s i%d = %s + %d * (%s)at;", index, first, begin.s, strip, index);
   else
-    line(e, "const int64_t i%d = %s + at;", first, begin.s);
+    line(e, "const %s i%d = %s + (%s)at;", index, first, begin.s, index);
   if (e->lin->pack > 1)
     line(e, "if (i%d < %s) {", first, scalar_name(e, e->lin->inst[first].src[1]).s);
   else
@@ -283,8 +294,8 @@ void emit_group_loop(Emit *e, int loop) {
   emit_unroll(e, loop);
   int strip = MAX(in->strip, 1);
   Txt times = strip > 1 ? txt("%d * ", strip) : no_text();
-  line(e, "for (int64_t i%d = %s + %sthread; i%d < %s; i%d += %d) {", loop, scalar_name(e, in->src[0]).s, times.s, loop,
-       scalar_name(e, in->src[1]).s, loop, e->lin->group * strip);
+  line(e, "for (%s i%d = %s + %sthread; i%d < %s; i%d += %d) {", scalar_type(e, (PolyDType)in->dtype).s, loop,
+       scalar_name(e, in->src[0]).s, times.s, loop, scalar_name(e, in->src[1]).s, loop, e->lin->group * strip);
   e->group = true;
   e->indent++;
   bool strips = open_strip(e, loop);

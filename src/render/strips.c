@@ -38,8 +38,9 @@ bool open_strip(Emit *e, int loop) {
   find_varying(e, loop);
   e->strip = n;
   e->strip_loop = loop;
+  Txt type = scalar_type(e, (PolyDType)e->lin->inst[loop].dtype);
   for (int k = 0; k < n; k++)
-    line(e, k ? "const int64_t i%d_%d = i%d + %d;" : "const int64_t i%d_%d = i%d;", loop, k, loop, k);
+    line(e, k ? "const %s i%d_%d = i%d + %d;" : "const %s i%d_%d = i%d;", type.s, loop, k, loop, k);
   return true;
 }
 

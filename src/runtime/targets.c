@@ -128,6 +128,7 @@ const Target test_target = {
 const Target opencl_target = {
     .dialect = DIALECT_OPENCL,
     .index_bits = 64,
+    .narrow_index = true,
     .dtypes = ALL_DTYPES,
     .lanes = 1,
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},
@@ -153,6 +154,7 @@ const Target opencl_target = {
 const Target cuda_target = {
     .dialect = DIALECT_CUDA,
     .index_bits = 64,
+    .narrow_index = true,
     .dtypes = ALL_DTYPES,
     .lanes = 1,
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 1, [COST_POWER] = 1, [COST_ROUNDING] = 1},

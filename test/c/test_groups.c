@@ -157,8 +157,63 @@ static void test_dialects(void **state) {
   scope_leave(&w->ctx, &scope);
 }
 
+/* out[i] = x[row[i] * 1000 + i] where row[i] * 1000 is below `limit`, so far as `limit` is asked for; 0 elsewhere. */
+static Kern *gathered(int64_t rows, int64_t limit) {
+  Kern *k = kern_new("gathered");
+  int out = kern_param(k, POLY_FLOAT32, true), x = kern_param(k, POLY_FLOAT32, false);
+  int row = kern_param(k, POLY_INT32, false), zero = kern_int(k, POLY_INT64, 0), n = kern_int(k, POLY_INT64, rows);
+  int wide = kern_int(k, POLY_INT64, 1000), most = kern_int(k, POLY_INT64, limit);
+  int i = kern_loop(k, zero, n, LOOP_PARALLEL);
+  int at = kern_alu(k, OP_CAST, POLY_INT64, kern_load(k, row, i, STRIDE_NONE, -1), -1, -1);
+  int first = kern_idx(k, OP_MUL, at, wide), gate = -1;
+  if (limit) gate = kern_alu(k, OP_CMPLT, POLY_BOOL, first, most, -1);
+  kern_store(k, out, i, kern_load(k, x, kern_idx(k, OP_ADD, first, i), STRIDE_NONE, gate), STRIDE_NONE, -1);
+  kern_end(k, i);
+  return k;
+}
+
+static int count_wide(const Linear *lin) {
+  int n = 0;
+  for (int i = 0; i < lin->ninst; i++)
+    n += lin->inst[i].dtype == POLY_INT64 && (lin->inst[i].kind == INST_ALU || lin->inst[i].kind == INST_LOOP);
+  return n;
+}
+
+/* Places in memory are computed in 32 bits where these reach; what is compared must fit. */
+static void test_index32(void **state) {
+  enum { N = 4 };
+  World *w = *state;
+  Scope scope;
+  scope_enter(&w->ctx, &scope);
+  static float x[5000];
+  float out[N];
+  int32_t row[N] = {2, 0, 3, 1};
+  for (int i = 0; i < LEN(x); i++) x[i] = (float)i;
+  static const struct {
+    int64_t most, limit;
+    int wide; /* instructions left in 64 bits */
+  } of[] = {{5000, 0, 0}, {INT64_C(1) << 31, 0, 4}, {5000, 2500, 2}};
+  for (int t = 0; t < LEN(of); t++) {
+    Arena arena = {.b = &w->ctx.base};
+    Kern *k = gathered(N, of[t].limit);
+    Target target = {.narrow_index = true};
+    const int64_t most[] = {N, of[t].most, N};
+    assert_true(codegen_index32(&arena, &target, most, &k->lin));
+    assert_true(linear_verify(&w->ctx, &k->lin));
+    assert_int_equal(count_wide(&k->lin), of[t].wide);
+    assert_true(run_interp(w, &k->lin, (void *[]){out, x, row}));
+    for (int i = 0; i < N; i++) {
+      bool kept = !of[t].limit || row[i] * 1000 < of[t].limit;
+      assert_true(out[i] == (kept ? (float)(row[i] * 1000 + i) : 0));
+    }
+    arena_free(&arena);
+    free(k);
+  }
+  scope_leave(&w->ctx, &scope);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_combine), TEST(test_missing_fence_shows), TEST(test_verifier_refuses),
-                                     TEST(test_dialects)};
+                                     TEST(test_dialects), TEST(test_index32)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
