@@ -69,6 +69,27 @@ def test_what_comes_before_and_after(cpu):
         (Tensor(a)[Tensor(np.array([3, 90, 1, 5, 0, 8, 4, 2] * 8))] @ Tensor(b[:24])).realize()
 
 
+@pytest.mark.parametrize("rows", [(64,), (4, 14), (49,), (3, 16)])
+def test_what_follows_whole_register_tiles(cpu, rows):
+    """Where tiles are whole register tiles, what follows the sum is computed in registers: two results of one product, a residual that is
+    written over, columns that are several loops in memory."""
+    m = int(np.prod(rows))
+    a, b, c, r = normal(*rows, 40), normal(40, 64), normal(64), normal(*rows, 64)
+    p, q, v, s = exact(a, b, c, r)
+    x, y, w = Tensor(a), Tensor(b), Tensor(c)
+    z = x @ y + w
+    first, second = z.relu(), z * 2
+    Tensor.realize(first, second)
+    want = np.matmul(p, q) + v
+    close(first, np.maximum(want, 0))
+    close(second, want * 2)
+    left = Tensor(r.copy()).realize()
+    left.assign(left + x @ y).realize()
+    close(left, s + np.matmul(p, q))
+    heads = (x.reshape(m, 40) @ y).reshape(m, 2, 32) + Tensor(r).reshape(m, 2, 32).flip(0)
+    close(heads.transpose(0, 1), (np.matmul(p, q).reshape(m, 2, 32) + s.reshape(m, 2, 32)[::-1]).transpose(1, 0, 2))
+
+
 def test_a_product_that_several_read(cpu):
     a, b = normal(70, 40), normal(40, 50)
     y = Tensor(a) @ Tensor(b)

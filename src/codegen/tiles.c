@@ -9,6 +9,9 @@
  *         c += sums                                    a local array
  *     for each row and column of the tile: store       what follows the sum reads c
  *
+ * Where a sum is one block, tiles are whole register tiles and little follows, the last two steps are done in registers
+ * and there is no c: of sums over 64 products, going through c took a tenth of the time.
+ *
  * So every element of x and y is computed and loaded once for a tile, and each load of the inner loop serves MR or NR
  * products. What x and y are makes no difference: strided, transposed, gathered or computed. Several loops may make up
  * the rows, the columns or k, as in a convolution: a tile has whole runs of the inner ones and some iterations of the
@@ -55,10 +58,12 @@ typedef struct Tiles {
   UOp *blocks;            /* of a sum */
   PolyDType dtype;        /* of the sum while it is formed */
   int64_t mr, nr;         /* of the register tile */
+  int64_t most_rows;      /* that a register tile has room for */
   int64_t a_line, b_line; /* elements from row to row of a panel */
   bool a_by_k;            /* the panel of x has a row for each k */
   bool pairs;
-  UOp *a, *b, *c, *low; /* local arrays, as PARAMs */
+  bool plain_end, direct; /* what follows the sum is little work along the columns; it is done in the register tile */
+  UOp *a, *b, *c, *low;   /* local arrays, as PARAMs */
 } Tiles;
 
 static UOp *index_of(const Tiles *t, int64_t v) { return uop_index(t->g->ctx, v); }
@@ -254,17 +259,72 @@ static void choose_registers(Tiles *t) {
   while (lanes > 4 && lanes >= 2 * cols) lanes /= 2;
   int64_t vectors = cols > lanes ? 2 : 1;
   t->nr = lanes * vectors;
-  t->mr = evenly(rows, MIN((registers - vectors - 2) / vectors, rows));
+  t->most_rows = (registers - vectors - 2) / vectors;
+  t->mr = evenly(rows, MIN(t->most_rows, rows));
 }
 
 static int64_t tile_elements(const Group *group) { return group->tile * group->inner; }
+
+/* ---- what follows, in registers ---- */
+
+/* What u costs once for each element; more than `most` where it cannot be done for a vector of columns in order. */
+static int end_cost(Tiles *t, UOp *u, int most, Map *seen) {
+  const UOp *last = t->col.range[t->col.n - 1];
+  if (u == t->loop || !(block_ranges(t->g, u) & (ranges_of(&t->col) | ranges_of(&t->row)))) return 0;
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
+  if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return most + 1;
+  if (u->op == OP_LOAD) {
+    int64_t step = block_stride(t->g, u->src[1], last);
+    return u->nsrc == 2 && (step == 0 || step == 1) && u->dtype == t->dtype ? 1 : most + 1;
+  }
+  if (!op_elementwise((Op)u->op) || (u->dtype != t->dtype && u->dtype != POLY_BOOL)) return most + 1;
+  int cost = (int)t->g->target->cost.op[op_info[u->op].cost];
+  for (int i = 0; i < u->nsrc && cost <= most; i++) cost += end_cost(t, u->src[i], most, seen);
+  return cost;
+}
+
+/* Is what follows the sum little work on vectors of columns? Its text is written once for every row of a register
+ * tile. */
+static bool ends_plainly(Tiles *t) {
+  enum { MOST = 8 };
+  const UOp *last = t->col.range[t->col.n - 1];
+  int cost = 0;
+  Map seen = {0};
+  for (int i = 0; i < t->nstore && cost <= MOST; i++) {
+    const UOp *s = t->store[i];
+    cost += block_stride(t->g, s->src[2], last) == 1 && s->dtype == t->dtype ? end_cost(t, s->src[1], MOST, &seen)
+                                                                             : MOST + 1;
+  }
+  map_free(ctx_base(t->g->ctx), &seen);
+  return cost <= MOST && t->loop->dtype == t->dtype && t->g->target->vector_bytes;
+}
+
+/* Are all tiles of a group whole register tiles of `of`? */
+static bool is_whole(const Group *group, int64_t of) {
+  const UOp *size = group->range[0]->src[1];
+  return size->op == OP_CONST && size->vmax % group->tile == 0 && tile_elements(group) % of == 0;
+}
+
+/* A sum of one block whose tiles are whole register tiles is finished in registers, and needs no third array: the rows
+ * of a register tile are as many as divide the tile, unless that is less than half of what there is room for. */
+static void choose_end(Tiles *t) {
+  const UOp *last = t->col.range[t->col.n - 1];
+  t->direct = false;
+  if (!t->plain_end || !uop_is_int(t->blocks, 1) || !is_whole(&t->col, t->nr)) return;
+  if (t->col.n > 1 && last->src[1]->vmax % t->nr) return;
+  int64_t most = MIN(t->most_rows, tile_elements(&t->row)), mr = most;
+  while (2 * mr > most && !is_whole(&t->row, mr)) mr--;
+  if (2 * mr <= most) return;
+  t->mr = mr;
+  t->direct = true;
+}
 
 /* Do the local arrays fit on the stack of a thread? The rows of a, which every register tile of columns goes through
  * again, and the sums are to stay in half of the second cache. */
 static bool fits(const Tiles *t, int64_t cache) {
   int64_t rows = round_up(tile_elements(&t->row), t->mr), cols = round_up(tile_elements(&t->col), t->nr) + PAD;
   int64_t k = tile_elements(&t->k), size = dtype_size(t->dtype);
-  int64_t a = (rows + PAD) * (k + PAD) * size, b = cols * k * size, c = cols * rows * size;
+  int64_t a = (rows + PAD) * (k + PAD) * size, b = cols * k * size, c = t->direct ? 0 : cols * rows * size;
   return MAX(a, c) <= MIN(cache / 2, MAX_LOCAL_BYTES) && b <= MAX_LOCAL_BYTES &&
          a + b + c * (1 + t->pairs) <= PANEL_BYTES;
 }
@@ -290,11 +350,12 @@ static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
 
 /* Operations of the kernel with the tiles that t has, on the cores of the machine. */
 static double cost_of(Tiles *t) {
+  enum { AFTER = 4 }; /* of a vector of sums that what follows reads from the third array */
   double rows = extent(&t->row), cols = extent(&t->col), outer = extent(&t->batch), lanes = (double)t->nr / 2;
   double k = extent(&t->k) * extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax,
          col_tiles = (double)t->col.tiles->vmax;
   double vectors = covered(&t->row, t->mr) * covered(&t->col, t->nr) / lanes;
-  double work = vectors * (k + (double)t->blocks->vmax * (t->pairs ? 10 : 3));
+  double work = vectors * (k + (t->direct ? 1 : (double)t->blocks->vmax * (t->pairs ? 10 : 3) + AFTER));
   work +=
       rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
   bool shared = rows * cols * k * outer >= (double)t->g->target->threads.ops;
@@ -307,7 +368,15 @@ static double cost_of(Tiles *t) {
 static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
   if (!cut(t, &t->col, columns, &t->batch) || !cut(t, &t->row, rows, &t->batch)) return false;
   t->mr = evenly(tile_elements(&t->row), MIN(t->mr, tile_elements(&t->row)));
+  choose_end(t);
   return true;
+}
+
+/* n, or a number of tiles a little larger that divides all rows. */
+static int64_t dividing(int64_t rows, int64_t n) {
+  for (int64_t k = n; k <= n + n / 4; k++)
+    if (rows % k == 0) return k;
+  return n;
 }
 
 /* The cheapest tiles whose arrays fit. */
@@ -315,10 +384,12 @@ static bool choose_tiles(Tiles *t, int64_t cache) {
   Tiles best = *t;
   double least = -1;
   int64_t rows = (int64_t)MIN(extent(&t->row), 1e9);
+  t->plain_end = ends_plainly(t);
   for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
     for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
       Tiles c = *t;
-      if (!cut_tiles(&c, wide, (rows + n - 1) / n)) return false;
+      int64_t tiles = dividing(rows, n);
+      if (!cut_tiles(&c, wide, (rows + tiles - 1) / tiles)) return false;
       if (!fits(&c, cache)) continue;
       double cost = cost_of(&c);
       if (least >= 0 && cost >= least) continue;
@@ -356,13 +427,13 @@ static bool make_arrays(Tiles *t) {
   t->a_by_k = runs_along(t, t->x, &t->row);
   t->a_line = (t->a_by_k ? rows : k) + PAD;
   t->b_line = cols + PAD;
-  int64_t a = t->a_line * (t->a_by_k ? k : rows), b = t->b_line * k, c = t->b_line * rows;
+  int64_t a = t->a_line * (t->a_by_k ? k : rows), b = t->b_line * k, c = t->direct ? 0 : t->b_line * rows;
   if ((a + b + c * (1 + t->pairs)) * size > PANEL_BYTES) return false;
   t->a = local_array(t, a);
   t->b = local_array(t, b);
-  t->c = local_array(t, c);
+  t->c = t->direct ? NULL : local_array(t, c);
   t->low = t->pairs ? local_array(t, c) : NULL;
-  return t->a && t->b && t->c && (t->low || !t->pairs);
+  return t->a && t->b && (t->c || t->direct) && (t->low || !t->pairs);
 }
 
 /* ---- loops ---- */
@@ -576,6 +647,37 @@ static UOp *a_at(Tiles *t, UOp *row, UOp *k) {
   return load_at(t, t->a, t->a_by_k ? line_at(k, t->a_line, row) : line_at(row, t->a_line, k), 0);
 }
 
+/* The loops of a group at place `flat` of the tile and `lane` places on, in the same run of the innermost one. */
+static bool at_place(Group *group, UOp *flat, UOp *lane) {
+  for (int i = group->n - 1; flat && i > 0; i--) {
+    UOp *size = group->range[i]->src[1];
+    group->to[i] = int_mod(flat, size);
+    flat = int_div(flat, size);
+  }
+  group->to[0] = int_add(group->first, flat);
+  if (lane) group->to[group->n - 1] = int_add(group->to[group->n - 1], lane);
+  return flat && group->to[0] && group->to[group->n - 1];
+}
+
+/* What follows the sum `part`, of one row of a register tile. */
+static bool finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *part) {
+  UOp *value[16], *index[16];
+  if (!at_place(&t->row, row, NULL) || !at_place(&t->col, col, lane)) return false;
+  Change c = {.t = t, .sum = part};
+  note(&c, &t->row);
+  note(&c, &t->col);
+  note(&c, &t->batch);
+  bool ok = true;
+  for (int i = 0; ok && i < t->nstore; i++) {
+    value[i] = changed(&c, t->store[i]->src[1]);
+    index[i] = changed(&c, t->store[i]->src[2]);
+    ok = value[i] && index[i] && block_value(t->g, b, value[i]) >= 0;
+  }
+  map_free(ctx_base(t->g->ctx), &c.done);
+  for (int i = 0; ok && i < t->nstore; i++) ok = store_at(t, b, t->store[i]->src[0], index[i], value[i]);
+  return ok;
+}
+
 enum { MOST_ROWS = 32 };
 
 /* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
@@ -603,8 +705,10 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   }
   if (!block_close(g, sum)) return false;
   for (int r = 0; r < t->mr; r++) {
-    UOp *at = line_at(int_addc(row, r), t->b_line, j), *part = load_at(t, t->c, at, 1 + r);
-    if (!part || !block_name(g, lanes, part, acc[r]) || !add_block(t, lanes, at, part, block)) return false;
+    UOp *at = line_at(int_addc(row, r), t->b_line, j), *part = load_at(t, t->b, at, 1 + r);
+    if (!part || !block_name(g, lanes, part, acc[r])) return false;
+    if (t->direct ? !finish_row(t, lanes, int_addc(row, r), col, v, part) : !add_block(t, lanes, at, part, block))
+      return false;
   }
   return block_close(g, lanes);
 }
@@ -723,8 +827,8 @@ static bool build(Tiles *t) {
   if (!block || !place(&t->k, int_mod(block, t->k.tiles)) || !place_outer(&t->k_outer, int_div(block, t->k.tiles)))
     return false;
   return pack(t, in, t->x, t->a, &t->row, t->a_line, t->a_by_k) && pack(t, in, t->y, t->b, &t->col, t->b_line, true) &&
-         multiply(t, in, block) && close_up_to(t, in, tile) && finish(t, tile) && close_up_to(t, tile, g->top) &&
-         (g->flops = count_flops(t)) != NULL;
+         multiply(t, in, block) && close_up_to(t, in, tile) && (t->direct || finish(t, tile)) &&
+         close_up_to(t, tile, g->top) && (g->flops = count_flops(t)) != NULL;
 }
 
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
