@@ -62,6 +62,8 @@ typedef enum PolyDType {
   POLY_UINT32,
   POLY_INT64,
   POLY_UINT64,
+  POLY_FP8E4M3, /* of 8 bits; computed in float32, like the other two below it */
+  POLY_FP8E5M2,
   POLY_FLOAT16,
   POLY_BFLOAT16,
   POLY_FLOAT32,
@@ -114,8 +116,8 @@ POLY_API bool poly_training(const PolyContext *ctx);
 /* While on, results never require gradients. */
 POLY_API void poly_set_no_grad(PolyContext *ctx, bool on);
 POLY_API bool poly_no_grad(const PolyContext *ctx);
-/* While it is float16 or bfloat16, matrix products and linear maps of float32 take their factors, and give their result,
- * in that dtype; they are summed in float32, and gradients arrive in float32. POLY_FLOAT32: as they are. */
+/* While it is float16 or bfloat16, matrix products and linear maps of float32 take their factors, and give their
+ * result, in that dtype; they are summed in float32, and gradients arrive in float32. POLY_FLOAT32: as they are. */
 POLY_API PolyStatus poly_set_autocast(PolyContext *ctx, PolyDType dtype);
 POLY_API PolyDType poly_autocast(const PolyContext *ctx);
 /* UOp nodes alive, handles alive, bytes of tensor memory now and at most since the last reset. */
@@ -286,7 +288,7 @@ typedef enum PolyBinaryOp {
   POLY_SHR,
   POLY_ATAN2, /* the angle of the point (b, a), between -pi and pi */
   POLY_HYPOT, /* the length of the point (a, b) */
-  POLY_GCD, /* of integers; 0 and 0 give 0 */
+  POLY_GCD,   /* of integers; 0 and 0 give 0 */
   POLY_LCM,
   POLY_COPYSIGN, /* the size of a with the sign of b, also of -0.0 */
   POLY_BINARY_COUNT

@@ -23,7 +23,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 SCRIPTS = HERE.parent.parent / "py" / "tests" / "torch" / "scripts"
 
-# The test graphs of MUTAG are 19, other ones for each library: there the accuracy of the training graphs in evaluation counts.
+# The test graphs of MUTAG are 19, the same for both libraries at each seed: there the accuracy of the training graphs in evaluation counts.
 # It is still that of running statistics which lag behind, 62 to 90 % in both libraries: hence the number of seeds.
 # name: (dataset, epochs, seeds, the figure that counts, one of 100 (accuracy) or an error as it is)
 EXAMPLES = {
@@ -32,7 +32,7 @@ EXAMPLES = {
     "super_gat": ("citations", 60, 3, "Test", 100), "gcn2_cora": ("citations", 40, 3, "Test", 100), "dna": ("citations", 60, 3, "Test", 100),
     "cora": ("citations", 60, 3, "Test", 100), "link_pred": ("citations", 60, 3, "Final Test", 100), "autoencoder": ("citations", 100, 3, "AUC", 100),
     "argva_node_clustering": ("citations", 60, 3, "AUC", 100), "mutag_gin": ("MUTAG", 40, 18, "Train", 100),
-    "proteins_topk_pool": ("PROTEINS", 8, 3, "Test Acc", 100), "proteins_diff_pool": ("PROTEINS", 4, 3, "Test Acc", 100),
+    "proteins_topk_pool": ("PROTEINS", 8, 6, "Test Acc", 100), "proteins_diff_pool": ("PROTEINS", 4, 3, "Test Acc", 100),
     "proteins_mincut_pool": ("PROTEINS", 8, 3, "Test", 100), "graph_unet": ("citations", 40, 3, "Test", 100),
     "infomax_transductive": ("citations", 40, 3, "Accuracy", 100), "node2vec": ("citations", 3, 2, "Acc", 100), "rgcn": ("AIFB", 30, 3, "Test", 100),
     "graph_sage_unsup": ("citations", 8, 3, "Test", 100), "pna": ("ZINC", 8, 3, "Test", 1), "hetero/hetero_conv_dblp": ("DBLP", 20, 3, "Test", 100),
@@ -166,6 +166,11 @@ def given(side, splits, more):
             super().__init__(None, transform)
             graphs = [graph(values) for values in splits[split]]
             self.data, self.slices = self.collate([g for g in graphs if pre_filter is None or pre_filter(g)])
+
+        def shuffle(self, return_perm=False):
+            """Both libraries get the same order, so that they train and test on the same graphs: ten test graphs more or less decide otherwise."""
+            perm = torch.from_numpy(np.random.default_rng(int(os.environ["SEED"])).permutation(len(self)))
+            return (self[perm], perm) if return_perm else self[perm]
 
         for _name, _value in more.items():
             locals()[_name] = _value

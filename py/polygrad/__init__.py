@@ -29,7 +29,7 @@ __all__ = [
 _LAZY = {
     "nn": "nn", "vertex": "vertex", "geometric": "geometric", "uop": "uop", "Graph": "graphs", "HeteroGraph": "graphs", "viz": "picture",
     "Function": "custom", "function": "custom", "scan": "loops", "helpers": "helpers", "GlobalCounters": "helpers", "getenv": "helpers",
-    "fetch": "helpers",
+    "fetch": "helpers", "UOp": "uop",
 }  # fmt: skip
 
 

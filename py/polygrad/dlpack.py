@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ._core import wrap
 from ._ffi import C, int64_array
 from .autograd import AutogradGraph
-from .dtypes import BY_CODE, DType, dtypes
+from .dtypes import BY_CODE, DType
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 CPU, CUDA = 1, 2  # kinds of devices
 _KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
-_BFLOAT = 4
+_FLOATS = {"bfloat16": 4, "fp8e4m3": 10, "fp8e5m2": 12}
 
 
 class _DLTensor(ctypes.Structure):
@@ -88,7 +88,7 @@ def give(t: Tensor) -> Any:
         t._g.fail()
     d, shape = t.dtype, tuple(int(s) for s in t.shape)
     dims = (ctypes.c_int64 * max(1, len(shape)))(*shape)
-    code = _BFLOAT if d == dtypes.bfloat16 else _KINDS[d.kind]
+    code = _FLOATS.get(d.name, _KINDS[d.kind])
     m = _Managed(_DLTensor(address, CUDA, number_of(t.device), len(shape), code, 8 * d.itemsize, 1, dims, None, 0), None, _let_go)
     at = ctypes.addressof(m)
     _given[at] = (m, dims, t)
@@ -110,7 +110,7 @@ _ALIGNMENT = 16
 
 def _dtype(t: _DLTensor) -> DType:
     for d in BY_CODE.values() if isinstance(BY_CODE, dict) else BY_CODE:
-        if d.itemsize * 8 == t.bits and t.lanes == 1 and t.code == (_BFLOAT if d == dtypes.bfloat16 else _KINDS[d.kind]):
+        if d.itemsize * 8 == t.bits and t.lanes == 1 and t.code == _FLOATS.get(d.name, _KINDS[d.kind]):
             return d
     raise TypeError(f"a DLPack tensor with elements of kind {t.code} and {t.bits} bits has no dtype here")
 

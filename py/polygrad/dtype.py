@@ -12,9 +12,19 @@ from typing import Union
 from .dtypes import BY_CODE, DType, DTypeLike, dtypes, least_upper_dtype, to_dtype
 
 ConstType = Union[float, int, bool]
+
+
+def __getattr__(name: str) -> object:
+    if name == "AddrSpace":  # what custom kernels need is loaded with them
+        from .uop.ops import AddrSpace
+
+        return AddrSpace
+    raise AttributeError(f"module 'polygrad.dtype' has no attribute {name!r}")
+
+
 DTYPES_DICT = {d.name: d for d in BY_CODE}
 INVERSE_DTYPES_DICT = {d.name: name for name, d in DTYPES_DICT.items()}
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits of a float's mantissa
+_DIGITS = {"fp8e4m3": 4, "fp8e5m2": 3, "float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits of a float's mantissa
 
 
 def least_upper_float(d: DType) -> DType:

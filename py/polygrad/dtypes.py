@@ -26,6 +26,15 @@ class DType:
         self.priority = code
 
     @property
+    def base(self) -> DType:
+        """The type itself, as tinygrad's pointers and vectors have another one."""
+        return self
+
+    def scalar(self) -> DType:
+        """The type itself: there are no vector types."""
+        return self
+
+    @property
     def bitsize(self) -> int:
         return 1 if self.kind == "b" else 8 * self.itemsize
 
@@ -99,6 +108,8 @@ class dtypes(metaclass=_DTypesMeta):
     uint32: ClassVar[DType] = _make("uint32", "uint", 4, "I", "u")
     int64: ClassVar[DType] = _make("int64", "long", 8, "q", "i")
     uint64: ClassVar[DType] = _make("uint64", "ulong", 8, "Q", "u")
+    fp8e4m3: ClassVar[DType] = _make("fp8e4m3", "fp8e4m3", 1, None, "f")
+    fp8e5m2: ClassVar[DType] = _make("fp8e5m2", "fp8e5m2", 1, None, "f")
     float16: ClassVar[DType] = _make("float16", "half", 2, "e", "f")
     bfloat16: ClassVar[DType] = _make("bfloat16", "bfloat16", 2, None, "f")
     float32: ClassVar[DType] = _make("float32", "float", 4, "f", "f")
@@ -110,11 +121,12 @@ class dtypes(metaclass=_DTypesMeta):
     default_float: ClassVar[DType] = float32
     _whole: ClassVar[DType] = int32  # default_int
 
-    floats = (float16, bfloat16, float32, float64)
+    fp8s = (fp8e4m3, fp8e5m2)
+    floats = (*fp8s, float16, bfloat16, float32, float64)
     uints = (uint8, uint16, uint32, uint64)
     sints = (int8, int16, int32, int64)
     ints = uints + sints
-    all = (bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64)
+    all = (bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, fp8e4m3, fp8e5m2, float16, bfloat16, float32, float64)
 
     @staticmethod
     def is_float(d: DType) -> bool:  # type: ignore[valid-type]
@@ -143,7 +155,7 @@ class dtypes(metaclass=_DTypesMeta):
     @staticmethod
     def finfo(d: DType) -> tuple[Any, Any]:
         """Bits of the exponent and of the mantissa."""
-        return {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}[d.name]
+        return {"fp8e4m3": (4, 3), "fp8e5m2": (5, 2), "float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}[d.name]
 
     @staticmethod
     def from_py(x: Any) -> DType:
@@ -164,6 +176,7 @@ _bool, _int, _float = builtins.bool, builtins.int, builtins.float
 
 BY_CODE: list[DType] = sorted(dtypes.all, key=lambda d: d.code)
 _BY_NAME: dict[str, DType] = {n: d for d in BY_CODE for n in (d.name, d.alias, repr(d))}
+_BY_NAME |= {"float8_e4m3fn": dtypes.fp8e4m3, "float8_e5m2": dtypes.fp8e5m2}  # as PyTorch calls them
 _BY_NUMPY: dict[Any, DType] = {d.np: d for d in BY_CODE if d.np is not None}
 
 

@@ -289,7 +289,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         return self
 
     def numpy(self) -> np.ndarray:
-        """The values as a numpy array (a copy); bfloat16 as float32.
+        """The values as a numpy array (a copy); bfloat16 and floats of 8 bits as float32. Their bits: `bitcast(dtypes.uint8).numpy()`.
 
         >>> Tensor([1, 2]).numpy()
         array([1, 2], dtype=int32)
@@ -313,7 +313,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             return np.empty(self.shape, d.np)  # no elements, no memory
         memory: Any = (ctypes.c_char * n).from_address(address)
         memory.owner = self  # the array keeps the memory, and the memory keeps the tensor
-        return np.frombuffer(memory, d.np or np.uint16).reshape(tuple(int(s) for s in self.shape))
+        return np.frombuffer(memory, d.np or (np.uint16 if d.itemsize == 2 else np.uint8)).reshape(tuple(int(s) for s in self.shape))
 
     def data(self) -> memoryview:
         """The values as a memoryview.
@@ -620,6 +620,30 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         """
         return _text(self, C.poly_source)
 
+    def custom_kernel(self, *lst: Tensor, fxn: Any, grad_fxn: Any = None) -> list[Tensor]:
+        """The tensors after a kernel that is written in UOps: fxn gets a UOp for each tensor and gives what is stored, over ranges.
+
+        The kernel becomes an expression of tensors, which is fused with what is around it and has a gradient; with
+        grad_fxn(gradient of the first result, kernel), where kernel.src are the tensors, the gradients are what that gives. The tensors
+        themselves stay as they are: use what is returned.
+
+        >>> from polygrad import UOp
+        >>> def double(out, x):
+        ...     i = UOp.range(x.size, 0)
+        ...     return out[i].store(x[i] * 2).end(i).sink()
+        >>> Tensor.empty(3).custom_kernel(Tensor([1.0, 2.0, 3.0]), fxn=double)[0].tolist()
+        [2.0, 4.0, 6.0]
+        """
+        from .uop.ops import run_kernel, run_with_gradient
+
+        tensors = [self, *lst]
+        return run_kernel(tensors, fxn) if grad_fxn is None else run_with_gradient(tensors, fxn, grad_fxn)
+
+    @property
+    def uop(self) -> Tensor:
+        """The tensor itself, for code of tinygrad's that hands `t.uop` on to Tensor(...)."""
+        return self
+
     def uops(self) -> str:
         """The UOps of the tensor as text.
 
@@ -646,7 +670,7 @@ def _file(g: Any, path: os.PathLike[Any], d: DType | None) -> Tensor:
     """The elements of a file, mapped into memory: pages are read when they are used. Changes stay in memory."""
     d = d or dtypes.uint8
     if d.np is None:
-        return from_numpy(g, np.memmap(path, np.uint16, "c")).bitcast(d)
+        return from_numpy(g, np.memmap(path, np.uint16 if d.itemsize == 2 else np.uint8, "c")).bitcast(d)
     if os.path.getsize(path) == 0:
         return from_numpy(g, np.empty(0, d.np))
     return from_numpy(g, np.memmap(path, d.np, "c"))

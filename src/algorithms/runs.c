@@ -54,6 +54,8 @@ typedef void (*RunFn)(const Runs *r, int64_t k);
   RUN_ONE(name##_min, S, S, RUN_MIN, AS_IS, AS_IS)
 #define HALF(v) float_to_half((float)(v))
 #define BFLOAT(v) float_to_bfloat((float)(v))
+#define E4M3(v) float_to_e4m3((float)(v))
+#define E5M2(v) float_to_e5m2((float)(v))
 
 RUNS_INT(i8, int8_t, uint8_t)
 RUNS_INT(u8, uint8_t, uint8_t)
@@ -63,6 +65,8 @@ RUNS_INT(i32, int32_t, uint32_t)
 RUNS_INT(u32, uint32_t, uint32_t)
 RUNS_INT(i64, int64_t, uint64_t)
 RUNS_INT(u64, uint64_t, uint64_t)
+RUNS(e4m3, uint8_t, double, e4m3_to_float, E4M3)
+RUNS(e5m2, uint8_t, double, e5m2_to_float, E5M2)
 RUNS(half, uint16_t, double, half_to_float, HALF)
 RUNS(bfloat, uint16_t, double, bfloat_to_float, BFLOAT)
 RUNS(f32, float, double, AS_IS, AS_IS)
@@ -72,9 +76,10 @@ static const char run_ops[] = "spai"; /* sum, product, largest, smallest */
 #define OF(name)                                                                                                       \
   { name##_sum, name##_prod, name##_max, name##_min }
 static const RunFn run_fn[POLY_DTYPE_COUNT][4] = {
-    [POLY_INT8] = OF(i8),      [POLY_UINT8] = OF(u8),        [POLY_INT16] = OF(i16),   [POLY_UINT16] = OF(u16),
-    [POLY_INT32] = OF(i32),    [POLY_UINT32] = OF(u32),      [POLY_INT64] = OF(i64),   [POLY_UINT64] = OF(u64),
-    [POLY_FLOAT16] = OF(half), [POLY_BFLOAT16] = OF(bfloat), [POLY_FLOAT32] = OF(f32), [POLY_FLOAT64] = OF(f64)};
+    [POLY_INT8] = OF(i8),      [POLY_UINT8] = OF(u8),     [POLY_INT16] = OF(i16),    [POLY_UINT16] = OF(u16),
+    [POLY_INT32] = OF(i32),    [POLY_UINT32] = OF(u32),   [POLY_INT64] = OF(i64),    [POLY_UINT64] = OF(u64),
+    [POLY_FP8E4M3] = OF(e4m3), [POLY_FP8E5M2] = OF(e5m2), [POLY_FLOAT16] = OF(half), [POLY_BFLOAT16] = OF(bfloat),
+    [POLY_FLOAT32] = OF(f32),  [POLY_FLOAT64] = OF(f64)};
 
 /* Every run begins after the one before it and has a row. */
 static bool check(Base *b, const Runs *r) {

@@ -173,9 +173,9 @@ static int add_cast(Codegen *g, Block *b, int value, PolyDType to, UOp *origin) 
                     origin);
 }
 
-/* What a reduction is accumulated in: sums and products of the half types in float32, rounded at the end. */
+/* What a reduction is accumulated in: sums and products of small floats in float32, rounded at the end. */
 static PolyDType acc_dtype(const UOp *loop) {
-  bool half = loop->dtype == POLY_FLOAT16 || loop->dtype == POLY_BFLOAT16;
+  bool half = dtype_is_small((PolyDType)loop->dtype);
   bool rounds = loop->arg.i == OP_ADD || loop->arg.i == OP_MUL;
   return half && rounds ? POLY_FLOAT32 : (PolyDType)loop->dtype;
 }

@@ -185,7 +185,7 @@ static bool match(Tiles *t) {
   if (body->op != OP_MUL || body->dtype == POLY_BOOL) return false;
   t->x = body->src[0];
   t->y = body->src[1];
-  bool half = body->dtype == POLY_FLOAT16 || body->dtype == POLY_BFLOAT16;
+  bool half = dtype_is_small((PolyDType)body->dtype);
   t->dtype = half ? POLY_FLOAT32 : (PolyDType)body->dtype;
   if (!sort_loops(t)) return false;
   order_sum(t);

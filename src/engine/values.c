@@ -251,6 +251,8 @@ static Element element_of(PolyDType dtype, const void *p) {
   double v = 0;
   float f = 0;
   switch (dtype) {
+  case POLY_FP8E4M3: v = (double)e4m3_to_float(*(const uint8_t *)p); break;
+  case POLY_FP8E5M2: v = (double)e5m2_to_float(*(const uint8_t *)p); break;
   case POLY_FLOAT16: v = (double)half_to_float(half); break;
   case POLY_BFLOAT16: v = (double)bfloat_to_float(half); break;
   case POLY_FLOAT32:

@@ -30,6 +30,8 @@ Value value_load(const void *p, PolyDType dtype) {
   case POLY_UINT16: LOAD_AS(uint16_t, i); break;
   case POLY_INT32: LOAD_AS(int32_t, i); break;
   case POLY_UINT32: LOAD_AS(uint32_t, i); break;
+  case POLY_FP8E4M3: v.f = (double)e4m3_to_float(*(const uint8_t *)p); break;
+  case POLY_FP8E5M2: v.f = (double)e5m2_to_float(*(const uint8_t *)p); break;
   case POLY_FLOAT16: memcpy(&h, p, 2), v.f = (double)half_to_float(h); break;
   case POLY_BFLOAT16: memcpy(&h, p, 2), v.f = (double)bfloat_to_float(h); break;
   case POLY_FLOAT32: LOAD_AS(float, f); break;
@@ -43,6 +45,8 @@ void value_store(void *p, PolyDType dtype, Value v) {
   uint16_t h;
   float f;
   switch (dtype) {
+  case POLY_FP8E4M3: *(uint8_t *)p = float_to_e4m3((float)v.f); break;
+  case POLY_FP8E5M2: *(uint8_t *)p = float_to_e5m2((float)v.f); break;
   case POLY_FLOAT16: h = float_to_half((float)v.f), memcpy(p, &h, 2); break;
   case POLY_BFLOAT16: h = float_to_bfloat((float)v.f), memcpy(p, &h, 2); break;
   case POLY_FLOAT32: f = (float)v.f, memcpy(p, &f, 4); break;
@@ -136,9 +140,9 @@ Value value_identity(Op op, PolyDType dtype) {
   else if (op == OP_MUL)
     v.i = 1;
   else if (op == OP_MAX && is_float)
-    v.f = -INFINITY;
+    v.f = dtype == POLY_FP8E4M3 ? -448 : -(double)INFINITY; /* which has no infinity */
   else if (op == OP_MIN && is_float)
-    v.f = INFINITY;
+    v.f = dtype == POLY_FP8E4M3 ? 448 : (double)INFINITY;
   else if (op == OP_MAX)
     v.i = low[dtype];
   else if (op == OP_MIN)
@@ -231,6 +235,7 @@ static bool eval_float(Op op, PolyDType dtype, const Value *src, Value *out) {
     r = float_unary[op](src[0].f);
   else if (cls != CLASS_BINARY || !float_binary(op, src[0].f, src[1].f, &r))
     return false;
+  if (dtype_is_small(dtype) && fabs(r) >= 0x1.ffffffp127) r = copysign((double)INFINITY, r); /* computed in float32 */
   out->f = dtype_round(dtype, r);
   return true;
 }

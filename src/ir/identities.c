@@ -181,17 +181,18 @@ static UOp *spread_constant(UOp *u, void *user) {
 /* Is every value of a also one of b? */
 static bool holds(PolyDType a, PolyDType b) {
   static const int bits[POLY_DTYPE_COUNT] = {
-      [POLY_BOOL] = 1,     [POLY_INT8] = 7,     [POLY_UINT8] = 8,   [POLY_INT16] = 15,  [POLY_UINT16] = 16,
-      [POLY_INT32] = 31,   [POLY_UINT32] = 32,  [POLY_INT64] = 63,  [POLY_UINT64] = 64, [POLY_FLOAT16] = 11,
-      [POLY_BFLOAT16] = 8, [POLY_FLOAT32] = 24, [POLY_FLOAT64] = 53};
+      [POLY_BOOL] = 1,    [POLY_INT8] = 7,     [POLY_UINT8] = 8,    [POLY_INT16] = 15,   [POLY_UINT16] = 16,
+      [POLY_INT32] = 31,  [POLY_UINT32] = 32,  [POLY_INT64] = 63,   [POLY_UINT64] = 64,  [POLY_FP8E4M3] = 4,
+      [POLY_FP8E5M2] = 3, [POLY_FLOAT16] = 11, [POLY_BFLOAT16] = 8, [POLY_FLOAT32] = 24, [POLY_FLOAT64] = 53};
   if (a == b || a == POLY_BOOL) return true;
   if (b == POLY_BOOL) return false;
-  if (dtype_is_float(a)) return b == POLY_FLOAT64 || (b == POLY_FLOAT32 && a != POLY_FLOAT64);
+  if (dtype_is_float(a))
+    return b == POLY_FLOAT64 || (b == POLY_FLOAT32 && a != POLY_FLOAT64) || (a < POLY_FLOAT16 && b >= POLY_FLOAT16);
   if (dtype_is_unsigned(b) && !dtype_is_unsigned(a)) return false;
   return bits[a] <= bits[b];
 }
 
-/* CAST(CAST(x)): the way through a dtype that holds all of x's values changes nothing. From wide integers to 16-bit
+/* CAST(CAST(x)): the way through a dtype that holds all of x's values changes nothing. From wide integers to small
  * floats it is kept, because there the way decides how often the value is rounded. */
 static UOp *cast_of_cast(UOp *u, void *user) {
   (void)user;
@@ -199,7 +200,7 @@ static UOp *cast_of_cast(UOp *u, void *user) {
   if (inner->op != OP_CAST || inner->buffer) return NULL;
   UOp *x = inner->src[0];
   PolyDType a = (PolyDType)x->dtype, b = (PolyDType)inner->dtype, c = (PolyDType)u->dtype;
-  bool wide = dtype_is_int(a) && dtype_size(a) > 2 && (c == POLY_FLOAT16 || c == POLY_BFLOAT16);
+  bool wide = dtype_is_int(a) && dtype_size(a) > 2 && dtype_is_small(c);
   return holds(a, b) && !wide ? uop_cast(x, c) : NULL;
 }
 

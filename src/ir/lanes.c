@@ -14,7 +14,7 @@ typedef struct View {
   Place *at;
 } View;
 
-int lane_size(PolyDType d) { return d == POLY_FLOAT16 || d == POLY_BFLOAT16 ? 4 : d == POLY_BOOL ? 1 : dtype_size(d); }
+int lane_size(PolyDType d) { return dtype_is_small(d) ? 4 : d == POLY_BOOL ? 1 : dtype_size(d); }
 
 bool loop_trip(const Linear *lin, int loop, int64_t *begin, int64_t *end) {
   const Inst *in = &lin->inst[loop], *b = &lin->inst[in->src[0]], *n = &lin->inst[in->src[1]];

@@ -243,6 +243,7 @@ const char *dtype_name(PolyDType d);
 bool dtype_is_float(PolyDType d);
 bool dtype_is_int(PolyDType d); /* not bool */
 bool dtype_is_unsigned(PolyDType d);
+bool dtype_is_small(PolyDType d);                  /* of 8 or 16 bits: stored so, computed in float32 and rounded */
 PolyDType dtype_promote(PolyDType a, PolyDType b); /* least upper bound in tinygrad's lattice */
 PolyDType dtype_sum(PolyDType d);                  /* what a sum accumulates in */
 /* An integer's bits, cut to the dtype and extended by its sign rule. */
@@ -263,6 +264,10 @@ float half_to_float(uint16_t h);
 uint16_t float_to_half(float f);
 float bfloat_to_float(uint16_t h);
 uint16_t float_to_bfloat(float f);
+float e4m3_to_float(uint8_t v);
+uint8_t float_to_e4m3(float f);
+float e5m2_to_float(uint8_t v);
+uint8_t float_to_e5m2(float f);
 
 /* ---- walk.c: traversals and rewriting, iterative ---- */
 /* All nodes that the roots reach, sources before users. stop(u) true: u's sources are not entered. The list lives in

@@ -16,10 +16,10 @@ enum { MAX_DEPTH = 32 };
 static const struct {
   const char *name;
   PolyDType dtype;
-} dtypes[] = {{"BOOL", POLY_BOOL},  {"I8", POLY_INT8},     {"U8", POLY_UINT8},      {"I16", POLY_INT16},
-              {"U16", POLY_UINT16}, {"I32", POLY_INT32},   {"U32", POLY_UINT32},    {"I64", POLY_INT64},
-              {"U64", POLY_UINT64}, {"F16", POLY_FLOAT16}, {"BF16", POLY_BFLOAT16}, {"F32", POLY_FLOAT32},
-              {"F64", POLY_FLOAT64}};
+} dtypes[] = {{"BOOL", POLY_BOOL},     {"I8", POLY_INT8},         {"U8", POLY_UINT8},        {"I16", POLY_INT16},
+              {"U16", POLY_UINT16},    {"I32", POLY_INT32},       {"U32", POLY_UINT32},      {"I64", POLY_INT64},
+              {"U64", POLY_UINT64},    {"F8_E4M3", POLY_FP8E4M3}, {"F8_E5M2", POLY_FP8E5M2}, {"F16", POLY_FLOAT16},
+              {"BF16", POLY_BFLOAT16}, {"F32", POLY_FLOAT32},     {"F64", POLY_FLOAT64}};
 
 const char *safe_dtype_name(PolyDType d) {
   for (int k = 0; k < LEN(dtypes); k++)

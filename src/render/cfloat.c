@@ -1,4 +1,4 @@
-/* cfloat.c: helper templates that are mathematics: float16 and bfloat16, and the elementary functions of float32.
+/* cfloat.c: helper templates that are mathematics: floats of 8 and 16 bits, and the elementary functions of float32.
  *
  * The functions are straight code without branches on values (but for huge arguments of sin and cos), within 2 ulp over
  * the whole range, and right at 0, -0, infinities, NaN and subnormals. Polynomials are minimax fits with float
@@ -93,11 +93,56 @@ const HelperText float_helpers[] = {
      "  const $I big = 0x7c00 | (a >> 13 & 0x3ff);\n"
      "  const $I r = @I:where(<v|($I)|>(a >= 0x7f800000), big, small) | (u >> 16 & 0x8000);\n"
      "  return <s|($H)r|><v|__builtin_convertvector(r, $H)|>;\n}"},
+    /* fp8, in the same manner: e4m3 by 2^120 without infinity, e5m2 by 2^112. What is too large is cut off */
+    {"from_e4m3", KIND_F32,
+     "$T @from_e4m3($Q h) {\n"
+     "  const $I u = <s|h|><v|__builtin_convertvector(__builtin_convertvector(h, $H), $I)|>;\n"
+     "  const $I m = (u & 0x7f) << 20;\n"
+     "  const $T x = @from_bits(m) * 0x1p120f;\n"
+     "  const $I r = @I:where(<v|($I)|>(m == 0x07f00000), m | 0x7fc00000, @bits(x));\n"
+     "  return @from_bits(r | (u & 0x80) << 24);\n}"},
+    {"round_e4m3", KIND_F32,
+     "$T @round_e4m3($T x) {\n"
+     "  const $I u = @bits(x), sign = u & (int32_t)0x80000000, a = u & 0x7fffffff;\n"
+     "  const $I near = (a + 0x7ffff + (a >> 20 & 1)) & ~0xfffff;\n"
+     "  const $I tiny = @bits((@from_bits(a) + 16384.0f) - 16384.0f);\n"
+     "  const $I mid = @I:where(<v|($I)|>(a < 0x3c800000), tiny, near);\n"
+     "  const $I top = @I:where(<v|($I)|>(mid > 0x43e00000), <s|0x43e00000|><v|@I:of(0x43e00000)|>, mid);\n"
+     "  return @from_bits(@I:where(<v|($I)|>(a >= 0x7f800000), a | 0x7fc00000, top) | sign);\n}"},
+    {"to_e4m3", KIND_F32,
+     "$Q @to_e4m3($T x) {\n"
+     "  const $I u = @bits(@round_e4m3(x)), a = u & 0x7fffffff;\n"
+     "  const $I small = @bits(@from_bits(a) * 0x1p-120f) >> 20;\n"
+     "  const $I r = @I:where(<v|($I)|>(a >= 0x7f800000), <s|0x7f|><v|@I:of(0x7f)|>, small) | (u >> 24 & 0x80);\n"
+     "  return <s|($Q)r|><v|__builtin_convertvector(__builtin_convertvector(r, $H), $Q)|>;\n}"},
+    {"from_e5m2", KIND_F32,
+     "$T @from_e5m2($Q h) {\n"
+     "  const $I u = <s|h|><v|__builtin_convertvector(__builtin_convertvector(h, $H), $I)|>;\n"
+     "  const $I m = (u & 0x7f) << 21;\n"
+     "  const $T x = @from_bits(m) * 0x1p112f;\n"
+     "  const $I r = @I:where(<v|($I)|>(m >= 0x0f800000), m | 0x7f800000, @bits(x));\n"
+     "  return @from_bits(r | (u & 0x80) << 24);\n}"},
+    {"round_e5m2", KIND_F32,
+     "$T @round_e5m2($T x) {\n"
+     "  const $I u = @bits(x), sign = u & (int32_t)0x80000000, a = u & 0x7fffffff;\n"
+     "  const $I near = (a + 0xfffff + (a >> 21 & 1)) & ~0x1fffff;\n"
+     "  const $I tiny = @bits((@from_bits(a) + 128.0f) - 128.0f);\n"
+     "  const $I mid = @I:where(<v|($I)|>(a < 0x38800000), tiny, near);\n"
+     "  const $I top = @I:where(<v|($I)|>(mid > 0x47600000), <s|0x47600000|><v|@I:of(0x47600000)|>, mid);\n"
+     "  const $I whole = @I:where(<v|($I)|>(a > 0x7f800000), a | 0x7fe00000, a);\n"
+     "  return @from_bits(@I:where(<v|($I)|>(a >= 0x7f800000), whole, top) | sign);\n}"},
+    {"to_e5m2", KIND_F32,
+     "$Q @to_e5m2($T x) {\n"
+     "  const $I u = @bits(@round_e5m2(x)), a = u & 0x7fffffff;\n"
+     "  const $I small = @bits(@from_bits(a) * 0x1p-112f) >> 21;\n"
+     "  const $I big = 0x7c | (a >> 21 & 3);\n"
+     "  const $I r = @I:where(<v|($I)|>(a >= 0x7f800000), big, small) | (u >> 24 & 0x80);\n"
+     "  return <s|($Q)r|><v|__builtin_convertvector(__builtin_convertvector(r, $H), $Q)|>;\n}"},
     /* double to a float that, rounded again to fewer bits, gives what one rounding would have */
     {"odd", KIND_F64,
      "float @odd(double x) {\n"
      "  const float f = (float)x;\n"
-     "  if (f == x || x != x || f - f != 0) return f;\n"
+     "  if (f == x || x != x) return f;\n"
      "  union { float f; int32_t i; } u;\n  u.f = f;\n"
      "  u.i = (u.i - (fabs((double)f) > fabs(x))) | 1;\n"
      "  return u.f;\n}"},

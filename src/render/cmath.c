@@ -3,7 +3,7 @@
  *
  * In a template:
  *   $T $E      type of a value, of one element         $I $U   integer type of the same size, signed and unsigned
- *   $H         uint16 type with as many lanes          $S $W   suffix of names; number of lanes
+ *   $H $Q      uint16, uint8 with as many lanes         $S $W   suffix of names; number of lanes
  *   $B $b      bits of an element; one less            $X      int64 type with as many lanes
  *   $L $R      0, 1 .. W-1 and W-1 .. 1, 0             $lo $hi the halves of a vector v
  *   $V $O      the even and the odd ones of 0 .. 2W-1
@@ -163,6 +163,7 @@ static const char *expand_dollar(Helpers *h, Str *out, const char *p, Elem e, in
   case 'I': str_add(out, type_name(h, elem_signed(size), lanes).s); break;
   case 'U': str_add(out, type_name(h, (Elem)(elem_signed(size) + 1), lanes).s); break;
   case 'H': str_add(out, type_name(h, ELEM_U16, lanes).s); break;
+  case 'Q': str_add(out, type_name(h, ELEM_U8, lanes).s); break;
   case 'D': str_add(out, type_name(h, ELEM_F64, lanes).s); break;
   case 'h': str_add(out, type_name(h, e, lanes / 2).s); break;
   case 'X': str_add(out, type_name(h, ELEM_I64, lanes).s); break;

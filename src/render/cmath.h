@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "ir/public.h"
 
-/* What a value is computed in. float16 and bfloat16 are computed in float, bool in C's _Bool or in masks. */
+/* What a value is computed in. Floats of 8 and 16 bits are computed in float, bool in C's _Bool or in masks. */
 typedef enum Elem {
   ELEM_I8,
   ELEM_U8,
@@ -24,7 +24,7 @@ typedef enum Elem {
   ELEM_COUNT
 } Elem;
 
-enum { LANES_LOG2 = 6, /* of the most lanes a vector has */ MAX_HELPERS = 132 };
+enum { LANES_LOG2 = 6, /* of the most lanes a vector has */ MAX_HELPERS = 138 };
 
 /* A short piece of text that is passed around by value. */
 typedef struct Txt {

@@ -1,5 +1,6 @@
 /* expr.c: one instruction's value as a C expression, for a scalar and for a vector of lanes. In: an instruction and the
  * names of its sources. Out: text. Knows nothing of loops. */
+#include "ir/eval.h"
 #include "render/emit.h"
 
 #include <math.h>
@@ -7,17 +8,18 @@
 
 Elem elem_of(PolyDType d) {
   static const uint8_t map[POLY_DTYPE_COUNT] = {
-      [POLY_BOOL] = ELEM_U8,     [POLY_INT8] = ELEM_I8,     [POLY_UINT8] = ELEM_U8,     [POLY_INT16] = ELEM_I16,
-      [POLY_UINT16] = ELEM_U16,  [POLY_INT32] = ELEM_I32,   [POLY_UINT32] = ELEM_U32,   [POLY_INT64] = ELEM_I64,
-      [POLY_UINT64] = ELEM_U64,  [POLY_FLOAT16] = ELEM_F32, [POLY_BFLOAT16] = ELEM_F32, [POLY_FLOAT32] = ELEM_F32,
-      [POLY_FLOAT64] = ELEM_F64,
+      [POLY_BOOL] = ELEM_U8,      [POLY_INT8] = ELEM_I8,     [POLY_UINT8] = ELEM_U8,    [POLY_INT16] = ELEM_I16,
+      [POLY_UINT16] = ELEM_U16,   [POLY_INT32] = ELEM_I32,   [POLY_UINT32] = ELEM_U32,  [POLY_INT64] = ELEM_I64,
+      [POLY_UINT64] = ELEM_U64,   [POLY_FP8E4M3] = ELEM_F32, [POLY_FP8E5M2] = ELEM_F32, [POLY_FLOAT16] = ELEM_F32,
+      [POLY_BFLOAT16] = ELEM_F32, [POLY_FLOAT32] = ELEM_F32, [POLY_FLOAT64] = ELEM_F64,
   };
   return (Elem)map[d];
 }
 
-static bool is_small_float(PolyDType d) { return d == POLY_FLOAT16 || d == POLY_BFLOAT16; }
-
-Elem elem_memory(PolyDType d) { return is_small_float(d) ? ELEM_U16 : elem_of(d); }
+Elem elem_memory(PolyDType d) {
+  if (!dtype_is_small(d)) return elem_of(d);
+  return dtype_size(d) == 1 ? ELEM_U8 : ELEM_U16;
+}
 
 Txt scalar_type(Emit *e, PolyDType d) {
   return d == POLY_BOOL ? txt("%s", e->style->boolean) : type_name(e->help, elem_of(d), 1);
@@ -65,7 +67,7 @@ Txt identity_text(Op op, PolyDType d) {
     int one = op == OP_MUL;
     return dtype_is_float(d) ? float_text(one, single) : int_text(d, one);
   }
-  if (dtype_is_float(d)) return float_text(op == OP_MAX ? -INFINITY : INFINITY, single);
+  if (dtype_is_float(d)) return float_text(value_identity(op, d).f, single);
   if (d == POLY_BOOL) return txt("%d", op == OP_MIN);
   if (dtype_is_unsigned(d))
     return int_text(d, op == OP_MAX ? 0 : bits == 64 ? -1 : (int64_t)((UINT64_C(1) << bits) - 1));
@@ -137,10 +139,12 @@ static Txt vector_operand(Emit *e, int i, int copy) {
 
 static bool is_compare(Op op) { return op_info[op].cls == CLASS_COMPARE; }
 
-static const char *small_name(PolyDType d) { return d == POLY_FLOAT16 ? "f16" : "bf16"; }
+static const char *small_name(PolyDType d) {
+  return d == POLY_FLOAT16 ? "f16" : d == POLY_BFLOAT16 ? "bf16" : d == POLY_FP8E4M3 ? "e4m3" : "e5m2";
+}
 
 static Txt rounded(Emit *e, PolyDType d, int lanes, Txt x) {
-  if (!is_small_float(d)) return x;
+  if (!dtype_is_small(d)) return x;
   return txt("%s(%s)", helper(e->help, txt("round_%s", small_name(d)).s, ELEM_F32, lanes).s, x.s);
 }
 
@@ -178,7 +182,7 @@ static const char *infix_of(const Emit *e, const Inst *in, PolyDType from) {
 static Txt cast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
   bool ff = dtype_is_float(from);
   if (to == POLY_BOOL) return from == POLY_BOOL ? x : txt("%s != 0", x.s);
-  if (is_small_float(to)) {
+  if (dtype_is_small(to)) {
     if (from == to) return x;
     if (from == POLY_FLOAT64) x = txt("%s(%s)", helper(e->help, "odd", ELEM_F64, 1).s, x.s);
     return rounded(e, to, 1, ff ? x : txt("(float)%s", x.s));
@@ -192,10 +196,10 @@ static Txt cast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
 
 static Txt bitcast_scalar(Emit *e, PolyDType from, PolyDType to, Txt x) {
   if (from == to) return x;
+  if (dtype_is_small(from)) x = encoded(e, from, 1, x);
   if (to == POLY_BOOL) return txt("%s != 0", x.s);
-  if (is_small_float(from)) x = encoded(e, from, 1, x);
-  if (is_small_float(to)) return decoded(e, to, 1, txt("(uint16_t)%s", x.s));
-  if (dtype_is_float(from) == dtype_is_float(to) || is_small_float(from) || from == POLY_BOOL)
+  if (dtype_is_small(to)) return decoded(e, to, 1, txt("(%s)%s", type_name(e->help, elem_memory(to), 1).s, x.s));
+  if (dtype_is_float(from) == dtype_is_float(to) || dtype_is_small(from) || from == POLY_BOOL)
     return txt("(%s)%s", type_name(e->help, elem_of(to), 1).s, x.s);
   if (dtype_is_float(from))
     return txt("(%s)%s(%s)", type_name(e->help, elem_of(to), 1).s, helper(e->help, "bits", elem_of(from), 1).s, x.s);
@@ -250,12 +254,12 @@ Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b) {
 Txt load_text(Emit *e, PolyDType d, int lanes, Txt x) {
   if (d == POLY_BOOL)
     return lanes == 1 ? txt("%s != 0", x.s) : txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, lanes).s, x.s);
-  return is_small_float(d) ? decoded(e, d, lanes, x) : x;
+  return dtype_is_small(d) ? decoded(e, d, lanes, x) : x;
 }
 
 Txt store_text(Emit *e, PolyDType d, int lanes, Txt x) {
   if (d == POLY_BOOL && lanes > 1) return txt("(%s)(%s & 1)", type_name(e->help, ELEM_U8, lanes).s, x.s);
-  return is_small_float(d) ? encoded(e, d, lanes, x) : x;
+  return dtype_is_small(d) ? encoded(e, d, lanes, x) : x;
 }
 
 /* ---- vectors ---- */
@@ -284,7 +288,7 @@ static Txt cast_vector(Emit *e, int i, int copy) {
     el = elem_signed(bytes);
     x = txt("-%s", x.s);
   }
-  if (from == POLY_FLOAT64 && is_small_float(d)) return no_text();
+  if (from == POLY_FLOAT64 && dtype_is_small(d)) return no_text();
   if (el != to) {
     bool through = (elem_is_float(el) && !elem_is_float(to) && elem_size(to) < 4) ||
                    (!elem_is_float(el) && elem_is_float(to) && elem_size(el) < 4);
@@ -303,11 +307,16 @@ static Txt bitcast_vector(Emit *e, int i, int copy) {
   PolyDType d = (PolyDType)in->dtype, from = (PolyDType)e->lin->inst[s].dtype;
   Txt x = vector_name(e, s, copy);
   if (d == from) return x;
-  if (from == POLY_BOOL)
-    return txt("(%s)-%s", type_name(e->help, elem_of(d), e->lanes).s, vector_mask(e, s, copy, 1).s);
-  if (d == POLY_BOOL) return txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, e->lanes).s, x.s);
-  if (is_small_float(from)) x = encoded(e, from, e->lanes, x);
-  if (is_small_float(d)) return decoded(e, d, e->lanes, txt("(%s)%s", type_name(e->help, ELEM_U16, e->lanes).s, x.s));
+  if (from == POLY_BOOL) {
+    x = txt("(%s)-%s", type_name(e->help, elem_memory(d), e->lanes).s, vector_mask(e, s, copy, 1).s);
+    return dtype_is_small(d) ? decoded(e, d, e->lanes, x) : x;
+  }
+  if (dtype_is_small(from)) x = encoded(e, from, e->lanes, x);
+  if (d == POLY_BOOL)
+    return convert_steps(e, txt("(%s)(%s != 0)", type_name(e->help, ELEM_I8, e->lanes).s, x.s), ELEM_I8,
+                         elem_signed(e->at[i].mask));
+  if (dtype_is_small(d))
+    return decoded(e, d, e->lanes, txt("(%s)%s", type_name(e->help, elem_memory(d), e->lanes).s, x.s));
   return txt("(%s)%s", type_name(e->help, elem_of(d), e->lanes).s, x.s);
 }
 

@@ -170,6 +170,8 @@ static KeyKind key_kind(PolyDType d) {
   case POLY_UINT32: return (KeyKind){"uint", 0, 0};
   case POLY_INT64: return (KeyKind){"ulong", (uint64_t)1 << 63, 0};
   case POLY_UINT64: return (KeyKind){"ulong", 0, 0};
+  case POLY_FP8E4M3: return (KeyKind){"uchar", 0x80, 0x7e};
+  case POLY_FP8E5M2: return (KeyKind){"uchar", 0x80, 0x7c};
   case POLY_FLOAT16: return (KeyKind){"ushort", 0x8000, 0x7c00};
   case POLY_BFLOAT16: return (KeyKind){"ushort", 0x8000, 0x7f80};
   case POLY_FLOAT32: return (KeyKind){"uint", 0x80000000u, 0x7f800000};
@@ -369,6 +371,8 @@ static Carried carried(PolyDType d, bool arithmetic) {
   case POLY_UINT32: return INTEGER("uint", 32);
   case POLY_INT64: return INTEGER("int64_t", 64);
   case POLY_UINT64: return INTEGER("ulong", 64);
+  case POLY_FP8E4M3: return (Carried){"uchar", "float", "e4m3_float", "float_e4m3", 4};
+  case POLY_FP8E5M2: return (Carried){"uchar", "float", "e5m2_float", "float_e5m2", 4};
   case POLY_FLOAT16: return (Carried){"ushort", "float", "half_float", "float_half", 4};
   case POLY_BFLOAT16: return (Carried){"ushort", "float", "bfloat_float", "float_bfloat", 4};
   case POLY_FLOAT32: return (Carried){"float", arithmetic ? "double" : "float", "", "", arithmetic ? 8 : 4};

@@ -290,6 +290,44 @@ FUNCTION uint float_bits(float v) {
   return b.u;
 }
 
+/* A float of 8 bits: `size` are its 7 bits below the sign, at the place of those of a float, which is `scale` too small */
+FUNCTION float scaled_float(uint size, uint sign, float scale) {
+  float f = bits_float(size) * scale;
+  return sign ? -f : f;
+}
+
+FUNCTION float e4m3_float(uchar v) {
+  if ((v & 0x7f) == 0x7f) return bits_float(0x7fc00000u | (uint)(v & 0x80) << 24);
+  return scaled_float((uint)(v & 0x7f) << 20, v & 0x80, 0x1p120f);
+}
+
+FUNCTION float e5m2_float(uchar v) {
+  if ((v & 0x7f) >= 0x7c) return bits_float(0x7f800000u | (uint)(v & 3) << 21 | (uint)(v & 0x80) << 24);
+  return scaled_float((uint)(v & 0x7f) << 21, v & 0x80, 0x1p112f);
+}
+
+/* Rounded at bit `drop` of a float, or where `magic` has its last bit if that is higher; cut off at `largest`. */
+FUNCTION uchar rounded_byte(float v, uint drop, float magic, uint first, float scale, uint largest) {
+  uint b = float_bits(v), size = b & 0x7fffffff;
+  uint near = size + (1u << (drop - 1)) - 1 + (size >> drop & 1);
+  float r = size < first ? bits_float(size) + magic - magic : bits_float(near & ~((1u << drop) - 1));
+  uint code = float_bits(r * scale) >> drop;
+  return (uchar)((code > largest ? largest : code) | (b >> 24 & 0x80));
+}
+
+FUNCTION uchar float_e4m3(float v) {
+  uint b = float_bits(v);
+  if ((b & 0x7fffffff) >= 0x7f800000u) return (uchar)(b >> 24 | 0x7f);
+  return rounded_byte(v, 20, 16384.0f, 0x3c800000, 0x1p-120f, 0x7e);
+}
+
+FUNCTION uchar float_e5m2(float v) {
+  uint b = float_bits(v);
+  if ((b & 0x7fffffff) > 0x7f800000u) return (uchar)(b >> 24 | 0x7f);
+  if ((b & 0x7fffffff) == 0x7f800000u) return (uchar)((b >> 24 & 0x80) | 0x7c);
+  return rounded_byte(v, 21, 128.0f, 0x38800000, 0x1p-112f, 0x7b);
+}
+
 FUNCTION float bfloat_float(ushort v) { return bits_float((uint)v << 16); }
 
 FUNCTION ushort float_bfloat(float v) {

@@ -7,7 +7,7 @@
  * the stored values.
  *
  * Registers are 8-byte cells. Integers are kept as int64, sign- or zero-extended from their dtype, and wrapped after
- * each operation; float16 and bfloat16 are floats, rounded to their dtype after each operation.
+ * each operation; floats of 8 and 16 bits are floats, rounded to their dtype after each operation.
  *
  * A kernel with groups is run as its threads would run it: each has registers of its own, runs up to the next FENCE or
  * COMBINE, and then the next one has its turn, in an order that changes from fence to fence, so that a missing fence
@@ -529,6 +529,8 @@ static const Code *run(const Code *code, const Code *c, Cell *r, void *const *ar
       MEMORY(POLY_UINT32)
       MEMORY(POLY_INT64)
       MEMORY(POLY_UINT64)
+      MEMORY(POLY_FP8E4M3)
+      MEMORY(POLY_FP8E5M2)
       MEMORY(POLY_FLOAT16)
       MEMORY(POLY_BFLOAT16)
       MEMORY(POLY_FLOAT32)

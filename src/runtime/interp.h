@@ -25,7 +25,7 @@ typedef enum Class {
   CLS_W, /* bool and the narrower integers: as int64, then wrapped */
   CLS_U, /* uint64 */
   CLS_F, /* float32 */
-  CLS_H, /* float16, bfloat16: as float, then rounded */
+  CLS_H, /* floats of 8 and 16 bits: as float, then rounded */
   CLS_D, /* float64 */
   CLS_COUNT
 } Class;
@@ -91,10 +91,10 @@ typedef struct Code {
 } Code;
 
 static const uint8_t class_of[POLY_DTYPE_COUNT] = {
-    [POLY_BOOL] = CLS_W,   [POLY_INT8] = CLS_W,    [POLY_UINT8] = CLS_W,    [POLY_INT16] = CLS_W,
-    [POLY_UINT16] = CLS_W, [POLY_INT32] = CLS_W,   [POLY_UINT32] = CLS_W,   [POLY_INT64] = CLS_I,
-    [POLY_UINT64] = CLS_U, [POLY_FLOAT16] = CLS_H, [POLY_BFLOAT16] = CLS_H, [POLY_FLOAT32] = CLS_F,
-    [POLY_FLOAT64] = CLS_D};
+    [POLY_BOOL] = CLS_W,     [POLY_INT8] = CLS_W,    [POLY_UINT8] = CLS_W,   [POLY_INT16] = CLS_W,
+    [POLY_UINT16] = CLS_W,   [POLY_INT32] = CLS_W,   [POLY_UINT32] = CLS_W,  [POLY_INT64] = CLS_I,
+    [POLY_UINT64] = CLS_U,   [POLY_FP8E4M3] = CLS_H, [POLY_FP8E5M2] = CLS_H, [POLY_FLOAT16] = CLS_H,
+    [POLY_BFLOAT16] = CLS_H, [POLY_FLOAT32] = CLS_F, [POLY_FLOAT64] = CLS_D};
 
 static const uint8_t width_of[POLY_DTYPE_COUNT] = {
     [POLY_BOOL] = 1,   [POLY_INT8] = 8,    [POLY_UINT8] = 8,  [POLY_INT16] = 16, [POLY_UINT16] = 16,
@@ -104,9 +104,14 @@ static const uint8_t width_of[POLY_DTYPE_COUNT] = {
 
 static inline int64_t wrap(int dtype, int64_t v) { return dtype_wrap((PolyDType)dtype, (uint64_t)v); }
 
-/* Rounding a sum, product, quotient or root first to float and then to 16 bits gives what one rounding would. */
+/* Rounding a sum, product, quotient or root first to float and then to 16 bits or 8 gives what one rounding would. */
 static inline float narrow(int dtype, float v) {
-  return dtype == POLY_FLOAT16 ? half_to_float(float_to_half(v)) : bfloat_to_float(float_to_bfloat(v));
+  switch (dtype) {
+  case POLY_FP8E4M3: return e4m3_to_float(float_to_e4m3(v));
+  case POLY_FP8E5M2: return e5m2_to_float(float_to_e5m2(v));
+  case POLY_FLOAT16: return half_to_float(float_to_half(v));
+  default: return bfloat_to_float(float_to_bfloat(v));
+  }
 }
 
 static inline int64_t floor_div(int64_t a, int64_t b) {
@@ -163,6 +168,8 @@ static inline void store(void *p, int64_t i, Cell v, int dtype) {
   case POLY_UINT16: ((uint16_t *)p)[i] = (uint16_t)v.i; break;
   case POLY_INT32:
   case POLY_UINT32: ((uint32_t *)p)[i] = (uint32_t)v.i; break;
+  case POLY_FP8E4M3: ((uint8_t *)p)[i] = float_to_e4m3(v.f); break;
+  case POLY_FP8E5M2: ((uint8_t *)p)[i] = float_to_e5m2(v.f); break;
   case POLY_FLOAT16: ((uint16_t *)p)[i] = float_to_half(v.f); break;
   case POLY_BFLOAT16: ((uint16_t *)p)[i] = float_to_bfloat(v.f); break;
   case POLY_FLOAT32: ((float *)p)[i] = v.f; break;
@@ -180,6 +187,8 @@ static inline Cell load(const void *p, int64_t i, int dtype) {
   case POLY_UINT16: v.i = ((const uint16_t *)p)[i]; break;
   case POLY_INT32: v.i = ((const int32_t *)p)[i]; break;
   case POLY_UINT32: v.i = ((const uint32_t *)p)[i]; break;
+  case POLY_FP8E4M3: v.f = e4m3_to_float(((const uint8_t *)p)[i]); break;
+  case POLY_FP8E5M2: v.f = e5m2_to_float(((const uint8_t *)p)[i]); break;
   case POLY_FLOAT16: v.f = half_to_float(((const uint16_t *)p)[i]); break;
   case POLY_BFLOAT16: v.f = bfloat_to_float(((const uint16_t *)p)[i]); break;
   case POLY_FLOAT32: v.f = ((const float *)p)[i]; break;

@@ -317,6 +317,8 @@ static void load_lanes(Lanes *to, const void *p, int dtype, const Lanes *index, 
     INT(POLY_UINT32, uint32_t)
 #undef NONE
 #define NONE to->f[l] = 0
+    DTYPE(POLY_FP8E4M3, to->f[l] = e4m3_to_float(((const uint8_t *)p)[at]))
+    DTYPE(POLY_FP8E5M2, to->f[l] = e5m2_to_float(((const uint8_t *)p)[at]))
     DTYPE(POLY_FLOAT16, to->f[l] = half_to_float(((const uint16_t *)p)[at]))
     DTYPE(POLY_BFLOAT16, to->f[l] = bfloat_to_float(((const uint16_t *)p)[at]))
     DTYPE(POLY_FLOAT32, to->f[l] = ((const float *)p)[at])

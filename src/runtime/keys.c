@@ -36,6 +36,8 @@ WIDE_CLONES void keys_read(const LibraryTensor *t, int64_t from, int n, bool des
   case POLY_INT32: INTS(uint32_t, 0x80000000u); break;
   case POLY_UINT32: INTS(uint32_t, 0); break;
   case POLY_INT64: INTS(uint64_t, (uint64_t)1 << 63); break;
+  case POLY_FP8E4M3: FLOATS(uint8_t, 0x7e); break;
+  case POLY_FP8E5M2: FLOATS(uint8_t, 0x7c); break;
   case POLY_FLOAT16: FLOATS(uint16_t, 0x7c00); break;
   case POLY_BFLOAT16: FLOATS(uint16_t, 0x7f80); break;
   case POLY_FLOAT32: FLOATS(uint32_t, 0x7f800000); break;

@@ -68,6 +68,8 @@ SCAN_INT(i32, int32_t, uint32_t)
 SCAN_INT(u32, uint32_t, uint32_t)
 SCAN_INT(i64, int64_t, uint64_t)
 SCAN_INT(u64, uint64_t, uint64_t)
+SCAN_FLOAT(e4m3, uint8_t, float, e4m3_to_float, float_to_e4m3)
+SCAN_FLOAT(e5m2, uint8_t, float, e5m2_to_float, float_to_e5m2)
 SCAN_FLOAT(half, uint16_t, float, half_to_float, float_to_half)
 SCAN_FLOAT(bfloat, uint16_t, float, bfloat_to_float, float_to_bfloat)
 SCAN_ONE(f32_add, float, double, OP_IS_ADD, AS_IS, AS_IS) /* every result is rounded once */
@@ -80,11 +82,11 @@ typedef void (*ScanFn)(const void *from, void *to, int64_t n, int64_t rows);
 #define SCANS(name)                                                                                                    \
   { name##_add, name##_mul, name##_max, name##_min }
 static const ScanFn scan_fn[POLY_DTYPE_COUNT][4] = {
-    [POLY_BOOL] = SCANS(bool),    [POLY_INT8] = SCANS(i8),         [POLY_UINT8] = SCANS(u8),
-    [POLY_INT16] = SCANS(i16),    [POLY_UINT16] = SCANS(u16),      [POLY_INT32] = SCANS(i32),
-    [POLY_UINT32] = SCANS(u32),   [POLY_INT64] = SCANS(i64),       [POLY_UINT64] = SCANS(u64),
-    [POLY_FLOAT16] = SCANS(half), [POLY_BFLOAT16] = SCANS(bfloat), [POLY_FLOAT32] = SCANS(f32),
-    [POLY_FLOAT64] = SCANS(f64)};
+    [POLY_BOOL] = SCANS(bool),       [POLY_INT8] = SCANS(i8),      [POLY_UINT8] = SCANS(u8),
+    [POLY_INT16] = SCANS(i16),       [POLY_UINT16] = SCANS(u16),   [POLY_INT32] = SCANS(i32),
+    [POLY_UINT32] = SCANS(u32),      [POLY_INT64] = SCANS(i64),    [POLY_UINT64] = SCANS(u64),
+    [POLY_FP8E4M3] = SCANS(e4m3),    [POLY_FP8E5M2] = SCANS(e5m2), [POLY_FLOAT16] = SCANS(half),
+    [POLY_BFLOAT16] = SCANS(bfloat), [POLY_FLOAT32] = SCANS(f32),  [POLY_FLOAT64] = SCANS(f64)};
 
 static bool run_scan(Device *d, const LibraryCall *call) {
   Base *b = ctx_base(d->ctx);

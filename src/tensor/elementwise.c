@@ -16,7 +16,7 @@ static bool is_const(const UOp *x) { return x->op == OP_CONST; }
 
 PolyDType t_float_dtype(PolyDType d) { return dtype_is_float(d) ? d : POLY_FLOAT32; }
 
-PolyDType t_wide_dtype(PolyDType d) { return d == POLY_FLOAT16 || d == POLY_BFLOAT16 ? POLY_FLOAT32 : d; }
+PolyDType t_wide_dtype(PolyDType d) { return dtype_is_small(d) ? POLY_FLOAT32 : d; }
 
 UOp *t_scalar_like(const UOp *x, double value) { return x ? uop_const(x->ctx, type_of(x), value) : NULL; }
 
@@ -386,12 +386,14 @@ static UOp *is_nan(UOp *x) { return is_float(x) ? uop_binary(OP_CMPNE, x, x) : f
 
 static UOp *is_inf(UOp *x) {
   if (!is_float(x)) return full_bool(x, false);
+  x = t_cast(x, t_wide_dtype(type_of(x))); /* not every float of 8 bits has infinities to compare with */
   UOp *low = uop_binary(OP_CMPEQ, x, t_scalar_like(x, -INFINITY));
   return uop_binary(OP_OR, low, uop_binary(OP_CMPEQ, x, t_scalar_like(x, INFINITY)));
 }
 
 static UOp *is_finite(UOp *x) {
   if (!is_float(x)) return full_bool(x, true);
+  x = t_cast(x, t_wide_dtype(type_of(x)));
   UOp *low = uop_binary(OP_CMPLT, t_scalar_like(x, -INFINITY), x);
   return uop_binary(OP_AND, low, uop_binary(OP_CMPLT, x, t_scalar_like(x, INFINITY)));
 }

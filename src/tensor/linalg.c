@@ -9,9 +9,7 @@
 #include <string.h>
 
 /* What products of dtype d are summed in. */
-static PolyDType product_dtype(PolyDType d) {
-  return d == POLY_FLOAT16 || d == POLY_BFLOAT16 ? POLY_FLOAT32 : dtype_sum(d);
-}
+static PolyDType product_dtype(PolyDType d) { return dtype_is_small(d) ? POLY_FLOAT32 : dtype_sum(d); }
 
 UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, PolyDType out) {
   if (!a || !b) return NULL;

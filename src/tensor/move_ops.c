@@ -199,7 +199,7 @@ UOp *t_roll(UOp *x, int axis, UOp *shift) {
 /* ---- padding ---- */
 
 UOp *t_lowest(PolyContext *ctx, PolyDType dtype) {
-  if (dtype_is_float(dtype)) return uop_const(ctx, dtype, -INFINITY);
+  if (dtype_is_float(dtype)) return uop_const(ctx, dtype, dtype == POLY_FP8E4M3 ? -448 : -(double)INFINITY);
   if (dtype == POLY_BOOL || dtype_is_unsigned(dtype)) return uop_int_const(ctx, dtype, 0);
   return uop_int_const(ctx, dtype, -((int64_t)1 << (8 * dtype_size(dtype) - 2)) * 2);
 }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static bool is_half(const UOp *x) { return x->dtype == POLY_FLOAT16 || x->dtype == POLY_BFLOAT16; }
+static bool is_half(const UOp *x) { return dtype_is_small((PolyDType)x->dtype); }
 
 /* ---- attention ---- */
 

@@ -92,6 +92,8 @@ static UOp *flat_uniform(PolyContext *ctx, PolyDType dtype, UOp *n) {
     UOp *low = uop_cast(uop_binary(OP_SHR, r.b, t_int_like(r.b, 6)), dtype);
     return t_mulc(t_add(t_mulc(high, 0x1p26), low), 0x1p-53);
   }
+  case POLY_FP8E4M3: return uop_cast(fraction(r.a, 4, POLY_FLOAT32), dtype);
+  case POLY_FP8E5M2: return uop_cast(fraction(r.a, 3, POLY_FLOAT32), dtype);
   case POLY_FLOAT16: return uop_cast(fraction(r.a, 11, POLY_FLOAT32), dtype);
   case POLY_BFLOAT16: return uop_cast(fraction(r.a, 8, POLY_FLOAT32), dtype);
   default: return fraction(r.a, 24, dtype);

@@ -8,7 +8,7 @@
 #include <math.h>
 
 static PolyDType type_of(const UOp *x) { return (PolyDType)x->dtype; }
-static bool is_half(PolyDType d) { return d == POLY_FLOAT16 || d == POLY_BFLOAT16; }
+static bool is_half(PolyDType d) { return dtype_is_small(d); }
 
 /* A float tensor wide enough to compute in. */
 static UOp *widen(UOp *x) { return t_cast(x, t_wide_dtype(t_float_dtype(type_of(x)))); }

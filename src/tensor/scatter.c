@@ -192,7 +192,7 @@ static UOp *writers(UOp *index, UOp *size) {
 
 /* The dtype that a segment accumulates in. */
 static PolyDType segment_dtype(PolyDType d) {
-  if (d == POLY_FLOAT16 || d == POLY_BFLOAT16) return POLY_FLOAT32;
+  if (dtype_is_small(d)) return POLY_FLOAT32;
   return d == POLY_BOOL ? POLY_INT32 : d;
 }
 

@@ -99,7 +99,7 @@ UOp *t_int_like(const UOp *x, int64_t value);
 UOp *t_cast(UOp *x, PolyDType dtype); /* folds a CONST; to bool is x != 0 */
 UOp *t_float(UOp *x);                 /* float32, unless it is floating point already */
 PolyDType t_float_dtype(PolyDType d);
-/* The dtype to compute in before rounding once: float32 for float16 and bfloat16, otherwise d. */
+/* The dtype to compute in before rounding once: float32 for floats of 8 and 16 bits, otherwise d. */
 PolyDType t_wide_dtype(PolyDType d);
 UOp *t_bool(UOp *x); /* x != 0 */
 /* Broadcast and promote two tensors to one shape and dtype (a CONST stays a CONST). False: an error was set. */
@@ -177,7 +177,7 @@ UOp *t_lcm(UOp *a, UOp *b);
 /* ---- reduce.c: mask holds the axes. keepdim false removes them. ---- */
 
 UOp *t_reduce(Op op, UOp *x, uint32_t mask, bool keepdim); /* in x's own dtype */
-UOp *t_sum(UOp *x, uint32_t mask, bool keepdim); /* accumulates in dtype_sum; float16 and bfloat16 come back so */
+UOp *t_sum(UOp *x, uint32_t mask, bool keepdim);           /* accumulates in dtype_sum; small floats come back so */
 UOp *t_sum_dtype(UOp *x, uint32_t mask, bool keepdim, PolyDType dtype);
 UOp *t_prod(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_max(UOp *x, uint32_t mask, bool keepdim); /* an empty axis is an error */

@@ -86,8 +86,16 @@ static inline bool is_math(Op op) { return (op >= OP_EXP && op <= OP_ERF) || op 
 static inline bool close_enough(Op op, PolyDType d, Value got, Value want) {
   if (!is_math(op) || !dtype_is_float(d)) return value_same(got, want, d);
   if (isnan(want.f) || isinf(want.f) || isinf(got.f)) return value_same(got, want, d);
-  double eps = d == POLY_FLOAT64 ? 0x1p-51 : d == POLY_FLOAT32 ? 0x1p-22 : d == POLY_FLOAT16 ? 0x1p-10 : 0x1p-7;
-  double tiny = d == POLY_FLOAT16 ? 0x1p-24 : d == POLY_FLOAT64 ? 0x1p-1073 : 0x1p-133;
+  double eps = d == POLY_FLOAT64    ? 0x1p-51
+               : d == POLY_FLOAT32  ? 0x1p-22
+               : d == POLY_FLOAT16  ? 0x1p-10
+               : d == POLY_BFLOAT16 ? 0x1p-7
+                                    : 0x1p-2;
+  double tiny = d == POLY_FP8E4M3   ? 0x1p-9
+                : d == POLY_FP8E5M2 ? 0x1p-16
+                : d == POLY_FLOAT16 ? 0x1p-24
+                : d == POLY_FLOAT64 ? 0x1p-1073
+                                    : 0x1p-133;
   return fabs(got.f - want.f) <= fabs(want.f) * eps + tiny;
 }
 

@@ -68,7 +68,8 @@ static Value eval_pattern(const int16_t **p, const Vars *v, PolyDType *dtype) {
 static bool nearly(Value a, Value b, PolyDType dtype) {
   if (value_same(a, b, dtype)) return true;
   static const double eps[POLY_DTYPE_COUNT] = {
-      [POLY_FLOAT16] = 0x1p-10, [POLY_BFLOAT16] = 0x1p-7, [POLY_FLOAT32] = 0x1p-23, [POLY_FLOAT64] = 0x1p-52};
+      [POLY_FP8E4M3] = 0x1p-3,  [POLY_FP8E5M2] = 0x1p-2,  [POLY_FLOAT16] = 0x1p-10,
+      [POLY_BFLOAT16] = 0x1p-7, [POLY_FLOAT32] = 0x1p-23, [POLY_FLOAT64] = 0x1p-52};
   return fabs(a.f - b.f) <= eps[dtype] * fabs(b.f);
 }
 

@@ -116,6 +116,7 @@ static void check_reduction(const Built *b, int kernel, PolyDType d, Op op, int 
     Value v = draw_value(d);
     /* small integers: floats add up exactly in any order */
     if (is_float) v.f = (op == OP_ADD) ? (double)(draw() % 9) - 4 : (op == OP_MUL) ? (draw() % 2 ? 1.0 : -1.0) : v.f;
+    if (is_float && op == OP_ADD && dtype_size(d) == 1) v.f = i > 0 && i < 8; /* the whole numbers that they hold end at 8 */
     if (is_float && op >= OP_MAX && isnan(v.f) && draw() % 4) v.f = 3;
     value_store(x + i * dtype_size(d), d, v);
   }
@@ -388,7 +389,7 @@ static Kern *flat_division(PolyDType d) {
 static void test_flat_division(void **state) {
   (void)state;
   static char x[MAX_N * 8], out[MAX_N * 16];
-  Kern *k[POLY_FLOAT16 - POLY_INT8];
+  Kern *k[POLY_FP8E4M3 - POLY_INT8];
   for (int q = 0; q < LEN(k); q++) k[q] = flat_division((PolyDType)(POLY_INT8 + q));
   Built b = kern_build(LEN(k), k, 64, "gcc", "-O2");
   assert_non_null(b.fn);

@@ -156,7 +156,7 @@ class _Reader:
         self.left -= math.prod(shape) * d.itemsize
         if self.left < 0:
             raise _Refused(f"the tensors take more memory than the {self.size} bytes of the file account for (see max_extra_bytes)")
-        array = np.empty(shape, d.np if d.np is not None else np.uint16)
+        array = np.empty(shape, d.np if d.np is not None else np.uint16 if d.itemsize == 2 else np.uint8)
         step = tuple(s * d.itemsize for s in strides)
         self.views.setdefault(storage.key, []).append(_View(array, storage.base + offset * d.itemsize, step))
         t = from_numpy(self.graph, array)
@@ -312,8 +312,9 @@ def _make_globals() -> dict[str, Any]:
     for name in ("torch.storage.UntypedStorage", "torch.UntypedStorage", "torch.storage._UntypedStorage"):
         table[name] = _StorageType(name, None)
     table.update({f"torch.{n}": d for d in dtypes.all for n in (d.name, d.alias) if n not in ("char", "uchar", "ushort", "uint", "ulong")})
+    table |= {"torch.float8_e4m3fn": dtypes.fp8e4m3, "torch.float8_e5m2": dtypes.fp8e5m2}
     for name in (
-        "complex32", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8", "qint32",
+        "complex32", "complex64", "complex128", "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8", "qint32",
     ):  # fmt: skip
         table[f"torch.{name}"] = _Unsupported(f"torch.{name}")
     for name in ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer"):

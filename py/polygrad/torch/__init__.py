@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 bool = _named("bool")  # noqa: A001
 int8, uint8, int16, int32, int64 = (_named(_n) for _n in ("int8", "uint8", "int16", "int32", "int64"))
 uint16, uint32, uint64 = (_named(_n) for _n in ("uint16", "uint32", "uint64"))
+float8_e4m3fn, float8_e5m2 = _named("fp8e4m3"), _named("fp8e5m2")
 float16, bfloat16, float32, float64 = (_named(_n) for _n in ("float16", "bfloat16", "float32", "float64"))
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64  # noqa: A001
 strided, sparse_coo, sparse_csr, sparse_csc = "torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"
@@ -69,7 +70,7 @@ _LEFT_OUT = {
 
 __all__ = [
     "Size", "Tensor", "autograd", "backends", "bfloat16", "bool", "cuda", "device", "double", "dtype", "e",
-    "enable_grad", "finfo", "float", "float16",
+    "enable_grad", "finfo", "float", "float16", "float8_e4m3fn", "float8_e5m2",
     "float32", "float64", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "load", "long", "nan",
     "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods, *_settings, *_SPARSE,

@@ -368,6 +368,8 @@ e: float
 float16: Any
 float32: Any
 float64: Any
+float8_e4m3fn: Any
+float8_e5m2: Any
 float: Any
 from polygrad.precision import GradScaler as GradScaler
 from polygrad.precision import autocast as autocast
@@ -698,6 +700,8 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "float8_e4m3fn",
+    "float8_e5m2",
     "float_power",
     "floor",
     "floor_",

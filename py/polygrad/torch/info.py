@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtypes, to_dtype
+from .types import named
 
 
 class finfo:
@@ -21,11 +22,11 @@ class finfo:
         d = to_dtype(dtype)
         if d.kind != "f":
             raise TypeError(f"finfo is about floating point, not {d}")
-        self.dtype, self.bits = d.name, d.bitsize
+        self.dtype, self.bits = repr(named(d)).removeprefix("torch."), d.bitsize
         exponent, mantissa = dtypes.finfo(d)
         self.eps = 2.0**-mantissa
         top = 2 ** (exponent - 1) - 1
-        self.max = (2.0 - self.eps) * 2.0**top
+        self.max = 448.0 if d == dtypes.fp8e4m3 else (2.0 - self.eps) * 2.0**top  # which has no infinity, and uses its bits
         self.min, self.tiny = -self.max, 2.0 ** (1 - top)
         self.smallest_normal, self.resolution = self.tiny, 10.0 ** -int(mantissa * np.log10(2.0))
 

@@ -9,6 +9,7 @@ in an underscore change the tensor (_inplace.py); x.where(condition, y) is PyTor
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from weakref import ref
 
@@ -227,6 +228,16 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         return Plain.contiguous(self)  # type: ignore[return-value]
 
     # ---- other dtypes and devices ----
+
+    def cast(self, dtype: Any) -> Any:
+        """The values in another dtype. What is too large for a float of 8 bits is infinite in PyTorch if the dtype has an infinity, which
+        tinygrad's cast, the plain Tensor's, keeps for infinities alone; float8_e4m3fn has none, and 448 is as far as it goes."""
+        d = to_dtype(dtype)
+        if d.itemsize == 1 and d.kind == "f" and self.is_floating_point() and self.dtype != d:
+            if d == dtypes.fp8e4m3:
+                return Plain.cast(self.clamp(-448.0, 448.0), d)
+            return Plain.cast(Plain.where(self.abs() >= 61440.0, self.sign() * math.inf, self), d)
+        return Plain.cast(self, d)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """The tensor on a device, in a dtype, or in both as another tensor is: to(device), to(dtype), to(device, dtype), to(other)."""

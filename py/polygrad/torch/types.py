@@ -42,12 +42,13 @@ class dtype(DType, metaclass=_AnyDType):
         return self.kind in "if"
 
     def __repr__(self) -> str:
-        return f"torch.{self.name}"
+        return f"torch.{_FP8.get(self.name, self.name)}"
 
     def __reduce__(self) -> Any:
         return named, (self.name,)
 
 
+_FP8 = {"fp8e4m3": "float8_e4m3fn", "fp8e5m2": "float8_e5m2"}
 DTYPES = [dtype(d.code, d.name, d.alias, d.itemsize, d.fmt, d.kind) for d in BY_CODE]  # by code
 
 

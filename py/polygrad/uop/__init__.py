@@ -1,5 +1,6 @@
-"""tinygrad's place of symbolic variables: polygrad.uop.symbolic.Variable."""
+"""tinygrad's place of symbolic variables (polygrad.uop.symbolic.Variable) and of the UOps that custom kernels are written in (polygrad.uop.ops)."""
 
-from . import symbolic
+from . import ops, symbolic
+from .ops import UOp
 
-__all__ = ["symbolic"]
+__all__ = ["UOp", "ops", "symbolic"]
