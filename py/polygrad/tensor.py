@@ -641,7 +641,11 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
     @property
     def uop(self) -> Tensor:
-        """The tensor itself, for code of tinygrad's that hands `t.uop` on to Tensor(...)."""
+        """The tensor itself, for code of tinygrad's that hands `t.uop` on to Tensor(...).
+
+        >>> Tensor(Tensor([1.0]).uop).tolist()
+        [1.0]
+        """
         return self
 
     def uops(self) -> str:
