@@ -340,7 +340,7 @@ def test_unsupported():
     refused(archive({"w": Op.tensor("torch.ComplexFloatStorage", "0", 1, (1,), (1,))}, {"0": bytes(8)}), "ComplexFloatStorage are not supported")
     s = Op.storage("torch.storage.UntypedStorage", "0", 2)
     x = Op.call("torch._utils._rebuild_tensor_v3", s, 0, (2,), (1,), False, Op.call("collections.OrderedDict"), Op.name("torch.float8_e5m2fnuz"))
-    refused(archive([x], {"0": b"12"}), "float8_e5m2 are not supported")
+    refused(archive([x], {"0": b"12"}), "float8_e5m2fnuz are not supported")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as z:
         z.writestr("m/data.pkl", program({}))
