@@ -64,6 +64,12 @@ def test_random_numbers_are_those_of_the_cpu():
         np.testing.assert_array_equal(mine, on_cpu(build))
 
 
+def test_a_thread_takes_several_turns_of_a_large_grid():
+    rng = np.random.default_rng(4)
+    x, at = rng.standard_normal(100).astype(np.float32), rng.integers(0, 100, (1 << 22) + 777).astype(np.int32)
+    np.testing.assert_array_equal((Tensor(x)[Tensor(at)] * 2 + 1).numpy(), x[at] * 2 + 1)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64", "bool"])
 @pytest.mark.parametrize("descending", [False, True])
 def test_sort_is_stable_and_that_of_the_cpu(dtype, descending):

@@ -469,6 +469,26 @@ static bool share_long_sums(Codegen *g) {
   return true;
 }
 
+/* Are all loops at or below b short? */
+static bool all_short(Codegen *g, const Block *b) {
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    if (c && (is_ragged(g, c) || range_trips(g, c->range) > SHORT_LOOP * g->group || !all_short(g, c))) return false;
+  }
+  return true;
+}
+
+/* A thread of a short body is over before what it loads has come, and a block costs time to start: each takes several
+ * iterations, if enough blocks are left. */
+static int turns_for(Codegen *g) {
+  enum { LEAST_BLOCKS = 4096, MOST_INSTS = 96 };
+  int n = g->target->turns, insts = 0, accs = 0;
+  if (n <= 1 || g->nragged || g->local.n || g->padded || g->pack <= 1 || g->grid->op != OP_CONST) return 1;
+  if (g->grid->arg.i / g->pack / n < LEAST_BLOCKS || !all_short(g, g->body)) return 1;
+  count_insts(g, g->body, &insts, &accs);
+  return insts * MAX(g->strip, 1) <= MOST_INSTS ? n : 1;
+}
+
 bool shape_groups(Codegen *g) {
   g->group = 1;
   for (int i = 0; i < g->top->line.n; i++) {
@@ -488,5 +508,6 @@ bool shape_groups(Codegen *g) {
   /* without a grid there is one group: others beside it would store the same places */
   bool packs = b != g->top && (g->group == 1 || g->group <= g->target->warp);
   g->pack = packs ? MAX(g->target->group / g->group, 1) : 1;
+  if (g->grid) g->turns = turns_for(g);
   return ctx_base(g->ctx)->code == POLY_OK && g->grid;
 }

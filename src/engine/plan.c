@@ -16,7 +16,7 @@
 /* Equal instructions make one kernel, whatever it is called and whichever variables it is given. */
 static bool same_kernel(const Linear *a, const Linear *b) {
   if (a->ninst != b->ninst || a->nparam != b->nparam || a->nvar != b->nvar) return false;
-  if (a->group != b->group || a->pack != b->pack || a->spread != b->spread) return false;
+  if (a->group != b->group || a->pack != b->pack || a->spread != b->spread || a->turns != b->turns) return false;
   for (int k = 0; k < a->nparam; k++) {
     const LinearParam *p = &a->param[k], *q = &b->param[k];
     if (p->dtype != q->dtype || p->written != q->written || p->read != q->read || p->local != q->local) return false;

@@ -82,6 +82,8 @@ typedef struct Target {
   int warp;  /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
   int strip; /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
   int strip_threads; /* that a grid is to have left for it */
+  int turns; /* of a short body, that a thread runs one after the other so that their loads are under way together; 0
+              * and 1: one */
   /* Rows of more edges are left to a kernel in which several threads share a row: powers of two; where rows are long on
    * the average, up to hub_most; 0: there is none. */
   int hub_edges, hub_most;

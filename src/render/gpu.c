@@ -156,8 +156,7 @@ static bool is_heavy(const Emit *e, int loop) {
   int sum = 0;
   for (int i = loop + 1; i < e->at[loop].end; i++) {
     const Inst *in = &e->lin->inst[i];
-    if (in->kind == INST_ALU && dtype_is_float((PolyDType)in->dtype))
-      sum += price[op_info[in->op].cost];
+    if (in->kind == INST_ALU && dtype_is_float((PolyDType)in->dtype)) sum += price[op_info[in->op].cost];
   }
   return sum >= HEAVY;
 }
@@ -207,10 +206,10 @@ static int next_grid(const Emit *e, int loop) {
 }
 
 static Txt number_of_group(const Emit *e, const char *type) {
-  int group = MAX(e->lin->group, 1), pack = MAX(e->lin->pack, 1);
+  int group = MAX(e->lin->group, 1), pack = MAX(e->lin->pack, 1), turns = MAX(e->lin->turns, 1);
   if (pack == 1) return txt("BLOCK");
   int spread = e->lin->spread;
-  Txt block = txt("(%s)BLOCK * %d", type, pack);
+  Txt block = turns > 1 ? txt("((%s)BLOCK * %d + turn) * %d", type, turns, pack) : txt("(%s)BLOCK * %d", type, pack);
   if (spread == pack) return txt("%s + THREAD %% %d", block.s, pack);
   if (spread) return txt("%s + THREAD / %d * %d + THREAD %% %d", block.s, spread * group, spread, spread);
   return group == 1 ? txt("%s + THREAD", block.s) : txt("%s + THREAD / %d", block.s, group);
@@ -218,7 +217,7 @@ static Txt number_of_group(const Emit *e, const char *type) {
 
 /* Indices of all loops of the grid from the number of the group; the innermost loop runs fastest. A grid of which a
  * loop is empty is not launched. */
-static void open_grid(Emit *e, int first) {
+static void open_grid(Emit *e, int first, bool whole) {
   int chain[MAX_DIMS * 2], n = 0;
   bool narrow = e->lin->grid && e->lin->grid->vmax <= INT32_MAX;
   for (int l = first; l >= 0 && n < LEN(chain); l = next_grid(e, l)) {
@@ -245,32 +244,59 @@ static void open_grid(Emit *e, int first) {
     line(e, "const %s i%d = %s + %d * (%s)at;", index, first, begin.s, strip, index);
   else
     line(e, "const %s i%d = %s + (%s)at;", index, first, begin.s, index);
-  if (e->lin->pack > 1)
+  if (e->lin->pack > 1 && !whole)
     line(e, "if (i%d < %s) {", first, scalar_name(e, e->lin->inst[first].src[1]).s);
   else
     line(e, "{");
 }
 
-void emit_grid_loop(Emit *e, int loop) {
-  bool first = !e->parallel;
-  if (first) {
-    line(e, "{");
-    e->indent++;
-    open_grid(e, loop);
-    e->parallel = true;
-  } else {
-    line(e, "{");
-  }
+static void emit_iteration(Emit *e, int loop) {
   e->indent++;
   bool strip = open_strip(e, loop);
   emit_body(e, loop + 1, e->at[loop].end);
   if (strip) close_strip(e);
   e->indent--;
   line(e, "}");
-  if (!first) return;
+}
+
+/* The grid from its outermost loop on. whole: all groups of the block have an iteration. */
+static void emit_grid(Emit *e, int loop, const char *before, bool whole) {
+  line(e, "%s{", before);
+  e->indent++;
+  open_grid(e, loop, whole);
+  e->parallel = true;
+  emit_iteration(e, loop);
   e->parallel = false;
   e->indent--;
   line(e, "}");
+}
+
+/* Several turns: without conditions between them but in the last block, so that their loads can stand together. */
+static void emit_turns(Emit *e, int loop) {
+  int turns = e->lin->turns;
+  Txt each = txt("for (int turn = 0; turn < %d; turn++) ", turns);
+  line(e, "if ((BLOCK + 1) * (int64_t)%d <= %lld) {", turns * e->lin->pack, (long long)e->lin->grid->arg.i);
+  e->indent++;
+  line(e, "UNROLL_ALL");
+  emit_grid(e, loop, each.s, true);
+  e->indent--;
+  line(e, "} else {");
+  e->indent++;
+  line(e, "UNROLL_NONE");
+  emit_grid(e, loop, each.s, false);
+  e->indent--;
+  line(e, "}");
+}
+
+void emit_grid_loop(Emit *e, int loop) {
+  if (e->parallel) {
+    line(e, "{");
+    emit_iteration(e, loop);
+  } else if (e->lin->turns > 1) {
+    emit_turns(e, loop);
+  } else {
+    emit_grid(e, loop, "", false);
+  }
 }
 
 /* A reduction is unrolled, so that loads of several iterations are under way at once; their order stays. */
@@ -289,13 +315,37 @@ void emit_unroll(Emit *e, int loop) {
     line(e, whole ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
 
+/* How many turns each thread of a group takes in a loop; 0: not known before the run, or many. */
+static int64_t known_turns(const Emit *e, int loop, bool *whole) {
+  enum { FEW = 16 };
+  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
+  int64_t each = (int64_t)e->lin->group * MAX(in->strip, 1);
+  if (from->kind != INST_CONST || to->kind != INST_CONST || to->arg.i <= from->arg.i) return 0;
+  int64_t trips = to->arg.i - from->arg.i, turns = (trips + each - 1) / each;
+  *whole = trips % each == 0;
+  return turns <= FEW ? turns : 0;
+}
+
+/* A known number of turns is written so that the compiler sees it: it would take the thread's first index for unknown,
+ * and end after each load to look whether there is another. */
 void emit_group_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
-  emit_unroll(e, loop);
-  int strip = MAX(in->strip, 1);
-  Txt times = strip > 1 ? txt("%d * ", strip) : no_text();
-  line(e, "for (%s i%d = %s + %sthread; i%d < %s; i%d += %d) {", scalar_type(e, (PolyDType)in->dtype).s, loop,
-       scalar_name(e, in->src[0]).s, times.s, loop, scalar_name(e, in->src[1]).s, loop, e->lin->group * strip);
+  int strip = MAX(in->strip, 1), each = e->lin->group * strip;
+  bool whole = false;
+  int64_t turns = known_turns(e, loop, &whole);
+  Txt times = strip > 1 ? txt("%d * ", strip) : no_text(), type = scalar_type(e, (PolyDType)in->dtype);
+  Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
+  if (turns) {
+    line(e, "UNROLL_ALL");
+    line(e, "for (int k%d = 0; k%d < %lld; k%d++) {", loop, loop, (long long)turns, loop);
+    e->indent++;
+    line(e, "const %s i%d = %s + %sthread + %d * k%d;", type.s, loop, begin.s, times.s, each, loop);
+    line(e, whole ? "{" : "if (i%d < %s) {", loop, end.s);
+  } else {
+    emit_unroll(e, loop);
+    line(e, "for (%s i%d = %s + %sthread; i%d < %s; i%d += %d) {", type.s, loop, begin.s, times.s, loop, end.s, loop,
+         each);
+  }
   e->group = true;
   e->indent++;
   bool strips = open_strip(e, loop);
@@ -303,6 +353,9 @@ void emit_group_loop(Emit *e, int loop) {
   if (strips) close_strip(e);
   e->indent--;
   e->group = false;
+  line(e, "}");
+  if (!turns) return;
+  e->indent--;
   line(e, "}");
 }
 

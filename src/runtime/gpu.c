@@ -20,6 +20,7 @@ bool gpu_kernel_new(PolyContext *ctx, GpuKernel *k, int n, const Linear *const *
   const Linear *lin = kernel[at];
   *k =
       (GpuKernel){.narg = linear_nargs(lin), .nvar = lin->nvar, .group = MAX(lin->group, 1), .pack = MAX(lin->pack, 1)};
+  k->turns = MAX(lin->turns, 1);
   k->checks = has_check(lin);
   for (int i = 0; i < linear_nargs(lin); i++) k->updates |= lin->param[i].read && lin->param[i].written;
   k->strips = has_strip(lin);
@@ -59,7 +60,8 @@ bool gpu_blocks(const GpuKernel *k, const int64_t *vars, int64_t *blocks) {
   if (!int_eval(k->grid, lookup, &v, &n))
     return base_fail(ctx_base(k->grid->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s has a grid of unknown size",
                      k->name);
-  *blocks = n > 0 ? (n + k->pack - 1) / k->pack : 0;
+  int64_t each = (int64_t)k->pack * k->turns;
+  *blocks = n > 0 ? (n + each - 1) / each : 0;
   return true;
 }
 

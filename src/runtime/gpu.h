@@ -12,6 +12,7 @@ typedef struct GpuKernel {
   char name[SYMBOL_SIZE];
   int narg, nvar;
   int group, pack; /* threads of a group, groups of a block */
+  int turns;       /* iterations of the grid that a group runs */
   bool checks;     /* it may note an index error */
   bool updates;    /* it changes what it reads, unless an index error is noted */
   bool strips;     /* it loads several elements at once: its arguments begin at multiples of STRIP_BYTES */

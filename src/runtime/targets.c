@@ -136,6 +136,7 @@ const Target opencl_target = {
     .warp = 1,
     .strip = 4,
     .strip_threads = 4096,
+    .turns = 2,
     .hub_edges = 512,
     .hub_most = 1024,
     .hub_threads = 128,
@@ -162,6 +163,7 @@ const Target cuda_target = {
     .warp = 32,
     .strip = 4,
     .strip_threads = 65536,
+    .turns = 4,
     /* Blocks of 1024 threads: a row of 16,746 edges, the longest of an R-MAT graph, keeps one busy for as long as
      * memory takes, 30 us for 32 features on an H200. */
     .hub_edges = 256,

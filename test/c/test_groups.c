@@ -149,7 +149,7 @@ static void test_dialects(void **state) {
     str_addn(&s, "", 1);
     assert_non_null(strstr(s.at, row[i].kernel));
     assert_non_null(strstr(s.at, "= group_add_f32("));
-    assert_non_null(strstr(s.at, "+ thread;"));
+    assert_non_null(strstr(s.at, "+ thread + 8 * k"));
     assert_non_null(strstr(s.at, "if (thread == 0) p0["));
     str_free(&s);
     free(k);
