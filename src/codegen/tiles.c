@@ -34,6 +34,7 @@ enum {
   WIDEST_TILE = 512,       /* and where that leaves out packing or columns that nothing reads */
   MANY_BLOCKS = 16,        /* added as pairs */
   MOST_TILES = 512,        /* of rows, that are tried */
+  OPEN_TILE = 448,         /* rows, where their number is known in the run only: packing a transposed y is 9 % of them */
   PAD = 16,                /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
   PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
 };
@@ -379,12 +380,26 @@ static int64_t dividing(int64_t rows, int64_t n) {
   return n;
 }
 
+/* Where the number of rows is known only in the run: tiles that are worth packing the columns for anew, and small enough
+ * that threads have some each and the rows stay in the cache. */
+static bool choose_open(Tiles *t, int64_t cache) {
+  for (int64_t rows = OPEN_TILE / t->mr * t->mr; rows > 4 * t->mr; rows -= t->mr * (1 + rows / t->mr / 8)) {
+    Tiles c = *t;
+    if (!cut_tiles(&c, WIDE_TILE, rows)) return false;
+    if (!fits(&c, cache)) continue;
+    *t = c;
+    return true;
+  }
+  return cut_tiles(t, WIDE_TILE, 4 * t->mr);
+}
+
 /* The cheapest tiles whose arrays fit. */
 static bool choose_tiles(Tiles *t, int64_t cache) {
   Tiles best = *t;
   double least = -1;
   int64_t rows = (int64_t)MIN(extent(&t->row), 1e9);
   t->plain_end = ends_plainly(t);
+  if (t->row.range[0]->src[1]->op != OP_CONST) return choose_open(t, cache);
   for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
     for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
       Tiles c = *t;

@@ -54,12 +54,24 @@ static Bits threefry(UOp *k0, UOp *k1, UOp *c0, UOp *c1) {
   return x;
 }
 
+static bool no_value(void *user, const UOp *leaf, int64_t *value) {
+  (void)user, (void)leaf, (void)value;
+  return false;
+}
+
+/* Does a word number n elements? A program that is built anew for each run goes by the value of a symbolic size: indices
+ * of 64 bits halve the vectors, and give the same numbers. A compiled step may meet any value. */
+static bool fits_word(PolyContext *ctx, const UOp *n) {
+  int64_t value;
+  return n->vmax <= UINT32_MAX || (!ctx->tracing && int_eval(n, no_value, NULL, &value) && value <= UINT32_MAX);
+}
+
 /* One draw of n elements. Beyond 2^32 elements the high word of the index goes into the key. */
 static Bits draw(PolyContext *ctx, UOp *n) {
   if (!n) return (Bits){0};
   UOp *k0 = seed_word(ctx, "lo", 0), *k1 = seed_word(ctx, "hi", 32);
   UOp *number = bound_word(ctx, "rng", (uint32_t)ctx->drawn++);
-  if (n->vmax <= UINT32_MAX) {
+  if (fits_word(ctx, n)) {
     UOp *i = uop_iota(ctx, POLY_UINT32, n);
     return threefry(k0, k1, i, t_broadcast_like(number, i));
   }
