@@ -107,8 +107,10 @@ class Algebra:
 
     def split(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
         """Parts of a size, or of these sizes, along an axis."""
-        sizes = split_size if isinstance(split_size, int) else [int(s) for s in split_size]
-        return parts(self, Plain.split(self, sizes, dim), dim)
+        if isinstance(split_size, int):
+            return parts(self, Plain.split(self, split_size, dim), dim)
+        sizes = [int(s) for s in split_size]
+        return parts(self, Plain.split(self, sizes, dim), dim, sizes)
 
     split_with_sizes = split
 

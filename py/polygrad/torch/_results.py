@@ -289,9 +289,11 @@ def _correction(dim: Any, unbiased: Any, correction: float) -> tuple[Any, float]
 
 def _new_run(values: Any) -> Any:
     """True where a vector differs from the element before."""
-    if not values.numel():
+    n = values.numel()
+    if not n:
         return values.cast(dtypes.bool)
-    return Plain.cat(values.new_ones(1, dtype=dtypes.bool), values[1:] != values[:-1])
+    later, earlier = Plain.shrink(values, ((1, n),)), Plain.shrink(values, ((0, n - 1),))  # not slices, which would be noted as views
+    return Plain.cat(values.new_ones(1, dtype=dtypes.bool), later != earlier)
 
 
 def _runs(x: Any, values: Any, places: Any, first: Any, inverse: bool, counts: bool) -> Any:

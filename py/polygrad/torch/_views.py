@@ -12,6 +12,7 @@ and takes those that are still held anew when it changes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -205,20 +206,19 @@ class Views:
         return view_of(self, Plain.unfold(self, *args, **kwargs), lambda x: Plain.unfold(x, *args, **kwargs))
 
 
-def parts(whole: Any, pieces: Any, dim: int) -> tuple[Any, ...]:
-    """What split and chunk give, as views: pieces one after another along an axis."""
-    at, before = 0, (slice(None),) * (dim % whole.ndim)
+def parts(whole: Any, pieces: Any, dim: int, sizes: Any = None) -> tuple[Any, ...]:
+    """What split and chunk give, as views: pieces one after another along an axis, of these sizes if they are known."""
+    at, dim = 0, dim % whole.ndim
     held, above = ref(whole), getattr(whole, "_base", None)
-    for piece in pieces:
-        n = piece.size(dim)
-        piece._base = View(held, _slicing((*before, slice(at, at + n))), None, above)
+    for piece, n in zip(pieces, sizes or [piece.size(dim) for piece in pieces]):
+        piece._base = View(held, partial(_part, dim, at, n), None, above)
         at += n
     _enter_all(whole, [ref(piece) for piece in pieces])
     return tuple(pieces)
 
 
-def _slicing(key: Any) -> Callable[[Any], Any]:
-    return lambda x: Plain.__getitem__(x, key)
+def _part(dim: int, at: int, n: Any, x: Any) -> Any:
+    return Plain.shrink(x, (None,) * dim + ((at, at + n),) + (None,) * (x.ndim - dim - 1))
 
 
 __all__ = ["GRADIENT", "View", "Views", "alias", "basic", "carry", "entry_of", "follow", "parts", "view_of"]

@@ -273,8 +273,10 @@ def test_random_walk_encoding(monkeypatch):
     data = Data(edge_index=Tensor(np.stack(np.nonzero(a))), num_nodes=9)
     dense = T.AddRandomWalkPE(3, None)(data).x.numpy()
     monkeypatch.setattr(T.AddRandomWalkPE, "DENSE_LIMIT", 0)
-    monkeypatch.setattr(T.AddRandomWalkPE, "COLUMNS", 4)
-    close(T.AddRandomWalkPE(3, None)(data).x, dense)
+    for columns in (4, 256):  # the powers are more than 4 columns, and fewer than 256
+        data = Data(edge_index=data.edge_index, num_nodes=9)
+        monkeypatch.setattr(T.AddRandomWalkPE, "COLUMNS", columns)
+        close(T.AddRandomWalkPE(3, None)(data).x, dense)
 
 
 # ---- splits ----

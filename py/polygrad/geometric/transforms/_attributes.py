@@ -62,6 +62,13 @@ def beside(old: Any, new: Any) -> Tensor:
     return _host.moved(lazy, now, t, *([new] if isinstance(new, Tensor) else []))
 
 
+def with_constant(old: Any, rows: int, value: float) -> Tensor:
+    """A column that holds one value after those of `old`, if there are any. A kernel writes the value, which needs no memory of its own."""
+    if not isinstance(old, Tensor) or old.ndim != 2 or old.numel() <= MANY:
+        return beside(old, np.full((rows, 1), value, np.float32))
+    return old.pad(((0, 0), (0, 1)), value=value).realize()
+
+
 def take(value: Any, index: np.ndarray, dim: int = 0) -> Any:
     """The entries of a tensor or an array at index."""
     return _host.rows(value, index, dim % value.ndim) if isinstance(value, Tensor) else np.take(value, index, axis=dim)
@@ -95,4 +102,4 @@ def random_number() -> float:
     return float(_host.generator().random())
 
 
-__all__ = ["append", "beside", "edges_of", "needed", "node_features", "nodes_of", "random_number", "take", "to_array"]
+__all__ = ["append", "beside", "edges_of", "needed", "node_features", "nodes_of", "random_number", "take", "to_array", "with_constant"]

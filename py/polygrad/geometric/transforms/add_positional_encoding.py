@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graphs import Graph
 from ...tensor import Tensor
+from .._product import product
 from ..utils import _host
 from ._attributes import edges_of, node_features, nodes_of, to_array
 from .base_transform import BaseTransform
@@ -111,9 +112,25 @@ class AddRandomWalkPE(BaseTransform):
         return np.stack(columns, axis=-1)
 
     def _sparse(self, e: np.ndarray, value: np.ndarray, n: int) -> np.ndarray:
+        """Powers of the sparse matrix, as long as they are no more than some of its columns would be: powers fill up."""
+        step, weight = Graph(_host.tensor(e), n), _host.tensor(value)
+        ways = np.bincount(e[0], minlength=n)
+        power, x, pe = step, weight, np.zeros((n, self.walk_length), np.float32)
+        for k in range(self.walk_length):
+            if k:
+                if ways[e[1]].sum() > self.COLUMNS * n:
+                    return self._columns(step, weight)
+                power, x = product(power, x, step, weight)
+                e, value = _host.edges(power), x.numpy()
+            back = np.flatnonzero(e[0] == e[1])
+            pe[:, k] = np.bincount(e[0][back], weights=value[back], minlength=n)
+        return pe
+
+    def _columns(self, step: Graph, weight: Tensor) -> np.ndarray:
         """Some columns of the powers at a time: memory O(N), where powers of the matrix itself would fill up."""
-        graph = Graph(_host.tensor(e[::-1]), n)  # row i of the matrix gathers from its out-neighbours
-        weight = _host.tensor(value.reshape(-1, 1))
+        n = int(step.num_src)
+        graph = step.reversed()  # row i of the matrix gathers from its out-neighbours
+        weight = weight.reshape(-1, 1)
         pe = np.zeros((n, self.walk_length), np.float32)
         for begin in range(0, n, self.COLUMNS):
             end = min(begin + self.COLUMNS, n)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ._attributes import beside
+from ._attributes import with_constant
 from .base_transform import BaseTransform
 
 
@@ -27,8 +25,7 @@ class Constant(BaseTransform):
     def forward(self, data: Any) -> Any:
         for store in data.node_stores:
             if self.node_types is None or store._key in self.node_types:
-                column = np.full((int(store.num_nodes), 1), self.value, np.float32)
-                store.x = beside(store.get("x") if self.cat else None, column)
+                store.x = with_constant(store.get("x") if self.cat else None, int(store.num_nodes), self.value)
         return data
 
     def __repr__(self) -> str:
