@@ -90,6 +90,9 @@ Txt combine_text(Emit *e, Op op, PolyDType d, int lanes, Txt a, Txt b);
 Txt load_text(Emit *e, PolyDType d, int lanes, Txt x);  /* from the form in memory */
 Txt store_text(Emit *e, PolyDType d, int lanes, Txt x); /* into it; masks have lanes of one byte */
 
+/* ahead.c */
+void emit_ahead(Emit *e, int loop); /* at the beginning of its body: prefetches of what a later iteration reads */
+
 /* vecloop.c */
 void emit_vector_loop(Emit *e, int loop);
 void emit_lanes(Emit *e, int i); /* one instruction inside it, for all lanes and copies */

@@ -3,6 +3,8 @@
  * loop in the test. */
 #include "render_fixture.h"
 
+#include <sys/mman.h>
+
 /* ---- loads and stores: strides, gates, reversed, indirect ---- */
 
 enum { GATE_NONE, GATE_TRUE, GATE_FALSE, GATE_VARY, GATES };
@@ -217,6 +219,52 @@ static Kern *softmax(int rows, int cols, int64_t cost) {
   kern_end(k, c);
   kern_end(k, i);
   return k;
+}
+
+/* The sum of those rows of x, 32 wide, that `index` names from place 0 to n; an iteration counts as much work. */
+static Kern *gathered_sum(void) {
+  Kern *k = kern_new("gathered");
+  int x = kern_param(k, POLY_FLOAT32, false), index = kern_param(k, POLY_INT32, false),
+      out = kern_param(k, POLY_FLOAT32, true);
+  int zero = kern_int(k, POLY_INT64, 0), width = kern_int(k, POLY_INT64, 32), n = kern_var(k);
+  int j = kern_loop(k, zero, width, LOOP_VECTOR), acc = kern_acc(k, OP_ADD, POLY_FLOAT32);
+  int i = kern_loop(k, zero, n, LOOP_REDUCE);
+  k->inst[i].cost = 100;
+  int row = kern_alu(k, OP_CAST, POLY_INT64, kern_load(k, index, i, 0, -1), -1, -1);
+  int at = kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, row, width), j);
+  kern_update(k, acc, kern_load(k, x, at, 1, -1));
+  kern_end(k, i);
+  kern_store(k, out, j, acc, 1, -1);
+  kern_end(k, j);
+  return k;
+}
+
+/* Rows are asked for before their iteration comes: indices behind the last one, where memory may end, are not read. */
+static void test_rows_ahead(void **state) {
+  (void)state;
+  enum { ROWS = 50, WIDTH = 32 };
+  static float x[ROWS * WIDTH], out[WIDTH];
+  for (int i = 0; i < ROWS * WIDTH; i++) x[i] = (float)(draw() % 100) - 50;
+  long page = sysconf(_SC_PAGESIZE);
+  char *memory = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(memory != MAP_FAILED && !mprotect(memory + page, (size_t)page, PROT_NONE));
+  for (int w = 0; w < LEN(widths); w++) {
+    Kern *k[] = {gathered_sum()};
+    Built b = build(1, k, widths[w]);
+    assert_non_null(strstr(b.text, "__builtin_prefetch("));
+    for (int n = 0; n < 12; n++) {
+      int32_t *index = (int32_t *)(memory + page) - n;
+      for (int i = 0; i < n; i++) index[i] = (int32_t)(draw() % ROWS);
+      run(&b, 0, (void *[]){x, index, out}, n, 1);
+      for (int j = 0; j < WIDTH; j++) {
+        float want = 0;
+        for (int i = 0; i < n; i++) want += x[index[i] * WIDTH + j];
+        assert_true(out[j] == want);
+      }
+    }
+    built_free(&b);
+  }
+  munmap(memory, 2 * (size_t)page);
 }
 
 static void test_column_sum(void **state) {
@@ -469,7 +517,7 @@ int main(void) {
       cmocka_unit_test(test_constant_trips),  cmocka_unit_test(test_column_sum),
       cmocka_unit_test(test_softmax_threads), cmocka_unit_test(test_elementwise_threads),
       cmocka_unit_test(test_checks),          cmocka_unit_test(test_affine),
-      cmocka_unit_test(test_flat_division),
+      cmocka_unit_test(test_flat_division),   cmocka_unit_test(test_rows_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
