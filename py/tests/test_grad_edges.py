@@ -254,6 +254,22 @@ def test_products_of_infinite_factors(device):
     np.testing.assert_array_equal(x.cumprod(1)[:, 2].sum().gradient(x)[0].numpy(), want)
 
 
+def test_products_beyond_the_range(device):
+    """The product of all may be too large or too small for its dtype where that of the others is not."""
+    x = np.array([4e5] * 7 + [1e-25, 2e-25, 3e10], "f")
+    w, rows = np.linspace(1, 2, 10).astype("f"), np.array([0] * 7 + [1] * 3)
+    t = Tensor(x)
+    product = Tensor.ones(2).scatter_reduce(0, Tensor(rows), t, "prod")
+    first = product.sum().gradient(t)[0]
+    second = (first * Tensor(w)).sum().gradient(t)[0]
+    parts = x[:7].astype("d"), x[7:].astype("d")
+    others = np.concatenate([[np.prod(np.delete(p, k)) for k in range(len(p))] for p in parts])
+    want = np.concatenate([products_of_the_others(p, v.astype("d")) for p, v in zip(parts, (w[:7], w[7:]))])
+    np.testing.assert_allclose(first.numpy(), others.astype("f"), rtol=2e-6, atol=1e-45)
+    np.testing.assert_allclose(second.numpy(), want.astype("f"), rtol=2e-6, atol=1e-45)
+    np.testing.assert_allclose(t[:7].prod().gradient(t)[0].numpy()[:7], others[:7].astype("f"), rtol=2e-6)
+
+
 def test_a_running_maximum_that_is_nan(device):
     """Its gradient goes to the NaN that made it so, the latest of several."""
     x = Tensor(np.array([[0.0, np.nan, 1.0], [np.nan, np.nan, 2.0]], "f"))

@@ -5,7 +5,8 @@
  * where that factor is zero or infinite, and its own derivative subtracts the large term of a small factor from a sum
  * that holds it. So products over axes and running products are made of running products of what stands before and
  * behind each factor, which divide by nothing, in every order of derivatives. The entries of a segment are in no order
- * in memory: there the product is divided, and the second derivative has a rule of its own (grad_others). */
+ * in memory: there the product is divided, and the second derivative has a rule of its own (grad_others). In float64,
+ * since the product may be too large or too small for a float32 where that of the others is not. */
 #include "grad/rules.h"
 #include "tensor/tensor.h"
 
@@ -128,13 +129,19 @@ static UOp *sum_of_others(const Entries *s, UOp *v) {
   return uop_where(alone, over(s, OP_ADD, keep_unless(largest, v)), sub(over(s, OP_ADD, v), v));
 }
 
+/* The nonzero factors, 1 for the others. */
+static UOp *nonzero(UOp *x, UOp *zero) { return uop_where(zero, like(x, 1), x); }
+
+static UOp *in_float64(UOp *x) { return x ? uop_cast(x, POLY_FLOAT64) : NULL; }
+
 /* Zeros are left out of the product and counted: where another entry is zero the product of the others is zero. */
 UOp *grad_segment_product(UOp *u, UOp *g) {
   UOp *x = u->src[0], *index = u->src[1], *zero = is_zero(x);
   Entries s = {index, u->shape[0]};
-  UOp *safe = uop_where(zero, like(x, 1), x), *others = other_zeros(&s, zero);
+  UOp *safe = in_float64(nonzero(x, zero)), *others = other_zeros(&s, zero);
   UOp *value = others ? keep_if(is_zero(others), quo(over(&s, OP_MUL, safe), safe)) : NULL;
-  UOp *product = uop_function(FUNCTION_OTHERS, 0, value, 3, (UOp *[]){x, index, u});
+  if (!value) return NULL;
+  UOp *product = uop_function(FUNCTION_OTHERS, 0, uop_cast(value, (PolyDType)x->dtype), 3, (UOp *[]){x, index, u});
   return mul(uop_gather(g, index), product);
 }
 
@@ -143,9 +150,11 @@ UOp *grad_segment_product(UOp *u, UOp *g) {
 UOp *grad_others(UOp *u, UOp *w) {
   UOp *x = u->src[1], *zero = is_zero(x);
   Entries s = {u->src[2], u->src[3]->shape[0]};
-  UOp *safe = uop_where(zero, like(x, 1), x), *others = other_zeros(&s, zero), *q = over(&s, OP_MUL, safe);
+  UOp *safe = in_float64(nonzero(x, zero)), *others = other_zeros(&s, zero), *q = over(&s, OP_MUL, safe);
+  w = in_float64(w);
   UOp *no_zero = sum_of_others(&s, keep_unless(zero, mul(w, quo(q, safe))));
   UOp *one_zero = mul(q, sum_of_others(&s, keep_if(zero, w)));
   if (!others) return NULL;
-  return quo(uop_where(is_zero(others), no_zero, keep_if(equal(others, like(others, 1)), one_zero)), safe);
+  UOp *sum = quo(uop_where(is_zero(others), no_zero, keep_if(equal(others, like(others, 1)), one_zero)), safe);
+  return sum ? uop_cast(sum, (PolyDType)x->dtype) : NULL;
 }
