@@ -66,7 +66,7 @@ static UOp *variance(UOp *u, UOp *g) {
 static UOp *deviation(UOp *u, UOp *g) {
   UOp *x = u->src[1], *flat = is_zero(u), *away = t_sub(x, t_mean(x, (uint32_t)function_parameter(u), true));
   UOp *share = t_div(t_div(away, uop_where(flat, like(u, 1), u)), u->src[2]);
-  return flat && share ? keep_unless(uop_expand(flat, x->shape), mul(uop_expand(g, x->shape), share)) : NULL;
+  return flat && share ? mul(uop_expand(keep_unless(flat, g), x->shape), share) : NULL;
 }
 
 /* slope exp(x/scale) where x <= 0. The exponent is 0 at 0 without depending on x: the second derivative is 0 there. */
@@ -138,16 +138,17 @@ static UOp *copysign_gradient(UOp *u, UOp *g) {
 static UOp *norm_gradient(UOp *u, UOp *g) {
   UOp *x = u->src[1], *each = uop_expand(u, x->shape), *size = t_abs(x), *one = like(x, 1);
   double p = const_float(u->src[2]);
-  g = uop_expand(g, x->shape);
   if (isinf(p)) {
+    g = uop_expand(g, x->shape);
     UOp *there = uop_binary(OP_OR, equal(size, each), uop_binary(OP_CMPNE, x, x));
     UOp *many = there ? uop_reduce(OP_ADD, uop_cast(there, (PolyDType)x->dtype), (uint32_t)function_parameter(u)) : NULL;
     return many ? absolute(x, keep_if(there, quo(g, uop_expand(many, x->shape)))) : NULL;
   }
-  UOp *flat = is_zero(each), *norm = uop_where(flat, one, each);
-  if (p == 2) return keep_unless(flat, mul(g, quo(x, norm)));
+  UOp *flat = is_zero(u), *norm = flat ? uop_where(uop_expand(flat, x->shape), one, each) : NULL;
+  g = flat ? uop_expand(keep_unless(flat, g), x->shape) : NULL;
+  if (p == 2) return mul(g, quo(x, norm));
   UOp *power = t_pow(uop_where(is_zero(x), one, size), like(x, p - 1)), *over = t_pow(norm, like(x, fabs(p - 1)));
-  return power && over ? keep_unless(flat, mul(absolute(x, power), p < 1 ? mul(g, over) : quo(g, over))) : NULL;
+  return power && over ? mul(absolute(x, power), p < 1 ? mul(g, over) : quo(g, over)) : NULL;
 }
 
 /* x/(x^2 + y^2) and -y/(x^2 + y^2), by way of the ratio r of the smaller coordinate to the larger, z:

@@ -138,7 +138,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     near = (input >= -lambd) & (input <= lambd)
-    return (input > lambd).where(input - lambd, near.where(input * 0.0, input + lambd))
+    return (input > lambd).where(input - lambd, near.where(0.0, input + lambd))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
