@@ -303,7 +303,7 @@ def binary_other(op: int, a: Any, b: Any, reverse: bool) -> Tensor:
         if number.__class__ is bool:
             h = _binary_scalar(op, a._h, b"b", int(number), 0.0, reverse)
         elif isinstance(number, int) and (a.dtype.kind != "f" or INT64_MIN <= number <= INT64_MAX):
-            h = _binary_scalar(op, a._h, a._whole, int_bits(number, a.dtype), 0.0, reverse)
+            h = _binary_scalar(op, a._h, a._whole if number <= INT64_MAX else b"u", int_bits(number, a.dtype), 0.0, reverse)
         else:
             h = _binary_scalar(op, a._h, b"f", 0, float(number), reverse)
         return like(a, h)

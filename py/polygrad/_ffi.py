@@ -46,12 +46,17 @@ def describe(value: Any) -> str:
     return f"{value!r}" if isinstance(value, (float, str, bytes, complex)) else f"a {kind}"
 
 
-def whole(value: Any, code: str, name: str) -> int:
-    """value as an integer that its C type can hold; raises if it is none."""
+def integer(value: Any, name: str) -> int:
+    """value as an integer of any size; raises if it is none."""
     try:
-        number = operator.index(value)
+        return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, not {describe(value)}") from None
+
+
+def whole(value: Any, code: str, name: str) -> int:
+    """value as an integer that its C type can hold; raises if it is none."""
+    number = integer(value, name)
     low, high = _RANGES[code]
     if low <= number <= high:
         return number

@@ -129,6 +129,83 @@ def test_numbers_in_arithmetic(x):
             wrong()
 
 
+def test_numbers_beside_integers_that_do_not_hold_them():
+    """Sums, products and bits wrap around, as all arithmetic of integers does. Of a remainder or a maximum nothing right would be left."""
+    x, big = Tensor([1, -5, 2**31 - 1]), 2**32 + 3
+    for f in (lambda a: a + big, lambda a: big - a, lambda a: a * big, lambda a: a & big, lambda a: a ^ big):
+        np.testing.assert_array_equal(f(x).numpy(), f(x.numpy().astype(np.int64)).astype(np.int32))
+    for n in (big, -(2**31) - 1, 2**63 - 1):
+        for wrong in (
+            lambda: x.minimum(n), lambda: x.maximum(n), lambda: x % n, lambda: n % x, lambda: x // n, lambda: n // x, lambda: x.fmod(n), lambda: x**n,
+            lambda: n**x, lambda: x << n, lambda: x.gcd(n),
+        ):  # fmt: skip
+            with pytest.raises(WRONG, match="does not fit int32"):
+                wrong()
+        assert (x < n).tolist() == [v < n for v in x.tolist()] and (x == n).tolist() == [False] * 3
+    with pytest.raises(WRONG):
+        Tensor([1, 200], dtype=dtypes.uint8) % -3
+    assert (Tensor([True, False]) + 2**40).tolist() == [2**40 + 1, 2**40]
+
+
+def test_comparisons_with_the_upper_half_of_uint64(device):
+    x = Tensor([1, 2**63, 2**64 - 1], dtype=dtypes.uint64)
+    for n in (2**64 - 1, 2**63, 2**63 - 1, 5, 0, -1, -(2**63)):
+        for f in (lambda a: a < n, lambda a: a <= n, lambda a: a == n, lambda a: a != n, lambda a: a > n, lambda a: n >= a):
+            assert f(x).tolist() == [f(v) for v in (1, 2**63, 2**64 - 1)], n
+    assert x.maximum(2**63).tolist() == [2**63, 2**63, 2**64 - 1] and (x % (2**63 + 1)).tolist() == [1, 2**63, 2**63 - 2]
+
+
+def test_random_integers_fit_their_dtype():
+    for low, high, dtype in ((0, 2**32 + 10, "int32"), (0, 300, "uint8"), (-5, 3, "uint8"), (0, 2**31 + 1, "int32"), (-(2**31) - 1, 0, "int32")):
+        with pytest.raises(WRONG, match="does not fit"):
+            Tensor.randint(3, low=low, high=high, dtype=dtype)
+    for low, high, dtype in ((0, 2**31, "int32"), (255, 256, "uint8"), (-(2**31), -(2**31) + 1, "int32"), (2**40, 2**40 + 1, "int64")):
+        drawn = Tensor.randint(50, low=low, high=high, dtype=dtype).numpy()
+        assert low <= drawn.min() and drawn.max() < high
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint64, np.array, Tensor])
+def test_numbers_of_numpy_and_tensors(kind):
+    """Where a plain number is taken, so is one of numpy's or a tensor of one element."""
+    two = kind(2)
+    assert Tensor.full((2,), two).tolist() == [2, 2]
+    assert [t.tolist() for t in Tensor.arange(5).split(two)] == [[0, 1], [2, 3], [4]]
+    assert [t.tolist() for t in Tensor.arange(4).chunk(two)] == [[0, 1], [2, 3]]
+    Tensor.manual_seed(two)
+    drawn = Tensor.rand(3).tolist()
+    Tensor.manual_seed(2)
+    assert drawn == Tensor.rand(3).tolist()
+
+
+def test_seeds_and_parts_that_are_none():
+    for wrong in (
+        lambda: Tensor.manual_seed(1.5),
+        lambda: Tensor.manual_seed("1"),
+        lambda: Tensor.arange(4).split(2.0),
+        lambda: Tensor.arange(4).chunk(2.5),
+    ):
+        with pytest.raises(TypeError, match="whole number"):
+            wrong()
+    for seed in (2**64, -(2**63) - 1):
+        with pytest.raises(OverflowError):
+            Tensor.manual_seed(seed)
+
+
+def test_long_ranges():
+    big = 2**62
+    assert Tensor.arange(big, big + 3, dtype=dtypes.int64).tolist() == [big, big + 1, big + 2]
+    assert Tensor.arange(0, 2**63, 2**61, dtype=dtypes.int64).tolist() == list(range(0, 2**63, 2**61))
+    assert Tensor.arange(big, -big, -(2**61) + 1, dtype=dtypes.int64).tolist() == list(range(big, -big, -(2**61) + 1))
+    assert Tensor.arange(big, 0, dtype=dtypes.int64).tolist() == []
+    for wrong in (
+        lambda: Tensor.arange(10, 2**70, 2**69),
+        lambda: Tensor.arange(2**63, 2**63 + 2),
+        lambda: Tensor.arange(0, 2**60, 0, dtype=dtypes.int64),
+    ):
+        with pytest.raises(WRONG):
+            wrong()
+
+
 @pytest.mark.parametrize("kind", [int, np.int64])
 def test_integers_that_a_double_does_not_hold(kind):
     """Numbers beside 64-bit integers arrive with all their digits, also where the C function takes a double."""

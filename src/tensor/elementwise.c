@@ -265,9 +265,9 @@ UOp *t_binary_op(PolyBinaryOp op, UOp *a, UOp *b) {
 
 static bool is_comparison(PolyBinaryOp op) { return op >= POLY_LT && op <= POLY_NE; }
 
-/* Can the dtype hold this integer? */
-static bool fits(PolyDType d, int64_t v) {
+bool t_holds_integer(PolyDType d, int64_t v) {
   if (dtype_is_float(d)) return true;
+  if (d == POLY_BOOL) return v == 0 || v == 1;
   int bits = 8 * dtype_size(d);
   if (dtype_is_unsigned(d)) return v >= 0 && (bits == 64 || v < (int64_t)1 << bits);
   return bits == 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
@@ -277,16 +277,36 @@ static bool fits(PolyDType d, int64_t v) {
 static PolyDType number_dtype(PolyBinaryOp op, const UOp *x, char kind, int64_t i) {
   PolyDType d = type_of(x);
   if (kind == 'f' || op == POLY_DIV) return t_float_dtype(d);
-  if (kind != 'b' && d == POLY_BOOL) d = kind == 'i' ? POLY_INT32 : POLY_INT64;
-  if (kind != 'b' && is_comparison(op) && !fits(d, i)) return d == POLY_UINT64 ? POLY_FLOAT64 : POLY_INT64;
+  if (kind == 'b' || kind == 'u') return d;
+  if (d == POLY_BOOL) d = kind == 'i' && t_holds_integer(POLY_INT32, i) ? POLY_INT32 : POLY_INT64;
+  if (is_comparison(op) && !t_holds_integer(d, i)) return d == POLY_UINT64 ? POLY_FLOAT64 : POLY_INT64;
   return d;
+}
+
+/* Integers wrap around: of a sum, a product or single bits, all that counts of a number is what its dtype holds. A
+ * remainder, a maximum, a shift by another number would be wrong. */
+static bool number_fits(PolyBinaryOp op, PolyDType d, char kind, int64_t i) {
+  if (kind == 'f' || kind == 'b' || dtype_is_float(d)) return true;
+  if (kind == 'u') return d == POLY_UINT64;
+  switch (op) {
+  case POLY_ADD:
+  case POLY_SUB:
+  case POLY_MUL:
+  case POLY_AND:
+  case POLY_OR:
+  case POLY_XOR: return true;
+  default: return t_holds_integer(d, i);
+  }
 }
 
 UOp *t_binary_number(PolyBinaryOp op, UOp *x, char kind, int64_t i, double f, bool reversed) {
   if (!x) return NULL;
-  if (kind != 'b' && kind != 'i' && kind != 'l' && kind != 'f')
+  if (kind != 'b' && kind != 'i' && kind != 'l' && kind != 'u' && kind != 'f')
     return fail_null(ctx_base(x->ctx), POLY_ERROR_TYPE, "'%c' is not a kind of number", kind);
   PolyDType d = number_dtype(op, x, kind, i);
+  if (!number_fits(op, d, kind, i))
+    return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, kind == 'u' ? "%llu does not fit %s" : "%lld does not fit %s",
+                     (long long)i, dtype_name(d));
   UOp *number = kind == 'f' ? uop_const(x->ctx, d, f) : uop_int_const(x->ctx, d, kind == 'b' ? i != 0 : i);
   x = t_cast(x, d);
   return reversed ? t_binary_op(op, number, x) : t_binary_op(op, x, number);

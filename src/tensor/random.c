@@ -294,6 +294,9 @@ static UOp *randint(PolyContext *ctx, PolyDType dtype, int ndim, const int64_t *
   if (low >= high)
     return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "randint: no integer lies between %lld and %lld", (long long)low,
                      (long long)high);
+  if (!t_holds_integer(dtype, low) || !t_holds_integer(dtype, high - 1))
+    return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "randint: %lld .. %lld does not fit %s", (long long)low,
+                     (long long)high - 1, dtype_name(dtype));
   UOp *x = flat_int(ctx, dtype, product(ctx, ndim, shape), low, high);
   return uop_contiguous(uop_reshape(x, ndim, shape), 0);
 }

@@ -108,6 +108,7 @@ bool t_match(UOp **a, UOp **b);
 UOp *t_binary(Op op, UOp *a, UOp *b);
 /* The operation as users know it: DIV of integers is float32, MOD is Python's for floats too, and so on. */
 UOp *t_binary_op(PolyBinaryOp op, UOp *a, UOp *b);
+bool t_holds_integer(PolyDType d, int64_t v); /* can a tensor of this dtype hold the integer? */
 UOp *t_binary_number(PolyBinaryOp op, UOp *x, char kind, int64_t i, double f, bool reversed);
 UOp *t_unary(PolyUnaryOp op, UOp *x);
 /* x OP number, the number in x's dtype. */

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, like, past_double, scalar, sizes, to_dtype, wrap
-from .._ffi import handle_array
+from .._ffi import handle_array, integer, whole
 from ..device import check_device
 from ..symbolic import Dim, Variable, dim_code
 
@@ -35,6 +35,16 @@ def _begin(shape: tuple[Any, ...], device: str | None, dtype: Any, default: Any 
 def _shaped(function: str, shape: tuple[Any, ...], device: Any, dtype: Any, requires_grad: Any, *rest: Any) -> Tensor:
     g, code, n, dims = _begin(shape, device, dtype)
     return _finish(wrap(g, getattr(C, function)(g.ptr, code, n, dims, *rest)), requires_grad)
+
+
+def _long_range(g: AutogradGraph, d: Any, start: int, stop: int, step: int) -> Tensor:
+    """A range of integers that a double does not hold."""
+    if step == 0:
+        raise ValueError(f"arange from {start} to {stop} in steps of 0 has no end")
+    count = max(0, -((start - stop) // step))
+    if count:
+        int_value(start, d), int_value(start + (count - 1) * step, d)
+    return wrap(g, C.poly_arange(g.ptr, d.code, 0.0, float(count), 1.0)) * step + start
 
 
 class Creation:
@@ -78,8 +88,8 @@ class Creation:
         """
         if not isinstance(shape, (tuple, list)):
             shape = (shape,)
+        fill_value = fill_value.item() if hasattr(fill_value, "item") else fill_value
         d = dtypes.from_py(fill_value) if dtype is None else to_dtype(dtype)
-        fill_value = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
         g, code, n, dims = _begin((shape,), device, d)
         if isinstance(fill_value, int) and d.kind != "f":
             return _finish(wrap(g, C.poly_full_int(g.ptr, code, n, dims, int_value(fill_value, d))), requires_grad)
@@ -124,7 +134,7 @@ class Creation:
             count = wrap(g, C.poly_iota(g.ptr, d.code, dim_code(stop - start, g)))
             return _finish(count + start if start else count, requires_grad)
         if past_double(start, d) or past_double(stop, d):
-            return _finish(Creation.arange(0, int(stop) - int(start), step, dtype=d) + start, requires_grad)
+            return _finish(_long_range(g, d, integer(start, "start"), integer(stop, "stop"), integer(step, "step")), requires_grad)
         return _finish(wrap(g, C.poly_arange(g.ptr, d.code, float(start), float(stop), float(step))), requires_grad)
 
     @staticmethod
@@ -223,7 +233,8 @@ class Creation:
         """
         if current().tracing:
             raise RuntimeError("manual_seed inside a compiled function: set the seed before it is called")
-        C.poly_manual_seed(current().ptr, seed & 0xFFFFFFFFFFFFFFFF)
+        seed = integer(seed, "seed")
+        C.poly_manual_seed(current().ptr, whole(seed, "L" if seed >= 0 else "l", "seed") & 0xFFFFFFFFFFFFFFFF)
 
     @staticmethod
     def rand(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, Variable, argfix, handles, like, number_dtype, operand, past_double, same_graph, sig, sizes
-from .._ffi import handle_array, int64_array, int_array
+from .._ffi import handle_array, int64_array, int_array, integer
 from .._meaning import warn_once
 from ..symbolic import dim_code
 
@@ -277,10 +277,10 @@ class Movement:
         [[0], [1, 2, 3, 4]]
         """
         n = self.size(dim)
-        if isinstance(sizes, int):
+        if not hasattr(sizes, "__len__") or getattr(sizes, "ndim", 1) == 0:
+            sizes, total = integer(sizes, "the size of the parts"), int(n)
             if sizes <= 0:
                 raise ValueError(f"split needs a positive size, got {sizes}")
-            total = int(n)
             sizes = [min(sizes, total - k) for k in range(0, max(1, total), sizes)]
         values = [s if s.__class__ is int else dim_code(s, self._g) for s in sizes]
         out = handle_array([None] * len(values))
@@ -293,6 +293,7 @@ class Movement:
         >>> [t.tolist() for t in Tensor.arange(5).chunk(3)]
         [[0, 1], [2, 3], [4]]
         """
+        chunks = integer(chunks, "chunks")
         if chunks <= 0:
             raise ValueError(f"chunk needs a positive count, got {chunks}")
         chunks = min(chunks, max((1, *self.shape)))  # more parts than elements come to nothing
