@@ -161,6 +161,55 @@ def test_an_input_that_is_changed_and_passed_twice():
     assert closed(a).item() == 20 and a.item() == 23
 
 
+VIEWS = {
+    "slice": lambda base: base[1:3],
+    "row of the transposed": lambda base: base.reshape(2, 3).T[1],
+    "detached": lambda base: base.detach(),
+    "realized": lambda base: base[1:4].realize(),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("again", [True, False])
+def test_an_input_that_is_a_view_is_changed(name, again):
+    """So is the tensor that it shows a part of, in each run."""
+
+    def results(wrap):
+        base = vector(1, 2, 3, 4, 5, 6)
+        base.realize()
+
+        def f(v, x):
+            v += x
+            return (v * 2).realize()
+
+        call, view, out = wrap(f), VIEWS[name](base), []
+        for k in range(5):
+            out += [call(VIEWS[name](base) if again else view, vector(k)).tolist(), base.tolist()]
+        return out
+
+    assert results(TinyJit) == results(lambda f: f)
+
+
+def test_a_view_is_changed_beside_its_tensor():
+    """The step would read the tensor as it was before: an error."""
+    base = vector(1, 2, 3, 4).realize()
+
+    def reads(v):
+        v += 1
+        return base.sum().realize()
+
+    def both(x, v):
+        v += 1
+        return x.sum().realize()
+
+    captured, given = TinyJit(reads), TinyJit(both)
+    assert captured(base[1:3]).item() == 12 and given(base, base[1:3]).item() == 14
+    with pytest.raises(ValueError, match="captured"):
+        captured(base[1:3])
+    with pytest.raises(ValueError, match="view of input 0"):
+        given(base, base[1:3])
+
+
 def test_batchnorm_in_training():
     rows = [np.arange(8, dtype=np.float32).reshape(4, 2) * (k + 1) for k in range(5)]
     want, got = [], []

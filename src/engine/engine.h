@@ -257,6 +257,8 @@ bool peek(const UOp *u, void *out, size_t out_bytes);
 bool view_assign(PolyTensor *t, UOp *value, bool *done);
 /* t is about to let go of its program: if it is a view, what it shows is noted. */
 bool view_keep_path(PolyTensor *t);
+/* Is t a view of base, directly or by way of others? */
+bool view_shows(const PolyTensor *t, const PolyTensor *base);
 /* Makes t hold a value of its shape and dtype, in its own memory where it has some. */
 bool assign_value(PolyTensor *t, UOp *value);
 

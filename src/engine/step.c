@@ -658,6 +658,26 @@ typedef struct Written {
   int n;
 } Written;
 
+/* An input that a run changes is no captured tensor and no other input, nor a view of one: the run would read that as it
+ * was before. */
+static bool check_written(const PolyStep *s, PolyTensor *const *inputs, int k, const PolyTensor *t, uint64_t id) {
+  Base *b = &s->ctx->base;
+  for (int i = 0; inputs && i < s->ninput; i++) {
+    if (i != k && inputs[i] == t)
+      return base_fail(b, POLY_ERROR_VALUE,
+                       "inputs %d and %d of a step are the same tensor, and the step changes one of them", i, k);
+    if (i != k && view_shows(t, inputs[i]))
+      return base_fail(b, POLY_ERROR_VALUE, "input %d of a step is a view of input %d, and the step changes it", k, i);
+  }
+  for (int i = 0; i < s->ncapture; i++) {
+    const PolyTensor *c = living(s->ctx, &s->capture[i]);
+    if ((s->capture[i].handle == t && s->capture[i].id == id) || (c && inputs && view_shows(t, c)))
+      return base_fail(b, POLY_ERROR_VALUE,
+                       "input %d of a step is changed by it, and the step also reads it as a captured tensor", k);
+  }
+  return true;
+}
+
 static bool list_written(PolyStep *s, Arena *arena, PolyTensor *const *inputs, Written *w) {
   size_t n = (size_t)(s->ncapture + s->ninput) + 1;
   w->at = arena_new(arena, n * sizeof *w->at);
@@ -668,15 +688,9 @@ static bool list_written(PolyStep *s, Arena *arena, PolyTensor *const *inputs, W
   for (int k = 0; k < s->ninput; k++) {
     if (!s->input[k].written) continue;
     PolyTensor *t = inputs ? inputs[k] : s->input[k].traced.handle;
-    for (int i = 0; inputs && i < s->ninput; i++)
-      if (i != k && inputs[i] == t)
-        return base_fail(&s->ctx->base, POLY_ERROR_VALUE,
-                         "inputs %d and %d of a step are the same tensor, and the step changes one of them", i, k);
-    for (int i = 0; i < s->ncapture; i++)
-      if (s->capture[i].handle == t && s->capture[i].id == (inputs ? t->id : s->input[k].traced.id))
-        return base_fail(&s->ctx->base, POLY_ERROR_VALUE,
-                         "input %d of a step is changed by it, and the step also reads it as a captured tensor", k);
-    w->input[k] = (Capture){uop_retain(argument(s, inputs, k)), t, inputs ? t->id : s->input[k].traced.id, true};
+    uint64_t id = inputs ? t->id : s->input[k].traced.id;
+    if (!check_written(s, inputs, k, t, id)) return false;
+    w->input[k] = (Capture){uop_retain(argument(s, inputs, k)), t, id, true};
     w->at[w->n++] = &w->input[k];
   }
   return true;
@@ -769,6 +783,17 @@ static bool find_arena(PolyStep *s) {
   return s->memory != NULL;
 }
 
+/* An input that is a view has memory of its own, which the run has changed: so does the tensor that it shows a part of. */
+static bool write_views_back(const PolyStep *s, PolyTensor *const *inputs) {
+  Scope scope;
+  bool ok = true, done;
+  scope_enter(s->ctx, &scope);
+  for (int k = 0; inputs && ok && k < s->ninput; k++)
+    if (s->input[k].written && inputs[k]->view) ok = view_assign(inputs[k], inputs[k]->uop, &done);
+  scope_leave(s->ctx, &scope);
+  return ok;
+}
+
 static bool step_run(PolyStep *s, PolyTensor *const *inputs) {
   bool ok = bind_sizes(s, inputs) && prepare_state(s, inputs) && plan_size(s->plan, s->value) &&
             find_memory(s, inputs) && find_arena(s) && plan_run(s->plan, s->value, s->in, s->out, s->memory);
@@ -776,11 +801,9 @@ static bool step_run(PolyStep *s, PolyTensor *const *inputs) {
     buffer_release(s->copy[i]);
     s->copy[i] = NULL;
   }
-  if (ok)
-    s->ctx->drawn += s->draws;
-  else
-    name_index_error(s->ctx, s->plan->nroot, s->plan->root);
-  return ok;
+  if (!ok) return name_index_error(s->ctx, s->plan->nroot, s->plan->root), false;
+  s->ctx->drawn += s->draws;
+  return write_views_back(s, inputs);
 }
 
 PolyStatus poly_step_bind(PolyStep *s, int64_t traced, int64_t now) {

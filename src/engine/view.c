@@ -109,6 +109,12 @@ static bool fail_view(const UOp *u) {
                    shape_text(u, shape, sizeof shape));
 }
 
+bool view_shows(const PolyTensor *t, const PolyTensor *base) {
+  for (const PolyView *v = t->view; v; v = v->up)
+    if (v->of == base->id) return true;
+  return false;
+}
+
 /* The living handles that t is a view of, nearest first; how many, -1: too many. */
 static int find_bases(const PolyTensor *t, PolyTensor **base) {
   int n = 0;
