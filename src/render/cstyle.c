@@ -63,10 +63,12 @@ void emit_scalar(Emit *e, int i) {
     const Inst *acc = &e->lin->inst[in->src[0]];
     Txt a = scalar_name(e, in->src[0]), b = scalar_name(e, in->src[1]);
     PolyDType of = (PolyDType)acc->dtype;
-    if (in->src[2] >= 0)
-      line(e, "%s = %s;", a.s, muladd_text(e, of, 1, b, scalar_name(e, in->src[2]), a).s);
+    Txt sum = in->src[2] >= 0 ? muladd_text(e, of, 1, b, scalar_name(e, in->src[2]), a)
+                              : combine_text(e, (Op)acc->op, of, 1, a, b);
+    if (e->fours > in->src[0])
+      line(e, "if (t%d) %s = %s;", e->fours, a.s, sum.s);
     else
-      line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, of, 1, a, b).s);
+      line(e, "%s = %s;", a.s, sum.s);
     break;
   }
   case INST_COMBINE:
@@ -85,6 +87,7 @@ static void emit_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
   Txt type = scalar_type(e, (PolyDType)in->dtype);
+  if (e->style->groups && emit_by_fours(e, loop)) return;
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
   if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)

@@ -36,6 +36,7 @@ struct Emit {
   bool group;        /* inside a loop that the threads of a group share */
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
   int strip_loop;    /* that loop */
+  int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
   int loop;          /* the vector loop being written, -1: none */
@@ -63,6 +64,7 @@ void cuda_open_kernel(Emit *e, const char *name);
 void gpu_local(Emit *e, int param);
 void gpu_close_program(Str *out, int n, const Linear *const *kernel);
 void emit_grid_loop(Emit *e, int loop);
+bool emit_by_fours(Emit *e, int loop);
 void emit_group_loop(Emit *e, int loop);
 void emit_combine(Emit *e, int i);
 void emit_fence(Emit *e);

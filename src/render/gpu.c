@@ -161,14 +161,21 @@ static bool is_heavy(const Emit *e, int loop) {
   return sum >= HEAVY;
 }
 
-/* Blocks that are to run on a multiprocessor at a time, which limits their registers. Where rows of edges go through
- * maps and functions, the compiler would keep all weights in registers, and leave too few threads to wait for memory;
- * of blocks as large as can be it would fit two, and put what they need into memory. */
+/* A sum whose number of terms is known in the run alone: over the edges of a row. */
+static bool is_open(const Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
+  return in->flags & LOOP_REDUCE && !(from->kind == INST_CONST && to->kind == INST_CONST);
+}
+
+/* Blocks that are to run on a multiprocessor at a time, which limits their registers, and tells the compiler how many
+ * it may use. Where the rows of edges are walked, it would by itself rather wait for each load before the next than use
+ * a few registers more; where they go through maps and functions, it would keep all weights in registers, and leave too
+ * few threads to wait for memory; of blocks as large as can be it would fit two, and put what they need into memory. */
 static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 85, LARGE = 512 };
   int size = block_size(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
-    if (e->lin->inst[i].kind == INST_LOOP && is_around(e, i) && is_heavy(e, i))
+    if (e->lin->inst[i].kind == INST_LOOP && (is_open(e, i) || (is_around(e, i) && is_heavy(e, i))))
       return txt(", %d", MAX(REGISTERS / EACH / size, 1));
   return size > LARGE ? txt(", 1") : no_text();
 }
@@ -299,6 +306,53 @@ void emit_grid_loop(Emit *e, int loop) {
   }
 }
 
+/* A reduction of an unknown number of iterations with nothing but values in them, each of which loads something. */
+static bool loads_only(const Emit *e, int loop) {
+  const Linear *l = e->lin;
+  const Inst *in = &l->inst[loop];
+  bool loads = false, known = l->inst[in->src[0]].kind == INST_CONST && l->inst[in->src[1]].kind == INST_CONST;
+  if (known || !(in->flags & LOOP_REDUCE) || in->flags & LOOP_ONCE || in->strip > 1 || is_heavy(e, loop)) return false;
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    int kind = l->inst[i].kind;
+    if (kind != INST_ALU && kind != INST_LOAD && kind != INST_UPDATE && kind != INST_CONST && kind != INST_CHECK)
+      return false;
+    if (kind == INST_UPDATE && l->inst[i].src[0] > loop) return false;
+    loads |= kind == INST_LOAD;
+  }
+  return loads;
+}
+
+/* Such a loop takes its iterations four at a time, so that their loads are under way together, also those of the last
+ * and of rows that have fewer: in the place of one that is not there the first of the four is loaded again, and nothing
+ * is added. */
+bool emit_by_fours(Emit *e, int loop) {
+  enum { FOUR = 4 };
+  const Inst *in = &e->lin->inst[loop];
+  if (!loads_only(e, loop) || e->fours) return false;
+  bool shared = e->lin->group > 1 && in->flags & LOOP_GROUP;
+  int step = shared ? e->lin->group : 1;
+  Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
+  line(e, "for (%s b%d = %s%s; b%d < %s; b%d += %d) {", type.s, loop, begin.s, shared ? " + thread" : "", loop, end.s,
+       loop, FOUR * step);
+  e->indent++;
+  line(e, "UNROLL_ALL");
+  line(e, "for (int k%d = 0; k%d < %d; k%d++) {", loop, loop, FOUR, loop);
+  e->indent++;
+  Txt next = step > 1 ? txt("b%d + %d * k%d", loop, step, loop) : txt("b%d + k%d", loop, loop);
+  line(e, "const bool t%d = %s < %s;", loop, next.s, end.s);
+  line(e, "const %s i%d = t%d ? %s : b%d;", type.s, loop, loop, next.s, loop);
+  e->fours = loop;
+  e->group = shared;
+  emit_body(e, loop + 1, e->at[loop].end);
+  e->group = false;
+  e->fours = 0;
+  for (int k = 0; k < 2; k++) {
+    e->indent--;
+    line(e, "}");
+  }
+  return true;
+}
+
 /* A reduction is unrolled, so that loads of several iterations are under way at once; their order stays. */
 void emit_unroll(Emit *e, int loop) {
   const Linear *l = e->lin;
@@ -315,15 +369,16 @@ void emit_unroll(Emit *e, int loop) {
     line(e, whole ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
 
-/* How many turns each thread of a group takes in a loop; 0: not known before the run, or many. */
+enum { FEW_TURNS = 16 };
+
+/* How many turns each thread of a group takes in a loop; 0: not known before the run, or not the same for all. */
 static int64_t known_turns(const Emit *e, int loop, bool *whole) {
-  enum { FEW = 16 };
   const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
   int64_t each = (int64_t)e->lin->group * MAX(in->strip, 1);
   if (from->kind != INST_CONST || to->kind != INST_CONST || to->arg.i <= from->arg.i) return 0;
   int64_t trips = to->arg.i - from->arg.i, turns = (trips + each - 1) / each;
   *whole = trips % each == 0;
-  return turns <= FEW ? turns : 0;
+  return turns <= FEW_TURNS || *whole ? turns : 0;
 }
 
 /* A known number of turns is written so that the compiler sees it: it would take the thread's first index for unknown,
@@ -332,11 +387,15 @@ void emit_group_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   int strip = MAX(in->strip, 1), each = e->lin->group * strip;
   bool whole = false;
+  if (emit_by_fours(e, loop)) return;
   int64_t turns = known_turns(e, loop, &whole);
   Txt times = strip > 1 ? txt("%d * ", strip) : no_text(), type = scalar_type(e, (PolyDType)in->dtype);
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
   if (turns) {
-    line(e, "UNROLL_ALL");
+    if (turns <= FEW_TURNS)
+      line(e, "UNROLL_ALL");
+    else
+      emit_unroll(e, loop);
     line(e, "for (int k%d = 0; k%d < %lld; k%d++) {", loop, loop, (long long)turns, loop);
     e->indent++;
     line(e, "const %s i%d = %s + %sthread + %d * k%d;", type.s, loop, begin.s, times.s, each, loop);
