@@ -141,9 +141,12 @@ void *heap_alloc(Heap *h, size_t bytes) {
   return p;
 }
 
+/* Spare and live blocks together stay about as large as the live ones were at their peak: a step whose temporaries are one
+ * block of that size finds it again. A quarter more, since blocks are larger than what was asked for. */
 void heap_free(Heap *h, void *p) {
   list_add(h, head_of(p));
   size_t keep = KEEP_SPARE;
-  if (keep) keep = MAX(keep, (size_t)h->memory->peak_bytes / 2);
+  int64_t below = h->memory->peak_bytes - h->memory->live_bytes;
+  if (keep && below > 0) keep = MAX(keep, (size_t)below + (size_t)below / 4);
   heap_trim(h, keep);
 }
