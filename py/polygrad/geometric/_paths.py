@@ -23,7 +23,21 @@ PATHS = {
     "nn.pool.approx_knn": "nn.pool.knn_index", "nn.pool.knn": "nn.pool.knn_index", "nn.pool.avg_pool": "nn.pool._avg_pool",
     "nn.pool.max_pool": "nn.pool._max_pool", "nn.pool.graclus": "nn.pool._graclus", "nn.pool.voxel_grid": "nn.pool._voxel_grid",
     "nn.unpool.knn_interpolate": "nn.unpool", "profile.benchmark": "profile._benchmark", "profile.profile": "profile.timer",
+    "datasets.snap_dataset": "datasets.networks", "datasets.last_fm": "datasets", "datasets.geometry": "datasets",
+    "debug": "_debug", "device": "place", "resolver": "nn.resolver",
 }  # fmt: skip
+
+# Files of datasets, each of which has the sets of one source; here several are in one file, and all names are in the package.
+DATASETS = (
+    "airfrans airports amazon_book amazon_products aminer aqsol attributed_graph_dataset ba_multi_shapes bitcoin_otc brca_tgca city coma "
+    "cornell dblp dbp15k deezer_europe dgraph dynamic_faust elliptic elliptic_temporal email_eu_core facebook faust flickr freebase gdelt "
+    "gdelt_lite ged_dataset gemsec github gnn_benchmark_dataset heterophilous_graph_dataset hgb_dataset hm hydro_net icews igmc_dataset imdb "
+    "infection_dataset jodie lastfm_asia lrgb malnet_tiny md17 medshapenet mixhop_synthetic_dataset mnist_superpixels modelnet molecule_net "
+    "movie_lens movie_lens_100k movie_lens_1m myket nell neurograph ogb_mag omdb opf ose_gvcs pascal_pf pcpnet_dataset pcqm4m polblogs ppi "
+    "qm7 qm9 rcdd reddit reddit2 rel_link_pred_dataset s3dis shapenet shrec2016 suite_sparse taobao teeth3ds tosca twitch upfd webkb wikics "
+    "wikidata wikipedia_network word_net yelp zinc actor"
+).split()
+PATHS |= {f"datasets.{name}": "datasets" for name in DATASETS}
 
 
 def stand_in(name: str, source: str, load: Callable[[str], Any]) -> None:

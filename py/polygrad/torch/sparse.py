@@ -68,6 +68,9 @@ class SparseMatrix(SparseTensor):
     dtype = property(lambda self: self._value.dtype, doc="Dtype of the values.")
     device = property(lambda self: self._value.device, doc="Where the values are.")
     ndim = property(lambda self: len(self.sizes()), doc="Number of axes.")
+    grad = property(
+        lambda self: None if self._value.grad is None else self.set_value(self._value.grad), doc="The gradient of the values, at their places."
+    )
     requires_grad = property(lambda self: bool(self._value.requires_grad), doc="Do the values require a gradient?")
 
     def size(self, dim: int | None = None) -> Any:

@@ -12,6 +12,7 @@ Each module here mirrors the one of `polygrad.geometric` with the same path, dow
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, spec_from_loader
@@ -20,6 +21,7 @@ from typing import Any
 
 from .. import geometric as _geometric
 from ..geometric._paths import install as install_paths
+from ..geometric._paths import stand_in
 from ..torch._surface import as_it_is, lift, mirror
 
 _HERE, _THERE = __name__ + ".", "polygrad.geometric."
@@ -66,11 +68,11 @@ def _data_classes() -> None:
 if not any(isinstance(f, _Mirrors) for f in sys.meta_path):
     sys.meta_path.insert(0, _Mirrors())  # before the folders here, which hold stubs alone
     install_paths(__name__)
+    for _part in ("asserts", "data", "decorators", "feature_store", "graph_store"):
+        stand_in(f"{__name__}.testing.{_part}", f"{__name__}.testing", import_module)
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
     if name == "__version__":
         from .. import __version__
 

@@ -205,8 +205,14 @@ def assert_module(
     return out
 
 
+def get_random_tensor_frame(num_rows: int, device: Any = None) -> Any:
+    """A random TensorFrame of PyTorch Frame, which holds tensors of PyTorch: there is none here."""
+    raise ImportError("tables of PyTorch Frame hold tensors of PyTorch, which are not read here")
+
+
 __all__ = [
-    "FakeHeteroDataset", "MyFeatureStore", "MyGraphStore", "assert_module", "disableExtensions", "get_random_edge_index", "has_package",
+    "FakeHeteroDataset", "MyFeatureStore", "MyGraphStore", "assert_module", "disableExtensions", "get_random_edge_index", "get_random_tensor_frame",
+    "has_package",
     "is_distributed_test", "is_full_test", "minPython", "noMac", "noWindows", "onlyCUDA", "onlyDistributedTest", "onlyFullTest", "onlyGraphviz",
     "onlyLinux", "onlyNeighborSampler", "onlyOnline", "onlyRAG", "onlyXPU", "withCUDA", "withDevice", "withHashTensor", "withMETIS", "withPackage",
     "withoutExtensions",

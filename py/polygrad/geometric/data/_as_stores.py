@@ -10,6 +10,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..sparse_tensor import SparseTensor
 from ._values import select, to_array
+from .storage import NODE_KEYS
 from .stores import UNSET, EdgeAttr, EdgeLayout, EdgeMethods, FeatureStore, GraphStore, TensorAttr, TensorMethods, _cast
 
 _EDGE_KEYS = {EdgeLayout.COO: "edge_index", EdgeLayout.CSR: "adj", EdgeLayout.CSC: "adj_t"}
@@ -105,7 +106,21 @@ class AsStores(TensorMethods, EdgeMethods):
             store["adj"] = SparseTensor(rowptr=first, col=second, sparse_sizes=size)
         else:
             store["adj_t"] = SparseTensor(rowptr=second, col=first, sparse_sizes=None if size is None else size[::-1])
+        self._note_size(edge_attr)
         return True
+
+    def _note_size(self, edge_attr: EdgeAttr) -> None:
+        """What the size of edges says of the numbers of nodes is kept where nothing else does."""
+        size = edge_attr.size
+        if size is None:
+            return
+        if hasattr(self, "_store"):
+            parts = [(self._store, size[0])] if size[0] == size[1] else []
+        else:
+            parts = [(self[kind], n) for kind, n in zip((edge_attr.edge_type[0], edge_attr.edge_type[-1]), size)]  # type: ignore[index]
+        for store, count in parts:
+            if count is not None and not any(key in store for key in ("num_nodes", *NODE_KEYS)):
+                store.num_nodes = count
 
     def _get_edge_index(self, edge_attr: EdgeAttr) -> Any:
         store = self._edge_part(edge_attr.edge_type)

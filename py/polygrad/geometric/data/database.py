@@ -209,6 +209,39 @@ class SQLiteDatabase(Database):
         return int(self.connection.execute(f'SELECT COUNT(*) FROM "{self.name}"').fetchone()[0])
 
 
+class RocksDatabase(Database):
+    """Rows in a RocksDB folder, by the package rocksdict, which must be installed."""
+
+    def __init__(self, path: str, schema: Any = object):
+        super().__init__(schema)
+        self.path = os.fspath(path)
+        self._rows: Any = None
+        self.connect()
+
+    def connect(self) -> None:
+        from ..utils._host import library
+
+        rocksdict = library("rocksdict", "rows in RocksDB")
+        self._rows = rocksdict.Rdict(self.path, rocksdict.Options(raw_mode=True))
+
+    def close(self) -> None:
+        if self._rows is not None:
+            self._rows.close()
+            self._rows = None
+
+    def insert(self, index: int, data: Any) -> None:
+        self._rows[int(index).to_bytes(8, "big")] = pack(data)
+
+    def get(self, index: int) -> Any:
+        return unpack(self._rows[int(index).to_bytes(8, "big")])
+
+    def __len__(self) -> int:
+        raise NotImplementedError("a RocksDB folder does not count its rows")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
 class OnDiskDataset(Dataset):
     """Graphs in an SQLite file under root, of which only those that are asked for are in memory.
 
@@ -297,4 +330,4 @@ class OnDiskDataset(Dataset):
         return f"{type(self).__name__}({len(self)})"
 
 
-__all__ = ["Database", "OnDiskDataset", "SQLiteDatabase"]
+__all__ = ["Database", "OnDiskDataset", "RocksDatabase", "SQLiteDatabase"]

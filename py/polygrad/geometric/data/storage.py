@@ -11,6 +11,7 @@ import warnings
 import weakref
 from collections import namedtuple
 from collections.abc import Iterator, MutableMapping
+from enum import Enum
 from typing import Any, Callable
 
 import numpy as np
@@ -21,6 +22,14 @@ from ._values import apply, counted, is_array, like, select, to_array
 NODE_KEYS = ("x", "feat", "pos", "batch", "node_type", "n_id")  # entries that say how many nodes there are
 EDGE_KEYS = ("edge_index", "edge_weight", "edge_attr", "edge_type", "e_id")
 COUNTING_KEYS = {"num_nodes", "x", "pos", "batch", "adj", "adj_t", "edge_index", "face"}
+
+
+class AttrType(Enum):
+    """What an attribute has a value for."""
+
+    NODE = "NODE"
+    EDGE = "EDGE"
+    OTHER = "OTHER"
 
 
 class BaseStorage(MutableMapping):
@@ -235,6 +244,14 @@ class BaseStorage(MutableMapping):
 
     def is_edge_attr(self, key: str) -> bool:
         return False
+
+    @property
+    def _cached_attr(self) -> dict[AttrType, set[str]]:
+        """The names of attributes by what they have a value for."""
+        out: dict[AttrType, set[str]] = {kind: set() for kind in AttrType}
+        for key in self.keys():
+            out[AttrType.NODE if self.is_node_attr(key) else AttrType.EDGE if self.is_edge_attr(key) else AttrType.OTHER].add(key)
+        return out
 
     def node_attrs(self) -> list[str]:
         return [key for key in self.keys() if self.is_node_attr(key)]
@@ -476,4 +493,4 @@ class GlobalStorage(NodeStorage, EdgeStorage):
         return self.num_nodes != self.num_edges or self._of_edges(key)
 
 
-__all__ = ["BaseStorage", "EdgeStorage", "GlobalStorage", "NodeStorage"]
+__all__ = ["AttrType", "BaseStorage", "EdgeStorage", "GlobalStorage", "NodeStorage"]

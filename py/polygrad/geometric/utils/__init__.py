@@ -38,6 +38,9 @@ _TABLE = {
     "_normalized_cut": ["normalized_cut"],
     "_grid": ["grid"],
     "convert": ["to_scipy_sparse_matrix", "from_scipy_sparse_matrix", "to_networkx", "from_networkx"],
+    "other_libraries": [
+        "from_cugraph", "from_dgl", "from_networkit", "from_trimesh", "to_cugraph", "to_dgl", "to_networkit", "to_trimesh",
+    ],
     "random": ["erdos_renyi_graph", "stochastic_blockmodel_graph", "barabasi_albert_graph"],
     "_negative_sampling": [
         "negative_sampling", "batched_negative_sampling", "structured_negative_sampling", "structured_negative_sampling_feasible",

@@ -47,6 +47,25 @@ class _Pairs:
         return np.stack([np.concatenate([row, col]), np.concatenate([col, row])])
 
 
+def edge_index_to_vector(edge_index: Tensor, size: tuple[int, int], bipartite: bool, force_undirected: bool = False) -> tuple[Tensor, int]:
+    """Numbers of the edges among all pairs that may be sampled, and how many pairs these are: all for bipartite graphs, those without self loops,
+    or with force_undirected those with row < column. Edges that are none of these are left out.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils._negative_sampling import edge_index_to_vector, vector_to_edge_index
+    >>> number, population = edge_index_to_vector(Tensor([[0, 1, 1], [1, 0, 1]]), (3, 3), bipartite=False)
+    >>> number.tolist(), population, vector_to_edge_index(number, (3, 3), bipartite=False).tolist()
+    ([0, 2], 6, [[0, 1], [1, 0]])
+    """
+    pairs = _Pairs(size if bipartite else size[0], force_undirected)
+    return Tensor(pairs.number(_host.edges(edge_index))), pairs.population
+
+
+def vector_to_edge_index(idx: Tensor, size: tuple[int, int], bipartite: bool, force_undirected: bool = False) -> Tensor:
+    """The edges [2, E] of such numbers; with force_undirected in both directions."""
+    return Tensor(_Pairs(size if bipartite else size[0], force_undirected).pair(_host.read(idx).astype(np.int64)))
+
+
 def _sample_free(rng: np.random.Generator, taken: np.ndarray, population: int, wanted: int) -> np.ndarray:
     """Up to `wanted` different numbers below population that are not taken, in random order."""
     taken = _host.distinct(taken)
@@ -190,7 +209,9 @@ def structured_negative_sampling_feasible(edge_index: Tensor, num_nodes: int | N
 
 __all__ = [
     "batched_negative_sampling",
+    "edge_index_to_vector",
     "negative_sampling",
     "structured_negative_sampling",
     "structured_negative_sampling_feasible",
+    "vector_to_edge_index",
 ]

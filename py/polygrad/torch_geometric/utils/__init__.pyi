@@ -73,6 +73,14 @@ from polygrad.geometric.utils.mask import mask_to_index as mask_to_index
 from polygrad.geometric.utils.mesh_laplacian import get_mesh_laplacian as get_mesh_laplacian
 from polygrad.geometric.utils.num_nodes import maybe_num_nodes as maybe_num_nodes
 from polygrad.geometric.utils.num_nodes import maybe_num_nodes_dict as maybe_num_nodes_dict
+from polygrad.geometric.utils.other_libraries import from_cugraph as from_cugraph
+from polygrad.geometric.utils.other_libraries import from_dgl as from_dgl
+from polygrad.geometric.utils.other_libraries import from_networkit as from_networkit
+from polygrad.geometric.utils.other_libraries import from_trimesh as from_trimesh
+from polygrad.geometric.utils.other_libraries import to_cugraph as to_cugraph
+from polygrad.geometric.utils.other_libraries import to_dgl as to_dgl
+from polygrad.geometric.utils.other_libraries import to_networkit as to_networkit
+from polygrad.geometric.utils.other_libraries import to_trimesh as to_trimesh
 from polygrad.geometric.utils.ppr import get_ppr as get_ppr
 from polygrad.geometric.utils.random import barabasi_albert_graph as barabasi_albert_graph
 from polygrad.geometric.utils.random import erdos_renyi_graph as erdos_renyi_graph
@@ -109,10 +117,14 @@ __all__ = [
     "dropout_node",
     "dropout_path",
     "erdos_renyi_graph",
+    "from_cugraph",
+    "from_dgl",
+    "from_networkit",
     "from_networkx",
     "from_rdmol",
     "from_scipy_sparse_matrix",
     "from_smiles",
+    "from_trimesh",
     "geodesic_distance",
     "get_embeddings",
     "get_embeddings_hetero",
@@ -161,13 +173,17 @@ __all__ = [
     "structured_negative_sampling",
     "structured_negative_sampling_feasible",
     "subgraph",
+    "to_cugraph",
     "to_dense_adj",
     "to_dense_batch",
+    "to_dgl",
     "to_edge_index",
+    "to_networkit",
     "to_networkx",
     "to_rdmol",
     "to_scipy_sparse_matrix",
     "to_smiles",
+    "to_trimesh",
     "to_undirected",
     "total_influence",
     "train_test_split_edges",

@@ -83,4 +83,9 @@ class Aggregation(Module):
         return dense_rows(x, self.rows(x, index, ptr, dim_size, dim), fill_value, max_num_elements)
 
 
-__all__ = ["Aggregation"]
+def expand_left(ptr: Tensor, dim: int, dims: int) -> Tensor:
+    """ptr with axes of size 1 before it, so that its own axis is number dim of dims."""
+    return ptr.reshape(*(1,) * (dims + dim if dim < 0 else dim), *ptr.shape)
+
+
+__all__ = ["Aggregation", "expand_left"]

@@ -172,8 +172,17 @@ class MessagePassing(Module):
             if self.flow == "target_to_source":
                 raise ValueError("the flow 'target_to_source' is invalid with a sparse matrix: pass the transposed matrix, or edge_index")
             plain, named = unpacked(type(self).forward, self, args, kwargs)
-            return repacked(super().__call__(*plain, **named), (*args, *kwargs.values()))
+            outer, given = self.__dict__.get("_given", ()), (*args, *kwargs.values())
+            self.__dict__["_given"] = given
+            try:
+                return repacked(super().__call__(*plain, **named), given)
+            finally:
+                self.__dict__["_given"] = outer
         return super().__call__(*args, **kwargs)
+
+    def jittable(self, typing: str | None = None) -> MessagePassing:
+        """The layer itself: everything is compiled in any case."""
+        return self
 
     # ---- collecting arguments ----
 
@@ -262,12 +271,13 @@ class MessagePassing(Module):
         if self._before.get("propagate"):
             edge_index, size, kwargs = self._run_before("propagate", (edge_index, size, kwargs))
         sizes = self._sizes(edge_index, size)
-        if self.fuse and not self._explain and isinstance(edge_index, Graph) and self._says_all(signatures, kwargs):
+        whole = self._whole(signatures, edge_index, kwargs) if self.fuse and not self._explain and isinstance(edge_index, Graph) else None
+        if whole is not None:
             values, _ = self._collect(signatures.together, edge_index, sizes, kwargs)
             args = signatures.fused.pick(values, self)
-            edge_index, args = self._run_before("message_and_aggregate", (edge_index, args))
-            out = self.message_and_aggregate(edge_index, **args)
-            out = self._run_after("message_and_aggregate", (edge_index, args), out)
+            whole, args = self._run_before("message_and_aggregate", (whole, args))
+            out = self.message_and_aggregate(whole, **args)
+            out = self._run_after("message_and_aggregate", (whole, args), out)
             out = self.update(out, **signatures.update.pick(values, self))
         elif self._decomposed_layers > 1 and not self._explain:
             split = {base for _, base, sender in signatures.separate.ends if sender}
@@ -304,11 +314,16 @@ class MessagePassing(Module):
             out = self._run_after("aggregate", (args,), out)
         return self.update(out, **signatures.update.pick(values, self))
 
-    def _says_all(self, signatures: _Signatures, kwargs: dict[str, Any]) -> bool:
-        """Does message_and_aggregate ask for all that message would be given? Else it would leave something out, such as edge weights."""
+    def _whole(self, signatures: _Signatures, graph: Graph, kwargs: dict[str, Any]) -> Any:
+        """What message_and_aggregate is called with: the graph, if it asks for all that message would be given; the sparse matrix that the layer was
+        called with, if the values of its edges are all that would be left out; else None."""
         asked = {n[:-2] if n[-2:] in ("_i", "_j") else n for n in signatures.fused.defaults}
         needed = {n[:-2] if n[-2:] in ("_i", "_j") else n for n in signatures.message.defaults}
-        return all(n in asked for n in needed if kwargs.get(n) is not None)
+        left = [n for n in needed if n not in asked and kwargs.get(n) is not None]
+        if not left:
+            return graph
+        matrix = next((m for m in self.__dict__.get("_given", ()) if getattr(m, "_graph", None) is graph), None)
+        return matrix if matrix is not None and all(kwargs[n] is matrix._value for n in left) else None
 
     # What layers put their own in place of, with whatever arguments they need.
 
@@ -495,7 +510,11 @@ def _graph_of(edge_index: Any, size: list[Any]) -> Graph:
     sources, targets = (targets if sources is None else sources), (sources if targets is None else targets)
     if sources is None:
         return Graph(edge_index)
-    return Graph(edge_index, sources) if sources == targets else Graph(edge_index, num_src=sources, num_dst=targets)
+    try:
+        return Graph(edge_index, sources) if sources == targets else Graph(edge_index, num_src=sources, num_dst=targets)
+    except IndexError as e:
+        limit = f"[0, {sources})" if sources == targets else f"[0, {sources}) and [0, {targets})"
+        raise IndexError(f"{e}: 'edge_index' must hold valid indices in the interval {limit}") from None
 
 
 def _follow(parent: Graph, graph: Graph, mask: Tensor) -> Tensor:

@@ -35,6 +35,7 @@ TABLE = {
     "tgn": ["TGNMemory"],
     "visnet": ["ViSNet"],
     "lpformer": ["LPFormer"],
+    "captum": ["captum_output_to_dicts", "to_captum_input", "to_captum_model"],
 }
 
 __getattr__, __dir__, __all__ = lazy(__name__, TABLE)
