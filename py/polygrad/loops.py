@@ -13,6 +13,7 @@ from .symbolic import dim_code
 from .tensor import Tensor
 
 _RESULTS, _REVERSE, _RECOMPUTE = 256, 1, 2  # POLY_SCAN_...
+building = 0  # bodies of loops that are being built: their values cannot be read
 _Handles: Any = ctypes.POINTER(ctypes.c_void_p)
 _Step: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _Handles, ctypes.c_int, _Handles, ctypes.c_int, _Handles, _Handles)
 
@@ -66,6 +67,8 @@ class _Body:
         self.f, self.model, self.carry, self.x, self.y = f, model, carry, x, None
 
     def __call__(self, user: int, carry: Any, ncarry: int, x: Any, nx: int, new: Any, y: Any) -> int:
+        global building
+        building += 1
         try:
             args = [like(self.model, C.poly_retain_copy(h)) for h in [*carry[:ncarry], *x[:nx]]]
             given = self.f(_build(self.carry, args), _build(self.x, args))
@@ -87,6 +90,8 @@ class _Body:
         except BaseException as error:  # comes out of the call of scan
             raised.append(error)
             return -1
+        finally:
+            building -= 1
 
 
 def _words(form: Any) -> str:

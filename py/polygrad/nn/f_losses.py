@@ -231,7 +231,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x1 · x2 / (|x1| |x2|) along dim."""
+    """x1 · x2 / (|x1| |x2|) along dim, of the shape that both broadcast to."""
+    x1, x2 = x1.expand((x1 + x2).shape), x2.expand((x1 + x2).shape)
     return (x1.normalize(2.0, dim, eps) * x2.normalize(2.0, dim, eps)).sum(dim)
 
 

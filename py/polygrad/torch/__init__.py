@@ -37,6 +37,7 @@ from .types import named as _named
 
 if TYPE_CHECKING:
     from . import distributions, func, linalg, nn, optim, sparse, special, testing, utils
+    from .func import vmap
 
 bool = _named("bool")  # noqa: A001
 int8, uint8, int16, int32, int64 = (_named(_n) for _n in ("int8", "uint8", "int16", "int32", "int64"))
@@ -64,7 +65,7 @@ _SPARSE = frozenset(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tenso
 _LEFT_OUT = {
     "fft": "there are no complex numbers", "complex": "there are no complex numbers", "complex64": "there are no complex numbers",
     "view_as_complex": "there are no complex numbers", "distributed": "use one process",
-    "vmap": "write the batch as an axis", "multiprocessing": "use threads or Python's own processes",
+    "multiprocessing": "use threads or Python's own processes",
     "onnx": "save the state dict", "quantization": "there are no quantised tensors",
 }  # fmt: skip
 
@@ -74,7 +75,7 @@ __all__ = [
     "float32", "float64", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "load", "long", "nan",
     "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods, *_settings, *_SPARSE,
-    "distributions", "func", "linalg", "sparse", "special", "testing",
+    "distributions", "func", "linalg", "sparse", "special", "testing", "vmap",
 ]  # fmt: skip
 
 for _module in _MODULES:  # so that `from polygrad.torch.jit import script` works
@@ -91,12 +92,16 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(".nn.functional", __name__), name)
     if name in _LINALG:
         return getattr(importlib.import_module(".linalg", __name__), _LINALG[name])
+    if name in ("svd_lowrank", "pca_lowrank"):
+        return getattr(importlib.import_module(".linalg", __name__), name)
     if name in ("cholesky", "lu_solve", "triangular_solve"):
         return getattr(importlib.import_module(".linalg", __name__), f"old_{name}")
     if name in _SPARSE:
         return getattr(importlib.import_module(".sparse", __name__), name)
     if name in ("poisson", "binomial"):
         return getattr(importlib.import_module(".distributions.discrete", __name__), name)
+    if name == "vmap":
+        return importlib.import_module(".func", __name__).vmap
     if name == "spmm":
         return importlib.import_module(".sparse", __name__).mm
     if name in _LEFT_OUT:

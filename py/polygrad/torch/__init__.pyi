@@ -52,6 +52,7 @@ def argmin(input: Any, *args: Any, **kwargs: Any) -> Any: ...
 def argsort(input: Any, *args: Any, **kwargs: Any) -> Any: ...
 def argwhere(input: Any, *args: Any, **kwargs: Any) -> Any: ...
 def as_strided(input: Any, *args: Any, **kwargs: Any) -> Any: ...
+def as_strided_scatter(input: Any, *args: Any, **kwargs: Any) -> Any: ...
 def asin(input: Any, *args: Any, **kwargs: Any) -> Any: ...
 def asin_(input: Any, *args: Any, **kwargs: Any) -> Any: ...
 def asinh(input: Any, *args: Any, **kwargs: Any) -> Any: ...
@@ -391,6 +392,7 @@ from polygrad.torch.autograd import inference_mode as inference_mode
 from polygrad.torch.autograd import is_grad_enabled as is_grad_enabled
 from polygrad.torch.autograd import no_grad as no_grad
 from polygrad.torch.autograd import set_grad_enabled as set_grad_enabled
+from polygrad.torch.func import vmap as vmap
 from polygrad.torch.functions import Generator as Generator
 from polygrad.torch.functions import arange as arange
 from polygrad.torch.functions import as_tensor as as_tensor
@@ -476,6 +478,7 @@ from polygrad.torch.settings import get_float32_matmul_precision as get_float32_
 from polygrad.torch.settings import get_num_threads as get_num_interop_threads
 from polygrad.torch.settings import get_num_threads as get_num_threads
 from polygrad.torch.settings import get_rng_state as get_rng_state
+from polygrad.torch.settings import is_autocast_available as is_autocast_available
 from polygrad.torch.settings import is_inference_mode_enabled as is_inference_mode_enabled
 from polygrad.torch.settings import set_default_device as set_default_device
 from polygrad.torch.settings import set_default_dtype as set_default_dtype
@@ -566,6 +569,7 @@ __all__ = [
     "argsort",
     "argwhere",
     "as_strided",
+    "as_strided_scatter",
     "as_tensor",
     "asarray",
     "asin",
@@ -760,6 +764,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "is_autocast_available",
     "is_autocast_enabled",
     "is_complex",
     "is_conj",
@@ -1012,6 +1017,7 @@ __all__ = [
     "var_mean",
     "vdot",
     "view_as",
+    "vmap",
     "vsplit",
     "vstack",
     "where",

@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._core import C, argfix, like
 from ..autograd import making
 from ..dtypes import DType, dtypes
@@ -84,7 +86,7 @@ class Algebra:
         if not isinstance(dim, (tuple, list)):
             return Views.squeeze(self, dim)
         out = self
-        for d in sorted((d % self.ndim for d in dim), reverse=True):
+        for d in sorted((d % self.ndim for d in dim), reverse=True) if self.ndim else ():
             out = Views.squeeze(out, d)
         return out
 
@@ -121,6 +123,8 @@ class Algebra:
     def tensor_split(self: Any, indices: Any, dim: int = 0) -> tuple[Tensor, ...]:
         """Nearly equal parts, or parts between indices, along an axis."""
         n = int(self.shape[dim])
+        if isinstance(indices, Plain):
+            indices = indices.tolist()
         if isinstance(indices, int):
             q, r = divmod(n, indices)
             sizes = [q + 1] * r + [q] * (indices - r)
@@ -165,23 +169,27 @@ class Algebra:
             return self.diag_embed(diagonal)
         return self.diagonal(diagonal)
 
-    def diag_embed(self: Any, offset: int = 0) -> Tensor:
-        """Matrices with the last axis on their diagonals."""
+    def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """Matrices, along dim1 and dim2, with the last axis on their diagonals."""
         n = int(self.shape[-1])
         place = _numbers(self, n)
         full = (place.unsqueeze(1) == place).where(self.unsqueeze(-1), 0)
         pad = (max(offset, 0), max(-offset, 0))
-        return full.pad((pad[0], pad[1], pad[1], pad[0])) if offset else full
+        full = full.pad((pad[0], pad[1], pad[1], pad[0])) if offset else full
+        return full if (dim1 % full.ndim, dim2 % full.ndim) == (full.ndim - 2, full.ndim - 1) else full.movedim((-2, -1), (dim1, dim2))
 
     def trace(self: Any) -> Tensor:
         """Sum of the diagonal of a matrix."""
         return self.diagonal().sum()
 
-    def diff(self: Any, n: int = 1, dim: int = -1) -> Tensor:
-        """Differences of neighbours along an axis."""
-        out = self
+    def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+        """Differences of neighbours along an axis, with other values put before and behind."""
+        parts = [t for t in (prepend, self, append) if t is not None]
+        out: Any = self if len(parts) == 1 else Plain.cat(*parts, dim=dim)
         for _ in range(n):
             size = int(out.shape[dim])
+            if size < 1:
+                break
             out = out.narrow(dim, 1, size - 1) - out.narrow(dim, 0, size - 1)
         return out
 
@@ -431,7 +439,15 @@ class Algebra:
         if not accumulate:
             out[key] = values
             return out
-        flat = sum(i.long() * math.prod(int(s) for s in self.shape[k + 1 : len(key)]) for k, i in enumerate(key))
+        whole: list[Any] = []
+        for i in key:  # a mask stands for the places where it is true
+            whole += i.nonzero(as_tuple=True) if i.dtype == dtypes.bool else [i]
+        key = tuple(whole)
+        if not all(i.numel() for i in key):
+            return out
+        sizes = [int(s) for s in self.shape]
+        places = [Plain.where(i < 0, i + sizes[k], i).long() * math.prod(sizes[k + 1 : len(key)]) for k, i in enumerate(key)]
+        flat = sum(places[1:], places[0])
         rest = tuple(self.shape[len(key) :])
         rows = self.reshape(-1, *rest)
         values = values if isinstance(values, Plain) else self.new_tensor(values)
@@ -442,27 +458,44 @@ class Algebra:
         return self.reshape(-1)[index]
 
     def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Tensor:
-        """gather with broadcast."""
-        return self.take(indices) if dim is None else self.gather(dim, indices)
+        """gather, with the other axes broadcast; indices below zero count from the end. Without dim: of the elements one after another."""
+        if dim is None:
+            return self.take(indices.reshape(-1))
+        d = dim % self.ndim
+        others = [max(int(a), int(b)) if a != 0 and b != 0 else 0 for a, b in zip(self.shape, indices.shape)]
+        x = self.expand(tuple(self.shape[k] if k == d else s for k, s in enumerate(others)))
+        at = indices.expand(tuple(indices.shape[k] if k == d else s for k, s in enumerate(others)))
+        return x.gather(d, Plain.where(at < 0, at + int(self.shape[d]), at))
+
+    def gather(self: Any, dim: int, index: Any, *, sparse_grad: bool = False, out: Any = None) -> Tensor:  # type: ignore[override]
+        """out[i][j] = self[index[i][j]][j] for dim 0, and so on."""
+        if not index.numel():
+            return self.new_empty(tuple(index.shape))
+        if self.ndim == 0:
+            return Plain.gather(self.reshape(1), 0, index.reshape(1)).reshape(index.shape)
+        return Plain.gather(self, dim, index)
 
     def masked_scatter(self: Any, mask: Any, source: Any) -> Tensor:
         """The elements where mask is true replaced by the first ones of source."""
-        where = mask.expand(self.shape).reshape(-1)
+        shape = tuple(np.broadcast_shapes(tuple(int(s) for s in self.shape), tuple(int(s) for s in mask.shape)))
+        where = mask.expand(shape).reshape(-1)
         place = (where.cumsum(0) - 1).clamp(min=0)
-        return Plain.where(where, source.reshape(-1)[place], self.reshape(-1)).reshape(self.shape)
+        return Plain.where(where, source.reshape(-1)[place], self.expand(shape).reshape(-1)).reshape(shape)
 
     def scatter(self: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:  # type: ignore[override]
         """self with src, or one value, written at index."""
         return Plain.scatter(self, dim, index, value if src is None else src, reduce)
 
-    def bucketize(self: Any, boundaries: Any, *, right: bool = False) -> Tensor:
+    def bucketize(self: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Tensor:
         """How many boundaries lie below each element."""
-        return boundaries.searchsorted(self, right=right)
+        return boundaries.searchsorted(self, out_int32=out_int32, right=right)
 
-    def searchsorted(self: Any, values: Any, *, right: bool = False) -> Tensor:
-        """Where values go into this sorted vector, or into the sorted row that they are in, int64."""
+    def searchsorted(self: Any, values: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None) -> Tensor:
+        """Where values go into this sorted vector, or into the sorted row that they are in. sorter: the order that sorts this tensor."""
         v = values if isinstance(values, Plain) else self.new_tensor(values)
-        return like(self, C.poly_searchsorted(self._h, v._h, right)).cast(dtypes.int64)
+        x = self if sorter is None else self.gather(-1, sorter)
+        right = right if side is None else side == "right"
+        return like(self, C.poly_searchsorted(x._h, v._h, right)).cast(dtypes.int32 if out_int32 else dtypes.int64)
 
     def bernoulli(self: Any, p: Any = None, *, generator: Any = None) -> Tensor:
         """1 with the probability that each element says, else 0."""

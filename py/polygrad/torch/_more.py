@@ -180,6 +180,7 @@ class More:
     def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor:
         """Elements replaced, or added to, by their number in the flat tensor."""
         flat, at, new = self.reshape(-1), index.reshape(-1), source.reshape(-1)
+        at = Plain.where(at < 0, at + self.numel(), at)
         return (flat.scatter_add(0, at, new) if accumulate else flat.scatter(0, at, new)).reshape(self.shape)
 
     def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Tensor:
@@ -302,7 +303,10 @@ class More:
 
     def nonzero_static(self: Any, *, size: int, fill_value: int = -1) -> Tensor:
         """nonzero() cut, or filled up, to `size` rows."""
-        found = self.nonzero()[:size]
+        x = self.reshape(1) if self.ndim == 0 else self
+        found = x.nonzero()[:size]
+        if self.ndim == 0:
+            return found[:, :0].new_empty((size, 0))
         rest = found.new_full((size - int(found.shape[0]), max(1, self.ndim)), fill_value)
         return Plain.cat(found, rest.cast(found.dtype), dim=0)
 
@@ -353,7 +357,8 @@ class More:
 
     def addr(self: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Tensor:
         """beta * self + alpha * outer(vec1, vec2)."""
-        return self * beta + vec1.outer(vec2) * alpha
+        product = vec1.outer(vec2) * alpha
+        return self * beta + product if beta else product
 
     def kron(self: Any, other: Any) -> Tensor:
         """Every element times the other tensor."""
@@ -381,7 +386,7 @@ class More:
             centered = x - (x * w).sum(1, keepdim=True) / total
             less = correction if aweights is None else correction * (w * aweights).sum() / total
             out = (centered * w) @ centered.T / (total - less)
-        return out.reshape(()) if self.ndim < 2 else out
+        return out.reshape(()) if int(x.shape[0]) == 1 else out
 
     def corrcoef(self: Any) -> Tensor:
         """Correlations of the rows."""
@@ -422,6 +427,25 @@ class More:
         from . import linalg
 
         return getattr(linalg, name)(self, *args)
+
+    def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:  # type: ignore[override]
+        """U, the singular values and V, which is not transposed: torch.svd. torch.linalg.svd gives V transposed."""
+        from .linalg import old_svd
+
+        return old_svd(self, some, compute_uv)
+
+    def qr(self: Any, some: bool = True) -> Any:  # type: ignore[override]
+        """Q with orthogonal columns and an upper triangle R; with some=False, a square Q."""
+        from .linalg import qr
+
+        return qr(self, "reduced" if some else "complete")
+
+    def as_strided_scatter(self: Any, src: Any, size: Any, stride: Any, storage_offset: Any = 0) -> Tensor:
+        """self with src written where as_strided(size, stride, storage_offset) looks."""
+        with making(type(self)._kind):
+            places: Any = Plain.arange(self.numel())
+        at = places.as_strided(size, stride, storage_offset or 0)
+        return Plain.scatter(self.reshape(-1), 0, at.reshape(-1), src.reshape(-1)).reshape(self.shape)
 
     def pinverse(self: Any, rcond: float = 1e-15) -> Tensor:
         """The pseudo-inverse of Moore and Penrose."""

@@ -103,6 +103,10 @@ class Results:
         from ..geometric._length import norm
 
         x = self if dtype is None else self.cast(dtype)
+        if p == "nuc":
+            from .linalg import matrix_norm
+
+            return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim)
         return norm(x, 2.0 if p in (None, "fro") else float(p), dim, keepdim)
 
     def count_nonzero(self: Any, dim: Any = None) -> Tensor:
@@ -178,6 +182,8 @@ class Results:
         """The lower median; along dim, with its place."""
         if dim is None:
             return self.reshape(-1).median(0).values
+        if self.ndim == 0:
+            return Sorted(self, self.zeros_like(dtype=dtypes.int64))
         out = self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, True)
         if self.dtype.kind == "f":  # the first NaN of a row that has one
             nan = self.isnan()
@@ -187,6 +193,8 @@ class Results:
 
     def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Sorted:
         """The most frequent value along dim, the smallest of several, and its last place."""
+        if self.ndim == 0:
+            return Sorted(self, self.zeros_like(dtype=dtypes.int64))
         x = self.movedim(dim, -1)
         values, places = x.sort(-1)
         counts = values.searchsorted(values, right=True) - values.searchsorted(values)
@@ -227,8 +235,16 @@ class Results:
             values.realize()
         return _runs(self, values, places, _new_run(values), return_inverse, return_counts)
 
-    def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False) -> Any:
-        """The first of each run of equal values."""
+    def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+        """The first of each run of equal values, or of equal slices along dim."""
+        if dim is not None and self.ndim > 1:
+            rows = self.movedim(dim, 0)
+            flat = rows.reshape(int(rows.shape[0]), -1)
+            new = Plain.cat(flat.new_ones(1, dtype=dtypes.bool), (flat[1:] != flat[:-1]).any(1), dim=0)
+            number = _runs(new, new, None, new, True, True)
+            kept = rows[new.nonzero().reshape(-1)].movedim(0, dim)
+            out = [kept, *([number[1]] if return_inverse else []), *([number[2]] if return_counts else [])]
+            return out[0] if len(out) == 1 else tuple(out)
         flat = self.reshape(-1)
         return _runs(self, flat, None, _new_run(flat), return_inverse, return_counts)
 
@@ -243,11 +259,13 @@ class Results:
         size = max(n, int(minlength))
         if weights is None:
             return like(self, C.poly_bincount(self._h, size))
-        return self.new_zeros(size, dtype=weights.dtype).scatter_add(0, self, weights)
+        kind = weights.dtype if weights.dtype == dtypes.float32 else dtypes.float64
+        return self.new_zeros(size, dtype=kind).scatter_add(0, self, weights.cast(kind))
 
     def histc(self: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:  # noqa: A002
         """How many elements lie in each of `bins` equal parts of [min, max]."""
         low, high = (float(self.amin().item()), float(self.amax().item())) if min == max else (float(min), float(max))
+        low, high = (low - 1, high + 1) if low == high else (low, high)
         inside = self.masked_select((self >= low) & (self <= high))
         place = ((inside - low) * (bins / ((high - low) or 1.0))).floor().long().clamp(0, bins - 1)
         return place.bincount(minlength=bins).cast(self.dtype)
@@ -255,6 +273,8 @@ class Results:
     def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
         """Places of the elements that are not zero, one row each; with as_tuple, one vector for each axis."""
         places = Plain.nonzero(self).cast(dtypes.int64)
+        if as_tuple and self.ndim == 0:  # as a vector of one element
+            return (Plain.nonzero(self.reshape(1)).cast(dtypes.int64).reshape(-1),)
         return tuple(places.unbind(1)) if as_tuple else places
 
     def isin(self: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
@@ -284,7 +304,7 @@ def _correction(dim: Any, unbiased: Any, correction: float) -> tuple[Any, float]
     """x.var(False) means unbiased=False."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    return dim, correction if unbiased is None else int(unbiased)
+    return dim, (1 if correction is None else correction) if unbiased is None else int(unbiased)
 
 
 def _new_run(values: Any) -> Any:

@@ -12,6 +12,8 @@ from typing import Any
 from ..autograd import current
 from ..context import Context, NoGrad
 from ..custom import Function as _Function
+from ..custom import FunctionContext as _FunctionContext
+from ._modules import same as _same
 
 
 class no_grad(NoGrad):
@@ -201,8 +203,30 @@ def Variable(data: Any, requires_grad: bool = False, volatile: Any = None) -> An
     return data.requires_grad_(True) if requires_grad else data
 
 
+def gradgradcheck(func: Any, inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
+    """Do the second derivatives of func agree with differences of its gradients?"""
+    ins = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
+    at = [k for k, x in enumerate(ins) if getattr(x, "requires_grad", False)]
+
+    def slope(*xs: Any) -> Any:
+        args = [x if not getattr(x, "is_floating_point", bool)() or x.requires_grad else x.detach().requires_grad_() for x in xs]
+        return sum((g.sin().sum() for g in grad(func(*args).sin().sum(), [args[k] for k in at], create_graph=True)), 0.0)
+
+    return gradcheck(slope, ins, **options)
+
+
+function = grad_mode = variable = anomaly_mode = graph = _same(__name__, "function", "grad_mode", "variable", "anomaly_mode", "graph")
+FunctionCtx = _FunctionContext
+
+
+def once_differentiable(fn: Any) -> Any:
+    """The backward function itself: its gradient is right too where it computes with tensors."""
+    return fn
+
+
 __all__ = [
     "Function",
+    "FunctionCtx",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -210,9 +234,11 @@ __all__ = [
     "functional",
     "grad",
     "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",
+    "once_differentiable",
     "set_detect_anomaly",
     "set_grad_enabled",
 ]

@@ -267,22 +267,28 @@ def hstack(tensors: Any) -> Any:
 
 def column_stack(tensors: Any) -> Any:
     """Vectors as the columns of a matrix."""
-    return cat([t.unsqueeze(1) if t.ndim == 1 else t for t in tensors], 1)
+    return cat([t.reshape(-1, 1) if t.ndim < 2 else t for t in tensors], 1)
 
 
-def atleast_1d(t: Any) -> Any:
+def _each(f: Any, tensors: Any) -> Any:
+    """f of one tensor, or of each of several."""
+    ts = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(f(t) for t in ts) if isinstance(ts, (tuple, list)) else f(ts)
+
+
+def atleast_1d(*tensors: Any) -> Any:
     """With one axis at least."""
-    return t.reshape(1) if t.ndim == 0 else t
+    return _each(lambda t: t.reshape(1) if t.ndim == 0 else t, tensors)
 
 
-def atleast_2d(t: Any) -> Any:
+def atleast_2d(*tensors: Any) -> Any:
     """With two axes at least."""
-    return t.reshape(1, -1) if t.ndim < 2 else t
+    return _each(lambda t: t.reshape(1, -1) if t.ndim < 2 else t, tensors)
 
 
-def atleast_3d(t: Any) -> Any:
+def atleast_3d(*tensors: Any) -> Any:
     """With three axes at least."""
-    return t.reshape(1, -1, 1) if t.ndim < 2 else t.unsqueeze(-1) if t.ndim == 2 else t
+    return _each(lambda t: t.reshape(1, -1, 1) if t.ndim < 2 else t.unsqueeze(-1) if t.ndim == 2 else t, tensors)
 
 
 def dstack(tensors: Any) -> Any:
@@ -341,15 +347,16 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 def block_diag(*tensors: Any) -> Any:
     """Matrices on the diagonal of one matrix."""
-    width = sum(int(t.shape[1]) for t in tensors)
+    matrices = [atleast_2d(t) for t in tensors]
+    width = sum(int(t.shape[1]) for t in matrices)
     rows, at = [], 0
-    for t in tensors:
+    for t in matrices:
         rows.append(t.pad((at, width - at - int(t.shape[1]), 0, 0)))
         at += int(t.shape[1])
     return cat(rows)
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
     """Distances between the rows of two matrices."""
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
@@ -441,6 +448,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     else:
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
     left, right = [d % a.ndim for d in left], [d % b.ndim for d in right]
+    for p, q in zip(left, right):  # of size 1 on one side: broadcast, so the other one can be summed before
+        if a.shape[p] != b.shape[q] and 1 in (int(a.shape[p]), int(b.shape[q])):
+            a, b = (a, b.sum(q, keepdim=True)) if int(a.shape[p]) == 1 else (a.sum(p, keepdim=True), b)
     rows, columns = [d for d in range(a.ndim) if d not in left], [d for d in range(b.ndim) if d not in right]
     shape = [a.shape[d] for d in rows] + [b.shape[d] for d in columns]
     inner = math.prod(int(a.shape[d]) for d in left)
@@ -476,6 +486,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     if edge_order != 1:
         raise NotImplementedError("gradient: edge_order=1 is what there is")
     axes = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
     found = []
     for axis, step in zip(axes, steps):

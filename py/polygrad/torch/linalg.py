@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .. import loops
 from .._core import C, like, operand
 from .._ffi import handle_array
 from ..tensor import Tensor as Plain
@@ -114,6 +115,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 def vander(x: Any, *, N: int | None = None) -> Any:
     """Powers 0 .. N - 1 of each element."""
     n = int(x.shape[-1]) if N is None else N
+    x = x.reshape(1) if x.ndim == 0 else x
     return x.unsqueeze(-1).pow(x.new_tensor(list(range(n))))
 
 
@@ -146,21 +148,46 @@ def _small(A: Any, s: Any, tol: Any) -> Any:
     return s[..., :1] * (max(int(A.shape[-2]), int(A.shape[-1])) * eps) if tol is None else tol
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False) -> Any:
+def _symmetric(A: Any) -> Any:
+    """The matrix of which A has the lower triangle."""
+    return A.tril() + _T(A.tril(-1))
+
+
+def _least(A: Any, s: Any, atol: Any, rtol: Any) -> Any:
+    """What counts as zero among singular values: the larger of atol and rtol times the largest of them."""
+    if atol is None and rtol is None:
+        return _small(A, s, None)
+    parts = [t for t in (atol, None if rtol is None else s[..., :1] * rtol) if t is not None]
+    return parts[0] if len(parts) == 1 else parts[1].maximum(parts[0])
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """How many singular values are not close to zero."""
-    s = svdvals(A)
-    return (s > _small(A, s, tol)).sum(-1)
+    if not A.numel():
+        return A.new_zeros(A.shape[:-2], dtype="int64")
+    s = svdvals(_symmetric(A) if hermitian else A)
+    return (s > (_least(A, s, atol, rtol) if tol is None else tol)).sum(-1)
 
 
-def pinv(A: Any, *, rtol: Any = None, hermitian: bool = False) -> Any:
+def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """The pseudo-inverse of Moore and Penrose."""
-    u, s, vh = Plain.svd(A, False)
-    keep = s > (_small(A, s, None) if rtol is None else s[..., :1] * rtol)
+    if not A.numel():
+        return A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]))
+    u, s, vh = Plain.svd(_symmetric(A) if hermitian else A, False)
+    keep = s > _least(A, s, atol, rcond if rtol is None else rtol)
     inverse = Plain.where(keep, 1 / Plain.where(keep, s, s.ones_like()), s.zeros_like())
     return (vh.transpose(-2, -1) * inverse.unsqueeze(-2)) @ u.transpose(-2, -1)
 
 
 # ---- equations ----
+
+
+class OldSVD(NamedTuple):
+    """What torch.svd gives."""
+
+    U: Any
+    S: Any
+    V: Any
 
 
 class Eigen(NamedTuple):
@@ -210,7 +237,7 @@ class LeastSquares(NamedTuple):
 
 def _now(x: Any) -> Any:
     """x, computed: a matrix without such a factor is an error here, not where a value is read."""
-    if not x._g.tracing:
+    if not x._g.tracing and not loops.building:
         try:
             x.realize()
         except RuntimeError as e:
@@ -372,6 +399,8 @@ def lu(A: Any, *, pivot: bool = True) -> PLU:
 
 def lu_solve(factors: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """X with A X = B, of which lu_factor has given the factors."""
+    if not left:  # X A = B is A^T X^T = B^T
+        return _T(lu_solve(factors, pivots, _T(B), adjoint=not adjoint))
     P, L, U = lu_unpack(factors, pivots)
     if adjoint:
         return P @ solve_triangular(_T(L), solve_triangular(_T(U), B, upper=False), upper=True, unitriangular=True)
@@ -423,8 +452,8 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
 
 def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     """X with tensordot(A, X) = B."""
-    for d in dims or ():
-        A = A.movedim(d, -1)
+    if dims:
+        A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.shape[B.ndim :]
     return solve(A.reshape(B.numel(), -1), B.reshape(-1)).reshape(shape)
 
@@ -435,6 +464,28 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
 def old_cholesky(input: Any, upper: bool = False) -> Any:  # noqa: A002
     """torch.cholesky."""
     return cholesky(input, upper=upper)
+
+
+def old_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:  # noqa: A002
+    """torch.svd: U, the singular values, and V as it is."""
+    u, s, vh = svd(input, not some)
+    if not compute_uv:
+        m, n = int(input.shape[-2]), int(input.shape[-1])
+        return OldSVD(input.new_zeros((*input.shape[:-2], m, m)), s, input.new_zeros((*input.shape[:-2], n, n)))
+    return OldSVD(u, s, _T(vh))
+
+
+def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> Any:
+    """The q largest singular values of A - M with their vectors: U, S and V. Exact here: niter is not needed."""
+    u, s, v = old_svd(A if M is None else A - M)
+    k = min(q, int(s.shape[-1]))
+    return OldSVD(u[..., :k], s[..., :k], v[..., :k])
+
+
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """svd_lowrank of A less the mean of its rows: the principal components are the columns of V."""
+    k = min(6, *(int(n) for n in A.shape[-2:])) if q is None else q
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, k)
 
 
 def old_lu_solve(b: Any, factors: Any, pivots: Any) -> Any:
@@ -455,8 +506,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "LU", "PLU", "QR", "SVD", "Checked", "Eigen", "LeastSquares", "LinAlgError", "SLogDet", "cholesky", "cholesky_ex", "cholesky_inverse",
+    "LU", "OldSVD", "PLU", "QR", "SVD", "Checked", "Eigen", "LeastSquares", "LinAlgError", "SLogDet", "cholesky", "cholesky_ex", "cholesky_inverse",
     "cholesky_solve", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "inv_ex", "logdet", "lstsq", "lu", "lu_factor", "lu_solve",
-    "lu_unpack", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve",
-    "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "lu_unpack", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
+    "old_svd", "pca_lowrank", "pinv", "qr", "slogdet", "solve",
+    "solve_ex", "solve_triangular", "svd", "svd_lowrank", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -29,7 +29,8 @@ NAMES = """
     conj_physical corrcoef cov cross diagflat diagonal_scatter dist dsplit erfc fix hardshrink heaviside hsplit index_reduce is_conj
     is_inference is_neg is_nonzero is_same_size is_signed isneginf isposinf isreal kron ldexp logaddexp2 matrix_power msort nanmedian
     narrow_copy pinverse positive prelu put renorm resolve_conj resolve_neg rot90 select_scatter signbit sinc slice_scatter unsafe_chunk
-    unsafe_split unsafe_split_with_sizes split_with_sizes vsplit svd qr detach_ abs_ acos_ asin_ atan_ ceil_ clamp_ clamp_max_ clamp_min_
+    unsafe_split unsafe_split_with_sizes split_with_sizes vsplit svd qr as_strided_scatter
+    detach_ abs_ acos_ asin_ atan_ ceil_ clamp_ clamp_max_ clamp_min_
     clip_ cos_ cosh_ erf_ exp_ exp2_ expm1_ fill_ floor_ frac_ index_put_ log_ log10_ log1p_ log2_ nan_to_num_ neg_ negative_ reciprocal_
     digamma erfinv frexp gcd histogram lcm lgamma mvlgamma nanquantile nextafter nonzero_static polygamma digamma_ erfinv_ gcd_ lcm_ lgamma_
     acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asinh_ atanh_ deg2rad_ erfc_ fix_ ldexp_ logit_ rad2deg_ sinc_

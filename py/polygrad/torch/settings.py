@@ -170,7 +170,22 @@ jit = _module(
     ScriptModule=type("ScriptModule", (), {"__doc__": "No module is one."}),
     trace=lambda func, example_inputs=None, **kwargs: func, freeze=_as_it_is, optimize_for_inference=_as_it_is,
 )  # fmt: skip
-amp = _module("amp", "torch.amp: products in lower precision, scaled losses.", autocast=autocast, GradScaler=GradScaler)
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Products can be taken in lower precision on every device."""
+    return True
+
+
+def _in_full(fwd: Any = None, *, device_type: Any = None, cast_inputs: Any = None) -> Any:
+    """custom_fwd and custom_bwd: the function itself. autocast is about products, and a function that is called in it keeps its dtypes."""
+    return fwd if fwd is not None else lambda function: function
+
+
+amp = _module(
+    "amp", "torch.amp: products in lower precision, scaled losses.", autocast=autocast, GradScaler=GradScaler, custom_fwd=_in_full,
+    custom_bwd=_in_full,    is_autocast_available=is_autocast_available,
+)  # fmt: skip
 
 
 def _drawing(name: str) -> Any:
@@ -193,7 +208,8 @@ MODULES = ("amp", "compiler", "jit", "random", "version")
 
 __all__ = [
     "GradScaler", "are_deterministic_algorithms_enabled", "autocast", "compile", "get_default_device", "get_default_dtype",
-    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "is_autocast_enabled", "is_inference_mode_enabled",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "is_autocast_available",
+    "is_autocast_enabled", "is_inference_mode_enabled",
     "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_flush_denormal",
     "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "use_deterministic_algorithms",
 ]  # fmt: skip

@@ -9,7 +9,10 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from .. import functions as torch
+from .._modules import same as _same
 from .._surface import made_here
 
 
@@ -279,8 +282,37 @@ class DataLoader:
         return len(self.batch_sampler if self.batch_sampler is not None else self.sampler)
 
 
+class DistributedSampler(Sampler):
+    """Every place of a dataset, in a random order that set_epoch changes; of several processes (num_replicas), each gets its own share."""
+
+    def __init__(
+        self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0, drop_last: bool = False
+    ):
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas or 1, rank or 0
+        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
+        n = len(dataset)
+        self.num_samples = n // self.num_replicas if drop_last else -(-n // self.num_replicas)
+        self.total_size = self.num_samples * self.num_replicas
+
+    def set_epoch(self, epoch: int) -> None:
+        """The number of the epoch, which the order depends on."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Any:
+        n = len(self.dataset)
+        order = np.random.default_rng(self.seed + self.epoch).permutation(n) if self.shuffle else np.arange(n)
+        order = np.resize(order, self.total_size) if n else order
+        return iter(order[self.rank :: self.num_replicas].tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+dataset = dataloader = sampler = distributed = _same(__name__, "dataset", "dataloader", "sampler", "distributed")
+
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler",
+    "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler",
     "Subset", "SubsetRandomSampler", "StackDataset", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
     "get_worker_info", "random_split",
 ]  # fmt: skip
