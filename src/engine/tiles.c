@@ -63,6 +63,8 @@ static bool run_sub(const TilesRun *r, const PlanItem *it, const int64_t *var, i
   c.work = r->t->work < 0 ? (MemoryRef){0} : p->at[r->t->work];
   if (r->t->work >= 0) c.work.offset += p->slot[r->t->work].each * (size_t)worker;
   *(it->matmul.axis == ROWS_OUTER ? &c.m : &c.k) = var[TILE_EDGES] * it->each;
+  if (it->matmul.in_place)
+    args[0].offset += (size_t)(var[TILE_EDGE] * it->each * c.c_row) * dtype_size((PolyDType)c.dtype);
   return run_product(p, it, &c, args, it->a_offset + var[TILE_EDGE] * it->a_step,
                      it->b_offset + var[TILE_EDGE] * it->b_step, 1);
 }

@@ -93,6 +93,7 @@ const Target test_target = {
     .hub_split = 1,
     .shared_bytes = 16 << 10,
     .tile_bytes = 8 << 10,
+    .kept_bytes = 1 << 20,
     .tile_edges = 1024,
     .tile_least = 16,
     .split_pieces = 4,
@@ -178,6 +179,7 @@ const Target cuda_target = {
     /* few tiles, each of which keeps the card busy: what they pass on lies in its memory, whose bandwidth is ample, and
      * each waits for its longest row */
     .tile_bytes = 512 << 20,
+    .kept_bytes = 1 << 30,
     .tile_edges = 4 << 20,
     .tile_least = 16,
     .split_pieces = 1024,

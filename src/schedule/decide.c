@@ -256,6 +256,7 @@ bool sched_measure(Sched *s, const Walk *walk) {
   for (int i = 0; i < walk->n; i++)
     if (!sched_info(s, walk->at[i])) return false;
   find_meets(s, walk);
+  tiles_keep_products(s, walk);
   for (int i = 0; i < walk->n; i++) {
     NodeInfo *n = sched_info(s, walk->at[i]);
     measure(s, n);

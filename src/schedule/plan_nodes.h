@@ -47,6 +47,9 @@ typedef struct NodeInfo {
   bool sums_tiles;          /* or a reduction of such values, */
   bool sums_operand;        /* or of an operand that lives for a tile anyway */
   int maps;                 /* longest chain of such products below it and in it */
+  UOp *reached;             /* an end of edges whose rows sum up what is computed from it over tiles, */
+  bool reaches_both;        /* another one as well, */
+  bool kept;                /* and so it is stored in memory rather than computed for each of them */
   bool tile_operand;        /* stored for such a product alone: other kernels compute it in place */
   bool tile;                /* what is stored lives for a tile */
   bool tiled_again;         /* several composites compute it, and it holds a sum */

@@ -7,6 +7,7 @@
 #include "ir/context.h"
 #include "ir/scan.h"
 #include "schedule/edge_order.h"
+#include "schedule/edge_sums.h"
 #include "schedule/maps.h"
 #include "schedule/narrow.h"
 #include "schedule/rows.h"
@@ -411,11 +412,9 @@ static bool find_tile_sums(PolyContext *ctx, Arena *arena, int nroot, UOp *const
   Drafts none = {0};
   Walk walk;
   bool ok = uop_walk(ctx, arena, nroot, root, NULL, NULL, &walk) && find_edges(&s, &walk);
-  for (int i = 0; ok && s.edges.n && i < walk.n; i++) {
-    NodeInfo *n = sched_info(&s, walk.at[i]);
-    if (n) tiles_measure(&s, n);
-    ok = n != NULL;
-  }
+  for (int i = 0; ok && s.edges.n && i < walk.n; i++) ok = sched_info(&s, walk.at[i]) != NULL;
+  if (ok) tiles_keep_products(&s, &walk);
+  for (int i = 0; ok && s.edges.n && i < walk.n; i++) tiles_measure(&s, sched_info(&s, walk.at[i]));
   if (ok) tiles_find_sums(&s, &walk);
   for (int i = 0; ok && i < s.info.n; i++) {
     const NodeInfo *n = s.info.at[i];
@@ -467,7 +466,7 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   if (!tiled) return false;
   for (int i = 0; i < nroot; i++) tiled[i] = root[i];
   bool ok = (!target->by_rows || edges_by_rows(ctx, arena, nroot, tiled)) && narrow_sums(ctx, arena, nroot, tiled) &&
-            rows_in_tiles(ctx, arena, target, nroot, tiled),
+            edge_sums_by_rows(ctx, arena, nroot, tiled) && rows_in_tiles(ctx, arena, target, nroot, tiled),
        retry = ok;
   while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
   return ok;

@@ -42,7 +42,8 @@ typedef struct MatmulItem {
   /* Where axis 0 of the product is, for a product that is computed tile by tile along it: */
   RowAxis axis;
   UOp *each;            /* what m (or k) is for one index of axis 0, */
-  UOp *a_step, *b_step; /* and how far it moves in the operands */
+  UOp *a_step, *b_step; /* and how far it moves in the operands; */
+  bool in_place;        /* in the result, too: rows of a tile go to their places in memory */
 } MatmulItem;
 
 typedef struct Loop Loop;

@@ -86,6 +86,8 @@ void tiles_measure(Sched *s, NodeInfo *n) {
   const UOp *u = n->node;
   bool over = false;
   if (!s->edges.n) return;
+  n->maps = 0;
+  n->over_tiles = n->sums_tiles = false;
   for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
     uint64_t at;
     if (!map_get(&s->index, (uint64_t)(uintptr_t)u->src[i], &at)) continue;
@@ -97,12 +99,42 @@ void tiles_measure(Sched *s, NodeInfo *n) {
   n->contraction = n->by_tiles;
   if (n->by_tiles && n->matmul.axis == ROWS_OUTER) {
     n->maps++;
-    n->over_tiles = row_width(u) > FEW_SUMS && n->maps <= LONG_MAPS;
+    n->over_tiles = row_width(u) > FEW_SUMS && n->maps <= LONG_MAPS && !n->kept;
   } else if (over && !n->by_tiles) {
     n->sums_tiles = u->op == OP_SEGMENT || u->op == OP_REDUCE;
     n->over_tiles = follows_edges(u) && sched_edge_sized(s, u) && !(u->op == OP_REDUCE && few_values(s, u));
   }
   if (!n->over_tiles) n->maps = 0;
+}
+
+static void reach(NodeInfo *n, UOp *end, bool both) {
+  n->reaches_both |= both || (end && n->reached && n->reached != end);
+  if (end) n->reached = end;
+}
+
+/* Rows of both ends of an edge need what is computed from n, a product of each edge. Each would have a composite of its
+ * own, and the product in it, with all that it needs. Loading it takes less, where memory is ample. */
+static bool worth_keeping(const Sched *s, const NodeInfo *n) {
+  const UOp *u = n->node;
+  if (!n->over_tiles || !n->by_tiles || !n->reaches_both) return false;
+  double bytes = (double)u->shape[0]->vmax * (double)row_width(u) * (double)dtype_size((PolyDType)u->dtype);
+  return bytes <= (double)s->target->kept_bytes;
+}
+
+void tiles_keep_products(Sched *s, const Walk *walk) {
+  if (!s->edges.n || !s->target->kept_bytes) return;
+  for (int i = 0; i < walk->n; i++) tiles_measure(s, sched_info(s, walk->at[i]));
+  for (int i = walk->n; i-- > 0;) {
+    const UOp *u = walk->at[i];
+    NodeInfo *n = sched_info(s, walk->at[i]);
+    n->kept = worth_keeping(s, n);
+    bool rows = u->op == OP_SEGMENT && n->sums_tiles;
+    if (!rows && (!n->over_tiles || n->kept)) continue;
+    for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++) {
+      NodeInfo *below = sched_info(s, u->src[k]);
+      if (below->over_tiles) reach(below, rows ? u->src[1] : n->reached, !rows && n->reaches_both);
+    }
+  }
 }
 
 static UOp *behind_reshapes(UOp *u) {
@@ -277,7 +309,7 @@ static UOp *lower_nth(Lower *l, const Recipe *r, int k) {
   NodeInfo *n = r->n;
   UOp *u = n->node;
   if (n->kind == STORE_MATMUL) {
-    if (k || n->tile) return NULL;
+    if (k || r->product == r->slot) return NULL;
     return sums_edges(n) ? lower_tile_add(l, u, r->product, r->partial)
                          : lower_tile_edges(l, u, -1, r->product, r->slot, false);
   }
@@ -687,6 +719,7 @@ static bool add_product(Fill *f, NodeInfo *n, int slot) {
   *it->matmul = *m;
   it->matmul->a_step = step[0];
   it->matmul->b_step = step[1];
+  it->matmul->in_place = !holds_tile(f->s, slot);
   it->node = n->node;
   it->arg[0] = slot;
   it->arg[1] = operand[0];
@@ -705,7 +738,8 @@ static bool begin_node(Fill *f, NodeInfo *n, int target, Recipe *r) {
   int64_t parts = keeps_parts(n) ? MAX(f->tile.parts, 1) : 1;
   if (sums_edges(n)) r->partial = own_slot(f, SLOT_TEMP, u, false, parts, "partial result of each piece");
   if (n->kind == STORE_MATMUL) {
-    bool apart = !n->tile; /* into memory by a kernel: edges are not in order there, and sums are continued */
+    /* into memory by a kernel, where edges are in another order, or a sum is continued */
+    bool apart = !n->tile && (f->t->end || sums_edges(n));
     r->product = apart ? own_slot(f, SLOT_TILE, u, !sums_edges(n), false, "product of a tile of edges") : r->slot;
   }
   return r->slot >= 0 && r->partial >= 0 && r->product >= 0;

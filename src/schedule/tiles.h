@@ -7,6 +7,8 @@
 /* Fills in what a node has to do with tiles, from its sources: by_tiles (then it is a contraction), over_tiles,
  * sums_tiles. */
 void tiles_measure(Sched *s, NodeInfo *n);
+/* Finds products that are stored in memory (kept). All nodes are to be measured again then. */
+void tiles_keep_products(Sched *s, const Walk *walk);
 /* The same for sums over all edges of what a product over all edges reads too, once all nodes are measured. */
 void tiles_find_sums(Sched *s, const Walk *walk);
 /* Rewrites sums over other axes of sums over tiles of edges, which are given. */
