@@ -45,14 +45,16 @@ typedef struct NodeInfo {
   bool by_tiles;            /* a matrix product that is computed tile by tile, see tiles.c, */
   bool over_tiles;          /* a value of each edge that is computed from one, */
   bool sums_tiles;          /* or a reduction of such values, */
-  bool sums_operand;        /* or of an operand that lives for a tile anyway */
+  bool sums_operand;        /* or of an operand that lives for a tile anyway, or is to */
+  bool tile_value;          /* which takes so much to compute that it does for such a reduction alone */
   int maps;                 /* longest chain of such products below it and in it */
   UOp *reached;             /* an end of edges whose rows sum up what is computed from it over tiles, */
   bool reaches_both;        /* another one as well, */
   bool kept;                /* and so it is stored in memory rather than computed for each of them */
   bool tile_operand;        /* stored for such a product alone: other kernels compute it in place */
   bool tile;                /* what is stored lives for a tile */
-  bool tiled_again;         /* several composites compute it, and it holds a sum */
+  bool tiled_again;         /* several composites compute it, and it holds a sum: */
+  uint64_t composites;      /* which ones, as bits; 0: too many */
   bool contraction;         /* a matrix product, with what follows filled in */
   bool tiled;               /* and it is computed by loops over tiles rather than by a library, */
   struct NodeInfo *product; /* as this one is in the kernel of a stored node; NULL: there is none in it */

@@ -418,7 +418,9 @@ static bool find_tile_sums(PolyContext *ctx, Arena *arena, int nroot, UOp *const
   if (ok) tiles_find_sums(&s, &walk);
   for (int i = 0; ok && i < s.info.n; i++) {
     const NodeInfo *n = s.info.at[i];
-    ok = !(n->sums_tiles || n->by_tiles) || map_put(ctx_base(ctx), sums, (uint64_t)(uintptr_t)n->node, 1);
+    /* rows that join the tiles of an operand are to sum it as it is */
+    bool apart = n->by_tiles || (n->sums_tiles && !(n->sums_operand && n->node->op == OP_SEGMENT));
+    ok = !apart || map_put(ctx_base(ctx), sums, (uint64_t)(uintptr_t)n->node, 1);
   }
   sched_free(&s, &none);
   return ok;

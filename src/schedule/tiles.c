@@ -153,14 +153,65 @@ static bool is_summed_operand(Sched *s, const Walk *walk, const UOp *x) {
   return false;
 }
 
+/* Is much computed for each element of x, a value of edges, and are there short maps of the edge in it? Looked for
+ * among the nearest sources. */
+static bool is_heavy(const Sched *s, UOp *x) {
+  enum { NEAR = 64, HEAVY = 64, WIDE = 32 };
+  UOp *near[NEAR] = {x};
+  int sum = 0;
+  bool maps = false;
+  if (row_width(x) < WIDE) return false;
+  for (int i = 0, n = 1; i < n; i++) {
+    UOp *u = near[i];
+    if (u->buffer || !sched_edge_sized(s, u)) continue;
+    maps |= u->op == OP_REDUCE && u->arg.i == OP_ADD && u->src[0]->op == OP_MUL;
+    if (op_elementwise((Op)u->op)) sum += s->target->cost.op[op_info[u->op].cost];
+    bool through = op_elementwise((Op)u->op) || u->op == OP_RESHAPE || u->op == OP_EXPAND;
+    for (int k = 0; k < uop_nvalue(u) && through; k++) {
+      bool seen = false;
+      for (int j = 0; j < n; j++) seen |= near[j] == u->src[k];
+      if (!seen && n < NEAR) near[n++] = u->src[k];
+    }
+  }
+  return maps && sum >= HEAVY;
+}
+
+/* Where threads walk rows of unequal length, a sum over the rows of one end joins the tiles that have what it sums up
+ * anyway: they compute it with an edge and a few features to each thread. What takes much to compute has tiles of its
+ * own for the rows of another end, and where nothing else needs them. */
+static bool joins_tiles(Sched *s, const Walk *walk, UOp *u, UOp *x) {
+  NodeInfo *n = sched_info(s, x);
+  bool sum = u->arg.i == OP_ADD && u->src[1]->op == OP_ENDPOINT && is_given(u->src[1]->src[END_ROWPTR]);
+  if (!s->target->rows_apart || !s->target->tile_bytes || !sum || n->over_tiles) return false;
+  if (map_get(&s->limits->whole, (uint64_t)(uintptr_t)u, NULL)) return false;
+  bool operand = is_summed_operand(s, walk, x), first = !n->reached || n->reached == u->src[1];
+  if (!(operand && first) && !is_heavy(s, x)) return false;
+  n->reached = u->src[1];
+  n->tile_value |= !operand;
+  return true;
+}
+
 void tiles_find_sums(Sched *s, const Walk *walk) {
   for (int i = 0; s->edges.n && i < walk->n; i++) {
-    UOp *u = walk->at[i], *x = u->op == OP_REDUCE && u->arg.j & 1 ? behind_reshapes(u->src[0]) : NULL;
+    UOp *u = walk->at[i];
+    bool all = u->op == OP_REDUCE && u->arg.j & 1, rows = u->op == OP_SEGMENT;
+    UOp *x = all || rows ? behind_reshapes(u->src[0]) : NULL;
     if (!x || !op_elementwise((Op)x->op) || !sched_edge_sized(s, u->src[0]) || !sched_edge_sized(s, x)) continue;
     NodeInfo *n = sched_info(s, u);
-    if (n->by_tiles || n->sums_tiles || !is_summed_operand(s, walk, x)) continue;
-    n->sums_tiles = n->sums_operand = true;
+    if (n->by_tiles || n->sums_tiles) continue;
+    n->sums_operand = rows ? joins_tiles(s, walk, u, x) : is_summed_operand(s, walk, x);
+    n->sums_tiles = n->sums_operand;
   }
+}
+
+bool tiles_store_values(Sched *s, const Walk *walk) {
+  for (int i = 0; s->edges.n && i < walk->n; i++) {
+    NodeInfo *n = sched_info(s, walk->at[i]);
+    if (!n->tile_value || n->kind != STORE_NOT) continue;
+    if (!sched_store(s, n->node, STORE_KERNEL, "much to compute for each edge")) return false;
+    n->tile_operand = true;
+  }
+  return true;
 }
 
 bool tiles_operand(const Sched *s, const NodeInfo *product, const UOp *operand) {
@@ -398,7 +449,7 @@ static bool keep_all(Sched *s, const UOp *edges, bool *any) {
 static bool keep_parts(Sched *s, const Draft *x, const Tiles *t, bool *any) {
   for (int i = -1; i < t->node.n; i++) {
     NodeInfo *n = i < 0 ? x->out[0] : t->node.at[i];
-    if (!n->by_tiles) continue;
+    if (!n->by_tiles && !(i < 0 && n->sums_operand && n->node->op == OP_SEGMENT)) continue;
     *any = true;
     if (!schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
   }
@@ -549,13 +600,16 @@ static bool holds_sum(Sched *s, UOp *u) {
 }
 
 /* What two composites compute must have the same bits in both, since the gradient of a maximum compares one with the
- * other. The order of a sum depends on what else its kernel makes, so such values have kernels of their own. */
+ * other. The order of a sum depends on what else its kernel makes, so such values share a kernel with those alone that
+ * they share it with in all composites. */
 static void note_again(Sched *s, const Drafts *d, const IntVec *made) {
+  enum { BITS = 64 };
   for (int i = 0; i < made->n; i++) {
     const Draft *x = d->at.at[made->at[i]];
     for (int k = 0; !x->dead && k < x->tiles->node.n; k++) {
       NodeInfo *n = x->tiles->node.at[k];
       bool again = false;
+      n->composites = made->n <= BITS ? n->composites | (uint64_t)1 << i : 0;
       for (int j = 0; j < i && !again; j++) {
         const Draft *y = d->at.at[made->at[j]];
         again = !y->dead && has_node(&y->tiles->node, n);
@@ -781,7 +835,8 @@ static bool same_tile_loops(const NodeInfo *a, const NodeInfo *b) {
   const UOp *u = a->node, *v = b->node;
   if (a->kind != STORE_KERNEL || b->kind != STORE_KERNEL || a->tile != b->tile || !shape_equal(u, v)) return false;
   if (u->op == OP_CAT || v->op == OP_CAT || sums_edges(a) != sums_edges(b)) return false;
-  if (a->tiled_again || b->tiled_again) return false;
+  bool again = a->tiled_again || b->tiled_again;
+  if (again && !(a->tiled_again && b->tiled_again && a->composites && a->composites == b->composites)) return false;
   if (sums_edges(a) && (u->arg.j != v->arg.j || !shape_equal(u->src[0], v->src[0]))) return false;
   return (u->op == OP_SEGMENT) == (v->op == OP_SEGMENT);
 }

@@ -11,6 +11,8 @@ void tiles_measure(Sched *s, NodeInfo *n);
 void tiles_keep_products(Sched *s, const Walk *walk);
 /* The same for sums over all edges of what a product over all edges reads too, once all nodes are measured. */
 void tiles_find_sums(Sched *s, const Walk *walk);
+/* Stores the values that such sums need, where nothing else would. */
+bool tiles_store_values(Sched *s, const Walk *walk);
 /* Rewrites sums over other axes of sums over tiles of edges, which are given. */
 bool tiles_swap_sums(PolyContext *ctx, Map *sums, int nroot, UOp **root);
 /* Is the operand stored for a product by tiles and for nothing else? */
