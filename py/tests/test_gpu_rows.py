@@ -1,5 +1,5 @@
 """How GPUs walk rows of edges, on the test device with CUDA's Target, beside the interpreter: rows of few and of many results, of widths that four does
-not divide, short rows, long ones and the longest, and edges whose order nobody sees. A process of its own, since the Target is read when the library starts."""
+not divide, short rows, long ones and the longest, edges whose order nobody sees, and maps of each edge. A process of its own, since the Target is read when the library starts."""
 
 import os
 import subprocess
@@ -57,4 +57,49 @@ def test_attention(heads, width, nodes, edges, kind):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map(str, (heads, width, nodes, edges)), kind], env=env, capture_output=True, text=True, timeout=120
     )
+    assert done.returncode == 0, done.stderr
+
+
+MAPS = """
+import sys
+import numpy as np
+from polygrad import Device, Graph, Tensor
+
+width, nodes, edges, kind = [int(a) for a in sys.argv[1:4]] + [sys.argv[4]]
+rng = np.random.default_rng(width)
+dst = (rng.random(edges) ** 4 * nodes).astype(np.int64)
+src = (rng.random(edges) ** 2 * nodes).astype(np.int64)
+draw = lambda *shape: (rng.standard_normal(shape) * 0.3).astype(np.float32)
+x0, e0, a0, b0, u0, c0 = draw(nodes, width), draw(edges, 8), draw(8, width), draw(width), draw(8, width), draw(width, width)
+
+
+def run(device):
+    Device.DEFAULT = device
+    g = Graph(np.stack([src, dst]), num_nodes=nodes)
+    x, e, a, b, u, c = (Tensor(v, requires_grad=True) for v in (x0, e0, a0, b0, u0, c0))
+    if kind == "short":  # a map that is computed where it is read
+        message = (e @ a + b + g.src(x)).relu()
+    elif kind == "gated":  # two of them, and functions
+        message = (e @ a + b + g.src(x) + g.dst(x)).sigmoid() * (e @ u + g.src(x) - g.dst(x)).softplus()
+    else:  # a product of each edge, whose gradient the rows of both ends need
+        message = (g.src(x) + g.dst(x) + b).relu() @ c
+    out = g.max(message) if kind == "largest" else g.sum(message)
+    loss = (out * out).mean() + out.sum() * 0.01
+    loss.backward()
+    wanted = {"short": [x, e, a, b], "gated": [x, e, a, b, u]}.get(kind, [x, b, c])
+    return [out.numpy(), loss.numpy()] + [t.grad.numpy() for t in wanted]
+
+
+for k, (ours, want) in enumerate(zip(run("TEST"), run("INTERP"))):
+    scale = np.abs(want).max() + 1e-6
+    assert np.abs(ours - want).max() / scale < 2e-5, (k, np.abs(ours - want).max(), scale)
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", ["short", "gated", "product", "largest"])
+@pytest.mark.parametrize("width, nodes, edges", [(32, 60, 3000), (41, 50, 1500)])
+def test_maps(width, nodes, edges, kind):
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA"}
+    done = subprocess.run([sys.executable, "-c", MAPS, *map(str, (width, nodes, edges)), kind], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

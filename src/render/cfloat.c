@@ -184,6 +184,7 @@ const HelperText float_helpers[] = {
     /* e^x = 2^n e^r, |r| <= ln2/2 */
     {"exp", KIND_F32,
      "$T @exp($T x) {\n"
+     "<s|#ifdef EXP_F32\n  return EXP_F32(x);\n#endif\n|>"
      "  const $T c = @cut(x, @of(-104.0f), @of(89.0f)), n = @fma(c, @of(1.44269502f), @of(12582912.0f)) - "
      "12582912.0f;\n"
      "  const $T r = @fma(n, @of(-1.42860677e-06f), @fma(n, @of(-0.693145752f), c));\n"
