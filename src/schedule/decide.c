@@ -8,6 +8,7 @@
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
 #include "schedule/contract.h"
+#include "schedule/joins.h"
 #include "schedule/tiles.h"
 
 #include <string.h>
@@ -15,7 +16,6 @@
 enum {
   TOO_DEEP = 512,   /* chains that are cut at any cost */
   LONG_CHAIN = 128, /* longest chain of ops in a kernel: bounds compile time and recursion */
-  FEW_PARTS = 4,    /* of a CAT that a reader may choose from at each element */
   LEAST_ROWS = 4,   /* of a product that is computed in tiles; */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
@@ -664,7 +664,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   switch (node->op) {
   case OP_CONTIGUOUS: return contiguous_slot(s, node);
   case OP_COPY: why = "copied"; break;
-  case OP_CAT: why = node->nsrc > (s->target->rows_apart ? 2 : FEW_PARTS) ? "joined from many parts" : NULL; break;
+  case OP_CAT: why = joins_many(s->target, node->nsrc) ? "joined from many parts" : NULL; break;
   case OP_LIBRARY: why = "library routine"; break;
   case OP_RESULT: why = "result of a loop"; break;
   case OP_REDUCE:

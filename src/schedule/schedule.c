@@ -8,6 +8,7 @@
 #include "ir/scan.h"
 #include "schedule/edge_order.h"
 #include "schedule/edge_sums.h"
+#include "schedule/joins.h"
 #include "schedule/maps.h"
 #include "schedule/narrow.h"
 #include "schedule/rows.h"
@@ -467,7 +468,8 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   UOp **tiled = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   if (!tiled) return false;
   for (int i = 0; i < nroot; i++) tiled[i] = root[i];
-  bool ok = (!target->by_rows || edges_by_rows(ctx, arena, nroot, tiled)) && narrow_sums(ctx, arena, nroot, tiled) &&
+  bool ok = joins_flatten(ctx, arena, target, nroot, tiled) &&
+            (!target->by_rows || edges_by_rows(ctx, arena, nroot, tiled)) && narrow_sums(ctx, arena, nroot, tiled) &&
             edge_sums_by_rows(ctx, arena, nroot, tiled) && rows_in_tiles(ctx, arena, target, nroot, tiled),
        retry = ok;
   while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
