@@ -94,10 +94,13 @@ static UOp *write_back(UOp *const *path, int n, UOp *root, UOp *value) {
   return value;
 }
 
-/* Does handle h hold the tensor b, or did it before an assignment? */
+/* Does handle h hold the tensor b, in whatever shape, or did it before an assignment? Reshapes of reshapes are merged
+ * when they are built, so that a view may start from what its base is a reshape of. */
 static bool holds(const PolyTensor *h, const UOp *b) {
   const UOp *u = h->uop;
   if (u == b || (u->op == OP_ASSIGN && !u->buffer && u->src[0] == b)) return true;
+  for (const UOp *x = u; x->op == OP_RESHAPE && !x->buffer; x = x->src[0])
+    if (x->src[0] == b) return true;
   return b->buffer && !b->buffer->stale && b->buffer == u->buffer;
 }
 
@@ -201,7 +204,8 @@ bool view_assign(PolyTensor *t, UOp *value, bool *done) {
   UOp *b = part.path[part.n];
   for (int k = 0; k < n; k++) { /* all must be parts of the same tensor, before anything changes */
     if (base[k] == holder) continue;
-    if (!find_part(base[k], n, base, &other[k])) return false;
+    /* without a holder all of them show the same node, each in its own way */
+    if (!find_part(base[k], holder ? n : 0, base, &other[k])) return false;
     if (other[k].holder != holder || (!holder && other[k].path[other[k].n] != b)) return fail_view(base[k]->uop);
   }
   UOp *root = new_root(&part, value);

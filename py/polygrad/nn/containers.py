@@ -16,7 +16,7 @@ class _Entries(Module):
     _entries: dict[str, Any]
 
     def _state_items(self) -> dict[str, Any]:
-        return dict(self._entries)
+        return {**self._entries, **super()._state_items()}  # a subclass, or register_buffer, may have put more beside the entries
 
     def add_module(self, name: str, module: Any) -> None:
         self._entries[name] = module

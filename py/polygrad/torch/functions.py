@@ -327,8 +327,16 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return input[tensor(np.array(list(pick(range(int(input.shape[0])), r)), np.int64).reshape(-1, r))]
 
 
-def einsum(equation: str, *operands: Any) -> Any:
-    """Sum of products by Einstein's notation."""
+def einsum(equation: Any, *operands: Any) -> Any:
+    """Sum of products by Einstein's notation: an equation and tensors, or tensors each followed by the numbers of its axes, and those of the result."""
+    if isinstance(equation, Plain):
+        given = [equation, *operands]
+        letters = ["".join("..." if k is Ellipsis else chr((ord("a") if k < 26 else ord("A") - 26) + k) for k in axes) for axes in given[1::2]]
+        inputs = len(given) // 2
+        if len(given) % 2:  # the axes of the result stand alone at the end
+            last = "".join("..." if k is Ellipsis else chr((ord("a") if k < 26 else ord("A") - 26) + k) for k in given[-1])
+        equation = ",".join(letters[:inputs]) + ("->" + last if len(given) % 2 else "")
+        operands = tuple(given[: 2 * inputs : 2])
     return Plain.einsum(equation, *operands)
 
 

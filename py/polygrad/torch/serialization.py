@@ -20,7 +20,7 @@ _MAGIC = b"polygrad.torch 1\n"
 # What a file of tensors and plain values may name.
 _ALLOWED = {
     ("polygrad.torch.tensor", "_rebuild"), ("polygrad.torch.tensor", "Tensor"), ("polygrad.torch.tensor", "Parameter"),
-    ("polygrad.tensor", "_rebuild"),
+    ("polygrad.tensor", "_rebuild"), ("polygrad.nn.optim.base", "OptimizerState"),
     ("polygrad.dtypes", "to_dtype"), ("polygrad.torch.types", "Size"), ("polygrad.torch.types", "device"), ("collections", "OrderedDict"),
     ("collections", "defaultdict"), ("numpy", "dtype"), ("numpy", "ndarray"), ("numpy._core.multiarray", "_reconstruct"),
     ("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "scalar"), ("numpy.core.multiarray", "scalar"),

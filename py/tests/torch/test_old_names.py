@@ -131,3 +131,43 @@ def test_more_arguments():
     assert torch.ones(2).masked_scatter(torch.tensor([[True, False], [False, True]]), torch.tensor([5.0, 6.0])).tolist() == [[5.0, 1.0], [1.0, 6.0]]
     rows, inverse, counts = torch.tensor([[1, 2], [1, 2], [3, 4]]).unique_consecutive(True, True, dim=0)
     assert rows.tolist() == [[1, 2], [3, 4]] and inverse.tolist() == [0, 0, 1] and counts.tolist() == [2, 1]
+
+
+def test_what_containers_hold_besides_their_entries():
+    m = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    m.register_buffer("scale", torch.ones(1))
+    assert sorted(m.state_dict()) == ["0.bias", "0.weight", "scale"] and [n for n, _ in m.named_buffers()] == ["scale"]
+    assert len(m) == 2 and [n for n, _ in m.named_children()] == ["0", "1"]
+
+
+def test_checkpoints_of_optimizers(tmp_path):
+    p = torch.nn.Parameter(torch.ones(2))
+    first = torch.optim.Adam([p], lr=0.1)
+    p.sum().backward()
+    first.step()
+    torch.save({"optimizer": first.state_dict(), "epoch": 3}, tmp_path / "c.pt")
+    found = torch.load(tmp_path / "c.pt")
+    q = torch.nn.Parameter(p.detach().clone())
+    second = torch.optim.Adam([q], lr=0.5)
+    second.load_state_dict(found["optimizer"])
+    assert found["epoch"] == 3 and second.param_groups[0]["lr"] == 0.1
+    for w, o in ((p, first), (q, second)):
+        w.grad = torch.tensor([1.0, -2.0])
+        o.step()
+    np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), rtol=1e-6)
+
+
+def test_einsum_with_numbers():
+    a, b = torch.from_numpy(A), torch.from_numpy(A.T.copy())
+    np.testing.assert_allclose(torch.einsum(a, [0, 1], b, [1, 2], [0, 2]).numpy(), A @ A.T, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(torch.einsum(a, [..., 0], [...]).numpy(), A.sum(1), rtol=1e-5)
+
+
+def test_a_view_of_a_reshaped_value_changes_it():
+    x = torch.arange(6.0).reshape(2, 3)
+    y, z = x.view(-1), x.view(3, 2)
+    y[2] = 100
+    z[0] += 1
+    assert x.tolist() == [[1.0, 2.0, 100.0], [3.0, 4.0, 5.0]] and y.tolist() == [1.0, 2.0, 100.0, 3.0, 4.0, 5.0]
+    x[0] = x[1]
+    assert z.tolist() == [[3.0, 4.0], [5.0, 3.0], [4.0, 5.0]]
