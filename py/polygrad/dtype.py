@@ -65,7 +65,34 @@ def can_lossless_cast(a: DType, b: DType) -> bool:
     return bits <= wide and not (dtypes.is_unsigned(b) and not dtypes.is_unsigned(a))
 
 
+def float_to_fp8(x: float, dtype: DType) -> int:
+    """The byte of the float of 8 bits that is nearest.
+
+    >>> hex(float_to_fp8(448.0, dtypes.fp8e4m3)), hex(float_to_fp8(-1.0, dtypes.fp8e5m2))
+    ('0x7e', '0xbc')
+    """
+    from .tensor import Tensor
+
+    if dtype not in dtypes.fp8s:
+        raise AssertionError("Only for fp8s")
+    return int(Tensor([float(x)], dtype=dtypes.float64).cast(dtype).bitcast(dtypes.uint8).item())
+
+
+def fp8_to_float(x: int, dtype: DType) -> float:
+    """The value of a byte as a float of 8 bits.
+
+    >>> fp8_to_float(0x7E, dtypes.fp8e4m3), fp8_to_float(0xBC, dtypes.fp8e5m2)
+    (448.0, -1.0)
+    """
+    from .tensor import Tensor
+
+    if dtype not in dtypes.fp8s:
+        raise AssertionError("Only for fp8s")
+    return float(Tensor([int(x)], dtype=dtypes.uint8).bitcast(dtype).item())
+
+
 __all__ = [
-    "ConstType", "DTYPES_DICT", "DType", "DTypeLike", "INVERSE_DTYPES_DICT", "can_lossless_cast", "dtypes", "least_upper_dtype", "least_upper_float",
+    "ConstType", "DTYPES_DICT", "DType", "DTypeLike", "INVERSE_DTYPES_DICT", "can_lossless_cast", "dtypes",
+    "float_to_fp8", "fp8_to_float", "least_upper_dtype", "least_upper_float",
     "sum_acc_dtype", "to_dtype",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 
 import polygrad.torch as torch
 from polygrad import Tensor, dtypes
-from polygrad.dtype import can_lossless_cast, least_upper_dtype
+from polygrad.dtype import can_lossless_cast, float_to_fp8, fp8_to_float, least_upper_dtype
 from polygrad.nn.state import safe_load, safe_save
 
 KINDS = {"fp8e4m3": (4, 3), "fp8e5m2": (5, 2)}
@@ -114,6 +114,8 @@ def test_dtypes():
     assert least_upper_dtype(dtypes.int64, dtypes.fp8e5m2) == dtypes.fp8e5m2
     assert can_lossless_cast(dtypes.fp8e4m3, dtypes.float16) and not can_lossless_cast(dtypes.int8, dtypes.fp8e4m3)
     assert dtypes.finfo(dtypes.fp8e4m3) == (4, 3)
+    for byte in (0, 1, 0x7E, 0x85, 0xBC):
+        assert all(float_to_fp8(fp8_to_float(byte, d), d) == byte for d in dtypes.fp8s[: 1 if byte == 0x7E else 2])
 
 
 def test_pytorch_names(tmp_path):

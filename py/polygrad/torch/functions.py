@@ -328,7 +328,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 
 def einsum(equation: Any, *operands: Any) -> Any:
-    """Sum of products by Einstein's notation: an equation and tensors, or tensors, each followed by the numbers of its axes, and those of the result."""
+    """Sum of products by Einstein's notation: an equation and tensors, or tensors, each followed by the numbers of its axes, and the result's."""
     if isinstance(equation, Plain):
         given = [equation, *operands]
         letters = ["".join("..." if k is Ellipsis else chr((ord("a") if k < 26 else ord("A") - 26) + k) for k in axes) for axes in given[1::2]]
