@@ -381,6 +381,7 @@ from polygrad.torch import cuda as cuda
 from polygrad.torch import distributions as distributions
 from polygrad.torch import func as func
 from polygrad.torch import linalg as linalg
+from polygrad.torch import multiprocessing as multiprocessing
 from polygrad.torch import nn as nn
 from polygrad.torch import optim as optim
 from polygrad.torch import sparse as sparse
@@ -844,6 +845,7 @@ __all__ = [
     "mul",
     "multinomial",
     "multiply",
+    "multiprocessing",
     "mv",
     "mvlgamma",
     "named",

@@ -198,3 +198,47 @@ def test_missing_libraries(monkeypatch):
     monkeypatch.setitem(sys.modules, "trimesh", None)
     with pytest.raises(ImportError, match="trimesh"):
         utils.to_trimesh(Data(pos=Tensor.ones(3, 3), face=Tensor([[0], [1], [2]])))
+
+
+def test_views_of_a_store():
+    """A view of a feature store names its parts one by one; equal names are equal views."""
+    from polygrad.geometric.data import TensorAttr
+    from polygrad.geometric.data.stores import AttrView, MemoryFeatureStore
+
+    store, rows = MemoryFeatureStore(), Tensor([0, 1, 2])
+    x = Tensor([[0.0], [1.0], [2.0]])
+    assert store.put_tensor(x, TensorAttr("a", "x", rows))  # rows of a tensor that is not there yet
+    assert store.get_tensor("a", "x", None).tolist() == x.tolist()
+    view = store.view(group_name="a")
+    view.attr_name = "x"
+    view["index"] = rows
+    assert (
+        view == AttrView(store, TensorAttr("a", "x", Tensor([0, 1, 2]))) and view != AttrView(store, TensorAttr("a", "x", Tensor([0]))) and view != 0
+    )
+    assert view().tolist() == x.tolist()
+    with pytest.raises(AttributeError, match="named in full"):
+        _ = view.more
+    with pytest.raises(ValueError, match="no part 'other'"):
+        view.other = 1
+
+
+def test_last_events_are_tensors():
+    from polygrad.geometric.nn.models.tgn import LastNeighborLoader
+
+    loader = LastNeighborLoader(3, size=2)
+    loader.insert(Tensor([0, 1]), Tensor([2, 2]))
+    assert loader.e_id.tolist() == [[0, -1], [1, -1], [1, 0]] and loader.neighbors.tolist()[2] == [1, 0]
+
+
+@pytest.mark.integration
+def test_processes():
+    """torch.multiprocessing is Python's, with spawn."""
+    import polygrad.torch as torch
+
+    assert torch.multiprocessing.get_context is importlib.import_module("multiprocessing").get_context
+    with pytest.raises(torch.multiprocessing.ProcessRaisedException, match="process 0"):
+        torch.multiprocessing.spawn(_fails, nprocs=1, start_method="fork")
+
+
+def _fails(rank):
+    sys.exit(3)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...tensor import Tensor
-from ._values import select, to_array
+from ._values import like, select, to_array
 
 
 class _Unset(Enum):
@@ -21,6 +21,7 @@ class _Unset(Enum):
 
 
 UNSET = _Unset.UNSET
+_field_status = _FieldStatus = _Unset  # the names that scripts know the class by
 
 
 def _cast(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -84,9 +85,20 @@ class AttrView:
     def __getattr__(self, key: str) -> Any:
         if key.startswith("__"):
             raise AttributeError(key)
+        if self._attr.is_fully_specified():
+            raise AttributeError(f"{key!r} of {self._attr}, which is named in full already")
         return self._next(key)
 
+    def __setattr__(self, key: str, value: Any) -> None:
+        """Names a part: view.attr_name = "x"."""
+        if key not in self._attr.__dataclass_fields__:
+            raise ValueError(f"there is no part {key!r} of {self._attr}")
+        setattr(self._attr, key, value)
+
     def __setitem__(self, key: Any, value: Any) -> None:
+        """Names a part (view["index"] = rows), or puts the tensor of the next one (view["x"] = tensor)."""
+        if isinstance(key, str) and key in self._attr.__dataclass_fields__:
+            return setattr(self, key, value)
         attr = copy.copy(self._attr)
         missing = next((k for k in attr.__dataclass_fields__ if not attr.is_set(k)), None)
         if missing is not None:
@@ -97,8 +109,23 @@ class AttrView:
         """The tensor, with None for what is not named."""
         return self._store.get_tensor(copy.copy(self._attr).fully_specify())
 
+    def __eq__(self, other: object) -> bool:
+        keys = self._attr.__dataclass_fields__.keys()
+        if not isinstance(other, AttrView) or self._store is not other._store or keys != other._attr.__dataclass_fields__.keys():
+            return False
+        return all(_same(getattr(self._attr, key), getattr(other._attr, key)) for key in keys)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         return f"AttrView(store={self._store}, attr={self._attr})"
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Are two parts of a name equal? Rows are, if their numbers are."""
+    if isinstance(a, (Tensor, np.ndarray)) or isinstance(b, (Tensor, np.ndarray)):
+        return a is b or (type(a) is type(b) and np.array_equal(to_array(a), to_array(b)))
+    return bool(a == b)
 
 
 class TensorMethods:
@@ -343,11 +370,16 @@ class MemoryFeatureStore(FeatureStore):
         if attr.index is None:
             self._tensors[key] = tensor
             return True
-        if key not in self._tensors:
+        values = to_array(tensor)
+        if key not in self._tensors and isinstance(attr.index, slice):
             return False
-        whole = to_array(self._tensors[key]).copy()
-        whole[to_array(attr.index) if not isinstance(attr.index, slice) else attr.index] = to_array(tensor)
-        self._tensors[key] = Tensor(whole)
+        at: Any = attr.index if isinstance(attr.index, slice) else to_array(attr.index)
+        # Rows of a tensor that is not there yet make one, with zeros in the other rows.
+        whole = (
+            to_array(self._tensors[key]).copy() if key in self._tensors else np.zeros((int(at.max(initial=-1)) + 1, *values.shape[1:]), values.dtype)
+        )
+        whole[at] = values
+        self._tensors[key] = like(whole, tensor if isinstance(tensor, Tensor) else self._tensors.get(key, tensor))
         return True
 
     def _get_tensor(self, attr: TensorAttr) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ....nn import LayerNorm, Linear
 from ....nn.attention import MultiheadAttention
@@ -25,10 +26,14 @@ def reset_attention(attn: MultiheadAttention) -> None:
     zeros(attn.out_proj.bias)
 
 
+def _settings(block: MultiheadAttentionBlock, more: str = "") -> str:
+    return f"{block.channels}, {more}heads={block.heads}, layer_norm={block.layer_norm1 is not None}, dropout={block.dropout}"
+
+
 class MultiheadAttentionBlock(Module):
     """h = norm(x + attention(x, y, y)); norm(h + relu(W h)). Masks are True where there is an item."""
 
-    def __init__(self, channels: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+    def __init__(self, channels: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0, device: Any = None):
         self.channels, self.heads, self.dropout = channels, heads, dropout
         self.attn = MultiheadAttention(channels, heads, batch_first=True, dropout=dropout)
         self.lin = Linear(channels, channels)
@@ -58,14 +63,13 @@ class MultiheadAttentionBlock(Module):
         return some.unsqueeze(-1).where(out, self.attn.out_proj.bias)
 
     def __repr__(self) -> str:
-        norm = self.layer_norm1 is not None
-        return f"{type(self).__name__}({self.channels}, heads={self.heads}, layer_norm={norm}, dropout={self.dropout})"
+        return f"{type(self).__name__}({_settings(self)})"
 
 
 class SetAttentionBlock(Module):
     """A block of a set with itself."""
 
-    def __init__(self, channels: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+    def __init__(self, channels: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0, device: Any = None):
         self.mab = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
 
     def reset_parameters(self) -> None:
@@ -74,11 +78,14 @@ class SetAttentionBlock(Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.mab(x, x, mask, mask)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_settings(self.mab)})"
+
 
 class InducedSetAttentionBlock(Module):
     """A block of a set with what num_induced_points learned points see of it."""
 
-    def __init__(self, channels: int, num_induced_points: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+    def __init__(self, channels: int, num_induced_points: int, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0, device: Any = None):
         self.ind = Tensor.zeros(1, num_induced_points, channels, requires_grad=True)
         self.mab1 = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
         self.mab2 = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
@@ -93,11 +100,14 @@ class InducedSetAttentionBlock(Module):
         h = self.mab1(self.ind.expand(x.shape[0], -1, -1), x, y_mask=mask)
         return self.mab2(x, h, x_mask=mask)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_settings(self.mab1, f'num_induced_points={self.ind.shape[1]}, ')})"
+
 
 class PoolingByMultiheadAttention(Module):
     """What num_seed_points learned points see of a set."""
 
-    def __init__(self, channels: int, num_seed_points: int = 1, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0):
+    def __init__(self, channels: int, num_seed_points: int = 1, heads: int = 1, layer_norm: bool = True, dropout: float = 0.0, device: Any = None):
         self.lin = Linear(channels, channels)
         self.seed = Tensor.zeros(1, num_seed_points, channels, requires_grad=True)
         self.mab = MultiheadAttentionBlock(channels, heads, layer_norm, dropout)
@@ -111,6 +121,9 @@ class PoolingByMultiheadAttention(Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         x = self.lin(x).relu()
         return self.mab(self.seed.expand(x.shape[0], -1, -1), x, y_mask=mask)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_settings(self.mab, f'num_seed_points={self.seed.shape[1]}, ')})"
 
 
 __all__ = ["InducedSetAttentionBlock", "MultiheadAttentionBlock", "PoolingByMultiheadAttention", "SetAttentionBlock"]

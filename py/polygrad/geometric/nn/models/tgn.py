@@ -237,20 +237,30 @@ class LastNeighborLoader:
 
     def __init__(self, num_nodes: int, size: int, device: Any = None):
         self.size = size
-        self.neighbors, self.e_id = np.zeros((num_nodes, size), np.int64), np.zeros((num_nodes, size), np.int64)
+        self._neighbors, self._e_id = np.zeros((num_nodes, size), np.int64), np.zeros((num_nodes, size), np.int64)
         self._local = np.zeros(num_nodes, np.int64)
         self.reset_state()
+
+    @property
+    def e_id(self) -> Tensor:
+        """The numbers of the last events of each node [num_nodes, size], the newest first; -1 where there are less."""
+        return Tensor(self._e_id.copy())
+
+    @property
+    def neighbors(self) -> Tensor:
+        """Whom these events were with [num_nodes, size]."""
+        return Tensor(self._neighbors.copy())
 
     def reset_state(self) -> None:
         """Forgets all events."""
         self.cur_e_id = 0
-        self.e_id.fill(-1)
+        self._e_id.fill(-1)
 
     def __call__(self, n_id: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         nodes = _host.vector(n_id, "n_id")
-        e_id = self.e_id[nodes]
+        e_id = self._e_id[nodes]
         there = e_id >= 0
-        neighbors, of, e_id = self.neighbors[nodes][there], np.repeat(nodes, there.sum(1)), e_id[there]
+        neighbors, of, e_id = self._neighbors[nodes][there], np.repeat(nodes, there.sum(1)), e_id[there]
         found = _host.distinct(np.concatenate([nodes, neighbors]).astype(np.int64))
         self._local[found] = np.arange(found.size)
         many, edges = size("last_nodes", found.size), size("last_edges", e_id.size)
@@ -270,9 +280,9 @@ class LastNeighborLoader:
         new = back < self.size
         new_id, new_other = np.full((found.size, self.size), -1), np.zeros((found.size, self.size), np.int64)
         new_id[row[new], back[new]], new_other[row[new], back[new]] = e_id[new], others[new]
-        all_id, all_other = np.concatenate([new_id, self.e_id[found]], 1), np.concatenate([new_other, self.neighbors[found]], 1)
+        all_id, all_other = np.concatenate([new_id, self._e_id[found]], 1), np.concatenate([new_other, self._neighbors[found]], 1)
         newest = np.argsort(-all_id, axis=1, kind="stable")[:, : self.size]
-        self.e_id[found], self.neighbors[found] = np.take_along_axis(all_id, newest, 1), np.take_along_axis(all_other, newest, 1)
+        self._e_id[found], self._neighbors[found] = np.take_along_axis(all_id, newest, 1), np.take_along_axis(all_other, newest, 1)
 
 
 __all__ = ["IdentityMessage", "LastAggregator", "LastNeighborLoader", "MeanAggregator", "TGNMemory", "TimeEncoder"]
