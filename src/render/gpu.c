@@ -169,15 +169,24 @@ static bool is_open(const Emit *e, int loop) {
   return in->flags & LOOP_REDUCE && !(from->kind == INST_CONST && to->kind == INST_CONST);
 }
 
+static bool has_strip(const Linear *lin) {
+  for (int i = 0; i < lin->ninst; i++)
+    if (lin->inst[i].kind == INST_LOOP && lin->inst[i].strip > 1) return true;
+  return false;
+}
+
 /* Blocks that are to run on a multiprocessor at a time, which limits their registers, and tells the compiler how many
- * it may use. Where the rows of edges are walked, it would by itself rather wait for each load before the next than use
- * a few registers more; where they go through maps and functions, it would keep all weights in registers, and leave too
- * few threads to wait for memory; of blocks as large as can be it would fit two, and put what they need into memory. */
+ * it may use. Where rows of edges are walked and several features loaded at once, it would by itself rather wait for
+ * each load before the next than use a few registers more; where they go through maps and functions, it would keep all
+ * weights in registers, and leave too few threads to wait for memory; of blocks as large as can be it would fit two,
+ * and put what they need into memory. */
 static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 85, LARGE = 512 };
   int size = block_size(e->lin);
+  bool strip = has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
-    if (e->lin->inst[i].kind == INST_LOOP && (is_open(e, i) || (is_around(e, i) && is_heavy(e, i))))
+    if (e->lin->inst[i].kind == INST_LOOP &&
+        (strip && !is_heavy(e, i) ? is_open(e, i) : is_around(e, i) && is_heavy(e, i)))
       return txt(", %d", MAX(REGISTERS / EACH / size, 1));
   return size > LARGE ? txt(", 1") : no_text();
 }
@@ -324,13 +333,19 @@ static bool loads_only(const Emit *e, int loop) {
   return loads;
 }
 
-/* Such a loop takes its iterations four at a time, so that their loads are under way together, also those of the last
- * and of rows that have fewer: in the place of one that is not there the first of the four is loaded again, and nothing
- * is added. */
+/* Do all threads of the grid run at once, with room to spare? Then a kernel takes as long as one of them. */
+static bool all_at_once(const Linear *lin) {
+  enum { THREADS = 1 << 18 };
+  return lin->grid && lin->grid->vmax <= THREADS / MAX(lin->group, 1);
+}
+
+/* In a small grid such a loop takes its iterations four at a time, so that their loads are under way together, also
+ * those of the last and of rows that have fewer: in the place of one that is not there the first of the four is loaded
+ * again, and nothing is added. In a large one other threads are at work meanwhile. */
 bool emit_by_fours(Emit *e, int loop) {
   enum { FOUR = 4 };
   const Inst *in = &e->lin->inst[loop];
-  if (!loads_only(e, loop) || e->fours) return false;
+  if (!all_at_once(e->lin) || !loads_only(e, loop) || e->fours) return false;
   bool shared = e->lin->group > 1 && in->flags & LOOP_GROUP;
   int step = shared ? e->lin->group : 1;
   Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
