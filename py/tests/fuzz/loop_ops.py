@@ -58,6 +58,40 @@ def _rnn(h, xs, w, reverse, checkpoint, which):
 op("scan_rnn", "fuzz_scan_rnn({0}, {1}, {2}, {reverse}, {checkpoint})[{which}]", _rnn, _recurrent, 1.0)
 
 
+FUNCTIONS = {
+    "var": lambda x: F.var(x, 0, True, 0) + x,
+    "softmax": lambda x: F.softmax(x, 0),
+    "log_softmax": lambda x: F.log_softmax(x, 1),
+    "cumsum": lambda x: F.cumsum(x, 1),
+    "cumprod": lambda x: F.cumprod(x, 1),
+    "layernorm": lambda x: F.layernorm(x, 1e-5),
+    "silu": F.silu,
+}
+
+
+def _function_operands(m):
+    operands, flags = _recurrent(m)
+    return operands, {"name": list(FUNCTIONS)[int(m.rng.integers(len(FUNCTIONS)))], "carried": bool(m.rng.random() < 0.5), **flags}
+
+
+def _function(h, xs, w, name, carried, reverse, checkpoint, which):
+    def step(h, t):
+        x = _row(xs, t)
+        h = FUNCTIONS[name](x + F.matmul(h, w)) * 0.5 if carried else F.tanh(h + FUNCTIONS[name](F.matmul(x, w)))
+        return h, h * 2.0
+
+    return _unrolled(step, h, xs.shape[0], reverse, which)
+
+
+op(
+    "scan_function",
+    "fuzz_scan_function({0}, {1}, {2}, {name!r}, {carried}, {reverse}, {checkpoint})[{which}]",
+    _function,
+    _function_operands,
+    1.0,
+)
+
+
 def _averaged(m):
     xs = _stacked(m, (1, 4), 100)
     if xs is None:
