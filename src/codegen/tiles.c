@@ -29,13 +29,14 @@ enum {
   LEAST_ROWS = 4,    /* of the output, along either loop */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
-  BLOCK_K = 256,           /* longest sum without a pause */
-  WIDE_TILE = 256,         /* columns, */
-  WIDEST_TILE = 512,       /* and where that leaves out packing or columns that nothing reads */
-  MANY_BLOCKS = 16,        /* added as pairs */
-  MOST_TILES = 512,        /* of rows, that are tried */
-  OPEN_TILE = 448,         /* rows, where their number is known in the run only: packing a transposed y is 9 % of them */
-  PAD = 16,                /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
+  BLOCK_K = 256,     /* longest sum without a pause */
+  WIDE_TILE = 256,   /* columns, */
+  WIDEST_TILE = 512, /* and where that leaves out packing or columns that nothing reads */
+  MANY_BLOCKS = 32,  /* added as pairs: fewer lose less than one block of products does */
+  MOST_TILES = 512,  /* of rows, that are tried */
+  OPEN_TILE = 448,   /* rows, where their number is known in the run only: packing a transposed y is 9 % of them */
+  MOST_ROWS = 28,    /* of a register tile, whose text is written out */
+  PAD = 16,          /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
   PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
 };
 
@@ -59,7 +60,8 @@ typedef struct Tiles {
   UOp *blocks;            /* of a sum */
   PolyDType dtype;        /* of the sum while it is formed */
   int64_t mr, nr;         /* of the register tile */
-  int64_t most_rows;      /* that a register tile has room for */
+  int64_t lanes;          /* of a vector, */
+  int64_t most_rows;      /* and rows that a register tile has room for */
   int64_t a_line, b_line; /* elements from row to row of a panel */
   bool a_by_k;            /* the panel of x has a row for each k */
   bool pairs;
@@ -251,16 +253,17 @@ static bool cut(Tiles *t, Group *group, int64_t most, Group *outer) {
   return group->tiles != NULL;
 }
 
-/* Rows and vectors of a register tile: all sums, a vector of y for each column and some room. */
-static void choose_registers(Tiles *t) {
+/* Rows of a register tile of so many vectors of columns: all sums, the vectors of y and some room. */
+static void choose_registers(Tiles *t, int64_t most) {
   const Target *target = t->g->target;
   int64_t size = dtype_size(t->dtype), lanes = target->vector_bytes ? target->vector_bytes / size : 8;
   int64_t cols = (int64_t)MIN(extent(&t->col), 1e9), rows = (int64_t)MIN(extent(&t->row), 1e9);
   int registers = target->vector_bytes ? target->vector_registers : 16;
   while (lanes > 4 && lanes >= 2 * cols) lanes /= 2;
-  int64_t vectors = cols > lanes ? 2 : 1;
+  int64_t vectors = cols > lanes ? most : 1;
+  t->lanes = lanes;
   t->nr = lanes * vectors;
-  t->most_rows = (registers - vectors - 2) / vectors;
+  t->most_rows = MIN((registers - vectors - 2) / vectors, MOST_ROWS);
   t->mr = evenly(rows, MIN(t->most_rows, rows));
 }
 
@@ -345,18 +348,20 @@ static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
   const UOp *last = group->range[group->n - 1];
   if ((along != by_k && by_k) || !runs(t, factor, last)) return SINGLE;
   double run = walks_as_one(t, factor, group) ? (double)tile_elements(group) : (double)last->src[1]->vmax;
-  double lanes = (double)t->nr / 2;
+  double lanes = (double)t->lanes;
   return (ANEW + VECTORS * run / lanes) / run;
 }
 
 /* Operations of the kernel with the tiles that t has, on the cores of the machine. */
 static double cost_of(Tiles *t) {
-  enum { AFTER = 4 }; /* of a vector of sums that what follows reads from the third array */
-  double rows = extent(&t->row), cols = extent(&t->col), outer = extent(&t->batch), lanes = (double)t->nr / 2;
+  /* of a vector of sums that what follows reads from the third array; of a product whose row is loaded for it alone */
+  const double AFTER = 4, ALONE = 1.03;
+  double rows = extent(&t->row), cols = extent(&t->col), outer = extent(&t->batch), lanes = (double)t->lanes;
   double k = extent(&t->k) * extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax,
          col_tiles = (double)t->col.tiles->vmax;
   double vectors = covered(&t->row, t->mr) * covered(&t->col, t->nr) / lanes;
-  double work = vectors * (k + (t->direct ? 1 : (double)t->blocks->vmax * (t->pairs ? 10 : 3) + AFTER));
+  double work = vectors * (k * (t->nr > t->lanes ? 1 : ALONE) +
+                           (t->direct ? 1 : (double)t->blocks->vmax * (t->pairs ? 10 : 3) + AFTER));
   work +=
       rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
   bool shared = rows * cols * k * outer >= (double)t->g->target->threads.ops;
@@ -380,8 +385,8 @@ static int64_t dividing(int64_t rows, int64_t n) {
   return n;
 }
 
-/* Where the number of rows is known only in the run: tiles that are worth packing the columns for anew, and small enough
- * that threads have some each and the rows stay in the cache. */
+/* Where the number of rows is known only in the run: tiles that are worth packing the columns for anew, and small
+ * enough that threads have some each and the rows stay in the cache. */
 static bool choose_open(Tiles *t, int64_t cache) {
   for (int64_t rows = OPEN_TILE / t->mr * t->mr; rows > 4 * t->mr; rows -= t->mr * (1 + rows / t->mr / 8)) {
     Tiles c = *t;
@@ -393,13 +398,9 @@ static bool choose_open(Tiles *t, int64_t cache) {
   return cut_tiles(t, WIDE_TILE, 4 * t->mr);
 }
 
-/* The cheapest tiles whose arrays fit. */
-static bool choose_tiles(Tiles *t, int64_t cache) {
-  Tiles best = *t;
-  double least = -1;
+/* The cheapest tiles whose arrays fit, with so many vectors in a register tile, if they are cheaper than *best. */
+static bool try_tiles(Tiles *t, int64_t cache, Tiles *best, double *least) {
   int64_t rows = (int64_t)MIN(extent(&t->row), 1e9);
-  t->plain_end = ends_plainly(t);
-  if (t->row.range[0]->src[1]->op != OP_CONST) return choose_open(t, cache);
   for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
     for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
       Tiles c = *t;
@@ -407,10 +408,22 @@ static bool choose_tiles(Tiles *t, int64_t cache) {
       if (!cut_tiles(&c, wide, (rows + tiles - 1) / tiles)) return false;
       if (!fits(&c, cache)) continue;
       double cost = cost_of(&c);
-      if (least >= 0 && cost >= least) continue;
-      least = cost;
-      best = c;
+      if (*least >= 0 && cost >= *least) continue;
+      *least = cost;
+      *best = c;
     }
+  return true;
+}
+
+/* Register tiles of two vectors of columns, or of one, where columns do not make up whole ones of two. */
+static bool choose_tiles(Tiles *t, int64_t cache) {
+  Tiles best = *t, one = *t;
+  double least = -1;
+  t->plain_end = one.plain_end = ends_plainly(t);
+  choose_registers(t, 2);
+  choose_registers(&one, 1);
+  if (t->row.range[0]->src[1]->op != OP_CONST) return choose_open(t, cache);
+  if (!try_tiles(t, cache, &best, &least) || (t->nr > t->lanes && !try_tiles(&one, cache, &best, &least))) return false;
   if (least < 0) return cut_tiles(t, WIDE_TILE, 4 * t->mr);
   *t = best;
   return true;
@@ -418,7 +431,6 @@ static bool choose_tiles(Tiles *t, int64_t cache) {
 
 static bool choose_sizes(Tiles *t) {
   int64_t cache = t->g->target->cache_bytes[1];
-  choose_registers(t);
   if (!cut(t, &t->k, BLOCK_K, &t->k_outer)) return false;
   t->blocks = t->k.tiles;
   for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
@@ -692,8 +704,6 @@ static bool finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *p
   for (int i = 0; ok && i < t->nstore; i++) ok = store_at(t, b, t->store[i]->src[0], index[i], value[i]);
   return ok;
 }
-
-enum { MOST_ROWS = 32 };
 
 /* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
 static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
