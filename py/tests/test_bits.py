@@ -67,6 +67,35 @@ def test_every_reduction_and_signed_zeros():
     compare(results)
 
 
+@pytest.mark.parametrize("shape", [(9, 40), (3, 200), (64, 8, 33), (12, 1500)])
+def test_functions_that_two_loops_of_a_row_need(shape):
+    """They are computed once, into a local array: along the last axis, also with two results, two rows' sums and a product after it; along
+    another axis, where lanes go across rows, they are not."""
+    x, w = normal(shape, 1), normal(shape, 2)
+
+    def results():
+        a, b = Tensor(x).realize(), Tensor(w).realize()
+        e = (a - a.max(-1, keepdim=True)).exp()
+        y = e / e.sum(-1, keepdim=True)
+        z = (a * 0.5).tanh()
+        return [
+            y,
+            a.softmax(0),
+            y * b + (e * b).sum(-1, keepdim=True),
+            z * (z * b).sum(-1, keepdim=True),
+            e.sum(-1),
+            (z - z.mean(-1, keepdim=True)).exp(),
+        ]
+
+    compare(results)
+    p = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    assert np.abs(results()[0].numpy() - p).max() < 1e-6
+    q = np.tanh(x.astype(np.float64) * 0.5)
+    want = q * (q * w).sum(-1, keepdims=True)
+    assert np.abs(results()[3].numpy() - want).max() < 1e-5 * max(np.abs(want).max(), 1)
+
+
 def test_long_sums_and_softmax():
     def results():
         x = Tensor(normal((7, 5003), scale=3.0)).realize()

@@ -81,8 +81,10 @@ typedef struct Codegen {
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */
 bool merge_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store);
 /* blocks.c: the tree of loops with instructions at the depth of the ranges that they depend on. */
-bool build_blocks(Codegen *g, int nstore, UOp *const *store);
+bool build_blocks(Codegen *g, int nstore, UOp **store);
 bool begin_blocks(Codegen *g, int nstore, UOp *const *store);
+/* shared.c: functions of a row that two loops need go through a local array; store has room for one more. */
+bool share_values(Codegen *g, int *nstore, UOp **store);
 uint64_t block_ranges(Codegen *g, UOp *u);
 /* Pieces of a tree, for those who build one by hand. */
 int block_inst(Codegen *g, Block *b, Inst inst, UOp *origin);        /* -1: no memory */

@@ -78,12 +78,21 @@ static bool is_being_made(const Codegen *g, const UOp *u) {
   return u->op == OP_LOAD && map_get(&g->made, (uint64_t)(uintptr_t)u, &store) && store == BEING_MADE;
 }
 
+/* What is computed where u is loaded for the first time; NULL: it is there already, or no such LOAD. */
+static UOp *to_be_made(const Codegen *g, const UOp *u) {
+  uint64_t store;
+  bool waits = u->op == OP_LOAD && map_get(&g->made, (uint64_t)(uintptr_t)u, &store) && store > BEING_MADE;
+  return waits ? ((UOp *)(uintptr_t)store)->src[1] : NULL;
+}
+
 /* Does u reach a LOOP over the same ranges that has not been emitted yet (other than itself), or a value that is being
  * computed? */
 static bool needs_other(Codegen *g, const Block *b, UOp *u, UOp *self, Map *seen) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL) || !map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1))
     return false;
   if ((u->op == OP_LOOP && u != self && find_value(b, u) < 0) || is_being_made(g, u)) return true;
+  UOp *made = to_be_made(g, u);
+  if (made && needs_other(g, b, made, self, seen)) return true;
   for (int i = 0; i < u->nsrc; i++)
     if (needs_other(g, b, u->src[i], self, seen)) return true;
   return false;
@@ -122,6 +131,8 @@ static bool emit_needed(Codegen *g, Block *b, UOp *u, UOp *self, uint64_t open, 
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
   if (!map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
   if (u->op == OP_LOOP && u != self && !(block_ranges(g, u) & ~open)) return block_value(g, b, u) >= 0;
+  UOp *made = to_be_made(g, u);
+  if (made && !emit_needed(g, b, made, self, open, seen)) return false;
   for (int i = 0; i < u->nsrc; i++)
     if (!emit_needed(g, b, u->src[i], self, open, seen)) return false;
   return true;
@@ -339,7 +350,19 @@ bool begin_blocks(Codegen *g, int nstore, UOp *const *store) {
   return g->top && list_loops(g, nstore, store);
 }
 
-bool build_blocks(Codegen *g, int nstore, UOp *const *store) {
+/* What is listed of the stores, once share_values has changed them. */
+static bool share(Codegen *g, int *nstore, UOp **store) {
+  int n = *nstore, nargs = g->nargs;
+  if (!share_values(g, nstore, store)) return false;
+  if (*nstore == n) return true;
+  g->loops.n = 0;
+  bool ok = list_loops(g, *nstore, store);
+  g->nargs = nargs;
+  return ok;
+}
+
+bool build_blocks(Codegen *g, int nstore, UOp **store) {
+  if (!share(g, &nstore, store)) return false;
   int n = nstore; /* those inside reductions come last */
   while (n > 1 && inside_reduction(store[0], store[n - 1]))
     if (!note_made(g, store[--n])) return false;

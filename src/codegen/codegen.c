@@ -147,7 +147,7 @@ static bool check_dtypes(Codegen *g, const Linear *lin) {
 bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *store, const Target *target, Linear *out) {
   Codegen g = {.ctx = ctx, .arena = arena, .target = target};
   *out = (Linear){0};
-  UOp **merged = arena_new(arena, (size_t)nstore * sizeof *merged);
+  UOp **merged = arena_new(arena, (size_t)(nstore + 1) * sizeof *merged); /* and one of share_values */
   if (!merged) return false;
   for (int i = 0; i < nstore; i++) merged[i] = store[i];
   bool ok = merge_ranges(ctx, arena, nstore, merged) &&

@@ -64,11 +64,20 @@ static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, cons
   return address ? 0 : function ? gain->function : gain->simple;
 }
 
-/* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it. */
+/* Is the line a store into a local array at one place for all iterations of r? */
+static bool stores_over(Codegen *g, Line l, const UOp *r) {
+  const Inst *in = l.child ? NULL : &g->inst.at[l.inst];
+  return in && in->kind == INST_STORE && g->local.n && in->param >= g->nargs &&
+         !varies(g, access_index(g->origin.at[l.inst]), r);
+}
+
+/* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it, and lanes have one
+ * local array. */
 bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
   if (b->ordered && b->range == r) return false;
   for (int i = 0; i < b->line.n; i++) {
     const Block *c = b->line.at[i].child;
+    if (stores_over(g, b->line.at[i], r)) return false;
     if (!c) continue;
     if (varies(g, c->range->src[0], r) || varies(g, c->range->src[1], r) || !lanes_allowed(g, c, r)) return false;
   }

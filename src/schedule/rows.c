@@ -527,7 +527,15 @@ static bool replace_group(Rows *r, int n, const int *group, int nroot, UOp **roo
  *
  * Elements of a column that is left out must be what the reductions over it leave as it is: 0 of a sum, the least of a
  * maximum. As in a product with zeros that are left out, the other factor is taken to be finite. */
-enum { BANDS = 4, BAND_STEPS = 8, LEAST_BAND = 64 };
+enum { BANDS = 4, MORE_BANDS = 8, BAND_STEPS = 8, LEAST_BAND = 64, LONG_BAND = 512 };
+
+/* Of causal attention, 4 bands compute 5 / 8 of the scores and 8 bands 9 / 16. Each has loops and kernels of its own:
+ * more of them are taken where rows are many and all wide products of the program can have as many. */
+static int count_bands(const Rows *r) {
+  int64_t rows = r->shape.size[r->shape.axis], products = 0;
+  for (int i = 0; i < r->walk.n; i++) products += is_seed(r, r->walk.at[i], i);
+  return rows / MORE_BANDS >= LONG_BAND && r->nloop + 2 * MORE_BANDS * products <= MOST_LOOPS ? MORE_BANDS : BANDS;
+}
 
 /* A node, and which of its axes are the rows and the columns; -1: it does not vary with them. */
 typedef struct Place {
@@ -769,13 +777,14 @@ static UOp *band_value(Band *b, UOp *u, bool sum) {
 
 /* The sinks of a group by bands. *done: it was possible, and leaves out a quarter of the work. */
 static bool replace_bands(Rows *r, int n, const int *group, int nroot, UOp **root, bool *done) {
-  UOp *from[MOST_SINKS], *to[MOST_SINKS], *value[MOST_SINKS][BANDS];
+  UOp *from[MOST_SINKS], *to[MOST_SINKS], *value[MOST_SINKS][MORE_BANDS];
   int64_t rows = r->shape.size[r->shape.axis], columns = r->shape.width, seen = 0;
-  Band band[BANDS] = {0};
+  Band band[MORE_BANDS] = {0};
+  int bands = count_bands(r);
   *done = false;
-  if (rows % BANDS || rows / BANDS < LEAST_BAND || columns < LEAST_BAND) return true;
-  for (int k = 0; k < BANDS; k++) {
-    int64_t each = rows / BANDS;
+  if (rows % bands || rows / bands < LEAST_BAND || columns < LEAST_BAND) return true;
+  for (int k = 0; k < bands; k++) {
+    int64_t each = rows / bands;
     band[k] = (Band){.r = r, .columns = columns, .row = {k * each, (k + 1) * each}};
     find_columns(&band[k], n, group);
     seen += each * (band[k].col[1] - band[k].col[0]);
@@ -784,12 +793,12 @@ static bool replace_bands(Rows *r, int n, const int *group, int nroot, UOp **roo
   for (int i = 0; ok && i < n; i++) {
     UOp *u = from[i] = r->walk.at[group[i]];
     bool sum = r->sum[group[i]];
-    for (int k = 0; ok && k < BANDS; k++) ok = (value[i][k] = band_value(&band[k], u, sum)) != NULL;
-    to[i] = !ok ? NULL : sum ? value[i][0] : uop_cat(BANDS, value[i], r->shape.axis);
-    for (int k = 1; ok && sum && k < BANDS; k++) to[i] = to[i] ? uop_binary(OP_ADD, to[i], value[i][k]) : NULL;
+    for (int k = 0; ok && k < bands; k++) ok = (value[i][k] = band_value(&band[k], u, sum)) != NULL;
+    to[i] = !ok ? NULL : sum ? value[i][0] : uop_cat(bands, value[i], r->shape.axis);
+    for (int k = 1; ok && sum && k < bands; k++) to[i] = to[i] ? uop_binary(OP_ADD, to[i], value[i][k]) : NULL;
     ok = to[i] != NULL;
   }
-  for (int k = 0; k < BANDS; k++) {
+  for (int k = 0; k < bands; k++) {
     map_free(ctx_base(r->ctx), &band[k].made);
     map_free(ctx_base(r->ctx), &band[k].known);
   }
