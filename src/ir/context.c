@@ -41,6 +41,45 @@ bool ctx_init(PolyContext *ctx) {
 
 static size_t uop_size(int nsrc, int ndim) { return sizeof(UOp) + (size_t)(nsrc + ndim) * sizeof(UOp *); }
 
+/* Memory of nodes. A step of a training loop makes and frees thousands of them: those that were freed last are made anew
+ * first, which are in the cache. Under a sanitizer nothing is kept, so that it sees what is used after it was freed. */
+#ifdef __SANITIZE_ADDRESS__
+enum { MOST_SPARE = 0 };
+#else
+enum { MOST_SPARE = 1 << 14 };
+#endif
+
+static UOp *node_new(PolyContext *ctx, int nsrc, int ndim) {
+  int n = nsrc + ndim;
+  UOp *u = n < SPARE_SIZES ? ctx->spare[n] : NULL;
+  if (!u) return mem_new(&ctx->base, uop_size(nsrc, ndim));
+  ctx->spare[n] = u->next;
+  ctx->nspare--;
+  memset(u, 0, uop_size(nsrc, ndim));
+  return u;
+}
+
+static void node_free(PolyContext *ctx, UOp *u) {
+  int n = u->nsrc + u->ndim;
+  if (n >= SPARE_SIZES || ctx->nspare >= MOST_SPARE) {
+    mem_free(&ctx->base, u, uop_size(u->nsrc, u->ndim));
+    return;
+  }
+  u->next = ctx->spare[n];
+  ctx->spare[n] = u;
+  ctx->nspare++;
+}
+
+static void drop_spare(PolyContext *ctx) {
+  for (int n = 0; n < SPARE_SIZES; n++)
+    for (UOp *u = ctx->spare[n], *next; u; u = next) {
+      next = u->next;
+      mem_free(&ctx->base, u, uop_size(n, 0));
+    }
+  memset(ctx->spare, 0, sizeof ctx->spare);
+  ctx->nspare = 0;
+}
+
 /* Frees the tables. Nodes that somebody forgot are freed too, so that a context never leaks. */
 void ctx_drop(PolyContext *ctx) {
   for (int i = 0; i < ctx->dims.n; i++) uop_release(ctx->dims.at[i].node);
@@ -52,6 +91,7 @@ void ctx_drop(PolyContext *ctx) {
       if (u->buffer && ctx->buffer_release) ctx->buffer_release(ctx, u->buffer);
       mem_free(&ctx->base, u, uop_size(u->nsrc, u->ndim));
     }
+  drop_spare(ctx);
   mem_free(&ctx->base, ctx->bucket, (size_t)ctx->nbucket * sizeof(UOp *));
   ctx->bucket = NULL;
   ctx->nbucket = ctx->nnode = 0;
@@ -125,7 +165,7 @@ void uop_release(UOp *u) {
       dead = s;
     }
     if (d->buffer && ctx->buffer_release) ctx->buffer_release(ctx, d->buffer);
-    mem_free(&ctx->base, d, uop_size(d->nsrc, d->ndim));
+    node_free(ctx, d);
   }
 }
 
@@ -194,8 +234,8 @@ UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp 
   uint32_t h = node_hash(op, dtype, &arg, nsrc, src, ndim, shape);
   for (UOp *u = ctx->bucket[h & (uint32_t)(ctx->nbucket - 1)]; u; u = u->next)
     if (u->hash == h && node_equal(u, op, dtype, &arg, nsrc, src, ndim, shape)) return hold(ctx, uop_retain(u));
-  if (ctx->nnode >= ctx->nbucket && !grow_table(ctx)) return NULL;
-  UOp *u = mem_new(&ctx->base, uop_size(nsrc, ndim));
+  if (ctx->nnode >= ctx->nbucket / 2 && !grow_table(ctx)) return NULL; /* most new nodes find an empty bucket */
+  UOp *u = node_new(ctx, nsrc, ndim);
   if (!u) return NULL;
   u->ctx = ctx;
   u->refs = 1;

@@ -48,6 +48,8 @@ typedef struct Size {
   int held;       /* how often poly_dim_hold asked for it to be kept */
 } Size;
 
+enum { SPARE_SIZES = 16 };
+
 struct PolyContext {
   Base base;           /* first */
   struct Guard *guard; /* its lock; see api/guard.h */
@@ -55,6 +57,8 @@ struct PolyContext {
   /* intern table */
   UOp **bucket;
   int nbucket, nnode;
+  UOp *spare[SPARE_SIZES]; /* freed nodes, by the number of their sources and sizes; see context.c */
+  int nspare;
   uint32_t epoch;
   VEC(UOp *) walking; /* scratch of uop_walk */
   VEC(UOp *) walked;
