@@ -816,6 +816,10 @@ POLY_API PolyStatus poly_sort_edges(PolyTensor *edge_index, int64_t nodes, bool 
  * E). */
 POLY_API PolyStatus poly_filter_edges(PolyTensor *edge_index, PolyTensor *mask, PolyTensor *src, PolyTensor *dst,
                                       char loops, PolyTensor **kept, PolyTensor **stays);
+/* int64: the places of the keep[g] highest scores of each group g, group after group, highest first; equal scores keep
+ * their order, NaN comes last. score: float32 or float64 [N]; group: int32 or int64 [N], below the number of entries of
+ * keep, int64. Everything is realized. O(N log N). */
+POLY_API PolyTensor *poly_top_rows(PolyTensor *score, PolyTensor *group, PolyTensor *keep);
 /* The slices of x along axis at which mask (bool) is true, with their values; x and mask are realized. Gradients flow
  * to x where there are any slices. O(numel). */
 POLY_API PolyTensor *poly_compress(PolyTensor *x, PolyTensor *mask, int axis);

@@ -299,6 +299,7 @@ FUNCTIONS = {
     "poly_reduce_runs": ("p", "pplc", "x begin n op"),
     "poly_sort_edges": ("i", "plbbppp", "edge_index nodes by_row merge sorted order begin"),
     "poly_filter_edges": ("i", "ppppcpp", "edge_index mask src dst loops kept stays"),
+    "poly_top_rows": ("p", "ppp", "score group keep"),
     "poly_compress": ("p", "ppi", "x mask axis"),
     "poly_random_mask": ("p", "pldL", "ctx n p seed"),
     "poly_zoom_in": ("p", "p", "g"),

@@ -3127,6 +3127,18 @@ PolyStatus poly_filter_edges(PolyTensor *edge_index, PolyTensor *mask, PolyTenso
   return result;
 }
 
+PolyTensor *poly_top_rows(PolyTensor *score, PolyTensor *group, PolyTensor *keep) {
+  ApiCall call;
+  api_begin(&call, "poly_top_rows");
+  api_handle(&call, score, HANDLE_TENSOR, "score", false);
+  api_handle(&call, group, HANDLE_TENSOR, "group", false);
+  api_handle(&call, keep, HANDLE_TENSOR, "keep", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_top_rows(score, group, keep);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_compress(PolyTensor *x, PolyTensor *mask, int axis) {
   ApiCall call;
   api_begin(&call, "poly_compress");

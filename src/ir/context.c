@@ -41,8 +41,9 @@ bool ctx_init(PolyContext *ctx) {
 
 static size_t uop_size(int nsrc, int ndim) { return sizeof(UOp) + (size_t)(nsrc + ndim) * sizeof(UOp *); }
 
-/* Memory of nodes. A step of a training loop makes and frees thousands of them: those that were freed last are made anew
- * first, which are in the cache. Under a sanitizer nothing is kept, so that it sees what is used after it was freed. */
+/* Memory of nodes. A step of a training loop makes and frees thousands of them: those that were freed last are made
+ * anew first, which are in the cache. Under a sanitizer nothing is kept, so that it sees what is used after it was
+ * freed. */
 #ifdef __SANITIZE_ADDRESS__
 enum { MOST_SPARE = 0 };
 #else

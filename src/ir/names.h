@@ -298,6 +298,7 @@ PolyGraph *core_graph_product_values(PolyGraph *a, PolyTensor *x, PolyGraph *b, 
 PolyTensor *core_reduce_runs(PolyTensor *x, const int64_t *begin, int64_t n, char op);
 PolyStatus core_sort_edges(PolyTensor *edge_index, int64_t nodes, bool by_row, bool merge, PolyTensor **sorted, PolyTensor **order, PolyTensor **begin);
 PolyStatus core_filter_edges(PolyTensor *edge_index, PolyTensor *mask, PolyTensor *src, PolyTensor *dst, char loops, PolyTensor **kept, PolyTensor **stays);
+PolyTensor *core_top_rows(PolyTensor *score, PolyTensor *group, PolyTensor *keep);
 PolyTensor *core_compress(PolyTensor *x, PolyTensor *mask, int axis);
 PolyTensor *core_random_mask(PolyContext *ctx, int64_t n, double p, uint64_t seed);
 PolyVertex *core_zoom_in(PolyGraph *g);
@@ -678,6 +679,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_reduce_runs core_reduce_runs
 #define poly_sort_edges core_sort_edges
 #define poly_filter_edges core_filter_edges
+#define poly_top_rows core_top_rows
 #define poly_compress core_compress
 #define poly_random_mask core_random_mask
 #define poly_zoom_in core_zoom_in

@@ -59,8 +59,8 @@ static bool no_value(void *user, const UOp *leaf, int64_t *value) {
   return false;
 }
 
-/* Does a word number n elements? A program that is built anew for each run goes by the value of a symbolic size: indices
- * of 64 bits halve the vectors, and give the same numbers. A compiled step may meet any value. */
+/* Does a word number n elements? A program that is built anew for each run goes by the value of a symbolic size:
+ * indices of 64 bits halve the vectors, and give the same numbers. A compiled step may meet any value. */
 static bool fits_word(PolyContext *ctx, const UOp *n) {
   int64_t value;
   return n->vmax <= UINT32_MAX || (!ctx->tracing && int_eval(n, no_value, NULL, &value) && value <= UINT32_MAX);

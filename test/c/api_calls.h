@@ -287,6 +287,7 @@ static bool call_poly_graph_product_values(const Arg *a, Result *r) { r->p = pol
 static bool call_poly_reduce_runs(const Arg *a, Result *r) { r->p = poly_reduce_runs((PolyTensor *)a[0].p, (const int64_t *)a[1].p, (int64_t)a[2].i, (char)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_sort_edges(const Arg *a, Result *r) { (void)r; return poly_sort_edges((PolyTensor *)a[0].p, (int64_t)a[1].i, (bool)a[2].i, (bool)a[3].i, (PolyTensor **)a[4].p, (PolyTensor **)a[5].p, (PolyTensor **)a[6].p) == POLY_OK; }
 static bool call_poly_filter_edges(const Arg *a, Result *r) { (void)r; return poly_filter_edges((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (PolyTensor *)a[3].p, (char)a[4].i, (PolyTensor **)a[5].p, (PolyTensor **)a[6].p) == POLY_OK; }
+static bool call_poly_top_rows(const Arg *a, Result *r) { r->p = poly_top_rows((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_compress(const Arg *a, Result *r) { r->p = poly_compress((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (int)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_random_mask(const Arg *a, Result *r) { r->p = poly_random_mask((PolyContext *)a[0].p, (int64_t)a[1].i, a[2].d, (uint64_t)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_zoom_in(const Arg *a, Result *r) { r->p = poly_zoom_in((PolyGraph *)a[0].p); r->kind = "VERTEX"; return r->p != NULL; }
@@ -658,6 +659,7 @@ static const Call calls[] = {
   {"poly_reduce_runs", call_poly_reduce_runs, 4, true, {{"x", "HTENSOR", true}, {"begin", "A", true}, {"n", "N", true}, {"op", "C", true}}},
   {"poly_sort_edges", call_poly_sort_edges, 7, true, {{"edge_index", "HTENSOR", true}, {"nodes", "I", true}, {"by_row", "B", true}, {"merge", "B", true}, {"sorted", "A", true}, {"order", "A", false}, {"begin", "A", false}}},
   {"poly_filter_edges", call_poly_filter_edges, 7, true, {{"edge_index", "HTENSOR", true}, {"mask", "HTENSOR", false}, {"src", "HTENSOR", false}, {"dst", "HTENSOR", false}, {"loops", "C", true}, {"kept", "A", true}, {"stays", "A", true}}},
+  {"poly_top_rows", call_poly_top_rows, 3, true, {{"score", "HTENSOR", true}, {"group", "HTENSOR", true}, {"keep", "HTENSOR", true}}},
   {"poly_compress", call_poly_compress, 3, true, {{"x", "HTENSOR", true}, {"mask", "HTENSOR", true}, {"axis", "I", true}}},
   {"poly_random_mask", call_poly_random_mask, 4, true, {{"ctx", "HCONTEXT", true}, {"n", "I", true}, {"p", "D", true}, {"seed", "I", true}}},
   {"poly_zoom_in", call_poly_zoom_in, 1, true, {{"g", "HGRAPH", true}}},

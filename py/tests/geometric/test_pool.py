@@ -258,6 +258,22 @@ def test_topk(ratio):
     gradcheck(lambda v: layer(v, Tensor(EDGES), None, Tensor(BATCH))[0], X)
 
 
+def test_highest():
+    """Equal scores keep their order, NaN comes last, and groups need not lie in order nor have as many as they may keep."""
+    from polygrad.geometric.utils._host import highest
+
+    score, group = np.array([1, 3, np.nan, 3, -0.0, 0.0, 5]), np.array([1, 1, 1, 1, 0, 0, 3])
+    for kind, index in ((np.float32, np.int32), (np.float64, np.int64)):
+        found = highest(Tensor(score.astype(kind)), Tensor(group.astype(index)), np.array([1, 4, 2, 2]))
+        assert found.tolist() == [4, 1, 3, 0, 2, 6]
+    assert highest(Tensor(score), Tensor(group), np.array([0, 2, 0, 0])).tolist() == [1, 3]
+    assert highest(Tensor(score[:0]), Tensor(group[:0]), np.array([1])).shape == (0,)
+    with pytest.raises(IndexError, match="out of range for 2 groups"):
+        highest(Tensor(score), Tensor(group), np.array([1, 1]))
+    with pytest.raises(ValueError, match="7 scores"):
+        highest(Tensor(score), Tensor(group[:2]), np.array([1, 1]))
+
+
 def test_min_score():
     """Every graph keeps a node, though all its scores may be too low."""
     layer = gnn.TopKPooling(4, min_score=0.99)

@@ -207,6 +207,16 @@ def filter_edges(edge_index: Any, mask: Any = None, src: Any = None, dst: Any = 
     return _as_given(like(e, kept[0]), edge_index), like(e, stays[0])
 
 
+def highest(score: Tensor, group: Any, keep: np.ndarray) -> Tensor:
+    """The places of the keep[g] highest scores of each group g, group after group, highest first."""
+    if score.dtype not in (dtypes.float32, dtypes.float64):
+        score = score.cast(dtypes.float32)
+    if not isinstance(group, Tensor) or group.dtype not in (dtypes.int32, dtypes.int64):
+        group = tensor(vector(group).astype(np.int64))
+    most = tensor(np.asarray(keep, np.int64))
+    return wrap(score._g, C.poly_top_rows(score._h, group._h, most._h))
+
+
 def room(shape: tuple[int, ...], dtype: Any) -> tuple[Tensor, np.ndarray]:
     """A tensor and its memory, to be filled: memory that the library uses again is there at once, where fresh pages are made one by one."""
     t = Tensor.empty(*shape, dtype=to_dtype(dtype)).realize()
@@ -249,6 +259,6 @@ def distinct(a: np.ndarray) -> np.ndarray:
 
 __all__ = [
     "MISSING", "any_loop", "array", "as_tensor", "check_range", "count", "distinct", "edge_tensor", "edges", "filter_edges", "generator",
-    "join", "known", "library", "maybe_rows", "moved", "ones", "random_mask", "read", "rows", "seen", "sort_edges", "stable_order",
+    "highest", "join", "known", "library", "maybe_rows", "moved", "ones", "random_mask", "read", "rows", "seen", "sort_edges", "stable_order",
     "starts", "tensor", "top", "traced", "vector", "with_loops",
 ]  # fmt: skip

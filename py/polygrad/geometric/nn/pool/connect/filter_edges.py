@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .....dtypes import dtypes
 from .....tensor import Tensor
 from ....utils import _host
 from ....utils.num_nodes import maybe_num_nodes
@@ -18,9 +19,9 @@ def filter_adj(
     nodes = _host.vector(node_index, "node_index")
     place = np.full(int(maybe_num_nodes(edge_index, num_nodes)), -1, np.int64)
     place[nodes] = np.arange(nodes.size) if cluster_index is None else _host.vector(cluster_index, "cluster_index")
-    new = place[_host.edges(edge_index)]
-    keep = (new >= 0).all(0)
-    return _host.tensor(new[:, keep]), _host.maybe_rows(edge_attr, keep)
+    number = _host.tensor(place)
+    kept, stays = _host.filter_edges(edge_index, src=number, dst=number)
+    return kept.cast(dtypes.int64), None if edge_attr is None else _host.maybe_rows(edge_attr, _host.read(stays))
 
 
 class FilterEdges(Connect):

@@ -21,8 +21,9 @@ def topk(x: Tensor, ratio: float | int | None, batch: Tensor, min_score: float |
     ratio: this part of the nodes of each graph, rounded up, or so many if it is 1 or more; graph after graph, highest first. min_score: the
     nodes with a higher score instead, in their order, but at least one of each graph.
     """
-    score, graph = x.detach().reshape(-1).numpy(), _host.vector(batch, "batch")
+    graph = _host.vector(batch, "batch")
     if min_score is not None:
+        score = x.detach().reshape(-1).numpy()
         most = np.full(int(graph.max()) + 1 if graph.size else 0, -np.inf, score.dtype)
         np.maximum.at(most, graph, score)
         return _host.tensor(np.flatnonzero(score > np.minimum(most[graph] - score.dtype.type(tol), score.dtype.type(min_score))))
@@ -32,12 +33,9 @@ def topk(x: Tensor, ratio: float | int | None, batch: Tensor, min_score: float |
     if ratio >= 1:
         keep = np.full(counts.size, int(ratio))
     else:
-        keep = np.ceil(score.dtype.type(float(ratio)) * counts.astype(score.dtype)).astype(np.int64)
-    order = np.argsort(-score, kind="stable")
-    order = order[np.argsort(graph[order], kind="stable")]
-    graph = graph[order]
-    place = np.arange(order.size) - _host.starts(counts)[graph]
-    return _host.tensor(order[place < keep[graph]].astype(np.int64))
+        kind = np.float32 if x.dtype.np is None else x.dtype.np.type
+        keep = np.ceil(kind(float(ratio)) * counts.astype(kind)).astype(np.int64)
+    return _host.highest(x.detach().reshape(-1), batch, keep)
 
 
 class SelectTopK(Select):
