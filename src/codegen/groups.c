@@ -369,7 +369,8 @@ bool shape_hubs(Codegen *g, RowClass class) {
   if (g->strip > 1 && !whole_strips(g->body->range, g->strip)) g->padded = g->pack * g->strip;
   /* the blocks of a row together: as many as there are of one where a row has one; where each looks for long rows by
    * itself, most of them would look in vain */
-  if (class == ROWS_LONGEST || !g->by_length) g->hubs.workers = (int)MAX(1, g->hubs.workers / MAX(row_threads(g, 1) / g->pack, 1));
+  if (class == ROWS_LONGEST || !g->by_length)
+    g->hubs.workers = (int)MAX(1, g->hubs.workers / MAX(row_threads(g, 1) / g->pack, 1));
   g->group = g->hubs.threads / g->pack;
   g->spread = g->pack > 1 ? g->pack : 0;
   g->grid = uop_index(g->ctx, g->hubs.workers);

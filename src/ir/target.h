@@ -102,7 +102,8 @@ typedef struct Target {
 
   int64_t
       tile_bytes; /* of the values of a tile of edges, which the second cache is to hold; 0: nothing runs by tiles */
-  int64_t kept_bytes; /* a product of each edge that rows of both its ends need is stored if it is no larger; 0: never */
+  int64_t
+      kept_bytes; /* a product of each edge that rows of both its ends need is stored if it is no larger; 0: never */
   int tile_edges; /* that a tile has at most, */
   int tile_least; /* and at least, however wide its values are */
 
