@@ -658,8 +658,8 @@ typedef struct Written {
   int n;
 } Written;
 
-/* An input that a run changes is no captured tensor and no other input, nor a view of one: the run would read that as it
- * was before. */
+/* An input that a run changes is no captured tensor and no other input, nor a view of one: the run would read that as
+ * it was before. */
 static bool check_written(const PolyStep *s, PolyTensor *const *inputs, int k, const PolyTensor *t, uint64_t id) {
   Base *b = &s->ctx->base;
   for (int i = 0; inputs && i < s->ninput; i++) {
@@ -783,7 +783,8 @@ static bool find_arena(PolyStep *s) {
   return s->memory != NULL;
 }
 
-/* An input that is a view has memory of its own, which the run has changed: so does the tensor that it shows a part of. */
+/* An input that is a view has memory of its own, which the run has changed: so does the tensor that it shows a part of.
+ */
 static bool write_views_back(const PolyStep *s, PolyTensor *const *inputs) {
   Scope scope;
   bool ok = true, done;

@@ -97,8 +97,8 @@ static UOp *absolute(UOp *x, UOp *g) {
   return uop_where(less(x, zero), neg(g), uop_where(less(zero, x), g, rest));
 }
 
-/* Gates. The slope of x gate(x) is added up before g is multiplied, which may be infinite: under a root that is 0, one of
- * two terms would be 0 times that. */
+/* Gates. The slope of x gate(x) is added up before g is multiplied, which may be infinite: under a root that is 0, one
+ * of two terms would be 0 times that. */
 
 /* s (1 + p x (1 - s)), with s the sigmoid of p x */
 static UOp *silu_slope(UOp *x, double p) {
@@ -141,7 +141,8 @@ static UOp *norm_gradient(UOp *u, UOp *g) {
   if (isinf(p)) {
     g = uop_expand(g, x->shape);
     UOp *there = uop_binary(OP_OR, equal(size, each), uop_binary(OP_CMPNE, x, x));
-    UOp *many = there ? uop_reduce(OP_ADD, uop_cast(there, (PolyDType)x->dtype), (uint32_t)function_parameter(u)) : NULL;
+    UOp *many =
+        there ? uop_reduce(OP_ADD, uop_cast(there, (PolyDType)x->dtype), (uint32_t)function_parameter(u)) : NULL;
     return many ? absolute(x, keep_if(there, quo(g, uop_expand(many, x->shape)))) : NULL;
   }
   UOp *flat = is_zero(u), *norm = flat ? uop_where(uop_expand(flat, x->shape), one, each) : NULL;

@@ -1,8 +1,8 @@
-/* polar.c: the angle and the length of a point (x, y), and a size with another's sign. In: two floating-point tensors of one dtype. Out: the same dtype
- * and shape.
+/* polar.c: the angle and the length of a point (x, y), and a size with another's sign. In: two floating-point tensors
+ * of one dtype. Out: the same dtype and shape.
  *
- * Angle and length are computed from the ratio of the smaller coordinate to the larger, so that no square overflows or vanishes,
- * and are FUNCTIONs: their derivatives (grad/rules_function.c) are formed from that ratio too. */
+ * Angle and length are computed from the ratio of the smaller coordinate to the larger, so that no square overflows or
+ * vanishes, and are FUNCTIONs: their derivatives (grad/rules_function.c) are formed from that ratio too. */
 #include <math.h>
 
 #include "tensor/tensor.h"
