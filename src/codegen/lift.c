@@ -15,7 +15,9 @@ static bool is_number(const Inst *in) { return in->kind == INST_CONST && dtype_i
 /* Equal but for the values of float constants? */
 static bool same_form(const Linear *a, const Linear *b) {
   if (a->ninst != b->ninst || a->nparam != b->nparam || a->nvar != b->nvar) return false;
-  if (a->group != b->group || a->pack != b->pack || a->spread != b->spread || a->turns != b->turns || a->grid != b->grid) return false;
+  if (a->group != b->group || a->pack != b->pack || a->spread != b->spread || a->turns != b->turns ||
+      a->grid != b->grid)
+    return false;
   for (int k = 0; k < a->nparam; k++)
     if (memcmp(&a->param[k], &b->param[k], sizeof *a->param) != 0) return false;
   for (int i = 0; i < a->ninst; i++) {

@@ -64,9 +64,7 @@ const GradRule grad_rules[OP_COUNT] = {
 static UOp *fn(Op op, UOp *x) { return uop_unary(op, x); }
 
 /* 1 - x^2 as (1 - x)(1 + x), which does not cancel near 1; its derivative as -2x, which does not cancel near 0. */
-UOp *one_less_square(UOp *x) {
-  return uop_function(FUNCTION_ONE_LESS_SQUARE, 0, mul(rsubc(1, x), addc(x, 1)), 1, &x);
-}
+UOp *one_less_square(UOp *x) { return uop_function(FUNCTION_ONE_LESS_SQUARE, 0, mul(rsubc(1, x), addc(x, 1)), 1, &x); }
 
 UNARY(NEG, neg(g))
 UNARY(SQRT, quo(g, mulc(u, 2)))

@@ -141,8 +141,8 @@ void *heap_alloc(Heap *h, size_t bytes) {
   return p;
 }
 
-/* Spare and live blocks together stay about as large as the live ones were at their peak: a step whose temporaries are one
- * block of that size finds it again. A quarter more, since blocks are larger than what was asked for. */
+/* Spare and live blocks together stay about as large as the live ones were at their peak: a step whose temporaries are
+ * one block of that size finds it again. A quarter more, since blocks are larger than what was asked for. */
 void heap_free(Heap *h, void *p) {
   list_add(h, head_of(p));
   size_t keep = KEEP_SPARE;

@@ -21,9 +21,9 @@ enum {
   LEAST_SUM = 4,
   LONG_SUM = 16384, /* into a result so small that one tile holds it: one thread would be at work */
   SMALL_RESULT = 16384,
-  REPEATED = 4,    /* times that a value of an edge is asked for in a row: then storing it costs less */
-  OVERLAPPED = 8,  /* times that windows over a reduction ask for each of its elements: it is stored */
-  MUCH_WIDER = 8   /* times: what is broadcast so far is worth storing before it is broadcast */
+  REPEATED = 4,   /* times that a value of an edge is asked for in a row: then storing it costs less */
+  OVERLAPPED = 8, /* times that windows over a reduction ask for each of its elements: it is stored */
+  MUCH_WIDER = 8  /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);

@@ -118,7 +118,8 @@ static void check_reduction(const Built *b, int kernel, PolyDType d, Op op, int 
     Value v = draw_value(d);
     /* small integers: floats add up exactly in any order */
     if (is_float) v.f = (op == OP_ADD) ? (double)(draw() % 9) - 4 : (op == OP_MUL) ? (draw() % 2 ? 1.0 : -1.0) : v.f;
-    if (is_float && op == OP_ADD && dtype_size(d) == 1) v.f = i > 0 && i < 8; /* the whole numbers that they hold end at 8 */
+    if (is_float && op == OP_ADD && dtype_size(d) == 1)
+      v.f = i > 0 && i < 8; /* the whole numbers that they hold end at 8 */
     if (is_float && op >= OP_MAX && isnan(v.f) && draw() % 4) v.f = 3;
     value_store(x + i * dtype_size(d), d, v);
   }

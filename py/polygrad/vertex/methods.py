@@ -433,7 +433,7 @@ _LOSS = "a loss is taken over all vertices: use it on what zoomOut gives"
 _PLACE = "values of a vertex program are never changed in place: make a new one"
 _COUNT = "the size of its result depends on values and would differ from vertex to vertex"
 _NAMES = """realize numpy item tolist data source uops explain backward gradient register_hook grad zero_grad is_realized graph requires_grad_
-is_param_ is_param allclose sized"""
+is_param_ is_param allclose sized uop"""
 REFUSED.update({name: _LATER for name in _NAMES.split()})
 _NAMES = """cross_entropy sparse_categorical_crossentropy nll_loss binary_crossentropy binary_crossentropy_logits mse_loss l1_loss
 huber_loss smooth_l1_loss kl_div"""
@@ -441,5 +441,5 @@ REFUSED.update({name: _LOSS for name in _NAMES.split()})
 REFUSED.update({name: _PLACE for name in "assign replace to_ scatter_add_ shard_ __setitem__ __delitem__".split()})
 REFUSED.update({name: _COUNT for name in "masked_select nonzero multinomial".split()})
 _WHOLE = "it works on whole matrices, images or files: use it outside, or on what zoomOut gives"
-REFUSED.update({name: _WHOLE for name in "cdist qr svd newton_schulz interpolate max_unpool2d hash keccak shard shard_like".split()})
+REFUSED.update({name: _WHOLE for name in "cdist qr svd newton_schulz interpolate max_unpool2d hash keccak shard shard_like custom_kernel".split()})
 REFUSED.update(meshgrid="make the grid outside, it is the same for all vertices")

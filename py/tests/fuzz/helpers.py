@@ -86,20 +86,18 @@ def fuzz_scan_rnn(h, xs, w, reverse, checkpoint):
     return scan(step, h, xs, reverse=reverse, checkpoint=checkpoint)
 
 
-SCAN_FUNCTIONS = {
-    "var": lambda x: x.var(0, True, 0) + x,
-    "softmax": lambda x: x.softmax(0),
-    "log_softmax": lambda x: x.log_softmax(1),
-    "cumsum": lambda x: x.cumsum(1),
-    "cumprod": lambda x: x.cumprod(1),
-    "layernorm": lambda x: x.layernorm(),
-    "silu": lambda x: x.silu(),
-}
-
-
 def fuzz_scan_function(h, xs, w, name, carried, reverse, checkpoint):
     """A function of rows alone, which the loop may do for all steps at once, or of what is carried."""
-    f = SCAN_FUNCTIONS[name]
+    functions = {
+        "var": lambda x: x.var(0, True, 0) + x,
+        "softmax": lambda x: x.softmax(0),
+        "log_softmax": lambda x: x.log_softmax(1),
+        "cumsum": lambda x: x.cumsum(1),
+        "cumprod": lambda x: x.cumprod(1),
+        "layernorm": lambda x: x.layernorm(),
+        "silu": lambda x: x.silu(),
+    }
+    f = functions[name]
 
     def step(h, x):
         h = f(x + h @ w) * 0.5 if carried else (h + f(x @ w)).tanh()

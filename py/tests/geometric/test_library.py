@@ -51,6 +51,10 @@ def close(got, want, what, share=2e-5):
     np.testing.assert_allclose(got, want, rtol=1e-3, atol=share * scale, err_msg=what)
 
 
+# Gradients of 1e5 at the frequencies of a network of random weights: float32 itself, PyG's and ours, is up to 1e-4 of the largest from float64.
+COARSE = {"dimenet": 1e-4}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients(name):
     case, layer, inputs = loaded(name)
@@ -62,7 +66,7 @@ def test_values_and_gradients(name):
         assert got.shape == want.shape
         close(got, want, f"output {k} of {name}")
     for leaf, got in zip(leaves, grads):
-        close(got, case[f"grad/{leaf}"], f"gradient of {leaf} of {name}")
+        close(got, case[f"grad/{leaf}"], f"gradient of {leaf} of {name}", COARSE.get(name, 2e-5))
 
 
 @pytest.mark.parametrize("name", FORCES)

@@ -29,10 +29,11 @@ class Sparse(NamedTuple):
     def dense(self, path: str) -> np.ndarray:
         """As float32; entries that are there twice add up."""
         rows, cols = self.shape
-        if rows * cols > 1 << 30:
-            raise ValueError(f"{path}: a matrix of {rows} x {cols} is too large to be read densely")
-        out = np.zeros(rows * cols, np.float32)
-        np.add.at(out, self.row * cols + self.col, self.value.astype(np.float32))
+        try:
+            out = np.zeros(rows * cols if rows * cols <= 1 << 30 else -1, np.float32)
+        except (ValueError, MemoryError):
+            raise ValueError(f"{path}: a matrix of {rows} x {cols} is too large to be read densely") from None
+        np.add.at(out, self.row * cols + self.col, float32(self.value))
         return out.reshape(rows, cols)
 
 
@@ -169,6 +170,12 @@ def mask_of(index: Any, n: int, path: str) -> Tensor:
     out = np.zeros(n, bool)
     out[at] = True
     return Tensor(out)
+
+
+def float32(array: np.ndarray) -> np.ndarray:
+    """What float32 cannot hold becomes infinite."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32)
 
 
 def tensor(array: np.ndarray, dtype: Any = None) -> Tensor:

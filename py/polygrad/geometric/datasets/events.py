@@ -195,6 +195,8 @@ def read_elliptic(paths: list[str], step: int | None = None) -> Data:
     """The graph of the tables of features, edges and classes, or the part of it that belongs to one time step."""
     features, edges, classes = paths
     rows = read_rows(features, ",", 3)
+    if not rows:
+        raise ValueError(f"{features}: no transactions")
     table = numbers(rows, np.float64, features)
     time = table[:, 1]
     known = {"unknown": 2, "1": 1, "2": 0}

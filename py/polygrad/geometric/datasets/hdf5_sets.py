@@ -11,7 +11,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..data.data import Data
 from ..data.hetero_data import HeteroData
-from ._arrays import read_lines, tensor
+from ._arrays import float32, read_lines, tensor
 from ._bases import Archived, NamedGraph, many, one_of
 from ._files import one
 from ._hdf5 import File
@@ -46,7 +46,7 @@ class IGMCDataset(NamedGraph):
             a = file.array(name).T
             if a.ndim != 2:
                 raise ValueError(f"{path}: {name} of shape {a.shape} is not a matrix")
-            return a.astype(np.float32)
+            return float32(a)
 
         ratings = matrix("M")
         user = np.eye(ratings.shape[0], dtype=np.float32) if self.name == "yahoo_music" else matrix("W_users")

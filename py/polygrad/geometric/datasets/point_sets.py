@@ -12,7 +12,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..data.data import Data
 from ..io.meshes import mesh, read_obj, read_off
-from ._arrays import load_json, numbers, read_lines, tensor
+from ._arrays import float32, load_json, numbers, read_lines, tensor
 from ._bases import Archived, many, one_of
 from ._mat import load_mat
 from ._pickles import load_npz
@@ -133,7 +133,7 @@ class PascalPF(Archived):
             if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[1] != 2:
                 raise ValueError(f"{path}: a table of key points is needed")
             known = np.flatnonzero(~np.isnan(points[:, 0]))
-            pos = points[known].astype(np.float32)
+            pos = float32(points[known])
             pos = pos - pos.mean(axis=0, keepdims=True)
             length = np.linalg.norm(pos, axis=1).max(initial=0)
             name = os.path.basename(path).split(".")[0]
@@ -280,6 +280,7 @@ class MedShapeNet(Archived):
         return many(graphs, self)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # points infinitely far away have no normals
 def vertex_normals(pos: np.ndarray, face: np.ndarray) -> np.ndarray:
     """Normals of vertices [V, 3]: of the triangles around each, weighted by their angles there."""
     corners = pos[face]  # [3, N, 3]

@@ -120,7 +120,9 @@ class AddRandomWalkPE(BaseTransform):
             if k:
                 if ways[e[1]].sum() > self.COLUMNS * n:
                     return self._columns(step, weight)
-                power, x = product(power, x, step, weight)
+                power, values = product(power, x, step, weight)
+                assert values is not None  # both factors have values
+                x = values
                 e, value = _host.edges(power), x.numpy()
             back = np.flatnonzero(e[0] == e[1])
             pe[:, k] = np.bincount(e[0][back], weights=value[back], minlength=n)
