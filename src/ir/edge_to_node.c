@@ -67,13 +67,28 @@ static bool may_overflow(Op op, const UOp *x) {
   return function || op == OP_MUL || op == OP_DIV || op == OP_POW;
 }
 
+/* Is x made by an operation that turns 0 into infinity? */
+static bool has_poles(const UOp *x, int depth) {
+  Op op = (Op)x->op;
+  if (x->buffer || x->op == OP_CONST || depth == 0) return false;
+  if (op == OP_DIV || op == OP_POW || op == OP_LOG) return true;
+  bool inside = op_elementwise(op) || op_info[op].cls == CLASS_MOVE || op == OP_DETACH || op == OP_FUNCTION;
+  for (int i = 0; inside && i < uop_nvalue(x); i++)
+    if (has_poles(x->src[i], depth - 1)) return true;
+  return false;
+}
+
 /* x, but rows that no edge reads pass no gradient on. What is computed for such rows may be infinite (a division by
  * their number of edges), which nobody sees but the gradient: 0 times infinity. Once gradients are made the two values
- * are the same, and the choice between them is gone. */
-static UOp *guarded(Op op, UOp *x, UOp *end) {
+ * are the same, and the choice between them is gone. The gradient of a weight that x is multiplied with sums over all
+ * rows of x: there such rows are 0, if x is likely to be infinite in them. */
+static UOp *guarded(Op op, UOp *x, UOp *end, bool weighted) {
+  enum { NEAR = 6 };
   if (!x || !may_overflow(op, x)) return x;
   UOp *read = rows_with_edges(x, end);
-  return read ? uop_where(read, x, uop_detach(x)) : NULL;
+  bool zero = weighted && op == OP_MUL && has_poles(x, NEAR);
+  UOp *other = zero ? uop_const(x->ctx, (PolyDType)x->dtype, 0) : uop_detach(x);
+  return read ? uop_where(read, x, other) : NULL;
 }
 
 UOp *edge_to_node_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
@@ -83,8 +98,10 @@ UOp *edge_to_node_elementwise(Op op, PolyDType dtype, int n, UOp *const *src) {
   if (!read) return NULL;
   for (int i = 0; i < n; i++)
     if (!(part[i] = node_part(src[i], read->src[1], read->src[0]->shape[0]))) return NULL;
+  bool weighted = false;
+  for (int i = 0; i < n; i++) weighted |= part[i]->op != OP_CONST && repeats_row(part[i]);
   for (int i = 0; i < n; i++)
-    if (!(part[i] = guarded(op, part[i], read->src[1]))) return NULL;
+    if (!(part[i] = guarded(op, part[i], read->src[1], weighted))) return NULL;
   UOp *value = op == OP_CAST      ? uop_cast(part[0], dtype)
                : op == OP_BITCAST ? uop_bitcast(part[0], dtype)
                : n == 1           ? uop_unary(op, part[0])
@@ -111,7 +128,7 @@ UOp *edge_to_node_function(FunctionRule rule, double p, UOp *value, int n, UOp *
   UOp *end = value->src[1], *node[FUNCTION_MAX_SOURCES];
   for (int i = 0; i < n; i++)
     if (x[i]->op != OP_CONST && !(is_row_read(x[i]) && x[i]->src[1] == end)) return NULL;
-  for (int i = 0; i < n; i++) node[i] = x[i]->op == OP_CONST ? x[i] : guarded(OP_EXP, x[i]->src[0], end);
+  for (int i = 0; i < n; i++) node[i] = x[i]->op == OP_CONST ? x[i] : guarded(OP_EXP, x[i]->src[0], end, false);
   return uop_gather(uop_function(rule, p, value->src[0], n, node), end);
 }
 

@@ -297,13 +297,34 @@ def stack(parts, axis):
     return cat([reshape(p, (*p.shape[:axis], 1, *p.shape[axis:])) for p in parts], axis)
 
 
+def unordered(x, axis):
+    """x, factors of a product along an axis, and what becomes of the product. The gradient of a factor is the product of the others and of the product's
+    own gradient, in no order that anybody promises, or the whole product divided by the factor: where some of them overflow together, anything may
+    come out."""
+    given = []
+
+    def doubt(g):
+        reach = np.prod(np.maximum(np.abs(x.v), 1.0), axis, keepdims=True) * np.maximum(np.abs(given[-1].v), 1.0)
+        return made(g.v, np.where(reach <= FLOATS[x.dt].largest, g.e, np.inf), g.dt, (g,), lambda h: [h], EXACT)
+
+    def note(g):
+        given.append(reshape(g, tuple(1 if k == axis % x.ndim else n for k, n in enumerate(x.shape))))
+        return [g]
+
+    return made(x.v, x.e, x.dt, (x,), lambda g: [doubt(g)], EXACT), lambda total: made(total.v, total.e, total.dt, (total,), note, EXACT)
+
+
 def prod(x, axis, keep):
+    end = lambda total: total  # noqa: E731
+    if x.is_float and x.shape[axis]:
+        x, end = unordered(x, axis)
     total = None
     for p in pieces(x, axis):
         total = p if total is None else total * p
     if total is None:
         shape = tuple(n for k, n in enumerate(x.shape) if k != axis)
         total = Ref(np.ones(shape), np.zeros(shape), x.dt)
+    total = end(total)
     return reshape(total, tuple(1 if k == axis else n for k, n in enumerate(x.shape))) if keep else total
 
 
