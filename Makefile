@@ -141,6 +141,8 @@ test-fake-cuda: all $(VENV)/ready
 	@tools/setup.sh g++
 	@$(MAKE) --no-print-directory fake-cuda
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q py/tests/test_cuda.py
+	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA \
+	  $(PYTHON) -m pytest -q py/tests/test_graphs.py -k some_rows
 # On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.
 CUDA_PYTHON ?= python3
 CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_trace.py test_vertex.py geometric/test_golden.py)

@@ -359,9 +359,10 @@ bool emit_by_fours(Emit *e, int loop) {
   line(e, "const bool t%d = %s < %s;", loop, next.s, end.s);
   line(e, "const %s i%d = t%d ? %s : b%d;", type.s, loop, loop, next.s, loop);
   e->fours = loop;
-  e->group = shared;
+  bool outer = e->group;
+  e->group = outer || shared;
   emit_body(e, loop + 1, e->at[loop].end);
-  e->group = false;
+  e->group = outer;
   e->fours = 0;
   for (int k = 0; k < 2; k++) {
     e->indent--;
