@@ -88,6 +88,9 @@ def made(v, e, dt, src=(), back=None, roundings=ARITHMETIC):
         return Ref(v, e, dt)
     unit = FLOATS[dt]
     size = np.abs(v)
+    unknown = np.isnan(e)  # infinity times 0, among values or among their errors
+    if unknown.any():
+        e = np.where(unknown, np.inf if any(s.e.any() for s in src) else 0.0, e)
     if roundings:
         inexact = e + (roundings * unit.u * size + unit.tiny)
     else:

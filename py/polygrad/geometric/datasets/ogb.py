@@ -13,6 +13,7 @@ from ..data.data import Data
 from ..data.download import download_url
 from ..data.extract import extract_zip
 from ..data.hetero_data import HeteroData
+from ._arrays import float32
 from ._edge_lists import check_pairs
 from ._files import FileDataset, one
 from ._tables import read_table
@@ -151,7 +152,7 @@ def _labels(path: str) -> np.ndarray:
     except ValueError:
         values = read_table(path, np.float64)
         whole = np.array_equal(values, np.rint(values)) and bool((np.abs(values) < 2.0**63).all())
-        return values.astype(np.int64 if whole else np.float32)
+        return values.astype(np.int64) if whole else float32(values)
 
 
 def _attach(store: Any, folder: str, prefix: str, rows: int, edges: bool = False) -> None:
@@ -163,7 +164,7 @@ def _attach(store: Any, folder: str, prefix: str, rows: int, edges: bool = False
         path = os.path.join(folder, f"{stem}.csv.gz")
         if not os.path.isfile(path):
             continue
-        table = _labels(path) if name not in ("x", "edge_attr") else read_table(path, np.float64).astype(np.float32)
+        table = _labels(path) if name not in ("x", "edge_attr") else float32(read_table(path, np.float64))
         if table.shape[0] != rows:
             raise ValueError(f"{path}: {table.shape[0]} rows for {rows} {kind}s")
         store[name] = table

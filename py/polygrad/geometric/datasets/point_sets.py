@@ -134,6 +134,8 @@ class PascalPF(Archived):
                 raise ValueError(f"{path}: a table of key points is needed")
             known = np.flatnonzero(~np.isnan(points[:, 0]))
             pos = float32(points[known])
+            if not np.isfinite(pos).all():
+                raise ValueError(f"{path}: a key point infinitely far away")
             pos = pos - pos.mean(axis=0, keepdims=True)
             length = np.linalg.norm(pos, axis=1).max(initial=0)
             name = os.path.basename(path).split(".")[0]

@@ -185,7 +185,7 @@ def _hgb_types(path: str, name: str) -> tuple[dict[int, str], dict[int, tuple[st
         start = lines.index("LINK\tSTART\tEND\tMEANING") + 1
         rows = [v.split() for v in lines[start : start + lines[start:].index("")]]
         return nodes, {k: (nodes[int(r[1])], r[3].split("-")[1], nodes[int(r[2])]) for k, r in enumerate(rows)}, 0
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError) as e:
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError) as e:
         raise ValueError(f"{path}: the types cannot be read: {e}") from None
 
 
