@@ -16,8 +16,14 @@ _EDGE = 1e-7  # how far ranks stay away from 0 and 1, where the normal distribut
 _QUANTILES = 1000
 
 
+def _check_finite(x: np.ndarray) -> None:
+    if np.isinf(x).any():
+        raise ValueError("columns with infinite values cannot be scaled")
+
+
 def standard_scaler(x: np.ndarray) -> Fit:
     """Mean 0 and variance 1."""
+    _check_finite(x)
     mean, scale = np.nanmean(x, axis=0, dtype=np.float64), np.nanstd(x, axis=0, dtype=np.float64)
     scale = np.where(scale == 0, 1, scale)
     return lambda v: (v - mean) / scale
@@ -25,6 +31,7 @@ def standard_scaler(x: np.ndarray) -> Fit:
 
 def min_max_scaler(x: np.ndarray) -> Fit:
     """From 0 to 1."""
+    _check_finite(x)
     low, high = np.nanmin(x, axis=0).astype(np.float64), np.nanmax(x, axis=0).astype(np.float64)
     scale = np.where(high == low, 1, high - low)
     return lambda v: (v - low) / scale
