@@ -56,14 +56,14 @@ static Bounds of_dtype(PolyDType d) {
 static bool is_small(Bounds b) { return b.lo >= -(INT64_C(1) << 40) && b.hi <= INT64_C(1) << 40; }
 
 static Bounds product(Bounds a, Bounds b) {
-  if (!is_small(a) || !fits(b)) return !is_small(b) || !fits(a) ? unknown : product(b, a);
-  int64_t lo = a.lo * b.lo, hi = lo;
-  const int64_t others[] = {a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
-  for (int i = 0; i < LEN(others); i++) {
-    lo = MIN(lo, others[i]);
-    hi = MAX(hi, others[i]);
+  const int64_t end[2][2] = {{a.lo, a.hi}, {b.lo, b.hi}};
+  Bounds r = {INT64_MAX, INT64_MIN};
+  for (int i = 0; i < 4; i++) {
+    int64_t v;
+    if (__builtin_mul_overflow(end[0][i & 1], end[1][i >> 1], &v)) return unknown;
+    r = (Bounds){MIN(r.lo, v), MAX(r.hi, v)};
   }
-  return is_small((Bounds){lo, hi}) ? (Bounds){lo, hi} : unknown;
+  return is_small(r) ? r : unknown;
 }
 
 static Bounds of_alu(const Index32 *x, const Inst *in) {

@@ -21,6 +21,12 @@ void linear_symbol(int n, const Linear *const *kernel, int k, char out[SYMBOL_SI
 
 /* ---- local arrays ---- */
 
+bool linear_has_strip(const Linear *lin) {
+  for (int i = 0; i < lin->ninst; i++)
+    if (lin->inst[i].kind == INST_LOOP && lin->inst[i].strip > 1) return true;
+  return false;
+}
+
 int linear_nargs(const Linear *lin) {
   int n = 0;
   while (n < lin->nparam && !lin->param[n].local) n++;

@@ -133,6 +133,7 @@ typedef struct Linear {
 int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */
 /* The parallel loop that all uses of a local array are in; -1: there is none around some. */
 int linear_local_loop(const Linear *lin, int param);
+bool linear_has_strip(const Linear *lin); /* a thread takes several iterations of a loop side by side */
 /* The name of kernel k of a program as rendered: kernels of one name are told apart by a number. */
 enum { SYMBOL_SIZE = 208 };
 void linear_symbol(int n, const Linear *const *kernel, int k, char out[SYMBOL_SIZE]);

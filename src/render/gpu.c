@@ -124,9 +124,9 @@ void opencl_open_kernel(Emit *e, const char *name) {
  * (weights of a linear map of each edge) can stay in registers. */
 static bool is_short(const Emit *e, int loop) {
   enum { SHORT = 16 };
-  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
-  bool known = from->kind == INST_CONST && to->kind == INST_CONST && !(in->flags & LOOP_GROUP);
-  return known && to->arg.i - from->arg.i <= SHORT;
+  int64_t begin, end;
+  bool shared = e->lin->inst[loop].flags & LOOP_GROUP;
+  return !shared && loop_trip(e->lin, loop, &begin, &end) && end - begin <= SHORT;
 }
 
 /* A reduction with such loops in it, and no others. */
@@ -165,14 +165,8 @@ static bool is_heavy(const Emit *e, int loop) {
 
 /* A sum whose number of terms is known in the run alone: over the edges of a row. */
 static bool is_open(const Emit *e, int loop) {
-  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
-  return in->flags & LOOP_REDUCE && !(from->kind == INST_CONST && to->kind == INST_CONST);
-}
-
-static bool has_strip(const Linear *lin) {
-  for (int i = 0; i < lin->ninst; i++)
-    if (lin->inst[i].kind == INST_LOOP && lin->inst[i].strip > 1) return true;
-  return false;
+  int64_t begin, end;
+  return e->lin->inst[loop].flags & LOOP_REDUCE && !loop_trip(e->lin, loop, &begin, &end);
 }
 
 /* Blocks that are to run on a multiprocessor at a time, which limits their registers, and tells the compiler how many
@@ -183,7 +177,7 @@ static bool has_strip(const Linear *lin) {
 static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 85, LARGE = 512 };
   int size = block_size(e->lin);
-  bool strip = has_strip(e->lin);
+  bool strip = linear_has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&
         (strip && !is_heavy(e, i) ? is_open(e, i) : is_around(e, i) && is_heavy(e, i)))
@@ -317,12 +311,12 @@ void emit_grid_loop(Emit *e, int loop) {
   }
 }
 
-/* A reduction of an unknown number of iterations with nothing but values in them, each of which loads something. */
+/* A sum over the edges of a row with nothing but values in its iterations, which load something. */
 static bool loads_only(const Emit *e, int loop) {
   const Linear *l = e->lin;
   const Inst *in = &l->inst[loop];
-  bool loads = false, known = l->inst[in->src[0]].kind == INST_CONST && l->inst[in->src[1]].kind == INST_CONST;
-  if (known || !(in->flags & LOOP_REDUCE) || in->flags & LOOP_ONCE || in->strip > 1 || is_heavy(e, loop)) return false;
+  bool loads = false;
+  if (!is_open(e, loop) || in->flags & LOOP_ONCE || in->strip > 1 || is_heavy(e, loop)) return false;
   for (int i = loop + 1; i < e->at[loop].end; i++) {
     int kind = l->inst[i].kind;
     if (kind != INST_ALU && kind != INST_LOAD && kind != INST_UPDATE && kind != INST_CONST && kind != INST_CHECK)
@@ -391,10 +385,9 @@ enum { FEW_TURNS = 16 };
 
 /* How many turns each thread of a group takes in a loop; 0: not known before the run, or not the same for all. */
 static int64_t known_turns(const Emit *e, int loop, bool *whole) {
-  const Inst *in = &e->lin->inst[loop], *from = &e->lin->inst[in->src[0]], *to = &e->lin->inst[in->src[1]];
-  int64_t each = (int64_t)e->lin->group * MAX(in->strip, 1);
-  if (from->kind != INST_CONST || to->kind != INST_CONST || to->arg.i <= from->arg.i) return 0;
-  int64_t trips = to->arg.i - from->arg.i, turns = (trips + each - 1) / each;
+  int64_t trips = loop_trips(e->lin, loop), each = (int64_t)e->lin->group * MAX(e->lin->inst[loop].strip, 1);
+  if (trips <= 0) return 0;
+  int64_t turns = (trips + each - 1) / each;
   *whole = trips % each == 0;
   return turns <= FEW_TURNS || *whole ? turns : 0;
 }

@@ -10,12 +10,6 @@ static bool has_check(const Linear *lin) {
   return false;
 }
 
-static bool has_strip(const Linear *lin) {
-  for (int i = 0; i < lin->ninst; i++)
-    if (lin->inst[i].kind == INST_LOOP && lin->inst[i].strip > 1) return true;
-  return false;
-}
-
 bool gpu_kernel_new(PolyContext *ctx, GpuKernel *k, int n, const Linear *const *kernel, int at) {
   const Linear *lin = kernel[at];
   *k =
@@ -23,7 +17,7 @@ bool gpu_kernel_new(PolyContext *ctx, GpuKernel *k, int n, const Linear *const *
   k->turns = MAX(lin->turns, 1);
   k->checks = has_check(lin);
   for (int i = 0; i < linear_nargs(lin); i++) k->updates |= lin->param[i].read && lin->param[i].written;
-  k->strips = has_strip(lin);
+  k->strips = linear_has_strip(lin);
   linear_symbol(n, kernel, at, k->name);
   k->var = mem_new(ctx_base(ctx), (size_t)MAX(lin->nvar, 1) * sizeof *k->var);
   if (!k->var) return false;

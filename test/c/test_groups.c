@@ -212,8 +212,32 @@ static void test_index32(void **state) {
   scope_leave(&w->ctx, &scope);
 }
 
+/* out[i] = i * 2^30 * 2^30: a product whose bounds int64 does not hold is not narrow. */
+static void test_index32_products(void **state) {
+  enum { N = 17 };
+  World *w = *state;
+  Scope scope;
+  scope_enter(&w->ctx, &scope);
+  Arena arena = {.b = &w->ctx.base};
+  Kern *k = kern_new("products");
+  int out = kern_param(k, POLY_INT64, true), zero = kern_int(k, POLY_INT64, 0), n = kern_int(k, POLY_INT64, N);
+  int large = kern_int(k, POLY_INT64, 1 << 30), i = kern_loop(k, zero, n, LOOP_PARALLEL);
+  kern_store(k, out, i, kern_idx(k, OP_MUL, kern_idx(k, OP_MUL, i, large), large), STRIDE_NONE, -1);
+  kern_end(k, i);
+  Target target = {.narrow_index = true};
+  int64_t got[N];
+  assert_true(codegen_index32(&arena, &target, (const int64_t[]){N}, &k->lin));
+  assert_true(linear_verify(&w->ctx, &k->lin));
+  assert_true(run_interp(w, &k->lin, (void *[]){got}));
+  for (int j = 0; j < N; j++) assert_true((uint64_t)got[j] == (uint64_t)j << 60);
+  arena_free(&arena);
+  free(k);
+  scope_leave(&w->ctx, &scope);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_combine), TEST(test_missing_fence_shows), TEST(test_verifier_refuses),
-                                     TEST(test_dialects), TEST(test_index32)};
+  const struct CMUnitTest tests[] = {TEST(test_combine),          TEST(test_missing_fence_shows),
+                                     TEST(test_verifier_refuses), TEST(test_dialects),
+                                     TEST(test_index32),          TEST(test_index32_products)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
