@@ -13,6 +13,7 @@
 #include "schedule/narrow.h"
 #include "schedule/rows.h"
 #include "schedule/split.h"
+#include "schedule/tile_sums.h"
 #include "schedule/tiles.h"
 
 #include <string.h>
@@ -450,7 +451,7 @@ static bool build_once(PolyContext *ctx, Arena *arena, int nroot, UOp *const *ro
   bool ok = split && closed && loops_close(ctx, arena, nroot, root, &s.loops, closed) &&
             (target->group <= 1 || order_weights(ctx, arena, nroot, closed, target)) &&
             find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums) &&
-            (!sums.n || (tiles_swap_sums(ctx, &sums, nroot, closed) &&
+            (!sums.n || (tile_sums_rewrite(ctx, &sums, nroot, closed) &&
                          find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums))) &&
             split_reductions(ctx, target, &sums, nroot, closed, split) && number_loops(&s, nroot, split) &&
             store_roots(&s, nroot, split) && decide_all(&s);

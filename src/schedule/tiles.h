@@ -13,8 +13,6 @@ void tiles_keep_products(Sched *s, const Walk *walk);
 void tiles_find_sums(Sched *s, const Walk *walk);
 /* Stores the values that such sums need, where nothing else would. */
 bool tiles_store_values(Sched *s, const Walk *walk);
-/* Rewrites sums over other axes of sums over tiles of edges, which are given. */
-bool tiles_swap_sums(PolyContext *ctx, Map *sums, int nroot, UOp **root);
 /* Is the operand stored for a product by tiles and for nothing else? */
 bool tiles_operand(const Sched *s, const NodeInfo *product, const UOp *operand);
 /* Puts the drafts whose values live for a tile, and those that read them, together into composite drafts. s->retry:
