@@ -331,3 +331,37 @@ def test_values_of_rows_are_taken_out_of_sums_over_tiles(device):
     np.testing.assert_allclose(out.numpy(), want, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(grads[0].numpy(), a["e"].T @ (ds * a["x"][src] * (1 - m**2)), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(grads[1].numpy(), dx, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["map of each edge", "computed", "in memory"])
+@pytest.mark.parametrize("turned", [False, True], ids=["as it is", "transposed"])
+def test_a_product_of_all_edges_with_all_edges(turned, kind, device):
+    """a h has a row for each edge, and each of them needs h at all edges: those of its tile are not enough, although h has a row for each edge, too."""
+    index, rng = GRAPHS["random"], np.random.default_rng(5)
+    edges = index.shape[1]
+    e, w, a = rng.standard_normal((edges, D)), rng.standard_normal((D, F)), rng.standard_normal((edges, edges)) / edges
+    g, te, tw, ta = Graph(index, V), Tensor(e), Tensor(w), Tensor(a)
+    h, th = {"map of each edge": (np.maximum(e @ w, 0), (te @ tw).relu()), "computed": (np.tanh(e), te.tanh()), "in memory": (e, te)}[kind]
+    mixed, tmixed = (a.T @ h, ta.transpose(0, 1) @ th) if turned else (a @ h, ta @ th)
+    out, want = g.sum(tmixed * th), np.zeros((V, h.shape[1]))
+    np.add.at(want, index[1], mixed * h)
+    weight = rng.standard_normal(want.shape)
+    grad = (out * Tensor(weight)).sum().gradient(ta)[0]
+    np.testing.assert_allclose(out.numpy(), want, rtol=1e-9, atol=1e-9)
+    outer = (weight[index[1]] * h) @ h.T
+    np.testing.assert_allclose(grad.numpy(), outer.T if turned else outer, rtol=1e-9, atol=1e-9)
+
+
+def test_a_gram_matrix_of_a_softmax_over_edges(device):
+    """Its gradient holds both a s and a^T s beside sums over the rows of s, at sizes that change."""
+    index, rng = np.array([[5, 5, 2, 0, 3], [2, 5, 3, 5, 5]]), np.random.default_rng(0)
+    for features in (7, 1, 3, 4):
+        x, a = rng.standard_normal((5, features)), rng.standard_normal((5, 5))
+        same = index[1][:, None] == index[1]
+        n = np.exp(x)
+        s = n / (same @ n)
+        ds = (a + a.T) @ s
+        t = Tensor(x)
+        soft = Graph(Tensor(index), 6).softmax(t, "in")
+        grad = ((soft @ soft.transpose(0, 1)) * Tensor(a)).sum().gradient(t)[0]
+        np.testing.assert_allclose(grad.numpy(), s * (ds - same @ (s * ds)), rtol=1e-9, atol=1e-12)

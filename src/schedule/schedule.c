@@ -18,9 +18,15 @@
 
 #include <string.h>
 
-/* Operands that a routine reads from memory as they are. */
+/* Operands that a routine reads from memory as they are. tile: of which it needs the rows of its tile alone; what
+ * another routine reads as a whole must be in memory. */
 static bool store_operand(Sched *s, UOp *u, const char *why, bool tile) {
-  if (sched_slot_of(s, u) >= 0) return true;
+  int slot = sched_slot_of(s, u);
+  if (slot >= 0) {
+    NodeInfo *n = tile ? NULL : sched_info(s, s->slot.at[slot].node);
+    if (n) n->tile_operand = false;
+    return true;
+  }
   for (UOp *v = u; v->op == OP_RESHAPE || v->op == OP_CONTIGUOUS || v->op == OP_ASSIGN; v = v->src[v->op == OP_ASSIGN])
     if (v->op == OP_ASSIGN) u = v->src[1];
   if (ctx_base(s->ctx)->code != POLY_OK || !sched_store(s, u, STORE_KERNEL, why)) return false;
@@ -57,7 +63,7 @@ static bool lower_stored(Sched *s, NodeInfo *n) {
   UOp *u = n->node, *store;
   if (n->kind == STORE_MATMUL) {
     for (int k = 0; k < 2; k++)
-      if (!store_operand(s, n->operand[k], "operand of a matrix product", tiles_operand(s, n, n->operand[k])))
+      if (!store_operand(s, n->operand[k], "operand of a matrix product", tiles_operand(s, n, k)))
         return false;
     return true;
   }

@@ -213,8 +213,15 @@ bool tiles_store_values(Sched *s, const Walk *walk) {
   return true;
 }
 
-bool tiles_operand(const Sched *s, const NodeInfo *product, const UOp *operand) {
-  return product->by_tiles && sched_edge_sized(s, operand);
+/* Does the product, for a tile of edges, read the rows of its k-th operand that belong to these edges? An operand that
+ * does not move along the edges is read as a whole, however many rows it has: of a @ h, with a [E, E] and h [E, F], a
+ * tile needs all of h. */
+static bool moves_with_tile(const NodeInfo *product, int k) {
+  return product->by_tiles && !uop_is_int(k ? product->matmul.b_step : product->matmul.a_step, 0);
+}
+
+bool tiles_operand(const Sched *s, const NodeInfo *product, int k) {
+  return moves_with_tile(product, k) && sched_edge_sized(s, product->operand[k]);
 }
 
 /* ---- composites in the making ---- */
@@ -292,11 +299,23 @@ static UOp *lower_nth(Lower *l, const Recipe *r, int k) {
   return lower_tile_edges(l, u, -1, -1, r->slot, n->tile);
 }
 
+/* The operands of a product in a tile, like tile_reads. */
+static bool product_reads(Sched *s, const NodeInfo *n, const LowerTile *tile, IntVec *reads) {
+  for (int k = 0; k < 2; k++) {
+    int slot = sched_slot_of(s, n->operand[k]);
+    if (slot >= 0 && holds_tile(s, slot) && !moves_with_tile(n, k)) {
+      if (tile->misread) *tile->misread = slot;
+      return false;
+    }
+    if (!vec_push(ctx_base(s->ctx), reads, slot)) return false;
+  }
+  return true;
+}
+
 /* The slots that n reads in a tile, added to the list. False: it cannot be computed by tiles, or an error was set. */
 static bool tile_reads(Sched *s, NodeInfo *n, const LowerTile *tile, IntVec *reads) {
   Base *b = ctx_base(s->ctx);
-  if (n->kind == STORE_MATMUL)
-    return vec_push(b, reads, sched_slot_of(s, n->operand[0])) && vec_push(b, reads, sched_slot_of(s, n->operand[1]));
+  if (n->kind == STORE_MATMUL) return product_reads(s, n, tile, reads);
   Recipe r = {n, n->slot, n->slot, n->slot};
   bool ok = true;
   int nkernel = n->node->op == OP_CAT ? n->node->nsrc : 1;

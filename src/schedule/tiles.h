@@ -13,8 +13,8 @@ void tiles_keep_products(Sched *s, const Walk *walk);
 void tiles_find_sums(Sched *s, const Walk *walk);
 /* Stores the values that such sums need, where nothing else would. */
 bool tiles_store_values(Sched *s, const Walk *walk);
-/* Is the operand stored for a product by tiles and for nothing else? */
-bool tiles_operand(const Sched *s, const NodeInfo *product, const UOp *operand);
+/* Is the k-th operand one of which a product by tiles needs the rows of its tile alone? */
+bool tiles_operand(const Sched *s, const NodeInfo *product, int k);
 /* Puts the drafts whose values live for a tile, and those that read them, together into composite drafts. s->retry:
  * some product cannot be computed so, which the limits now say; the schedule is to be built again. */
 bool tiles_form(Sched *s, Drafts *d);
