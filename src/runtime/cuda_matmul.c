@@ -6,6 +6,9 @@
  * disk, and later processes take the same; where nothing can be kept, the library's first proposal is taken. float32 is
  * computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32.
  *
+ * Large products of float32 can also run on tensor cores, by factors that are split in two (cuda_split.c), with the
+ * accuracy of float32. That is one more way, which is timed beside the library's.
+ *
  * A product of few results that are long sums, as the gradient of a weight is one over all nodes or edges, keeps few
  * multiprocessors busy. Another way to run it is in parts: the inner axis is cut, the parts are one batched product,
  * and a kernel adds up their results in a fixed order. It is taken where it was quicker when both were timed. */
@@ -27,6 +30,7 @@ typedef struct CudaProduct {
   LtChoice choice;
   bool usable; /* false: the library has no way to run it */
   int parts;   /* that its inner axis is cut into; 0: it is not */
+  int split;   /* 0: the library computes it; else tensor cores do, in so many parts */
   struct CudaProduct *next;
 } CudaProduct;
 
@@ -118,13 +122,26 @@ static int multiply(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, co
 
 static int multiply_parts(CudaDevice *c, const MatmulCall *m, int64_t parts);
 
-/* Milliseconds of a product, in parts or by the choice; negative: it does not run that way. */
-static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *choice, int64_t parts,
-                      CuEvent event[2], int runs) {
+/* One way to run a product: split, or in parts, or by the choice. */
+typedef struct Way {
+  const LtChoice *choice;
+  int64_t parts, split;
+} Way;
+
+static int multiply_by(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, Way way, CuAddress room) {
+  if (way.split) return cuda_split(c, m, way.split) ? 0 : -1;
+  return way.parts ? multiply_parts(c, m, way.parts) : multiply(c, p, m, way.choice, room);
+}
+
+/* Milliseconds of a product; negative: it does not run that way, which is no error. */
+static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, Way way, CuEvent event[2], int runs) {
   float ms = 0;
+  bool clean = ctx_base(c->device.ctx)->code == POLY_OK;
   for (int i = -1; i < runs; i++) {
     if (!i && c->api.cuEventRecord(event[0], c->stream) != CU_OK) return -1;
-    if ((parts ? multiply_parts(c, m, parts) : multiply(c, p, m, choice, c->workspace)) != 0) return -1;
+    if (multiply_by(c, p, m, way, c->workspace) == 0) continue;
+    if (clean && !c->lost[0]) base_clear(ctx_base(c->device.ctx));
+    return -1;
   }
   bool ok = c->api.cuEventRecord(event[1], c->stream) == CU_OK && c->api.cuEventSynchronize(event[1]) == CU_OK &&
             c->api.cuEventElapsedTime(&ms, event[0], event[1]) == CU_OK;
@@ -135,12 +152,12 @@ static double time_of(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, 
 static int quickest(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, const LtChoice *way, int n) {
   CuEvent event[2] = {NULL, NULL};
   bool ok = c->api.cuEventCreate(&event[0], 0) == CU_OK && c->api.cuEventCreate(&event[1], 0) == CU_OK;
-  double first = ok ? time_of(c, p, m, &way[0], 0, event, 1) : -1, least = first;
+  double first = ok ? time_of(c, p, m, (Way){.choice = &way[0]}, event, 1) : -1, least = first;
   int best = 0, runs = first > long_ms ? 1 : TIMED_RUNS;
   if (first > long_ms) n = MIN(n, FEW_PROPOSALS);
-  if (first > 0 && runs > 1) first = least = time_of(c, p, m, &way[0], 0, event, runs);
+  if (first > 0 && runs > 1) first = least = time_of(c, p, m, (Way){.choice = &way[0]}, event, runs);
   for (int k = 1; ok && k < n; k++) {
-    double ms = way[k].status == 0 ? time_of(c, p, m, &way[k], 0, event, runs) : -1;
+    double ms = way[k].status == 0 ? time_of(c, p, m, (Way){.choice = &way[k]}, event, runs) : -1;
     if (ms <= 0 || (first > 0 && (ms >= least || ms > least_gain * first))) continue;
     best = k;
     least = ms;
@@ -271,11 +288,11 @@ static int multiply_parts(CudaDevice *c, const MatmulCall *m, int64_t parts) {
 static int time_parts(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
   CuEvent event[2] = {NULL, NULL};
   bool ok = c->api.cuEventCreate(&event[0], 0) == CU_OK && c->api.cuEventCreate(&event[1], 0) == CU_OK;
-  double whole = ok ? time_of(c, p, m, &p->choice, 0, event, TIMED_RUNS) : -1, least = whole * least_gain;
+  double whole = ok ? time_of(c, p, m, (Way){.choice = &p->choice}, event, TIMED_RUNS) : -1, least = whole * least_gain;
   int best = 0;
   for (int times = 1; whole > 0 && times <= 4; times *= 2) {
     int64_t parts = parts_for(c, m, times);
-    double ms = parts && parts != best ? time_of(c, p, m, NULL, parts, event, TIMED_RUNS) : -1;
+    double ms = parts && parts != best ? time_of(c, p, m, (Way){.parts = parts}, event, TIMED_RUNS) : -1;
     if (ms <= 0 || ms >= least) continue;
     best = (int)parts;
     least = ms;
@@ -285,28 +302,78 @@ static int time_parts(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) 
   return best;
 }
 
+/* Is it a part of a product that is cut already? */
+static bool is_part(const CudaDevice *c, const MatmulCall *m) {
+  CuAddress room = c->workspace + CUDA_WORKSPACE, to = cuda_at(m->c);
+  return to >= room && to < room + CUDA_PARTS;
+}
+
+/* A number that was kept for a product; `otherwise` if there is none. */
+static int kept_number(CudaDevice *c, const char *dir, const CacheKey *key, int otherwise) {
+  size_t bytes = 0;
+  Base *b = ctx_base(c->device.ctx);
+  int32_t number = otherwise;
+  char *kept = cache_get(b, dir, key, &bytes);
+  if (kept && bytes == sizeof number) memcpy(&number, kept, sizeof number);
+  mem_free(b, kept, bytes);
+  return number;
+}
+
+static bool parts_fit(const MatmulCall *m, int parts) {
+  return (double)(parts + 1) * (double)(m->m * m->n) * dtype_size(m->dtype) <= CUDA_PARTS;
+}
+
 static int choose_parts(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
   const char *dir = choices_dir(c), *env = getenv("POLY_CUDA_PARTS");
-  CuAddress room = c->workspace + CUDA_WORKSPACE, to = cuda_at(m->c);
-  bool part = to >= room && to < room + CUDA_PARTS; /* of a product that is cut already */
-  if (part || !p->usable || !parts_for(c, m, 1)) return 0;
+  if (is_part(c, m) || !p->usable || !parts_for(c, m, 1)) return 0;
   if (env) return atoi(env) > 0 ? (int)parts_for(c, m, atoi(env)) : 0;
   if (!dir) return 0;
   CacheKey key;
-  size_t bytes = 0;
-  Base *b = ctx_base(c->device.ctx);
-  int32_t parts = 0;
   choice_key(c, p, "parts of a matrix product", &key);
-  char *kept = cache_get(b, dir, &key, &bytes);
-  bool found = kept && bytes == sizeof parts;
-  if (found) memcpy(&parts, kept, sizeof parts);
-  mem_free(b, kept, bytes);
-  if (found &&
-      (parts == 0 || (parts >= 4 && (double)(parts + 1) * (double)(m->m * m->n) * dtype_size(m->dtype) <= CUDA_PARTS)))
-    return parts;
+  int32_t parts = kept_number(c, dir, &key, -1);
+  if (parts == 0 || (parts >= 4 && parts_fit(m, parts))) return parts;
   parts = time_parts(c, p, m);
   cache_put(dir, &key, &parts, sizeof parts, c->runtime->cache_limit);
   return parts;
+}
+
+/* ---- split factors ---- */
+
+/* From how many products on it is worth compiling a kernel to see. */
+static const double worth_splitting = 1 << 28;
+
+/* The quickest number of parts for split factors; 0: the library is quicker. */
+static int time_split(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
+  CuEvent event[2] = {NULL, NULL};
+  bool ok = c->api.cuEventCreate(&event[0], 0) == CU_OK && c->api.cuEventCreate(&event[1], 0) == CU_OK;
+  double least = ok ? time_of(c, p, m, (Way){&p->choice, p->parts, 0}, event, TIMED_RUNS) * least_gain : -1;
+  int64_t best = 0, last = 0;
+  for (int times = 2; least > 0 && times <= 8; times *= 2) {
+    int64_t parts = cuda_split_parts(c, m, times);
+    double ms = parts && parts != last ? time_of(c, p, m, (Way){.split = parts}, event, TIMED_RUNS) : -1;
+    last = parts;
+    if (ms <= 0 || ms >= least) continue;
+    best = parts;
+    least = ms;
+  }
+  for (int k = 0; k < 2; k++)
+    if (event[k]) c->api.cuEventDestroy_v2(event[k]);
+  return (int)best;
+}
+
+static int choose_split(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
+  const char *dir = choices_dir(c), *env = getenv("POLY_CUDA_SPLIT");
+  double products = (double)m->m * (double)m->n * (double)m->k * (double)m->batch;
+  if (!p->usable || is_part(c, m) || compute_type(m->dtype) != LT_COMPUTE_32F || !cuda_split_parts(c, m, 1)) return 0;
+  if (env) return atoi(env) > 0 ? (int)cuda_split_parts(c, m, atoi(env)) : 0;
+  if (!dir || products < worth_splitting) return 0;
+  CacheKey key;
+  choice_key(c, p, "split of a matrix product", &key);
+  int32_t split = kept_number(c, dir, &key, -1);
+  if (split == 0 || split == 1 || (split > 1 && m->batch == 1 && parts_fit(m, split - 1))) return split;
+  split = time_split(c, p, m);
+  cache_put(dir, &key, &split, sizeof split, c->runtime->cache_limit);
+  return split;
 }
 
 static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall *m) {
@@ -319,6 +386,7 @@ static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall
   p->shape = *s;
   p->usable = prepare(c, p, m);
   p->parts = choose_parts(c, p, m);
+  p->split = choose_split(c, p, m);
   p->next = *head;
   *head = p;
   c->nproduct++;
@@ -350,10 +418,10 @@ static CuAddress room_for(CudaDevice *c, const CudaProduct *p, unsigned *rooms) 
 }
 
 static bool run(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
-  unsigned rooms = (1u << CUDA_ALL_ROOMS) - 1;
-  CuAddress room = p->parts ? c->workspace : room_for(c, p, &rooms);
+  unsigned rooms = p->split == 1 ? 0 : (1u << CUDA_ALL_ROOMS) - 1;
+  CuAddress room = p->split || p->parts ? c->workspace : room_for(c, p, &rooms);
   cuda_order_before(c, NULL, rooms);
-  int status = p->parts ? multiply_parts(c, m, p->parts) : multiply(c, p, m, &p->choice, room);
+  int status = multiply_by(c, p, m, (Way){&p->choice, p->parts, p->split}, room);
   cuda_order_after(c, rooms);
   return status == 0 ||
          base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,

@@ -31,6 +31,10 @@ VECTOR(int4, int32_t);
 VECTOR(uint4, uint32_t);
 VECTOR(float4, float);
 #undef VECTOR
+struct float2 {
+  float x, y;
+};
+static inline float2 make_float2(float x, float y) { return {x, y}; }
 
 namespace fake {
 struct Dim {
@@ -210,6 +214,36 @@ static inline int atomicCAS(int *p, int expected, int v) {
   return old;
 }
 static inline void __threadfence() {}
+#define __align__(n) __attribute__((aligned(n)))
+
+/* A product of tensor cores: 16 x 8 and 8 x 8 elements, of which each thread of the warp has those that the card's threads
+ * have. The low bits of factors are ignored. */
+namespace fake {
+static uint32_t factor[MOST][6];
+static inline float tf32(uint32_t v) { return __int_as_float((int)(v & 0xffffe000u)); }
+static inline void mma_tf32(float *c, const uint32_t *a, const uint32_t *b) {
+  unsigned me = now, warp = me & ~31u, lane = me & 31, row = lane / 4, column = lane % 4 * 2;
+  memcpy(factor[me], a, 16);
+  memcpy(factor[me] + 4, b, 8);
+  wait_for(AT_WARP);
+  for (unsigned v = 0; v < 4; v++) {
+    double sum = c[v];
+    for (unsigned k = 0; k < 8; k++)
+      sum += (double)tf32(factor[warp + row * 4 + k % 4][v / 2 + k / 4 * 2]) *
+             tf32(factor[warp + (column + v % 2) * 4 + k % 4][4 + k / 4]);
+    c[v] = (float)sum;
+  }
+  wait_for(AT_WARP);
+}
+static inline void copy_16(float *to, const float *from, bool wanted) {
+  if (((uintptr_t)to | (uintptr_t)from) % 16) abort();
+  for (int i = 0; i < 4; i++) to[i] = wanted ? from[i] : 0;
+}
+} // namespace fake
+#define MMA_TF32 fake::mma_tf32
+#define COPY_16 fake::copy_16
+#define COPIES_BEGUN()
+#define WAIT_COPIES(n)
 
 /* A launch: its arguments are copied when it is made and used when it runs. */
 namespace fake {
