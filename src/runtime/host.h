@@ -62,8 +62,8 @@ bool library_run(Device *d, const LibraryCall *call);
 /* Any dtype, any strides, no workspace. Floats are summed in double (float32 and narrower as well), integers wrap. */
 void matmul_naive(const MatmulCall *m, int threads);
 /* float32 and float64, any strides: blocked and vectorised; the order of a sum does not depend on threads. */
-bool matmul_blocked(Base *b, const MatmulCall *m, int threads);
-/* Bytes that it needs for a product on one thread. */
+bool matmul_blocked(Memory *memory, const MatmulCall *m, int threads);
+/* Bytes that it needs for a product, or one with fewer rows or a shorter sum, on one thread. */
 size_t matmul_blocked_room(const MatmulCall *m);
 
 /* The text of an index error, the same on every device. Returns false. */

@@ -113,7 +113,7 @@ static bool run_sgemm(const Target *t, SgemmFn sgemm, const MatmulCall *m, int t
 static bool run_dense(Device *d, SgemmFn sgemm, const MatmulCall *m, int threads) {
   if (sgemm) return run_sgemm(&d->target, sgemm, m, threads);
   double work = (double)m->m * (double)m->n * (double)m->k * (double)m->batch;
-  return matmul_blocked(ctx_base(d->ctx), m, threads_worth(threads, work, d->target.threads.products_blocked));
+  return matmul_blocked(d->memory, m, threads_worth(threads, work, d->target.threads.products_blocked));
 }
 
 enum { LONG_PIECES = 8, LONG_SUM = 16384, SMALL_RESULT = 65536 };
@@ -171,7 +171,8 @@ static void fill_zero(const MatmulCall *m) {
 
 size_t cpu_matmul_room(const Device *d, const MatmulCall *m) {
   if (m->dtype == POLY_FLOAT32) find_sgemm((CpuDevice *)(uintptr_t)d); /* workers do not look for it */
-  return matmul_blocked_room(m);
+  MatmulCall merged = merge_batch(m);
+  return matmul_blocked_room(&merged);
 }
 
 bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
@@ -185,7 +186,7 @@ bool cpu_matmul(Device *d, const MatmulCall *call, int threads) {
   threads = m.worker ? 1 : MAX(threads, 1);
   if (m.worker) {
     if (m.dtype == POLY_FLOAT32 && cpu->sgemm && run_sgemm(&d->target, cpu->sgemm, &m, 1)) return true;
-    return matmul_blocked(ctx_base(d->ctx), &m, 1);
+    return matmul_blocked(d->memory, &m, 1);
   }
   if (matmul_zeros(d, &m, threads)) return true;
   if (m.dtype == POLY_FLOAT32) {

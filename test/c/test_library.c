@@ -52,6 +52,59 @@ static void test_matmul(void **state) {
           check_matmul(w, device(w, name[n]), dtype[t], &shape[i], trans & 1, trans & 2, 1 + trans % 2);
 }
 
+static void set_float(PolyDType dtype, void *array, int64_t i, float value) {
+  if (dtype == POLY_FLOAT32)
+    ((float *)array)[i] = value;
+  else
+    ((double *)array)[i] = (double)value;
+}
+
+static double get_float(PolyDType dtype, const void *array, int64_t i) {
+  return dtype == POLY_FLOAT32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
+}
+
+/* Every shape of a register tile, whole and with rows and columns left over, each factor by rows, by columns or with
+ * neither side by side: element by element against plain sums, in the memory that a worker is told to bring, with
+ * guards behind it. */
+static void check_blocked(World *w, PolyDType dtype, int64_t m, int64_t n, int64_t k, int trans) {
+  enum { GUARD = 64, STEP = 2 };
+  size_t size = (size_t)dtype_size(dtype);
+  int64_t step = trans & 4 ? STEP : 1;
+  char *a = calloc((size_t)(m * k * step), size), *b = calloc((size_t)(k * n * step), size);
+  char *c = calloc((size_t)(m * n), size), *want = calloc((size_t)(m * n), size);
+  for (int64_t i = 0; i < m * k * step; i++) set_float(dtype, a, i, roll_float(w));
+  for (int64_t i = 0; i < k * n * step; i++) set_float(dtype, b, i, roll_float(w));
+  MatmulCall call = {.dtype = dtype, .m = m, .n = n, .k = k, .batch = 1, .a = {a, 0}, .b = {b, 0}, .c = {c, 0}};
+  call.a_row = (trans & 1 ? 1 : k) * step, call.a_col = (trans & 1 ? m : 1) * step;
+  call.b_row = (trans & 2 ? 1 : n) * step, call.b_col = (trans & 2 ? k : 1) * step;
+  call.c_row = n;
+  call.worker = true;
+  size_t room = matmul_blocked_room(&call);
+  char *work = malloc(room + GUARD);
+  memset(work + room, 0x5a, GUARD);
+  call.work.memory = work;
+  assert_true(matmul_blocked(device(w, "CPU")->memory, &call, 1));
+  for (int i = 0; i < GUARD; i++) assert_int_equal(work[room + (size_t)i], 0x5a);
+  call.c.memory = want;
+  matmul_naive(&call, 1);
+  double most = dtype == POLY_FLOAT32 ? 1e-3 : 1e-10;
+  for (int64_t i = 0; i < m * n; i++) assert_true(fabs(get_float(dtype, c, i) - get_float(dtype, want, i)) < most);
+  free(a), free(b), free(c), free(want), free(work);
+}
+
+static void test_blocked_shapes(void **state) {
+  World *w = *state;
+  static const int64_t rows[] = {1, 2, 3, 5, 8, 11, 13, 14, 29, 340}, cols[] = {1, 7, 16, 33, 97, 130},
+                       sums[] = {1, 6, 259};
+  for (int i = 0; i < LEN(rows); i++)
+    for (int j = 0; j < LEN(cols); j++)
+      for (int k = 0; k < LEN(sums); k++) {
+        check_blocked(w, POLY_FLOAT32, rows[i], cols[j], sums[k], (i + j + k) % 5);
+        check_blocked(w, POLY_FLOAT64, rows[i], cols[j], sums[k], (i + 2 * j + k) % 5);
+      }
+  check_blocked(w, POLY_FLOAT32, 3, 600, 2100, 0); /* a sum of two pieces, and columns of two tiles */
+}
+
 /* Rows that are all one row: no BLAS takes that; and own routines give the same bits on any number of threads. */
 static void test_blocked_matmul(void **state) {
   World *w = *state;
@@ -61,11 +114,11 @@ static void test_blocked_matmul(void **state) {
   for (int i = 0; i < M * K; i++) a[i] = roll_float(w);
   for (int i = 0; i < K * N; i++) b[i] = roll_float(w);
   MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0, false, {0}}, plain = m;
-  assert_true(matmul_blocked(&w->ctx.base, &m, 1));
+  assert_true(matmul_blocked(device(w, "CPU")->memory, &m, 1));
   m.c.memory = c2;
   for (int threads = 2; threads < 6; threads++) {
     memset(c2, 0, sizeof(float) * M * N);
-    assert_true(matmul_blocked(&w->ctx.base, &m, threads));
+    assert_true(matmul_blocked(device(w, "CPU")->memory, &m, threads));
     assert_memory_equal(c, c2, sizeof(float) * M * N);
   }
   plain.c.memory = c2;
@@ -88,10 +141,10 @@ static void test_long_matmul(void **state) {
   for (int i = 0; i < K * N; i++) b[i] = 0.1f;
   MatmulCall m = {POLY_FLOAT32, M, N, K, 1, {a, 0}, {b, 0}, {c, 0}, K, 1, 0, N, 1, 0, N, 0, false, {0}};
   double want = K * (double)0.1f * (double)0.1f;
-  assert_true(matmul_blocked(&w->ctx.base, &m, 2));
+  assert_true(matmul_blocked(device(w, "CPU")->memory, &m, 2));
   for (int i = 0; i < M * N; i++) assert_true(fabs(c[i] - want) <= 1e-6 * want);
   a[5 * K + 7] = INFINITY; /* what is infinite stays so */
-  assert_true(matmul_blocked(&w->ctx.base, &m, 1));
+  assert_true(matmul_blocked(device(w, "CPU")->memory, &m, 1));
   for (int j = 0; j < N; j++) assert_true(isinf(c[5 * N + j]) && fabs(c[j] - want) <= 1e-6 * want);
   free(a), free(b), free(c);
 }
@@ -292,8 +345,8 @@ static void test_nonzero(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(test_matmul),        TEST(test_blocked_matmul), TEST(test_argsort),
-                                     TEST(test_long_matmul),   TEST(test_scan),           TEST(test_recurrence),
-                                     TEST(test_segment_order), TEST(test_nonzero)};
+  const struct CMUnitTest tests[] = {TEST(test_matmul),     TEST(test_blocked_matmul), TEST(test_blocked_shapes),
+                                     TEST(test_argsort),    TEST(test_long_matmul),    TEST(test_scan),
+                                     TEST(test_recurrence), TEST(test_segment_order),  TEST(test_nonzero)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
