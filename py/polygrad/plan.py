@@ -35,7 +35,7 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        return self.op in ("BUFFER", "CONST", "VARIABLE", "BIND", "IOTA", "PARAM")
+        return self.op in ("BUFFER", "CONST", "VARIABLE", "BIND", "IOTA", "RANDOM", "PARAM")
 
 
 def nodes(tensor: Any) -> tuple[dict[int, Node], int]:

@@ -102,6 +102,7 @@ int form_size_axis(const FormNode *n, int k) {
   case OP_ARGUMENT:
   case OP_BUFFER:
   case OP_IOTA: return k;
+  case OP_RANDOM: return k == 0 ? 0 : -1;
   case OP_RESHAPE:
   case OP_EXPAND: return k - 1;
   case OP_SEGMENT: return k == 4 ? 0 : -1;
@@ -231,6 +232,7 @@ static UOp *make_other(Build *b, int i, UOp **src) {
   case OP_STATES:
   case OP_STACKED:
   case OP_IOTA:
+  case OP_RANDOM:
   case OP_PERMUTE:
   case OP_FLIP:
   case OP_CAT:

@@ -158,6 +158,7 @@ static UOp **plan_roots(PolyContext *ctx, Arena *arena, const Canon *c) {
   if (!root) return NULL;
   memcpy(root, c->root, (size_t)c->nroot * sizeof *root);
   if (!uop_verify_pass(ctx, "canon", c->nroot, root, VERIFY_TENSOR)) return NULL;
+  if (!rewrite_graphs(ctx, &random_pass, NULL, c->nroot, root)) return NULL;
   if (!rewrite_graphs(ctx, &simplify_pass, NULL, c->nroot, root)) return NULL;
   for (int r = 0; r < c->nroot; r++) {
     if (c->root[r]->op == OP_ASSIGN || !is_input(root[r])) continue;

@@ -18,6 +18,7 @@ static const double TWO_OVER_ROOT_PI = 1.12837916709551257390;
 #define grad_VARIABLE NULL
 #define grad_BIND NULL
 #define grad_IOTA NULL
+#define grad_RANDOM NULL
 #define grad_NOT NULL
 #define grad_BITCAST NULL
 #define grad_ENDPOINT NULL

@@ -185,6 +185,13 @@ UOp *uop_iota(PolyContext *ctx, PolyDType dtype, UOp *size) {
   return uop_make(ctx, OP_IOTA, dtype, (UArg){0}, 1, &size, 1, &size);
 }
 
+UOp *uop_random(UOp *size, UOp *low, UOp *high, UOp *draw, int which, bool wide) {
+  UOp *src[4] = {size, low, high, draw};
+  for (int k = 0; k < 4; k++)
+    if (!src[k]) return NULL;
+  return uop_make(size->ctx, OP_RANDOM, POLY_UINT32, (UArg){.i = which, .j = wide}, 4, src, 1, src);
+}
+
 /* ---- elementwise ---- */
 
 static bool is_scalar_const(const UOp *u) { return u->op == OP_CONST; }
@@ -656,6 +663,7 @@ UOp *uop_with_sources(UOp *u, UOp *const *src) {
     return uop_function(function_rule(u), function_parameter(u), src[0], u->nsrc - 1, src + 1);
   case OP_ASSIGN: return uop_assign(src[0], src[1]);
   case OP_IOTA: return uop_iota(ctx, (PolyDType)u->dtype, src[0]);
+  case OP_RANDOM: return uop_random(src[0], src[1], src[2], src[3], (int)u->arg.i, u->arg.j);
   case OP_LIBRARY:
     return uop_library(ctx, u->arg.name, u->arg.i, (PolyDType)u->dtype, (int)u->arg.j, src, u->ndim, src + u->arg.j);
   case OP_ARGUMENT:

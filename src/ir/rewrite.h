@@ -77,6 +77,8 @@ UOp *identity_apply(const Identity *list, int n, UOp *u);
 
 /* Algebra that holds bit for bit (NaN, infinities and signed zeros included), constants folded, moves merged. */
 extern const RewritePass simplify_pass;
+/* RANDOM as the arithmetic that it stands for. */
+extern const RewritePass random_pass;
 /* The CONST behind u, also when it is spread or moved; NULL: u is not one constant. */
 const UOp *const_under(const UOp *u);
 

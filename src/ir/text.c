@@ -31,6 +31,7 @@ static ArgNames arg_names(Op op) {
       [OP_ARGUMENT] = {"loop", "at", false}, [OP_SCAN] = {"loop", "parts", false},
       [OP_FINAL] = {"at", NULL, false},      [OP_STATES] = {"at", NULL, false},
       [OP_CLOSED] = {"at", NULL, false},     [OP_RESULT] = {"at", NULL, false},
+      [OP_RANDOM] = {"word", "wide", false},
   };
   ArgNames n = table[op];
   return (ArgNames){n.i ? n.i : "i", n.j ? n.j : "j", n.i_is_op};

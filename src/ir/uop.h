@@ -119,6 +119,8 @@ UOp *uop_index(PolyContext *ctx, int64_t value);                      /* int64 c
 UOp *uop_variable(PolyContext *ctx, const char *name, int64_t vmin, int64_t vmax);
 UOp *uop_bind(UOp *variable, int64_t value);
 UOp *uop_iota(PolyContext *ctx, PolyDType dtype, UOp *size);
+/* One of two random words of each of `size` elements; the others are int64 scalars. wide: size may pass 2^32. */
+UOp *uop_random(UOp *size, UOp *low, UOp *high, UOp *draw, int which, bool wide);
 
 UOp *uop_unary(Op op, UOp *x);
 UOp *uop_cast(UOp *x, PolyDType dtype); /* x itself if it has that dtype */

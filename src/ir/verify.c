@@ -23,6 +23,7 @@ bool uop_arity_ok(Op op, const UArg *arg, int nsrc, int ndim) {
   case OP_SCAN: return nsrc >= 1;
   case OP_CLOSED: return true;
   case OP_IOTA: return nsrc == 1 && ndim == 1;
+  case OP_RANDOM: return nsrc == 4 && ndim == 1;
   case OP_RESHAPE:
   case OP_EXPAND: return nsrc == 1 + ndim;
   case OP_PAD:
@@ -65,6 +66,10 @@ static bool check_leaf(const UOp *u) {
            wrong(u, "a variable and a value within its bounds were expected");
   }
   case OP_IOTA: return is_index(u->src[0]) || wrong(u, "the size is not int64");
+  case OP_RANDOM:
+    for (int k = 0; k < 4; k++)
+      if (!is_index(u->src[k])) return wrong(u, "a size, two halves of a seed and the number of a draw were expected");
+    return u->dtype == POLY_UINT32 || wrong(u, "random words are uint32");
   default: return true;
   }
 }
@@ -153,8 +158,8 @@ static bool check_level(const UOp *u, VerifyLevel level) {
   OpClass cls = op_info[u->op].cls;
   if (level == VERIFY_TENSOR) return cls != CLASS_KERNEL || wrong(u, "a kernel op among tensors");
   if (level != VERIFY_KERNEL) return true;
-  bool tensor =
-      (cls >= CLASS_MOVE && cls <= CLASS_LIBRARY) || u->op == OP_BUFFER || u->op == OP_IOTA || u->op == OP_ARGUMENT;
+  bool tensor = (cls >= CLASS_MOVE && cls <= CLASS_LIBRARY) || u->op == OP_BUFFER || u->op == OP_IOTA ||
+                u->op == OP_RANDOM || u->op == OP_ARGUMENT;
   return (!tensor && u->ndim == 0) || wrong(u, "a tensor op inside a kernel");
 }
 

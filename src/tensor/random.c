@@ -1,8 +1,8 @@
 /* random.c: counter-based random numbers. Element i of draw number k under a seed is a pure function of the three, so
  * every device gives the same numbers and a plan may compute them where they are used.
  *
- * The function is Threefry-2x32 with 20 rounds (Salmon et al., 2011): key = the two halves of the seed, counter = (i,
- * k). Seed and draw number enter a plan as variables, so another seed or draw runs the same kernels:
+ * A draw is a pair of RANDOM nodes, whose function is in ir/random.c. Seed and draw number enter a plan as variables,
+ * so another seed or draw runs the same kernels:
  *
  * - "rng" is the draw number. One plan can hold many draws: each BIND of it counts as a variable of its own, and a
  *   compiled step gives it a new number every time it runs.
@@ -18,12 +18,8 @@ enum { SEED_SLOTS = 1 << 12 };
 
 /* ---- bits ---- */
 
-typedef struct Bits {
-  UOp *a, *b; /* two independent uint32 for each element, flat */
-} Bits;
-
 static UOp *bound_word(PolyContext *ctx, const char *name, uint32_t value) {
-  return uop_cast(uop_bind(uop_variable(ctx, name, 0, UINT32_MAX), value), POLY_UINT32);
+  return uop_bind(uop_variable(ctx, name, 0, UINT32_MAX), value);
 }
 
 static UOp *seed_word(PolyContext *ctx, const char *half, int shift) {
@@ -31,27 +27,6 @@ static UOp *seed_word(PolyContext *ctx, const char *half, int shift) {
   unsigned slot = (unsigned)(hash_bytes(&ctx->seed, sizeof ctx->seed, 1) % SEED_SLOTS);
   snprintf(name, sizeof name, "seed.%s.%u", half, slot);
   return bound_word(ctx, name, (uint32_t)(ctx->seed >> shift));
-}
-
-static UOp *rotate_left(UOp *x, int r) {
-  UOp *high = uop_binary(OP_SHL, x, t_int_like(x, r));
-  return uop_binary(OP_OR, high, uop_binary(OP_SHR, x, t_int_like(x, 32 - r)));
-}
-
-static Bits threefry(UOp *k0, UOp *k1, UOp *c0, UOp *c1) {
-  static const int rotation[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  UOp *k2 = t_binary(OP_XOR, t_binary(OP_XOR, k0, k1), t_int_like(k0, 0x1BD11BDA));
-  UOp *key[3] = {k0, k1, k2};
-  Bits x = {t_add(c0, k0), t_add(c1, k1)};
-  for (int block = 0; block < 5; block++) {
-    for (int r = 0; r < 4; r++) {
-      x.a = uop_binary(OP_ADD, x.a, x.b);
-      x.b = uop_binary(OP_XOR, rotate_left(x.b, rotation[block % 2][r]), x.a);
-    }
-    x.a = t_add(x.a, key[(block + 1) % 3]);
-    x.b = t_add(x.b, t_add(key[(block + 2) % 3], t_int_like(k0, block + 1)));
-  }
-  return x;
 }
 
 static bool no_value(void *user, const UOp *leaf, int64_t *value) {
@@ -66,20 +41,16 @@ static bool fits_word(PolyContext *ctx, const UOp *n) {
   return n->vmax <= UINT32_MAX || (!ctx->tracing && int_eval(n, no_value, NULL, &value) && value <= UINT32_MAX);
 }
 
-/* One draw of n elements. Beyond 2^32 elements the high word of the index goes into the key. */
-static Bits draw(PolyContext *ctx, UOp *n) {
-  if (!n) return (Bits){0};
+/* One draw of n elements: an uint32 for each, flat; there is a second one, independent of the first. */
+static UOp *draw(PolyContext *ctx, UOp *n) {
+  if (!n) return NULL;
   UOp *k0 = seed_word(ctx, "lo", 0), *k1 = seed_word(ctx, "hi", 32);
   UOp *number = bound_word(ctx, "rng", (uint32_t)ctx->drawn++);
-  if (fits_word(ctx, n)) {
-    UOp *i = uop_iota(ctx, POLY_UINT32, n);
-    return threefry(k0, k1, i, t_broadcast_like(number, i));
-  }
-  UOp *i = uop_iota(ctx, POLY_INT64, n);
-  UOp *high = uop_cast(uop_binary(OP_SHR, i, t_int_like(i, 32)), POLY_UINT32);
-  UOp *low = uop_cast(uop_binary(OP_AND, i, t_int_like(i, UINT32_MAX)), POLY_UINT32);
-  return threefry(k0, t_add(k1, high), low, t_broadcast_like(number, low));
+  bool wide = !fits_word(ctx, n);
+  return uop_random(n, k0, k1, number, 0, wide);
 }
+
+static UOp *second(UOp *r) { return r ? uop_random(r->src[0], r->src[1], r->src[2], r->src[3], 1, r->arg.j) : NULL; }
 
 static UOp *product(PolyContext *ctx, int ndim, UOp *const *shape) {
   UOp *n = uop_index(ctx, 1);
@@ -97,18 +68,18 @@ static UOp *fraction(UOp *word, int keep, PolyDType dtype) {
 
 /* As many bits as the dtype holds exactly: 1 is never reached by rounding. */
 static UOp *flat_uniform(PolyContext *ctx, PolyDType dtype, UOp *n) {
-  Bits r = draw(ctx, n);
+  UOp *r = draw(ctx, n);
   switch (dtype) {
   case POLY_FLOAT64: { /* 27 + 26 bits */
-    UOp *high = uop_cast(uop_binary(OP_SHR, r.a, t_int_like(r.a, 5)), dtype);
-    UOp *low = uop_cast(uop_binary(OP_SHR, r.b, t_int_like(r.b, 6)), dtype);
+    UOp *high = uop_cast(uop_binary(OP_SHR, r, t_int_like(r, 5)), dtype);
+    UOp *low = uop_cast(uop_binary(OP_SHR, second(r), t_int_like(r, 6)), dtype);
     return t_mulc(t_add(t_mulc(high, 0x1p26), low), 0x1p-53);
   }
-  case POLY_FP8E4M3: return uop_cast(fraction(r.a, 4, POLY_FLOAT32), dtype);
-  case POLY_FP8E5M2: return uop_cast(fraction(r.a, 3, POLY_FLOAT32), dtype);
-  case POLY_FLOAT16: return uop_cast(fraction(r.a, 11, POLY_FLOAT32), dtype);
-  case POLY_BFLOAT16: return uop_cast(fraction(r.a, 8, POLY_FLOAT32), dtype);
-  default: return fraction(r.a, 24, dtype);
+  case POLY_FP8E4M3: return uop_cast(fraction(r, 4, POLY_FLOAT32), dtype);
+  case POLY_FP8E5M2: return uop_cast(fraction(r, 3, POLY_FLOAT32), dtype);
+  case POLY_FLOAT16: return uop_cast(fraction(r, 11, POLY_FLOAT32), dtype);
+  case POLY_BFLOAT16: return uop_cast(fraction(r, 8, POLY_FLOAT32), dtype);
+  default: return fraction(r, 24, dtype);
   }
 }
 
@@ -116,9 +87,9 @@ static UOp *flat_uniform(PolyContext *ctx, PolyDType dtype, UOp *n) {
 static UOp *flat_normal(PolyContext *ctx, PolyDType dtype, UOp *n) {
   PolyDType acc = dtype == POLY_FLOAT64 ? dtype : POLY_FLOAT32;
   int keep = acc == POLY_FLOAT64 ? 32 : 24;
-  Bits r = draw(ctx, n);
-  UOp *u = keep == 32 ? t_mulc(uop_cast(r.a, acc), 0x1p-32) : fraction(r.a, keep, acc);
-  UOp *v = keep == 32 ? t_mulc(uop_cast(r.b, acc), 0x1p-32) : fraction(r.b, keep, acc);
+  UOp *r = draw(ctx, n);
+  UOp *u = keep == 32 ? t_mulc(uop_cast(r, acc), 0x1p-32) : fraction(r, keep, acc);
+  UOp *v = keep == 32 ? t_mulc(uop_cast(second(r), acc), 0x1p-32) : fraction(second(r), keep, acc);
   UOp *length = t_sqrt(t_mulc(t_log(t_addc(u, ldexp(1, -keep))), -2));
   return uop_cast(t_mul(length, uop_unary(OP_COS, t_mulc(v, 6.28318530717958647692))), dtype);
 }
@@ -127,12 +98,12 @@ static UOp *flat_normal(PolyContext *ctx, PolyDType dtype, UOp *n) {
  * likely than another by more than one part in 2^16. */
 static UOp *flat_int(PolyContext *ctx, PolyDType dtype, UOp *n, int64_t low, int64_t high) {
   uint64_t range = (uint64_t)high - (uint64_t)low;
-  Bits r = draw(ctx, n);
-  UOp *a = uop_cast(r.a, POLY_UINT64), *k;
+  UOp *r = draw(ctx, n);
+  UOp *a = uop_cast(r, POLY_UINT64), *k;
   if (range <= 1 << 16) {
     k = uop_binary(OP_SHR, uop_binary(OP_MUL, a, t_int_like(a, (int64_t)range)), t_int_like(a, 32));
   } else {
-    UOp *word = uop_binary(OP_OR, uop_binary(OP_SHL, a, t_int_like(a, 32)), uop_cast(r.b, POLY_UINT64));
+    UOp *word = uop_binary(OP_OR, uop_binary(OP_SHL, a, t_int_like(a, 32)), uop_cast(second(r), POLY_UINT64));
     k = uop_binary(OP_MOD, word, t_int_like(word, (int64_t)range));
   }
   return uop_cast(uop_binary(OP_ADD, k, t_int_like(k, low)), dtype);
@@ -319,7 +290,7 @@ PolyTensor *poly_randn_like(PolyTensor *t) { return draw_like(t, (Draw){"randn_l
 /* Sorts one random word an element; equal words (1 in 2^32 a pair) keep their order. */
 static UOp *randperm(PolyContext *ctx, int64_t n) {
   UOp *size;
-  return t_shape_from_api(ctx, 1, &n, &size) ? t_argsort(draw(ctx, size).a, 0, false) : NULL;
+  return t_shape_from_api(ctx, 1, &n, &size) ? t_argsort(draw(ctx, size), 0, false) : NULL;
 }
 
 PolyTensor *poly_randperm(PolyContext *ctx, int64_t n) {
