@@ -6,11 +6,15 @@ Products run on the loops of the Graph, so that nothing as wide as entries times
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
 from typing import Any
 
 import numpy as np
 
+from .._core import kind_of
+from ..autograd import current, making
 from ..graphs import Graph
 from ..tensor import Tensor
 
@@ -91,6 +95,7 @@ class SparseTensor:
         r = np.repeat(np.arange(_host(rowptr).size - 1), np.diff(_host(rowptr))) if row is None else _host(row).astype(np.int64).reshape(-1)
         if r.shape != c.shape or (value is not None and value.shape[0] != c.size):
             raise ValueError(f"row {r.shape}, col {c.shape} and value {None if value is None else value.shape} do not fit")
+        self._kind = kind_of(value, row, rowptr, col) or current().made  # the class of the tensors that are made of it
         given = sparse_sizes or (None, None)
         top = [int(v.max()) + 1 if v.size else 0 for v in (r, c)]
         if row is None:
@@ -101,7 +106,8 @@ class SparseTensor:
         if not is_sorted and r.size > 1 and ((np.diff(r) < 0) | ((np.diff(r) == 0) & (np.diff(c) < 0))).any():
             order = np.lexsort((c, r))
             r, c = r[order], c[order]
-            value = None if value is None else value[Tensor(order)]
+            with making(self._kind):
+                value = None if value is None else value[Tensor(order)]
         self._row, self._col, self._value, self._sizes = np.ascontiguousarray(r), np.ascontiguousarray(c), value, (sizes[0], sizes[1])
         self._graph: Graph | None = None
 
@@ -113,12 +119,14 @@ class SparseTensor:
         trust_data: bool = False,
     ) -> SparseTensor:  # fmt: skip
         pairs = _host(edge_index)
-        return cls(row=pairs[0], col=pairs[1], value=edge_attr, sparse_sizes=sparse_sizes, is_sorted=is_sorted)
+        with making(kind_of(edge_attr, edge_index) or current().made):
+            return cls(row=pairs[0], col=pairs[1], value=edge_attr, sparse_sizes=sparse_sizes, is_sorted=is_sorted)
 
     @classmethod
     def from_dense(cls, mat: Tensor, has_value: bool = True) -> SparseTensor:
         row, col = np.nonzero(_host(mat) if mat.ndim == 2 else np.abs(_host(mat)).sum(axis=tuple(range(2, mat.ndim))))
-        value = mat[Tensor(row), Tensor(col)] if has_value else None
+        with making(kind_of(mat) or current().made):
+            value = mat[Tensor(row), Tensor(col)] if has_value else None
         return cls(row=row, col=col, value=value, sparse_sizes=(int(mat.shape[0]), int(mat.shape[1])), is_sorted=True)
 
     @classmethod
@@ -445,5 +453,24 @@ def repacked(out: Any, given: tuple[Any, ...]) -> Any:
     adj = matrix._made(row=pairs[1], col=pairs[0], value=alpha, sparse_sizes=matrix._sizes)
     return out[0], adj if not hasattr(matrix, "layout") else (adj, alpha)
 
+
+def _in_its_class(cls: type) -> None:
+    """Tensors that the methods of a class make are of the class that the matrix was made of."""
+
+    def wrapped(method: Any) -> Any:
+        @functools.wraps(method)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with making((self if isinstance(self, SparseTensor) else self._matrix)._kind):
+                return method(self, *args, **kwargs)
+
+        return call
+
+    for name, value in list(vars(cls).items()):
+        if isinstance(value, types.FunctionType) and not name.startswith("_"):
+            setattr(cls, name, wrapped(value))
+
+
+_in_its_class(SparseStorage)
+_in_its_class(SparseTensor)
 
 __all__ = ["SparseStorage", "SparseTensor", "repacked", "unpacked"]

@@ -30,7 +30,7 @@ from .serialization import load, save
 from .settings import *  # noqa: F403
 from .settings import MODULES as _MODULES
 from .settings import __all__ as _settings
-from .settings import amp, compiler, jit, random, version
+from .settings import amp, compiler, fx, hub, jit, random, version
 from .tensor import Tensor
 from .types import Size, device, dtype
 from .types import named as _named
@@ -103,6 +103,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(".func", __name__).vmap
     if name == "spmm":
         return importlib.import_module(".sparse", __name__).mm
+    if name == "torch":  # a module has itself as an attribute in PyTorch
+        return _sys.modules[__name__]
     if name in _LEFT_OUT:
         raise AttributeError(f"torch.{name} is not here: {_LEFT_OUT[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

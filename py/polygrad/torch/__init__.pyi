@@ -388,6 +388,7 @@ from polygrad.torch import sparse as sparse
 from polygrad.torch import special as special
 from polygrad.torch import testing as testing
 from polygrad.torch import utils as utils
+from polygrad.torch._inplace import into as into
 from polygrad.torch.autograd import enable_grad as enable_grad
 from polygrad.torch.autograd import inference_mode as inference_mode
 from polygrad.torch.autograd import is_grad_enabled as is_grad_enabled
@@ -765,6 +766,7 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "into",
     "is_autocast_available",
     "is_autocast_enabled",
     "is_complex",

@@ -55,6 +55,15 @@ def put(t: Any, value: Any, *, cast: bool = True) -> Any:
     return t
 
 
+def into(out: Any, value: Any) -> Any:
+    """out, which holds value from now on: what an argument out= means. A tuple of results goes into a tuple of tensors."""
+    if isinstance(out, (tuple, list)):
+        return type(value)(*[into(o, v) for o, v in zip(out, value)]) if hasattr(value, "_fields") else tuple(into(o, v) for o, v in zip(out, value))
+    if tuple(out.shape) == tuple(value.shape):
+        return put(out, value, cast=False)
+    return out.replace(value.cast(out.dtype))
+
+
 def write(t: Any, value: Any) -> None:
     """The values of a tensor that may be a parameter."""
     if getattr(t, "_base", None) is not None and not t.requires_grad:

@@ -11,6 +11,7 @@ a model, is an instance of the lifted class too, so that isinstance agrees with 
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 import types
@@ -45,6 +46,17 @@ def made_here(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             g.made = outer
         return _each(out) if isinstance(out, types.GeneratorType) else out
+
+    return call
+
+
+def _by_type(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is called for each type if its first argument is a value by type, inside a model that to_hetero has made."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        each = getattr(args[0], "for_each", None) if args else None
+        return function(*args, **kwargs) if each is None else each(function, *args, **kwargs)
 
     return call
 
@@ -170,6 +182,14 @@ def as_it_is(*values: Any) -> None:
         _lifted[value] = value
 
 
+_OWN: dict[str, str] = {}
+
+
+def own(origin: str, module: str) -> None:
+    """The classes of the library's module `origin` that `module` has as well are taken from there."""
+    _OWN[origin] = module
+
+
 def lift(value: Any, module: str) -> Any:
     """What a name of the library is called with in this namespace."""
     if not (inspect.isclass(value) or isinstance(value, types.FunctionType)) or not value.__module__.startswith("polygrad."):
@@ -177,8 +197,11 @@ def lift(value: Any, module: str) -> Any:
     if value.__module__.startswith(("polygrad.torch.", "polygrad.torch_geometric")) or value.__module__ in ("polygrad.torch", "polygrad.dtypes"):
         return value
     if value not in _lifted:
-        if isinstance(value, types.FunctionType):
-            _lifted[value] = made_here(value)
+        here = importlib.import_module(_OWN[value.__module__]) if value.__module__ in _OWN else None
+        if here is not None and hasattr(here, value.__name__):
+            _lifted[value] = getattr(here, value.__name__)
+        elif isinstance(value, types.FunctionType):
+            _lifted[value] = _by_type(made_here(value))
         elif issubclass(value, (BaseException, tuple)) or type(value).__name__ == "EnumType" or type(value).__name__ == "EnumMeta":
             _lifted[value] = value
         else:
@@ -222,8 +245,9 @@ def mirror(name: str, origin: str, also: dict[str, str]) -> types.ModuleType:
 
     module.__getattr__ = load  # type: ignore[method-assign]
     module.__dir__ = lambda: sorted({*dir(source), *also})  # type: ignore[method-assign]
-    module.__all__ = list(getattr(source, "__all__", [n for n in dir(source) if not n.startswith("_")]))  # type: ignore[attr-defined]
+    names = getattr(source, "__all__", [n for n in dir(source) if not n.startswith("_")])
+    module.__all__ = [*names, *(n for n in also if not n.startswith("_") and n not in names)]  # type: ignore[attr-defined]
     return module
 
 
-__all__ = ["Lifted", "Module", "as_it_is", "lift", "lift_class", "made_here", "mirror"]
+__all__ = ["Lifted", "Module", "as_it_is", "lift", "lift_class", "made_here", "mirror", "own"]

@@ -100,6 +100,8 @@ def _other(whole: Any, value: Any) -> Any:
 
 def alias(whole: Any, out: Any) -> Any:
     """out, which has the values of whole and no history, as a view of all of it."""
+    if "_strides" in whole.__dict__:
+        out._strides = whole._strides
     return view_of(whole, out, _detached, _other, True)
 
 
@@ -115,7 +117,59 @@ def basic(key: Any) -> bool:
 
 def entry_of(whole: Any, key: Any, out: Any) -> Any:
     """out, which is whole[key], as a view where PyTorch gives one."""
-    return view_of(whole, out, lambda x: Plain.__getitem__(x, key)) if basic(key) else out
+    if not basic(key):
+        return out
+    if key.__class__ is tuple or key.__class__ is slice or "_strides" in whole.__dict__:  # else its rows lie one after another
+        out._strides = _entry_strides(whole, key if key.__class__ is tuple else (key,))
+    return view_of(whole, out, lambda x: Plain.__getitem__(x, key))
+
+
+# ---- strides ----
+#
+# Values have no place in memory before they are computed, and then lie row by row. What a view's strides would be in PyTorch is counted along, for
+# scripts that ask for them or whether a tensor is contiguous.
+
+
+def strides(x: Any) -> tuple[int, ...]:
+    """The strides that a tensor has in PyTorch."""
+    found = x.__dict__.get("_strides")
+    if found is not None:
+        return tuple(found)
+    out, step = [], 1
+    for n in reversed(x.shape):
+        out.append(step)
+        step *= max(int(n), 1)
+    return tuple(out[::-1])
+
+
+def row_by_row(shape: Any, steps: tuple[int, ...]) -> bool:
+    """Are they the strides of values that lie one after another?"""
+    expected = 1
+    for n, s in zip(reversed(shape), reversed(steps)):
+        if n == 0:
+            return True
+        if n != 1 and s != expected:
+            return False
+        expected *= int(n)
+    return True
+
+
+def _entry_strides(whole: Any, keys: tuple[Any, ...]) -> tuple[int, ...]:
+    old = list(strides(whole))
+    given = sum(k is not None and k is not Ellipsis for k in keys)
+    out: list[int] = []
+    for k in keys:
+        if k is None:
+            out.append(1)
+        elif k is Ellipsis:
+            out += old[: len(old) - given]
+            del old[: len(old) - given]
+        else:
+            step = old.pop(0)
+            given -= 1
+            if isinstance(k, slice):
+                out.append(step * (k.step or 1))
+    return tuple(out + old)
 
 
 def carry(view: View | None, value: Any) -> None:
@@ -159,10 +213,14 @@ def _change(whole: Any, value: Any, detached: bool) -> None:
 
 def _reshaping(name: str) -> Any:
     method = getattr(Plain, name)
+    of_size_one = name in ("squeeze", "unsqueeze")
 
     def take(self: Any, *args: Any, **kwargs: Any) -> Any:
         out = method(self, *args, **kwargs)
         shape = out.shape  # a step that held `out` would be a cycle, and its memory would wait for the collector
+        if of_size_one and "_strides" in self.__dict__ and out is not self:
+            kept = iter(s for n, s in zip(self.shape, self._strides) if n != 1)
+            out._strides = tuple(1 if n == 1 else next(kept) for n in shape)
         return view_of(self, out, lambda x: Plain.reshape(x, shape), _shape_back)
 
     take.__name__, take.__qualname__, take.__doc__ = name, name, method.__doc__
@@ -184,17 +242,28 @@ class Views:
         out = Plain.permute(self, *order)
         axes = [int(d) % self.ndim for d in (order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order)]
         back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+        if out is not self:
+            old = strides(self)
+            out._strides = tuple(old[a] for a in axes)
         return view_of(self, out, lambda x: Plain.permute(x, tuple(axes)), lambda whole, value: Plain.permute(value, back))
 
     def transpose(self: Any, dim0: int = 1, dim1: int = 0) -> Any:
         """Two axes swapped."""
         out = Plain.transpose(self, dim0, dim1)
+        if out is not self:
+            new = list(strides(self))
+            new[dim0], new[dim1] = new[dim1], new[dim0]
+            out._strides = tuple(new)
         return view_of(self, out, lambda x: Plain.transpose(x, dim0, dim1), lambda whole, value: Plain.transpose(value, dim0, dim1))
 
     def expand(self: Any, *size: Any, implicit: bool = False) -> Any:
         """Axes of size 1 repeated; -1 keeps a size."""
         out = Plain.expand(self, *size)
         shape = tuple(out.shape)
+        if out is not self:
+            mine = tuple(self.shape)
+            old = [0 if m != n else s for m, n, s in zip(mine, shape[len(shape) - len(mine) :], strides(self))]
+            out._strides = (0,) * (len(shape) - len(mine)) + tuple(old)
         return view_of(self, out, lambda x: Plain.expand(x, shape))
 
     def diagonal(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -221,4 +290,4 @@ def _part(dim: int, at: int, n: Any, x: Any) -> Any:
     return Plain.shrink(x, (None,) * dim + ((at, at + n),) + (None,) * (x.ndim - dim - 1))
 
 
-__all__ = ["GRADIENT", "View", "Views", "alias", "basic", "carry", "entry_of", "follow", "parts", "view_of"]
+__all__ = ["GRADIENT", "View", "Views", "alias", "basic", "carry", "entry_of", "follow", "parts", "row_by_row", "strides", "view_of"]

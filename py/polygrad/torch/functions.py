@@ -16,6 +16,7 @@ from .._core import from_numpy as _borrow
 from ..autograd import making
 from ..dtypes import DType, dtypes, to_dtype
 from ..tensor import Tensor as Plain
+from ._inplace import into
 from .tensor import Tensor
 from .types import device_name, named
 
@@ -241,17 +242,21 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None)
     [1, 2, 3]
     """
     ts = _several(tensors)
+    if hasattr(ts[0], "for_each"):  # values by type, inside a model that to_hetero has made
+        return ts[0].for_each(cat, ts, dim)
     some = [t for t in ts if t.ndim != 1 or any(u.ndim == 1 for u in ts if u.shape != (0,)) or tuple(t.shape) != (0,)] or ts
-    return some[0].cat(*some[1:], dim=dim if axis is None else axis)
+    made = some[0].cat(*some[1:], dim=dim if axis is None else axis)
+    return made if out is None else into(out, made)
 
 
 concat = concatenate = cat
 
 
-def stack(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
+def stack(tensors: Any, dim: int = 0, *, axis: int | None = None, out: Any = None) -> Any:
     """Tensors beside each other along a new axis."""
     ts = _several(tensors)
-    return ts[0].stack(*ts[1:], dim=dim if axis is None else axis)
+    made = ts[0].stack(*ts[1:], dim=dim if axis is None else axis)
+    return made if out is None else into(out, made)
 
 
 def vstack(tensors: Any) -> Any:

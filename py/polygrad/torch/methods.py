@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tensor import Tensor as Plain
+from ._inplace import into
 from .functions import as_tensor
 from .tensor import Tensor
 from .types import device_name
@@ -40,7 +41,9 @@ NAMES = """
 
 def function_of(name: str) -> Callable[..., Any]:
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
-        kwargs.pop("out", None)
+        out = kwargs.pop("out", None)
+        if out is not None:
+            return into(out, function(input, *args, **kwargs))
         if not isinstance(input, Plain) and hasattr(input, "sparse_sizes"):
             return getattr(input, name)(*args, **kwargs)
         if not isinstance(input, Plain):

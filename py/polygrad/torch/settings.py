@@ -6,7 +6,7 @@ import contextlib
 import math
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -164,11 +164,30 @@ def _module(name: str, text: str, **members: Any) -> types.ModuleType:
     return module
 
 
+def _stored(name: str) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from . import serialization
+
+        if name == "load":
+            kwargs.setdefault("weights_only", False)
+        return getattr(serialization, name)(*args, **kwargs)
+
+    call.__name__ = name
+    return call
+
+
+def _home() -> str:
+    import os
+
+    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")))
+
+
 jit = _module(
     "jit", "torch.jit: functions and modules as they are.", script=_as_it_is, export=_as_it_is, ignore=_as_it_is, unused=_as_it_is,
     _overload=_as_it_is, is_scripting=_no, is_tracing=_no,
     ScriptModule=type("ScriptModule", (), {"__doc__": "No module is one."}),
     trace=lambda func, example_inputs=None, **kwargs: func, freeze=_as_it_is, optimize_for_inference=_as_it_is,
+    annotate=lambda the_type, the_value: the_value, isinstance=isinstance, save=_stored("save"), load=_stored("load"), Final=Final,
 )  # fmt: skip
 
 
@@ -203,8 +222,10 @@ random = _module(
     fork_rng=fork_rng, get_rng_state=get_rng_state, set_rng_state=set_rng_state
 )  # fmt: skip
 compiler = _module("compiler", "torch.compiler.", disable=_as_it_is, is_compiling=_no, reset=lambda: None)
+fx = _module("fx", "torch.fx: functions and modules as they are.", wrap=_as_it_is, symbolic_trace=lambda root, concrete_args=None: root)
+hub = _module("hub", "torch.hub: where downloaded files are kept.", get_dir=lambda: _home() + "/hub", _get_torch_home=_home)
 version = _module("version", "torch.version: no CUDA of PyTorch's own.", cuda=None, hip=None)
-MODULES = ("amp", "compiler", "jit", "random", "version")
+MODULES = ("amp", "compiler", "fx", "hub", "jit", "random", "version")
 
 __all__ = [
     "GradScaler", "are_deterministic_algorithms_enabled", "autocast", "compile", "get_default_device", "get_default_dtype",

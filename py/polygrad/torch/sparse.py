@@ -43,11 +43,13 @@ class SparseMatrix(SparseTensor):
     """
 
     _value: Any
+    _is_tensor = True  # isinstance(x, torch.Tensor) holds
     weights = True  # values of one number each are weights of edges and no attributes
 
     def __init__(self, row: Any, col: Any, values: Any, sizes: Any, layout: str = COO, coalesced: bool = False):
         with making(Tensor):
             super().__init__(row=row, col=col, value=values, sparse_sizes=sizes)
+        self._kind = Tensor
         self.layout, self._coalesced = layout, coalesced or layout != COO
 
     def _with(self, keep: Any = None, row: Any = None, col: Any = None, sizes: Any = None, value: Any = ...) -> SparseMatrix:
@@ -104,7 +106,11 @@ class SparseMatrix(SparseTensor):
         """Values of the entries, column by column in the layout of compressed columns."""
         return self.csc()[2] if self.layout == CSC else self._value
 
-    _indices, _values = indices, values
+    def _indices(self) -> Any:
+        return self.__dict__["_given"][0] if "_given" in self.__dict__ else self.indices()
+
+    def _values(self) -> Any:
+        return self.__dict__["_given"][1] if "_given" in self.__dict__ else self.values()
 
     @_with_torch
     def crow_indices(self) -> Any:
@@ -210,6 +216,7 @@ class SparseMatrix(SparseTensor):
 def _like(m: SparseTensor, layout: str, coalesced: bool) -> SparseMatrix:
     out = SparseMatrix.__new__(SparseMatrix)
     out.__dict__.update(m.__dict__)
+    out.__dict__.pop("_given", None)
     out.layout, out._coalesced = layout, coalesced or layout != COO
     return out
 
@@ -231,7 +238,11 @@ def sparse_coo_tensor(
 ) -> SparseMatrix:
     """A sparse matrix of entries values[k] at (indices[0, k], indices[1, k])."""
     pairs = _array(indices).astype(np.int64).reshape(2, -1)
-    out = SparseMatrix(pairs[0], pairs[1], _values(values, pairs.shape[1], dtype), None if size is None else tuple(size)[:2], COO, bool(is_coalesced))
+    entries = _values(values, pairs.shape[1], dtype)
+    out = SparseMatrix(pairs[0], pairs[1], entries, None if size is None else tuple(size)[:2], COO, bool(is_coalesced))
+    if not is_coalesced:  # _indices() and _values() are what was given, in its order
+        with making(Tensor):
+            out.__dict__["_given"] = (indices if isinstance(indices, Tensor) else Tensor(pairs), entries)
     return out.requires_grad_() if others.get("requires_grad") else out
 
 
@@ -249,9 +260,10 @@ def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: An
     return SparseMatrix(row, col, _values(values, row.size, dtype), (None, ptr.size - 1) if size is None else tuple(size)[:2], CSC)
 
 
-def mm(mat1: Any, mat2: Any) -> Any:
-    """Product of a sparse matrix and a dense or sparse one."""
-    return mat1.matmul(mat2)
+def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
+    """Product of a sparse matrix and a dense or sparse one. reduce: "sum", "mean", "amin" or "amax" of the entries of a row."""
+    reduce = {"amin": "min", "amax": "max"}.get(reduce, reduce)
+    return mat1.matmul(mat2) if reduce == "sum" else mat1.matmul(mat2, reduce=reduce)
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: float = 1.0, alpha: float = 1.0) -> Any:
@@ -298,6 +310,18 @@ def to_torch_sparse_tensor(
     return to_torch_coo_tensor(edge_index, edge_attr, size, is_coalesced).to_sparse(layout=layout)
 
 
+def cat(tensors: Any, dim: Any) -> SparseMatrix:
+    """Sparse matrices below each other (dim 0), beside each other (1), or along the diagonal, (0, 1)."""
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    down, beside = 0 in dims, 1 in dims
+    parts = [(t._row, t._col, *t._sizes) for t in tensors]
+    rows, cols = (np.cumsum([0, *(p[k] for p in parts)]) for k in (2, 3))
+    row = np.concatenate([p[0] + (rows[k] if down else 0) for k, p in enumerate(parts)])
+    col = np.concatenate([p[1] + (cols[k] if beside else 0) for k, p in enumerate(parts)])
+    sizes = (int(rows[-1]) if down else max(p[2] for p in parts), int(cols[-1]) if beside else max(p[3] for p in parts))
+    return SparseMatrix(row, col, tensors[0]._value.cat(*[t._value for t in tensors[1:]]), sizes, tensors[0].layout, tensors[0]._coalesced)
+
+
 def is_torch_sparse_tensor(src: Any) -> bool:
     """Is it a sparse matrix of PyTorch's kind?"""
     return isinstance(src, SparseMatrix)
@@ -309,6 +333,6 @@ def set_sparse_value(adj: Any, value: Any) -> SparseMatrix:
 
 
 __all__ = [
-    "SparseMatrix", "addmm", "is_torch_sparse_tensor", "mm", "set_sparse_value", "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor", "sum",
-    "to_torch_coo_tensor", "to_torch_csc_tensor", "to_torch_csr_tensor", "to_torch_sparse_tensor",
+    "SparseMatrix", "addmm", "cat", "is_torch_sparse_tensor", "mm", "set_sparse_value", "sparse_coo_tensor", "sparse_csc_tensor",
+    "sparse_csr_tensor", "sum", "to_torch_coo_tensor", "to_torch_csc_tensor", "to_torch_csr_tensor", "to_torch_sparse_tensor",
 ]  # fmt: skip

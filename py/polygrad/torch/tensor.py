@@ -17,7 +17,7 @@ import numpy as np
 
 from .._core import C, current, like, to_dtype
 from .._ffi import raw
-from .._meaning import row_by_row
+from .._meaning import row_by_row as loops_over_rows
 from ..autograd import making
 from ..dtypes import DType, dtypes
 from ..tensor import Tensor as Plain
@@ -27,7 +27,7 @@ from ._inplace import InPlace
 from ._more import More
 from ._print import text
 from ._results import Results
-from ._views import GRADIENT, View, Views, alias, carry, entry_of, follow
+from ._views import GRADIENT, View, Views, alias, carry, entry_of, follow, row_by_row, strides
 from .types import DTYPES, Size, device, device_name
 
 _DTYPE_NAMES = {
@@ -49,6 +49,9 @@ class TorchType(TensorType):
             if kwargs.get("device") is not None:
                 kwargs["device"] = device_name(kwargs["device"])
             return super().__call__(*args, **kwargs)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return type.__instancecheck__(cls, x) or (cls is Tensor and getattr(x, "_is_tensor", False) is True)
 
 
 class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType):
@@ -128,19 +131,18 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         return self.dtype.kind in "if"
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Always: how values lie in memory is the compiler's business."""
-        return True
+        """Would its values lie one after another in PyTorch? Those of x.t() and x[:, 1] do not, before contiguous()."""
+        found = self.__dict__.get("_strides")
+        return found is None or row_by_row(self.shape, found)
 
     def is_pinned(self) -> bool:
         """No memory is pinned."""
         return False
 
     def stride(self, dim: int | None = None) -> Any:
-        """Strides of the values stored row by row."""
-        out = [1] * self.ndim
-        for k in range(self.ndim - 2, -1, -1):
-            out[k] = out[k + 1] * int(self.shape[k + 1])
-        return tuple(out) if dim is None else out[dim]
+        """The strides that it has in PyTorch, also as a view."""
+        out = strides(self)
+        return out if dim is None else out[dim]
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
@@ -213,7 +215,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
     def __iter__(self) -> Any:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        row_by_row(self)
+        loops_over_rows(self)
         return iter([self[k] for k in range(len(self))])
 
     def __reduce__(self) -> Any:
@@ -221,11 +223,15 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
 
     def clone(self, *, memory_format: Any = None) -> Tensor:  # type: ignore[override]
         """A copy of its own, with the same history."""
-        return Plain.clone(self)  # type: ignore[return-value]
+        out = Plain.clone(self)
+        steps = self.__dict__.get("_strides")
+        if steps is not None and memory_format is None and 0 not in steps:
+            out._strides = steps  # type: ignore[attr-defined]
+        return out  # type: ignore[return-value]
 
     def contiguous(self, memory_format: Any = None) -> Tensor:  # type: ignore[override]
-        """The same values, stored."""
-        return Plain.contiguous(self)  # type: ignore[return-value]
+        """The same values, stored one after another."""
+        return self if self.is_contiguous() and "_strides" in self.__dict__ else Plain.contiguous(self)  # type: ignore[return-value]
 
     # ---- other dtypes and devices ----
 

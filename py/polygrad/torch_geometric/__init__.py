@@ -22,7 +22,7 @@ from typing import Any
 from .. import geometric as _geometric
 from ..geometric._paths import install as install_paths
 from ..geometric._paths import stand_in
-from ..torch._surface import as_it_is, lift, mirror
+from ..torch._surface import as_it_is, lift, mirror, own
 
 _HERE, _THERE = __name__ + ".", "polygrad.geometric."
 
@@ -33,7 +33,16 @@ _SPARSE = dict.fromkeys(
     "polygrad.torch.sparse",
 )
 _RESOLVERS = dict.fromkeys(("lr_scheduler_resolver", "optimizer_resolver"), "polygrad.torch_geometric._resolvers")
-_ALSO = {"utils": _SPARSE, "utils.sparse": _SPARSE, "nn.resolver": _RESOLVERS}
+_EDGES = dict.fromkeys(("SUPPORTED_DTYPES", "_TorchSPMM", "_torch_sparse_spmm"), "polygrad.torch_geometric._edge_index")
+_TYPING = dict.fromkeys(("INDEX_DTYPES", "MAYBE_INDEX_DTYPES"), "polygrad.torch_geometric._edge_index")
+_ALSO = {
+    "utils": _SPARSE,
+    "utils.sparse": {**_SPARSE, "cat": "polygrad.torch.sparse"},
+    "nn.resolver": _RESOLVERS,
+    "edge_index": _EDGES,
+    "typing": _TYPING,
+}
+own("polygrad.geometric.edge_index", "polygrad.torch_geometric._edge_index")
 _EXPERIMENTAL = ("experimental_mode", "is_experimental_mode_enabled", "set_experimental_mode")
 
 

@@ -511,6 +511,7 @@ class Data(AsStores, BaseData):
 
     @property
     def num_faces(self) -> int | None:
+        warnings.warn("'num_faces' is deprecated, use 'data.face.size(-1)' instead", stacklevel=2)
         return None if self.face is None else self.face.shape[-1]
 
     def is_node_attr(self, key: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -219,7 +220,7 @@ class HeteroData(AsStores, BaseData):
             elif isinstance(getattr(type(store), key, None), property):
                 out[kind] = getattr(store, key)
         if not out and not allow_empty:
-            raise KeyError(f"no type of nodes or edges has the attribute {key!r}")
+            raise KeyError(f"no type of nodes or edges has the attribute {key!r}: did not find any occurrences of it")
         return out
 
     def set_value_dict(self, key: str, value_dict: Mapping[Any, Any]) -> Any:
@@ -244,7 +245,10 @@ class HeteroData(AsStores, BaseData):
             for store in stores:
                 key = store._key
                 store._key = new(key) if isinstance(key, str) else (new(key[0]), key[1], new(key[2]))
-            self.__dict__[table] = {store._key: store for store in stores}
+            ordered = {store._key: store for store in stores}
+            if new_name in ordered:  # the type comes last, as one that was added does
+                ordered[new_name] = ordered.pop(new_name)
+            self.__dict__[table] = ordered
         return self
 
     def to_dict(self) -> dict[Any, Any]:
@@ -310,10 +314,12 @@ class HeteroData(AsStores, BaseData):
 
     def _problems(self) -> Iterator[str]:
         ends = {kind for src, _, dst in self.edge_types for kind in (src, dst)}
-        for kind in sorted(ends - set(self.node_types)):
-            yield f"edges lead to or from nodes of type {kind!r}, which has no storage"
+        if missing := sorted(ends - set(self.node_types)):
+            yield f"edges lead to or from nodes of types that do not exist as node types: {missing}"
+        if alone := set(self.node_types) - ends:
+            warnings.warn(f"nodes of types {alone} are isolated: no edges lead to or from them", stacklevel=4)
         for kind, store in self.node_items():
-            if store.num_nodes is None:
+            if kind in ends and store.num_nodes is None:
                 yield f"nodes of type {kind!r} have no 'num_nodes', and nothing tells it"
         for relation, edges in self.edge_items():
             size = [self._node_store_dict[end].num_nodes if end in self._node_store_dict else None for end in (relation[0], relation[2])]

@@ -306,12 +306,11 @@ class NodeStorage(_Typed):
             if hasattr(self._mapping.get(key), "sparse_size"):
                 return self._mapping[key].sparse_size(dim)
         known = [self._mapping[key] for key in ("edge_index", "face") if is_array(self._mapping.get(key))]
-        if self._mapping:
-            warnings.warn(
-                f"the number of nodes is not certain: none of {list(self._mapping)} tells it. Set 'num_nodes'."
-                + (" The largest index + 1 is taken." if known else ""),
-                stacklevel=2,
-            )
+        warnings.warn(
+            f"Unable to accurately infer 'num_nodes': none of {list(self._mapping)} tells it. Set it as an attribute."
+            + (" The largest index + 1 is taken." if known else ""),
+            stacklevel=2,
+        )
         for index in known:
             return int(to_array(index).max()) + 1 if to_array(index).size else 0
         return None

@@ -44,7 +44,7 @@ def check_metadata(metadata: Any) -> tuple[list[str], list[Any]]:
     for name in [*nodes, *[e[1] for e in edges]]:
         if not name.isidentifier():
             warnings.warn(
-                f"the type {name!r} has characters other than letters, digits and underscores, which change in names of parameters", stacklevel=3
+                f"the type {name!r} has characters other than letters, numbers and underscores, which change in names of parameters", stacklevel=3
             )
     return nodes, edges
 

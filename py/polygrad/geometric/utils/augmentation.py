@@ -40,7 +40,7 @@ def mask_feature(x: Tensor, p: float = 0.5, mode: str = "col", fill_value: float
     [[0.0, 0.0]]
     """
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"a probability lies between 0 and 1, got {p}")
+        raise ValueError(f"a probability has to be between 0 and 1, got {p}")
     if not training or p == 0.0:
         return x, x.ones_like(dtype=dtypes.bool)
     if mode not in ("row", "col", "all"):

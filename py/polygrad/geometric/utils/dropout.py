@@ -14,7 +14,7 @@ from .num_nodes import maybe_num_nodes
 
 def _check(p: float) -> None:
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"a probability lies between 0 and 1, got {p}")
+        raise ValueError(f"a probability has to be between 0 and 1, got {p}")
 
 
 def _all(n: int) -> Tensor:

@@ -62,7 +62,7 @@ def check_add_self_loops(module: Any, edge_types: Iterable[Any]) -> None:
     if getattr(module, "add_self_loops", False) and any(kind[0] != kind[-1] for kind in kinds):
         raise ValueError(
             f"'add_self_loops' is set in {module!r}, which is to be used for the edge types {kinds}: "
-            "between two types of nodes a self loop has no meaning, so results would be wrong"
+            "between two types of nodes a self loop has no meaning, so this is incorrect message passing"
         )
 
 

@@ -25,12 +25,12 @@ def dense_to_sparse(adj: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Te
     ([[0, 0, 1], [0, 1, 0]], [3.0, 1.0, 2.0])
     """
     if adj.ndim not in (2, 3):
-        raise ValueError(f"a dense adjacency matrix has two or three axes, not the shape {adj.shape}")
+        raise ValueError(f"a dense adjacency matrix must be two- or three-dimensional, not of the shape {tuple(adj.shape)}")
     if mask is not None and adj.ndim == 2:
-        warnings.warn("a mask is of no use for a single adjacency matrix", stacklevel=2)
+        warnings.warn("Mask should not be provided for a single adjacency matrix: it has no effect", stacklevel=2)
         mask = None
     if mask is not None and mask.ndim != 2:
-        raise ValueError(f"the mask must have two axes, not the shape {mask.shape}")
+        raise ValueError(f"Mask must be two-dimensional, not of the shape {tuple(mask.shape)}")
     if mask is not None and int(adj.shape[-2]) != int(adj.shape[-1]):
         raise ValueError(f"a mask needs square adjacency matrices, not {adj.shape}")
     a = _host.read(adj)
