@@ -218,6 +218,9 @@ CONVOLUTIONS = [  # batch, in, sizes, out, kernel, stride, padding, dilation, gr
     (2, 8, (12, 13), 16, (1, 1), 2, 0, 1, 1),
     (2, 8, (16, 15), 16, (4, 3), 3, 2, 1, 2),
     (2, 8, (16, 15), 16, (3, 2), 2, 1, 2, 1),
+    (2, 16, (16, 18), 24, (3, 3), 2, 1, 1, 1),  # loops of the gradient in parts: places, and whether they are even
+    (2, 32, (12, 12), 32, (3, 3), 1, 1, 1, 4),  # groups, and channels of one
+    (2, 16, (12, 18), 32, (3, 3), 3, 1, 1, 2),
 ]
 
 
@@ -239,6 +242,18 @@ def test_convolutions_and_their_gradients(cpu, case):
     ):
         left, right = (grad.numpy().astype(np.float64) * d).sum(), (g * moved).sum()
         assert abs(left - right) <= 1e-5 * np.abs(g * moved).sum()
+
+
+@pytest.mark.parametrize("options, loops", [({"groups": 4}, "sum_2_4_8_12_12_r"), ({"stride": 2}, "sum_2_32_6_2_6_2_r")])
+def test_gradients_of_groups_and_strides_are_in_tiles(cpu, capfd, options, loops):
+    """A loop that both factors vary with is one of groups or of even and odd places, and one that a tile has rows of."""
+    X, W = Tensor(normal(2, 32, 12, 12), requires_grad=True), Tensor(normal(32, 32 // options.get("groups", 1), 3, 3))
+    y = X.conv2d(W, padding=1, **options)
+    with Context(DEBUG=4):
+        (y * y).sum().gradient(X)[0].realize()
+    out = capfd.readouterr()
+    text = (out.out + out.err).split(f"void {loops}")[1]
+    assert "__attribute__((aligned(64)))" in text  # panels
 
 
 def test_transposed_convolution(cpu):

@@ -80,6 +80,9 @@ typedef struct Codegen {
 
 /* merge.c: neighbouring ranges that every index walks as one become one. Rewrites store[]. */
 bool merge_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store);
+/* part.c: an output loop of a sum of products becomes two where one of these is in one factor alone. Rewrites store[].
+ */
+bool part_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store);
 /* blocks.c: the tree of loops with instructions at the depth of the ranges that they depend on. */
 bool build_blocks(Codegen *g, int nstore, UOp **store);
 bool begin_blocks(Codegen *g, int nstore, UOp *const *store);
