@@ -227,6 +227,8 @@ def from_values(g: AutogradGraph, data: Any, dtype: DType | None = None) -> Tens
         d = dtype or _list_dtype(data)
         try:
             a = np.array(data, dtype=d.np or np.float32)
+        except OverflowError:  # whole numbers that the dtype does not hold keep their lower bits
+            a = np.array(data).astype(d.np)
         except ValueError:
             raise ValueError("the rows of a nested list must have the same length") from None
         t = from_numpy(g, a)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+import os
+from typing import Any, ClassVar
 
 from ._ffi import C
 from .autograd import AutogradGraph, current
@@ -27,8 +28,82 @@ _SWITCHES: dict[str, tuple[Any, Any]] = {
 }
 
 
+class ContextVar:
+    """A switch by its name, which Context sets for a while: its value is that of the environment variable, or a default of the same type.
+
+    DEBUG, TRAINING and the others that Context lists are the current graph's; any other is a value that a script keeps here.
+
+    >>> from polygrad import Context
+    >>> from polygrad.context import ContextVar
+    >>> level = ContextVar("MY_LEVEL", 2)
+    >>> with Context(MY_LEVEL=5):
+    ...     level.value, level > 4
+    (5, True)
+    >>> level == 2
+    True
+    """
+
+    known: ClassVar[dict[str, ContextVar]] = {}
+
+    def __init__(self, key: str, default_value: Any):
+        if key in ContextVar.known:
+            raise RuntimeError(f"there is a switch {key} already: import it")
+        ContextVar.known[key] = self
+        self.key, self._value = key, type(default_value)(os.getenv(key, default_value))
+
+    @property
+    def value(self) -> Any:
+        return _SWITCHES[self.key][0](current()) if self.key in _SWITCHES else self._value
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        if self.key in _SWITCHES:
+            _SWITCHES[self.key][1](current(), value)
+        else:
+            self._value = value
+
+    def tolist(self, of: Any = None) -> list[Any]:
+        """The names of a text with commas between them, or the attributes of an object with these names."""
+        names = [v for v in str(self.value).split(",") if v]
+        return names if of is None else [getattr(of, n) for n in names]
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __eq__(self, x: Any) -> bool:
+        return bool(self.value == x)
+
+    __hash__ = object.__hash__
+
+    def __ge__(self, x: Any) -> bool:
+        return bool(self.value >= x)
+
+    def __gt__(self, x: Any) -> bool:
+        return bool(self.value > x)
+
+    def __le__(self, x: Any) -> bool:
+        return bool(self.value <= x)
+
+    def __lt__(self, x: Any) -> bool:
+        return bool(self.value < x)
+
+    def __repr__(self) -> str:
+        return f"ContextVar({self.key}={self.value!r})"
+
+
+# tinygrad's switches that are about its own compiler and devices. They can be set and read, and have no effect.
+_WITHOUT_EFFECT = (
+    "ALLOW_TF32 BEAM CACHELEVEL CAPTURING CCACHE CHECK_OOB FLOAT16 FUSE_OPTIM IGNORE_BEAM_CACHE IMAGE JIT_BATCH_SIZE LRU NOLOCALS NOOPT "
+    "NO_MEMORY_PLANNER PARALLEL PCONTIG PROFILE RING SCACHE SPEC SPLIT_REDUCEOP TC_OPT TC_SELECT TRACEMETA TRANSCENDENTAL TUPLE_ORDER USE_ATOMICS "
+    "USE_TC VALIDATE_WITH_CPU VIZ WINO"
+).split()
+VARIABLES = {name: ContextVar(name, 0) for name in ("DEBUG", "TRAINING", *_WITHOUT_EFFECT)}
+VARIABLES |= {"JIT": ContextVar("JIT", 1), "EMULATED_DTYPES": ContextVar("EMULATED_DTYPES", ""), "DEV": ContextVar("DEV", "")}
+
+
 class Context(contextlib.ContextDecorator):
-    """Sets switches of the current graph for a while: TRAINING, NO_GRAD, DEBUG, THREADS, DEVICE. Also a decorator.
+    """Sets switches for a while: TRAINING, NO_GRAD, DEBUG, THREADS, DEVICE of the current graph, JIT (0 runs what TinyJit holds as it is), and any
+    ContextVar. Also a decorator.
 
     >>> from polygrad import Context, Tensor
     >>> with Context(TRAINING=1):
@@ -40,8 +115,8 @@ class Context(contextlib.ContextDecorator):
 
     def __init__(self, **switches: Any):
         for name in switches:
-            if name not in _SWITCHES:
-                raise KeyError(f"{name} is not a switch: {', '.join(_SWITCHES)} are")
+            if name not in _SWITCHES and name not in ContextVar.known:
+                raise KeyError(f"{name} is not a switch: {', '.join(dict.fromkeys([*_SWITCHES, *ContextVar.known]))} are")
         self._switches = switches
         self._stack: list[tuple[AutogradGraph, dict[str, Any]]] = []
 
@@ -49,15 +124,24 @@ class Context(contextlib.ContextDecorator):
         g = current()
         old = {}
         for name, value in self._switches.items():
-            old[name] = _SWITCHES[name][0](g)
-            _SWITCHES[name][1](g, value)
+            read, write = _access(name)
+            old[name] = read(g)
+            write(g, value)
         self._stack.append((g, old))
         return self
 
     def __exit__(self, *exc: Any) -> None:
         g, old = self._stack.pop()
         for name, value in old.items():
-            _SWITCHES[name][1](g, value)
+            _access(name)[1](g, value)
+
+
+def _access(name: str) -> tuple[Any, Any]:
+    """How a switch is read and written."""
+    if name in _SWITCHES:
+        return _SWITCHES[name]
+    variable = ContextVar.known[name]
+    return lambda g: variable.value, lambda g, value: setattr(variable, "value", value)
 
 
 class NoGrad(contextlib.ContextDecorator):

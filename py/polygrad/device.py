@@ -5,6 +5,31 @@ from __future__ import annotations
 from . import autograd as _graph
 from ._ffi import describe
 from .autograd import HOST, AutogradGraph, current
+from .dtypes import BY_CODE, DType
+
+
+class DeviceName(str):
+    """What Device["CPU"] gives: the name, with what tinygrad's tests and scripts ask of a device."""
+
+    __slots__ = ()
+    graph = None
+
+    @property
+    def renderer(self) -> DeviceName:
+        """The device itself: see supported_dtypes."""
+        return self
+
+    def supported_dtypes(self) -> tuple[DType, ...]:
+        """All dtypes: those that a device lacks are computed in a wider one."""
+        return tuple(BY_CODE)
+
+    def synchronize(self) -> None:
+        """Nothing to wait for: what is read is waited for when it is read."""
+
+
+def is_dtype_supported(dtype: DType, device: str | None = None) -> bool:
+    """Every dtype is computed on every device."""
+    return True
 
 
 class _Device:
@@ -41,8 +66,8 @@ class _Device:
         """The names of devices that compute here."""
         return [*HOST, *([self.DEFAULT] if is_gpu(self.DEFAULT) else [])]
 
-    def __getitem__(self, name: str) -> str:
-        return self.canonicalize(name)
+    def __getitem__(self, name: str) -> DeviceName:
+        return DeviceName(self.canonicalize(name))
 
 
 GPUS = ("CUDA", "OPENCL")

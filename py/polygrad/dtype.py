@@ -7,7 +7,10 @@
 
 from __future__ import annotations
 
-from typing import Union
+from collections.abc import Callable
+from typing import Any, Union
+
+import numpy as np
 
 from .dtypes import BY_CODE, DType, DTypeLike, dtypes, least_upper_dtype, to_dtype
 
@@ -22,8 +25,44 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'polygrad.dtype' has no attribute {name!r}")
 
 
+def _to_np_dtype(dtype: DType) -> type | None:
+    """numpy's class of numbers; float32 for the floats that numpy does not have."""
+    return np.dtype(dtype.np).type if dtype.np is not None else np.float32
+
+
+def _from_np_dtype(npdtype: np.dtype) -> DType:
+    """The dtype of an array's numbers."""
+    return to_dtype(npdtype)
+
+
+def float_to_bf16(x: float) -> float:
+    """The nearest bfloat16, as a float."""
+    return truncate[dtypes.bfloat16](x)
+
+
+def float_to_fp16(x: float) -> float:
+    """The nearest float16, as a float; infinity if it is too large."""
+    return truncate[dtypes.float16](x)
+
+
+def _truncated(dtype: DType) -> Callable[[Any], Any]:
+    def call(x: Any) -> Any:
+        from .tensor import Tensor
+
+        if dtypes.is_int(dtype):
+            bits = 8 * dtype.itemsize
+            x = int(x) & ((1 << bits) - 1)
+            return x - (1 << bits) if not dtypes.is_unsigned(dtype) and x >> (bits - 1) else x
+        return Tensor([x], dtype=dtypes.float64).cast(dtype).item()
+
+    return call
+
+
 DTYPES_DICT = {d.name: d for d in BY_CODE}
 INVERSE_DTYPES_DICT = {d.name: name for name, d in DTYPES_DICT.items()}
+truncate: dict[DType, Callable[[Any], Any]] = {
+    d: bool if d == dtypes.bool else _truncated(d) for d in BY_CODE
+}  # the value that a dtype keeps of a number
 _DIGITS = {"fp8e4m3": 4, "fp8e5m2": 3, "float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits of a float's mantissa
 
 
@@ -94,5 +133,5 @@ def fp8_to_float(x: int, dtype: DType) -> float:
 __all__ = [
     "ConstType", "DTYPES_DICT", "DType", "DTypeLike", "INVERSE_DTYPES_DICT", "can_lossless_cast", "dtypes",
     "float_to_fp8", "fp8_to_float", "least_upper_dtype", "least_upper_float",
-    "sum_acc_dtype", "to_dtype",
+    "sum_acc_dtype", "to_dtype", "truncate", "float_to_bf16", "float_to_fp16",
 ]  # fmt: skip

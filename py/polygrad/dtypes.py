@@ -180,6 +180,10 @@ _BY_NAME |= {"float8_e4m3fn": dtypes.fp8e4m3, "float8_e5m2": dtypes.fp8e5m2}  # 
 _BY_NUMPY: dict[Any, DType] = {d.np: d for d in BY_CODE if d.np is not None}
 
 
+class UnknownDType(ValueError, AttributeError):
+    """There is no dtype of this name. An AttributeError as well, because tinygrad looks names up as attributes of dtypes."""
+
+
 def to_dtype(d: Any) -> DType:
     """DType out of a DType, a name, a numpy dtype or a Python type."""
     if isinstance(d, DType):
@@ -187,7 +191,7 @@ def to_dtype(d: Any) -> DType:
     if isinstance(d, str):
         found = _BY_NAME.get(d.lower())
         if found is None:
-            raise ValueError(f"{d!r} is not a dtype: {', '.join(x.name for x in BY_CODE)} are")
+            raise UnknownDType(f"{d!r} is not a dtype: {', '.join(x.name for x in BY_CODE)} are")
         return found
     if d is _bool:
         return dtypes.bool

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
+import getpass
 import math
 import os
 import re
+import tempfile
 import time
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .autograd import current
-from .context import Context
+from .context import VARIABLES, Context, ContextVar
 
 T = TypeVar("T")
 CI, OSX, WIN = bool(os.getenv("CI")), os.uname().sysname == "Darwin" if hasattr(os, "uname") else False, os.name == "nt"
@@ -235,6 +240,132 @@ def fetch(url: str, name: str | None = None, subdir: str | None = None, gunzip: 
     return local_copy(url, name, gunzip)
 
 
+def temp(name: str, append_user: bool = False) -> str:
+    """A path for a file of this name among the temporary ones."""
+    return os.path.join(tempfile.gettempdir(), f"{name}.{getpass.getuser()}" if append_user else name)
+
+
+def is_numpy_ndarray(x: Any) -> bool:
+    """Is it an array of numpy's?"""
+    return isinstance(x, np.ndarray)
+
+
+def from_mv(mv: memoryview, to_type: Any = ctypes.c_uint8) -> Any:
+    """An array of ctypes over the same memory."""
+    return (to_type * (len(mv) * mv.itemsize // ctypes.sizeof(to_type))).from_buffer(mv)
+
+
+def to_mv(ptr: int, sz: int) -> memoryview:
+    """The memory at an address."""
+    return memoryview((ctypes.c_uint8 * sz).from_address(ptr)).cast("B")
+
+
+def mv_address(mv: memoryview) -> int:
+    """Where the memory of a memoryview begins."""
+    return int(np.frombuffer(mv, np.uint8).ctypes.data)
+
+
+def flat_mv(mv: memoryview) -> memoryview:
+    """A memoryview as bytes."""
+    return mv if len(mv) == 0 else mv.cast("B", shape=(mv.nbytes,))
+
+
+def time_to_str(t: float, w: int = 8) -> str:
+    """A time in seconds, milliseconds or microseconds."""
+    return next(f"{t * d:{w}.2f}{unit}" for d, unit in ((1, "s "), (1e3, "ms"), (1e6, "us")) if t > 10 / d or unit == "us")
+
+
+def size_to_str(s: int) -> str:
+    """A number of bytes in its unit."""
+    return next(f"{s / d:.2f} {unit}" for d, unit in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"), (1, "B")) if s > d or unit == "B")
+
+
+def word_wrap(x: str, wrap: int = 80) -> str:
+    """Lines of at most `wrap` characters to the eye; colours count for none."""
+    out = []
+    for line in x.split("\n"):
+        seen, start = 0, 0
+        for place in re.finditer("\x1b\\[(?:K|.*?m)|.", line):
+            if len(place.group()) == 1:
+                if seen == wrap:
+                    out.append(line[start : place.start()])
+                    seen, start = 0, place.start()
+                seen += 1
+        out.append(line[start:])
+    return "\n".join(out)
+
+
+class count:
+    """0, 1, 2 and so on, or from another start in other steps; it can be pickled."""
+
+    def __init__(self, start: int = 0, step: int = 1):
+        self.n, self.step = start, step
+
+    def __iter__(self) -> count:
+        return self
+
+    def __next__(self) -> int:
+        self.n += self.step
+        return self.n - self.step
+
+
+class tqdm:
+    """The things that it is given, one after another, without a bar."""
+
+    def __init__(self, iterable: Any = None, desc: str = "", disable: bool = False, unit: str = "it", total: int | None = None, **others: Any):
+        self.iterable, self.desc, self.n = iterable, desc, 0
+        self.t = len(iterable) if total is None and hasattr(iterable, "__len__") else total or 0
+
+    def __iter__(self) -> Any:
+        for x in self.iterable:
+            yield x
+            self.update(1)
+
+    def __enter__(self) -> tqdm:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+    def update(self, n: int = 0, close: bool = False) -> None:
+        """n more are done."""
+        self.n += n
+
+    def set_description(self, desc: str) -> None:
+        """What is being done."""
+        self.desc = desc
+
+
+class trange(tqdm):
+    """tqdm(range(n))."""
+
+    def __init__(self, n: int, **kwargs: Any):
+        super().__init__(range(n), **kwargs)
+
+
+def canonicalize_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides with 0 for axes of one element."""
+    return tuple(0 if n == 1 else s for n, s in zip(shape, strides))
+
+
+def strides_for_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of elements that lie row by row."""
+    return canonicalize_strides(shape, tuple(math.prod(shape[k + 1 :]) for k in range(len(shape))))
+
+
+def cpu_time_execution(cb: Any, enable: bool = True) -> float | None:
+    """Seconds that a call takes, if it is to be timed."""
+    start = time.perf_counter()
+    cb()
+    return time.perf_counter() - start if enable else None
+
+
+def __getattr__(name: str) -> Any:
+    if name in VARIABLES:
+        return VARIABLES[name]
+    raise AttributeError(f"module 'polygrad.helpers' has no attribute {name!r}")
+
+
 class _Counters:
     """`GlobalCounters.mem_used`: bytes in use. Kernels and operations are counted by polygrad.Profile."""
 
@@ -250,8 +381,9 @@ class _Counters:
 GlobalCounters = _Counters()
 
 __all__ = [
-    "CI", "Context", "GlobalCounters", "OSX", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip", "argfix", "argsort", "cdiv", "ceildiv",
-    "cmod", "colored", "data64", "data64_le", "dedup", "fetch", "flatten", "fully_flatten", "get_shape", "get_single_element", "getbits", "getenv",
-    "hi32", "i2u", "lo32", "make_tuple", "merge_dicts", "next_power2", "partition", "polyN", "prod", "round_down", "round_up", "strip_parens",
-    "unwrap",
+    "CI", "Context", "ContextVar", "GlobalCounters", "OSX", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip", "argfix", "argsort",
+    "canonicalize_strides", "cdiv", "ceildiv", "cmod", "colored", "count", "cpu_time_execution", "data64", "data64_le", "dedup", "fetch", "flat_mv",
+    "flatten", "from_mv", "fully_flatten", "get_shape", "get_single_element", "getbits", "getenv", "hi32", "i2u", "is_numpy_ndarray", "lo32",
+    "make_tuple", "merge_dicts", "mv_address", "next_power2", "partition", "polyN", "prod", "round_down", "round_up", "size_to_str",
+    "strides_for_shape", "strip_parens", "temp", "time_to_str", "to_mv", "tqdm", "trange", "unwrap", "word_wrap",
 ]  # fmt: skip

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _core
 from ._core import like, wrap
-from ._ffi import C, handle_array
+from ._ffi import C, ShapeError, handle_array
 from .autograd import AutogradGraph, current, making
+from .context import VARIABLES
 from .symbolic import Dim, dim_code
 
 if TYPE_CHECKING:
@@ -283,6 +284,13 @@ def trace(g: AutogradGraph, function: Callable[..., Any], inputs: list[Any]) -> 
         C.poly_trace_end(g.ptr)
 
 
+_ENABLED = VARIABLES["JIT"]
+
+
+class JitError(ValueError):
+    """A compiled function was called with arguments that it was not compiled for."""
+
+
 class TinyJit:
     """Compiles a function of tensors at its second call; later calls replay the kernels.
 
@@ -338,7 +346,7 @@ class TinyJit:
         tensors: list[Any] = []
         structure = _flatten((args, kwargs), tensors)
         g = tensors[0]._g if tensors else current()
-        if g.tracing:  # inside the trace of another function: a part of it
+        if g.tracing or not _ENABLED.value:  # inside the trace of another function: a part of it
             return self.function(*args, **kwargs)
         mode = (C.poly_training(g.ptr), C.poly_no_grad(g.ptr), C.poly_device(g.ptr), id(g))
         step = self._steps.get(mode)
@@ -409,7 +417,10 @@ class _Step:
             if step.fits(tensors):
                 return step
         step = _Step()
-        step.compile(g, call, structure, tensors)
+        try:
+            step.compile(g, call, structure, tensors)
+        except ShapeError as e:
+            raise JitError(f"a compiled function does not fit tensors of these shapes: {e}") from e
         self.others = [*self.others[1 - Resized.KEPT :], step]
         return step
 
@@ -430,10 +441,10 @@ class _Step:
         except ValueError:  # arrays
             same = False
         if not same and not _same(structure, self.structure):
-            raise ValueError("a compiled function was called with other arguments than those that it was compiled with")
+            raise JitError("a compiled function was called with other arguments than those that it was compiled with")
         for k, (t, (shape, dtype)) in enumerate(zip(tensors, self.signature)):
             if t.dtype != dtype or len(t.shape) != len(shape):
-                raise ValueError(f"argument {k} of a compiled function is {t.shape} {t.dtype}; it was compiled with {shape} {dtype}")
+                raise JitError(f"argument {k} of a compiled function is {t.shape} {t.dtype}; it was compiled with {shape} {dtype}")
 
 
 class _Method(TinyJit):

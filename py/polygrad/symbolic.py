@@ -251,6 +251,10 @@ class Comparison:
         return self.vmin
 
 
+class SizeError(TypeError, ValueError):
+    """What was given is no size. A TypeError; a ValueError as well, because tinygrad raises that for sizes that are given twice."""
+
+
 class Variable(_Arithmetic):
     """A named size between two bounds. `bind` gives it the value of this run; until then sums and products of it have bounds alone.
 
@@ -260,6 +264,11 @@ class Variable(_Arithmetic):
     """
 
     __slots__ = ("name", "vmin", "vmax")
+
+    @property
+    def expr(self) -> str:
+        """The name, under tinygrad's name of it."""
+        return self.name
 
     def __init__(self, name: str, min_val: int, max_val: int):
         if min_val > max_val:
@@ -330,4 +339,4 @@ def dim_code(x: Any, graph: AutogradGraph) -> int:
         raise ValueError(f"{x} has no value: use {x.name}.bind(value)")
     if hasattr(x, "__index__"):
         return dim_code(int(x.__index__()), graph)
-    raise TypeError(f"a size must be a whole number, not {describe(x)}")
+    raise SizeError(f"a size must be a whole number, not {describe(x)}")

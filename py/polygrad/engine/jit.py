@@ -1,5 +1,6 @@
 """TinyJit under tinygrad's name of its module."""
 
-from ..jit import TinyJit
+from ..jit import JitError, TinyJit
+from ..jit import Replay as CapturedJit
 
-__all__ = ["TinyJit"]
+__all__ = ["CapturedJit", "JitError", "TinyJit"]

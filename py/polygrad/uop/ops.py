@@ -11,6 +11,8 @@ import enum
 from typing import Any
 
 from ..dtypes import DType, dtypes
+from ..helpers import argfix
+from ..symbolic import Variable, sym_infer
 from ..tensor import Tensor
 
 
@@ -489,4 +491,24 @@ def run_with_gradient(tensors: list[Tensor], fxn: Any, grad_fxn: Any) -> list[Te
     return list(found) if isinstance(found, tuple) else [found]
 
 
-__all__ = ["AddrSpace", "AxisType", "KernelInfo", "Ops", "UOp", "run_kernel", "run_with_gradient"]
+def resolve(x: Any, default: bool = True) -> bool:
+    """A condition on sizes: what it is for all values of its variables, or the default if it depends on them."""
+    try:
+        return bool(x)
+    except (TypeError, ValueError):
+        return default
+
+
+def smax(*values: Any) -> Any:
+    """The largest of some sizes."""
+    return max(argfix(*values))
+
+
+def smin(*values: Any) -> Any:
+    """The smallest of some sizes."""
+    return min(argfix(*values))
+
+
+__all__ = [
+    "AddrSpace", "AxisType", "KernelInfo", "Ops", "UOp", "Variable", "resolve", "run_kernel", "run_with_gradient", "smax", "smin", "sym_infer",
+]  # fmt: skip
