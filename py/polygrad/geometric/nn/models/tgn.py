@@ -20,6 +20,12 @@ from ...utils import _host
 from ..inits import reset, zeros
 
 
+def _runs(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of sorted values: the distinct ones, where each begins, and how often it comes."""
+    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]])) if values.size else np.zeros(0, np.int64)
+    return values[first], first, np.diff(first, append=values.size)
+
+
 class _Store:
     """The events of the last batch in which each node occurred."""
 
@@ -31,7 +37,7 @@ class _Store:
     def put(self, node: np.ndarray, other: np.ndarray, t: np.ndarray, raw: np.ndarray) -> None:
         """Events of a batch, in the place of all that their nodes had."""
         order = _host.stable_order(node, self.start.size)
-        found, first, count = np.unique(node[order], return_index=True, return_counts=True)
+        found, first, count = _runs(node[order])
         self.count[found] = count
         live = int(self.count.sum())
         kept = self.count.copy()
@@ -163,7 +169,8 @@ class TGNMemory(nn.Module):
         ids, raw = store.take(nodes)
         many = size(name, ids.shape[1])
         src, dst, since = (sized(v, 0, many) for v in (ids[0], ids[1], (ids[2] - self._updated[ids[0]]).astype(raw.dtype)))
-        return module(self.memory[src], self.memory[dst], sized(raw, 0, many), self.time_enc(since)), ids
+        memory = (self.memory.index_select(0, v) for v in (src, dst))
+        return module(*memory, sized(raw, 0, many), self.time_enc(since)), ids
 
     def _get_updated_memory(self, nodes: np.ndarray, n_id: Tensor) -> tuple[Tensor, np.ndarray]:
         """Memory of some nodes after the events that wait for them, and the times of their last events (0 without any)."""
@@ -176,7 +183,7 @@ class TGNMemory(nn.Module):
         gathered = self.aggr_module(messages, index, sized(ids[2], 0, messages.shape[0]), n_id.shape[0])
         last = np.zeros(nodes.size, np.int64)
         np.maximum.at(last, self._local[ids[0]], ids[2])
-        return self.gru(gathered, self.memory[n_id]), last
+        return self.gru(gathered, self.memory.index_select(0, n_id)), last
 
 
 class IdentityMessage(nn.Module):
@@ -197,7 +204,7 @@ class LastAggregator(nn.Module):
         newest = t == rows.spread(rows.reduce(t, "max"))
         last = rows.reduce(newest.where(Tensor.arange(1, msg.shape[0] + 1, dtype=dtypes.int32), 0), "max")
         padded = Tensor.cat(Tensor.zeros(1, msg.shape[1], dtype=msg.dtype), msg)  # 0: no message
-        return padded[last]
+        return padded.index_select(0, last)
 
 
 class MeanAggregator(nn.Module):
@@ -269,20 +276,24 @@ class LastNeighborLoader:
     def insert(self, src: Tensor, dst: Tensor) -> None:
         """Takes in events between src and dst."""
         a, b = _host.vector(src, "src").astype(np.int64), _host.vector(dst, "dst").astype(np.int64)
-        nodes, others = np.concatenate([b, a]), np.concatenate([a, b])
-        e_id = np.tile(np.arange(self.cur_e_id, self.cur_e_id + a.size), 2)
+        nodes, others = np.stack([b, a], 1).reshape(-1), np.stack([a, b], 1).reshape(-1)
+        e_id = np.repeat(np.arange(self.cur_e_id, self.cur_e_id + a.size), 2)
         self.cur_e_id += a.size
-        order = np.lexsort((e_id, nodes))
+        order = _host.stable_order(nodes, self._local.size)  # by node, and by event within
         nodes, others, e_id = nodes[order], others[order], e_id[order]
-        found, first, count = np.unique(nodes, return_index=True, return_counts=True)
+        found, first, count = _runs(nodes)
         row = np.repeat(np.arange(found.size), count)
         back = np.repeat(first + count, count) - 1 - np.arange(nodes.size)  # 0 for the newest event of a node
         new = back < self.size
-        new_id, new_other = np.full((found.size, self.size), -1), np.zeros((found.size, self.size), np.int64)
+        new_id, new_other = self._e_id[found], self._neighbors[found]
+        # The events that a node had move behind the new ones, as far as there is room.
+        place = np.arange(self.size) - count[:, None]
+        old = place >= 0
+        place = np.where(old, place, 0)
+        new_id = np.where(old, np.take_along_axis(new_id, place, 1), -1)
+        new_other = np.where(old, np.take_along_axis(new_other, place, 1), 0)
         new_id[row[new], back[new]], new_other[row[new], back[new]] = e_id[new], others[new]
-        all_id, all_other = np.concatenate([new_id, self._e_id[found]], 1), np.concatenate([new_other, self._neighbors[found]], 1)
-        newest = np.argsort(-all_id, axis=1, kind="stable")[:, : self.size]
-        self._e_id[found], self._neighbors[found] = np.take_along_axis(all_id, newest, 1), np.take_along_axis(all_other, newest, 1)
+        self._e_id[found], self._neighbors[found] = new_id, new_other
 
 
 __all__ = ["IdentityMessage", "LastAggregator", "LastNeighborLoader", "MeanAggregator", "TGNMemory", "TimeEncoder"]
