@@ -36,8 +36,11 @@ class GraphMultisetTransformer(Aggregation):
         self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2,
         max_num_elements: int | None = None,
     ) -> Tensor:  # fmt: skip
-        y, mask = self.to_dense_batch(x, index, ptr, dim_size, dim, max_num_elements=max_num_elements)
-        y = self.pma1(y, mask)
+        self.assert_two_dimensional_input(x, dim)
+        if max_num_elements is None:
+            y = self.pma1.packed(x, self.rows(x, index, ptr, dim_size, dim))
+        else:
+            y = self.pma1(*self.to_dense_batch(x, index, ptr, dim_size, dim, max_num_elements=max_num_elements))
         for encoder in self.encoders:
             y = encoder(y)
         return self.pma2(y).squeeze(1)

@@ -7,8 +7,10 @@ from typing import Any
 
 from ....nn import LayerNorm, Linear
 from ....nn.attention import MultiheadAttention
+from ....nn.functional import linear
 from ....nn.module import Module
 from ....tensor import Tensor
+from ..._rows import Rows
 from ..inits import glorot, reset, zeros
 
 
@@ -49,6 +51,10 @@ class MultiheadAttentionBlock(Module):
         out = self._attend(x, y, y_mask)
         if x_mask is not None:
             out = x_mask.unsqueeze(-1).where(out, 0.0)
+        return self._after(x, out)
+
+    def _after(self, x: Tensor, out: Tensor) -> Tensor:
+        """What follows attention."""
         out = out + x
         out = out if self.layer_norm1 is None else self.layer_norm1(out)
         out = out + self.lin(out).relu()
@@ -121,6 +127,28 @@ class PoolingByMultiheadAttention(Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         x = self.lin(x).relu()
         return self.mab(self.seed.expand(x.shape[0], -1, -1), x, y_mask=mask)
+
+    def packed(self, x: Tensor, rows: Rows) -> Tensor:
+        """The same of items [N, channels] that are gathered in rows: [rows, points, channels]. The points are the same for all rows, so keys are
+        multiplied with them before items are, and values are summed over a row before they are mapped: W (sum_n a_n x_n) = sum_n a_n (W x_n)."""
+        x, attn = self.lin(x).relu(), self.mab.attn
+        points, channels, heads = self.seed.shape[1], self.seed.shape[2], attn.num_heads
+        width = channels // heads
+        query, key, value = attn.in_proj_weight.split(channels)
+        query_bias, key_bias, value_bias = attn.in_proj_bias.split(channels)
+        q = (linear(self.seed.squeeze(0), query, query_bias) / math.sqrt(width)).unflatten(1, (heads, width)).transpose(0, 1)
+        weight = (q @ key.unflatten(0, (heads, width))).flatten(0, 1)  # [heads * points, channels]
+        bias = (q * key_bias.unflatten(0, (heads, 1, width))).sum(-1).flatten()
+        a = rows.softmax(linear(x, weight, bias))
+        if Tensor.training and attn.dropout:
+            a = a.dropout(attn.dropout)
+            seen = rows.reduce(a).unflatten(1, (heads, points))
+        else:
+            seen = (rows.count > 0).cast(x.dtype).reshape(-1, 1, 1)
+        z = rows.reduce(a.unsqueeze(-1) * x.unsqueeze(1)).unflatten(1, (heads, points))
+        y = (z @ value.unflatten(0, (heads, width)).transpose(1, 2)) + seen.unsqueeze(-1) * value_bias.unflatten(0, (heads, 1, width))
+        y = attn.out_proj(y.transpose(1, 2).flatten(2))  # [rows, points, channels]
+        return self.mab._after(self.seed.expand(y.shape[0], -1, -1), y)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({_settings(self.mab, f'num_seed_points={self.seed.shape[1]}, ')})"

@@ -7,6 +7,7 @@ from typing import Any
 from ....nn import ModuleList
 from ....nn.functional import linear
 from ....tensor import Tensor
+from ..dense._by_type import Types, worth_sorting
 from ..dense.linear import Linear
 from ._loops import graph_of
 from ._pairs import pair
@@ -47,19 +48,27 @@ class MFConv(MessagePassing):
         side = "in" if self.flow == "source_to_target" else "out"
         degree = graph.degree(side).minimum(self.max_degree)
         h = self.propagate(graph, x=(x_l, x_r))
-        out = self._by_degree(self.lins_l, h, degree)
-        return out if x_r is None else out + self._by_degree(self.lins_r, x_r, degree)
+        if x_r is None:
+            return self._by_degree([self.lins_l], [h], degree)
+        return self._by_degree([self.lins_l, self.lins_r], [h, x_r], degree)
 
-    def _by_degree(self, lins: ModuleList, x: Tensor, degree: Tensor) -> Tensor:
-        """One product for all degrees; every node then takes the columns of its own."""
-        if lins[0].in_channels <= 0:
-            for lin in lins:
-                lin(x)  # which gives it its size
-        weight = Tensor.cat(*[lin.weight for lin in lins])
-        bias = None if lins[0].bias is None else Tensor.cat(*[lin.bias for lin in lins])
-        each = linear(x, weight, bias).unflatten(-1, (len(lins), self.out_channels))
-        mine = degree.unsqueeze(-1) == Tensor.arange(len(lins))
-        return mine.unsqueeze(-1).where(each, 0.0).sum(-2)
+    def _by_degree(self, lins: list[ModuleList], xs: list[Tensor], degree: Tensor) -> Tensor:
+        """One product of all inputs side by side with the weights of a node's degree."""
+        for x, each in zip(xs, lins):
+            if each[0].in_channels <= 0:
+                for lin in each:
+                    lin(x)  # which gives it its size
+        many = self.max_degree + 1
+        x = xs[0] if len(xs) == 1 else Tensor.cat(*xs, dim=-1)
+        bias = None if lins[0][0].bias is None else Tensor.stack(*[lin.bias for lin in lins[0]]).index_select(0, degree)
+        if x.ndim == 2 and worth_sorting(x.shape[0], many):
+            weight = Tensor.cat(*[Tensor.stack(*[lin.weight for lin in each]) for each in lins], dim=-1).transpose(1, 2)
+            out = Types(degree, many).product(x, weight)
+        else:  # a product for all degrees, of which every node takes the columns of its own
+            weight = Tensor.cat(*[Tensor.cat(*[lin.weight for lin in each]) for each in lins], dim=-1)
+            mine = degree.unsqueeze(-1) == Tensor.arange(many)
+            out = mine.unsqueeze(-1).where(linear(x, weight).unflatten(-1, (many, self.out_channels)), 0.0).sum(-2)
+        return out if bias is None else out + bias
 
     def message(self, x_j: Tensor) -> Tensor:
         return x_j

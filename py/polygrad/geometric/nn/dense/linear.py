@@ -10,6 +10,7 @@ from ....nn.later import is_lazy, materialize, zeros_or_later
 from ....nn.module import Module
 from ....tensor import Tensor
 from .. import inits
+from ._by_type import Types, worth_sorting
 
 
 def reset_weight_(weight: Tensor | None, in_channels: int, initializer: str | None = None) -> Tensor | None:
@@ -123,12 +124,14 @@ class HeteroLinear(Module):
     def forward(self, x: Tensor, type_vec: Tensor) -> Tensor:
         if is_lazy(self.weight):
             self.initialize_parameters(x.shape[-1])
-        if x.ndim == 2 and self.num_types <= _FEW_TYPES:
+        if x.ndim == 2 and worth_sorting(x.shape[0], self.num_types):
+            out = Types(type_vec, self.num_types).product(x, self.weight)
+        elif x.ndim == 2 and self.num_types <= _FEW_TYPES:
             # One dense product for all types, of which each row keeps its own: the gradient of the weight is a dense product too.
             every = (x @ self.weight.transpose(0, 1).flatten(1)).unflatten(-1, (self.num_types, self.out_channels))
             own = type_vec.reshape(-1, 1) == Tensor.arange(self.num_types, dtype=type_vec.dtype)
             out = own.unsqueeze(-1).where(every, 0.0).sum(1)
-        else:  # rows are not sorted by type: each reads its own matrix, inside the loop of the product
+        else:  # few rows of many types: each reads its own matrix, inside the loop of the product
             out = (x.unsqueeze(-1) * self.weight.index_select(0, type_vec)).sum(-2)
         return out if self.bias is None else out + self.bias.index_select(0, type_vec)
 
