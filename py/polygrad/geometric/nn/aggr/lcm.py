@@ -19,8 +19,10 @@ from .base import Aggregation
 
 def _levels(count: np.ndarray, longest: int) -> tuple[list[tuple[np.ndarray, np.ndarray, np.ndarray | None]], np.ndarray]:
     """The tree of joins over rows that are filled up to `longest`, without the joins of filling with filling: these are done once, by one more row
-    that has nothing but filling. For each level: which values of the level before are the first and the second of each pair, and which pairs have one alone,
-    that is handed on (None: no pair has). Last, which value each row ends with. Items are numbered row by row; count.sum() and above are filling."""
+    that has nothing but filling.
+
+    For each level: which values of the level before are the first and the second of each pair, and which pairs have one alone, that is handed on
+    (None: no pair has). Last, which value each row ends with. Items are numbered row by row; count.sum() and above are filling."""
     many = np.append(count, longest)
     start = _host.starts(many)[:-1]
     levels = []
