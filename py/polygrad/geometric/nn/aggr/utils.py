@@ -131,7 +131,8 @@ class PoolingByMultiheadAttention(Module):
     def packed(self, x: Tensor, rows: Rows) -> Tensor:
         """The same of items [N, channels] that are gathered in rows: [rows, points, channels]. The points are the same for all rows, so keys are
         multiplied with them before items are, and values are summed over a row before they are mapped: W (sum_n a_n x_n) = sum_n a_n (W x_n)."""
-        x, attn = self.lin(x).relu(), self.mab.attn
+        x = self.lin(x).relu()
+        attn: Any = self.mab.attn
         points, channels, heads = self.seed.shape[1], self.seed.shape[2], attn.num_heads
         width = channels // heads
         query, key, value = attn.in_proj_weight.split(channels)
