@@ -342,11 +342,12 @@ static double covered(const Group *group, int64_t of) {
 /* Operations of moving an element of a factor into its panel, where one on a vector counts 1. Runs along memory are
  * moved by vectors; each begins anew, and is looked at for what is beyond an edge. */
 static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
-  const double ANEW = 8, VECTORS = 4, SINGLE = 2.5;
+  const double ANEW = 8, VECTORS = 4, SINGLE = 2.5, TURNED = 0.6;
   bool along = runs_along(t, factor, other);
   const Group *group = along ? other : &t->k;
   const UOp *last = group->range[group->n - 1];
-  if ((along != by_k && by_k) || !runs(t, factor, last)) return SINGLE;
+  if (!runs(t, factor, last)) return SINGLE;
+  if (by_k && !along) return t->dtype == POLY_FLOAT32 ? TURNED : SINGLE;
   double run = walks_as_one(t, factor, group) ? (double)tile_elements(group) : (double)last->src[1]->vmax;
   double lanes = (double)t->lanes;
   return (ANEW + VECTORS * run / lanes) / run;
@@ -629,28 +630,68 @@ static UOp *whole_tiles(const Tiles *t, const Group *group, int64_t of) {
   return int_mulc(int_div(int_addc(elements(group), of - 1), index_of(t, of)), of);
 }
 
-/* One panel: a factor at all k of the block and all rows or columns of the tile, read in the order of memory. */
-static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line, bool by_k) {
-  Block *in = b;
-  UOp *i, *k, *gate = NULL;
-  bool along = runs_along(t, factor, other);
-  Group *outer = along ? &t->k : other, *run = along ? other : &t->k;
-  UOp *at = open_factor(t, &in, factor, outer, NULL);
-  UOp *to = at ? open_factor(t, &in, factor, run, along == by_k ? &gate : NULL) : NULL;
-  i = along ? to : at;
-  k = along ? at : to;
+/* The factor at the place that the groups have open, for loads behind `gate` along the last loop of `run`. */
+static UOp *factor_here(Tiles *t, UOp *factor, const Group *other, const Group *run, UOp *gate) {
   Change c = {.t = t, .gate = gate, .along = run->range[run->n - 1]};
   note(&c, &t->k);
   note(&c, &t->k_outer);
   note(&c, other);
   note(&c, &t->batch);
-  UOp *value = i && k ? changed(&c, factor) : NULL;
+  UOp *value = changed(&c, factor);
   map_free(ctx_base(t->g->ctx), &c.done);
-  if (!value || !store_at(t, in, array, by_k ? line_at(k, line, i) : line_at(i, line, k), uop_cast(value, t->dtype)))
-    return false;
+  return value ? uop_cast(value, t->dtype) : NULL;
+}
+
+/* A group that is walked by one loop, at place v of the tile. */
+static void place_one(Group *group, UOp *v) {
+  group->to[0] = group->n == 1 ? int_add(group->first, v) : group->first;
+  for (int i = 1; i < group->n; i++) group->to[i] = i < group->n - 1 ? uop_index(v->ctx, 0) : v;
+}
+
+/* The columns of a panel whose factor runs along k, in fours: what is loaded of these is stored side by side, by four
+ * stores that the renderer makes one of. Returns the first column that is left over; NULL: an error. */
+static UOp *pack_fours(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line) {
+  enum { FOUR = 4 };
+  Block *in = b;
+  UOp *at[FOUR], *value[FOUR], *fours = int_div(elements(other), index_of(t, FOUR));
+  bool one = other->n == 1 || walks_as_one(t, factor, other);
+  if (!one || t->dtype != POLY_FLOAT32 || uop_is_int(fours, 0)) return index_of(t, 0);
+  UOp *q = open_up_to(t, &in, fours), *k = q ? open_factor(t, &in, factor, &t->k, NULL) : NULL;
+  bool ok = k != NULL;
+  for (int r = 0; ok && r < FOUR; r++) {
+    UOp *column = int_addc(int_mulc(q, FOUR), r);
+    place_one(other, column);
+    value[r] = factor_here(t, factor, other, &t->k, NULL);
+    at[r] = line_at(k, line, column);
+    ok = value[r] && at[r] && block_value(t->g, in, value[r]) >= 0;
+  }
+  for (int r = 0; ok && r < FOUR; r++) ok = block_value(t->g, in, at[r]) >= 0;
+  for (int r = 0; ok && r < FOUR; r++) ok = store_at(t, in, array, at[r], value[r]);
+  return ok && close_up_to(t, in, b) ? int_mulc(fours, FOUR) : NULL;
+}
+
+/* One panel: a factor at all k of the block and all rows or columns of the tile, read in the order of memory. */
+static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line, bool by_k) {
+  Block *in = b;
+  UOp *i, *k, *gate = NULL, *from = index_of(t, 0);
+  bool along = runs_along(t, factor, other);
+  Group *outer = along ? &t->k : other, *run = along ? other : &t->k;
   int64_t of = other == &t->row ? t->mr : t->nr;
-  return close_up_to(t, in, b) &&
-         fill(t, b, array, line, !by_k, elements(other), whole_tiles(t, other, of), elements(&t->k));
+  UOp *padded = whole_tiles(t, other, of);
+  if (by_k && !along && runs(t, factor, t->k.range[t->k.n - 1])) from = pack_fours(t, b, factor, array, other, line);
+  if (!from || !padded) return false;
+  if (from != elements(other)) {
+    UOp *at =
+        uop_is_int(from, 0) ? open_factor(t, &in, factor, outer, NULL) : open_over(t, &in, from, elements(other), 0);
+    if (at && !uop_is_int(from, 0)) place_one(other, at);
+    UOp *to = at ? open_factor(t, &in, factor, run, along == by_k ? &gate : NULL) : NULL;
+    i = along ? to : at;
+    k = along ? at : to;
+    UOp *value = i && k ? factor_here(t, factor, other, run, gate) : NULL;
+    if (!value || !store_at(t, in, array, by_k ? line_at(k, line, i) : line_at(i, line, k), value)) return false;
+    if (!close_up_to(t, in, b)) return false;
+  }
+  return fill(t, b, array, line, !by_k, elements(other), padded, elements(&t->k));
 }
 
 /* ---- the register tile ---- */

@@ -8,6 +8,8 @@
  * loop, so that a result depends on sizes alone, never on threads. */
 #include "render/emit.h"
 
+enum { TURNED = 4 }; /* stores that are one: see store_turned */
+
 static Txt vector_type(Emit *e, int i) {
   PolyDType d = (PolyDType)e->lin->inst[i].dtype;
   return type_name(e->help, d == POLY_BOOL ? elem_signed(e->at[i].mask ? e->at[i].mask : 1) : elem_of(d), e->lanes);
@@ -84,6 +86,40 @@ static void store_lanes(Emit *e, int i, int copy) {
   }
 }
 
+/* Are `first` and the three instructions behind it stores of float32 at neighbouring places, in lanes that are further
+ * apart? */
+static bool stores_turned(const Emit *e, int first) {
+  const Linear *lin = e->lin;
+  if (first < 0 || first + TURNED > lin->ninst || e->lanes < TURNED || e->lanes > 16) return false;
+  const Inst *in = &lin->inst[first];
+  int64_t stride = lane_stride(lin, e->at, first);
+  if (stride == STRIDE_NONE || stride < TURNED) return false;
+  for (int k = 0; k < TURNED; k++) {
+    const Inst *s = &in[k], *at = &lin->inst[s->src[0]];
+    if (s->kind != INST_STORE || s->dtype != POLY_FLOAT32 || s->param != in->param || s->src[2] >= 0) return false;
+    if (!e->at[s->src[1]].vary || lane_stride(lin, e->at, first + k) != stride) return false;
+    if (k && (at->kind != INST_ALU || at->op != OP_ADD || at->src[0] != in->src[0])) return false;
+    if (k && (lin->inst[at->src[1]].kind != INST_CONST || lin->inst[at->src[1]].arg.i != k)) return false;
+  }
+  return true;
+}
+
+/* A store that is one of four such: all four, in place of the first. */
+static bool store_turned(Emit *e, int i, int copy) {
+  int first = i;
+  while (first > i - TURNED && !stores_turned(e, first)) first--;
+  if (first == i - TURNED) return false;
+  if (first < i) return true;
+  const Inst *in = &e->lin->inst[i];
+  int64_t stride = lane_stride(e->lin, e->at, i);
+  Txt v[TURNED];
+  for (int k = 0; k < TURNED; k++) v[k] = vector_name(e, in[k].src[1], copy);
+  line(e, "%s(p%d + %s + %lld, %lld, %s, %s, %s, %s);", call(e, "store_turned", ELEM_F32).s, in->param,
+       scalar_name(e, in->src[0]).s, (long long)(stride * e->lanes * copy), (long long)stride, v[0].s, v[1].s, v[2].s,
+       v[3].s);
+  return true;
+}
+
 /* ---- values ---- */
 
 static Txt lane_of(Emit *e, int i, int copy) {
@@ -157,7 +193,9 @@ void emit_lanes(Emit *e, int i) {
     switch ((InstKind)in->kind) {
     case INST_ALU: alu_lanes(e, i, copy); break;
     case INST_LOAD: line(e, "const %s v%d_%d = %s;", vector_type(e, i).s, i, copy, load_lanes(e, i, copy).s); break;
-    case INST_STORE: store_lanes(e, i, copy); break;
+    case INST_STORE:
+      if (!store_turned(e, i, copy)) store_lanes(e, i, copy);
+      break;
     case INST_CHECK: check_lanes(e, i, copy); break;
     case INST_ACC: line(e, "%s acc%d_%d = %s;", vector_type(e, i).s, i, copy, identity_lanes(e, i).s); break;
     case INST_UPDATE: update_lanes(e, i, copy); break;
