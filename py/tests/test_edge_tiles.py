@@ -70,7 +70,7 @@ def test_values_and_gradients(kind, device):
 @pytest.mark.parametrize("turned", [False, True], ids=["as it is", "transposed"])
 @pytest.mark.parametrize("kind", GRAPHS)
 def test_short_maps(kind, turned, device):
-    """Few values for each edge through a linear map, whose sum is computed where it is read; its bias has the gradient of the same tile as its weight."""
+    """Few values for each edge through a linear map, whose sum is computed where it is read; its weight has a gradient column by column, beside that of its bias."""
     src, dst = index = GRAPHS[kind]
     a, weight = values(index.shape[1]), np.random.default_rng(9).standard_normal((V, F))
     a["e"], a["w"] = np.ascontiguousarray(a["e"][:, :4]), np.ascontiguousarray(a["w"][:4])
@@ -89,6 +89,18 @@ def test_short_maps(kind, turned, device):
     for k, v in want.items():
         have = got[k].numpy()
         np.testing.assert_allclose(have.T if turned and k == "w" else have, v, atol=1e-11, err_msg=k)
+
+
+def test_gradients_of_short_maps_store_nothing_as_wide_as_edges():
+    """On devices with groups the sums of all columns are one kernel, which computes what it sums up."""
+    Device.DEFAULT = "TEST"
+    index = GRAPHS["hub"]
+    a = values(index.shape[1])
+    e, w, b = Tensor(a["e"][:, :4].copy()), Tensor(a["w"][:4].copy(), requires_grad=True), Tensor(a["b"], requires_grad=True)
+    g = Graph(Tensor(index), num_nodes=V)
+    g.sum((e @ w + b + g.src(Tensor(a["x"]))).relu()).square().sum().backward()
+    text = (w.grad.sum() + b.grad.sum()).explain()
+    assert f"({index.shape[1]}, {F})" not in text and "tiles" not in text, text
 
 
 @pytest.mark.parametrize("op", ["sum", "mean", "max", "min", "std", "logsumexp"])

@@ -5,6 +5,8 @@
 #include "codegen/codegen.h"
 #include "ir/index.h"
 
+enum { MOST_STORES = 16 }; /* of a kernel */
+
 typedef struct Block Block;
 
 /* One line of a block: an instruction (numbered as it was made) or a loop. */

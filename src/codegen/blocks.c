@@ -85,12 +85,20 @@ static UOp *to_be_made(const Codegen *g, const UOp *u) {
   return waits ? ((UOp *)(uintptr_t)store)->src[1] : NULL;
 }
 
-/* Does u reach a LOOP over the same ranges that has not been emitted yet (other than itself), or a value that is being
- * computed? */
+/* The ranges of a LOOP's own. */
+static uint64_t bound_ranges(const UOp *loop) {
+  uint64_t bound = 0;
+  for (int i = 1; i < loop->nsrc; i++) bound |= 1ull << loop->src[i]->arg.i;
+  return bound;
+}
+
+/* Does u, in the body of self, reach a LOOP beside it that has not been emitted yet, or a value that is being computed?
+ * A LOOP that changes along those of self stands inside. */
 static bool needs_other(Codegen *g, const Block *b, UOp *u, UOp *self, Map *seen) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL) || !map_put(ctx_base(g->ctx), seen, (uint64_t)(uintptr_t)u, 1))
     return false;
-  if ((u->op == OP_LOOP && u != self && find_value(b, u) < 0) || is_being_made(g, u)) return true;
+  bool beside = u->op == OP_LOOP && u != self && find_value(b, u) < 0 && !(block_ranges(g, u) & bound_ranges(self));
+  if (beside || is_being_made(g, u)) return true;
   UOp *made = to_be_made(g, u);
   if (made && needs_other(g, b, made, self, seen)) return true;
   for (int i = 0; i < u->nsrc; i++)
@@ -192,8 +200,8 @@ static PolyDType acc_dtype(const UOp *loop) {
 }
 
 static int emit_loop(Codegen *g, Block *b, UOp *u) {
-  UOp *member[8];
-  int acc[8], n;
+  UOp *member[MOST_STORES];
+  int acc[MOST_STORES], n;
   Map seen = {0};
   if (!(u = with_own_ranges(g, u, open_ranges(b)))) return -1;
   bool ready = emit_needed(g, b, u, u, open_ranges(b), &seen);
@@ -371,7 +379,7 @@ bool build_blocks(Codegen *g, int nstore, UOp **store) {
   if (!inner) return false;
   g->inner = inner;
   if (n < nstore && !emit_outer_loops(g, inner)) return false;
-  int value[16], index[16];
+  int value[MOST_STORES], index[MOST_STORES];
   for (int i = 0; i < n; i++) { /* all values before any store: an output may be an input too */
     Block *b = store_block(inner, store[0], store[i]);
     value[i] = block_value(g, b, store[i]->src[1]);

@@ -11,8 +11,11 @@
 
 enum {
   MAX_OUTPUTS = 24, /* of a draft; */
-  MAX_STORED = 8    /* of one kernel */
+  MAX_STORED = 8,   /* of one kernel; */
+  MOST_STORED = 16  /* where a launch costs more than registers */
 };
+
+static inline int max_stored(const Sched *s) { return s->target->group > 1 ? MOST_STORED : MAX_STORED; }
 
 /* An item in the making. */
 typedef struct Draft {

@@ -186,7 +186,7 @@ static bool walk_two_ends(Sched *s, const Draft *a, const Draft *b) {
 
 /* May x compute what p stores? */
 static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
-  if (x->nout + p->nout > MAX_STORED) return false;
+  if (x->nout + p->nout > max_stored(s)) return false;
   for (int o = 0; o < p->nout; o++) {
     NodeInfo *n = p->out[o];
     if (p->by_edge[o] || n->node->op == OP_ASSIGN || p->target[o] != n->slot) return false;
@@ -340,7 +340,7 @@ static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
     if (o->at[j] < 0) continue;
     tried++;
     const Draft *x = d->at.at[o->at[j]];
-    if (x->nout + y->nout > MAX_STORED || !same_loops(x, y) || !share_input(x, y) || walk_two_ends(s, x, y)) continue;
+    if (x->nout + y->nout > max_stored(s) || !same_loops(x, y) || !share_input(x, y) || walk_two_ends(s, x, y)) continue;
     if (depends(s, d, o, b, o->at[j], true) || in_conflict(s, x, y)) continue;
     return o->at[j];
   }

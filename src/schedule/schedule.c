@@ -9,6 +9,7 @@
 #include "schedule/edge_order.h"
 #include "schedule/edge_sums.h"
 #include "schedule/joins.h"
+#include "schedule/columns.h"
 #include "schedule/maps.h"
 #include "schedule/narrow.h"
 #include "schedule/rows.h"
@@ -63,8 +64,7 @@ static bool lower_stored(Sched *s, NodeInfo *n) {
   UOp *u = n->node, *store;
   if (n->kind == STORE_MATMUL) {
     for (int k = 0; k < 2; k++)
-      if (!store_operand(s, n->operand[k], "operand of a matrix product", tiles_operand(s, n, k)))
-        return false;
+      if (!store_operand(s, n->operand[k], "operand of a matrix product", tiles_operand(s, n, k))) return false;
     return true;
   }
   if (n->kind == STORE_LIBRARY) {
@@ -434,13 +434,19 @@ static bool find_tile_sums(PolyContext *ctx, Arena *arena, int nroot, UOp *const
   return ok;
 }
 
-/* Weights of short linear maps of edges, where the target wants them in another order. */
-static bool order_weights(PolyContext *ctx, Arena *arena, int nroot, UOp **root, const Target *target) {
-  Sched s = {.ctx = ctx, .arena = arena, .target = target};
+/* Short linear maps of edges as groups of threads want them: their weights in another order, their gradients by
+ * columns.
+ */
+static bool shape_maps(PolyContext *ctx, Arena *arena, int nroot, UOp **root, const Target *target,
+                       ScheduleLimits *limits) {
+  Sched s = {.ctx = ctx, .arena = arena, .target = target, .limits = limits};
   Drafts none = {0};
   Walk walk;
   bool ok = uop_walk(ctx, arena, nroot, root, NULL, NULL, &walk) && find_edges(&s, &walk) &&
-            maps_order_weights(&s, nroot, root);
+            maps_order_weights(&s, nroot, root) && uop_walk(ctx, arena, nroot, root, NULL, NULL, &walk);
+  for (int i = 0; ok && s.edges.n && i < walk.n; i++) ok = sched_info(&s, walk.at[i]) != NULL;
+  for (int i = 0; ok && s.edges.n && i < walk.n; i++) tiles_measure(&s, sched_info(&s, walk.at[i]));
+  ok = ok && columns_apart(&s, nroot, root);
   sched_free(&s, &none);
   return ok;
 }
@@ -455,7 +461,7 @@ static bool build_once(PolyContext *ctx, Arena *arena, int nroot, UOp *const *ro
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   UOp **closed = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   bool ok = split && closed && loops_close(ctx, arena, nroot, root, &s.loops, closed) &&
-            (target->group <= 1 || order_weights(ctx, arena, nroot, closed, target)) &&
+            (target->group <= 1 || shape_maps(ctx, arena, nroot, closed, target, limits)) &&
             find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums) &&
             (!sums.n || (tile_sums_rewrite(ctx, &sums, nroot, closed) &&
                          find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums))) &&

@@ -29,11 +29,12 @@ static int split_axis(const Target *t, const UOp *u) {
   return -1;
 }
 
-/* Of a GPU as many that the pieces stay short: each has a thread for each of a few results. */
-static int64_t pieces_of(const Target *t, const UOp *n) {
-  enum { MOST = 8192, LONG = 512 };
+/* Of a GPU as many that the pieces stay short, or that all threads have one: each has a thread for each of a few
+ * results. */
+static int64_t pieces_of(const Target *t, const UOp *n, int64_t results) {
+  enum { MOST = 8192, LONG = 512, THREADS = 1 << 18 };
   int64_t pieces = t->split_pieces;
-  while (t->group > 1 && pieces < MOST && n->vmax / pieces > LONG) pieces *= 2;
+  while (t->group > 1 && pieces < MOST && n->vmax / pieces > LONG && pieces * results < THREADS) pieces *= 2;
   return pieces;
 }
 
@@ -51,12 +52,29 @@ static UOp *made(Split *s, UOp *u) {
   return u && map_put(ctx_base(u->ctx), &s->made, (uint64_t)(uintptr_t)u, 1) ? u : NULL;
 }
 
+/* Does x, element by element, read through an index? Looked for among the nearest sources. */
+static bool reads_by_index(const UOp *x, int depth) {
+  if (x->buffer || depth == 0) return false;
+  if (x->op == OP_GATHER) return true;
+  if (!op_elementwise((Op)x->op) && op_info[x->op].cls != CLASS_MOVE) return false;
+  for (int i = 0; i < uop_nvalue(x); i++)
+    if (reads_by_index(x->src[i], depth - 1)) return true;
+  return false;
+}
+
+/* What is left over is at most an element for each piece. Where it reads through an index it is stored, so that the
+ * sums of pieces and of these elements are nothing but loads, which threads can share. */
+static UOp *stored(UOp *x) {
+  enum { NEAR = 12 };
+  return x && reads_by_index(x, NEAR) ? uop_contiguous(x, 0) : x;
+}
+
 static UOp *split_one(Split *s, UOp *u, int axis) {
   PolyContext *ctx = u->ctx;
   UOp *x = u->src[0];
   Op op = (Op)u->arg.i;
-  UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis])), *each = int_div(n, pieces),
-      *whole = int_mul(each, pieces);
+  UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis], uop_numel_max(u))),
+      *each = int_div(n, pieces), *whole = int_mul(each, pieces);
   if (!each || x->ndim + 1 > MAX_DIMS) return u;
   UOp *cut[MAX_DIMS];
   uint32_t inner = 0;
@@ -69,8 +87,9 @@ static UOp *split_one(Split *s, UOp *u, int axis) {
   UOp *partial = uop_contiguous(made(s, uop_reduce(op, main_part, inner)), 0);
   UOp *total = uop_reshape(made(s, uop_reduce(op, partial, 1u << axis)), u->ndim, u->shape);
   if (whole == n) return total;
-  UOp *rest = made(s, uop_reduce(op, slice(x, axis, whole, n), (uint32_t)u->arg.j));
-  return uop_binary(op, total, rest);
+  UOp *left = slice(x, axis, whole, n);
+  if (s->target->group > 1) left = stored(left);
+  return uop_binary(op, total, made(s, uop_reduce(op, left, (uint32_t)u->arg.j)));
 }
 
 /* The reduction with all its axes joined into the first; NULL: that is not long enough either, or an error. */

@@ -152,9 +152,8 @@ static bool is_summed_operand(Sched *s, const Walk *walk, const UOp *x) {
   return false;
 }
 
-/* Is much computed for each element of x, a value of edges, and are there short maps of the edge in it? Looked for
- * among the nearest sources. */
-static bool is_heavy(const Sched *s, UOp *x) {
+/* Looked for among the nearest sources. */
+bool tiles_heavy(const Sched *s, UOp *x) {
   enum { NEAR = 64, HEAVY = 64, WIDE = 32 };
   UOp *near[NEAR] = {x};
   int sum = 0;
@@ -184,7 +183,7 @@ static bool joins_tiles(Sched *s, const Walk *walk, UOp *u, UOp *x) {
   if (!s->target->rows_apart || !s->target->tile_bytes || !sum || n->over_tiles) return false;
   if (map_get(&s->limits->whole, (uint64_t)(uintptr_t)u, NULL)) return false;
   bool operand = is_summed_operand(s, walk, x), first = !n->reached || n->reached == u->src[1];
-  if (!(operand && first) && !is_heavy(s, x)) return false;
+  if (!(operand && first) && !tiles_heavy(s, x)) return false;
   n->reached = u->src[1];
   n->tile_value |= !operand;
   return true;
