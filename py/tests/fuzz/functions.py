@@ -11,10 +11,12 @@ from .reference import (
     EXACT,
     Ref,
     _unbroadcast,
+    axes_of,
     bounded,
     cast,
     compare,
     detach,
+    expand,
     flows,
     lift,
     made,
@@ -235,7 +237,8 @@ def hardtanh(x):
 def step_function(x, f):
     """floor, ceil, round, trunc: no gradient."""
     v = f(x.v)
-    return Ref(v, np.maximum(np.abs(f(x.v + x.e) - v), np.abs(f(x.v - x.e) - v)), x.dt)
+    e = np.maximum(np.abs(f(x.v + x.e) - v), np.abs(f(x.v - x.e) - v))
+    return Ref(v, np.where(np.isnan(e), np.where(x.e == 0, 0.0, np.inf), e), x.dt)
 
 
 def square(x):
@@ -260,8 +263,17 @@ def mean(x, axes=None, keep=False):
 
 
 def var(x, axes=None, keep=False, correction=1):
+    """Its slope is that of PyTorch, 2 d / n, without the gradient of the mean, which adds up to nothing but is rounded: where all values are equal, it
+    would cancel what 2 d is off by."""
     d = x - mean(x, axes, True)
-    return rsum(d * d, axes, keep) / float(max(count(x, axes) - correction, 0))
+    n = float(max(count(x, axes) - correction, 0))
+    y = rsum(d * d, axes, keep) / n
+    kept = tuple(1 if k in axes_of(x, axes) else size for k, size in enumerate(x.shape))
+
+    def back(g):
+        return [expand(reshape(g, kept), x.shape) * d * 2.0 / n]
+
+    return made(y.v, y.e, y.dt, (x,), back, EXACT)
 
 
 def softmax(x, axis):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import functions as F
 from . import reference as R
 from .graph_ops import rows_of_nodes
@@ -26,14 +28,19 @@ def _shapes(carry):
 
 
 def _unrolled(step, carry, length, reverse, which):
-    """The last carried value (which 0) or all results (1)."""
+    """The last carried value (which 0) or all results (1). As in PyTorch's scan, a last carried value that nobody reads has zeros for a gradient rather
+    than none: where a step has an infinite slope, the difference shows."""
     results = {}
     for t in _steps(length, reverse):
         before = carry
         carry, results[t] = step(carry, t)
         if _shapes(carry) != _shapes(before):
             raise ValueError(f"carried values of shapes {_shapes(before)} become {_shapes(carry)}")
-    return F.stack([results[t] for t in range(length)], 0) if which else carry
+    if not which:
+        return carry
+    ys, ends = F.stack([results[t] for t in range(length)], 0), carry if isinstance(carry, tuple) else (carry,)
+    zeros = [R.Ref(np.zeros(r.shape), np.zeros(r.shape), r.dt, fixed=True) for r in ends]
+    return R.made(ys.v, ys.e, ys.dt, (ys, *ends), lambda g: [g, *zeros], R.EXACT)
 
 
 def _stacked(m, ndim, limit):

@@ -601,6 +601,7 @@ def _set_rows(m):
 
 
 def _set(x, y, lo, hi):
+    np.broadcast_to(y.v, x.v[lo:hi].shape)  # an error where it does not fit
     inside = np.zeros(x.shape, bool)
     inside[lo:hi] = True
     return R.detach(R.where(R.Ref(inside, np.zeros(x.shape), "bool"), y, x))
