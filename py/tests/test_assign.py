@@ -188,6 +188,105 @@ def test_a_view_of_what_is_gone_is_a_tensor():
     assert x.tolist() == [0, 1, 2, 3] and other.tolist() == [2, 3]
 
 
+def test_a_view_of_what_was_computed_meanwhile(device):
+    x = Tensor.arange(5).float()
+    y = x[1:]
+    np.testing.assert_array_equal(x.numpy(), [0, 1, 2, 3, 4])  # x has other memory now than y was made of
+    y[0] = 9
+    assert x.tolist() == [0, 9, 2, 3, 4] and y.tolist() == [9, 2, 3, 4]
+
+
+def test_a_view_of_what_was_assigned_meanwhile():
+    x = Tensor([1.0, 2.0, 3.0]).clone()
+    y, z = x[1:], x.detach()
+    x += 1
+    x += 1
+    y[0] = 9  # y shows what x was, 2 and 3
+    assert x.tolist() == [3, 9, 3] and y.tolist() == [9, 3]
+    z[0] = 7
+    assert x.tolist() == [7, 2, 3] and z.tolist() == [7, 2, 3]
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_a_view_of_a_view_whose_base_is_gone(computed):
+    x = Tensor([1.0, 2.0, 3.0]) + 0
+    y = x[0:2]
+    z = y[1:]
+    if computed:
+        y.realize(z)
+    del x
+    z[0] = 9
+    y[0] = 5
+    z[0] += 1
+    assert y.tolist() == [5, 10] and z.tolist() == [10]
+
+
+def test_a_view_of_what_was_replaced_is_a_tensor():
+    x = Tensor([1.0, 2.0, 3.0])
+    y = x[1:]
+    x.replace(Tensor([4.0, 5.0, 6.0]))
+    y[0] = 9
+    assert x.tolist() == [4, 5, 6] and y.tolist() == [9, 3]
+
+
+class Shown:
+    """What a handle shows: places of a root, and the values that it saw last."""
+
+    def __init__(self, root, places, above):
+        self.root, self.places, self.above = root or self, places, above
+        self.values = None if root is None else root.values.reshape(-1)[places]
+
+    def assign(self, values):
+        self.root.values = self.root.values.copy()
+        self.root.values.reshape(-1)[self.places.reshape(-1)] = values.reshape(-1)
+        for h in [*self.above, self]:
+            h.values = self.root.values.reshape(-1)[h.places]
+
+
+def _moves(rng, shape):
+    axis = int(rng.integers(len(shape)))
+    lo, hi = sorted(int(v) for v in rng.choice(shape[axis] + 1, 2, replace=False))
+    part = (slice(None),) * axis + (slice(lo, hi),)
+    order = tuple(int(v) for v in rng.permutation(len(shape)))
+    return [(lambda a: a[part], lambda t: t[part]), (lambda a: np.flip(a, axis), lambda t: t.flip(axis)),
+            (lambda a: a.transpose(order), lambda t: t.permute(*order)), (lambda a: a.reshape(-1), lambda t: t.reshape(-1))][int(rng.integers(4))]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", ["leaf", "counted", "computed"])
+def test_random_views_and_changes(first):
+    """Views of views, changes of any of them, and values computed in between, against the rule: a change of a view changes its tensor and the views
+    between the two, and nothing else."""
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        shape = [(5,), (3, 4), (2, 3, 4)][seed % 3]
+        root = Shown(None, np.arange(np.prod(shape)).reshape(shape), [])
+        root.values = root.places.astype(np.float32)
+        t = {"leaf": lambda v: Tensor(v.copy()), "counted": lambda v: Tensor.arange(v.size).float(), "computed": lambda v: Tensor(v.copy()) * 1}[first](root.values)
+        handles, tensors = [root], [t.reshape(*shape)]
+        for _ in range(7):
+            k = int(rng.integers(len(handles)))
+            h, t = handles[k], tensors[k]
+            what = int(rng.integers(5))
+            if what < 2:
+                on_array, on_tensor = _moves(rng, h.places.shape)
+                view = Shown(h.root, on_array(h.places), [*h.above, h])
+                view.values = on_array(h.values)
+                handles.append(view)
+                tensors.append(on_tensor(t))
+            elif what == 2:
+                t.realize()
+            elif what == 3:
+                h.assign(h.values * 2 + 1)
+                t.assign(t * 2 + 1)
+            else:
+                values = h.values.copy()
+                values[0] = 50
+                h.assign(values)
+                t[0] = 50.0
+        for h, t in zip(handles, tensors):
+            np.testing.assert_array_equal(t.numpy(), h.values, err_msg=f"{seed}")
+
+
 def test_views_do_not_keep_memory():
     x = Tensor.ones(1000, 10).contiguous().realize()
     before, parts = x.graph.live_bytes, []

@@ -274,6 +274,7 @@ int steps_following(const PolyTensor *t);
 /* The nodes of a tensor before the trace began and while it is open. */
 typedef struct Renamed {
   UOp *before, *during;
+  int moves;     /* of the handle before: see PolyTensor */
   bool used;     /* the step reads it */
   bool constant; /* no memory is behind it: it is computed where it is used, unless it is assigned */
   uint64_t leaf; /* the handle whose gradient it was; 0: none */

@@ -489,7 +489,7 @@ static bool let_go(PolyTensor *t) {
   if (!ok || keep) return ok;
   Scope s;
   scope_enter(ctx, &s);
-  UOp *fresh = node_for_memory(ctx, u->buffer, u);
+  UOp *fresh = view_keep_path(t) ? node_for_memory(ctx, u->buffer, u) : NULL;
   if (fresh) handle_set(t, fresh);
   scope_leave(ctx, &s);
   return fresh;

@@ -31,6 +31,7 @@ static bool rename_handle(PolyTensor *t, UOp *during) {
     if (!vec_push(&t->ctx->base, &tr->renamed, (Renamed){0})) return false;
     t->renamed = tr->renamed.n;
     tr->renamed.at[t->renamed - 1].before = uop_retain(t->uop);
+    tr->renamed.at[t->renamed - 1].moves = t->moves;
   }
   Renamed *r = &tr->renamed.at[t->renamed - 1];
   UOp *old = r->during;
@@ -232,7 +233,9 @@ static void restore(PolyContext *ctx) {
   const Tracing *tr = ctx->tracing;
   for (PolyTensor *t = ctx->tensors; t; t = t->next) {
     const Renamed *r = t->renamed ? &tr->renamed.at[t->renamed - 1] : NULL;
-    if (r && !(r->used && tr->done)) handle_set(t, r->before);
+    bool back = r && !(r->used && tr->done);
+    if (back) handle_set(t, r->before);
+    if (back) t->moves = r->moves;
     t->renamed = 0;
     t->assigned = false;
   }

@@ -413,7 +413,7 @@ PolyStatus poly_replace(PolyTensor *t, PolyTensor *other) {
   if (!t || !other) return POLY_ERROR_VALUE;
   if (t->ctx != other->ctx)
     return status_of(t->ctx, base_fail(&t->ctx->base, POLY_ERROR_VALUE, "replace: the tensors belong to two contexts"));
-  handle_no_view(t);
+  handle_renew(t);
   if (t->ctx->tracing) return poly_assign(t, other); /* a step keeps the memory of its state */
   handle_set(t, other->uop);
   return POLY_OK;

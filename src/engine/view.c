@@ -7,32 +7,11 @@
  * that they were made of (PolyView); a handle that is gone has nobody who could see it change. A view that was taken
  * before, and is none of those, still has the old contents: assignment has the semantics of values.
  *
- * A view that is computed lets go of the tensor, so as not to keep its memory alive, and keeps the movements alone,
- * over a BUFFER without memory (PolyTensor.path). */
+ * Which movements made a view is known since then (ir/view.c). A view that is computed lets go of the tensor, so as not
+ * to keep its memory alive, and keeps the movements alone, over a BUFFER without memory (PolyTensor.path). */
 #include "engine/engine.h"
 
-enum { MAX_MOVES = 64, MAX_BASES = 16 };
-
-static bool is_move(const UOp *u) {
-  switch (u->op) {
-  case OP_RESHAPE:
-  case OP_PERMUTE:
-  case OP_SHRINK:
-  case OP_PAD:
-  case OP_FLIP:
-  case OP_EXPAND:
-  case OP_DETACH: return true;
-  default: return false;
-  }
-}
-
-/* The nodes from u to the first that is no movement, which is path[n]. -1: there are too many. */
-static int path_of(UOp *u, UOp **path) {
-  int n = 0;
-  for (; is_move(u) && n < MAX_MOVES; u = u->src[0]) path[n++] = u;
-  path[n] = u;
-  return is_move(u) ? -1 : n;
-}
+enum { MAX_BASES = 16 };
 
 /* The list has the newest first, so that only what is newer is looked at; a tensor may have thousands of views. */
 static PolyTensor *handle_by_id(PolyContext *ctx, uint64_t id) {
@@ -42,15 +21,10 @@ static PolyTensor *handle_by_id(PolyContext *ctx, uint64_t id) {
   return ctx->looked_up = t;
 }
 
-/* The same movements over another tensor of the same shape. */
-static UOp *rebase(UOp *const *path, int n, UOp *root) {
-  for (int k = n; k-- > 0 && root;) {
-    UOp *src[1 + 2 * MAX_DIMS];
-    for (int i = 0; i < path[k]->nsrc; i++) src[i] = path[k]->src[i];
-    src[0] = root;
-    root = uop_with_sources(path[k], src);
-  }
-  return root;
+/* The same, if it still is the tensor that it was then. */
+static PolyTensor *tensor_by_name(PolyContext *ctx, TensorName name) {
+  PolyTensor *t = handle_by_id(ctx, name.id);
+  return t && t->version == name.version ? t : NULL;
 }
 
 /* The source of movement u once its result has become `value`; old: the source as it is. */
@@ -89,7 +63,7 @@ static UOp *write_back(UOp *const *path, int n, UOp *root, UOp *value) {
                        "assign to an expanded tensor of shape %s: several of its elements are one in memory",
                        shape_text(path[k], shape, sizeof shape));
     }
-    value = undo(path[k], value, rebase(path + k + 1, n - k - 1, root));
+    value = undo(path[k], value, moves_over(path + k + 1, n - k - 1, root));
   }
   return value;
 }
@@ -114,7 +88,7 @@ static bool fail_view(const UOp *u) {
 
 bool view_shows(const PolyTensor *t, const PolyTensor *base) {
   for (const PolyView *v = t->view; v; v = v->up)
-    if (v->of == base->id) return true;
+    if (v->of.id == base->id) return true;
   return false;
 }
 
@@ -122,7 +96,7 @@ bool view_shows(const PolyTensor *t, const PolyTensor *base) {
 static int find_bases(const PolyTensor *t, PolyTensor **base) {
   int n = 0;
   for (const PolyView *v = t->view; v; v = v->up) {
-    PolyTensor *h = handle_by_id(t->ctx, v->of);
+    PolyTensor *h = tensor_by_name(t->ctx, v->of);
     if (h && n == MAX_BASES) return -1;
     if (h) base[n++] = h;
   }
@@ -131,9 +105,10 @@ static int find_bases(const PolyTensor *t, PolyTensor **base) {
 
 /* What a handle shows: movements, and the tensor that they start from, or the handle that holds it. */
 typedef struct Part {
-  UOp *path[MAX_MOVES + 1];
+  UOp *path[MAX_VIEW_MOVES + 1];
   int n;
   PolyTensor *holder; /* NULL: none that lives */
+  TensorName root;    /* its name, or that of one that lives no more; id 0: unknown */
 } Part;
 
 /* Cuts the movements where they reach a tensor that one of the bases holds: the last one, which all others are views
@@ -144,77 +119,138 @@ static void find_holder(Part *part, int nbase, PolyTensor *const *base) {
     for (int i = 0; i <= part->n && !part->holder; i++) {
       if (!holds(base[k], part->path[i])) continue;
       part->holder = base[k];
+      part->root = (TensorName){base[k]->id, base[k]->version};
       part->n = i;
     }
 }
 
-static bool find_part(PolyTensor *h, int nbase, PolyTensor *const *base, Part *out) {
-  out->n = path_of(h->path ? h->path : h->uop, out->path);
-  if (out->n < 0) return fail_view(h->uop);
-  if (h->path) return (out->holder = handle_by_id(h->ctx, h->path_holder)) || fail_view(h->uop);
+/* What is known of h since it was made or assigned. False: nothing. gone: of a tensor that lives no more, too. */
+static bool known_part(const PolyTensor *h, bool gone, Part *out) {
+  for (int kept = 1; kept >= 0; kept--) { /* first what leads furthest */
+    if (!h->view || (kept ? !h->path : h->moves < 0)) continue;
+    out->root = kept ? h->path_of : h->moves_of;
+    out->holder = tensor_by_name(h->ctx, out->root);
+    if (gone == (out->holder != NULL)) continue;
+    out->n = moves_of(kept ? h->path : h->uop, out->path);
+    if (!kept) out->n = h->moves;
+    return out->n >= 0;
+  }
+  return false;
+}
+
+/* What h shows of a tensor that lives, or that can be told by nodes. False: neither. */
+static bool find_part(const PolyTensor *h, int nbase, PolyTensor *const *base, Part *out) {
+  if (known_part(h, false, out)) return true;
+  out->root.id = 0;
+  out->n = moves_of(h->uop, out->path);
+  if (out->n < 0) return false;
   find_holder(out, nbase, base);
   const UOp *b = out->path[out->n];
-  return out->holder || !b->buffer || !b->buffer->stale || fail_view(h->uop);
+  return out->holder || !b->buffer || !b->buffer->stale;
+}
+
+static bool keep_part(PolyTensor *t, const Part *part) {
+  const UOp *b = part->path[part->n];
+  UOp *kept = moves_over(part->path, part->n, uop_buffer(t->ctx, (PolyDType)b->dtype, b->ndim, b->shape));
+  if (!kept) return false;
+  uop_retain(kept);
+  uop_release(t->path);
+  t->path = kept;
+  t->path_of = part->root;
+  return true;
 }
 
 bool view_keep_path(PolyTensor *t) {
   PolyTensor *base[MAX_BASES];
   Part part;
-  int nbase = t->view && !t->path ? find_bases(t, base) : 0;
-  if (nbase <= 0 || (part.n = path_of(t->uop, part.path)) < 0) return true;
+  if (!t->view || t->path) return true;
+  if (known_part(t, false, &part) || known_part(t, true, &part)) return keep_part(t, &part);
+  int nbase = find_bases(t, base);
+  if (nbase <= 0 || (part.n = moves_of(t->uop, part.path)) < 0) return true;
   find_holder(&part, nbase, base);
-  if (!part.holder) return true;
-  const UOp *b = part.path[part.n];
-  UOp *kept = rebase(part.path, part.n, uop_buffer(t->ctx, (PolyDType)b->dtype, b->ndim, b->shape));
-  if (!kept) return false;
-  t->path = uop_retain(kept);
-  t->path_holder = part.holder->id;
-  return true;
+  return !part.holder || keep_part(t, &part);
 }
 
-static void forget_path(PolyTensor *t) {
-  uop_release(t->path);
-  t->path = NULL;
-}
-
+/* h shows its part of `root` from now on. What was known of it before stays true. */
 static bool move_to(PolyTensor *h, const Part *part, UOp *root) {
   const UOp *b = part->path[part->n];
-  UOp *u = rebase(part->path, part->n, uop_reshape(root, b->ndim, b->shape));
-  if (!u) return false;
+  UOp *from = uop_reshape(root, b->ndim, b->shape), *u = moves_over(part->path, part->n, from);
+  if (!u || !view_keep_path(h)) return false;
+  if (h->view && !h->path && part->root.id && !keep_part(h, part)) return false;
   handle_set(h, u);
-  forget_path(h);
+  if (h->view && part->root.id) h->moves = moves_to(u, from);
+  h->moves_of = part->root;
   return true;
 }
 
-/* The new value of the tensor that t is a part of. */
-static UOp *new_root(const Part *part, UOp *value) {
-  UOp *b = part->path[part->n];
-  UOp *old = part->holder ? uop_reshape(part->holder->uop, b->ndim, b->shape) : b;
-  return old ? write_back(part->path, part->n, old, value) : NULL;
+/* A tensor that nobody holds any more, as far as one of its views shows it; the rest is zeros, which nobody sees. */
+static UOp *root_from(const PolyTensor *h, const Part *part) {
+  const UOp *b = part->path[part->n];
+  UOp *rest = uop_spread(uop_const(h->ctx, (PolyDType)b->dtype, 0), b->ndim, b->shape);
+  return rest ? write_back(part->path, part->n, rest, h->uop) : NULL;
+}
+
+/* The parts of t (the last one) and of all bases, which must be parts of the same tensor. */
+static bool find_parts(const PolyTensor *t, int n, PolyTensor *const *base, Part *part) {
+  if (!find_part(t, n, base, &part[n])) return false;
+  PolyTensor *holder = part[n].holder;
+  for (int k = 0; k < n; k++) {
+    if (base[k] == holder) continue;
+    /* without a holder all of them show the same node, each in its own way */
+    if (!find_part(base[k], holder ? n : 0, base, &part[k]) || part[k].holder != holder) return false;
+    if (!holder && part[k].path[part[k].n] != part[n].path[part[n].n]) return false;
+  }
+  return true;
+}
+
+/* What h shows of a tensor that is gone: directly, or by way of a living one that shows a part of it. */
+static bool part_of_gone(const PolyTensor *h, Part *out) {
+  if (known_part(h, true, out)) return true;
+  const PolyTensor *by = known_part(h, false, out) ? out->holder : NULL;
+  if (!by || !by->view || !by->path || tensor_by_name(by->ctx, by->path_of)) return false;
+  const UOp *b = out->path[out->n];
+  UOp *both = moves_over(out->path, out->n, uop_reshape(by->path, b->ndim, b->shape));
+  out->n = both ? moves_of(both, out->path) : -1;
+  out->holder = NULL;
+  out->root = by->path_of;
+  return out->n >= 0;
+}
+
+/* The same if that tensor is gone. */
+static bool find_parts_of_gone(const PolyTensor *t, int n, PolyTensor *const *base, Part *part) {
+  for (int k = 0; k <= n; k++)
+    if (!part_of_gone(k < n ? base[k] : t, &part[k]) || part[k].root.id != part[0].root.id) return false;
+  return true;
+}
+
+/* The tensor that all are parts of, as it is, in the shape of t's movements. */
+static UOp *old_root(const PolyTensor *t, int n, PolyTensor *const *base, Part *part) {
+  UOp *old = NULL;
+  if (find_parts(t, n, base, part))
+    old = part[n].holder ? part[n].holder->uop : part[n].path[part[n].n];
+  else if (find_parts_of_gone(t, n, base, part))
+    old = root_from(base[n - 1], &part[n - 1]);
+  else
+    fail_view(t->uop);
+  const UOp *b = part[n].path[part[n].n];
+  return old ? uop_reshape(old, b->ndim, b->shape) : NULL;
 }
 
 bool view_assign(PolyTensor *t, UOp *value, bool *done) {
   PolyTensor *base[MAX_BASES];
-  Part part, other[MAX_BASES];
+  Part part[MAX_BASES + 1];
   int n = find_bases(t, base);
   *done = n != 0;
-  if (!n) return handle_no_view(t), true;
-  if (n < 0 || !find_part(t, n, base, &part)) return n < 0 ? fail_view(t->uop) : false;
-  PolyTensor *holder = part.holder;
-  UOp *b = part.path[part.n];
-  for (int k = 0; k < n; k++) { /* all must be parts of the same tensor, before anything changes */
-    if (base[k] == holder) continue;
-    /* without a holder all of them show the same node, each in its own way */
-    if (!find_part(base[k], holder ? n : 0, base, &other[k])) return false;
-    if (other[k].holder != holder || (!holder && other[k].path[other[k].n] != b)) return fail_view(base[k]->uop);
-  }
-  UOp *root = new_root(&part, value);
+  if (!n) return view_keep_path(t); /* views of it may be left */
+  if (n < 0) return fail_view(t->uop);
+  UOp *old = old_root(t, n, base, part), *root = old ? write_back(part[n].path, part[n].n, old, value) : NULL;
+  PolyTensor *holder = old ? part[n].holder : NULL;
   if (root && holder) root = uop_reshape(root, holder->uop->ndim, holder->uop->shape);
   /* a node of its own, by which the views find it again */
   if (root && !(holder && node_is_own(holder->uop))) root = uop_contiguous(root, ctx_unique(t->ctx));
-  if (root && holder && !assign_value(holder, root)) return false;
+  if (root && holder && !(view_keep_path(holder) && assign_value(holder, root))) return false;
   if (root && holder) root = holder->uop;
   for (int k = 0; k < n && root; k++)
-    if (base[k] != holder && !move_to(base[k], &other[k], root)) return false;
-  return root && move_to(t, &part, root);
+    if (base[k] != holder && !move_to(base[k], &part[k], root)) return false;
+  return root && move_to(t, &part[n], root);
 }

@@ -54,7 +54,7 @@ PolyStatus poly_set_requires_grad(PolyTensor *t, bool on) {
   }
   if (ok) handle_require_grad(t, on);
   if (ok) t->refused = !on;
-  if (ok && on) handle_no_view(t); /* a leaf has memory of its own */
+  if (ok && on && t->view) handle_renew(t); /* a leaf has memory of its own */
   return status_of(ctx, ok);
 }
 

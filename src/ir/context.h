@@ -5,11 +5,16 @@
 
 #include "ir/uop.h"
 
-/* What a handle is a view of: the handle that it was made of, and what that is a view of. By its id, because it may be
- * freed before. Shared by all views that were made of one handle. */
+/* A tensor by its handle, which may be freed before, and how often that had become another tensor by then. */
+typedef struct TensorName {
+  uint64_t id;
+  uint32_t version;
+} TensorName;
+
+/* What a handle is a view of: the handle that it was made of, and what that is a view of. Shared by all views that were made of one handle. */
 typedef struct PolyView {
   int refs;
-  uint64_t of;
+  TensorName of;
   struct PolyView *up; /* NULL: of is no view */
 } PolyView;
 
@@ -19,9 +24,12 @@ struct PolyTensor {
   PolyContext *ctx;
   UOp *uop;
   uint64_t id;             /* 1, 2, 3 ... in the order in which handles are made */
+  uint32_t version;        /* how often it became another tensor, of which older views show nothing */
   PolyView *view;          /* NULL: not a view */
-  UOp *path;               /* a view that was computed: the movements that made it, over a BUFFER without memory, */
-  uint64_t path_holder;    /* and the handle of the tensor that they move */
+  int moves;               /* of a view: so many movements lead from its node to what it shows a part of; -1: unknown */
+  TensorName moves_of;     /* that tensor */
+  UOp *path;               /* movements over a BUFFER without memory, once the view may have another node; NULL: none, */
+  TensorName path_of;      /* and the tensor that they move */
   PolyTensor *grad;        /* accumulated gradient, or NULL */
   PolyTensor *prev, *next; /* list of live handles */
   /* Further lists, so that no call has to look at every tensor of a large data set: links[LIST_NODE] of the handles on
@@ -127,6 +135,17 @@ PolyTensor *handle_next_pending(PolyContext *ctx, PolyTensor *t);
  * freed. */
 PolyTensor *handle_view(PolyTensor *t, const PolyTensor *x);
 void handle_no_view(PolyTensor *t);
+/* The handle becomes another tensor: what was a view of it shows a part of the old one. */
+void handle_renew(PolyTensor *t);
+
+/* Movements: the nodes from u to the first that is none, which is path[n]. Gives n; -1: there are too many. */
+enum { MAX_VIEW_MOVES = 64 };
+int moves_of(UOp *u, UOp **path);
+/* How many of them lead from u to `end`, or to what it is a reshape of: reshapes of reshapes are merged when they are
+ * built. -1: none do. */
+int moves_to(UOp *u, const UOp *end);
+/* The same movements over another tensor of the same shape. */
+UOp *moves_over(UOp *const *path, int n, UOp *root);
 /* Sizes at the API: plain numbers, or codes of symbolic sizes (see poly_var_bind). */
 UOp *dim_from_api(PolyContext *ctx, int64_t d);
 int64_t dim_to_api(UOp *u);

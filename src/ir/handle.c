@@ -61,6 +61,7 @@ void handle_move(PolyTensor *t, UOp *u) {
   UOp *old = t->uop;
   uop_retain(u);
   if (old) list_remove(&old->handle, t, LIST_NODE);
+  if (old != u) t->moves = -1;
   t->uop = u;
   list_add(&u->handle, t, LIST_NODE);
   if (handle_is_pending(t))
@@ -97,6 +98,7 @@ static PolyTensor *new_handle(PolyContext *ctx, UOp *u) {
   PolyTensor *t = handle_new(ctx_base(ctx), sizeof *t, HANDLE_TENSOR, ctx);
   if (!t) return NULL;
   t->ctx = ctx;
+  t->moves = -1;
   handle_move(t, u);
   t->id = ++ctx->last_id;
   t->scope = ctx->scope_depth;
@@ -117,36 +119,6 @@ PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u) {
   PolyTensor *t = cut ? new_handle(ctx, cut) : NULL;
   scope_leave(ctx, &s);
   return t;
-}
-
-/* ---- views ---- */
-
-static void view_release(Base *b, PolyView *v) {
-  while (v && --v->refs == 0) {
-    PolyView *up = v->up;
-    mem_free(b, v, sizeof *v);
-    v = up;
-  }
-}
-
-PolyTensor *handle_view(PolyTensor *t, const PolyTensor *x) {
-  if (!t || t->ctx->zoomed) return t;
-  PolyView *v = mem_new(ctx_base(t->ctx), sizeof *v);
-  if (!v) {
-    poly_free(t);
-    return NULL;
-  }
-  *v = (PolyView){.refs = 1, .of = x->id, .up = x->view};
-  if (v->up) v->up->refs++;
-  t->view = v;
-  return t;
-}
-
-void handle_no_view(PolyTensor *t) {
-  view_release(ctx_base(t->ctx), t->view);
-  t->view = NULL;
-  uop_release(t->path);
-  t->path = NULL;
 }
 
 /* A handle owns the handle of its accumulated gradient. */
