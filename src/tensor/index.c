@@ -115,7 +115,7 @@ static bool view_integer(UOp *x, int axis, const PolyIndex *e, AxisView *v) {
 static bool view_mask(View *view, int axis, UOp *mask, AxisView *v) {
   UOp *x = view->x;
   for (int k = 0; k < mask->ndim; k++) {
-    if (mask->shape[k] == x->shape[axis + k]) continue;
+    if (t_same_size(mask->shape[k], x->shape[axis + k])) continue;
     char tx[256], tm[256];
     return base_fail(ctx_base(x->ctx), POLY_ERROR_INDEX, "a bool index of shape %s does not fit %s at axis %d",
                      shape_text(mask, tm, sizeof(tm)), shape_text(x, tx, sizeof(tx)), axis);

@@ -222,7 +222,24 @@ random = _module(
     fork_rng=fork_rng, get_rng_state=get_rng_state, set_rng_state=set_rng_state
 )  # fmt: skip
 compiler = _module("compiler", "torch.compiler.", disable=_as_it_is, is_compiling=_no, reset=lambda: None)
-fx = _module("fx", "torch.fx: functions and modules as they are.", wrap=_as_it_is, symbolic_trace=lambda root, concrete_args=None: root)
+
+
+class Tracer:
+    """torch.fx.Tracer: there is no graph of a module's calls to be changed, so a trace is the module."""
+
+    def is_leaf_module(self, module: Any, qualname: str = "") -> bool:
+        """Is it a layer of torch.nn, which is not looked into?"""
+        return type(module).__module__.startswith("polygrad.torch.nn")
+
+    def trace(self, root: Any, concrete_args: Any = None) -> Any:
+        """The module itself."""
+        return root
+
+
+fx = _module(
+    "fx", "torch.fx: functions and modules as they are.", wrap=_as_it_is, symbolic_trace=lambda root, concrete_args=None: root, Tracer=Tracer,
+    GraphModule=lambda root, graph=None, class_name="GraphModule": root,
+)  # fmt: skip
 hub = _module("hub", "torch.hub: where downloaded files are kept.", get_dir=lambda: _home() + "/hub", _get_torch_home=_home)
 version = _module("version", "torch.version: no CUDA of PyTorch's own.", cuda=None, hip=None)
 MODULES = ("amp", "compiler", "fx", "hub", "jit", "random", "version")

@@ -500,7 +500,7 @@ def test_configs():
     assert ModelConfig.cast({"mode": "regression", "task_level": "node"}).return_type.value == "raw"
     assert ExplainerConfig("phenomenon", "object").edge_mask_type is None
     for call, match in (
-        (lambda: ExplainerConfig("model"), "must be given"), (lambda: ExplainerConfig("model", edge_mask_type="attributes"), "'object'"),
+        (lambda: ExplainerConfig("model"), "must be provided"), (lambda: ExplainerConfig("model", edge_mask_type="attributes"), "'object'"),
         (lambda: ExplainerConfig("modell", "object"), "modell"), (lambda: ModelConfig("regression", "node", "probs"), "raw values"),
         (lambda: ModelConfig("binary_classification", "node", "log_probs"), "log_probs"), (lambda: ThresholdConfig("hard", 1.5), "between 0 and 1"),
         (lambda: ThresholdConfig("topk", 0), "positive"), (lambda: ThresholdConfig("topk", 0.5), "whole number"), (lambda: ThresholdConfig("topk", "1"), "number"),
@@ -531,7 +531,7 @@ def test_parts():
     assert part.num_nodes == 3 and part.edge_index.tolist() == [[1, 2], [2, 0]] and part.edge_attr.tolist() == [[2.0], [3.0]]
     assert rest.num_nodes == 1 and rest.num_edges == 0
     assert part.validate_masks()
-    with pytest.raises(ValueError, match="does not fit 4 edges"):
+    with pytest.raises(ValueError, match="with 4 edges"):
         Explanation(edge_index=found.edge_index, edge_mask=Tensor([1.0]), num_nodes=4).validate_masks()
     with pytest.warns(UserWarning, match="two axes"):
         assert not Explanation(x=found.x, edge_index=found.edge_index, node_mask=Tensor([1.0] * 4)).validate_masks(raise_on_error=False)

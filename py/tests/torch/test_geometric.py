@@ -98,3 +98,51 @@ def test_plain_geometric_is_untouched():
     out = conv(polygrad.Tensor.ones(3, 4), polygrad.Tensor([[0, 1], [1, 2]]))
     assert type(out) is polygrad.Tensor and type(conv.lin.weight) is polygrad.Tensor
     assert classes(polygrad.geometric.datasets.KarateClub()[0]) == {polygrad.Tensor}
+
+
+def test_rows_of_batches_take_a_mask():
+    """Rows of sampled batches, put together again, have a size that is known in this run alone; a mask of that many entries selects from them."""
+    from polygrad.torch_geometric.loader import NeighborLoader
+
+    data = Data(x=torch.arange(20.0).view(20, 1), edge_index=torch.randint(20, (2, 60)))
+    parts = [batch.x[: batch.batch_size] for batch in NeighborLoader(data, num_neighbors=[-1], batch_size=8)]
+    rows, mask = torch.cat(parts, dim=0), torch.arange(20) % 3 == 0
+    assert rows[mask].view(-1).tolist() == list(range(0, 20, 3))
+    rows[mask] = -1
+    assert rows.view(-1).tolist()[:4] == [-1, 1, 2, -1]
+    with pytest.raises(IndexError, match="does not fit"):
+        rows[torch.ones(19, dtype=torch.bool)]
+
+
+def test_memory_may_be_updated_before_backward():
+    from polygrad.torch_geometric.nn.models.tgn import IdentityMessage, LastAggregator
+
+    from polygrad.torch_geometric.nn import TGNMemory
+
+    memory = TGNMemory(6, 2, 4, 3, IdentityMessage(2, 4, 3), LastAggregator()).train()
+    src, dst, message = torch.tensor([0, 1]), torch.tensor([2, 3]), torch.ones(2, 2)
+    for step in range(3):
+        z, _ = memory(torch.arange(4))
+        loss = (z - 1).pow(2).sum()
+        memory.update_state(src, dst, torch.tensor([step, step]), message)
+        loss.backward()
+        memory.detach()
+    assert memory.gru.weight_ih.grad.abs().sum() > 0 and memory.memory[:4].abs().sum() > 0
+
+
+def test_attention_is_explained_over_several_heads():
+    from polygrad.torch_geometric.explain import AttentionExplainer, Explainer
+    from polygrad.torch_geometric.nn import GATConv
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = GATConv(3, 4, heads=2), GATConv(8, 2)
+
+        def forward(self, x, edge_index):
+            return self.second(self.first(x, edge_index).relu(), edge_index)
+
+    config = {"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"}
+    explainer = Explainer(Net(), AttentionExplainer(), explanation_type="model", edge_mask_type="object", model_config=config)
+    mask = explainer(torch.randn(4, 3), torch.tensor([[0, 1, 2], [1, 2, 3]])).edge_mask
+    assert mask.size() == (3,) and mask.min() >= 0 and mask.max() <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from typing import Any, Callable
 
@@ -41,7 +42,8 @@ class InMemoryDataset(Dataset):
 
     @property
     def data(self) -> Any:
-        """All graphs joined, indices as they are in each graph."""
+        """All graphs joined, indices as they are in each graph; dataset._data is the same without a warning."""
+        warnings.warn("'data' is the internal storage format of all graphs joined: it is not recommended to access it; use dataset[i]", stacklevel=2)
         return self._data
 
     @data.setter

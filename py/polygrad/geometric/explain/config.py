@@ -99,7 +99,7 @@ class ExplainerConfig(_Config):
         if edge not in (None, MaskType.object):
             raise ValueError(f"'edge_mask_type' must be None or 'object', not {edge.value!r}")
         if node is None and edge is None:
-            raise ValueError("either 'node_mask_type' or 'edge_mask_type' must be given")
+            raise ValueError("Either 'node_mask_type' or 'edge_mask_type' must be provided")
         self.explanation_type = ExplanationType(explanation_type)
         self.node_mask_type, self.edge_mask_type = node, edge
 

@@ -34,11 +34,13 @@ class ExplanationMixin:
             if mask.ndim != 2:
                 wrong.append(f"a 'node_mask' has two axes, not the shape {mask.shape}")
             elif mask.shape[0] not in (1, store.num_nodes) or mask.shape[1] not in (1, features):
-                wrong.append(f"a 'node_mask' of shape {mask.shape} does not fit {store.num_nodes} nodes with {features} features")
+                wrong.append(
+                    f"a 'node_mask' of shape {tuple(mask.shape)} does not fit a graph with {store.num_nodes} nodes with {features} features"
+                )
         for store in self.edge_stores:  # type: ignore[attr-defined]
             mask = store.get("edge_mask")
             if mask is not None and (mask.ndim != 1 or mask.shape[0] != store.num_edges):
-                wrong.append(f"an 'edge_mask' of shape {mask.shape} does not fit {store.num_edges} edges")
+                wrong.append(f"an 'edge_mask' of shape {tuple(mask.shape)} does not fit a graph with {store.num_edges} edges")
         for text in wrong:
             if raise_on_error:
                 raise ValueError(text)
@@ -66,8 +68,8 @@ class ExplanationMixin:
 
     def validate(self, raise_on_error: bool = True) -> bool:
         """Do the attributes fit each other, the masks among them?"""
-        graph = super().validate(raise_on_error)  # type: ignore[misc]
-        return self.validate_masks(raise_on_error) and graph
+        masks = self.validate_masks(raise_on_error)
+        return super().validate(raise_on_error) and masks  # type: ignore[misc]
 
 
 def _cut(mask: Tensor, config: ThresholdConfig) -> Tensor:

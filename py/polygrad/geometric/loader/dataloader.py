@@ -190,7 +190,7 @@ def collate(items: list[Any], follow_batch: Sequence[str] = (), exclude_keys: Se
         return type(first)(*(collate(list(part), follow_batch, exclude_keys) for part in zip(*items)))
     if isinstance(first, (tuple, list)):
         return [collate(list(part), follow_batch, exclude_keys) for part in zip(*items)]
-    raise TypeError(f"a batch cannot be made of {type(first).__name__}")
+    raise TypeError(f"DataLoader found invalid type {type(first).__name__}: a batch cannot be made of it")
 
 
 class Ahead:

@@ -48,7 +48,8 @@ class LinkNeighborLoader(LinkLoader):
         **kwargs: Any,
     ):
         if (edge_label_time is not None) != (time_attr is not None):
-            raise ValueError("edge_label_time and time_attr go together: both are given, or none")
+            missing = "edge_label_time" if edge_label_time is None else "time_attr"
+            raise ValueError(f"'{missing}' is not set: edge_label_time and time_attr go together")
         data = graph_of(data, time_attr)
         if neighbor_sampler is None:
             neighbor_sampler = NeighborSampler(

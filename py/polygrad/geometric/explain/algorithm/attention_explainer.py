@@ -80,12 +80,13 @@ class AttentionExplainer(ExplainerAlgorithm):
 
     def _joined(self, alphas: list[Tensor], edges: int) -> Tensor:
         parts = []
+        over = {"max": "amax", "min": "amin"}.get(self.reduce, self.reduce)  # PyTorch's max(axis) is a pair
         for alpha in alphas:
             if alpha.ndim > 2:
                 raise ValueError(f"attention of shape {alpha.shape} is not one number for each edge and head")
             alpha = alpha[:edges]  # self loops that layers add come last
-            parts.append(getattr(alpha, self.reduce)(-1) if alpha.ndim == 2 else alpha)
-        return parts[0] if len(parts) == 1 else getattr(Tensor.stack(*parts, dim=-1), self.reduce)(-1)
+            parts.append(getattr(alpha, over)(-1) if alpha.ndim == 2 else alpha)
+        return parts[0] if len(parts) == 1 else getattr(Tensor.stack(*parts, dim=-1), over)(-1)
 
 
 def _types_of_layers(model: Any, edge_index: dict[Any, Any]) -> dict[int, Any]:

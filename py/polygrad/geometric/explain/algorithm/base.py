@@ -77,11 +77,11 @@ class ExplainerAlgorithm(nn.Module):
         self._model_config = ModelConfig.cast(model_config)
         if not self.supports():
             raise ValueError(
-                f"{type(self).__name__} does not support these settings: {self._explainer_config}, {self._model_config}"
+                f"{type(self).__name__} does not support the given explanation settings: {self._explainer_config}, {self._model_config}"
             )  # fmt: skip
 
     def _refuse(self, why: str) -> bool:
-        raise ValueError(f"{type(self).__name__} does not support these settings: {why}")
+        raise ValueError(f"{type(self).__name__} does not support the given explanation settings: {why}")
 
     # ---- helpers ----
 

@@ -101,7 +101,7 @@ class PGExplainer(ExplainerAlgorithm):
     def forward(self, model: Any, x: Any, edge_index: Any, *, target: Any, index: Any = None, **kwargs: Any) -> Any:
         if self._curr_epoch < self.epochs - 1:
             raise ValueError(
-                f"PGExplainer has been trained for {self._curr_epoch + 1} of {self.epochs} epochs: call explainer.algorithm.train(...) first"
+                f"PGExplainer is not yet fully trained, but for {self._curr_epoch + 1} of {self.epochs} epochs: call algorithm.train(...)"
             )
         self._check(index)
         hetero = isinstance(x, dict)

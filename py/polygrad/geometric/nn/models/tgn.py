@@ -159,10 +159,13 @@ class TGNMemory(nn.Module):
     def _update_memory(self, nodes: np.ndarray) -> None:
         n_id = sized(nodes, 0, size("memory_nodes", nodes.size))
         memory, last = self._get_updated_memory(nodes, n_id)
-        self.memory.assign(self.memory.scatter(0, n_id.reshape(-1, 1).expand(n_id.shape[0], self.memory_dim), memory.detach()))
+        new = self.memory.scatter(0, n_id.reshape(-1, 1).expand(n_id.shape[0], self.memory_dim), memory.detach())
         self._updated[nodes] = last
-        self.last_update.assign(Tensor(self._updated))
-        self.memory.realize(self.last_update)
+        if self.training:  # a loss of the old memory may still wait for its backward: it keeps the old values
+            self.memory.replace(new.realize())
+        else:
+            self.memory.assign(new).realize()
+        self.last_update.assign(Tensor(self._updated)).realize()
 
     def _messages(self, name: str, nodes: np.ndarray, store: _Store, module: Any) -> tuple[Tensor, np.ndarray]:
         """Messages of the events that wait for some nodes, and (node, other, time) of these."""

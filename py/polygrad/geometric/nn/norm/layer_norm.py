@@ -36,7 +36,7 @@ class LayerNorm(nn.Module):
         if self.mode == "node":
             out = x.layernorm(-1, self.eps)
         elif self.mode != "graph":
-            raise ValueError(f"mode must be 'graph' or 'node', not {self.mode!r}")
+            raise ValueError(f"Unknown normalization mode {self.mode!r}: 'graph' and 'node' are known")
         elif batch is None:
             out = x - x.mean()
             out = out / (x.std(correction=0) + self.eps)
