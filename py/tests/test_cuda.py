@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from polygrad import Device, Profile, Tensor, nn
+from polygrad import Device, Graph, Profile, Tensor, nn
 from polygrad.autograd import current
 
 
@@ -215,6 +215,22 @@ def test_products_by_split_factors(shape, monkeypatch):
     got = (Tensor(a) @ Tensor(b)).numpy()
     np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
     np.testing.assert_array_equal(got[np.isinf(want)], want[np.isinf(want)])
+
+
+def test_short_maps_of_edges():
+    """The features of an edge are loaded four at a time, from rows that begin at multiples of 16 bytes; the gradient of their weights is summed by columns."""
+    rng = np.random.default_rng(8)
+    index, weight = rng.integers(0, 20, (2, 300)), rng.standard_normal((20, 16))
+    a = {"e": rng.standard_normal((300, 8)), "w": rng.standard_normal((8, 16)), "x": rng.standard_normal((20, 16))}
+    t = {k: Tensor(v.astype(np.float32), requires_grad=True) for k, v in a.items()}
+    g = Graph(Tensor(index), num_nodes=20)
+    out = g.sum((t["e"] @ t["w"] + g.src(t["x"])).relu())
+    (out * Tensor(weight.astype(np.float32))).sum().backward()
+    pre = a["e"] @ a["w"] + a["x"][index[0]]
+    want = np.zeros((20, 16))
+    np.add.at(want, index[1], np.maximum(pre, 0))
+    np.testing.assert_allclose(out.numpy(), want, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(t["w"].grad.numpy(), a["e"].T @ (weight[index[1]] * (pre > 0)), rtol=1e-4, atol=1e-4)
 
 
 def test_a_product_over_nothing_is_zero():

@@ -23,7 +23,8 @@ void line(Emit *e, const char *fmt, ...) {
 static void emit_load(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
-  Txt x = load_text(e, d, 1, txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s));
+  Txt at = is_run(e, i) ? txt("q%d[i%d]", i, e->run_loop) : txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s);
+  Txt x = load_text(e, d, 1, at);
   if (in->src[1] >= 0) x = txt("%s ? %s : 0", scalar_name(e, in->src[1]).s, x.s);
   line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);
 }
@@ -93,6 +94,7 @@ static void emit_loop(Emit *e, int loop) {
   if (in->flags & LOOP_ONCE)
     line(e, "if (SELDOM_TRUE(%s < %s)) {", begin.s, end.s);
   else {
+    if (e->style->writes_out && is_written_out(e, loop)) open_run(e, loop);
     if (e->style->groups) emit_unroll(e, loop);
     if (e->style->groups && in->strip > 1)
       line(e, "for (%s i%d = %s; i%d < %s; i%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, in->strip);
@@ -105,6 +107,7 @@ static void emit_loop(Emit *e, int loop) {
   bool strip = e->style->groups && open_strip(e, loop);
   if (e->style->vectors && !parallel && !(in->flags & LOOP_ONCE)) emit_ahead(e, loop);
   emit_body(e, loop + 1, e->at[loop].end);
+  if (e->run_loop == loop) close_run(e);
   if (strip) close_strip(e);
   e->indent--;
   e->parallel = outer;

@@ -10,10 +10,11 @@ typedef struct Emit Emit;
 
 /* What the dialects differ in. */
 typedef struct Style {
-  bool vectors;             /* LOOP_VECTOR becomes vector types; else it is ignored */
-  bool groups;              /* a kernel is run by the threads of a grid of groups; else those marks are ignored */
-  int warp;                 /* threads that exchange values by themselves; 0: none */
-  const char *boolean;      /* the type of a bool */
+  bool vectors;        /* LOOP_VECTOR becomes vector types; else it is ignored */
+  bool groups;         /* a kernel is run by the threads of a grid of groups; else those marks are ignored */
+  int warp;            /* threads that exchange values by themselves; 0: none */
+  bool writes_out;     /* its compiler writes a short loop out if it is told so: an array that it indexes is none */
+  const char *boolean; /* the type of a bool */
   const char *float_suffix; /* of a function of <math.h>, for float32 */
   void (*open_program)(Str *out, const Target *target);
   void (*open_kernel)(Emit *e, const char *name); /* up to its arguments as p0, p1 .. and n0, n1 .. */
@@ -36,6 +37,7 @@ struct Emit {
   bool group;        /* inside a loop that the threads of a group share */
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
   int strip_loop;    /* that loop */
+  int run_loop;      /* the loop whose loads stand before it, see runs.c; 0: none */
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
@@ -68,6 +70,7 @@ bool emit_by_fours(Emit *e, int loop);
 void emit_group_loop(Emit *e, int loop);
 void emit_combine(Emit *e, int i);
 void emit_fence(Emit *e);
+bool is_written_out(const Emit *e, int loop); /* is the compiler told to write all its iterations out? */
 void emit_unroll(Emit *e, int loop);
 bool stores_alone(const Emit *e, int i);
 
@@ -75,6 +78,11 @@ bool stores_alone(const Emit *e, int i);
 bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop is none of them */
 void close_strip(Emit *e);
 void emit_strip(Emit *e, int i); /* one instruction inside */
+
+/* runs.c: neighbouring elements that a short loop loads, several together before it */
+void open_run(Emit *e, int loop);
+void close_run(Emit *e);
+bool is_run(const Emit *e, int i); /* is the value of this load there already, in an array? */
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */

@@ -365,20 +365,34 @@ bool emit_by_fours(Emit *e, int loop) {
   return true;
 }
 
+/* Are the iterations of a reduction independent but for the order of its sums? */
+static bool can_unroll(const Emit *e, int loop) {
+  const Linear *l = e->lin;
+  if (!(l->inst[loop].flags & LOOP_REDUCE)) return false;
+  for (int i = loop + 1; i < e->at[loop].end; i++)
+    if (l->inst[i].kind == INST_STORE || (l->inst[i].kind == INST_LOOP && !is_short(e, i))) return false;
+  return true;
+}
+
+static bool in_heavy(const Emit *e, int loop) {
+  int outer = loop_around(e, loop);
+  return outer >= 0 && is_heavy(e, outer);
+}
+
+bool is_written_out(const Emit *e, int loop) {
+  return can_unroll(e, loop) && is_short(e, loop) && !is_around(e, loop) && !in_heavy(e, loop);
+}
+
 /* A reduction is unrolled, so that loads of several iterations are under way at once; their order stays. */
 void emit_unroll(Emit *e, int loop) {
-  const Linear *l = e->lin;
-  bool around = is_around(e, loop), whole = is_short(e, loop);
-  if (!(l->inst[loop].flags & LOOP_REDUCE)) return;
-  for (int i = loop + 1; i < e->at[loop].end; i++)
-    if (l->inst[i].kind == INST_STORE || (l->inst[i].kind == INST_LOOP && !is_short(e, i))) return;
-  int outer = loop_around(e, loop);
+  bool around = is_around(e, loop);
+  if (!can_unroll(e, loop)) return;
   if (around && is_heavy(e, loop))
     line(e, "UNROLL_NONE");
-  else if (around || (whole && outer >= 0 && is_heavy(e, outer)))
+  else if (around || (is_short(e, loop) && in_heavy(e, loop)))
     line(e, "UNROLL_AROUND");
   else
-    line(e, whole ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
+    line(e, is_short(e, loop) ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
 
 enum { FEW_TURNS = 16 };
