@@ -37,12 +37,35 @@ bool block_name(Codegen *g, Block *b, UOp *u, int inst) {
   return map_put(ctx_base(g->ctx), &b->value, (uint64_t)(uintptr_t)u, (uint64_t)inst);
 }
 
+static UOp *renamed(Codegen *g, Map *done, UOp *u, UOp *from, UOp *to);
+
+static UOp *with_range(Codegen *g, UOp *u, UOp *range, UOp *by) {
+  Map done = {0};
+  UOp *r = by ? renamed(g, &done, u, range, by) : NULL;
+  map_free(ctx_base(g->ctx), &done);
+  return r;
+}
+
+/* The end of the last row, if r is a row of entries and rows follow one another in memory: each begins where the one
+ * before it ends. NULL: it is not. */
+static UOp *rows_end(Codegen *g, const Block *b, const UOp *r) {
+  while (b->parent && b->parent->parent) b = b->parent;
+  UOp *row = b->range;
+  uint64_t loaded = RANGES_LOAD;
+  if (!row || r->src[0]->op == OP_CONST || r->src[1]->op == OP_CONST) return NULL;
+  if (block_ranges(g, r->src[1]) != (loaded | 1ull << row->arg.i)) return NULL;
+  if (with_range(g, r->src[0], row, int_addc(row, 1)) != r->src[1]) return NULL;
+  return with_range(g, r->src[1], row, int_addc(row->src[1], -1));
+}
+
 /* Opens a loop over r inside b; its bounds are emitted where they belong. The loop becomes a line of b when it is
  * closed. */
 Block *block_open(Codegen *g, Block *b, UOp *r, uint32_t flags) {
   int begin = block_value(g, b, r->src[0]), end = block_value(g, b, r->src[1]);
   if (begin < 0 || end < 0) return NULL;
-  Inst inst = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {begin, end, -1}, .flags = flags, .arg = r->arg};
+  UOp *last = g->target->ahead ? rows_end(g, b, r) : NULL;
+  int limit = last ? block_value(g, b, last) : -1;
+  Inst inst = {.kind = INST_LOOP, .dtype = POLY_INT64, .src = {begin, end, limit}, .flags = flags, .arg = r->arg};
   int loop = block_inst(g, NULL, inst, r);
   Block *inner = loop < 0 ? NULL : new_block(g, b, r, loop);
   return inner && block_name(g, inner, r, loop) ? inner : NULL;

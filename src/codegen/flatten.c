@@ -77,6 +77,7 @@ static int add_loop(Flat *f, const Inst *like, int begin, int end, uint32_t flag
   Inst in = *like;
   in.src[0] = begin;
   in.src[1] = end;
+  in.src[2] = -1;
   in.flags = flags;
   if (!(flags & (LOOP_GROUP | LOOP_PARALLEL))) in.strip = 0; /* a thread takes blocks one by one */
   return add(f, in);
@@ -302,7 +303,9 @@ static void put_blocks(Flat *f, const Block *c, Sums *s, bool apart, int begin, 
   first = add_index(f, OP_ADD, begin, first);
   Sums inner = *s;
   for (int i = 0; i < s->n; i++) f->place[s->acc[i]] = inner.into[i] = part[i] = add_sum(f);
+  int limit = like->src[2] < 0 ? -1 : add_index(f, OP_SUB, f->place[like->src[2]], first);
   int loop = add_loop(f, like, zero, size, like->flags);
+  f->out.at[loop].src[2] = limit;
   f->place[c->loop] = add_index(f, OP_ADD, first, loop);
   put_body(f, c, &inner, apart);
   add_end(f, loop);
@@ -317,6 +320,7 @@ static void put_blocks(Flat *f, const Block *c, Sums *s, bool apart, int begin, 
 static void put_rest(Flat *f, const Block *c, const Sums *s, bool apart, int begin, int end, uint32_t extra) {
   const Inst *like = &f->g->inst.at[c->loop];
   int loop = f->place[c->loop] = add_loop(f, like, begin, end, like->flags | extra);
+  f->out.at[loop].src[2] = like->src[2] < 0 ? -1 : f->place[like->src[2]];
   put_body(f, c, s, apart);
   add_end(f, loop);
 }

@@ -86,6 +86,7 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
             in->flags & LOOP_GROUP ? " group" : "", in->flags & LOOP_VECTOR ? " vector" : "",
             in->flags & LOOP_OUTER ? " outer" : "", in->flags & LOOP_REDUCE ? " reduce" : "",
             in->flags & LOOP_ONCE ? " once" : "");
+    if (s[2] >= 0) str_fmt(out, " on to %%%d", s[2]);
     if (in->lanes) str_fmt(out, " lanes %d", in->lanes);
     if (in->copies) str_fmt(out, " copies %d tail %d", in->copies, in->tail);
     if (in->chunk) str_fmt(out, " chunk %d", in->chunk);
@@ -284,7 +285,7 @@ static bool check_grid(Verify *v, const Inst *in) {
 static bool check_together(Verify *v) { return v->group < 0 || bad(v, "threads of a group do not come here together"); }
 
 static bool check_loop(Verify *v, const Inst *in) {
-  if (!source_int(v, 0) || !source_int(v, 1) || !none_from(v, 2)) return false;
+  if (!source_int(v, 0) || !source_int(v, 1) || (in->src[2] != -1 && !source_int(v, 2))) return false;
   if (in->dtype != POLY_INT64 && in->dtype != POLY_INT32) return bad(v, "a loop variable is an int64 or an int32");
   for (int l = 0; l < LEVELS; l++) {
     if (v->lanes[l] < 0) continue;

@@ -49,7 +49,9 @@ typedef enum InstKind {
   INST_ALU,   /* op (MULACC or any elementwise Op; CAST converts from the dtype of src 0) of src[0..2] */
   INST_LOAD,  /* param[src 0]; src 1: gate, a bool; 0 is the value where it is false, and nothing is read */
   INST_STORE, /* param[src 0] = src 1; src 2: gate */
-  INST_LOOP,  /* from src 0 up to but not including src 1; value: the loop variable, int64 or int32; flags */
+  INST_LOOP,  /* from src 0 up to but not including src 1; value: the loop variable, int64 or int32; flags. src 2, or
+               * -1: up to here there are iterations, of this loop or of the same one in later iterations around it, so
+               * memory that they load an index from is there to be read before their turn */
   INST_END,   /* of loop src 0 */
   INST_ACC,   /* accumulator with the identity of op (ADD MUL MAX MIN) in dtype; its value when read: what it holds then
                */

@@ -49,7 +49,11 @@ const Target cpu_target = {
     .lanes = 8,
     .log_sum_lanes = 5,
     .registers = {[COST_SIMPLE] = 1, [COST_DIVIDE] = 1, [COST_FUNCTION] = 6, [COST_POWER] = 12, [COST_ROUNDING] = 1},
+    .ahead = true,
     .group = 1,
+    /* what a loop over the edges of a row stores for them is read in order by the next one: a step of attention (4
+     * heads of 8) on 40,000 nodes, 500,000 edges took 0.8 of the time */
+    .by_rows = true,
     .cache_bytes = {32 << 10, 1 << 20},
     .cores = 4,              /* unless the machine tells */
     .tile_bytes = 512 << 10, /* half of a second cache of 1 MB: weights and gathered rows have the rest */
