@@ -46,6 +46,13 @@ static UOp *with_range(Codegen *g, UOp *u, UOp *range, UOp *by) {
   return r;
 }
 
+/* A bound without what cuts it off: a tile has the part of a row that lies between its first and its last edge. */
+static UOp *uncut(Codegen *g, UOp *bound) {
+  if (bound->op != OP_MIN && bound->op != OP_MAX) return bound;
+  if (!block_ranges(g, bound->src[0])) return bound->src[1];
+  return block_ranges(g, bound->src[1]) ? bound : bound->src[0];
+}
+
 /* The end of the last row, if r is a row of entries and rows follow one another in memory: each begins where the one
  * before it ends. NULL: it is not. */
 static UOp *rows_end(Codegen *g, const Block *b, const UOp *r) {
@@ -54,7 +61,7 @@ static UOp *rows_end(Codegen *g, const Block *b, const UOp *r) {
   uint64_t loaded = RANGES_LOAD;
   if (!row || r->src[0]->op == OP_CONST || r->src[1]->op == OP_CONST) return NULL;
   if (block_ranges(g, r->src[1]) != (loaded | 1ull << row->arg.i)) return NULL;
-  if (with_range(g, r->src[0], row, int_addc(row, 1)) != r->src[1]) return NULL;
+  if (with_range(g, uncut(g, r->src[0]), row, int_addc(row, 1)) != uncut(g, r->src[1])) return NULL;
   return with_range(g, r->src[1], row, int_addc(row->src[1], -1));
 }
 

@@ -31,7 +31,7 @@
 /* LEAST_BYTES of a row are asked for in any loop, less in those of LEAST_COST operations an iteration: a plain sum over
  * neighbours (cost 7) sees enough of them by itself, attention has 31 and more. */
 enum { LEAST_COST = 28, LEAST_BYTES = 128 };
-enum { AHEAD = 16, LINE = 64, MOST_LINES = 8, MOST_ROWS = 8, MOST_STEPS = 12 };
+enum { AHEAD = 16, AHEAD_IN_ROW = 4, LINE = 64, MOST_LINES = 8, MOST_ROWS = 8, MOST_STEPS = 12 };
 
 typedef struct Ahead {
   int loop;
@@ -96,8 +96,10 @@ static int64_t bytes_of(const Emit *e, int i) {
 /* The later iteration, which is one of this loop or of those that follow it: behind the last one memory may end. */
 static void emit_next(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
+  bool on = in->src[2] >= 0 || in->flags & LOOP_PARALLEL;
+  int by = on ? AHEAD : AHEAD_IN_ROW;
   Txt end = scalar_name(e, in->src[in->src[2] >= 0 ? 2 : 1]);
-  line(e, "const int64_t next%d = i%d + %d < %s ? i%d + %d : %s - 1;", loop, loop, AHEAD, end.s, loop, AHEAD, end.s);
+  line(e, "const int64_t next%d = i%d + %d < %s ? i%d + %d : %s - 1;", loop, loop, by, end.s, loop, by, end.s);
 }
 
 /* Is it memory that each iteration finds by an index of its own? An output is only written there. */

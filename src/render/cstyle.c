@@ -105,7 +105,7 @@ static void emit_loop(Emit *e, int loop) {
   e->parallel = outer || parallel;
   e->indent++;
   bool strip = e->style->groups && open_strip(e, loop);
-  if (e->style->vectors && !parallel && !(in->flags & LOOP_ONCE)) emit_ahead(e, loop);
+  if (e->style->vectors && !(in->flags & LOOP_ONCE)) emit_ahead(e, loop);
   emit_body(e, loop + 1, e->at[loop].end);
   if (e->run_loop == loop) close_run(e);
   if (strip) close_strip(e);
