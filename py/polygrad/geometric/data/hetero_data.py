@@ -31,6 +31,12 @@ def by_sizes(data: Any, value: Any, store: Any = None) -> np.ndarray:
 EDGE_PAIRS = Join(-1, by_sizes)
 
 
+def _once(values: np.ndarray) -> np.ndarray:
+    """Each value once, in the order in which they first come."""
+    found, first = np.unique(values, return_index=True)
+    return found[np.argsort(first)]
+
+
 class HeteroData(AsStores, BaseData):
     """Several types of nodes and edges, each with a storage of its own.
 
@@ -381,14 +387,15 @@ class HeteroData(AsStores, BaseData):
 
     @following
     def connected_components(self) -> list[Any]:
-        """The connected components over all types, each as an object of its own."""
+        """The connected components over all types, each as an object of its own: in the order in which edges, and then nodes, name them, and with
+        their nodes in that order."""
         start = self._starts()
         pairs = [store._pairs() + np.array([[start[kind[0]]], [start[kind[2]]]]) for kind, store in self.edge_items()]
         joined = np.concatenate([np.zeros((2, 0), np.int64), *pairs], axis=1)
         label = components(joined, start[None])
-        count = int(label.max()) + 1 if label.size else 0
-        slices = {kind: label[start[kind] : start[kind] + int(store.num_nodes)] for kind, store in self.node_items()}
-        return [self.subgraph({kind: np.flatnonzero(part == k) for kind, part in slices.items()}) for k in range(count)]
+        nodes = _once(np.concatenate([joined.T.reshape(-1), np.arange(start[None])]))
+        own = {kind: nodes[(nodes >= start[kind]) & (nodes < start[kind] + int(store.num_nodes))] for kind, store in self.node_items()}
+        return [self.subgraph({kind: part[label[part] == k] - start[kind] for kind, part in own.items()}) for k in _once(label[nodes])]
 
     def _starts(self) -> dict[Any, int]:
         """Number of nodes before each type; all of them under None."""

@@ -18,7 +18,7 @@ class FaceToEdge(BaseTransform):
         self.remove_faces = remove_faces
 
     def forward(self, data: Any) -> Any:
-        if data.face is None:
+        if getattr(data, "face", None) is None:
             return data
         face = to_array(data.face)
         if face.shape[0] not in (3, 4):

@@ -50,7 +50,7 @@ class Aggregation(Module):
     def assert_index_present(self, index: Tensor | None) -> None:
         """An error if there are only row pointers."""
         if index is None:
-            raise NotImplementedError(f"{type(self).__name__} needs 'index'")
+            raise NotImplementedError(f"Aggregation requires 'index' to be specified: {type(self).__name__} does not take row pointers alone")
 
     def assert_sorted_index(self, index: Tensor | None) -> None:
         """Nothing: items are put in order here."""

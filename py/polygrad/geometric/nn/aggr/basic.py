@@ -41,9 +41,13 @@ class MinAggregation(_Plain):
 
 
 class MulAggregation(_Plain):
-    """Product of the x_i."""
+    """Product of the x_i. Rows are given by an index, not by row pointers, as in PyG."""
 
     op = "mul"
+
+    def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
+        self.assert_index_present(index)
+        return super().forward(x, index, None, dim_size, dim)
 
 
 class VarAggregation(Aggregation):

@@ -33,7 +33,7 @@ class ClusterGCNConv(MessagePassing):
         self.lin_root.reset_parameters()
 
     def forward(self, x: Tensor, edge_index: Any) -> Tensor:
-        graph = graph_of(edge_index, x.shape[0])
+        graph = graph_of(edge_index, x.shape[-2])
         if self.add_self_loops:
             graph, _ = with_loops(graph)
         share = graph.dst(1 / graph.in_degree.maximum(1).cast(x.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ....graphs import Graph
@@ -66,11 +67,16 @@ class EGConv(MessagePassing):
         edge_index, symnorm_weight = self._edges(x, edge_index)
         mix = self.comb_lin(x).reshape(-1, self.num_heads, len(self.aggregators) * self.num_bases)
         gathered = self.propagate(edge_index, x=self.bases_lin(x), symnorm_weight=symnorm_weight)
-        gathered = gathered.reshape(-1, len(self.aggregators) * self.num_bases, self.out_channels // self.num_heads)
         if linked is not None:
-            gathered = linked.unsqueeze(-1).where(gathered, 0.0)
+            gathered = gathered.reshape(-1, len(self.aggregators), int(gathered.shape[-1]))
+            gathered = linked.unsqueeze(-1).where(gathered, self._nothing(x.dtype))
+        gathered = gathered.reshape(-1, len(self.aggregators) * self.num_bases, self.out_channels // self.num_heads)
         out = (mix @ gathered).reshape(-1, self.out_channels)
         return out if self.bias is None else out + self.bias
+
+    def _nothing(self, dtype: Any) -> Tensor:
+        """What a node without any edge gathers, [aggregators, 1]."""
+        return Tensor([[math.sqrt(1e-5) if a == "std" else 0.0] for a in self.aggregators], dtype=dtype)
 
     def message(self, x_j: Tensor) -> Tensor:
         return x_j
@@ -98,6 +104,8 @@ class EGConv(MessagePassing):
 
 def _linked(edge_index: Any, x: Tensor) -> Tensor | None:
     """Nodes up to the last one that has an edge, bool [V, 1]: PyG stops there when it adds self loops here. None: all."""
-    if isinstance(edge_index, Graph) or not edge_index.shape[1]:
+    if isinstance(edge_index, Graph):
         return None
+    if not edge_index.shape[1]:
+        return Tensor.zeros(x.shape[0], 1, dtype="bool")
     return (Tensor.arange(x.shape[0]) <= edge_index.max().cast("int32")).unsqueeze(-1)

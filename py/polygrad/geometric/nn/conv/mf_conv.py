@@ -43,8 +43,8 @@ class MFConv(MessagePassing):
 
     def forward(self, x: Any, edge_index: Any, size: Any = None) -> Tensor:
         x_l, x_r = pair(x)
-        destinations = x_r.shape[0] if x_r is not None else size[1] if size is not None else x_l.shape[0]
-        graph = graph_of(edge_index, x_l.shape[0], destinations)
+        destinations = x_r.shape[-2] if x_r is not None else size[1] if size is not None else x_l.shape[-2]
+        graph = graph_of(edge_index, x_l.shape[-2], destinations)
         side = "in" if self.flow == "source_to_target" else "out"
         degree = graph.degree(side).minimum(self.max_degree)
         h = self.propagate(graph, x=(x_l, x_r))

@@ -138,7 +138,7 @@ class RGCNConv(MessagePassing):
                 inputs = inputs / count.reshape(-1).index_select(0, index * r + edge_type).unsqueeze(-1)
             return rows.reduce(inputs, "sum")
         h = self.aggr_module(inputs, index * r + edge_type, dim_size=dim_size * r, dim=0)
-        h = h.reshape(dim_size, r, -1)
+        h = h.unflatten(0, (dim_size, r))
         return h.sum(1) if inputs is not x_j else self._transform(h, self._weight()).sum(1)
 
     def __repr__(self) -> str:

@@ -31,7 +31,7 @@ class SimpleConv(MessagePassing):
         if self.combine_root == "self_loop":
             if not isinstance(x, Tensor) or (size is not None and size[0] != size[1]):
                 raise ValueError("combine_root='self_loop' needs one set of nodes")
-            edge_index = graph_of(edge_index, x.shape[0]).with_self_loops()
+            edge_index = graph_of(edge_index, x.shape[-2]).with_self_loops()
             edge_weight = None if edge_weight is None else edge_index.carry(edge_weight, 1.0)
         x_l, x_r = pair(x)
         out = self.propagate(edge_index, x=(x_l, x_r), edge_weight=edge_weight, size=size)

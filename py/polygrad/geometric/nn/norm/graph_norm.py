@@ -32,8 +32,9 @@ class GraphNorm(nn.Module):
 
     def forward(self, x: Tensor, batch: Tensor | None = None, batch_size: int | None = None) -> Tensor:
         if batch is None:
-            out = x - x.mean(0, keepdim=True) * self.mean_scale
-            std = (out.square().mean(0, keepdim=True) + self.eps).sqrt()
+            mean = Tensor.mean if int(x.shape[0]) else Tensor.sum  # of nothing, 0
+            out = x - mean(x, 0, keepdim=True) * self.mean_scale
+            std = (mean(out.square(), 0, keepdim=True) + self.eps).sqrt()
         else:
             rows = rows_of(batch, batch_size)
             out = x - rows.spread(rows.reduce(x, "mean")) * self.mean_scale
