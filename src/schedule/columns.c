@@ -82,6 +82,12 @@ static UOp *sum_columns(UOp *u, UOp *x, UOp *a, int axis) {
   return join_columns(u, n, sum, axis);
 }
 
+/* Is a sum of one column cut into pieces (split.c)? Without them few threads would have one. */
+static bool in_pieces(const Target *t, UOp *u, int axis) {
+  int64_t edges = u->src[0]->shape[0]->vmax, results = uop_numel_max(u) / u->shape[axis]->arg.i;
+  return edges >= MAX(t->split_elements, 4 * (int64_t)t->split_pieces) && results <= t->split_results;
+}
+
 static UOp *apart(UOp *u, void *user) {
   Sched *s = user;
   UOp *product = u->src[0];
@@ -92,6 +98,7 @@ static UOp *apart(UOp *u, void *user) {
     int axis = column_axis(x, a);
     if (axis < 0 || u->shape[axis]->op != OP_CONST || !is_given(a) || is_given(x)) continue;
     if (u->shape[axis]->arg.i < 2 || u->shape[axis]->arg.i > MOST_COLUMNS || !is_light(s, x)) continue;
+    if (!in_pieces(s->target, u, axis)) continue;
     return sum_columns(u, x, a, axis);
   }
   return u;
