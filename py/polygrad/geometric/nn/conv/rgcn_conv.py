@@ -134,8 +134,9 @@ class RGCNConv(MessagePassing):
         if self.aggr in SUMS:
             rows = rows_of(index, dim_size)
             if self.aggr == "mean":  # over the edges of one relation
-                count = rows.reduce(edge_type.one_hot(r).cast(inputs.dtype), "sum")
-                inputs = inputs / count.reshape(-1).index_select(0, index * r + edge_type).unsqueeze(-1)
+                count = rows.reduce(edge_type.one_hot(r).cast(inputs.dtype), "sum").clamp(1)
+                # a division for each node and relation rather than for each edge and feature
+                inputs = inputs * count.reciprocal().reshape(-1).index_select(0, index * r + edge_type).unsqueeze(-1)
             return rows.reduce(inputs, "sum")
         h = self.aggr_module(inputs, index * r + edge_type, dim_size=dim_size * r, dim=0)
         h = h.unflatten(0, (dim_size, r))
