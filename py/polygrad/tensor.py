@@ -753,3 +753,15 @@ def explain(tensor: Tensor) -> str:
 
 _core.Tensor = Tensor  # type: ignore[misc]
 Tensor._kind = _graph.tensor_class = Tensor
+
+
+_ELSEWHERE = {"Device": "device", "_to_np_dtype": "dtype", "get_shape": "helpers", "Variable": "symbolic", "UOp": "uop.ops"}
+
+
+def __getattr__(name: str) -> Any:
+    """Names that scripts for tinygrad take from its module of this name."""
+    if name in _ELSEWHERE:
+        from importlib import import_module
+
+        return getattr(import_module(f"polygrad.{_ELSEWHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

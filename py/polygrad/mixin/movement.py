@@ -429,6 +429,8 @@ def _tensors(first: Any, rest: tuple[Any, ...]) -> list[Any]:
     ts = list(argfix((first, *rest)))
     if not ts:
         raise ValueError("at least one tensor is needed")
+    if isinstance(ts[0], (list, tuple)):
+        raise ValueError("tensors are given one by one, or as one list: not a list and further ones")
     for t in ts[1:]:
         if isinstance(t, type(ts[0])):
             same_graph(ts[0], t)

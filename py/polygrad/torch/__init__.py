@@ -30,7 +30,7 @@ from .serialization import load, save
 from .settings import *  # noqa: F403
 from .settings import MODULES as _MODULES
 from .settings import __all__ as _settings
-from .settings import amp, compiler, fx, hub, jit, random, version
+from .settings import _dynamo, amp, compiler, distributed, fx, hub, jit, onnx, random, version, xpu
 from .tensor import Tensor
 from .types import Size, device, dtype
 from .types import named as _named
@@ -46,6 +46,7 @@ float8_e4m3fn, float8_e5m2 = _named("fp8e4m3"), _named("fp8e5m2")
 float16, bfloat16, float32, float64 = (_named(_n) for _n in ("float16", "bfloat16", "float32", "float64"))
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64  # noqa: A001
 strided, sparse_coo, sparse_csr, sparse_csc = "torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"
+layout, memory_format = str, type(None)  # what the names above and below are instances of
 preserve_format = contiguous_format = channels_last = channels_last_3d = None
 newaxis = None
 uint = uint32
@@ -64,8 +65,7 @@ _LINALG = {
 _SPARSE = frozenset(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor"))
 _LEFT_OUT = {
     "fft": "there are no complex numbers", "complex": "there are no complex numbers", "complex64": "there are no complex numbers",
-    "view_as_complex": "there are no complex numbers", "distributed": "use one process",
-    "onnx": "save the state dict", "quantization": "there are no quantised tensors",
+    "view_as_complex": "there are no complex numbers", "quantization": "there are no quantised tensors",
 }  # fmt: skip
 
 __all__ = [

@@ -481,6 +481,7 @@ from polygrad.torch.settings import get_num_threads as get_num_interop_threads
 from polygrad.torch.settings import get_num_threads as get_num_threads
 from polygrad.torch.settings import get_rng_state as get_rng_state
 from polygrad.torch.settings import is_autocast_available as is_autocast_available
+from polygrad.torch.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from polygrad.torch.settings import is_inference_mode_enabled as is_inference_mode_enabled
 from polygrad.torch.settings import set_default_device as set_default_device
 from polygrad.torch.settings import set_default_dtype as set_default_dtype
@@ -771,6 +772,7 @@ __all__ = [
     "is_autocast_enabled",
     "is_complex",
     "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference",

@@ -29,6 +29,13 @@ _ALLOWED = {
 }  # fmt: skip
 
 
+def add_safe_globals(safe_globals: Any) -> None:
+    """Classes and functions that a file which is loaded with weights_only may name."""
+    for x in safe_globals:
+        x = x[0] if isinstance(x, tuple) else x
+        _ALLOWED.add((x.__module__, x.__qualname__))
+
+
 class _Plain(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
@@ -77,4 +84,4 @@ def _foreign(source: BinaryIO) -> Any:
     return torch_load(source)
 
 
-__all__ = ["load", "save"]
+__all__ = ["add_safe_globals", "load", "save"]

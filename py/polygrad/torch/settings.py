@@ -109,6 +109,11 @@ def set_flush_denormal(mode: bool) -> bool:
     return False
 
 
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """No: the same program gives the same numbers in any case."""
+    return False
+
+
 def set_warn_always(on: bool) -> None:
     """Accepted."""
 
@@ -241,13 +246,30 @@ fx = _module(
     GraphModule=lambda root, graph=None, class_name="GraphModule": root,
 )  # fmt: skip
 hub = _module("hub", "torch.hub: where downloaded files are kept.", get_dir=lambda: _home() + "/hub", _get_torch_home=_home)
+
+
+def _only(name: str, hint: str, **members: Any) -> types.ModuleType:
+    """A module of which scripts ask whether it is used: it is not, and its other names say what to do instead."""
+    module = _module(name, f"torch.{name}: not used. {hint[0].upper() + hint[1:]}.", **members)
+
+    def missing(attribute: str) -> Any:
+        raise AttributeError(f"torch.{name}.{attribute} is not here: {hint}")
+
+    module.__getattr__ = missing  # type: ignore[method-assign]
+    return module
+
+
+distributed = _only("distributed", "use one process", is_available=_no, is_initialized=_no)
+onnx = _only("onnx", "save the state dict", is_in_onnx_export=_no)
+xpu = _only("xpu", "tensors are computed on the CPU or with CUDA", is_available=_no, device_count=lambda: 0)
+_dynamo = _only("_dynamo", "everything is compiled in any case", reset=lambda: None, is_compiling=_no)
 version = _module("version", "torch.version: no CUDA of PyTorch's own.", cuda=None, hip=None)
-MODULES = ("amp", "compiler", "fx", "hub", "jit", "random", "version")
+MODULES = ("_dynamo", "amp", "compiler", "distributed", "fx", "hub", "jit", "onnx", "random", "version", "xpu")
 
 __all__ = [
     "GradScaler", "are_deterministic_algorithms_enabled", "autocast", "compile", "get_default_device", "get_default_dtype",
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads", "get_rng_state", "is_autocast_available",
-    "is_autocast_enabled", "is_inference_mode_enabled",
+    "is_autocast_enabled", "is_deterministic_algorithms_warn_only_enabled", "is_inference_mode_enabled",
     "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_flush_denormal",
     "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "use_deterministic_algorithms",
 ]  # fmt: skip

@@ -34,9 +34,7 @@ class ExplanationMixin:
             if mask.ndim != 2:
                 wrong.append(f"a 'node_mask' has two axes, not the shape {mask.shape}")
             elif mask.shape[0] not in (1, store.num_nodes) or mask.shape[1] not in (1, features):
-                wrong.append(
-                    f"a 'node_mask' of shape {tuple(mask.shape)} does not fit a graph with {store.num_nodes} nodes with {features} features"
-                )
+                wrong.append(f"a 'node_mask' of shape {tuple(mask.shape)} does not fit a graph with {store.num_nodes} nodes with {features} features")
         for store in self.edge_stores:  # type: ignore[attr-defined]
             mask = store.get("edge_mask")
             if mask is not None and (mask.ndim != 1 or mask.shape[0] != store.num_edges):

@@ -62,6 +62,10 @@ class RMSprop(lift(_optim.RMSprop, __name__)):  # type: ignore[misc]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "swa_utils":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.swa_utils")
     if name.startswith("_") or not hasattr(_optim, name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = lift(getattr(_optim, name), __name__)
@@ -69,4 +73,4 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "swa_utils"]

@@ -30,7 +30,7 @@ def vector_to_parameters(vec: Any, parameters: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("parametrizations", "prune", "rnn"):
+    if name in ("parametrizations", "parametrize", "prune", "rnn"):
         return import_module(f".{name}", __name__)
     for where in (getattr(_nn, "utils", None), _nn):
         if where is not None and not name.startswith("_") and hasattr(where, name):
@@ -40,4 +40,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "parametrizations", "prune", "rnn", "vector_to_parameters"]
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "parametrizations", "parametrize", "prune", "rnn", "vector_to_parameters"]
