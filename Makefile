@@ -146,6 +146,8 @@ test-fake-cuda: all $(VENV)/ready
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q py/tests/test_cuda.py
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA \
 	  $(PYTHON) -m pytest -q py/tests/test_graphs.py -k some_rows
+	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA POLY_PRODUCT_WORK=1 \
+	  $(PYTHON) -m pytest -q py/tests/test_group_products.py
 # On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.
 CUDA_PYTHON ?= python3
 CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_trace.py test_vertex.py geometric/test_golden.py)
@@ -156,6 +158,8 @@ test-cuda: all
 	seq 0 $$(($(CUDA_JOBS) - 1)) | POLY_TEST_DEVICE=CUDA POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py xargs -P $(CUDA_JOBS) -I{} sh -c \
 	  'POLY_TEST_PART={}/$(CUDA_JOBS) $(CUDA_PYTHON) -m pytest -q --durations=3 -p no:cacheprovider $(CUDA_TESTS) >$(BUILD)/test-cuda/{} 2>&1; status=$$?; \
 	  if [ $$status = 0 ]; then tail -1 $(BUILD)/test-cuda/{}; else tail -80 $(BUILD)/test-cuda/{}; exit 1; fi'
+	POLY_TEST_DEVICE=CUDA POLY_PRODUCT_WORK=1 POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
+	  $(CUDA_PYTHON) -m pytest -q -p no:cacheprovider py/tests/test_group_products.py
 # Accuracies, bits, the first step with a cold cache, compute-sanitizer; CHECK_ARGS as bench/cuda_checks.py has them.
 check-cuda: all
 	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(CUDA_PYTHON) bench/cuda_checks.py $(CHECK_ARGS)

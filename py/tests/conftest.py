@@ -103,7 +103,13 @@ def cpu():
     Device.DEFAULT = old
 
 
-ALSO_TEST = ("test_grad", "test_graphs", "test_golden", "test_trace")  # modules that run on the device with memory of its own as well
+ALSO_TEST = (
+    "test_grad",
+    "test_graphs",
+    "test_golden",
+    "test_group_products",
+    "test_trace",
+)  # modules that run on the device with memory of its own as well
 
 
 def pytest_generate_tests(metafunc):

@@ -25,6 +25,8 @@ struct Block {
   double cost;  /* operations of one iteration */
   bool whole;   /* a sum that is not cut into blocks: it is one already */
   bool ordered; /* an iteration writes over what the one before it stored beyond its own places */
+  bool own;     /* of a loop of a group: each thread keeps what it has added up */
+  bool fenced;  /* threads wait for each other behind a later loop: no fence is needed here */
 };
 
 /* Flags of a LOOP that stay inside codegen. LOOP_JAMMED: one step of a register tile: all its lanes at once, as many
@@ -107,6 +109,7 @@ bool lanes_allowed(Codegen *g, const Block *b, const UOp *r);
 double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer); /* what lanes along r save in b */
 /* groups.c: which loops are the grid and which are shared by the threads of a group. */
 bool shape_groups(Codegen *g);
+void block_strip(Codegen *g, Block *b, int n); /* a thread takes n iterations of the loop of b side by side */
 int64_t block_stride(Codegen *g, UOp *index, const UOp *range); /* by how much an index grows with it; STRIDE_NONE */
 /* The same for the kernel of long rows, once the other one is written out. */
 bool shape_hubs(Codegen *g, RowClass rows);

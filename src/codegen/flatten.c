@@ -397,6 +397,7 @@ static bool shared_by_group(const Flat *f, const Block *c) { return f->g->inst.a
 /* Accumulators of b that threads of a group have updated in its loop c, each once. */
 static void put_combines(Flat *f, const Block *b, const Block *c, bool group, Map *done) {
   group |= shared_by_group(f, c);
+  if (c->own) return;
   for (int i = 0; i < c->line.n; i++) {
     Line l = c->line.at[i];
     if (l.child) {
@@ -433,7 +434,9 @@ static void close_group(Flat *f, const Block *b, const Block *c) {
   map_free(ctx_base(f->g->ctx), &done);
   bool inside = false; /* of a group loop: its threads are not together here */
   for (const Block *p = b; p && p->range; p = p->parent) inside |= shared_by_group(f, p);
-  if (!inside && stores_for_others(f, c, false)) add(f, (Inst){.kind = INST_FENCE, .src = {-1, -1, -1}});
+  bool grid = f->g->inst.at[c->loop].flags & LOOP_PARALLEL; /* each block has its own */
+  if (!inside && !grid && !c->fenced && stores_for_others(f, c, false))
+    add(f, (Inst){.kind = INST_FENCE, .src = {-1, -1, -1}});
 }
 
 /* A thread that stores for its group waits until the others have read what may be the same memory. */

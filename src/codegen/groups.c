@@ -155,6 +155,8 @@ static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
   }
 }
 
+void block_strip(Codegen *g, Block *b, int n) { set_strip(g, b, b->range, n); }
+
 static UOp *whole_blocks(UOp *n, int pack) {
   return int_mulc(int_div(int_addc(n, pack - 1), uop_index(n->ctx, pack)), pack);
 }
@@ -454,20 +456,25 @@ static bool share_rows(Codegen *g) {
 
 /* Few results, each a long sum along memory that neighbouring results share: threads share the sum. */
 static bool share_long_sums(Codegen *g) {
+  enum { MORE_THREADS = 4, EACH = 8 };
   Block *b = g->body;
-  if (b == g->top || g->nragged || g->grid->vmax >= FEW_THREADS || g->grid->op != OP_CONST) return false;
-  bool any = false;
+  if (b == g->top || g->nragged || g->grid->op != OP_CONST || g->grid->vmax >= MORE_THREADS * FEW_THREADS) return false;
+  bool any = false, few = g->grid->vmax < FEW_THREADS;
+  double shortest = INFINITY;
   for (int i = 0; i < b->line.n; i++) {
     Block *c = b->line.at[i].child;
     if (!c) continue;
     bool reduces = g->inst.at[c->loop].flags & LOOP_REDUCE;
     if (!reduces || range_trips(g, c->range) < LONG_SUM || has_ragged(g, c)) return false;
+    shortest = fmin(shortest, range_trips(g, c->range));
     any = true;
   }
-  if (!any) return false;
+  int threads = g->target->hub_threads;
+  while (!few && threads > SECTOR && threads / SECTOR * EACH > shortest) threads /= 2;
+  if (!any || threads <= SECTOR) return false;
   for (int i = 0; i < b->line.n; i++)
     if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
-  spread_groups(g, g->grid->arg.i, SECTOR, g->target->hub_threads);
+  spread_groups(g, g->grid->arg.i, SECTOR, threads);
   return true;
 }
 
@@ -492,6 +499,7 @@ static int turns_for(Codegen *g) {
 }
 
 bool shape_groups(Codegen *g) {
+  if (g->tiled) return (g->body = mark_grid(g)) && g->grid; /* groups are those of its tiles */
   g->group = 1;
   for (int i = 0; i < g->top->line.n; i++) {
     Line l = g->top->line.at[i];

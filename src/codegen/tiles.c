@@ -20,7 +20,7 @@
  * An element is the sum over k in order, in blocks of a fixed length that are added in order: tiles, threads and the
  * width of vectors change nothing. Where there are many blocks, they are added to pairs of floats as other long sums
  * are (flatten.c). Sizes may be known only when the kernel runs: the local arrays have the size of a whole tile. */
-#include "codegen/block.h"
+#include "codegen/tiles.h"
 
 #include "ir/context.h"
 
@@ -40,36 +40,7 @@ enum {
   PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
 };
 
-/* Loops that are walked together: the rows, the columns, or what is summed over. */
-typedef struct Group {
-  int n;
-  UOp *range[MAX_DIMS]; /* outermost first; of a tile some iterations of the first and all of the others */
-  int64_t tile, inner;  /* iterations of the first in a tile; of all others together */
-  UOp *tiles;           /* how many tiles there are, */
-  UOp *first, *count;   /* and of the one at hand: where it begins, and its iterations of the first loop */
-  UOp *to[MAX_DIMS];    /* what stands for each range in the nest that is open */
-} Group;
-
-typedef struct Tiles {
-  Codegen *g;
-  UOp *const *store;
-  int nstore;
-  UOp *loop, *x, *y; /* the sum and its factors */
-  Group row, col, k, batch;
-  Group k_outer;          /* loops of the sum around those of a block */
-  UOp *blocks;            /* of a sum */
-  PolyDType dtype;        /* of the sum while it is formed */
-  int64_t mr, nr;         /* of the register tile */
-  int64_t lanes;          /* of a vector, */
-  int64_t most_rows;      /* and rows that a register tile has room for */
-  int64_t a_line, b_line; /* elements from row to row of a panel */
-  bool a_by_k;            /* the panel of x has a row for each k */
-  bool pairs;
-  bool plain_end, direct; /* what follows the sum is little work along the columns; it is done in the register tile */
-  UOp *a, *b, *c, *low;   /* local arrays, as PARAMs */
-} Tiles;
-
-static UOp *index_of(const Tiles *t, int64_t v) { return uop_index(t->g->ctx, v); }
+UOp *tiles_index(const Tiles *t, int64_t v) { return uop_index(t->g->ctx, v); }
 
 static bool varies(const Tiles *t, UOp *u, const UOp *range) { return block_ranges(t->g, u) & (1ull << range->arg.i); }
 
@@ -102,14 +73,14 @@ static bool sort_loops(Tiles *t) {
   return t->row.n && t->col.n && t->k.n;
 }
 
-static double extent(const Group *group) {
+double tiles_extent(const Group *group) {
   double n = 1;
   for (int i = 0; i < group->n; i++) n *= (double)group->range[i]->src[1]->vmax;
   return n;
 }
 
 static bool worthwhile(const Tiles *t) {
-  double rows = extent(&t->row), cols = extent(&t->col), k = extent(&t->k);
+  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
   return rows >= LEAST_ROWS && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
 }
 
@@ -149,7 +120,7 @@ static void order_sum(Tiles *t) {
 }
 
 /* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
-static bool runs_along(Tiles *t, UOp *factor, const Group *other) {
+bool tiles_along(Tiles *t, UOp *factor, const Group *other) {
   const UOp *last = other->range[other->n - 1], *last_k = t->k.range[t->k.n - 1];
   int n = runs(t, factor, last), k = runs(t, factor, last_k);
   return n > k || (n && n == k && last->src[1]->vmax >= last_k->src[1]->vmax);
@@ -158,9 +129,9 @@ static bool runs_along(Tiles *t, UOp *factor, const Group *other) {
 /* Rough operations of moving data if lanes go along `col`: what does not lie along them is moved one by one. */
 static double moving(Tiles *t, UOp *y, const Group *row, const Group *col) {
   enum { LANES = 16, ROWS = 150 };
-  double rows = extent(row), cols = extent(col), k = extent(&t->k);
+  double rows = tiles_extent(row), cols = tiles_extent(col), k = tiles_extent(&t->k);
   const UOp *s = t->store[0];
-  bool packed = runs_along(t, y, col), stored = block_stride(t->g, s->src[2], col->range[col->n - 1]) == 1;
+  bool packed = tiles_along(t, y, col), stored = block_stride(t->g, s->src[2], col->range[col->n - 1]) == 1;
   return cols * k * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
 }
 
@@ -175,7 +146,7 @@ static void choose_columns(Tiles *t) {
   t->col = row;
 }
 
-static bool match(Tiles *t) {
+bool tiles_match(Tiles *t) {
   Codegen *g = t->g;
   if (g->loops.n != 1 || g->loops.at[0]->arg.i != OP_ADD) return false;
   t->loop = g->loops.at[0];
@@ -235,7 +206,7 @@ static int64_t evenly(int64_t n, int64_t most) { return (n + (n + most - 1) / mo
 
 /* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces; those around it go to
  * `outer`. */
-static bool cut(Tiles *t, Group *group, int64_t most, Group *outer) {
+bool tiles_cut(Tiles *t, Group *group, int64_t most, bool even, Group *outer) {
   int64_t inner = 1;
   int i = group->n - 1;
   while (i > 0 && group->range[i]->src[1]->op == OP_CONST && inner * group->range[i]->src[1]->vmax * 2 <= most)
@@ -246,10 +217,10 @@ static bool cut(Tiles *t, Group *group, int64_t most, Group *outer) {
   for (int k = 0; k < group->n; k++) group->range[k] = group->range[k + i];
   UOp *size = group->range[0]->src[1];
   int64_t each = MAX(most / inner, 1);
-  bool constant = size->op == OP_CONST;
+  bool constant = size->op == OP_CONST && even;
   group->inner = inner;
   group->tile = constant ? evenly(size->vmax, MIN(each, size->vmax)) : MIN(each, size->vmax);
-  group->tiles = int_div(int_addc(size, group->tile - 1), index_of(t, group->tile));
+  group->tiles = int_div(int_addc(size, group->tile - 1), tiles_index(t, group->tile));
   return group->tiles != NULL;
 }
 
@@ -257,7 +228,7 @@ static bool cut(Tiles *t, Group *group, int64_t most, Group *outer) {
 static void choose_registers(Tiles *t, int64_t most) {
   const Target *target = t->g->target;
   int64_t size = dtype_size(t->dtype), lanes = target->vector_bytes ? target->vector_bytes / size : 8;
-  int64_t cols = (int64_t)MIN(extent(&t->col), 1e9), rows = (int64_t)MIN(extent(&t->row), 1e9);
+  int64_t cols = (int64_t)MIN(tiles_extent(&t->col), 1e9), rows = (int64_t)MIN(tiles_extent(&t->row), 1e9);
   int registers = target->vector_bytes ? target->vector_registers : 16;
   while (lanes > 4 && lanes >= 2 * cols) lanes /= 2;
   int64_t vectors = cols > lanes ? most : 1;
@@ -267,7 +238,7 @@ static void choose_registers(Tiles *t, int64_t most) {
   t->mr = evenly(rows, MIN(t->most_rows, rows));
 }
 
-static int64_t tile_elements(const Group *group) { return group->tile * group->inner; }
+int64_t tiles_each(const Group *group) { return group->tile * group->inner; }
 
 /* ---- what follows, in registers ---- */
 
@@ -306,7 +277,7 @@ static bool ends_plainly(Tiles *t) {
 /* Are all tiles of a group whole register tiles of `of`? */
 static bool is_whole(const Group *group, int64_t of) {
   const UOp *size = group->range[0]->src[1];
-  return size->op == OP_CONST && size->vmax % group->tile == 0 && tile_elements(group) % of == 0;
+  return size->op == OP_CONST && size->vmax % group->tile == 0 && tiles_each(group) % of == 0;
 }
 
 /* A sum of one block whose tiles are whole register tiles is finished in registers, and needs no third array: the rows
@@ -316,7 +287,7 @@ static void choose_end(Tiles *t) {
   t->direct = false;
   if (!t->plain_end || !uop_is_int(t->blocks, 1) || !is_whole(&t->col, t->nr)) return;
   if (t->col.n > 1 && last->src[1]->vmax % t->nr) return;
-  int64_t most = MIN(t->most_rows, tile_elements(&t->row)), mr = most;
+  int64_t most = MIN(t->most_rows, tiles_each(&t->row)), mr = most;
   while (2 * mr > most && !is_whole(&t->row, mr)) mr--;
   if (2 * mr <= most) return;
   t->mr = mr;
@@ -326,8 +297,8 @@ static void choose_end(Tiles *t) {
 /* Do the local arrays fit on the stack of a thread? The rows of a, which every register tile of columns goes through
  * again, and the sums are to stay in half of the second cache. */
 static bool fits(const Tiles *t, int64_t cache) {
-  int64_t rows = round_up(tile_elements(&t->row), t->mr), cols = round_up(tile_elements(&t->col), t->nr) + PAD;
-  int64_t k = tile_elements(&t->k), size = dtype_size(t->dtype);
+  int64_t rows = round_up(tiles_each(&t->row), t->mr), cols = round_up(tiles_each(&t->col), t->nr) + PAD;
+  int64_t k = tiles_each(&t->k), size = dtype_size(t->dtype);
   int64_t a = (rows + PAD) * (k + PAD) * size, b = cols * k * size, c = t->direct ? 0 : cols * rows * size;
   return MAX(a, c) <= MIN(cache / 2, MAX_LOCAL_BYTES) && b <= MAX_LOCAL_BYTES &&
          a + b + c * (1 + t->pairs) <= PANEL_BYTES;
@@ -335,7 +306,7 @@ static bool fits(const Tiles *t, int64_t cache) {
 
 /* Rows or columns of all tiles together, in whole register tiles of `of`. */
 static double covered(const Group *group, int64_t of) {
-  int64_t each = tile_elements(group), last = (group->range[0]->src[1]->vmax - 1) % group->tile + 1;
+  int64_t each = tiles_each(group), last = (group->range[0]->src[1]->vmax - 1) % group->tile + 1;
   return (double)round_up(each, of) * (double)(group->tiles->vmax - 1) + (double)round_up(last * group->inner, of);
 }
 
@@ -343,12 +314,12 @@ static double covered(const Group *group, int64_t of) {
  * moved by vectors; each begins anew, and is looked at for what is beyond an edge. */
 static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
   const double ANEW = 8, VECTORS = 4, SINGLE = 2.5, TURNED = 0.6;
-  bool along = runs_along(t, factor, other);
+  bool along = tiles_along(t, factor, other);
   const Group *group = along ? other : &t->k;
   const UOp *last = group->range[group->n - 1];
   if (!runs(t, factor, last)) return SINGLE;
   if (by_k && !along) return t->dtype == POLY_FLOAT32 ? TURNED : SINGLE;
-  double run = walks_as_one(t, factor, group) ? (double)tile_elements(group) : (double)last->src[1]->vmax;
+  double run = walks_as_one(t, factor, group) ? (double)tiles_each(group) : (double)last->src[1]->vmax;
   double lanes = (double)t->lanes;
   return (ANEW + VECTORS * run / lanes) / run;
 }
@@ -357,8 +328,9 @@ static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
 static double cost_of(Tiles *t) {
   /* of a vector of sums that what follows reads from the third array; of a product whose row is loaded for it alone */
   const double AFTER = 4, ALONE = 1.03;
-  double rows = extent(&t->row), cols = extent(&t->col), outer = extent(&t->batch), lanes = (double)t->lanes;
-  double k = extent(&t->k) * extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax,
+  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), outer = tiles_extent(&t->batch),
+         lanes = (double)t->lanes;
+  double k = tiles_extent(&t->k) * tiles_extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax,
          col_tiles = (double)t->col.tiles->vmax;
   double vectors = covered(&t->row, t->mr) * covered(&t->col, t->nr) / lanes;
   double work = vectors * (k * (t->nr > t->lanes ? 1 : ALONE) +
@@ -373,8 +345,8 @@ static double cost_of(Tiles *t) {
 
 /* Tiles of about so many columns and rows. */
 static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
-  if (!cut(t, &t->col, columns, &t->batch) || !cut(t, &t->row, rows, &t->batch)) return false;
-  t->mr = evenly(tile_elements(&t->row), MIN(t->mr, tile_elements(&t->row)));
+  if (!tiles_cut(t, &t->col, columns, true, &t->batch) || !tiles_cut(t, &t->row, rows, true, &t->batch)) return false;
+  t->mr = evenly(tiles_each(&t->row), MIN(t->mr, tiles_each(&t->row)));
   choose_end(t);
   return true;
 }
@@ -401,7 +373,7 @@ static bool choose_open(Tiles *t, int64_t cache) {
 
 /* The cheapest tiles whose arrays fit, with so many vectors in a register tile, if they are cheaper than *best. */
 static bool try_tiles(Tiles *t, int64_t cache, Tiles *best, double *least) {
-  int64_t rows = (int64_t)MIN(extent(&t->row), 1e9);
+  int64_t rows = (int64_t)MIN(tiles_extent(&t->row), 1e9);
   for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
     for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
       Tiles c = *t;
@@ -432,7 +404,7 @@ static bool choose_tiles(Tiles *t, int64_t cache) {
 
 static bool choose_sizes(Tiles *t) {
   int64_t cache = t->g->target->cache_bytes[1];
-  if (!cut(t, &t->k, BLOCK_K, &t->k_outer)) return false;
+  if (!tiles_cut(t, &t->k, BLOCK_K, true, &t->k_outer)) return false;
   t->blocks = t->k.tiles;
   for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
   if (!t->blocks) return false;
@@ -442,7 +414,7 @@ static bool choose_sizes(Tiles *t) {
 
 /* ---- local arrays ---- */
 
-static UOp *local_array(Tiles *t, int64_t elements) {
+UOp *tiles_array(Tiles *t, int64_t elements) {
   Codegen *g = t->g;
   LinearParam p = {.dtype = t->dtype, .written = true, .read = true, .local = elements};
   if (!vec_push(ctx_base(g->ctx), &g->local, p)) return NULL;
@@ -450,24 +422,24 @@ static UOp *local_array(Tiles *t, int64_t elements) {
 }
 
 static bool make_arrays(Tiles *t) {
-  int64_t rows = round_up(tile_elements(&t->row), t->mr), cols = round_up(tile_elements(&t->col), t->nr);
-  int64_t k = tile_elements(&t->k), size = dtype_size(t->dtype);
-  t->a_by_k = runs_along(t, t->x, &t->row);
+  int64_t rows = round_up(tiles_each(&t->row), t->mr), cols = round_up(tiles_each(&t->col), t->nr);
+  int64_t k = tiles_each(&t->k), size = dtype_size(t->dtype);
+  t->a_by_k = tiles_along(t, t->x, &t->row);
   t->a_line = (t->a_by_k ? rows : k) + PAD;
   t->b_line = cols + PAD;
   int64_t a = t->a_line * (t->a_by_k ? k : rows), b = t->b_line * k, c = t->direct ? 0 : t->b_line * rows;
   if ((a + b + c * (1 + t->pairs)) * size > PANEL_BYTES) return false;
-  t->a = local_array(t, a);
-  t->b = local_array(t, b);
-  t->c = t->direct ? NULL : local_array(t, c);
-  t->low = t->pairs ? local_array(t, c) : NULL;
+  t->a = tiles_array(t, a);
+  t->b = tiles_array(t, b);
+  t->c = t->direct ? NULL : tiles_array(t, c);
+  t->low = t->pairs ? tiles_array(t, c) : NULL;
   return t->a && t->b && (t->c || t->direct) && (t->low || !t->pairs);
 }
 
 /* ---- loops ---- */
 
 /* A loop over begin .. end inside *b; of one iteration none is opened. */
-static UOp *open_over(Tiles *t, Block **b, UOp *begin, UOp *end, uint32_t flags) {
+UOp *tiles_open(Tiles *t, Block **b, UOp *begin, UOp *end, uint32_t flags) {
   Codegen *g = t->g;
   if (!*b || !begin || !end) return NULL;
   if (uop_is_int(begin, 0) && uop_is_int(end, 1) && !flags) return begin;
@@ -480,9 +452,9 @@ static UOp *open_over(Tiles *t, Block **b, UOp *begin, UOp *end, uint32_t flags)
   return *b ? r : NULL;
 }
 
-static UOp *open_up_to(Tiles *t, Block **b, UOp *end) { return open_over(t, b, index_of(t, 0), end, 0); }
+static UOp *open_up_to(Tiles *t, Block **b, UOp *end) { return tiles_open(t, b, tiles_index(t, 0), end, 0); }
 
-static bool close_up_to(Tiles *t, Block *b, const Block *outer) {
+bool tiles_close(Tiles *t, Block *b, const Block *outer) {
   for (; b != outer; b = b->parent)
     if (!block_close(t->g, b)) return false;
   return true;
@@ -493,14 +465,14 @@ static UOp *open_as_one(Tiles *t, Block **b, Group *group) {
   UOp *v = open_up_to(t, b, int_mulc(group->count, group->inner));
   if (!v) return NULL;
   group->to[0] = group->first;
-  for (int i = 1; i < group->n; i++) group->to[i] = i < group->n - 1 ? index_of(t, 0) : v;
+  for (int i = 1; i < group->n; i++) group->to[i] = i < group->n - 1 ? tiles_index(t, 0) : v;
   return v;
 }
 
 /* Loops over what the tile has of a group, the innermost up to `end` (NULL: to its own). Returns the place in the tile.
  */
 static UOp *open_group(Tiles *t, Block **b, Group *group, UOp *end) {
-  UOp *flat = index_of(t, 0);
+  UOp *flat = tiles_index(t, 0);
   for (int i = 0; i < group->n; i++) {
     UOp *size = i ? group->range[i]->src[1] : group->count;
     UOp *v = open_up_to(t, b, end && i == group->n - 1 ? end : size);
@@ -541,7 +513,7 @@ static UOp *padded_end(Tiles *t, UOp *factor, const Group *group) {
   bool whole = moves(size, lanes, t->g->target->least_lanes) > round_up(size, lanes) / lanes && runs(t, factor, last) &&
                steps_along(t, factor, last, &seen);
   map_free(ctx_base(t->g->ctx), &seen);
-  return whole ? index_of(t, round_up(size, lanes)) : NULL;
+  return whole ? tiles_index(t, round_up(size, lanes)) : NULL;
 }
 
 /* Loops over a group in which a factor is read. `gate`: that it is to be loaded, where it is packed along the group. */
@@ -552,18 +524,7 @@ static UOp *open_factor(Tiles *t, Block **b, UOp *factor, Group *group, UOp **ga
   return flat && end && !*gate ? NULL : flat;
 }
 
-/* u with what stands for the ranges of the groups; `sum`: what stands for the reduction, NULL: it is not in there. */
-typedef struct Change {
-  Tiles *t;
-  uint64_t ranges;
-  UOp *to[64];
-  UOp *sum;
-  UOp *gate; /* of loads that vary with the loop `along` */
-  const UOp *along;
-  Map done;
-} Change;
-
-static void note(Change *c, const Group *group) {
+void tiles_note(Change *c, const Group *group) {
   for (int i = 0; i < group->n; i++) {
     c->ranges |= 1ull << group->range[i]->arg.i;
     c->to[group->range[i]->arg.i] = group->to[i];
@@ -575,7 +536,7 @@ static UOp *gated(Change *c, const UOp *u, UOp *const *src) {
   return all[2] ? uop_make(c->t->g->ctx, OP_LOAD, (PolyDType)u->dtype, u->arg, 3, all, 0, NULL) : NULL;
 }
 
-static UOp *changed(Change *c, UOp *u) {
+UOp *tiles_changed(Change *c, UOp *u) {
   Codegen *g = c->t->g;
   uint64_t at;
   if (u == c->t->loop && c->sum) return c->sum;
@@ -585,9 +546,9 @@ static UOp *changed(Change *c, UOp *u) {
   UOp **src = arena_new(g->arena, (size_t)u->nsrc * sizeof *src);
   if (!src) return NULL;
   for (int i = 0; i < u->nsrc; i++)
-    if (!(src[i] = changed(c, u->src[i]))) return NULL;
+    if (!(src[i] = tiles_changed(c, u->src[i]))) return NULL;
   bool kernel = op_info[u->op].cls == CLASS_KERNEL;
-  if (u->op == OP_LOAD && c->gate && varies(c->t, u, c->along)) return gated(c, u, src);
+  if (u->op == OP_LOAD && c->gate && (!c->along || varies(c->t, u, c->along))) return gated(c, u, src);
   UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
                   : uop_with_sources(u, src);
   return r && map_put(ctx_base(g->ctx), &c->done, (uint64_t)(uintptr_t)u, (uint64_t)(uintptr_t)r) ? r : NULL;
@@ -595,21 +556,21 @@ static UOp *changed(Change *c, UOp *u) {
 
 /* ---- memory ---- */
 
-static UOp *load_at(Tiles *t, UOp *array, UOp *index, int64_t name) {
+UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name) {
   UOp *src[2] = {array, index};
   if (!array || !index) return NULL;
   return uop_make(t->g->ctx, OP_LOAD, (PolyDType)array->dtype, (UArg){.i = name}, 2, src, 0, NULL);
 }
 
 /* array[index] = value, in b. */
-static bool store_at(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value) {
+bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value) {
   UOp *src[3] = {array, value, index};
   if (!index || !value) return false;
   UOp *store = uop_make(t->g->ctx, OP_STORE, (PolyDType)array->dtype, (UArg){0}, 3, src, 0, NULL);
   return store && block_store(t->g, b, store);
 }
 
-static UOp *line_at(UOp *line, int64_t length, UOp *at) { return int_add(int_mulc(line, length), at); }
+UOp *tiles_line(UOp *line, int64_t length, UOp *at) { return int_add(int_mulc(line, length), at); }
 
 /* ---- panels ---- */
 
@@ -618,26 +579,26 @@ static bool fill(Tiles *t, Block *b, UOp *array, int64_t line, bool lines, UOp *
   if (!from || !to) return false;
   if (from == to) return true;
   Block *in = b;
-  UOp *i = open_over(t, &in, lines ? from : index_of(t, 0), lines ? to : others, 0);
-  UOp *j = open_over(t, &in, lines ? index_of(t, 0) : from, lines ? others : to, 0);
-  if (!i || !j || !store_at(t, in, array, line_at(i, line, j), uop_const(t->g->ctx, t->dtype, 0))) return false;
-  return close_up_to(t, in, b);
+  UOp *i = tiles_open(t, &in, lines ? from : tiles_index(t, 0), lines ? to : others, 0);
+  UOp *j = tiles_open(t, &in, lines ? tiles_index(t, 0) : from, lines ? others : to, 0);
+  if (!i || !j || !tiles_store(t, in, array, tiles_line(i, line, j), uop_const(t->g->ctx, t->dtype, 0))) return false;
+  return tiles_close(t, in, b);
 }
 
-static UOp *elements(const Group *group) { return int_mulc(group->count, group->inner); }
+UOp *tiles_elements(const Group *group) { return int_mulc(group->count, group->inner); }
 
 static UOp *whole_tiles(const Tiles *t, const Group *group, int64_t of) {
-  return int_mulc(int_div(int_addc(elements(group), of - 1), index_of(t, of)), of);
+  return int_mulc(int_div(int_addc(tiles_elements(group), of - 1), tiles_index(t, of)), of);
 }
 
 /* The factor at the place that the groups have open, for loads behind `gate` along the last loop of `run`. */
 static UOp *factor_here(Tiles *t, UOp *factor, const Group *other, const Group *run, UOp *gate) {
   Change c = {.t = t, .gate = gate, .along = run->range[run->n - 1]};
-  note(&c, &t->k);
-  note(&c, &t->k_outer);
-  note(&c, other);
-  note(&c, &t->batch);
-  UOp *value = changed(&c, factor);
+  tiles_note(&c, &t->k);
+  tiles_note(&c, &t->k_outer);
+  tiles_note(&c, other);
+  tiles_note(&c, &t->batch);
+  UOp *value = tiles_changed(&c, factor);
   map_free(ctx_base(t->g->ctx), &c.done);
   return value ? uop_cast(value, t->dtype) : NULL;
 }
@@ -653,70 +614,71 @@ static void place_one(Group *group, UOp *v) {
 static UOp *pack_fours(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line) {
   enum { FOUR = 4 };
   Block *in = b;
-  UOp *at[FOUR], *value[FOUR], *fours = int_div(elements(other), index_of(t, FOUR));
+  UOp *at[FOUR], *value[FOUR], *fours = int_div(tiles_elements(other), tiles_index(t, FOUR));
   bool one = other->n == 1 || walks_as_one(t, factor, other);
-  if (!one || t->dtype != POLY_FLOAT32 || uop_is_int(fours, 0)) return index_of(t, 0);
+  if (!one || t->dtype != POLY_FLOAT32 || uop_is_int(fours, 0)) return tiles_index(t, 0);
   UOp *q = open_up_to(t, &in, fours), *k = q ? open_factor(t, &in, factor, &t->k, NULL) : NULL;
   bool ok = k != NULL;
   for (int r = 0; ok && r < FOUR; r++) {
     UOp *column = int_addc(int_mulc(q, FOUR), r);
     place_one(other, column);
     value[r] = factor_here(t, factor, other, &t->k, NULL);
-    at[r] = line_at(k, line, column);
+    at[r] = tiles_line(k, line, column);
     ok = value[r] && at[r] && block_value(t->g, in, value[r]) >= 0;
   }
   for (int r = 0; ok && r < FOUR; r++) ok = block_value(t->g, in, at[r]) >= 0;
-  for (int r = 0; ok && r < FOUR; r++) ok = store_at(t, in, array, at[r], value[r]);
-  return ok && close_up_to(t, in, b) ? int_mulc(fours, FOUR) : NULL;
+  for (int r = 0; ok && r < FOUR; r++) ok = tiles_store(t, in, array, at[r], value[r]);
+  return ok && tiles_close(t, in, b) ? int_mulc(fours, FOUR) : NULL;
 }
 
 /* One panel: a factor at all k of the block and all rows or columns of the tile, read in the order of memory. */
 static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int64_t line, bool by_k) {
   Block *in = b;
-  UOp *i, *k, *gate = NULL, *from = index_of(t, 0);
-  bool along = runs_along(t, factor, other);
+  UOp *i, *k, *gate = NULL, *from = tiles_index(t, 0);
+  bool along = tiles_along(t, factor, other);
   Group *outer = along ? &t->k : other, *run = along ? other : &t->k;
   int64_t of = other == &t->row ? t->mr : t->nr;
   UOp *padded = whole_tiles(t, other, of);
   if (by_k && !along && runs(t, factor, t->k.range[t->k.n - 1])) from = pack_fours(t, b, factor, array, other, line);
   if (!from || !padded) return false;
-  if (from != elements(other)) {
-    UOp *at =
-        uop_is_int(from, 0) ? open_factor(t, &in, factor, outer, NULL) : open_over(t, &in, from, elements(other), 0);
+  if (from != tiles_elements(other)) {
+    UOp *at = uop_is_int(from, 0) ? open_factor(t, &in, factor, outer, NULL)
+                                  : tiles_open(t, &in, from, tiles_elements(other), 0);
     if (at && !uop_is_int(from, 0)) place_one(other, at);
     UOp *to = at ? open_factor(t, &in, factor, run, along == by_k ? &gate : NULL) : NULL;
     i = along ? to : at;
     k = along ? at : to;
     UOp *value = i && k ? factor_here(t, factor, other, run, gate) : NULL;
-    if (!value || !store_at(t, in, array, by_k ? line_at(k, line, i) : line_at(i, line, k), value)) return false;
-    if (!close_up_to(t, in, b)) return false;
+    if (!value || !tiles_store(t, in, array, by_k ? tiles_line(k, line, i) : tiles_line(i, line, k), value))
+      return false;
+    if (!tiles_close(t, in, b)) return false;
   }
-  return fill(t, b, array, line, !by_k, elements(other), padded, elements(&t->k));
+  return fill(t, b, array, line, !by_k, tiles_elements(other), padded, tiles_elements(&t->k));
 }
 
 /* ---- the register tile ---- */
 
 /* What the sums of a block are added to. */
 static bool add_block(Tiles *t, Block *b, UOp *at, UOp *part, UOp *block) {
-  if (uop_is_int(t->blocks, 1)) return store_at(t, b, t->c, at, part);
-  UOp *gate = int_lt(index_of(t, 0), block), *src[3] = {t->c, at, gate};
+  if (uop_is_int(t->blocks, 1)) return tiles_store(t, b, t->c, at, part);
+  UOp *gate = int_lt(tiles_index(t, 0), block), *src[3] = {t->c, at, gate};
   UOp *hi = uop_make(t->g->ctx, OP_LOAD, t->dtype, (UArg){0}, 3, src, 0, NULL);
   UOp *sum = hi ? uop_binary(OP_ADD, hi, part) : NULL;
-  if (!t->pairs) return store_at(t, b, t->c, at, sum);
+  if (!t->pairs) return tiles_store(t, b, t->c, at, sum);
   src[0] = t->low;
   UOp *lo = uop_make(t->g->ctx, OP_LOAD, t->dtype, (UArg){0}, 3, src, 0, NULL);
   UOp *y = uop_binary(OP_SUB, sum, hi), *x = uop_binary(OP_SUB, sum, y);
   UOp *error = uop_binary(OP_ADD, uop_binary(OP_SUB, hi, x), uop_binary(OP_SUB, part, y));
   /* both are loaded before either is stored */
-  return store_at(t, b, t->low, at, uop_binary(OP_ADD, lo, error)) && store_at(t, b, t->c, at, sum);
+  return tiles_store(t, b, t->low, at, uop_binary(OP_ADD, lo, error)) && tiles_store(t, b, t->c, at, sum);
 }
 
 static UOp *a_at(Tiles *t, UOp *row, UOp *k) {
-  return load_at(t, t->a, t->a_by_k ? line_at(k, t->a_line, row) : line_at(row, t->a_line, k), 0);
+  return tiles_load(t, t->a, t->a_by_k ? tiles_line(k, t->a_line, row) : tiles_line(row, t->a_line, k), 0);
 }
 
 /* The loops of a group at place `flat` of the tile and `lane` places on, in the same run of the innermost one. */
-static bool at_place(Group *group, UOp *flat, UOp *lane) {
+bool tiles_at(Group *group, UOp *flat, UOp *lane) {
   for (int i = group->n - 1; flat && i > 0; i--) {
     UOp *size = group->range[i]->src[1];
     group->to[i] = int_mod(flat, size);
@@ -730,19 +692,19 @@ static bool at_place(Group *group, UOp *flat, UOp *lane) {
 /* What follows the sum `part`, of one row of a register tile. */
 static bool finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *part) {
   UOp *value[16], *index[16];
-  if (!at_place(&t->row, row, NULL) || !at_place(&t->col, col, lane)) return false;
+  if (!tiles_at(&t->row, row, NULL) || !tiles_at(&t->col, col, lane)) return false;
   Change c = {.t = t, .sum = part};
-  note(&c, &t->row);
-  note(&c, &t->col);
-  note(&c, &t->batch);
+  tiles_note(&c, &t->row);
+  tiles_note(&c, &t->col);
+  tiles_note(&c, &t->batch);
   bool ok = true;
   for (int i = 0; ok && i < t->nstore; i++) {
-    value[i] = changed(&c, t->store[i]->src[1]);
-    index[i] = changed(&c, t->store[i]->src[2]);
+    value[i] = tiles_changed(&c, t->store[i]->src[1]);
+    index[i] = tiles_changed(&c, t->store[i]->src[2]);
     ok = value[i] && index[i] && block_value(t->g, b, value[i]) >= 0;
   }
   map_free(ctx_base(t->g->ctx), &c.done);
-  for (int i = 0; ok && i < t->nstore; i++) ok = store_at(t, b, t->store[i]->src[0], index[i], value[i]);
+  for (int i = 0; ok && i < t->nstore; i++) ok = tiles_store(t, b, t->store[i]->src[0], index[i], value[i]);
   return ok;
 }
 
@@ -751,7 +713,7 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   Codegen *g = t->g;
   Block *lanes = b;
   uint32_t flags = g->target->vector_bytes ? LOOP_VECTOR : 0;
-  UOp *v = open_over(t, &lanes, index_of(t, 0), index_of(t, t->nr), flags | LOOP_JAMMED);
+  UOp *v = tiles_open(t, &lanes, tiles_index(t, 0), tiles_index(t, t->nr), flags | LOOP_JAMMED);
   if (!v) return false;
   UOp *j = int_add(col, v);
   int acc[MOST_ROWS];
@@ -759,10 +721,10 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   for (int r = 0; r < t->mr; r++)
     if ((acc[r] = block_inst(g, lanes, inst, NULL)) < 0) return false;
   Block *sum = lanes;
-  UOp *k = open_over(t, &sum, index_of(t, 0), elements(&t->k), LOOP_REDUCE);
+  UOp *k = tiles_open(t, &sum, tiles_index(t, 0), tiles_elements(&t->k), LOOP_REDUCE);
   if (!k) return false;
   sum->whole = true;
-  UOp *y = load_at(t, t->b, line_at(k, t->b_line, j), 0);
+  UOp *y = tiles_load(t, t->b, tiles_line(k, t->b_line, j), 0);
   for (int r = 0; r < t->mr; r++) {
     UOp *x = a_at(t, int_addc(row, r), k);
     int product = x && y ? block_value(g, sum, uop_binary(OP_MUL, x, y)) : -1;
@@ -771,7 +733,7 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   }
   if (!block_close(g, sum)) return false;
   for (int r = 0; r < t->mr; r++) {
-    UOp *at = line_at(int_addc(row, r), t->b_line, j), *part = load_at(t, t->b, at, 1 + r);
+    UOp *at = tiles_line(int_addc(row, r), t->b_line, j), *part = tiles_load(t, t->b, at, 1 + r);
     if (!part || !block_name(g, lanes, part, acc[r])) return false;
     if (t->direct ? !finish_row(t, lanes, int_addc(row, r), col, v, part) : !add_block(t, lanes, at, part, block))
       return false;
@@ -781,10 +743,10 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
 
 static bool multiply(Tiles *t, Block *b, UOp *block) {
   Block *in = b;
-  UOp *nr = index_of(t, t->nr), *mr = index_of(t, t->mr);
-  UOp *col = open_up_to(t, &in, int_div(int_addc(elements(&t->col), t->nr - 1), nr));
-  UOp *row = col ? open_up_to(t, &in, int_div(int_addc(elements(&t->row), t->mr - 1), mr)) : NULL;
-  return row && register_tile(t, in, int_mul(row, mr), int_mul(col, nr), block) && close_up_to(t, in, b);
+  UOp *nr = tiles_index(t, t->nr), *mr = tiles_index(t, t->mr);
+  UOp *col = open_up_to(t, &in, int_div(int_addc(tiles_elements(&t->col), t->nr - 1), nr));
+  UOp *row = col ? open_up_to(t, &in, int_div(int_addc(tiles_elements(&t->row), t->mr - 1), mr)) : NULL;
+  return row && register_tile(t, in, int_mul(row, mr), int_mul(col, nr), block) && tiles_close(t, in, b);
 }
 
 /* ---- what follows ---- */
@@ -797,7 +759,7 @@ static bool in_group(const Group *group, const UOp *range, int *at) {
 
 /* Loops over the tile, in the order of the output's. */
 static bool open_outputs(Tiles *t, Block **b, UOp **row, UOp **col) {
-  *row = *col = index_of(t, 0);
+  *row = *col = tiles_index(t, 0);
   for (int i = 3; i < t->store[0]->nsrc; i++) {
     UOp *r = t->store[0]->src[i];
     int at;
@@ -813,8 +775,8 @@ static bool open_outputs(Tiles *t, Block **b, UOp **row, UOp **col) {
 
 /* What the blocks have left; where there was none, since the sum is over nothing, that is zero. */
 static UOp *left_at(Tiles *t, UOp *array, UOp *at) {
-  if (t->blocks->vmin > 0) return load_at(t, array, at, 0);
-  UOp *src[3] = {array, at, int_lt(index_of(t, 0), t->blocks)};
+  if (t->blocks->vmin > 0) return tiles_load(t, array, at, 0);
+  UOp *src[3] = {array, at, int_lt(tiles_index(t, 0), t->blocks)};
   return uop_make(t->g->ctx, OP_LOAD, t->dtype, (UArg){0}, 3, src, 0, NULL);
 }
 
@@ -828,25 +790,25 @@ static bool finish(Tiles *t, Block *b) {
   Block *in = b;
   UOp *row, *col, *value[16], *index[16];
   if (!open_outputs(t, &in, &row, &col)) return false;
-  Change c = {.t = t, .sum = sum_at(t, line_at(row, t->b_line, col))};
-  note(&c, &t->row);
-  note(&c, &t->col);
-  note(&c, &t->batch);
+  Change c = {.t = t, .sum = sum_at(t, tiles_line(row, t->b_line, col))};
+  tiles_note(&c, &t->row);
+  tiles_note(&c, &t->col);
+  tiles_note(&c, &t->batch);
   bool ok = c.sum != NULL;
   for (int i = 0; ok && i < t->nstore; i++) {
-    value[i] = changed(&c, t->store[i]->src[1]);
-    index[i] = changed(&c, t->store[i]->src[2]);
+    value[i] = tiles_changed(&c, t->store[i]->src[1]);
+    index[i] = tiles_changed(&c, t->store[i]->src[2]);
     ok = value[i] && index[i] && block_value(t->g, in, value[i]) >= 0 && block_value(t->g, in, index[i]) >= 0;
   }
   map_free(ctx_base(t->g->ctx), &c.done);
-  for (int i = 0; ok && i < t->nstore; i++) ok = store_at(t, in, t->store[i]->src[0], index[i], value[i]);
-  return ok && close_up_to(t, in, b);
+  for (int i = 0; ok && i < t->nstore; i++) ok = tiles_store(t, in, t->store[i]->src[0], index[i], value[i]);
+  return ok && tiles_close(t, in, b);
 }
 
 /* ---- the kernel ---- */
 
 /* The tile at hand of a group, number n. */
-static bool place(Group *group, UOp *n) {
+bool tiles_place(Group *group, UOp *n) {
   UOp *size = group->range[0]->src[1];
   group->first = n ? int_mulc(n, group->tile) : NULL;
   bool exact = size->op == OP_CONST && size->vmax % group->tile == 0;
@@ -856,7 +818,7 @@ static bool place(Group *group, UOp *n) {
 }
 
 /* Loops that are one loop, at its iteration n. */
-static bool place_outer(Group *group, UOp *n) {
+bool tiles_place_outer(Group *group, UOp *n) {
   for (int i = group->n; n && i-- > 0;) {
     UOp *size = group->range[i]->src[1];
     group->to[i] = i ? int_mod(n, size) : n;
@@ -866,17 +828,17 @@ static bool place_outer(Group *group, UOp *n) {
 }
 
 /* The parallel loop: over tiles, and over what both factors vary with. */
-static bool open_tiles(Tiles *t, Block **b) {
+bool tiles_grid(Tiles *t, Block **b) {
   UOp *all = int_mul(t->row.tiles, t->col.tiles);
   for (int i = 0; i < t->batch.n; i++) all = int_mul(all, t->batch.range[i]->src[1]);
   UOp *rest = all ? open_up_to(t, b, all) : NULL;
-  if (!rest || !place(&t->col, int_mod(rest, t->col.tiles))) return false;
+  if (!rest || !tiles_place(&t->col, int_mod(rest, t->col.tiles))) return false;
   rest = int_div(rest, t->col.tiles);
-  if (!rest || !place(&t->row, int_mod(rest, t->row.tiles))) return false;
-  return place_outer(&t->batch, int_div(rest, t->row.tiles));
+  if (!rest || !tiles_place(&t->row, int_mod(rest, t->row.tiles))) return false;
+  return tiles_place_outer(&t->batch, int_div(rest, t->row.tiles));
 }
 
-static UOp *count_flops(const Tiles *t) {
+UOp *tiles_flops(const Tiles *t) {
   UOp *n = uop_index(t->g->ctx, 2);
   for (int i = 3; i < t->store[0]->nsrc; i++) n = int_mul(n, t->store[0]->src[i]->src[1]);
   for (int i = 1; i < t->loop->nsrc; i++) n = int_mul(n, t->loop->src[i]->src[1]);
@@ -886,22 +848,24 @@ static UOp *count_flops(const Tiles *t) {
 static bool build(Tiles *t) {
   Codegen *g = t->g;
   Block *tile = g->top;
-  if (!open_tiles(t, &tile)) return false;
+  if (!tiles_grid(t, &tile)) return false;
   g->inner = tile;
   Block *in = tile;
   UOp *block = open_up_to(t, &in, t->blocks);
-  if (!block || !place(&t->k, int_mod(block, t->k.tiles)) || !place_outer(&t->k_outer, int_div(block, t->k.tiles)))
+  if (!block || !tiles_place(&t->k, int_mod(block, t->k.tiles)) ||
+      !tiles_place_outer(&t->k_outer, int_div(block, t->k.tiles)))
     return false;
   return pack(t, in, t->x, t->a, &t->row, t->a_line, t->a_by_k) && pack(t, in, t->y, t->b, &t->col, t->b_line, true) &&
-         multiply(t, in, block) && close_up_to(t, in, tile) && (t->direct || finish(t, tile)) &&
-         close_up_to(t, tile, g->top) && (g->flops = count_flops(t)) != NULL;
+         multiply(t, in, block) && tiles_close(t, in, tile) && (t->direct || finish(t, tile)) &&
+         tiles_close(t, tile, g->top) && (g->flops = tiles_flops(t)) != NULL;
 }
 
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
   Tiles t = {.g = g, .store = store, .nstore = nstore};
   *done = false;
-  if (g->target->group > 1 || nstore > 16 || !match(&t)) return true;
+  if ((g->target->group > 1 && !g->target->product_warps) || nstore > 16 || !tiles_match(&t)) return true;
   if (__builtin_popcountll(g->used) + 3 * (t.row.n + t.col.n + t.k.n) + 16 > 60) return true;
+  if (g->target->group > 1) return build_group_tiles(&t, done);
   if (!choose_sizes(&t) || !make_arrays(&t)) {
     g->local.n = 0;
     return ctx_base(g->ctx)->code == POLY_OK;

@@ -83,9 +83,14 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
     break;
   case INST_LOOP:
     str_fmt(out, " %%%d .. %%%d%s%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
-            in->flags & LOOP_GROUP ? " group" : "", in->flags & LOOP_VECTOR ? " vector" : "",
-            in->flags & LOOP_OUTER ? " outer" : "", in->flags & LOOP_REDUCE ? " reduce" : "",
-            in->flags & LOOP_ONCE ? " once" : "");
+            in->flags & LOOP_GROUP    ? " group"
+            : in->flags & LOOP_TENSOR ? " tensor"
+                                      : "",
+            in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
+            in->flags & LOOP_REDUCE ? " reduce" : "",
+            in->flags & LOOP_ONCE ? " once"
+            : in->flags & LOOP_IF ? " if"
+                                  : "");
     if (s[2] >= 0) str_fmt(out, " on to %%%d", s[2]);
     if (in->lanes) str_fmt(out, " lanes %d", in->lanes);
     if (in->copies) str_fmt(out, " copies %d tail %d", in->copies, in->tail);
@@ -282,6 +287,13 @@ static bool check_grid(Verify *v, const Inst *in) {
   return true;
 }
 
+/* Products of a warp: what the loop has in it, and the group loop around it, is codegen's to promise. */
+static bool check_tensor(Verify *v, const Inst *in) {
+  if (!(in->flags & LOOP_TENSOR)) return true;
+  if (v->group < 0 || in->flags & LOOP_GROUP) return bad(v, "products of a warp are not in a loop of its threads");
+  return constant_trips(v, in) % 8 == 0 || bad(v, "products of a warp are not a multiple of 8");
+}
+
 static bool check_together(Verify *v) { return v->group < 0 || bad(v, "threads of a group do not come here together"); }
 
 static bool check_loop(Verify *v, const Inst *in) {
@@ -294,7 +306,7 @@ static bool check_loop(Verify *v, const Inst *in) {
     if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary)
       return bad(v, "bounds differ from lane to lane");
   }
-  if (!check_outer(v, in) || !check_widths(v, in) || !check_grid(v, in)) return false;
+  if (!check_outer(v, in) || !check_widths(v, in) || !check_grid(v, in) || !check_tensor(v, in)) return false;
   if (in->flags & LOOP_GROUP) {
     if (v->group >= 0) return bad(v, "a group loop is inside another");
     v->group = v->at;

@@ -37,7 +37,14 @@
  * own part until COMBINE makes it the whole, in a fixed tree, for all threads. FENCE: what threads of the group have
  * stored before it, the others load after it. Codegen promises: no group loop inside another, and neither COMBINE nor
  * FENCE inside one; all threads of a group come to them equally often, since bounds outside group loops do not depend
- * on them. With one thread in a group these marks mean nothing: a plain loop, and instructions that do nothing. */
+ * on them. With one thread in a group these marks mean nothing: a plain loop, and instructions that do nothing.
+ *
+ * Products of a warp. A loop marked LOOP_TENSOR, of a constant multiple of 8 iterations, is the only line of a group
+ * loop with an iteration for each thread, and adds products of two local arrays of float32 to accumulators from
+ * outside: thread 4g + q of a warp those of the rows r + g, r + g + 8, r + g + 16, r + g + 24 of the first array and of
+ * the columns c + 8j + 2q, c + 8j + 2q + 1 of the second, j = 0, 1 .., rows first, columns side by side. LOADs of the
+ * rows come first, then those of the columns; arg.i is the distance of two columns in memory. So a device with matrix
+ * instructions can do eight iterations in one for each 16 rows and 8 columns; to all others it is a plain loop. */
 #ifndef POLY_LINEAR_H
 #define POLY_LINEAR_H
 
@@ -62,9 +69,9 @@ typedef enum InstKind {
   INST_FENCE    /* of the group */
 } InstKind;
 
-/* LOOP_ONCE: ends after its first iteration, so it is an if; and it seldom runs. INST_EXTRA, on any instruction: it
- * belongs to the blocks of a long sum (codegen/flatten.c) and is left out where codegen estimates how much work a
- * body is; of a loop, all that is inside.
+/* LOOP_ONCE: ends after its first iteration, so it is an if; and it seldom runs. LOOP_IF: has one iteration or none.
+ * INST_EXTRA, on any instruction: it belongs to the blocks of a long sum (codegen/flatten.c) and is left out where
+ * codegen estimates how much work a body is; of a loop, all that is inside.
  */
 enum {
   LOOP_PARALLEL = 1,
@@ -73,7 +80,9 @@ enum {
   LOOP_OUTER = 8,
   LOOP_ONCE = 16,
   INST_EXTRA = 32,
-  LOOP_GROUP = 64
+  LOOP_GROUP = 64,
+  LOOP_TENSOR = 128,
+  LOOP_IF = 256
 };
 #define STRIDE_NONE INT64_MIN
 enum { MAX_LANES = 64 };            /* of a vector */

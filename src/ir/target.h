@@ -81,8 +81,12 @@ typedef struct Target {
 
   int group; /* most threads that share fast memory and can wait for each other; 1: there are no groups */
   int warp;  /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
-  int strip; /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
-  int strip_threads; /* that a grid is to have left for it */
+  /* Warps of 32 threads that compute a tile of a matrix product together, a power of two; 0: products are plain loops,
+   * or the library's. */
+  int product_warps;
+  int64_t product_work; /* multiplications of a product from which on they do it rather than a library */
+  int strip;            /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
+  int strip_threads;    /* that a grid is to have left for it */
   int turns; /* of a short body, that a thread runs one after the other so that their loads are under way together; 0
               * and 1: one */
   /* Rows of more edges are left to a kernel in which several threads share a row: powers of two; where rows are long on

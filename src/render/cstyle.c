@@ -76,7 +76,7 @@ void emit_scalar(Emit *e, int i) {
     if (e->style->groups && e->lin->group > 1) emit_combine(e, i);
     break;
   case INST_FENCE:
-    if (e->style->groups && e->lin->group > 1) emit_fence(e);
+    if (e->style->groups && e->lin->group > 1) emit_fence(e, i);
     break;
   default: break;
   }
@@ -84,15 +84,18 @@ void emit_scalar(Emit *e, int i) {
 
 /* ---- loops ---- */
 
-static void emit_loop(Emit *e, int loop) {
+void emit_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
   Txt type = scalar_type(e, (PolyDType)in->dtype);
   if (e->style->groups && emit_by_fours(e, loop)) return;
+  if (e->style->tensor && emit_products(e, loop)) return;
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
   if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)
     line(e, "if (SELDOM_TRUE(%s < %s)) {", begin.s, end.s);
+  else if (in->flags & LOOP_IF)
+    line(e, "if (%s < %s) {", begin.s, end.s);
   else {
     if (e->style->writes_out && is_written_out(e, loop)) open_run(e, loop);
     if (e->style->groups) emit_unroll(e, loop);
@@ -201,6 +204,7 @@ bool render_program(PolyContext *ctx, const Target *target, int n, const Linear 
     ok = emit_kernel(&e, kernel_name(n, kernel, k).s);
   }
   style->open_program(out, target);
+  if (style->tensor) tensor_words(out, n, kernel);
   if (help->types.n) str_addn(out, help->types.at, help->types.n);
   if (help->code.n) str_addn(out, help->code.at, help->code.n);
   if (body.n) str_addn(out, body.at, body.n);

@@ -87,6 +87,7 @@ const Style *dialect_style(Dialect dialect) {
       [DIALECT_CUDA] = {.groups = true,
                         .writes_out = true,
                         .warp = 32,
+                        .tensor = true,
                         .boolean = "bool",
                         .float_suffix = "f",
                         .open_program = cuda_open_program,

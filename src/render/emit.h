@@ -13,6 +13,7 @@ typedef struct Style {
   bool vectors;        /* LOOP_VECTOR becomes vector types; else it is ignored */
   bool groups;         /* a kernel is run by the threads of a grid of groups; else those marks are ignored */
   int warp;            /* threads that exchange values by themselves; 0: none */
+  bool tensor;         /* they multiply tiles of matrices together (tensor.c) */
   bool writes_out;     /* its compiler writes a short loop out if it is told so: an array that it indexes is none */
   const char *boolean; /* the type of a bool */
   const char *float_suffix; /* of a function of <math.h>, for float32 */
@@ -23,6 +24,10 @@ typedef struct Style {
   void (*parallel)(Emit *e, int loop, const char *begin, const char *end);
   void (*close_program)(Str *out, int n, const Linear *const *kernel);
 } Style;
+
+/* A sum of products of a warp is written twice: with matrix instructions, and in plain loops where these cannot do it.
+ */
+typedef enum Products { PRODUCTS_NONE, PRODUCTS_TENSOR, PRODUCTS_PLAIN } Products;
 
 struct Emit {
   PolyContext *ctx;
@@ -38,6 +43,7 @@ struct Emit {
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
   int strip_loop;    /* that loop */
   int run_loop;      /* the loop whose loads stand before it, see runs.c; 0: none */
+  Products products; /* how the sum that is being written is formed */
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
@@ -52,6 +58,7 @@ _Static_assert(MAX_LANES == 1 << LANES_LOG2, "helpers have as many lanes as loop
 /* cstyle.c */
 void line(Emit *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* one indented line */
 void emit_scalar(Emit *e, int i);                           /* one instruction, a value for one iteration */
+void emit_loop(Emit *e, int loop);                          /* one that is neither lanes, nor the grid's or a group's */
 void emit_body(Emit *e, int from, int to);                  /* instructions from .. to-1, with the loops in them */
 Txt kernel_name(int n, const Linear *const *kernel, int k); /* kernels of one name are told apart by a number */
 
@@ -69,10 +76,18 @@ void emit_grid_loop(Emit *e, int loop);
 bool emit_by_fours(Emit *e, int loop);
 void emit_group_loop(Emit *e, int loop);
 void emit_combine(Emit *e, int i);
-void emit_fence(Emit *e);
+void emit_fence(Emit *e, int i);
 bool is_written_out(const Emit *e, int loop); /* is the compiler told to write all its iterations out? */
 void emit_unroll(Emit *e, int loop);
 bool stores_alone(const Emit *e, int i);
+
+/* tensor.c: products of a warp by matrix instructions */
+void tensor_words(Str *out, int n, const Linear *const *kernel); /* where one of them has such products */
+bool has_products(const Linear *lin);
+bool emit_products(Emit *e, int loop); /* a loop of them, or that has one inside; false: it is a plain one */
+/* Is a LOAD or STORE inside a strip one of a copy that goes on while others are multiplied? Then the STORE does it. */
+bool copies_ahead(const Emit *e, int i);
+void emit_copy(Emit *e, int store);
 
 /* strips.c: loops of which a thread takes several iterations side by side */
 bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop is none of them */

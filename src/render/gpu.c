@@ -36,8 +36,8 @@ static const char cuda_words[] =
     "#define INT64_MIN (-0x7fffffffffffffffll - 1)\n"
     "#define NAN __int_as_float(0x7fc00000)\n#define INFINITY __int_as_float(0x7f800000)\n"
     "#define HELPER static __device__ __forceinline__\n#define SELDOM static __device__ __noinline__\n"
-    "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n#define SHARED "
-    "__shared__\n"
+    "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n"
+    "#define SHARED __shared__ __align__(16)\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
     "#define UNROLL _Pragma(\"unroll 8\")\n#define UNROLL_STRIP _Pragma(\"unroll 4\")\n"
     "#define UNROLL_ALL _Pragma(\"unroll\")\n#define UNROLL_AROUND _Pragma(\"unroll 2\")\n"
@@ -173,10 +173,11 @@ static bool is_open(const Emit *e, int loop) {
  * it may use. Where rows of edges are walked and several features loaded at once, it would by itself rather wait for
  * each load before the next than use a few registers more; where they go through maps and functions, it would keep all
  * weights in registers, and leave too few threads to wait for memory; of blocks as large as can be it would fit two,
- * and put what they need into memory. */
+ * and put what they need into memory. Products of a warp have their sums and four factors in registers. */
 static Txt blocks_at_once(const Emit *e) {
-  enum { REGISTERS = 65536, EACH = 85, LARGE = 512 };
+  enum { REGISTERS = 65536, EACH = 85, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
+  if (has_products(e->lin)) return txt(", %d", MAX(REGISTERS / PRODUCTS / size, 1));
   bool strip = linear_has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&
@@ -467,7 +468,11 @@ void emit_combine(Emit *e, int i) {
     line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, el, 1).s, acc.s, e->lin->group);
 }
 
-void emit_fence(Emit *e) { line(e, "FENCE(%d);", MAX(e->lin->spread, 1) * e->lin->group); }
+void emit_fence(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  if (in->arg.i && e->style->tensor) line(e, "COPIED(%d);", (int)in->arg.i - 1);
+  line(e, "FENCE(%d);", MAX(e->lin->spread, 1) * e->lin->group);
+}
 
 /* Is this STORE done by one thread of a group for all? */
 bool stores_alone(const Emit *e, int i) {

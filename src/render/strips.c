@@ -108,6 +108,10 @@ void emit_strip(Emit *e, int i) {
   const char *type = load || store ? together_type((PolyDType)in->dtype) : NULL;
   bool together = type && in->stride == 1 && e->strip % TOGETHER == 0 && !(gate >= 0 && e->vary[gate]);
   e->copy = 0;
+  if (together && copies_ahead(e, i)) {
+    if (store) emit_copy(e, i);
+    return;
+  }
   if (several && together && load)
     load_together(e, i, type);
   else if (several && together && store)

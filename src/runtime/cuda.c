@@ -307,6 +307,10 @@ static void fill_target(CudaDevice *c) {
   int value = 0;
   *t = cuda_target;
   if (c->lt) t->matmul = 1u << POLY_FLOAT32 | 1u << POLY_FLOAT64;
+  const char *work = getenv("POLY_PRODUCT_WORK"), *rounded = getenv("POLY_TF32");
+  if (work) t->product_work = atoll(work);
+  /* matrix instructions came with this architecture; with factors that may be rounded the library's are best */
+  if (c->lt && !work && (c->arch < 80 || (rounded && atoi(rounded) > 0))) t->product_warps = 0;
   if (c->api.cuDeviceGetAttribute(&value, CU_L2_BYTES, c->handle) == CU_OK && value > 0) t->cache_bytes[1] = value;
 }
 

@@ -334,3 +334,13 @@ bool contract_match(UOp *u, bool by_rows, MatmulItem *out, UOp *operand[2], UOp 
   find_row_axis(&m, out);
   return out->m && out->n && out->k && fill_batches(&m, out);
 }
+
+/* A library needs less time to begin with; but it stores operands that do not lie in memory as it wants them. */
+bool contract_by_groups(const Target *target, const UOp *u, const MatmulItem *m, bool library, bool copied) {
+  enum { LEAST_ROWS = 32, LEAST = 8, COPIED = 16 };
+  if (!target->product_warps || u->dtype != POLY_FLOAT32) return false;
+  if (m->m->vmax < LEAST_ROWS || m->n->vmax < LEAST || m->k->vmax < LEAST) return false;
+  double work = (double)m->m->vmax * (double)m->n->vmax * (double)m->k->vmax;
+  for (int i = 0; i < m->nbatch; i++) work *= (double)m->batch[i]->vmax;
+  return !library || work >= (double)target->product_work / (copied ? COPIED : 1);
+}

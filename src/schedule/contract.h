@@ -10,5 +10,8 @@
  * computed for some indices of axis 0 at a time; out->axis tells whether it can be, and operands that move along that
  * axis have it in front. Sets the context's error only when memory runs out. */
 bool contract_match(UOp *u, bool by_rows, MatmulItem *out, UOp *operand[2], UOp *factor[2], bool *copied);
+/* Is that product computed in tiles by groups of threads (codegen/group_tiles.c), rather than by the library or plain
+ * loops? */
+bool contract_by_groups(const Target *target, const UOp *u, const MatmulItem *m, bool library, bool copied);
 
 #endif

@@ -17,6 +17,7 @@ enum {
   TOO_DEEP = 512,   /* chains that are cut at any cost */
   LONG_CHAIN = 128, /* longest chain of ops in a kernel: bounds compile time and recursion */
   LEAST_ROWS = 4,   /* of a product that is computed in tiles; */
+  GROUP_END = 16,   /* operations that follow a product in its kernel where each thread has many results; */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
   LONG_SUM = 16384, /* into a result so small that one tile holds it: one thread would be at work */
@@ -105,8 +106,8 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
 /* Is a product computed by loops over tiles, so that what it is made of and what follows it may be in its kernel? A
  * long sum hides the time that memory takes: it is left to the library, which also knows what to do with zeros, unless
  * that could not read a factor as it lies in memory. */
-static bool worth_tiling(const Sched *s, const MatmulItem *m, bool library, bool copied) {
-  if (s->target->group > 1) return false; /* tiles are those of one thread */
+static bool worth_tiling(const Sched *s, const UOp *u, const MatmulItem *m, bool library, bool copied) {
+  if (s->target->group > 1) return contract_by_groups(s->target, u, m, library, copied);
   bool fits = m->m->vmax >= LEAST_ROWS && m->n->vmax >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
   if (!fits || !library || m->k->vmax <= s->target->cost.fused_sum) return fits;
   double results = (double)m->m->vmax * (double)m->n->vmax;
@@ -134,7 +135,7 @@ static void measure(Sched *s, NodeInfo *n) {
     bool library = s->target->matmul & (1u << node->dtype);
     bool copied = false;
     n->contraction = contract_match(node, false, &n->matmul, n->operand, n->factor, &copied);
-    n->tiled = n->contraction && worth_tiling(s, &n->matmul, library, copied);
+    n->tiled = n->contraction && worth_tiling(s, node, &n->matmul, library, copied);
     n->contraction &= library || n->tiled;
   }
   bool product = node->op == OP_REDUCE && is_expanded(node->src[0]) && !n->maps_edges;
@@ -626,6 +627,7 @@ bool sched_store_factors(Sched *s, const NodeInfo *n) {
 static bool may_hold_product(const Sched *s, const NodeInfo *n, const Reading *r, const UOp *gate) {
   const NodeInfo *kernel = s->info.at[s->work.at[s->current]];
   if (!n->tiled || !r->whole || r->through_load || gate || kernel->node->op == OP_CAT) return false;
+  if (s->target->group > 1 && kernel->cost > GROUP_END) return false;
   return !kernel->product || kernel->product == n;
 }
 

@@ -1,11 +1,18 @@
 /* split.c: REDUCE of many elements to few results, as a graph rewrite:
  *
  *   sum of x[n]   ->   sum over p of contiguous(sum over q of x[0 : P*(n//P)] as [P, n//P])  +  sum of x[P*(n//P) : n]
+ *                 or   sum over p of contiguous(sum over q of x, filled up with zeros, as [P, (n+P-1)//P])
  *
  * The number of pieces is fixed, so the result is the same for every number of threads. Where no axis is long enough
  * but all that are reduced are together, as the batch, rows and columns of images are for a batch norm, they are taken
- * as one on devices with groups of threads: there few results would keep few of them busy. */
+ * as one on devices with groups of threads: there few results would keep few of them busy.
+ *
+ * A matrix product of few results over a long axis, the gradient of a weight, is cut where groups of threads compute
+ * products in tiles: each piece is a product of its own, and the device has as many of them as keep it busy. Factors
+ * are filled up with zeros to whole pieces. */
 #include "schedule/split.h"
+
+#include "schedule/contract.h"
 
 #include "ir/context.h"
 #include "ir/rewrite.h"
@@ -52,30 +59,24 @@ static UOp *made(Split *s, UOp *u) {
   return u && map_put(ctx_base(u->ctx), &s->made, (uint64_t)(uintptr_t)u, 1) ? u : NULL;
 }
 
-/* Does x, element by element, read through an index? Looked for among the nearest sources. */
-static bool reads_by_index(const UOp *x, int depth) {
-  if (x->buffer || depth == 0) return false;
-  if (x->op == OP_GATHER) return true;
-  if (!op_elementwise((Op)x->op) && op_info[x->op].cls != CLASS_MOVE) return false;
-  for (int i = 0; i < uop_nvalue(x); i++)
-    if (reads_by_index(x->src[i], depth - 1)) return true;
-  return false;
+/* x with zeros behind the end of an axis. */
+static UOp *padded(UOp *x, int axis, UOp *to) {
+  UOp *before[MAX_DIMS], *after[MAX_DIMS];
+  for (int i = 0; i < x->ndim; i++) before[i] = after[i] = uop_index(x->ctx, 0);
+  after[axis] = to ? int_sub(to, x->shape[axis]) : NULL;
+  return after[axis] ? uop_pad(x, before, after) : NULL;
 }
 
-/* What is left over is at most an element for each piece. Where it reads through an index it is stored, so that the
- * sums of pieces and of these elements are nothing but loads, which threads can share. */
-static UOp *stored(UOp *x) {
-  enum { NEAR = 12 };
-  return x && reads_by_index(x, NEAR) ? uop_contiguous(x, 0) : x;
-}
-
+/* A sum is filled up with zeros to whole pieces on devices with groups, where a kernel for what is left over takes as
+ * long as one for all of it. */
 static UOp *split_one(Split *s, UOp *u, int axis) {
   PolyContext *ctx = u->ctx;
   UOp *x = u->src[0];
   Op op = (Op)u->arg.i;
-  UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis], uop_numel_max(u))),
-      *each = int_div(n, pieces), *whole = int_mul(each, pieces);
-  if (!each || x->ndim + 1 > MAX_DIMS) return u;
+  UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis], uop_numel_max(u)));
+  bool fill = op == OP_ADD && s->target->group > 1;
+  UOp *each = int_div(fill ? int_addc(n, pieces->arg.i - 1) : n, pieces), *whole = each ? int_mul(each, pieces) : NULL;
+  if (!whole || x->ndim + 1 > MAX_DIMS) return u;
   UOp *cut[MAX_DIMS];
   uint32_t inner = 0;
   for (int i = 0, j = 0; i < x->ndim; i++) {
@@ -83,13 +84,14 @@ static UOp *split_one(Split *s, UOp *u, int axis) {
     if (i == axis) cut[j++] = pieces;
     cut[j++] = i == axis ? each : x->shape[i];
   }
-  UOp *main_part = uop_reshape(slice(x, axis, uop_index(ctx, 0), whole), x->ndim + 1, cut);
+  UOp *all = fill ? padded(x, axis, whole) : slice(x, axis, uop_index(ctx, 0), whole);
+  if (!all) return NULL;
+  UOp *main_part = uop_reshape(all, x->ndim + 1, cut);
   UOp *partial = uop_contiguous(made(s, uop_reduce(op, main_part, inner)), 0);
   UOp *total = uop_reshape(made(s, uop_reduce(op, partial, 1u << axis)), u->ndim, u->shape);
-  if (whole == n) return total;
-  UOp *left = slice(x, axis, whole, n);
-  if (s->target->group > 1) left = stored(left);
-  return uop_binary(op, total, made(s, uop_reduce(op, left, (uint32_t)u->arg.j)));
+  if (whole == n || fill) return total;
+  UOp *rest = made(s, uop_reduce(op, slice(x, axis, whole, n), (uint32_t)u->arg.j));
+  return uop_binary(op, total, rest);
 }
 
 /* The reduction with all its axes joined into the first; NULL: that is not long enough either, or an error. */
@@ -114,10 +116,59 @@ static UOp *join_axes(const Split *s, UOp *u) {
   return joined && joined->op == OP_REDUCE && joined->arg.j == 1 ? joined : NULL;
 }
 
+/* ---- matrix products ---- */
+
+enum { PIECE = 32, LEAST_K = 512, SHORTEST = 128, TILE = 128, ALL_TILES = 256 };
+
+static int64_t tiles_of(const UOp *n) { return (n->vmax + TILE - 1) / TILE; }
+
+/* Pieces that a product is cut into; 1: it is none, or has enough results. */
+static int64_t product_pieces(const Split *s, UOp *u) {
+  MatmulItem m;
+  UOp *operand[2], *factor[2];
+  bool copied;
+  bool sum = u->arg.i == OP_ADD && u->src[0]->op == OP_MUL && u->dtype == POLY_FLOAT32 && !(u->arg.j & (u->arg.j - 1));
+  if (!s->target->product_warps || !sum || u->src[0]->ndim + 1 > MAX_DIMS) return 1;
+  if (!contract_match(u, false, &m, operand, factor, &copied) || m.nbatch || m.k->vmax < LEAST_K) return 1;
+  if (!contract_by_groups(s->target, u, &m, s->target->matmul & (1u << POLY_FLOAT32), copied)) return 1;
+  int64_t tiles = tiles_of(m.m) * tiles_of(m.n), pieces = ALL_TILES / tiles;
+  return MAX(1, MIN(pieces, m.k->vmax / SHORTEST));
+}
+
+/* x with axis `axis` in whole pieces, in front of all others: [pieces, each, ..]. */
+static UOp *in_pieces(UOp *x, int axis, UOp *pieces, UOp *each) {
+  UOp *shape[MAX_DIMS], *all = padded(x, axis, int_mul(pieces, each));
+  int perm[MAX_DIMS], n = 1;
+  perm[0] = axis;
+  shape[0] = pieces;
+  shape[1] = each;
+  for (int i = 0; i < x->ndim; i++) {
+    if (i == axis) continue;
+    perm[n] = i;
+    shape[++n] = x->shape[i];
+  }
+  return all ? uop_reshape(uop_permute(all, perm), x->ndim + 1, shape) : NULL;
+}
+
+static UOp *cut_product(Split *s, UOp *u, int64_t n) {
+  int axis = __builtin_ctzll((uint64_t)u->arg.j);
+  UOp *k = u->src[0]->shape[axis];
+  UOp *each = int_mulc(int_div(int_addc(k, n * PIECE - 1), uop_index(u->ctx, n * PIECE)), PIECE);
+  UOp *pieces = each ? int_div(int_addc(int_add(k, each), -1), each) : NULL;
+  if (!pieces) return NULL;
+  UOp *x = in_pieces(u->src[0]->src[0], axis, pieces, each), *y = in_pieces(u->src[0]->src[1], axis, pieces, each);
+  UOp *parts = x && y ? made(s, uop_reduce(OP_ADD, uop_binary(OP_MUL, x, y), 1u << 1)) : NULL;
+  UOp *sum = parts ? made(s, uop_reduce(OP_ADD, uop_contiguous(parts, 0), 1)) : NULL;
+  return sum ? uop_reshape(sum, u->ndim, u->shape) : NULL;
+}
+
 static UOp *cut_reduction(UOp *u, void *user) {
   Split *s = user;
   uint64_t key = (uint64_t)(uintptr_t)u;
-  bool whole = !wants_split(s->target, u) || map_get(&s->made, key, NULL) || map_get(s->keep, key, NULL);
+  bool apart = map_get(&s->made, key, NULL) || map_get(s->keep, key, NULL);
+  int64_t pieces = apart ? 1 : product_pieces(s, u);
+  if (pieces > 1) return cut_product(s, u, pieces);
+  bool whole = apart || !wants_split(s->target, u);
   int axis = whole ? -1 : split_axis(s->target, u);
   if (whole || axis >= 0) return whole ? u : split_one(s, u, axis);
   UOp *joined = join_axes(s, u), *sum = joined ? split_one(s, joined, 0) : NULL;

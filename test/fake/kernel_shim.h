@@ -169,6 +169,7 @@ static fake::Dim blockIdx, blockDim, gridDim;
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __shared__ static
+#define __align__(n) __attribute__((aligned(n)))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
 #define __syncthreads() fake::wait_for(fake::AT_BLOCK)

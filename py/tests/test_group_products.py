@@ -1,0 +1,91 @@
+"""Matrix products that groups of threads compute in tiles, on the test device, whose groups the interpreter runs, and on a GPU with
+POLY_PRODUCT_WORK=1; elsewhere the products of that device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polygrad import Tensor, Variable, nn
+
+
+def normal(rng, *shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def close(got, want, digits=2e-6):
+    want = np.asarray(want)
+    assert np.max(np.abs(got.numpy() - want)) <= digits * max(np.max(np.abs(want)), 1e-30)
+
+
+@pytest.mark.parametrize("n, k, m", [(32, 8, 8), (64, 32, 16), (33, 8, 9), (100, 50, 40), (128, 128, 64), (300, 37, 130), (257, 129, 47)])
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
+def test_layouts(n, k, m, layout):
+    rng = np.random.default_rng(n + m)
+    a, b = normal(rng, n, k), normal(rng, k, m)
+    x = Tensor(a) if layout[0] == "n" else Tensor(a.T.copy()).T
+    y = Tensor(b) if layout[1] == "n" else Tensor(b.T.copy()).T
+    close(x @ y, a.astype(np.float64) @ b)
+
+
+@pytest.mark.parametrize("n, m", [(128, 64), (70, 33)])
+def test_fused_with_what_surrounds_it(n, m):
+    """A bias, an activation, a residual behind it; functions and gathers in front of it."""
+    rng = np.random.default_rng(0)
+    a, b, bias, old = normal(rng, n, 48), normal(rng, 48, m), normal(rng, m), normal(rng, n, m)
+    rows = rng.integers(0, n, 90)
+    d = a.astype(np.float64)
+    close((Tensor(a) @ Tensor(b) + Tensor(bias)).relu() + Tensor(old), np.maximum(d @ b + bias, 0) + old)
+    close((Tensor(a) * 2).exp() @ Tensor(b), np.exp(2 * d) @ b, 4e-6)
+    close(Tensor(a)[Tensor(rows)] @ Tensor(b), d[rows] @ b)
+
+
+@pytest.mark.parametrize("k", [512, 700, 2049])
+def test_long_sums_are_cut_into_pieces(k):
+    rng = np.random.default_rng(k)
+    a, b = normal(rng, k, 40), normal(rng, k, 24)
+    close(Tensor(a).T @ Tensor(b), a.astype(np.float64).T @ b)
+    close(Tensor(a).T.contiguous().realize() @ Tensor(b), a.astype(np.float64).T @ b)
+
+
+def test_batches_and_convolutions():
+    rng = np.random.default_rng(1)
+    a, b = normal(rng, 3, 40, 20), normal(rng, 3, 20, 16)
+    close(Tensor(a) @ Tensor(b), np.einsum("bij,bjk->bik", a.astype(np.float64), b))
+    x, w = normal(rng, 2, 8, 12, 12), normal(rng, 16, 8, 3, 3)
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    close(Tensor(x).conv2d(Tensor(w), padding=1), np.einsum("ncyxij,ocij->noyx", windows, w))
+
+
+def test_gradients():
+    rng = np.random.default_rng(2)
+    a, b, c = normal(rng, 600, 32), normal(rng, 32, 24), normal(rng, 600, 24)
+    x, y = Tensor(a), Tensor(b)
+    gx, gy = ((x @ y) * Tensor(c)).sum().gradient(x, y)
+    close(gx, c.astype(np.float64) @ b.T)
+    close(gy, a.astype(np.float64).T @ c)
+
+
+def test_infinite_and_missing_numbers_spread_as_they_do():
+    rng = np.random.default_rng(3)
+    a, b = normal(rng, 64, 32), normal(rng, 32, 16)
+    a[3, 5], a[7, 9], b[4, 4] = np.inf, np.nan, -np.inf
+    with np.errstate(invalid="ignore"):
+        want = a @ b
+    got = (Tensor(a) @ Tensor(b)).numpy()
+    assert np.array_equal(np.isnan(got), np.isnan(want)) and np.array_equal(np.isinf(got), np.isinf(want))
+
+
+def test_sizes_that_change():
+    """One plan serves all numbers of rows; what is beyond them is neither read nor stored."""
+    rng = np.random.default_rng(4)
+    a, b = normal(rng, 200, 32), normal(rng, 32, 16)
+    x = Tensor(a)
+    for n in (200, 64, 33, 1, 129):
+        rows = Variable("rows", 1, 200).bind(n)
+        close(x[:rows] @ Tensor(b), a[:n].astype(np.float64) @ b)
+    layer = nn.Linear(32, 16)
+    weight, bias = layer.weight.numpy(), layer.bias.numpy()
+    for n in (40, 50, 61):
+        close(Tensor(a[:n]) @ Tensor(weight).T + Tensor(bias), a[:n].astype(np.float64) @ weight.T + bias)

@@ -1,0 +1,78 @@
+/* tiles.h: a sum of products that is computed in tiles: what the two ways of it share, that of one thread with lanes
+ * (tiles.c) and that of a group of threads (group_tiles.c). Internal to codegen. */
+#ifndef POLY_CODEGEN_TILES_H
+#define POLY_CODEGEN_TILES_H
+
+#include "codegen/block.h"
+
+/* Loops that are walked together: the rows, the columns, or what is summed over. */
+typedef struct Group {
+  int n;
+  UOp *range[MAX_DIMS]; /* outermost first; of a tile some iterations of the first and all of the others */
+  int64_t tile, inner;  /* iterations of the first in a tile; of all others together */
+  UOp *tiles;           /* how many tiles there are, */
+  UOp *first, *count;   /* and of the one at hand: where it begins, and its iterations of the first loop */
+  UOp *to[MAX_DIMS];    /* what stands for each range in the nest that is open */
+} Group;
+
+typedef struct Tiles {
+  Codegen *g;
+  UOp *const *store;
+  int nstore;
+  UOp *loop, *x, *y; /* the sum and its factors */
+  Group row, col, k, batch;
+  Group k_outer;          /* loops of the sum around those of a block */
+  UOp *blocks;            /* of a sum */
+  PolyDType dtype;        /* of the sum while it is formed */
+  int64_t mr, nr;         /* of the register tile */
+  int64_t lanes;          /* of a vector, */
+  int64_t most_rows;      /* and rows that a register tile has room for */
+  int64_t a_line, b_line; /* elements from row to row of a panel */
+  bool a_by_k, b_by_k;    /* the panel of x, of y, has a row for each k */
+  bool pairs;
+  bool plain_end, direct; /* what follows the sum is little work along the columns; it is done in the register tile */
+  UOp *a, *b, *c, *low;   /* local arrays, as PARAMs */
+} Tiles;
+
+/* u with what stands for the ranges of the groups; `sum`: what stands for the reduction, NULL: it is not in there. */
+typedef struct Change {
+  Tiles *t;
+  uint64_t ranges;
+  UOp *to[64];
+  UOp *sum;
+  UOp *gate;        /* of loads that vary with the loop `along`; */
+  const UOp *along; /* NULL: that vary with any of the ranges */
+  Map done;
+} Change;
+
+bool tiles_match(Tiles *t); /* the sum, its factors and the loops by which factor varies with them */
+double tiles_extent(const Group *group);
+/* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
+bool tiles_along(Tiles *t, UOp *factor, const Group *other);
+/* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces, which are of one size where
+ * `even`; those around it go to `outer`. */
+bool tiles_cut(Tiles *t, Group *group, int64_t most, bool even, Group *outer);
+int64_t tiles_each(const Group *group);       /* elements of a tile, */
+UOp *tiles_elements(const Group *group);      /* and of the one at hand */
+bool tiles_place(Group *group, UOp *n);       /* the tile at hand, number n */
+bool tiles_place_outer(Group *group, UOp *n); /* loops that are one loop, at its iteration n */
+/* The loops of a group at place `flat` of the tile and `lane` places on, in the same run of the innermost one. */
+bool tiles_at(Group *group, UOp *flat, UOp *lane);
+bool tiles_grid(Tiles *t, Block **b); /* the parallel loop: over tiles, and over what both factors vary with */
+/* A loop over begin .. end inside *b; of one iteration without flags none is opened. */
+UOp *tiles_open(Tiles *t, Block **b, UOp *begin, UOp *end, uint32_t flags);
+bool tiles_close(Tiles *t, Block *b, const Block *outer);
+
+UOp *tiles_index(const Tiles *t, int64_t v);
+UOp *tiles_line(UOp *line, int64_t length, UOp *at);
+UOp *tiles_array(Tiles *t, int64_t elements); /* a local one */
+UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name);
+bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value); /* array[index] = value, in b */
+void tiles_note(Change *c, const Group *group);
+UOp *tiles_changed(Change *c, UOp *u);
+UOp *tiles_flops(const Tiles *t);
+
+/* group_tiles.c: the same by a group of threads. *done: false if the target has none for it. */
+bool build_group_tiles(Tiles *t, bool *done);
+
+#endif
