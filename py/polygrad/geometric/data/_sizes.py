@@ -12,9 +12,9 @@ from ...tensor import Tensor
 LIMIT = 1 << 30
 
 
-def size(name: str, n: int) -> Any:
-    """n as the value of the variable `name`."""
-    return Variable(name, 0, LIMIT).bind(n)
+def size(name: str, n: int, least: int = 0) -> Any:
+    """n as the value of the variable `name`. least: no value is smaller, which is worth saying where divisions by the size are to be left out."""
+    return Variable(name, least, LIMIT).bind(n)
 
 
 def sized(array: np.ndarray, dim: int, rows: Any) -> Tensor:

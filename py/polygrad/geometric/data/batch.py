@@ -60,7 +60,7 @@ class Batch:
     ) -> Any:
         """The batch of a pile of graphs. symbolic: its sizes are variables."""
         made, slices, befores = pile.batch(batch_class(pile.cls), follow_batch or (), exclude_keys or (), add_batch, symbolic)
-        count = size("graphs", pile.count) if symbolic else pile.count  # the size that the pooled values of a batch have
+        count = size("graphs", pile.count, min(pile.count, 1)) if symbolic else pile.count  # the size that the pooled values of a batch have
         made._num_graphs, made._slice_dict, made._inc_dict = count, slices, befores
         return made
 

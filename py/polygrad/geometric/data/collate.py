@@ -323,7 +323,7 @@ class Pile:
         out = cls()
         slices: dict[Any, Any] = {}
         befores: dict[Any, Any] = {}
-        graphs = size("graphs", self.count) if symbolic else self.count
+        graphs = size("graphs", self.count, min(self.count, 1)) if symbolic else self.count
         for part in self.parts:
             store = store_of(out, part.key)
             rows = _Rows(part, self.count, graphs, symbolic)

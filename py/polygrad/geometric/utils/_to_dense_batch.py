@@ -14,7 +14,7 @@ from ..data._sizes import size as variable
 def largest(count: Tensor, graphs: Any) -> Any:
     """Nodes of the largest graph; a variable where the number of graphs is one, so that all batches share one compiled program."""
     n = int(count.max().item()) if graphs else 0
-    return variable("largest", n) if n and isinstance(graphs, Dim) else n
+    return variable("largest", n, 1) if n and isinstance(graphs, Dim) else n
 
 
 def to_dense_batch(
