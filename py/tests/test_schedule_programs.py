@@ -320,3 +320,29 @@ def test_a_maximum_finds_its_sums_again(device):
     Tensor.realize(top, grad)
     products = x.sum() * y[0]
     np.testing.assert_allclose(grad.numpy(), np.full((4, 4), 0.5 * y[0, products.argmax()]), rtol=1e-12)
+
+
+def test_reductions_beside_each_other_in_a_row_are_stored():
+    """Two sums of rows, joined along the features and read by one kernel: each is stored by a kernel whose lanes go along its features. Counts of rows are
+    differences, without a loop."""
+    edges = 40
+    graph = Graph(RNG.integers(0, 9, (2, edges)), num_nodes=9)
+    x = leaf(edges, 8)
+
+    def build():
+        a = x()
+        both = graph.sum(a).cat(graph.sum(a * a), dim=1) + graph.max(a).cat(graph.mean(a), dim=1)
+        return both.tanh(), graph.sum(Tensor.ones(edges, 1)) * both
+
+    check(build)
+    with Profile() as p:
+        build()[0].realize()
+    assert sum("part of the innermost loop" in s.why for s in p.stored) >= 3
+
+
+def test_counting_needs_no_loop(device):
+    graph = Graph(np.stack([np.arange(30), np.arange(30) % 4]), num_nodes=31)
+    count = graph.sum(Tensor.ones(30))
+    np.testing.assert_array_equal(count.numpy()[:5], [8, 8, 7, 7, 0])
+    if device == "CPU":
+        assert "acc" not in graph.sum(Tensor.ones(30)).source()

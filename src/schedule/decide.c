@@ -440,6 +440,7 @@ typedef struct Reading {
   bool through_load; /* an index was loaded, */
   bool edge;         /* or is the edge of a loop over edges, which goes through all of them once */
   bool prefix, whole;
+  bool beside;    /* under a condition of the innermost output loop, as a part of a CAT is */
   double repeats; /* how often the loops of the index come to the same element; at an edge: to the same of the edge */
   double inner;   /* iterations of output loops inside those that the index depends on */
   uint64_t hash;
@@ -475,6 +476,7 @@ static Reading reading(Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
     if (loop && !(r.free & (1ull << loop->arg.i))) r.inner *= (double)loop->src[1]->vmax - (double)loop->src[0]->vmin;
   }
   r.prefix = lower_is_prefix(l, r.free);
+  r.beside = gate && l->nout > 1 && lower_free(l, gate) & (1ull << (l->nout - 1));
   r.whole = (open & ~r.free) == 0;
   r.hash = hash_bytes(idx, (size_t)node->ndim * sizeof *idx, 1);
   if (!r.through_load) r.repeats = count_repeats(l, node, idx, r.edge);
@@ -531,6 +533,8 @@ static const char *reduction_reason(const Sched *s, const Lower *l, const NodeIn
   if (!r->prefix) return "reduction read out of loop order";
   if (r->edge && r->repeats >= REPEATED) return "reduction read again and again at an edge";
   if (r->repeats >= OVERLAPPED) return "reduction read by windows that overlap";
+  /* lanes go along the innermost loop: a reduction at some of its places only would be computed place by place */
+  if (r->beside && !lower_counts_rows(n->node)) return "reduction at a part of the innermost loop";
   bool row = n->node->op == OP_SEGMENT || (r->edge && sched_edge_sized(s, n->node));
   if (s->target->rows_apart && row && (r->edge || r->inner > 1)) return "reduction of a row or an edge, apart";
   bool serial = r->free == 0 && l->ncontext > 0;

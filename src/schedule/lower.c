@@ -10,6 +10,7 @@
 #include "ir/context.h"
 #include "ir/eval.h"
 #include "ir/index.h"
+#include "ir/rewrite.h"
 
 #include <string.h>
 
@@ -297,6 +298,13 @@ static int walks_all_rows(const UOp *index, const UOp *row, const UOp *rows) {
   return 1 + log;
 }
 
+bool lower_counts_rows(const UOp *u) {
+  const UOp *one = u->op == OP_SEGMENT && u->arg.i == OP_ADD && u->dtype != POLY_BOOL ? const_under(u->src[0]) : NULL;
+  PolyDType d = (PolyDType)u->dtype;
+  bool wide = d == POLY_INT32 || d == POLY_INT64 || d == POLY_FLOAT32 || d == POLY_FLOAT64;
+  return one && wide && (dtype_is_float(d) ? const_float(one) == 1 : one->arg.i == 1);
+}
+
 static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *x = u->src[0], *rowptr = u->src[2], *entries = u->src[3], *rows = u->src[4], *at[MAX_DIMS];
   UOp *begin_at = idx[0], *end_at = int_addc(idx[0], 1);
@@ -304,6 +312,7 @@ static UOp *lower_segment(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   UOp *begin = uop_cast(value_at(l, rowptr, &begin_at, gate), POLY_INT64);
   UOp *end = uop_cast(value_at(l, rowptr, &end_at, gate), POLY_INT64);
   if (!begin || !end) return NULL;
+  if (lower_counts_rows(u)) return uop_cast(int_sub(end, begin), (PolyDType)u->dtype);
   uint64_t busy = index_free(l, u->ndim, idx, gate);
   Context saved = hoist_context(l, busy);
   UOp *r = inner_range(l, busy, begin, end, walks_all_rows(u->src[1], idx[0], rows));

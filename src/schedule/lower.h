@@ -71,6 +71,8 @@ UOp *lower_tile_sum(Lower *l, UOp *reduce, int slot);
  * STORE of the reduction by op over all pieces. */
 UOp *lower_tile_add(Lower *l, UOp *node, int from, int slot);
 UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot, bool parts);
+/* Does u count the entries of each row? A sum of ones is the length of the row: no loop goes through it. */
+bool lower_counts_rows(const UOp *u);
 /* Bit k: the scalar depends on the RANGE with id k. */
 uint64_t lower_free(Lower *l, UOp *scalar);
 bool lower_has_load(Lower *l, UOp *scalar);
