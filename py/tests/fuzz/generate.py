@@ -13,6 +13,7 @@ import numpy as np
 
 from . import graph_ops as _graph_ops  # noqa: F401  adds to OPS
 from . import loop_ops as _loop_ops  # noqa: F401
+from . import mixed_ops as _mixed_ops
 from . import reference as R
 from .dense_ops import WIDTHS, is_dense
 from .ops import OPS
@@ -120,6 +121,7 @@ class Maker:
         self.half = self.rng.random() < 0.15
         self.main = str(self.rng.choice(["float32", "float64"]))
         self.grid = self.rng.random() < 0.15
+        self.mixed = not self.sized and not self.crowd and np.random.default_rng([seed, 5]).random() < 0.3  # operations of mixed_ops.py, too
 
     # ---- leaves ----
 
@@ -259,13 +261,15 @@ def _table(names: list[str]) -> tuple[list[str], np.ndarray]:
     return names, np.cumsum([OPS[n].weight for n in names])
 
 
+_MIXED = [n for n in OPS if n.startswith(_mixed_ops.MIXED)]
 _GRAPH = [n for n in OPS if n.startswith(("g_", "pyg_", "v_")) and not is_dense(n)]
-_PLAIN = _table([n for n in OPS if n not in _GRAPH and not is_dense(n)])
+_PLAIN = _table([n for n in OPS if n not in _GRAPH and n not in _MIXED and not is_dense(n)])
 _DENSE = _table([n for n in OPS if n.startswith("d_")])
 _DENSE_ON_GRAPHS = _table([n for n in OPS if is_dense(n) and not n.startswith("d_")])
 _SIZED = _table([n for n in OPS if OPS[n].sized])
 _LARGE = _table([n for n in OPS if OPS[n].sized and n != "prod"])  # a product of thousands says nothing
 _ON_GRAPHS = _table(_GRAPH)
+_OF_SEVERAL_PARTS = _table(_MIXED)
 
 
 def generate(seed: int) -> Program:
@@ -286,6 +290,8 @@ def generate(seed: int) -> Program:
 def _tables(m: Maker, graph: bool) -> tuple[list[str], np.ndarray]:
     if m.crowd:
         return _DENSE_ON_GRAPHS
+    if m.mixed and m.rng.random() < 0.4:
+        return _OF_SEVERAL_PARTS
     on_graph = graph and m.rng.random() < 0.6
     if m.dense and m.rng.random() < 0.5:
         return _DENSE_ON_GRAPHS if on_graph else _DENSE

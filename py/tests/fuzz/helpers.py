@@ -149,3 +149,72 @@ def fuzz_scan_edges(g, x, w, length, checkpoint):
         return h, h * 0.5
 
     return scan(step, x, length=length, checkpoint=checkpoint)
+
+
+def fuzz_soft_gram(g, x, a, side):
+    s = g.softmax(x, side)
+    return (s @ s.transpose(0, 1)) * a
+
+
+def fuzz_views(x, script, which):
+    """Views of a tensor and of views, changed in place and computed in between."""
+    handles = [x.clone()]
+    for what, k, detail in script:
+        t = handles[k]
+        if what == "part":
+            handles.append(t[(slice(None),) * detail[0] + (slice(detail[1], None),)])
+        elif what == "flip":
+            handles.append(t.flip(detail))
+        elif what == "permute":
+            handles.append(t.permute(*detail))
+        elif what == "flat":
+            handles.append(t.reshape(-1))
+        elif what == "scale":
+            t.assign(t * 0.5 + 1.0)
+        elif what == "first":
+            t[0] = 0.25
+        elif what == "use":
+            (t * 3).sum()
+        elif what == "read" and not fuzz_tracing(t):
+            t.realize()
+    return handles[which] * 1
+
+
+def fuzz_tracing(t):
+    """In a function that is compiled nothing can be read."""
+    from polygrad.autograd import current
+
+    return current().tracing
+
+
+def fuzz_vertex_layers(g, h, w):
+    for _ in range(2):
+        with zoomIn(g, h=h, m=h @ w) as v:
+            out = (sum([n.m for n in v.innbs]) + v.h).tanh()
+        h = zoomOut(out)
+    return h
+
+
+def fuzz_vertex_edges(g, h, e):
+    with zoomIn(g, h=h, edge={"e": e}) as v:
+        top = max([n.h * n.edge.e for n in v.innbs])
+        back = sum([n.edge.e.sigmoid() * (n.h - v.h) for n in v.outnbs])
+        out = top + back
+    return zoomOut(out)
+
+
+def fuzz_scan_attention(g, x, w, length, checkpoint):
+    def step(h, _):
+        score = (g.src(h) + g.dst(h)).tanh() @ w
+        h = g.sum(g.softmax(score) * g.src(h)) * 0.5 + x * 0.5
+        return h, h.tanh()
+
+    return scan(step, x, length=length, checkpoint=checkpoint)
+
+
+def fuzz_scan_products(x, a, length, checkpoint):
+    def step(h, _):
+        h = (a @ h + a.transpose(0, 1) @ h).softmax(0) + x * 0.25
+        return h, (h * h).sum(1)
+
+    return scan(step, x, length=length, checkpoint=checkpoint)

@@ -14,11 +14,12 @@ import numpy as np
 
 from polygrad import Context, Device, Graph, Tensor, TinyJit, Variable
 from polygrad.geometric.utils import scatter, softmax
-from polygrad.nn import SGD, compile_step
+from polygrad.nn import compile_step
 
 from . import helpers
 from . import reference as R
 from .generate import SIZED_ROWS, Leaf, Program, draw
+from .optimizers import make, rule_of
 from .resize import MAPS, other_sizes
 from .tolerance import FLOATS, SLACK
 
@@ -277,11 +278,15 @@ class Model:
             setattr(self, k, v)
 
 
-RATE = 0.25
+def all_reached(program: Program, params: list[str]) -> bool:
+    """Whether a gradient flows to each of them."""
+    refs = program.evaluate()
+    root = total_ref(program, [refs[n] for n in program.outputs])
+    return all(_depends(root, [refs[n]]) for n in params)
 
 
 def run_step(program: Program, device: str) -> None:
-    """compile_step with SGD: losses and parameters of three steps on other data."""
+    """compile_step with an optimizer: losses and parameters of three steps on other data."""
     wanted = differentiable(program, program.evaluate())
     params = wanted[: max(1, len(wanted) // 2)]
     if not params:
@@ -305,16 +310,18 @@ def run_step(program: Program, device: str) -> None:
         opt.zero_grad()
         return loss
 
-    opt = SGD([getattr(model, n) for n in params], lr=RATE)
+    rule = rule_of(program.seed, all_reached(program, params))
+    opt = make(rule, [getattr(model, n) for n in params])
     step = compile_step(train, model, opt, *[to_tensor(program.leaves[n]) for n in inputs])
     state = {n: R.leaf(program.leaves[n].values, program.leaves[n].dt) for n in params}
+    moments: dict[str, dict[str, R.Ref]] = {n: {} for n in params}
     for run in range(3):
         leaves = redrawn(program, run)
         step.run(*[to_tensor(leaves[n]) for n in inputs])
         refs = program.evaluate({**leaves, **state})
         loss = total_ref(program, [refs[n] for n in program.outputs])
         grads = R.gradients([loss], [R.leaf(1.0, loss.dt, True)], [refs[n] for n in params])
-        moved = [refs[n] - g * RATE for n, g in zip(params, grads)]
+        moved = [rule.update(refs[n], R.detach(g), moments[n], run + 1) for n, g in zip(params, grads)]
         state = {n: R.Ref(r.v, r.e, r.dt) for n, r in zip(params, moved)}
         found = [Check(f"step {run + 1}, loss", step.loss, loss)] + [Check(f"step {run + 1}, {n}", getattr(model, n), state[n]) for n in params]
         compare_all(program, device, found)

@@ -10,8 +10,9 @@ import numpy as np
 
 from . import helpers
 from .generate import SIZED_ROWS, Leaf, Program
+from .optimizers import rule_of
 from .resize import MAPS, other_sizes
-from .run import RATE, Failure, differentiable, redrawn, weights
+from .run import Failure, all_reached, differentiable, redrawn, weights
 from .tolerance import FLOATS, SLACK
 
 LONG = 2000  # values; longer inputs are drawn anew in the file
@@ -19,7 +20,8 @@ HEAD = """import numpy as np
 from polygrad import Device, Graph, Tensor, TinyJit, Variable, scan
 from polygrad.geometric.nn import MessagePassing
 from polygrad.geometric.utils import scatter, softmax
-from polygrad.nn import SGD, compile_step
+from polygrad.nn import compile_step
+from polygrad.nn.optim import SGD, Adagrad, Adam, AdamW, RMSprop
 from polygrad.vertex import zoomIn, zoomOut
 """
 
@@ -97,7 +99,8 @@ def _step(p: Program) -> list[str]:
     out += [f"def train(model, opt, {', '.join(inputs)}):" if inputs else "def train(model, opt):"]
     out += [f"    {n} = model.{n}" for n in params] + [f"    {line}" for line in p.text()]
     out += [f"    loss = {_weighted(p, _outputs(p), 0)}", "    loss.backward()", "    opt.step()", "    opt.zero_grad()", "    return loss", ""]
-    out.append(f"step = compile_step(train, model, SGD([{', '.join(f'model.{n}' for n in params)}], lr={RATE}), *first)")
+    out.append(f"params = [{', '.join(f'model.{n}' for n in params)}]")
+    out.append(f"step = compile_step(train, model, {rule_of(p.seed, all_reached(p, params)).text}, *first)")
     for run in range(3):
         leaves = redrawn(p, run)
         out += [
