@@ -199,7 +199,7 @@ def absolute(x):
 
 def sign(x):
     jump = (x.e > 0) & ~(np.abs(x.v) > x.e)
-    return Ref(np.sign(x.v), jump * 2.0, x.dt)
+    return Ref(np.sign(x.v), np.where(np.isinf(x.e), np.inf, jump * 2.0), x.dt)
 
 
 def relu(x):

@@ -211,10 +211,11 @@ def div(a, b):
 
 
 def monotone(x, f, back, roundings=FUNCTION):
-    """f is monotone wherever the interval of x allows it to be finite: its error is that at the ends."""
+    """f is monotone wherever the interval of x allows it to be finite: its error is that at the ends. Where nothing is known of x, it may be NaN, and so
+    may a function be that has bounds."""
     v = f(x.v)
     e = np.maximum(np.abs(f(x.v + x.e) - v), np.abs(f(x.v - x.e) - v))
-    e = np.where(np.isnan(e), np.where(x.e == 0, 0.0, np.inf), e)
+    e = np.where(np.isnan(e) | np.isinf(x.e), np.where(x.e == 0, 0.0, np.inf), e)
     return made(v, e, x.dt, (x,), back, roundings)
 
 
@@ -368,7 +369,8 @@ def rmax(x, axes=None, keep=False, sign=1.0):
     unsure = near & (near.sum(axes, keepdims=True) > 1) & ((x.e > 0) | (slack > 0))
     ties = x.v == top
     nobody = np.where(np.isnan(top), np.nan, 0.0)  # no element is equal to NaN
-    share = Ref(ties / np.maximum(ties.sum(axes, keepdims=True), 1) + nobody, unsure * 1.0, x.dt)
+    unknown = np.where(np.isinf(slack), np.inf, 0.0)  # the largest may be NaN
+    share = Ref(ties / np.maximum(ties.sum(axes, keepdims=True), 1) + nobody, unsure * 1.0 + unknown, x.dt)
     return made(v, e, x.dt, (x,), lambda g: [expand(reshape(g, top.shape), x.shape) * share], EXACT)
 
 
