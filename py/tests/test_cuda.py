@@ -233,6 +233,20 @@ def test_short_maps_of_edges():
     np.testing.assert_allclose(t["w"].grad.numpy(), a["e"].T @ (weight[index[1]] * (pre > 0)), rtol=1e-4, atol=1e-4)
 
 
+def test_an_index_out_of_range_inside_a_sum_over_edges():
+    """It is noted in the loop and told at the end of the kernel."""
+    rng = np.random.default_rng(0)
+    ends, at = rng.integers(0, 20, (2, 100)), rng.integers(0, 30, 100)
+    g, x = Graph(Tensor(ends), num_nodes=20), Tensor(rng.standard_normal((30, 8)).astype(np.float32))
+    want = np.zeros((20, 8))
+    np.add.at(want, ends[1], x.numpy()[at])
+    bad = at.copy()
+    bad[77] = 30
+    with pytest.raises(IndexError, match="index 30 is out of range for an axis of size 30"):
+        g.sum(x[Tensor(bad)]).numpy()
+    np.testing.assert_allclose(g.sum(x[Tensor(at)]).numpy(), want, atol=1e-5)
+
+
 def test_a_product_over_nothing_is_zero():
     np.testing.assert_array_equal((Tensor(np.zeros((3, 0), np.float32)) @ Tensor(np.zeros((0, 4), np.float32))).numpy(), np.zeros((3, 4)))
 

@@ -219,6 +219,13 @@ const HelperText basic_helpers[] = {
      "      if (m[l] && !good[l] && !__atomic_exchange_n(err, 1, __ATOMIC_RELAXED)) err[1] = i[l], err[2] = n[l];\n"
      "    }\n  }\n  return i & good & m;\n|>}"},
 
+    /* the same, to be told behind the loop: later has the index, the size and whether there was one */
+    {"check_later", KIND_SIGNED,
+     "$T @check_later($T i, $T n, $I m, int64_t *later) {\n"
+     "  const int bad = m && (uint64_t)i >= (uint64_t)n, first = bad && !later[2];\n"
+     "  later[0] = first ? i : later[0];\n  later[1] = first ? n : later[1];\n  later[2] = later[2] | bad;\n"
+     "  return m && !bad ? i : 0;\n}"},
+
     /* a vector to one value, in a fixed order: halves are combined until one is left */
     {"fold_add", KIND_ANY, "$E @fold_add($T v) { return <s|v|><v|@@fold_add($lo + $hi)|>; }"},
     {"fold_mul", KIND_ANY, "$E @fold_mul($T v) { return <s|v|><v|@@fold_mul($lo * $hi)|>; }"},

@@ -37,11 +37,29 @@ static void emit_store(Emit *e, int i) {
   line(e, "%sp%d[%s] = %s;", gate.s, in->param, scalar_name(e, in->src[0]).s, x.s);
 }
 
+/* Is an index checked inside a reduction of a thread of a grid? There a branch would stand between the loads of its
+ * iterations: an error is noted, and told at the end of the kernel. */
+static bool checks_later(const Emit *e, int i) {
+  if (!e->style->groups || e->lin->inst[i].kind != INST_CHECK) return false;
+  for (int loop = 0; loop < i; loop++)
+    if (e->lin->inst[loop].kind == INST_LOOP && e->lin->inst[loop].flags & LOOP_REDUCE && e->at[loop].end > i)
+      return true;
+  return false;
+}
+
+static bool has_later(const Emit *e) {
+  for (int i = 0; i < e->lin->ninst; i++)
+    if (checks_later(e, i)) return true;
+  return false;
+}
+
 static void emit_check(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   Txt gate = in->src[2] >= 0 ? scalar_name(e, in->src[2]) : txt("1");
-  line(e, "const int64_t %s = %s(%s, %s, %s, err);", scalar_name(e, i).s, helper(e->help, "check", ELEM_I64, 1).s,
-       scalar_name(e, in->src[0]).s, scalar_name(e, in->src[1]).s, gate.s);
+  bool later = checks_later(e, i);
+  line(e, "const int64_t %s = %s(%s, %s, %s, %s);", scalar_name(e, i).s,
+       helper(e->help, later ? "check_later" : "check", ELEM_I64, 1).s, scalar_name(e, in->src[0]).s,
+       scalar_name(e, in->src[1]).s, gate.s, later ? "later" : "err");
 }
 
 void emit_scalar(Emit *e, int i) {
@@ -169,7 +187,10 @@ static bool emit_kernel(Emit *e, const char *name) {
   if (ok) {
     e->indent = 1;
     e->style->open_kernel(e, name);
+    bool later = has_later(e);
+    if (later) line(e, "int64_t later[3] = {0, 0, 0};");
     emit_body(e, 0, e->lin->ninst);
+    if (later) line(e, "if (later[2]) %s(err, later[0], later[1]);", helper(e->help, "index_error", ELEM_I64, 1).s);
     str_add(e->out, "}\n");
   }
   arena_free(&arena);
