@@ -140,7 +140,10 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         n = C.poly_ndim(self._h)
         out = INT64[n]()
         C.poly_shape(self._h, out)
-        return tuple([v if v >= DIM_LIMIT else dim(self._g, v) for v in out])
+        sizes = out[:]
+        if min(sizes, default=0) >= DIM_LIMIT:
+            return tuple(sizes)
+        return tuple([v if v >= DIM_LIMIT else dim(self._g, v) for v in sizes])
 
     @property
     def ndim(self) -> int:

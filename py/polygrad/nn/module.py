@@ -110,7 +110,14 @@ def is_parameter(t: Tensor) -> bool:
     return bool(getattr(t, "_param", False))
 
 
-_HOLD_NOTHING = frozenset({int, float, bool, str, type(None)})  # classes of attributes that no module can be in
+_KINDS: dict[type, str] = {}  # of the classes of attributes, what can be in them: "nothing", a "module" itself, or "several" modules
+
+
+def _kind_of(cls: type) -> str:
+    kind = "module" if issubclass(cls, Module) else "several" if issubclass(cls, (list, tuple, dict)) else "nothing"
+    if len(_KINDS) < 1024:  # classes that a program makes again and again do not gather here
+        _KINDS[cls] = kind
+    return kind
 
 
 def _within(value: Any, name: str, wanted: type) -> Iterator[tuple[str, Any]]:
@@ -191,20 +198,21 @@ class Module:
 
     def _inside(self) -> list[Any]:
         """children(), without names."""
-        if type(self)._state_items is not Module._state_items:  # containers, which keep what they hold elsewhere
-            return list(self.children())
         d = self.__dict__
-        hidden, named, unsaved = d.get("_hidden", ()), d.get("_registered", ()), d.get("_unsaved", ())
         found: dict[int, Any] = {}
-        for name, value in d.items():
-            if value.__class__ in _HOLD_NOTHING or isinstance(value, Tensor):
+        plain = type(self)._state_items is Module._state_items  # others, such as containers, keep what they hold elsewhere
+        hidden, named, unsaved = d.get("_hidden", ()), d.get("_registered", ()), d.get("_unsaved", ())
+        for name, value in (d if plain else self._items()).items():
+            kind = _KINDS.get(value.__class__)
+            if kind is None:
+                kind = _kind_of(value.__class__)
+            if kind == "nothing" or (plain and name not in unsaved and (name[:1] == "_" and name not in named or name in hidden)):
                 continue
-            if name in unsaved or not (name[:1] == "_" and name not in named or name in hidden):
-                if isinstance(value, Module):
-                    found.setdefault(id(value), value)
-                elif isinstance(value, (list, tuple, dict)):
-                    for _, m in _within(value, name, Module):
-                        found.setdefault(id(m), m)
+            if kind == "module":
+                found.setdefault(id(value), value)
+            else:
+                for _, m in _within(value, name, Module):
+                    found.setdefault(id(m), m)
         return list(found.values())
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Listed:

@@ -30,6 +30,8 @@ from ._results import Results
 from ._views import GRADIENT, View, Views, alias, carry, entry_of, follow, row_by_row, strides
 from .types import DTYPES, Size, device, device_name
 
+_shape: Any = Plain.shape.fget  # type: ignore[attr-defined]
+
 _DTYPE_NAMES = {
     "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16, "BFloat16Tensor": dtypes.bfloat16,
     "LongTensor": dtypes.int64, "IntTensor": dtypes.int32, "ShortTensor": dtypes.int16, "CharTensor": dtypes.int8, "ByteTensor": dtypes.uint8,
@@ -84,7 +86,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
     @property
     def shape(self) -> Any:  # type: ignore[override]
         """Sizes of the axes."""
-        return Size(Plain.shape.fget(self))  # type: ignore[attr-defined]
+        return Size(_shape(self))
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or that of one axis."""
