@@ -3,9 +3,9 @@
  * Each value becomes an unsigned key whose order is the one that is wanted (keys.c). A key and its place travel
  * together, and equal keys keep the order of their places. Short rows are merged, long ones go through a radix sort of
  * at most 11 bits a pass over the bits in which the keys of the row differ, shared equally by the passes: fewer buckets
- * are fewer pages written at a time. A pass over bits that are all equal is left out. A single long row is shared by
- * the threads: each counts and places a part of it, which keeps the order, so the result does not depend on their
- * number.
+ * are fewer pages written at a time. A pass over bits that are all equal is left out, and the last pass stores places
+ * alone. On one thread the keys are counted for all passes at once. A single long row is shared by the threads: each
+ * counts and places a part of it, which keeps the order, so the result does not depend on their number.
  *
  * Keys whose differences fit in 32 bits share one 64-bit word with their place, which then orders by both at once. */
 #include "runtime/keys.h"
@@ -17,11 +17,13 @@ typedef struct Wide {
   uint64_t key, place;
 } Wide;
 
-enum { BITS = 11, BUCKETS = 1 << BITS, SHORT_ROW = 1024, RUN = 16, MAX_PARTS = 64 };
+enum { BITS = 11, BUCKETS = 1 << BITS, SHORT_ROW = 1024, RUN = 16, MAX_PARTS = 64, MAX_PASSES = 6 };
+_Static_assert(MAX_PASSES *BITS >= 64, "a key has so many bits at most");
 
 /* Where each part's values of each bucket go; in: how many there are. False: all are in one bucket. */
 static bool bucket_places(uint32_t (*count)[BUCKETS], int parts, int64_t n) {
   uint32_t sum = 0;
+  bool several = true;
   for (int k = 0; k < BUCKETS; k++) {
     uint32_t before = sum;
     for (int p = 0; p < parts; p++) {
@@ -29,19 +31,21 @@ static bool bucket_places(uint32_t (*count)[BUCKETS], int parts, int64_t n) {
       count[p][k] = sum;
       sum += c;
     }
-    if (sum - before == (uint64_t)n) return false;
+    several &= sum - before != (uint64_t)n;
   }
-  return true;
+  return several;
 }
 
 /* ---- sorting; the same for both kinds of items ---- */
 
 #define NARROW_LESS(a, b) ((a) < (b))
 #define NARROW_KEY(a) ((a) >> 32)
+#define NARROW_PLACE(a) (uint32_t)(a)
 #define WIDE_LESS(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).place < (b).place))
 #define WIDE_KEY(a) ((a).key)
+#define WIDE_PLACE(a) ((a).place)
 
-#define SORT(kind, T, LESS, KEY)                                                                                       \
+#define SORT(kind, T, LESS, KEY, PLACE)                                                                                \
   static void kind##_merge(const T *x, T *y, int64_t from, int64_t mid, int64_t to) {                                  \
     int64_t i = from, j = mid;                                                                                         \
     for (int64_t k = from; k < to; k++) y[k] = j >= to || (i < mid && !LESS(x[j], x[i])) ? x[i++] : x[j++];            \
@@ -63,24 +67,42 @@ static bool bucket_places(uint32_t (*count)[BUCKETS], int parts, int64_t n) {
     }                                                                                                                  \
     return x;                                                                                                          \
   }                                                                                                                    \
-  static T *kind##_radix_sort(T *x, T *y, int64_t n, int width, int parts, uint32_t(*count)[BUCKETS]) {                \
-    int passes = MAX(1, (width + BITS - 1) / BITS), bits = (width + passes - 1) / passes;                              \
+  static void kind##_count(const T *x, int64_t n, int bits, int passes, uint32_t(*count)[BUCKETS]) {                   \
     uint64_t mask = ((uint64_t)1 << bits) - 1;                                                                         \
-    for (int shift = 0; shift < width; shift += bits) {                                                                \
-      memset(count, 0, (size_t)parts * sizeof *count);                                                                 \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+      uint64_t key = KEY(x[i]);                                                                                        \
+      for (int p = 0; p < passes; p++, key >>= bits) count[p][key & mask]++;                                           \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  /* One part is counted for all passes at once. The last pass leaves nothing but places. */                           \
+  static void kind##_radix_sort(T *x, T *y, int64_t n, int width, int parts, uint32_t(*count)[BUCKETS],                \
+                                int32_t *out) {                                                                        \
+    int passes = MAX(1, (width + BITS - 1) / BITS), bits = MAX(1, (width + passes - 1) / passes);                      \
+    uint64_t mask = ((uint64_t)1 << bits) - 1;                                                                         \
+    memset(count, 0, (size_t)MAX(parts, MAX_PASSES) * sizeof *count);                                                  \
+    if (parts == 1) kind##_count(x, n, bits, passes, count);                                                           \
+    for (int pass = 0; pass < passes; pass++) {                                                                        \
+      int shift = pass * bits;                                                                                         \
+      uint32_t(*next)[BUCKETS] = count + (parts == 1 ? pass : 0);                                                      \
+      if (parts > 1) memset(count, 0, (size_t)parts * sizeof *count);                                                  \
+      if (parts > 1)                                                                                                   \
+        PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                            \
+                            next[part][(KEY(x[i]) >> shift) & mask]++)                                                 \
+      if (!bucket_places(next, parts, n) && pass < passes - 1) continue;                                               \
+      if (pass == passes - 1) {                                                                                        \
+        PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                            \
+                            out[next[part][(KEY(x[i]) >> shift) & mask]++] = (int32_t)PLACE(x[i]))                     \
+        return;                                                                                                        \
+      }                                                                                                                \
       PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                              \
-                          count[part][(KEY(x[i]) >> shift) & mask]++)                                                  \
-      if (!bucket_places(count, parts, n)) continue;                                                                   \
-      PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++)                              \
-                          y[count[part][(KEY(x[i]) >> shift) & mask]++] = x[i])                                        \
+                          y[next[part][(KEY(x[i]) >> shift) & mask]++] = x[i])                                         \
       T *t = x;                                                                                                        \
       x = y;                                                                                                           \
       y = t;                                                                                                           \
     }                                                                                                                  \
-    return x;                                                                                                          \
   }
-SORT(narrow, uint64_t, NARROW_LESS, NARROW_KEY)
-SORT(wide, Wide, WIDE_LESS, WIDE_KEY)
+SORT(narrow, uint64_t, NARROW_LESS, NARROW_KEY, NARROW_PLACE)
+SORT(wide, Wide, WIDE_LESS, WIDE_KEY, WIDE_PLACE)
 
 /* ---- one row ---- */
 
@@ -134,33 +156,34 @@ static void fill_narrow(const Row *row, int64_t from, int64_t to, uint64_t least
 #undef PUT
 }
 
-static void fill_wide(const Row *row, int64_t from, int64_t to) {
+static void fill_wide(const Row *row, int64_t from, int64_t to, uint64_t least) {
   Wide *x = row->room;
-#define PUT(i, k) x[i] = (Wide){k, (uint64_t)(i)}
+#define PUT(i, k) x[i] = (Wide){(k)-least, (uint64_t)(i)}
   EACH_KEY(row, from, to, PUT);
 #undef PUT
 }
 
-static void sort_narrow(const Row *row, Range range, int32_t *out) {
-  int64_t n = row->n;
-  int parts = row->parts, width = 0;
-  uint64_t *x = row->room;
-  while (width < 32 && (range.most - range.least) >> width) width++;
-  PARTS_DO(parts, fill_narrow(row, n * part / parts, n * (part + 1) / parts, range.least);)
-  x = n <= SHORT_ROW ? narrow_merge_sort(x, x + n, n)
-                     : narrow_radix_sort(x, x + n, n, width, parts, (uint32_t(*)[BUCKETS])(x + 2 * n));
-  PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++) out[i] = (int32_t)(uint32_t)x[i];)
+/* In how many bits do the keys differ? */
+static int width_of(Range range) {
+  uint64_t most = range.most - range.least;
+  return most ? 64 - __builtin_clzll(most) : 0;
 }
 
-static void sort_wide(const Row *row, int32_t *out) {
-  int64_t n = row->n;
-  int parts = row->parts;
-  Wide *x = row->room;
-  PARTS_DO(parts, fill_wide(row, n * part / parts, n * (part + 1) / parts);)
-  x = n <= SHORT_ROW ? wide_merge_sort(x, x + n, n)
-                     : wide_radix_sort(x, x + n, n, 64, parts, (uint32_t(*)[BUCKETS])(x + 2 * n));
-  PARTS_DO(parts, for (int64_t i = n * part / parts; i < n * (part + 1) / parts; i++) out[i] = (int32_t)x[i].place;)
-}
+#define SORT_ROW(kind, T, PLACE)                                                                                       \
+  static void sort_##kind(const Row *row, Range range, int32_t *out) {                                                 \
+    int64_t n = row->n;                                                                                                \
+    int parts = row->parts;                                                                                            \
+    T *x = row->room;                                                                                                  \
+    PARTS_DO(parts, fill_##kind(row, n *part / parts, n * (part + 1) / parts, range.least);)                           \
+    if (n > SHORT_ROW) {                                                                                               \
+      kind##_radix_sort(x, x + n, n, width_of(range), parts, (uint32_t(*)[BUCKETS])(x + 2 * n), out);                  \
+      return;                                                                                                          \
+    }                                                                                                                  \
+    x = kind##_merge_sort(x, x + n, n);                                                                                \
+    for (int64_t i = 0; i < n; i++) out[i] = (int32_t)PLACE(x[i]);                                                     \
+  }
+SORT_ROW(narrow, uint64_t, NARROW_PLACE)
+SORT_ROW(wide, Wide, WIDE_PLACE)
 
 static void sort_row(const Row *row, int32_t *out) {
   Range range = {0, UINT32_MAX};
@@ -168,7 +191,7 @@ static void sort_row(const Row *row, int32_t *out) {
   if (range.most - range.least <= UINT32_MAX)
     sort_narrow(row, range, out);
   else
-    sort_wide(row, out);
+    sort_wide(row, range, out);
 }
 
 /* Many rows: each is one thread's. One row: all threads share it. */
@@ -183,7 +206,8 @@ bool library_argsort(Device *d, const LibraryCall *call) {
       parts = rows < threads && n > SHORT_ROW ? threads : 1;
   if (parts > 1 || rows < threads) threads = 1;
   size_t item = dtype_size(t->dtype) == 8 ? sizeof(Wide) : sizeof(uint64_t);
-  size_t room = 2 * (size_t)n * item + (size_t)parts * sizeof(uint32_t[BUCKETS]), total = room * (size_t)threads;
+  size_t room = 2 * (size_t)n * item + (size_t)MAX(parts, MAX_PASSES) * sizeof(uint32_t[BUCKETS]),
+         total = room * (size_t)threads;
   char *work = memory_alloc(d->memory, total);
   if (!work) return false;
 #pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
