@@ -28,9 +28,9 @@ enum {
   STEP_K = 8,         /* a multiple of what an instruction takes */
   MOST_STAGES = 3,    /* blocks that local arrays have room for */
   STRIP = 4,
-  PAD_LINES = 8, /* elements behind a line of a panel with a line for each k, */
-  PAD_ROWS = 4,  /* or for each row: threads of a warp then read from different banks */
-  LEAST_COLUMNS = 8
+  BANKS = 32, /* of local memory: threads of a warp read from different ones, */
+  BY_K = 8,   /* where lines of a panel, one for each k, are that much longer than a multiple of them, */
+  BY_ROW = 4  /* or lines for each row that much longer than a block */
 };
 
 typedef struct GroupTiles {
@@ -47,6 +47,10 @@ typedef struct GroupTiles {
 } GroupTiles;
 
 static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+static int64_t line_of(int64_t elements, int64_t k, bool by_k) {
+  return by_k ? round_up(elements - BY_K, BANKS) + BY_K : k + BY_ROW;
+}
 
 /* ---- sizes ---- */
 
@@ -75,8 +79,8 @@ static bool choose_sizes(GroupTiles *p) {
   for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
   t->a_by_k = tiles_along(t, t->x, &t->row);
   t->b_by_k = tiles_along(t, t->y, &t->col);
-  t->a_line = t->a_by_k ? p->rows + PAD_LINES : p->k + PAD_ROWS;
-  t->b_line = t->b_by_k ? p->cols + PAD_LINES : p->k + PAD_ROWS;
+  t->a_line = line_of(p->rows, p->k, t->a_by_k);
+  t->b_line = line_of(p->cols, p->k, t->b_by_k);
   p->a_size = t->a_line * (t->a_by_k ? p->k : p->rows);
   p->b_size = t->b_line * (t->b_by_k ? p->k : p->cols);
   p->stages = (int)MIN(MOST_STAGES, t->g->target->shared_bytes / ((p->a_size + p->b_size) * dtype_size(t->dtype)));
@@ -286,9 +290,19 @@ static bool build(GroupTiles *p) {
          (g->flops = tiles_flops(t)) != NULL;
 }
 
+/* Is it worth tiles? A few rows or columns would be mostly zeros; of few results that are long sums, threads rather
+ * share the sums. */
+static bool fills_tiles(const Tiles *t) {
+  enum { FEW_TILES = 32, LONG_SUM = 4096 };
+  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
+  if (t->dtype != POLY_FLOAT32 || rows < WARP_ROWS || cols < FRAGMENT || k < STEP_K) return false;
+  double results = rows * cols * tiles_extent(&t->batch), tile = 4 * WARP_ROWS * MOST_FRAGMENTS * FRAGMENT;
+  return k < LONG_SUM || results >= FEW_TILES * tile;
+}
+
 bool build_group_tiles(Tiles *t, bool *done) {
   GroupTiles p = {.t = t};
-  if (t->dtype != POLY_FLOAT32) return true;
+  if (!fills_tiles(t)) return true;
   if (!choose_sizes(&p)) {
     t->g->local.n = 0;
     return ctx_base(t->g->ctx)->code == POLY_OK;

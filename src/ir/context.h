@@ -11,7 +11,8 @@ typedef struct TensorName {
   uint32_t version;
 } TensorName;
 
-/* What a handle is a view of: the handle that it was made of, and what that is a view of. Shared by all views that were made of one handle. */
+/* What a handle is a view of: the handle that it was made of, and what that is a view of. Shared by all views that were
+ * made of one handle. */
 typedef struct PolyView {
   int refs;
   TensorName of;
@@ -23,14 +24,14 @@ enum { LIST_NODE, LIST_PENDING, LIST_LEAF };
 struct PolyTensor {
   PolyContext *ctx;
   UOp *uop;
-  uint64_t id;             /* 1, 2, 3 ... in the order in which handles are made */
-  uint32_t version;        /* how often it became another tensor, of which older views show nothing */
-  PolyView *view;          /* NULL: not a view */
-  int moves;               /* of a view: so many movements lead from its node to what it shows a part of; -1: unknown */
-  TensorName moves_of;     /* that tensor */
-  UOp *path;               /* movements over a BUFFER without memory, once the view may have another node; NULL: none, */
-  TensorName path_of;      /* and the tensor that they move */
-  PolyTensor *grad;        /* accumulated gradient, or NULL */
+  uint64_t id;         /* 1, 2, 3 ... in the order in which handles are made */
+  uint32_t version;    /* how often it became another tensor, of which older views show nothing */
+  PolyView *view;      /* NULL: not a view */
+  int moves;           /* of a view: so many movements lead from its node to what it shows a part of; -1: unknown */
+  TensorName moves_of; /* that tensor */
+  UOp *path;           /* movements over a BUFFER without memory, once the view may have another node; NULL: none, */
+  TensorName path_of;  /* and the tensor that they move */
+  PolyTensor *grad;    /* accumulated gradient, or NULL */
   PolyTensor *prev, *next; /* list of live handles */
   /* Further lists, so that no call has to look at every tensor of a large data set: links[LIST_NODE] of the handles on
    * one node, links[LIST_PENDING] of those that may have to be computed, links[LIST_LEAF] of those that require a

@@ -1,5 +1,6 @@
-/* view.c: which part of which tensor a view shows. In: a handle that was just made of another one by moving axes, slicing
- * or detaching. Out: the movements that lead from its node to the tensor of the handle that all of them started from.
+/* view.c: which part of which tensor a view shows. In: a handle that was just made of another one by moving axes,
+ * slicing or detaching. Out: the movements that lead from its node to the tensor of the handle that all of them started
+ * from.
  *
  * They are found when the view is made, while that tensor's node is on the way. Later it may be another: tensors that
  * are computed or assigned get other nodes. As long as the view has its own node, the number of movements is enough;

@@ -340,7 +340,8 @@ static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
     if (o->at[j] < 0) continue;
     tried++;
     const Draft *x = d->at.at[o->at[j]];
-    if (x->nout + y->nout > max_stored(s) || !same_loops(x, y) || !share_input(x, y) || walk_two_ends(s, x, y)) continue;
+    if (x->nout + y->nout > max_stored(s) || !same_loops(x, y) || !share_input(x, y) || walk_two_ends(s, x, y))
+      continue;
     if (depends(s, d, o, b, o->at[j], true) || in_conflict(s, x, y)) continue;
     return o->at[j];
   }
