@@ -67,14 +67,28 @@ static UOp *padded(UOp *x, int axis, UOp *to) {
   return after[axis] ? uop_pad(x, before, after) : NULL;
 }
 
+/* Does x, element by element, read through an index? Looked for among the nearest sources. */
+static bool reads_by_index(const UOp *x, int depth) {
+  if (x->buffer || depth == 0) return false;
+  if (x->op == OP_GATHER) return true;
+  if (!op_elementwise((Op)x->op) && op_info[x->op].cls != CLASS_MOVE) return false;
+  for (int i = 0; i < uop_nvalue(x); i++)
+    if (reads_by_index(x->src[i], depth - 1)) return true;
+  return false;
+}
+
 /* A sum is filled up with zeros to whole pieces on devices with groups, where a kernel for what is left over takes as
- * long as one for all of it. */
+ * long as one for all of it. Where elements are read through an index, a condition on each of its loads would keep
+ * threads from loading ahead and weights out of registers: there what is left over, at most an element for each piece,
+ * is stored, so that its sum is nothing but loads. */
 static UOp *split_one(Split *s, UOp *u, int axis) {
   PolyContext *ctx = u->ctx;
   UOp *x = u->src[0];
   Op op = (Op)u->arg.i;
   UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis], uop_numel_max(u)));
-  bool fill = op == OP_ADD && s->target->group > 1;
+  enum { NEAR = 12 };
+  bool indexed = s->target->group > 1 && reads_by_index(x, NEAR),
+       fill = op == OP_ADD && s->target->group > 1 && !indexed;
   UOp *each = int_div(fill ? int_addc(n, pieces->arg.i - 1) : n, pieces), *whole = each ? int_mul(each, pieces) : NULL;
   if (!whole || x->ndim + 1 > MAX_DIMS) return u;
   UOp *cut[MAX_DIMS];
@@ -90,8 +104,9 @@ static UOp *split_one(Split *s, UOp *u, int axis) {
   UOp *partial = uop_contiguous(made(s, uop_reduce(op, main_part, inner)), 0);
   UOp *total = uop_reshape(made(s, uop_reduce(op, partial, 1u << axis)), u->ndim, u->shape);
   if (whole == n || fill) return total;
-  UOp *rest = made(s, uop_reduce(op, slice(x, axis, whole, n), (uint32_t)u->arg.j));
-  return uop_binary(op, total, rest);
+  UOp *left = slice(x, axis, whole, n);
+  if (indexed) left = uop_contiguous(left, 0);
+  return uop_binary(op, total, made(s, uop_reduce(op, left, (uint32_t)u->arg.j)));
 }
 
 /* The reduction with all its axes joined into the first; NULL: that is not long enough either, or an error. */
