@@ -118,7 +118,7 @@ def test_symbolic_lengths(n):
     compare(results)
 
 
-@pytest.mark.parametrize("heads, features", ((1, 8), (2, 4), (4, 16), (8, 8), (8, 1), (3, 5), (16, 2)))
+@pytest.mark.parametrize("heads, features", ((1, 8), (2, 4), (4, 16), (8, 8), (8, 1), (3, 5), (16, 2), (1, 40), (1, 48), (1, 80)))
 def test_edges_heads_and_features(heads, features):
     rng = np.random.default_rng(heads * 100 + features)
     v, e = 60, 900

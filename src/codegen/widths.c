@@ -21,7 +21,8 @@ static bool is_vector_loop(const Linear *lin, int i) {
 
 static int lane_bytes(const Widths *w, int i) {
   const Inst *in = &w->lin->inst[i];
-  if (in->kind == INST_STORE) return lane_size((PolyDType)in->dtype);
+  bool one = in->kind == INST_STORE && !w->at[in->src[0]].vary && !w->at[in->src[1]].vary; /* all lanes store one value */
+  if (in->kind == INST_STORE) return one ? 1 : lane_size((PolyDType)in->dtype);
   if (outer_acc(w->lin, w->at, i)) return lane_size((PolyDType)w->lin->inst[in->src[0]].dtype);
   if (!w->at[i].vector) return 1;
   return in->dtype == POLY_BOOL ? w->at[i].mask : lane_size((PolyDType)in->dtype);
@@ -56,8 +57,8 @@ static int weight(const Widths *w, int i) {
 }
 
 /* Copies of the body side by side: they hide latency where iterations depend on each other through accumulators. */
-static int choose_copies(const Widths *w, int loop, int lanes) {
-  int sum = 0, accs = 0, inner = 0, folds = 0, copies = 1;
+static int most_copies(const Widths *w, int loop, bool *inside) {
+  int sum = 0, accs = 0, inner = 0, folds = 0;
   for (int i = loop + 1; i < w->at[loop].end; i++) {
     const Inst *in = &w->lin->inst[i];
     if (in->flags & INST_EXTRA) {
@@ -69,12 +70,15 @@ static int choose_copies(const Widths *w, int loop, int lanes) {
     inner += in->kind == INST_LOOP;
     folds += outer_acc(w->lin, w->at, i);
   }
-  if (inner && accs)
-    copies = accs == 1 && sum <= 8 ? 8 : accs <= 2 && sum <= 16 ? 4 : sum <= 24 ? 2 : 1;
-  else if (folds)
-    copies = sum <= 16 ? 4 : sum <= 32 ? 2 : 1;
-  else
-    copies = sum <= 12 ? 2 : 1;
+  *inside = inner > 0;
+  if (inner && accs) return accs == 1 && sum <= 8 ? 8 : accs <= 2 && sum <= 16 ? 4 : sum <= 24 ? 2 : 1;
+  if (folds) return sum <= 16 ? 4 : sum <= 32 ? 2 : 1;
+  return sum <= 12 ? 2 : 1;
+}
+
+static int choose_copies(const Widths *w, int loop, int lanes) {
+  bool inner;
+  int copies = most_copies(w, loop, &inner);
   int64_t begin, end;
   if (loop_trip(w->lin, loop, &begin, &end)) {
     while (copies > 1 && end - begin < (int64_t)lanes * copies) copies /= 2;
@@ -103,6 +107,23 @@ static bool is_ragged(const Widths *w, int loop) {
   return false;
 }
 
+/* A loop of lanes around the edges of a row walks them once for each of its steps, and again for what is left over: 40
+ * features would be 32 and 8. So it is one step where narrower lanes or an odd number of copies fill it: the sum over
+ * neighbours of 40 features took 0.8 of the time (169,343 nodes, 2,315,598 edges). */
+static void fit_one_walk(const Widths *w, int loop) {
+  Inst *in = &w->lin->inst[loop];
+  int64_t trips = loop_trips(w->lin, loop);
+  bool inner;
+  if (!trips || in->flags & (LOOP_REDUCE | LOOP_PARALLEL | LOOP_JAMMED) || !is_ragged(w, loop)) return;
+  int most = most_copies(w, loop, &inner);
+  for (int lanes = in->lanes; lanes >= MAX(w->target->least_lanes, in->lanes / 2); lanes /= 2) {
+    if (trips % lanes || trips / lanes > most) continue;
+    in->lanes = (uint16_t)lanes;
+    in->copies = (uint16_t)(trips / lanes);
+    return;
+  }
+}
+
 /* ---- the kernel ---- */
 
 /* Loops of outer lanes first: one whose mark is taken away has plain vector loops inside. */
@@ -126,6 +147,7 @@ static void set_vector(const Widths *w, int loop) {
   bool jammed = in->flags & LOOP_JAMMED;
   in->copies = (uint16_t)(jammed ? MAX(loop_trips(w->lin, loop) / in->lanes, 1) : choose_copies(w, loop, in->lanes));
   in->tail = loop_trip(w->lin, loop, &begin, &end) ? (uint16_t)w->target->least_lanes : 1;
+  if (in->lanes > 1) fit_one_walk(w, loop);
   if (in->lanes > 1) return;
   in->flags &= ~(uint32_t)LOOP_VECTOR;
   in->lanes = in->copies = in->tail = 0;

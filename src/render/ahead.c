@@ -22,6 +22,9 @@
  * single values: the backward pass of attention reads four of them for each neighbour and one of the edge, and took
  * 0.55 of the time; with the rows of features alone it took 0.9.
  *
+ * Where an index is itself found by an index (the relation of an edge, in the order in which edges were given), it is
+ * asked for twice as far ahead, since the address of the row is computed from it.
+ *
  * What is read to find an address is what the later iteration reads anyway, so it is there to be read; of an index that
  * is checked nothing but the prefetch depends, which may name any address. */
 #include "render/emit.h"
@@ -36,6 +39,7 @@ enum { AHEAD = 16, AHEAD_IN_ROW = 4, LINE = 64, MOST_LINES = 8, MOST_ROWS = 8, M
 typedef struct Ahead {
   int loop;
   int steps;     /* instructions of the address so far */
+  bool far;      /* of the iteration that indices are asked for in: twice as far ahead */
   bool gathered; /* it depends on what is loaded inside the loop */
   bool fits;
 } Ahead;
@@ -61,7 +65,7 @@ static bool runs_always(const Emit *e, int loop, int i) {
 static Txt later(Emit *e, Ahead *a, int i, bool loaded) {
   const Inst *in = &e->lin->inst[i];
   int64_t begin, end;
-  if (i == a->loop) return txt("next%d", i);
+  if (i == a->loop) return txt(a->far ? "far%d" : "next%d", i);
   if (in->kind == INST_CONST) return scalar_name(e, i);
   if (i < a->loop) return e->at[i].vary && !e->at[i].base && in->kind != INST_LOOP ? refuse(a) : scalar_name(e, i);
   if (++a->steps > MOST_STEPS) return refuse(a);
@@ -93,13 +97,14 @@ static int64_t bytes_of(const Emit *e, int i) {
   return n * size;
 }
 
-/* The later iteration, which is one of this loop or of those that follow it: behind the last one memory may end. */
-static void emit_next(Emit *e, int loop) {
+/* A later iteration, which is one of this loop or of those that follow it: behind the last one memory may end. */
+static void emit_later(Emit *e, int loop, bool far) {
   const Inst *in = &e->lin->inst[loop];
   bool on = in->src[2] >= 0 || in->flags & LOOP_PARALLEL;
-  int by = on ? AHEAD : AHEAD_IN_ROW;
+  int by = (on ? AHEAD : AHEAD_IN_ROW) << far;
+  const char *name = far ? "far" : "next";
   Txt end = scalar_name(e, in->src[in->src[2] >= 0 ? 2 : 1]);
-  line(e, "const int64_t next%d = i%d + %d < %s ? i%d + %d : %s - 1;", loop, loop, by, end.s, loop, by, end.s);
+  line(e, "const int64_t %s%d = i%d + %d < %s ? i%d + %d : %s - 1;", name, loop, loop, by, end.s, loop, by, end.s);
 }
 
 /* Is it memory that each iteration finds by an index of its own? An output is only written there. */
@@ -113,19 +118,22 @@ void emit_ahead(Emit *e, int loop) {
   Txt row[MOST_ROWS];
   int n = 0;
   const Inst *in = &e->lin->inst[loop];
-  bool costly = in->cost >= LEAST_COST;
+  bool costly = in->cost >= LEAST_COST, begun[2] = {false, false};
   if (in->flags & (LOOP_VECTOR | LOOP_OUTER)) return;
   for (int i = loop + 1; i < e->at[loop].end && n < MOST_ROWS; i++) {
     if (!is_gathered(e, i)) continue;
     int64_t bytes = bytes_of(e, i);
-    Ahead a = {.loop = loop, .fits = true};
-    Txt at = bytes && (costly || bytes >= LEAST_BYTES) ? later(e, &a, e->lin->inst[i].src[0], false) : refuse(&a);
+    bool index = e->lin->inst[i].kind == INST_LOAD && dtype_is_int((PolyDType)e->lin->inst[i].dtype);
+    bool wanted = bytes && (costly || index || bytes >= LEAST_BYTES);
+    Ahead a = {.loop = loop, .fits = true, .far = index};
+    Txt at = wanted ? later(e, &a, e->lin->inst[i].src[0], false) : refuse(&a);
     if (!a.fits || !a.gathered) continue;
     row[n] = txt("p%d + %s", e->lin->inst[i].param, at.s);
     bool seen = false;
     for (int k = 0; k < n; k++) seen |= !strcmp(row[k].s, row[n].s);
     if (seen) continue;
-    if (!n) emit_next(e, loop);
+    if (!begun[index]) emit_later(e, loop, index);
+    begun[index] = true;
     line(e, "const char *const row%d_%d = (const char *)(%s);", loop, n, row[n].s);
     for (int64_t k = 0; k < MIN((bytes + LINE - 1) / LINE, MOST_LINES); k++)
       line(e, "__builtin_prefetch(row%d_%d + %lld);", loop, n, (long long)(k * LINE));
