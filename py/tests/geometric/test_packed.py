@@ -8,6 +8,7 @@ import pytest
 from polygrad import Tensor
 from polygrad.geometric.nn import GraphMultisetTransformer, HeteroLinear, LCMAggregation, MFConv
 from polygrad.geometric.nn.dense._by_type import TILE, Types, worth_sorting
+from polygrad.nn import MultiheadAttention
 
 RNG = np.random.default_rng(3)
 
@@ -55,3 +56,15 @@ def test_layers_that_sort_by_type_when_there_are_many_rows():
     for conv in (MFConv(6, 4, max_degree=4), MFConv((6, 6), 4, max_degree=4, bias=False)):
         a, b = conv(x[:100], Tensor(many)), conv(x[:20], Tensor(edges))
         np.testing.assert_allclose(a[:20].numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("keys", [1, 5, 40])
+def test_attention_to_few_keys_is_attention(keys):
+    """Few keys have their scores stored; with weights asked for, everything is written out. Both must be the same function."""
+    attn = MultiheadAttention(8, 2, batch_first=True)
+    q, k = (Tensor(RNG.standard_normal((3, n, 8)).astype(np.float32), requires_grad=True) for n in (4, keys))
+    found = []
+    for weights in (False, True):
+        y = attn(q, k, k, need_weights=weights)[0]
+        found.append([y, *(y * y).sum().gradient(q, k, *attn.parameters())])
+    close(*found)

@@ -73,7 +73,7 @@ class PerformerAttention(Module):
         self.redraw_projection_matrix()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(heads={self.heads}, head_channels={self.head_channels}, kernel={self.kernel})"
+        return f"{type(self).__name__}(heads={self.heads}, head_channels={self.head_channels} kernel={self.kernel})"
 
 
 __all__ = ["PerformerAttention", "PerformerProjection", "orthogonal_matrix"]
