@@ -26,7 +26,7 @@ def axis_of(x: Tensor, dim: int) -> int:
     """dim counted from the front; an error that says what it was if x has no such axis."""
     n = x.ndim
     if not -n <= dim < n:
-        raise ValueError(f"invalid dimension: dim={dim} is out of range for a tensor of shape {tuple(x.shape)}")
+        raise ValueError(f"invalid dimension {dim} of a tensor of shape {tuple(x.shape)}: it must lay between 0 and {n - 1}, or be negative")
     return dim + n if dim < 0 else dim
 
 

@@ -146,3 +146,28 @@ def test_attention_is_explained_over_several_heads():
     explainer = Explainer(Net(), AttentionExplainer(), explanation_type="model", edge_mask_type="object", model_config=config)
     mask = explainer(torch.randn(4, 3), torch.tensor([[0, 1, 2], [1, 2, 3]])).edge_mask
     assert mask.size() == (3,) and mask.min() >= 0 and mask.max() <= 1
+
+
+def test_sparse_matrices_as_operands():
+    from polygrad.torch_geometric.nn.conv.gcn_conv import gcn_norm
+    from polygrad.torch_geometric.typing import EdgeTypeStr, SparseTensor, torch_sparse
+
+    from polygrad.torch_geometric.utils import to_torch_coo_tensor
+
+    edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 2]])
+    weight = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    index, norm = gcn_norm(edges, weight.detach(), 3)
+    dense = torch.zeros(3, 3)
+    dense[index[1], index[0]] = norm
+    adj = SparseTensor.from_edge_index(edges, weight.detach(), (3, 3)).t()
+    assert torch.allclose(gcn_norm(adj).to_dense(), dense)
+    out, none = gcn_norm(to_torch_coo_tensor(edges.flip(0), weight))
+    assert none is None and out.requires_grad and torch.allclose(out.to_dense().detach(), dense)
+    x = torch.tensor([[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]])
+    layer = GCNConv(2, 3)
+    assert torch.allclose(layer(x.to_sparse(), edges), layer(x, edges))
+    plain = SparseTensor.from_edge_index(edges, sparse_sizes=(3, 3))
+    assert torch_sparse.remove_diag(plain) == SparseTensor.from_edge_index(edges[:, :3], sparse_sizes=(3, 3)) and plain != adj
+    assert EdgeTypeStr(("a", "b")) == "a__to__b" and EdgeTypeStr("a__r__b").to_tuple() == ("a", "r", "b")
+    with pytest.raises(ValueError, match="Cannot convert"):
+        EdgeTypeStr("a__b")

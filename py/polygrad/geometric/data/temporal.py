@@ -162,7 +162,7 @@ class TemporalData(BaseData):
         return f"{type(self).__name__}({', '.join(size_repr(k, v) for k, v in self._store.items())})"
 
     def _no(self) -> Any:
-        raise NotImplementedError("events have no such property; make a Data of their edge_index")
+        raise NotImplementedError("not supported for events: make a Data of their edge_index")
 
     def coalesce(self) -> Any:
         return self._no()

@@ -28,9 +28,19 @@ def gcn_norm(
     >>> index.tolist(), [round(w, 3) for w in weight.tolist()]
     ([[0, 1, 0, 1], [1, 0, 0, 1]], [0.5, 0.5, 0.5, 0.5])
     """
+    if hasattr(edge_index, "sparse_sizes"):
+        return _matrix_norm(edge_index, improved, add_self_loops, dtype)
     kind = to_dtype(dtype) if dtype is not None else edge_weight.dtype if edge_weight is not None else dtypes.float32
     s = scaled(graph_of(edge_index, num_nodes), edge_weight, improved, add_self_loops, flow, kind)
     return (s.graph if isinstance(edge_index, Graph) else s.graph.edge_index), edge_weights(s, kind)
+
+
+def _matrix_norm(adj_t: Any, improved: bool, add_self_loops: bool, dtype: Any) -> Any:
+    """gcn_norm of a sparse matrix whose row i holds the edges into node i. One with PyTorch's methods is given as the first of a pair."""
+    row, col, value = adj_t.coo()
+    edges, weight = gcn_norm(row.stack(col).flip(0), value, adj_t.sparse_size(0), improved, add_self_loops, dtype=dtype)
+    out = adj_t._made(row=edges[1], col=edges[0], value=weight, sparse_sizes=adj_t.sparse_sizes())
+    return (out, None) if hasattr(adj_t, "layout") else out
 
 
 class GCNConv(CachingSmoother, MessagePassing):

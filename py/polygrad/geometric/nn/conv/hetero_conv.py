@@ -55,7 +55,9 @@ class HeteroConv(Module):
     def __init__(self, convs: dict[Any, Any], aggr: str | None = "sum"):
         for (source, _, destination), conv in convs.items():
             if source != destination and getattr(conv, "add_self_loops", False):
-                raise ValueError(f"{conv} adds self loops, which makes no sense between {source!r} and {destination!r}: add_self_loops=False")
+                raise ValueError(
+                    f"{conv} adds self loops, which is incorrect message passing between {source!r} and {destination!r}: set add_self_loops=False"
+                )
         unread = {key[0] for key in convs} - {key[-1] for key in convs}
         if unread:
             text = f"There exist node types {sorted(unread)} whose representations do not get updated"
