@@ -41,7 +41,7 @@ DIFFER = {
     "transforms.ToSparseTensor": "always a SparseTensor of this library; there are no layouts of PyTorch",
     "transforms.TwoHop": "edge_attr stays with its edge where edges are not sorted; there PyTorch Geometric gives it to another edge",
     "transforms.LineGraph": "features of a directed graph are those of its edges once they are sorted and merged, one for each node",
-    "torch_geometric.EdgeIndex": "a tensor with what is known of the edges, which stays with copies, parts and shifts; anything else that is computed of it is a plain tensor",
+    "torch_geometric.EdgeIndex": "a tensor with what is known of the edges, kept by copies, parts and shifts; else a plain tensor",
     **{
         f"nn.pool.{n}": "exact; arguments that tune an approximation have no effect"
         for n in ("KNNIndex", "ApproxL2KNNIndex", "ApproxMIPSKNNIndex", "approx_knn", "approx_knn_graph")
@@ -49,7 +49,7 @@ DIFFER = {
     "nn.models.GroupAddRev": "what is stored for the backward pass is up to the compiler",
     "nn.models.TGNMemory": "gradients stay in the batch",
     **{f"utils.{way}_{n}": f"not tried: {n} is not installed for the tests" for n in ("cugraph", "dgl") for way in ("from", "to")},
-    "torch_geometric.Index": "a tensor with what is known of the indices, which stays with copies, parts and shifts; anything else that is computed of it is a plain tensor",
+    "torch_geometric.Index": "a tensor with what is known of the indices, kept by copies, parts and shifts; else a plain tensor",
 }
 
 LEFT_OUT = {
