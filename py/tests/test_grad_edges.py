@@ -369,3 +369,32 @@ def test_equal_values_of_a_scatter_share_its_gradient(device, name):
     functions = Tensor([0.5, 2.0]).exp(), Tensor([0.5, 0.25, 3.0]).exp()
     a, b = functions[0].scatter_reduce(0, rows, functions[1], name).sum().gradient(*functions)
     np.testing.assert_array_equal(a.numpy()[1] + b.numpy()[2], 1)
+
+
+def test_slopes_beside_an_infinite_one(device):
+    """The slopes of acosh at 1 and of gelu at -0 and far below 0, under functions whose slope is infinite there: as PyTorch's."""
+
+    def both(x, y):
+        first = y.sum().gradient(x)[0]
+        second = first.sum().gradient(x)[0]
+        return [*first.tolist(), *second.tolist()]
+
+    x, zero, low = (Tensor(np.array(v)) for v in ([1.0], [-0.0], [-17.0, -20.0]))
+    assert both(x, x.acosh().sqrt()) == [np.inf, -np.inf]
+    for kind in ("none", "tanh"):
+        assert both(zero, zero.gelu(kind).log()) == [-np.inf, -np.inf]
+    assert both(low, low.gelu("none").sqrt())[2:] == [np.inf, np.inf]
+
+
+def test_second_gradients_of_gelu(device):
+    """By difference quotients of the first."""
+    a = np.linspace(-4, 4, 17)
+    for kind in ("none", "tanh"):
+
+        def first(v, kind=kind):
+            x = Tensor(v)
+            return x, x.gelu(kind).sum().gradient(x)[0]
+
+        x, g = first(a)
+        want = (first(a + 1e-5)[1].numpy() - first(a - 1e-5)[1].numpy()) / 2e-5
+        np.testing.assert_allclose(g.sum().gradient(x)[0].numpy(), want, rtol=1e-7, atol=1e-9)

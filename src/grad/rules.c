@@ -65,6 +65,10 @@ const GradRule grad_rules[OP_COUNT] = {
 static UOp *fn(Op op, UOp *x) { return uop_unary(op, x); }
 
 /* 1 - x^2 as (1 - x)(1 + x), which does not cancel near 1; its derivative as -2x, which does not cancel near 0. */
+/* The sign is part of it: -(1 - 1) is -0, whose root has the slope of the other side. */
+static UOp *square_less_one(UOp *x) {
+  return uop_function(FUNCTION_ONE_LESS_SQUARE, 1, mul(addc(x, -1), addc(x, 1)), 1, &x);
+}
 UOp *one_less_square(UOp *x) { return uop_function(FUNCTION_ONE_LESS_SQUARE, 0, mul(rsubc(1, x), addc(x, 1)), 1, &x); }
 
 UNARY(NEG, neg(g))
@@ -85,7 +89,7 @@ UNARY(SINH, mul(g, fn(OP_COSH, x)))
 UNARY(COSH, mul(g, fn(OP_SINH, x)))
 UNARY(TANH, mul(g, one_less_square(u)))
 UNARY(ASINH, quo(g, root(addc(square(x), 1))))
-UNARY(ACOSH, quo(g, root(neg(one_less_square(x)))))
+UNARY(ACOSH, quo(g, root(square_less_one(x))))
 UNARY(ATANH, quo(g, one_less_square(x)))
 UNARY(ERF, mul(g, mulc(fn(OP_EXP, neg(square(x))), TWO_OVER_ROOT_PI)))
 /* Steps are flat almost everywhere. */

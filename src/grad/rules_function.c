@@ -97,6 +97,8 @@ static UOp *absolute(UOp *x, UOp *g) {
   return uop_where(less(x, zero), neg(g), uop_where(less(zero, x), g, rest));
 }
 
+enum { GELU_SLOPE = 2, GELU_ERF_SLOPE = 3 }; /* of FUNCTION_GELU, beside its two kinds */
+
 /* Gates. The slope of x gate(x) is added up before g is multiplied, which may be infinite: under a root that is 0, one
  * of two terms would be 0 times that. */
 
@@ -106,19 +108,41 @@ static UOp *silu_slope(UOp *x, double p) {
   return s ? mul(s, addc(mul(z, rsubc(1, s)), 1)) : NULL;
 }
 
-/* (1 + t)/2 + x/2 (1 - t^2) c', with t = tanh(c(x)), c = sqrt(2/pi) (x + 0.044715 x^3) */
+/* c(x) = sqrt(2/pi) (x + 0.044715 x^3), and its slope. */
+static const double gelu_scale = 0.79788456080286535588, gelu_cube = 0.044715;
+static UOp *gelu_tanh(UOp *x) {
+  return uop_unary(OP_TANH, mul(mulc(x, gelu_scale), addc(mulc(square(x), gelu_cube), 1)));
+}
+static UOp *gelu_bend(UOp *x) { return addc(mulc(square(x), 3 * gelu_cube * gelu_scale), gelu_scale); }
+
+/* (1 + t)/2 + x/2 (1 - t^2) c', with t = tanh(c(x)). A function of its own, since the terms of its slope are added up
+ * before they are multiplied, too. */
 static UOp *gelu_slope(UOp *x) {
-  const double scale = 0.79788456080286535588;
-  UOp *xx = square(x), *t = uop_unary(OP_TANH, mul(mulc(x, scale), addc(mulc(xx, 0.044715), 1)));
-  UOp *bend = mul(mulc(x, 0.5), one_less_square(t));
-  return add(mulc(addc(t, 1), 0.5), mul(bend, addc(mulc(xx, 3 * 0.044715 * scale), scale)));
+  UOp *t = gelu_tanh(x), *bend = mul(mulc(x, 0.5), one_less_square(t));
+  return uop_function(FUNCTION_GELU, GELU_SLOPE, add(mulc(addc(t, 1), 0.5), mul(bend, gelu_bend(x))), 1, &x);
 }
 
-/* (1 + erf(x/sqrt(2)))/2 + x exp(-x^2/2)/sqrt(2 pi) */
+/* (1 - t^2) (c' + x c''/2 - x t c'^2) */
+static UOp *gelu_slope_slope(UOp *x) {
+  UOp *t = gelu_tanh(x), *bend = gelu_bend(x), *twice = mulc(square(x), 3 * gelu_cube * gelu_scale);
+  return mul(one_less_square(t), sub(add(bend, twice), mul(mul(x, t), square(bend))));
+}
+
+/* exp(-x^2/2)/sqrt(2 pi) */
+static UOp *normal_density(UOp *x) {
+  return mulc(uop_unary(OP_EXP, mulc(square(x), -0.5)), 0.39894228040143267794);
+}
+
+/* (1 + erf(x/sqrt(2)))/2 + x times the density. */
 static UOp *gelu_erf_slope(UOp *x) {
   UOp *below = mulc(addc(uop_unary(OP_ERF, mulc(x, 0.70710678118654752440)), 1), 0.5);
-  UOp *density = mulc(uop_unary(OP_EXP, mulc(square(x), -0.5)), 0.39894228040143267794);
-  return add(below, mul(x, density));
+  return uop_function(FUNCTION_GELU, GELU_ERF_SLOPE, add(below, mul(x, normal_density(x))), 1, &x);
+}
+
+static UOp *gelu_gradient(UOp *x, UOp *g, double kind) {
+  if (kind == GELU_SLOPE) return mul(g, gelu_slope_slope(x));
+  if (kind == GELU_ERF_SLOPE) return mul(g, mul(rsubc(2, square(x)), normal_density(x)));
+  return mul(g, kind == 0 ? gelu_slope(x) : gelu_erf_slope(x));
 }
 
 /* t + x (1 - t^2) sigmoid(x), with t = tanh(softplus(x)) */
@@ -127,10 +151,11 @@ static UOp *mish_slope(UOp *x) {
   return t ? add(t, mul(mul(x, t_sigmoid(x)), one_less_square(t))) : NULL;
 }
 
-/* The sign that the result has in common with x, which is constant; 0 at 0, and NaN at NaN. */
+/* The sign that the result has in common with x, which is constant; 0 at 0; at NaN all derivatives are NaN. */
 static UOp *copysign_gradient(UOp *u, UOp *g) {
-  UOp *x = u->src[1], *ratio = uop_detach(quo(u, x));
-  return x ? keep_unless(is_zero(x), mul(g, ratio)) : NULL;
+  UOp *x = u->src[1], *ratio = quo(u, x), *sign = ratio ? uop_detach(ratio) : NULL;
+  sign = sign ? uop_where(equal(sign, sign), sign, ratio) : NULL;
+  return x ? keep_unless(is_zero(x), mul(g, sign)) : NULL;
 }
 
 /* |x|^(p-1) / norm^(p-1) with the sign of x; for an infinite p, 1 for the largest (all alike share it), among which is
@@ -211,7 +236,7 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_SOFTMAX: out[1] = widened(softmax, u, g); break;
   case FUNCTION_LOG_SOFTMAX: out[1] = widened(log_softmax, u, g); break;
   case FUNCTION_SOFTPLUS: out[1] = mul(g, t_sigmoid(x)); break;
-  case FUNCTION_ONE_LESS_SQUARE: out[1] = mul(g, mulc(x, -2)); break;
+  case FUNCTION_ONE_LESS_SQUARE: out[1] = mul(g, mulc(x, p == 0 ? -2 : 2)); break;
   case FUNCTION_ABS: out[1] = absolute(x, g); break;
   case FUNCTION_CLAMP: out[1] = keep_if(uop_binary(OP_AND, at_most(u->src[2], x), at_most(x, u->src[3])), g); break;
   case FUNCTION_ELU: out[1] = exponential_unit(x, g, p, 1); break;
@@ -219,7 +244,7 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_HARDSIGMOID: out[1] = keep_if(between(u, 0, 1), mulc(g, 1.0 / 6)); break;
   case FUNCTION_HARDSWISH: out[1] = hardswish(x, g); break;
   case FUNCTION_SILU: out[1] = mul(g, silu_slope(x, p)); break;
-  case FUNCTION_GELU: out[1] = mul(g, p == 0 ? gelu_slope(x) : gelu_erf_slope(x)); break;
+  case FUNCTION_GELU: out[1] = gelu_gradient(x, g, p); break;
   case FUNCTION_MISH: out[1] = mul(g, mish_slope(x)); break;
   case FUNCTION_COPYSIGN: out[1] = copysign_gradient(u, g); break;
   case FUNCTION_NORM: out[1] = norm_gradient(u, g); break;

@@ -158,7 +158,7 @@ typedef enum FunctionRule {
   FUNCTION_SOFTMAX,         /* along axis p */
   FUNCTION_LOG_SOFTMAX,     /* along axis p */
   FUNCTION_SOFTPLUS,        /* log(1 + exp(x)) */
-  FUNCTION_ONE_LESS_SQUARE, /* 1 - x^2 */
+  FUNCTION_ONE_LESS_SQUARE, /* 1 - x^2 (p = 0) or x^2 - 1 (p = 1) */
   FUNCTION_ABS,             /* |x| */
   FUNCTION_CLAMP,           /* x within two constants, y and z */
   FUNCTION_ELU,             /* x above 0, p (exp(x) - 1) below */
@@ -166,7 +166,7 @@ typedef enum FunctionRule {
   FUNCTION_HARDSIGMOID,     /* x/6 + 1/2, within 0 and 1 */
   FUNCTION_HARDSWISH,       /* x times that */
   FUNCTION_SILU,            /* x sigmoid(p x) */
-  FUNCTION_GELU,            /* x times the normal distribution up to x: by tanh (p = 0) or erf (p = 1) */
+  FUNCTION_GELU,            /* x times the normal distribution up to x: by tanh (p = 0) or erf (1); 2, 3: its slope */
   FUNCTION_MISH,            /* x tanh(softplus(x)) */
   FUNCTION_COPYSIGN,        /* the size of x with the sign of y */
   FUNCTION_ANGLE,           /* of the point (y, x), as atan2 has it */
