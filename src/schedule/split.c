@@ -1,7 +1,6 @@
 /* split.c: REDUCE of many elements to few results, as a graph rewrite:
  *
  *   sum of x[n]   ->   sum over p of contiguous(sum over q of x[0 : P*(n//P)] as [P, n//P])  +  sum of x[P*(n//P) : n]
- *                 or   sum over p of contiguous(sum over q of x, filled up with zeros, as [P, (n+P-1)//P])
  *
  * The number of pieces is fixed, so the result is the same for every number of threads. Where no axis is long enough
  * but all that are reduced are together, as the batch, rows and columns of images are for a batch norm, they are taken
@@ -59,14 +58,6 @@ static UOp *made(Split *s, UOp *u) {
   return u && map_put(ctx_base(u->ctx), &s->made, (uint64_t)(uintptr_t)u, 1) ? u : NULL;
 }
 
-/* x with zeros behind the end of an axis. */
-static UOp *padded(UOp *x, int axis, UOp *to) {
-  UOp *before[MAX_DIMS], *after[MAX_DIMS];
-  for (int i = 0; i < x->ndim; i++) before[i] = after[i] = uop_index(x->ctx, 0);
-  after[axis] = to ? int_sub(to, x->shape[axis]) : NULL;
-  return after[axis] ? uop_pad(x, before, after) : NULL;
-}
-
 /* Does x, element by element, read through an index? Looked for among the nearest sources. */
 static bool reads_by_index(const UOp *x, int depth) {
   if (x->buffer || depth == 0) return false;
@@ -77,19 +68,17 @@ static bool reads_by_index(const UOp *x, int depth) {
   return false;
 }
 
-/* A sum is filled up with zeros to whole pieces on devices with groups, where a kernel for what is left over takes as
- * long as one for all of it. Where elements are read through an index, a condition on each of its loads would keep
- * threads from loading ahead and weights out of registers: there what is left over, at most an element for each piece,
- * is stored, so that its sum is nothing but loads. */
+/* What is left over is at most an element for each piece. Where it is read through an index it is stored, so that its sum
+ * is nothing but loads, which threads can share. Filling up all pieces with zeros instead would put a condition on each
+ * load: on a GPU the sum of a loss over 169,343 rows took 147 us rather than 22. */
 static UOp *split_one(Split *s, UOp *u, int axis) {
   PolyContext *ctx = u->ctx;
   UOp *x = u->src[0];
   Op op = (Op)u->arg.i;
-  UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis], uop_numel_max(u)));
   enum { NEAR = 12 };
-  bool indexed = s->target->group > 1 && reads_by_index(x, NEAR),
-       fill = op == OP_ADD && s->target->group > 1 && !indexed;
-  UOp *each = int_div(fill ? int_addc(n, pieces->arg.i - 1) : n, pieces), *whole = each ? int_mul(each, pieces) : NULL;
+  bool indexed = s->target->group > 1 && reads_by_index(x, NEAR);
+  UOp *n = x->shape[axis], *pieces = uop_index(ctx, pieces_of(s->target, x->shape[axis], uop_numel_max(u)));
+  UOp *each = int_div(n, pieces), *whole = each ? int_mul(each, pieces) : NULL;
   if (!whole || x->ndim + 1 > MAX_DIMS) return u;
   UOp *cut[MAX_DIMS];
   uint32_t inner = 0;
@@ -98,12 +87,10 @@ static UOp *split_one(Split *s, UOp *u, int axis) {
     if (i == axis) cut[j++] = pieces;
     cut[j++] = i == axis ? each : x->shape[i];
   }
-  UOp *all = fill ? padded(x, axis, whole) : slice(x, axis, uop_index(ctx, 0), whole);
-  if (!all) return NULL;
-  UOp *main_part = uop_reshape(all, x->ndim + 1, cut);
+  UOp *main_part = uop_reshape(slice(x, axis, uop_index(ctx, 0), whole), x->ndim + 1, cut);
   UOp *partial = uop_contiguous(made(s, uop_reduce(op, main_part, inner)), 0);
   UOp *total = uop_reshape(made(s, uop_reduce(op, partial, 1u << axis)), u->ndim, u->shape);
-  if (whole == n || fill) return total;
+  if (whole == n) return total;
   UOp *left = slice(x, axis, whole, n);
   if (indexed) left = uop_contiguous(left, 0);
   return uop_binary(op, total, made(s, uop_reduce(op, left, (uint32_t)u->arg.j)));
@@ -148,6 +135,14 @@ static int64_t product_pieces(const Split *s, UOp *u) {
   if (!contract_by_groups(s->target, u, &m, s->target->matmul & (1u << POLY_FLOAT32), copied)) return 1;
   int64_t tiles = tiles_of(m.m) * tiles_of(m.n), pieces = ALL_TILES / tiles;
   return MAX(1, MIN(pieces, m.k->vmax / SHORTEST));
+}
+
+/* x with zeros behind the end of an axis. */
+static UOp *padded(UOp *x, int axis, UOp *to) {
+  UOp *before[MAX_DIMS], *after[MAX_DIMS];
+  for (int i = 0; i < x->ndim; i++) before[i] = after[i] = uop_index(x->ctx, 0);
+  after[axis] = to ? int_sub(to, x->shape[axis]) : NULL;
+  return after[axis] ? uop_pad(x, before, after) : NULL;
 }
 
 /* x with axis `axis` in whole pieces, in front of all others: [pieces, each, ..]. */
