@@ -3,6 +3,7 @@
 #ifndef UOP_EVAL_H
 #define UOP_EVAL_H
 
+#include "ir/rewrite.h"
 #include "ir_fixture.h"
 #include "ir/eval.h"
 
@@ -178,6 +179,7 @@ static bool eval_stop(const UOp *u, void *user) {
 static double *uop_eval(PolyContext *ctx, UOp *root, const EvalLeaves *leaves) {
   Arena arena = {.b = ctx_base(ctx)};
   Walk walk;
+  assert_true(rewrite_graphs(ctx, &random_pass, NULL, 1, &root)); /* draws as the operations that they stand for */
   assert_true(uop_walk(ctx, &arena, 1, &root, eval_stop, NULL, &walk));
   Value **value = calloc((size_t)walk.n, sizeof *value);
   for (int i = 0; i < walk.n; i++) {
