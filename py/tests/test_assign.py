@@ -261,7 +261,9 @@ def test_random_views_and_changes(first):
         shape = [(5,), (3, 4), (2, 3, 4)][seed % 3]
         root = Shown(None, np.arange(np.prod(shape)).reshape(shape), [])
         root.values = root.places.astype(np.float32)
-        t = {"leaf": lambda v: Tensor(v.copy()), "counted": lambda v: Tensor.arange(v.size).float(), "computed": lambda v: Tensor(v.copy()) * 1}[first](root.values)
+        t = {"leaf": lambda v: Tensor(v.copy()), "counted": lambda v: Tensor.arange(v.size).float(), "computed": lambda v: Tensor(v.copy()) * 1}[
+            first
+        ](root.values)
         handles, tensors = [root], [t.reshape(*shape)]
         for _ in range(7):
             k = int(rng.integers(len(handles)))

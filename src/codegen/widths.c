@@ -21,7 +21,8 @@ static bool is_vector_loop(const Linear *lin, int i) {
 
 static int lane_bytes(const Widths *w, int i) {
   const Inst *in = &w->lin->inst[i];
-  bool one = in->kind == INST_STORE && !w->at[in->src[0]].vary && !w->at[in->src[1]].vary; /* all lanes store one value */
+  bool one =
+      in->kind == INST_STORE && !w->at[in->src[0]].vary && !w->at[in->src[1]].vary; /* all lanes store one value */
   if (in->kind == INST_STORE) return one ? 1 : lane_size((PolyDType)in->dtype);
   if (outer_acc(w->lin, w->at, i)) return lane_size((PolyDType)w->lin->inst[in->src[0]].dtype);
   if (!w->at[i].vector) return 1;

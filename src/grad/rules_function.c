@@ -129,9 +129,7 @@ static UOp *gelu_slope_slope(UOp *x) {
 }
 
 /* exp(-x^2/2)/sqrt(2 pi) */
-static UOp *normal_density(UOp *x) {
-  return mulc(uop_unary(OP_EXP, mulc(square(x), -0.5)), 0.39894228040143267794);
-}
+static UOp *normal_density(UOp *x) { return mulc(uop_unary(OP_EXP, mulc(square(x), -0.5)), 0.39894228040143267794); }
 
 /* (1 + erf(x/sqrt(2)))/2 + x times the density. */
 static UOp *gelu_erf_slope(UOp *x) {
