@@ -380,3 +380,21 @@ def test_a_gram_matrix_of_a_softmax_over_edges(device):
         soft = Graph(Tensor(index), 6).softmax(t, "in")
         grad = ((soft @ soft.transpose(0, 1)) * Tensor(a)).sum().gradient(t)[0]
         np.testing.assert_allclose(grad.numpy(), s * (ds - same @ (s * ds)), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("side", ["in", "out"])
+def test_values_that_are_looked_for_among_their_minima_have_one_rounding(device, side):
+    """The gradient of a minimum compares its elements with it. Products of edges that two kernels computed, each in an order of its own, were found
+    nowhere, and the gradient was lost."""
+    rng = np.random.default_rng(5)
+    for n in (4, 6, 9):
+        edges = Tensor(rng.integers(0, n, (2, 8)))
+        x, a, w = (rng.standard_normal(s) for s in ((8, 6), (8, 8), (1, 8)))
+
+        def gradient(dtype, stored, edges=edges, n=n, x=x, a=a, w=w):
+            s = Graph(edges, n).softmax(Tensor(x.astype(dtype)), side)
+            gram, scale = s @ s.transpose(0, 1), Tensor(a.astype(dtype))
+            least = ((gram.realize() if stored else gram) * scale).normalize(dim=0).min((0,), True)
+            return (least * Tensor(w.astype(dtype))).sum().gradient(scale)[0].numpy()
+
+        np.testing.assert_allclose(gradient(np.float32, False), gradient(np.float64, True), rtol=1e-4, atol=1e-5)

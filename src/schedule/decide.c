@@ -130,7 +130,7 @@ static void measure(Sched *s, NodeInfo *n) {
   if (spreads(node)) n->cost = MIN(n->cost, 1);
   n->cost = MIN(COST_LIMIT, n->cost + op_cost(s, node));
   tiles_measure(s, n);
-  n->maps_edges = !n->by_tiles && !n->sums_tiles && maps_edges(s, node);
+  n->maps_edges = !n->by_tiles && !n->sums_tiles && !n->compared && maps_edges(s, node);
   if (node->op == OP_REDUCE && !n->maps_edges && !n->by_tiles) {
     bool library = s->target->matmul & (1u << node->dtype);
     bool copied = false;
@@ -253,9 +253,31 @@ UOp *sched_store_at(const NodeInfo *n) {
   return n->end ? n->end->node : n->node;
 }
 
+/* Is u a comparison of values with their own maximum or minimum, as the gradient of one is? Which values. */
+static UOp *compared_by(const UOp *u) {
+  for (int k = 0; u->op == OP_CMPEQ && k < 2; k++) {
+    const UOp *best = behind_moves(u->src[k]);
+    bool extremum = best->op == OP_REDUCE && (best->arg.i == OP_MAX || best->arg.i == OP_MIN);
+    if (extremum && behind_moves(best->src[0]) == behind_moves(u->src[1 - k])) return u->src[1 - k];
+  }
+  return NULL;
+}
+
+/* Marks what such values are made of: users come before sources. */
+static void find_compared(Sched *s, const Walk *walk) {
+  for (int i = walk->n; i-- > 0;) {
+    UOp *u = walk->at[i], *x = compared_by(u);
+    if (x) sched_info(s, x)->compared = true;
+    if (!sched_info(s, u)->compared || u->buffer) continue;
+    for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++)
+      if (map_get(&s->index, (uint64_t)(uintptr_t)u->src[k], NULL)) sched_info(s, u->src[k])->compared = true;
+  }
+}
+
 bool sched_measure(Sched *s, const Walk *walk) {
   for (int i = 0; i < walk->n; i++)
     if (!sched_info(s, walk->at[i])) return false;
+  find_compared(s, walk);
   find_meets(s, walk);
   tiles_keep_products(s, walk);
   for (int i = 0; i < walk->n; i++) {
@@ -717,8 +739,8 @@ bool sched_store_repeated(Sched *s, bool *changed) {
     NodeInfo *n = s->info.at[i];
     if (n->kind != STORE_NOT || n->readers < 2) continue;
     bool reduction = n->node->op == OP_REDUCE || n->node->op == OP_SEGMENT;
-    /* kernels of groups may add up in another order each: readers that compare must see the same bits */
-    bool again = reduction ? (s->target->group > 1 || !n->wide_loops) && !n->maps_edges
+    /* kernels may add up in another order each, those of groups always: readers that compare must see the same bits */
+    bool again = reduction ? (s->target->group > 1 || !n->wide_loops || n->compared) && !n->maps_edges
                            : op_elementwise((Op)n->node->op) && !n->edge_loops && pays_to_store(s, n);
     if (!again) continue;
     if (!sched_store(s, reduction ? sched_store_at(n) : n->node, STORE_KERNEL, "needed by several kernels"))
