@@ -1,12 +1,12 @@
 /* group_tiles.c: a sum of products as tiles that the threads of a group compute together. In: the sum and its factors,
  * as tiles.c finds them. Out: the tree of loops
  *
- *   for each tile of rows i and columns j (and each of the loops that both vary with)        the grid
+ *   for each tile of rows i and columns j, and of the loops that both vary with      the grid
  *     for each block of k
  *       fence
- *       a = x(i, k), b = y(k, j) of the block two ahead   local arrays; threads share the elements, four neighbours
- * each for each thread: for k in the block: its sums += a * b                        LOOP_TENSOR of ir/linear.h for
- * each thread: what follows its sums, and the stores
+ *       a = x(i, k), b = y(k, j) of the block two ahead      local arrays; each thread copies strips of four
+ *       for each thread: its sums += a * b                   over the k of the block, LOOP_TENSOR of ir/linear.h
+ *     for each thread: what follows its sums, and the stores
  *
  * Local arrays have room for several blocks, so that some are on their way while another is multiplied; before the
  * first is, there are iterations that only load.

@@ -66,7 +66,8 @@ typedef enum InstKind {
   INST_CHECK,   /* src 0 if 0 <= src 0 < src 1; else raises an index error for the launch and is 0. src 2: gate, as in
                  * LOAD */
   INST_COMBINE, /* accumulator src 0: its op over those of all threads of the group */
-  INST_FENCE    /* of the group */
+  INST_FENCE /* of the group. arg.i, if it is not 0: what local arrays were given since the last arg.i - 1 such fences
+              * may still be on its way, and nobody reads it before */
 } InstKind;
 
 /* LOOP_ONCE: ends after its first iteration, so it is an if; and it seldom runs. LOOP_IF: has one iteration or none.
