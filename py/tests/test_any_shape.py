@@ -464,3 +464,16 @@ def test_steps_of_other_sizes_leave_nothing_behind(network, way):
             seen.append((g.plans_built, g.live_tensors, g.live_nodes))
         assert seen[-1][:2] == seen[12][:2]
         assert max(s[2] for s in seen[30:]) <= max(s[2] for s in seen[12:30]) + 5
+
+
+def test_gradients_of_empty_tensors_whose_other_sizes_change(device):
+    """Their memory has no elements, so steps along the other axes are of none: lanes along those were not legal."""
+    for shape in ((2, 3, 0), (7, 7, 0), (3, 8, 0), (5, 2, 0)):
+        x = Tensor(np.zeros(shape, np.float32))
+        gram = x @ x.transpose(-1, -2)
+        both = gram.stack(gram * 2, dim=0)
+        soft, low = both.log_softmax(0), both.tril(0)
+        weights = [Tensor(rng.standard_normal(t.shape).astype(np.float32)) for t in (soft, both, low, gram)]
+        (gradient,) = sum((t * w).sum() for t, w in zip((soft, both, low, gram), weights, strict=True)).gradient(x)
+        soft.realize(both, low, gram, gradient)
+        assert gradient.numpy().shape == shape

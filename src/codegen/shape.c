@@ -64,11 +64,12 @@ static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, cons
   return address ? 0 : function ? gain->function : gain->simple;
 }
 
-/* Is the line a store into a local array at one place for all iterations of r? */
+/* Is the line a store at one place for all iterations of r, into a local array or of values that differ? The latter is
+ * found where a loop beside it has no iterations, so that steps along r are of no elements. */
 static bool stores_over(Codegen *g, Line l, const UOp *r) {
   const Inst *in = l.child ? NULL : &g->inst.at[l.inst];
-  return in && in->kind == INST_STORE && g->local.n && in->param >= g->nargs &&
-         !varies(g, access_index(g->origin.at[l.inst]), r);
+  if (!in || in->kind != INST_STORE || varies(g, access_index(g->origin.at[l.inst]), r)) return false;
+  return (g->local.n && in->param >= g->nargs) || varies(g, g->origin.at[l.inst]->src[1], r);
 }
 
 /* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it, and lanes have one
