@@ -112,7 +112,7 @@ def main():
         return
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
     rows = []
-    print(f"{'example':20} {'ours ms':>9} {'PyG ms':>9} {'ratio':>7} {'first, cold s':>14}  loss after as many epochs")
+    print(f"{'example':20} {'ours ms':>9} {'PyG ms':>9} {'ratio':>7} {'first, cold s':>14}  last loss of each")
     for name, (_, bar) in EXAMPLES.items():
         if args.k and name not in args.k.split(","):
             continue
