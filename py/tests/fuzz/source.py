@@ -145,14 +145,23 @@ def source(failure: Failure) -> str:
     ]
     out += ["nan, inf = np.nan, np.inf", f"Device.DEFAULT = {failure.device!r}", ""]
     text = "\n".join(p.text())
-    out += [inspect.getsource(helpers.fuzz_Message) + "\n"] if "fuzz_layer" in text else []
-    out += [inspect.getsource(f) + "\n" for name, f in vars(helpers).items() if name.startswith("fuzz_") and name in text]
+    out += _helpers(text)
     out += _BODY.get(p.kind, _eager)(p)
     if failure.check is not None:
         c = failure.check
         values, allowed = (np.array2string(a, threshold=LONG, precision=17) for a in (c.ref.v, SLACK * c.ref.e))
         out.append(f"print({f'expected, {c.label}:'!r}, {values!r}, 'allowed difference:', {allowed!r})")
     return "\n".join(out) + "\n"
+
+
+def _helpers(text: str) -> list[str]:
+    """The functions that a program calls, and those that these call."""
+    sources = {name: inspect.getsource(f) + "\n" for name, f in vars(helpers).items() if name.startswith("fuzz_")}
+    used, before = {name for name in sources if name in text}, set()
+    while used != before:
+        before, all_text = used, "".join(sources[name] for name in used)
+        used = used | {name for name in sources if name in all_text}
+    return [source for name, source in sources.items() if name in used]
 
 
 def save(failure: Failure, folder: Path) -> Path:
