@@ -99,7 +99,7 @@ Block *block_open(Codegen *g, Block *b, UOp *range, uint32_t flags); /* a loop i
 bool block_close(Codegen *g, Block *inner);                          /* only then it is a line of b */
 int block_value(Codegen *g, Block *b, UOp *u);                       /* the instruction that gives u in b */
 bool block_name(Codegen *g, Block *b, UOp *u, int inst);             /* u is what that instruction gives */
-bool block_store(Codegen *g, Block *b, UOp *store);                  /* store->src: array, value, index */
+bool block_store(Codegen *g, Block *b, UOp *store, UOp *gate); /* store->src: array, value, index; gate: NULL, or if */
 /* tiles.c: the same for a sum of products. *done: false if the kernel is none; then nothing has been built. */
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done);
 /* shape.c: which loops run as lanes and which on several threads. */

@@ -275,8 +275,8 @@ static int emit_var(Codegen *g, Block *b, UOp *u) {
 
 static bool non_negative(const UOp *u) { return u->src[0]->vmin >= 0 && u->src[1]->vmin > 0; }
 
-static int emit_store(Codegen *g, Block *b, UOp *store, int index, int value) {
-  Inst inst = {.kind = INST_STORE, .dtype = store->dtype, .src = {index, value, -1}, .stride = STRIDE_NONE};
+static int emit_store(Codegen *g, Block *b, UOp *store, int index, int value, int gate) {
+  Inst inst = {.kind = INST_STORE, .dtype = store->dtype, .src = {index, value, gate}, .stride = STRIDE_NONE};
   inst.param = (int32_t)store->src[0]->arg.i;
   return block_inst(g, b, inst, store);
 }
@@ -286,7 +286,7 @@ static int emit_made(Codegen *g, Block *b, UOp *load, UOp *store) {
   Base *base = ctx_base(g->ctx);
   if (!map_put(base, &g->made, (uint64_t)(uintptr_t)load, BEING_MADE)) return -1;
   int value = block_value(g, b, store->src[1]), index = value < 0 ? -1 : block_value(g, b, store->src[2]);
-  if (index < 0 || emit_store(g, b, store, index, value) < 0) return -1;
+  if (index < 0 || emit_store(g, b, store, index, value, -1) < 0) return -1;
   return map_put(base, &g->made, (uint64_t)(uintptr_t)load, MADE) ? value : -1;
 }
 
@@ -378,9 +378,10 @@ static bool emit_outer_loops(Codegen *g, Block *b) {
   return true;
 }
 
-bool block_store(Codegen *g, Block *b, UOp *store) {
+bool block_store(Codegen *g, Block *b, UOp *store, UOp *gate) {
   int value = block_value(g, b, store->src[1]), index = value < 0 ? -1 : block_value(g, b, store->src[2]);
-  return index >= 0 && emit_store(g, b, store, index, value) >= 0;
+  int only = gate && index >= 0 ? block_value(g, b, gate) : -1;
+  return index >= 0 && (!gate || only >= 0) && emit_store(g, b, store, index, value, only) >= 0;
 }
 
 bool begin_blocks(Codegen *g, int nstore, UOp *const *store) {
@@ -417,7 +418,7 @@ bool build_blocks(Codegen *g, int nstore, UOp **store) {
     if (value[i] < 0 || index[i] < 0) return false;
   }
   for (int i = 0; i < n; i++)
-    if (emit_store(g, store_block(inner, store[0], store[i]), store[i], index[i], value[i]) < 0) return false;
+    if (emit_store(g, store_block(inner, store[0], store[i]), store[i], index[i], value[i], -1) < 0) return false;
   for (; inner != g->top; inner = inner->parent)
     if (!block_close(g, inner)) return false;
   return true;

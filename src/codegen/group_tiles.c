@@ -46,8 +46,6 @@ typedef struct GroupTiles {
   UOp *row0, *col0; /* the first of a thread in its tile */
 } GroupTiles;
 
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 static int64_t line_of(int64_t elements, int64_t k, bool by_k) {
   return by_k ? round_up(elements - BY_K, BANKS) + BY_K : k + BY_ROW;
 }
@@ -198,38 +196,15 @@ static bool multiply(GroupTiles *p, Block *b) {
 
 /* ---- what follows ---- */
 
-static bool put_store(Codegen *g, Block *b, UOp *array, UOp *index, UOp *value, UOp *gate) {
-  UOp *src[3] = {array, value, index};
-  UOp *store = uop_make(g->ctx, OP_STORE, (PolyDType)array->dtype, (UArg){0}, 3, src, 0, NULL);
-  Inst inst = {.kind = INST_STORE, .dtype = array->dtype, .param = (int32_t)array->arg.i, .stride = STRIDE_NONE};
-  if (!store) return false;
-  inst.src[0] = block_value(g, b, index);
-  inst.src[1] = block_value(g, b, value);
-  inst.src[2] = gate ? block_value(g, b, gate) : -1;
-  return inst.src[0] >= 0 && inst.src[1] >= 0 && (!gate || inst.src[2] >= 0) && block_inst(g, b, inst, store) >= 0;
-}
-
 /* What follows one sum, with its row and column. */
 static bool finish_one(GroupTiles *p, Block *b, int r, int c) {
   Tiles *t = p->t;
-  UOp *row = row_at(p, r), *col = col_at(p, c), *gate = NULL, *value[16], *index[16];
+  UOp *row = row_at(p, r), *col = col_at(p, c), *gate = NULL;
   if (!inside(&t->row, p->rows, row, &gate) || !inside(&t->col, p->cols, col, &gate)) return false;
   UOp *sum = tiles_load(t, t->a, tiles_line(row, p->cols, col), 1 + r * 2 * MOST_FRAGMENTS + c);
   if (!sum || !block_name(t->g, b, sum, p->acc[r][c])) return false;
   if (!tiles_at(&t->row, row, NULL) || !tiles_at(&t->col, col, NULL)) return false;
-  Change change = {.t = t, .sum = uop_cast(sum, (PolyDType)t->loop->dtype), .gate = gate};
-  tiles_note(&change, &t->row);
-  tiles_note(&change, &t->col);
-  tiles_note(&change, &t->batch);
-  bool ok = change.sum != NULL;
-  for (int i = 0; ok && i < t->nstore; i++) {
-    value[i] = tiles_changed(&change, t->store[i]->src[1]);
-    index[i] = tiles_changed(&change, t->store[i]->src[2]);
-    ok = value[i] && index[i] && block_value(t->g, b, value[i]) >= 0 && block_value(t->g, b, index[i]) >= 0;
-  }
-  map_free(ctx_base(t->g->ctx), &change.done);
-  for (int i = 0; ok && i < t->nstore; i++) ok = put_store(t->g, b, t->store[i]->src[0], index[i], value[i], gate);
-  return ok;
+  return tiles_finish(t, b, uop_cast(sum, (PolyDType)t->loop->dtype), gate);
 }
 
 static bool finish(GroupTiles *p, Block *b) {

@@ -200,8 +200,6 @@ static bool walks_as_one(Tiles *t, UOp *u, const Group *group) {
   return one;
 }
 
-static int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
 static int64_t evenly(int64_t n, int64_t most) { return (n + (n + most - 1) / most - 1) / ((n + most - 1) / most); }
 
 /* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces; those around it go to
@@ -563,11 +561,15 @@ UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name) {
 }
 
 /* array[index] = value, in b. */
-bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value) {
+static bool store_if(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value, UOp *gate) {
   UOp *src[3] = {array, value, index};
   if (!index || !value) return false;
   UOp *store = uop_make(t->g->ctx, OP_STORE, (PolyDType)array->dtype, (UArg){0}, 3, src, 0, NULL);
-  return store && block_store(t->g, b, store);
+  return store && block_store(t->g, b, store, gate);
+}
+
+bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value) {
+  return store_if(t, b, array, index, value, NULL);
 }
 
 UOp *tiles_line(UOp *line, int64_t length, UOp *at) { return int_add(int_mulc(line, length), at); }
@@ -689,23 +691,26 @@ bool tiles_at(Group *group, UOp *flat, UOp *lane) {
   return flat && group->to[0] && group->to[group->n - 1];
 }
 
-/* What follows the sum `part`, of one row of a register tile. */
-static bool finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *part) {
-  UOp *value[16], *index[16];
-  if (!tiles_at(&t->row, row, NULL) || !tiles_at(&t->col, col, lane)) return false;
-  Change c = {.t = t, .sum = part};
+bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate) {
+  UOp *value[MAX_STORES], *index[MAX_STORES];
+  Change c = {.t = t, .sum = sum, .gate = gate};
   tiles_note(&c, &t->row);
   tiles_note(&c, &t->col);
   tiles_note(&c, &t->batch);
-  bool ok = true;
-  for (int i = 0; ok && i < t->nstore; i++) {
+  bool ok = sum != NULL;
+  for (int i = 0; ok && i < t->nstore; i++) { /* all values before any store: an output may be an input too */
     value[i] = tiles_changed(&c, t->store[i]->src[1]);
     index[i] = tiles_changed(&c, t->store[i]->src[2]);
-    ok = value[i] && index[i] && block_value(t->g, b, value[i]) >= 0;
+    ok = value[i] && index[i] && block_value(t->g, b, value[i]) >= 0 && block_value(t->g, b, index[i]) >= 0;
   }
   map_free(ctx_base(t->g->ctx), &c.done);
-  for (int i = 0; ok && i < t->nstore; i++) ok = tiles_store(t, b, t->store[i]->src[0], index[i], value[i]);
+  for (int i = 0; ok && i < t->nstore; i++) ok = store_if(t, b, t->store[i]->src[0], index[i], value[i], gate);
   return ok;
+}
+
+/* What follows the sum `part`, of one row of a register tile. */
+static bool finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *part) {
+  return tiles_at(&t->row, row, NULL) && tiles_at(&t->col, col, lane) && tiles_finish(t, b, part, NULL);
 }
 
 /* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
@@ -788,21 +793,9 @@ static UOp *sum_at(Tiles *t, UOp *at) {
 
 static bool finish(Tiles *t, Block *b) {
   Block *in = b;
-  UOp *row, *col, *value[16], *index[16];
+  UOp *row, *col;
   if (!open_outputs(t, &in, &row, &col)) return false;
-  Change c = {.t = t, .sum = sum_at(t, tiles_line(row, t->b_line, col))};
-  tiles_note(&c, &t->row);
-  tiles_note(&c, &t->col);
-  tiles_note(&c, &t->batch);
-  bool ok = c.sum != NULL;
-  for (int i = 0; ok && i < t->nstore; i++) {
-    value[i] = tiles_changed(&c, t->store[i]->src[1]);
-    index[i] = tiles_changed(&c, t->store[i]->src[2]);
-    ok = value[i] && index[i] && block_value(t->g, in, value[i]) >= 0 && block_value(t->g, in, index[i]) >= 0;
-  }
-  map_free(ctx_base(t->g->ctx), &c.done);
-  for (int i = 0; ok && i < t->nstore; i++) ok = tiles_store(t, in, t->store[i]->src[0], index[i], value[i]);
-  return ok && tiles_close(t, in, b);
+  return tiles_finish(t, in, sum_at(t, tiles_line(row, t->b_line, col)), NULL) && tiles_close(t, in, b);
 }
 
 /* ---- the kernel ---- */
@@ -863,7 +856,7 @@ static bool build(Tiles *t) {
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
   Tiles t = {.g = g, .store = store, .nstore = nstore};
   *done = false;
-  if ((g->target->group > 1 && !g->target->product_warps) || nstore > 16 || !tiles_match(&t)) return true;
+  if ((g->target->group > 1 && !g->target->product_warps) || nstore > MAX_STORES || !tiles_match(&t)) return true;
   if (__builtin_popcountll(g->used) + 3 * (t.row.n + t.col.n + t.k.n) + 16 > 60) return true;
   if (g->target->group > 1) return build_group_tiles(&t, done);
   if (!choose_sizes(&t) || !make_arrays(&t)) {

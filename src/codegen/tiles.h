@@ -5,6 +5,10 @@
 
 #include "codegen/block.h"
 
+enum { MAX_STORES = 16 }; /* of a kernel that is built so */
+
+static inline int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
 /* Loops that are walked together: the rows, the columns, or what is summed over. */
 typedef struct Group {
   int n;
@@ -70,6 +74,9 @@ UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name);
 bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value); /* array[index] = value, in b */
 void tiles_note(Change *c, const Group *group);
 UOp *tiles_changed(Change *c, UOp *u);
+/* What follows the sum at the row and column that the groups are at, and the stores of it; gate: whether they are done.
+ */
+bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate);
 UOp *tiles_flops(const Tiles *t);
 
 /* group_tiles.c: the same by a group of threads. *done: false if the target has none for it. */

@@ -8,18 +8,7 @@
  * which keeps nothing alive. */
 #include "ir/context.h"
 
-static bool is_move(const UOp *u) {
-  switch (u->op) {
-  case OP_RESHAPE:
-  case OP_PERMUTE:
-  case OP_SHRINK:
-  case OP_PAD:
-  case OP_FLIP:
-  case OP_EXPAND:
-  case OP_DETACH: return true;
-  default: return false;
-  }
-}
+static bool is_move(const UOp *u) { return op_info[u->op].cls == CLASS_MOVE || u->op == OP_DETACH; }
 
 int moves_of(UOp *u, UOp **path) {
   int n = 0;

@@ -208,7 +208,8 @@ bool copies_ahead(const Emit *e, int i) {
   int load = in->kind == INST_STORE ? in->src[1] : i;
   const Inst *from = &e->lin->inst[load];
   bool varies = from->kind == INST_LOAD && from->src[1] >= 0 && e->vary[from->src[1]];
-  return !varies && copied_by(e, load) >= 0 && (in->kind == INST_LOAD || copied_by(e, load) == i);
+  int store = varies ? -1 : copied_by(e, load);
+  return store >= 0 && (in->kind == INST_LOAD || store == i);
 }
 
 void emit_copy(Emit *e, int store) {
