@@ -11,6 +11,7 @@
 uint32_t grad_function_mask(const UOp *u) {
   switch (function_rule(u)) {
   case FUNCTION_CLAMP:
+  case FUNCTION_SHARES:
   case FUNCTION_OTHERS:
   case FUNCTION_NORM:
   case FUNCTION_COPYSIGN:
@@ -52,6 +53,15 @@ static UOp *sum_along(UOp *x, int axis) {
 
 /* y (g - sum of g y) */
 static UOp *softmax(UOp *u, UOp *g, int axis) { return mul(u, sub(g, sum_along(mul(g, u), axis))); }
+
+/* The same among the rows that an index sends to one place. */
+static UOp *shares(UOp *u, UOp *g) {
+  PolyDType wide = t_wide_dtype((PolyDType)u->dtype);
+  UOp *index = u->src[2], *y = uop_cast(u, wide), *sum;
+  g = uop_cast(g, wide);
+  sum = uop_segment(OP_ADD, mul(g, y), index, u->src[3]->shape[0]);
+  return sum ? uop_cast(mul(y, sub(g, uop_gather(sum, index))), (PolyDType)u->dtype) : NULL;
+}
 
 /* g - exp(y) times the sum of g */
 static UOp *log_softmax(UOp *u, UOp *g, int axis) { return sub(g, mul(uop_unary(OP_EXP, u), sum_along(g, axis))); }
@@ -252,6 +262,7 @@ GRAD_RULE(FUNCTION) {
     if (need & 4) out[2] = length(u, g, u->src[2]);
     break;
   case FUNCTION_SCATTERED: grad_scattered(u, g, out); break;
+  case FUNCTION_SHARES: out[1] = shares(u, g); break;
   case FUNCTION_OTHERS: out[1] = grad_others(u, g); break;
   case FUNCTION_VARIANCE: out[1] = variance(u, g); break;
   case FUNCTION_DEVIATION: out[1] = deviation(u, g); break;

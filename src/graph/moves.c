@@ -148,11 +148,13 @@ static UOp *logsumexp(const Rowwise *r, UOp *m) {
 
 /* The tiny number gives a row of nothing but -inf the weights 0. */
 static UOp *softmax(const Rowwise *r, UOp *m) {
-  UOp *x = widen(m);
+  PolyDType d = t_float_dtype(type_of(m));
+  UOp *x = widen(m), *given = t_cast(m, d);
   UOp *e = uop_unary(OP_EXP, uop_binary(OP_SUB, x, spread(r, peak(r, x))));
   UOp *total = segment(r, OP_ADD, e);
   UOp *safe = total ? uop_binary(OP_ADD, total, t_scalar_like(total, 1e-16)) : NULL;
-  return uop_cast(uop_binary(OP_DIV, e, spread(r, safe)), t_float_dtype(type_of(m)));
+  UOp *y = safe ? uop_binary(OP_DIV, e, spread(r, safe)) : NULL;
+  return y ? uop_function(FUNCTION_SHARES, 0, uop_cast(y, d), 3, (UOp *[]){given, r->end, safe}) : NULL;
 }
 
 static const struct {

@@ -118,6 +118,7 @@ static bool along_edges(FunctionRule rule, double p, const UOp *value) {
   case FUNCTION_NORM:
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return (uint32_t)p & 1;
+  case FUNCTION_SHARES:
   case FUNCTION_OTHERS: return true;
   default: return false;
   }

@@ -172,6 +172,7 @@ typedef enum FunctionRule {
   FUNCTION_ANGLE,           /* of the point (y, x), as atan2 has it */
   FUNCTION_LENGTH,          /* of the point (x, y) */
   FUNCTION_SCATTERED,       /* x and, of the rows y that index z sends to each of its rows, the extremum by op p */
+  FUNCTION_SHARES,          /* softmax of x among the rows that index y sends to the same row of z */
   FUNCTION_OTHERS,          /* of each row of x, the product of the others that index y sends to its row of z */
   FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */
   FUNCTION_DEVIATION,       /* its root */

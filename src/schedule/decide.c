@@ -67,6 +67,7 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
 /* The work of what is inlined below a node, for one of its elements. */
 typedef struct Below {
   int ops, loads; /* each counted once; what is broadcast is not counted */
+  int reads;      /* rows of small arrays that are gathered, which count as broadcast */
   bool reduction; /* there is a reduction; it counts as the load that it would be if it were stored */
   int64_t widest; /* elements of the largest operand that is loaded */
 } Below;
@@ -91,7 +92,10 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
       bool inner = below->slot < 0 && (below->node->op == OP_REDUCE || below->node->op == OP_SEGMENT);
       r.reduction |= inner;
       if (below->slot >= 0 || below->node->op == OP_BUFFER || inner) r.widest = MAX(r.widest, numel);
-      if (numel <= broadcast) continue;
+      if (numel <= broadcast) {
+        r.reads += u->op == OP_GATHER;
+        continue;
+      }
       if (below->slot >= 0 || below->node->op == OP_BUFFER || inner)
         r.loads++;
       else if (ntodo < LOOK)
@@ -732,6 +736,30 @@ static bool pays_to_store(Sched *s, NodeInfo *n) {
   return b.ops > cost->store + 2 * cost->load + launch || again * (b.ops + cost->load * b.loads) > 2 * stored;
 }
 
+/* A few values of each edge, which several loops over edges make of more than one array: where threads walk edges in
+ * other orders than they lie in memory, each of these reads is a piece of memory of its own. */
+static bool pays_at_edges(Sched *s, NodeInfo *n) {
+  UOp *u = n->node;
+  const CostTable *cost = &s->target->cost;
+  if (!s->target->rows_apart || n->edge_loops < 2 || !sched_edge_sized(s, u)) return false;
+  if (uop_numel_max(u) > cost->few_scores * u->shape[0]->vmax) return false;
+  int stored = cost->store + n->readers * cost->load;
+  Below b = inlined_work(s, n, 2 * stored);
+  int once = b.ops + cost->load * (b.loads + b.reads);
+  return !b.reduction && uop_numel_max(u) <= b.widest && (n->readers - 1) * once > stored;
+}
+
+/* The last such value first: its readers are then no longer those of what it is made of. */
+static bool store_at_edges(Sched *s, bool *changed) {
+  for (int i = s->info.n; i-- > 0 && !*changed;) {
+    NodeInfo *n = s->info.at[i];
+    if (n->kind != STORE_NOT || !op_elementwise((Op)n->node->op) || !pays_at_edges(s, n)) continue;
+    if (!sched_store(s, n->node, STORE_KERNEL, "a value of an edge, needed by several loops")) return false;
+    *changed = true;
+  }
+  return true;
+}
+
 /* Sources come before users in `info`, so what is stored shortens the way of what is made of it. */
 bool sched_store_repeated(Sched *s, bool *changed) {
   *changed = false;
@@ -747,5 +775,5 @@ bool sched_store_repeated(Sched *s, bool *changed) {
       return false;
     *changed = true;
   }
-  return true;
+  return *changed || store_at_edges(s, changed);
 }
