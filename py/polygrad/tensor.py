@@ -550,7 +550,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     def gradient(self, *targets: Tensor, gradient: Tensor | None = None, materialize_grads: bool = False) -> list[Tensor]:
         """d(self)/d(target) for each target; can be differentiated again. Where the derivative is zero everywhere (sign, floor, comparisons,
         casts to integers) it is zeros. A target that self is not computed from, or only through detach, is an error, or gets zeros with
-        materialize_grads. A tensor whose value was read keeps its history only for targets that require a gradient.
+        materialize_grads. A tensor whose value was read keeps its history only for targets that require a gradient;
+        it stays a target of what was built of it.
 
         >>> x = Tensor([1.0, 2.0])
         >>> [g.tolist() for g in (x * x * x).sum().gradient(x)]

@@ -231,6 +231,8 @@ bool tiles_word(Plan *p, const PlanItem *it, uint64_t *word);
 /* ---- realize.c ---- */
 
 bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t);
+/* The same for values that the user has not asked for: the tensors keep their history. */
+bool realize_unasked(PolyContext *ctx, int n, PolyTensor *const *t);
 /* Realizes all live handles, but those to skip, whose value would be lost if the memory behind these nodes changed. */
 bool realize_readers(PolyContext *ctx, int n, UOp *const *node, int nskip, PolyTensor *const *skip);
 /* Points a node at memory it now holds (takes the reference), releasing what it had. */

@@ -7,7 +7,8 @@
  *
  * Where the value goes. A node that was computed keeps its memory in u->buffer, so that whatever else uses the node
  * reads it. The handle moves to a fresh BUFFER on the same memory, which lets go of the program that computed it,
- * unless a gradient may still need that program.
+ * unless a gradient may still need that program: because a tensor that requires one is in it, or because nobody has
+ * asked for this value, so that nobody expects the program to be gone.
  *
  * In place or not. An assignment writes into its target's memory if nobody else shares that memory; otherwise the
  * target first gets a copy of its own. All nodes that a run needs are made before it starts: after the last kernel
@@ -57,15 +58,23 @@ PolyBuffer *node_memory(const UOp *u) {
   return b->stale ? (node_fail_stale(u), NULL) : b;
 }
 
+static UOp *node_instead_of(const UOp *u, PolyBuffer *b) {
+  UOp *memory = uop_buffer_for(u);
+  if (memory && b) node_set_buffer(memory, buffer_retain(b));
+  return memory;
+}
+
 /* ---- which handles ---- */
 
 typedef struct Job {
   PolyContext *ctx;
   Arena arena;
+  bool unasked;      /* nobody wants the values of the tensors given */
   bool readers_only; /* realize what reads certain nodes, run no assignment in place */
   /* handles: all that could matter, and what becomes of each */
   PolyTensor **handle;
   bool *chosen; /* is realized */
+  bool *asked;  /* the user wants its value, rather than what it takes to get another one */
   bool *loses;  /* its very node is overwritten */
   int nhandle;
   /* nodes: the first ncompute are computed, the others get memory that is there already */
@@ -97,8 +106,9 @@ static bool new_handles(Job *j, int n) {
   size_t size = (size_t)n + 1;
   j->handle = arena_new(&j->arena, size * sizeof *j->handle);
   j->chosen = arena_new(&j->arena, size * sizeof *j->chosen);
+  j->asked = arena_new(&j->arena, size * sizeof *j->asked);
   j->loses = arena_new(&j->arena, size * sizeof *j->loses);
-  return j->handle && j->chosen && j->loses;
+  return j->handle && j->chosen && j->asked && j->loses;
 }
 
 /* Marks what the chosen handles need; handles that own a needed assignment are chosen with it. */
@@ -204,7 +214,10 @@ static bool list_handles(Job *j, int n, PolyTensor *const *t, int nskip, PolyTen
     for (PolyTensor *h = walk->at[i]->handle; h; h = h->links[LIST_NODE].next)
       if (!nskip || !contains(&skipped, h)) j->handle[j->nhandle++] = h;
   if (ok) qsort(j->handle, (size_t)j->nhandle, sizeof *j->handle, newest_first);
-  for (int k = 0; ok && k < j->nhandle; k++) j->chosen[k] = n && contains(&given, j->handle[k]);
+  for (int k = 0; ok && k < j->nhandle; k++) {
+    j->chosen[k] = n && contains(&given, j->handle[k]);
+    j->asked[k] = j->chosen[k] && !j->unasked;
+  }
   map_free(b, &given);
   map_free(b, &skipped);
   return ok;
@@ -249,6 +262,7 @@ static bool choose(Job *j, int n, PolyTensor *const *t) {
     if (contains(&seen, t[k])) continue;
     ok = n == 1 || map_put(b, &seen, (uintptr_t)t[k], 1);
     j->chosen[j->nhandle] = true;
+    j->asked[j->nhandle] = !j->unasked;
     j->handle[j->nhandle++] = t[k];
   }
   map_free(b, &seen);
@@ -326,19 +340,43 @@ static bool no_history(const UOp *u, void *user) {
   return u->op == OP_DETACH || u->op == OP_BUFFER;
 }
 
-/* For each root: is it computed from a leaf that requires a gradient? */
-static bool find_histories(Job *j, bool *history) {
-  if (!j->ctx->leaves) return true;
+/* Why a root may keep its program. */
+typedef struct History {
+  bool leaf;   /* it is computed from a leaf that requires a gradient */
+  bool target; /* it is computed from a tensor that somebody has, and could ask for a gradient by */
+  int depth;   /* so many values, one after the other, were stored or assigned on the way to it */
+} History;
+
+/* A value that nobody asks for, which is made of the one before it in every step, would keep all steps. */
+enum { MOST_DEPTH = 16 };
+
+static bool is_target(const UOp *u) {
+  bool found = false;
+  for (const PolyTensor *t = u->handle; t && !found; t = t->links[LIST_NODE].next) found = !t->refused && !t->consumed;
+  return found && dtype_is_float((PolyDType)u->dtype);
+}
+
+static void add_history(History *h, const UOp *source, const History *of) {
+  h->leaf |= of->leaf;
+  h->target |= of->target || is_target(source);
+  int depth = of->depth + (source->op == OP_ASSIGN || (source->buffer && source->op != OP_BUFFER));
+  h->depth = MAX(h->depth, depth);
+}
+
+static bool find_histories(Job *j, History *history) {
+  bool unasked = false;
+  for (int h = 0; h < j->nhandle && !unasked; h++) unasked = j->chosen[h] && !j->asked[h];
+  if (!j->ctx->leaves && !unasked) return true;
   Walk w;
   if (!uop_walk(j->ctx, &j->arena, j->nroot, j->root, no_history, NULL, &w)) return false;
-  bool *mark = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *mark);
-  if (!mark) return false;
+  History *at = arena_new(&j->arena, (size_t)(w.n + 1) * sizeof *at);
+  if (!at) return false;
   for (PolyTensor *t = j->ctx->leaves; t; t = t->links[LIST_LEAF].next)
-    if (t->uop->epoch == w.epoch) mark[t->uop->slot] = true;
+    if (t->uop->epoch == w.epoch) at[t->uop->slot].leaf = true;
   for (int i = 0; i < w.n; i++)
-    for (int k = 0; !no_history(w.at[i], NULL) && !mark[i] && k < w.at[i]->nsrc; k++)
-      mark[i] = mark[w.at[i]->src[k]->slot];
-  for (int r = 0; r < j->nroot; r++) history[r] = mark[j->root[r]->slot];
+    for (int k = 0; !no_history(w.at[i], NULL) && k < w.at[i]->nsrc; k++)
+      add_history(&at[i], w.at[i]->src[k], &at[w.at[i]->src[k]->slot]);
+  for (int r = 0; r < j->nroot; r++) history[r] = at[j->root[r]->slot];
   return true;
 }
 
@@ -346,16 +384,24 @@ static bool find_histories(Job *j, bool *history) {
  * freed. */
 static bool is_own_canon(const Job *j, int r) { return r < j->ncompute && j->canon.root[r] == j->root[r]; }
 
-/* May handle t let go of the program behind its node? A leaf's own node stays while other nodes still name it. */
-static bool may_move(const Job *j, const PolyTensor *t, int r, const bool *history, const int *sharing) {
+/* Does handle h keep its program for gradients that may be asked for, since its value was not? */
+static bool keeps_program(const Job *j, int h, const History *history) {
+  const PolyTensor *t = j->handle[h];
+  return !j->asked[h] && !t->consumed && history->target && dtype_is_float((PolyDType)t->uop->dtype);
+}
+
+/* May handle h let go of the program behind its node? A leaf's own node stays while other nodes still name it. */
+static bool may_move(const Job *j, int h, int r, const History *history, const int *sharing) {
+  const PolyTensor *t = j->handle[h];
   if (is_own_canon(j, r)) return true;
   if (t->requires_grad) return (int)t->uop->refs <= sharing[r];
-  return t->consumed || !history[r];
+  if (t->consumed) return true;
+  return !history->leaf && (!keeps_program(j, h, history) || history->depth >= MOST_DEPTH);
 }
 
 /* Makes the BUFFERs that handles move to; `chosen` is left for those that do. */
 static bool make_fresh(Job *j) {
-  bool *history = arena_new(&j->arena, (size_t)(j->nroot + 1) * sizeof *history);
+  History *history = arena_new(&j->arena, (size_t)(j->nroot + 1) * sizeof *history);
   int *sharing = arena_new(&j->arena, (size_t)(j->nroot + 1) * sizeof *sharing);
   if (!history || !sharing || !find_histories(j, history)) return false;
   for (int h = 0; h < j->nhandle; h++) {
@@ -365,10 +411,13 @@ static bool make_fresh(Job *j) {
   for (int h = 0; h < j->nhandle; h++) {
     UOp *u = j->handle[h]->uop;
     int r = j->chosen[h] ? place_of(j, u) : -1;
-    j->chosen[h] = r >= 0 && may_move(j, j->handle[h], r, history, sharing);
+    if (!j->chosen[h]) continue;
+    j->chosen[h] = r >= 0 && may_move(j, h, r, &history[r], sharing);
+    if (!j->chosen[h] && r >= 0 && !j->asked[h]) j->handle[h]->given = true;
     if (!j->chosen[h]) continue;
     if (!view_keep_path(j->handle[h])) return false;
-    if (!j->fresh[r] && !(j->fresh[r] = node_for_memory(j->ctx, NULL, u))) return false;
+    if (!j->fresh[r] && !(j->fresh[r] = node_instead_of(u, NULL))) return false;
+    j->fresh[r]->cut |= keeps_program(j, h, &history[r]);
   }
   return true;
 }
@@ -378,7 +427,7 @@ static bool save_losers(Job *j) {
   for (int h = 0; h < j->nhandle; h++) {
     UOp *u = j->handle[h]->uop;
     if (!j->chosen[h] || !j->loses[h] || !u->buffer) continue;
-    UOp *n = node_for_memory(j->ctx, u->buffer, u);
+    UOp *n = node_instead_of(u, u->buffer);
     if (!n || !view_keep_path(j->handle[h])) return false;
     handle_set(j->handle[h], n);
   }
@@ -489,20 +538,21 @@ static bool let_go(PolyTensor *t) {
   if (!ok || keep) return ok;
   Scope s;
   scope_enter(ctx, &s);
-  UOp *fresh = view_keep_path(t) ? node_for_memory(ctx, u->buffer, u) : NULL;
+  UOp *fresh = view_keep_path(t) ? node_instead_of(u, u->buffer) : NULL;
   if (fresh) handle_set(t, fresh);
   scope_leave(ctx, &s);
   return fresh;
 }
 
-bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t) {
+static bool realize_given(PolyContext *ctx, int n, PolyTensor *const *t, bool unasked) {
   bool done = true;
-  for (int k = 0; k < n; k++)
+  bool may_move = !unasked && !ctx->tracing; /* a trace knows tensors by their nodes */
+  for (int k = 0; k < n && may_move; k++)
     if (t[k]->given && !let_go(t[k])) return false;
   for (int k = 0; k < n && done; k++) done = t[k]->uop->buffer && !t[k]->uop->buffer->stale;
   if (done) return true;
   if (!trace_may_read(ctx, n, t)) return false;
-  Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}};
+  Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}, .unasked = unasked};
   Scope s;
   scope_enter(ctx, &s);
   bool ok = choose(&j, n, t) && realize(&j);
@@ -510,6 +560,9 @@ bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t) {
   scope_leave(ctx, &s);
   return ok;
 }
+
+bool realize_handles(PolyContext *ctx, int n, PolyTensor *const *t) { return realize_given(ctx, n, t, false); }
+bool realize_unasked(PolyContext *ctx, int n, PolyTensor *const *t) { return realize_given(ctx, n, t, true); }
 
 bool realize_readers(PolyContext *ctx, int n, UOp *const *node, int nskip, PolyTensor *const *skip) {
   Job j = {.ctx = ctx, .arena = {.b = ctx_base(ctx)}, .readers_only = true};

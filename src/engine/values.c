@@ -190,7 +190,7 @@ PolyStatus poly_settle(PolyContext *ctx) {
   for (PolyTensor *h = ctx->tensors; t && h; h = h->next)
     if (!h->uop->buffer) t[n++] = h;
   n = t ? find_unsettled(ctx, &arena, n, t) : -1;
-  bool ok = n == 0 || (n > 0 && realize_handles(ctx, n, t));
+  bool ok = n == 0 || (n > 0 && realize_unasked(ctx, n, t));
   arena_free(&arena);
   return status_of(ctx, ok);
 }

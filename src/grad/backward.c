@@ -105,6 +105,23 @@ bool poly_requires_grad(PolyTensor *t) {
 
 /* ---- gradients ---- */
 
+/* A gradient that did not arrive is zero, unless what it would have gone through is not known any more. */
+static bool check_missing(PolyContext *ctx, Arena *arena, UOp *root, int n, UOp *const *node, UOp *const *result) {
+  bool all = true, *met = arena_new(arena, (size_t)(n + 1) * sizeof *met);
+  for (int k = 0; k < n; k++) all &= result[k] != NULL;
+  if (!met || all || !grad_is_cut(ctx, root)) return met;
+  if (!grad_depends(ctx, root, n, node, met)) return false;
+  for (int k = 0; k < n; k++) {
+    char shape[256];
+    if (!result[k] && !met[k])
+      return base_fail(ctx_base(ctx), POLY_ERROR_RUNTIME,
+                       "whether target %d (shape %s) has an influence is not known any more: a tensor on the way was "
+                       "assigned so often, without anybody reading it, that its history was dropped",
+                       k, shape_text(node[k], shape, sizeof shape));
+  }
+  return true;
+}
+
 static bool grad_handles(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out) {
   PolyContext *ctx = root->ctx;
   Arena arena = {.b = ctx_base(ctx)};
@@ -116,6 +133,7 @@ static bool grad_handles(PolyTensor *root, PolyTensor *gradient, PolyTensor *con
     ok = float_only(ctx, node[k], "a gradient");
   }
   ok = ok && grad_build(ctx, root->uop, start(root, gradient, "grad"), n, node, result);
+  ok = ok && check_missing(ctx, &arena, root->uop, n, node, result);
   for (int k = 0; ok && k < n; k++) {
     out[k] = tensor_wrap(ctx, result[k] ? result[k] : uop_zeros_like(node[k]));
     ok = out[k] != NULL;

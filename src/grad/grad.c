@@ -36,6 +36,7 @@ typedef struct Tape {
   Node *node;
   int n;
   int *target; /* place of each target, -1: not reached */
+  VEC(int) twin; /* places of nodes in whose place a target is */
   int *root;   /* place of each root */
   VEC(UOp *) terms;
 } Tape;
@@ -63,6 +64,30 @@ uint32_t grad_mask(const UOp *u) {
 static bool no_way_on(const UOp *u, void *user) {
   (void)user;
   return grad_mask(u) == 0;
+}
+
+static uint64_t former(const UOp *u) { return u->op == OP_BUFFER ? (uint64_t)u->arg.j : 0; }
+
+/* A tensor whose value was stored is a BUFFER; what was built of it before names the node that it was then. Calls back
+ * for each such node of the walk with the number of a target. */
+static bool each_twin(PolyContext *ctx, const Walk *walk, int n, UOp *const *targets,
+                      bool (*found)(PolyContext *ctx, int target, UOp *twin, void *user), void *user) {
+  Map of = {0};
+  bool ok = true;
+  uint64_t k;
+  for (int i = 0; i < n && ok; i++)
+    if (former(targets[i])) ok = map_put(ctx_base(ctx), &of, former(targets[i]), (uint64_t)i);
+  for (int i = 0; of.n && i < walk->n && ok; i++)
+    if (map_get(&of, walk->at[i]->serial, &k)) ok = found(ctx, (int)k, walk->at[i], user);
+  map_free(ctx_base(ctx), &of);
+  return ok;
+}
+
+static bool mark_twin(PolyContext *ctx, int target, UOp *twin, void *user) {
+  (void)target;
+  Tape *t = user;
+  t->node[twin->slot].target = t->node[twin->slot].marked = true;
+  return vec_push(ctx_base(ctx), &t->twin, twin->slot);
 }
 
 /* Where the gradients of a loop go on to. */
@@ -95,6 +120,7 @@ static bool tape_open(PolyContext *ctx, Tape *t, int nroot, UOp *const *root, in
     t->target[k] = met ? targets[k]->slot : -1;
     if (met) t->node[targets[k]->slot].target = t->node[targets[k]->slot].marked = true;
   }
+  if (!each_twin(ctx, &walk, n, targets, mark_twin, t)) return false;
   for (int k = 0; k < nstop; k++)
     if (stops[k]->epoch == walk.epoch) t->node[stops[k]->slot].stop = true;
   for (int i = 0; i < walk.n; i++) {
@@ -119,6 +145,7 @@ static bool tape_open(PolyContext *ctx, Tape *t, int nroot, UOp *const *root, in
 
 static void tape_close(PolyContext *ctx, Tape *t) {
   vec_free(ctx_base(ctx), &t->terms);
+  vec_free(ctx_base(ctx), &t->twin);
   arena_free(&t->arena);
 }
 
@@ -277,16 +304,25 @@ bool grad_build_until(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const 
   return ok;
 }
 
+/* What arrived at target k, under all its names; NULL: nothing. */
+static UOp *arrived(const Tape *t, int k, const UOp *target) {
+  const Node *node = t->target[k] >= 0 ? &t->node[t->target[k]] : NULL;
+  UOp *g = node && node->head ? node->head->g : NULL;
+  for (int i = 0; i < t->twin.n; i++) {
+    const Node *twin = &t->node[t->twin.at[i]];
+    if (twin->u->serial != former(target) || !twin->head) continue;
+    g = g ? add(g, twin->head->g) : twin->head->g;
+  }
+  return g;
+}
+
 bool grad_build_many(PolyContext *ctx, int nroot, UOp *const *root, UOp *const *seed, int n, UOp *const *targets,
                      int nstop, UOp *const *stops, UOp **out) {
   for (int r = 0; r < nroot; r++)
     if (!root[r] || !seed[r]) return false;
   Tape t;
   bool ok = tape_open(ctx, &t, nroot, root, n, targets, nstop, stops) && tape_run(ctx, &t, nroot, seed);
-  for (int k = 0; k < n; k++) {
-    const Node *node = ok && t.target[k] >= 0 ? &t.node[t.target[k]] : NULL;
-    out[k] = node && node->head ? node->head->g : NULL;
-  }
+  for (int k = 0; k < n; k++) out[k] = ok ? arrived(&t, k, targets[k]) : NULL;
   tape_close(ctx, &t);
   return ok && verify_gradients(ctx, n, out);
 }
@@ -296,13 +332,29 @@ static bool is_detached(const UOp *u, void *user) {
   return u->op == OP_DETACH;
 }
 
+static bool meet_twin(PolyContext *ctx, int target, UOp *twin, void *user) {
+  (void)ctx, (void)twin;
+  ((bool *)user)[target] = true;
+  return true;
+}
+
 bool grad_depends(PolyContext *ctx, UOp *root, int n, UOp *const *targets, bool *met) {
   Arena arena = {.b = ctx_base(ctx)};
   Walk walk;
   bool ok = uop_walk(ctx, &arena, 1, &root, is_detached, NULL, &walk);
   for (int k = 0; k < n; k++) met[k] = ok && targets[k]->epoch == walk.epoch;
+  ok = ok && each_twin(ctx, &walk, n, targets, meet_twin, met);
   arena_free(&arena);
   return ok;
+}
+
+bool grad_is_cut(PolyContext *ctx, UOp *root) {
+  Arena arena = {.b = ctx_base(ctx)};
+  Walk walk;
+  bool cut = false, ok = uop_walk(ctx, &arena, 1, &root, is_detached, NULL, &walk);
+  for (int i = 0; ok && i < walk.n && !cut; i++) cut = walk.at[i]->cut;
+  arena_free(&arena);
+  return cut;
 }
 
 bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out) {

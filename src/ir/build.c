@@ -123,6 +123,11 @@ UOp *uop_buffer(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape) 
   return uop_make(ctx, OP_BUFFER, dtype, (UArg){.i = ctx_unique(ctx)}, ndim, shape, ndim, shape);
 }
 
+UOp *uop_buffer_for(const UOp *u) {
+  UArg arg = {.i = ctx_unique(u->ctx), .j = (int64_t)u->serial};
+  return uop_make(u->ctx, OP_BUFFER, (PolyDType)u->dtype, arg, u->ndim, u->shape, u->ndim, u->shape);
+}
+
 static UOp *const_bits(PolyContext *ctx, PolyDType dtype, int64_t bits) {
   return uop_make(ctx, OP_CONST, dtype, (UArg){.i = bits}, 0, NULL, 0, NULL);
 }

@@ -246,6 +246,7 @@ UOp *uop_make(PolyContext *ctx, Op op, PolyDType dtype, UArg arg, int nsrc, UOp 
   u->ndim = (uint8_t)ndim;
   u->nsrc = nsrc;
   u->arg = arg;
+  u->serial = ++ctx->last_serial;
   u->shape = u->src + nsrc;
   if (op == OP_GATHER || op == OP_SEGMENT) u->origin = ctx->function;
   for (int i = 0; i < nsrc; i++) u->src[i] = uop_retain(src[i]);

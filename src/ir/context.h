@@ -47,7 +47,7 @@ struct PolyTensor {
   bool requires_grad;
   bool refused;  /* requires_grad was turned off, rather than never on */
   bool consumed; /* backward has run through it: its history may go when it is realized */
-  bool given;    /* poly_give: it has its value, and the program too until it is realized */
+  bool given;    /* it has its value, and the program too until somebody asks for the value */
 };
 
 /* A symbolic size that the API has a code for. */
@@ -69,6 +69,7 @@ struct PolyContext {
   UOp *spare[SPARE_SIZES]; /* freed nodes, by the number of their sources and sizes; see context.c */
   int nspare;
   uint32_t epoch;
+  uint64_t last_serial; /* see UOp.serial */
   VEC(UOp *) walking; /* scratch of uop_walk */
   VEC(UOp *) walked;
   int64_t unique;

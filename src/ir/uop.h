@@ -83,6 +83,8 @@ struct UOp {
   UOp **shape;               /* ndim sizes */
   struct PolyBuffer *buffer; /* the stored value, if there is one (owned; released through ctx) */
   struct PolyTensor *handle; /* the first of the tensor handles on this node; see handle_move */
+  uint64_t serial : 63; /* 1, 2, 3 ...: no other node of the context has it, not even a later one at its address */
+  uint64_t cut : 1;     /* of a BUFFER: the program that computed it was let go, though nobody had asked for its value */
   const char *origin;        /* of GATHER and SEGMENT: the public function that first built it, for errors; or NULL */
   UOp *src[];
 };
@@ -112,6 +114,7 @@ void ctx_drop(PolyContext *ctx);
 /* ---- build.c: builders that check and infer. Sources of elementwise ops must have one shape, CONST excepted. ---- */
 
 UOp *uop_buffer(PolyContext *ctx, PolyDType dtype, int ndim, UOp *const *shape); /* no memory yet: set ->buffer */
+UOp *uop_buffer_for(const UOp *u); /* in the place of u: what was built of u is built of the same value */
 UOp *uop_const(PolyContext *ctx, PolyDType dtype,
                double value); /* rounded to dtype; integers beyond 2^53: uop_int_const */
 UOp *uop_int_const(PolyContext *ctx, PolyDType dtype, int64_t value); /* wraps to dtype; float dtypes: converted */
