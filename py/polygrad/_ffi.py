@@ -193,8 +193,9 @@ _PACK = {code: [struct.Struct(f"{n}{kind}") for n in range(33)] for code, kind i
 Release: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-class ShapeError(ValueError, RuntimeError):
-    """Shapes or values that do not fit. A ValueError; PyTorch raises RuntimeError here, and a script written for it may catch that."""
+class ShapeError(ValueError, RuntimeError, AssertionError):
+    """Shapes or values that do not fit. A ValueError; PyTorch raises RuntimeError here and tinygrad asserts, and a script written for one of them may
+    catch that."""
 
 
 class KindError(TypeError, RuntimeError):

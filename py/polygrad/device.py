@@ -58,9 +58,9 @@ class _Device:
         return f"{kind}:{int(number)}" if kind in GPUS and number.isdigit() and int(number) else kind
 
     @property
-    def default(self) -> str:
-        """DEFAULT under tinygrad's other name."""
-        return current().device
+    def default(self) -> DeviceName:
+        """The device that DEFAULT names."""
+        return DeviceName(current().device)
 
     def get_available_devices(self) -> list[str]:
         """The names of devices that compute here."""

@@ -184,6 +184,10 @@ class UnknownDType(ValueError, AttributeError):
     """There is no dtype of this name. An AttributeError as well, because tinygrad looks names up as attributes of dtypes."""
 
 
+class NoDType(TypeError, AttributeError):
+    """Something that names no dtype at all. An AttributeError as well, as in tinygrad."""
+
+
 def to_dtype(d: Any) -> DType:
     """DType out of a DType, a name, a numpy dtype or a Python type."""
     if isinstance(d, DType):
@@ -199,9 +203,12 @@ def to_dtype(d: Any) -> DType:
         return dtypes.default_int
     if d is _float:
         return dtypes.default_float
-    found = _BY_NUMPY.get(np.dtype(d).newbyteorder("="))
+    try:
+        found = _BY_NUMPY.get(np.dtype(d).newbyteorder("="))
+    except TypeError:
+        found = None
     if found is None:
-        raise TypeError(f"{d} is not a dtype of tensors")
+        raise NoDType(f"{d} is not a dtype of tensors")
     return found
 
 

@@ -13,10 +13,11 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _core
-from ._core import like, wrap
+from ._core import like, scalar, wrap
 from ._ffi import C, ShapeError, handle_array
 from .autograd import AutogradGraph, current, making
 from .context import VARIABLES
+from .dtypes import dtypes
 from .symbolic import Dim, dim_code
 
 if TYPE_CHECKING:
@@ -279,6 +280,8 @@ def trace(g: AutogradGraph, function: Callable[..., Any], inputs: list[Any]) -> 
             g.tracing.pop()
         outputs: list[Any] = []
         structure = _flatten(result, outputs)
+        if not inputs and not outputs:
+            outputs.append(scalar(g, 0, dtypes.int32))  # a step is made of a tensor at least, also where the function only assigns to its own
         return Replay(g, list(inputs), traced, outputs, record), structure
     finally:
         C.poly_trace_end(g.ptr)
@@ -287,8 +290,8 @@ def trace(g: AutogradGraph, function: Callable[..., Any], inputs: list[Any]) -> 
 _ENABLED = VARIABLES["JIT"]
 
 
-class JitError(ValueError):
-    """A compiled function was called with arguments that it was not compiled for."""
+class JitError(ValueError, AssertionError):
+    """A compiled function was called with arguments that it was not compiled for. tinygrad asserts that it is not."""
 
 
 class TinyJit:

@@ -115,7 +115,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             t = Tensor.from_dlpack(data)
             t = t if d is None else t.cast(d)
         else:
-            t = from_values(g, data, d)
+            t = from_values(g, _as_memory(data, d), d)
         self._h, self._g = t._h, g
         t._h = 0  # the handle has moved
         if requires_grad is not None:
@@ -324,7 +324,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor([1, 2]).data().tolist()
         [1, 2]
         """
-        return self.numpy().data
+        values = self.numpy()
+        return values.data if values.size else values.reshape(0).data  # Python does not list an empty view of several axes
 
     def item(self) -> Any:
         """The value of a tensor of one element.
@@ -399,12 +400,15 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         return like(self, C.poly_contiguous(self._h))
 
     def clone(self, device: str | None = None) -> Tensor:
-        """A copy of its own, with the same history.
+        """A copy of its own, with the same history and, as in tinygrad, a copy of the gradient.
 
         >>> Tensor([1, 2]).clone().tolist()
         [1, 2]
         """
-        return like(self, C.poly_clone(self._h))
+        out, grad = like(self, C.poly_clone(self._h)), self.grad
+        if grad is not None:
+            out.grad = grad.clone()
+        return out
 
     def detach(self) -> Tensor:
         """The same values without history.
@@ -479,13 +483,13 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             if on:
                 self._param = True
 
-    def requires_grad_(self, on: bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets requires_grad and returns self.
 
         >>> Tensor([1.0]).requires_grad_().requires_grad
         True
         """
-        self.requires_grad = on
+        self.requires_grad = requires_grad
         return self
 
     def is_param_(self, is_param: bool = True) -> Tensor:
@@ -672,6 +676,14 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         from .plan import Plan
 
         return str(Plan.of(self))
+
+
+def _as_memory(data: Any, d: DType | None) -> Any:
+    """A float as an array of its own: constants are one node wherever they stand, so the gradient for Tensor(2.0) would count the 2 of `x**2` too."""
+    if not isinstance(data, (bool, int, float, np.generic)):
+        return data
+    kind = d or (to_dtype(data.dtype) if isinstance(data, np.generic) else dtypes.from_py(data))
+    return np.array(data, dtype=kind.np or np.float32) if kind.kind == "f" else data
 
 
 def _file(g: Any, path: os.PathLike[Any], d: DType | None) -> Tensor:

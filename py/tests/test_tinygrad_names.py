@@ -187,3 +187,96 @@ def test_modules_under_their_names_in_tinygrad():
                 assert can_lossless_cast(a, b) == (a.min >= b.min and a.max <= b.max), (a, b)
     assert can_lossless_cast(dtypes.int16, dtypes.float32) and not can_lossless_cast(dtypes.int64, dtypes.float64)
     assert not can_lossless_cast(dtypes.float16, dtypes.bfloat16) and not can_lossless_cast(dtypes.float32, dtypes.int64)
+
+
+def test_gradient_of_a_number_is_its_own():
+    x = Tensor(3.0)
+    assert (x**3).gradient(x)[0].item() == 27  # the 3 of the exponent is another one
+    assert (x**3).gradient(x)[0].gradient(x)[0].item() == 18
+    y = Tensor(3.0)
+    assert [g.item() for g in (x * x * y).gradient(x, y)] == [18, 9]
+
+
+def test_lists_of_indices():
+    a = np.arange(24).reshape(2, 3, 4)
+    t, i = Tensor(a), Tensor([0, 1])
+    np.testing.assert_array_equal(t[[[0, 1], [1, 2]]].numpy(), a[[0, 1], [1, 2]])
+    np.testing.assert_array_equal(t[[i]].numpy(), a[[0, 1]])
+    np.testing.assert_array_equal(t[[i, 1]].numpy(), a[[0, 1], 1])
+    np.testing.assert_array_equal(t[[1, 0]].numpy(), a[[1, 0]])
+    with pytest.raises(IndexError, match="out of bounds"):
+        t[1, 3]
+    with pytest.raises(IndexError, match="single ellipsis"):
+        t[..., ...]
+
+
+def test_types_of_errors():
+    with pytest.raises(AssertionError, match="einsum"):
+        Tensor.einsum("ij,jk->ij", Tensor.ones(2, 2))
+    with pytest.raises(RuntimeError, match="indexing"):
+        Tensor([1.0]).meshgrid(indexing="bad")
+    with pytest.raises(AttributeError, match="not a dtype"):
+        Tensor([3], dtype=(dtypes.int32,))
+    with pytest.raises(AssertionError, match="no name of an axis"):
+        Tensor.ones(2, 3).rearrange("_a b -> b _a")
+    for name in ("scatter", "scatter_reduce"):
+        with pytest.raises(RuntimeError, match="dtype"):
+            getattr(Tensor.ones(3).half(), name)(0, Tensor([1]), Tensor([2.0]), *(["sum"] if name == "scatter_reduce" else []))
+
+
+def test_rearrange_with_an_ellipsis_of_one_character():
+    assert Tensor.ones(2, 3, 4, 5).rearrange("a b … -> (a b) …").shape == (6, 4, 5)
+
+
+def test_empty_windows_parts_and_views():
+    x = Tensor.ones(3, 5, requires_grad=True)
+    y = x.unfold(1, 0, 2)
+    assert y.shape == (3, 3, 0)
+    y.sum().backward()
+    assert x.grad.tolist() == [[0.0] * 5] * 3
+    assert [t.shape for t in Tensor([]).split(0)] == [(0,)]
+    with pytest.raises(ValueError, match="positive"):
+        Tensor([1]).split(0)
+    assert list(Tensor([], dtype="int32").reshape(0, 2).data()) == []
+
+
+def test_clone_copies_the_gradient():
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    y = x.clone()
+    x.grad = None
+    assert y.grad.tolist() == [2.0, 4.0]
+
+
+def test_batchnorm_over_several_axes():
+    rng = np.random.default_rng(5)
+    x, (w, b, m, s) = rng.standard_normal((2, 4, 3, 5)), rng.standard_normal((4, 2, 3))
+    out = Tensor(x).batchnorm(*(Tensor(v) for v in (w, b, m, s)), axis=(0, 2)).numpy()
+    one = [v.reshape(2, 1, 3, 1) for v in (w, b, m, s)]
+    np.testing.assert_allclose(out, (x - one[2]) * one[3] * one[0] + one[1], rtol=1e-12)
+
+
+def test_interpolation_of_whole_numbers_and_doubles():
+    x = np.array([[[[0, 10, 3], [7, 255, 1]]]], np.uint8)
+    for t in (Tensor(x).interpolate((2, 2)), nn.functional.interpolate(Tensor(x), (2, 2), mode="bilinear")):
+        assert t.dtype == "uint8" and t.tolist() == [[[[3, 5], [69, 65]]]]  # half of 10 and 3 * 1/4 is rounded before rows are
+    v = Tensor([[0.0, 1.0, 5.0]], dtype="float64").interpolate((7,)).numpy()[0]
+    np.testing.assert_allclose(v, np.interp((np.arange(7) + 0.5) * 3 / 7 - 0.5, [0, 1, 2], [0, 1, 5]), rtol=1e-14)
+
+
+def test_a_compiled_function_without_arguments():
+    x, out = Tensor([0]), Tensor([0])
+
+    @polygrad.TinyJit
+    def f():
+        out.assign(x * 2).realize()
+
+    for i in range(5):
+        x.assign(Tensor([i])).realize()
+        f()
+        assert out.item() == 2 * i
+
+
+def test_switches_of_older_versions():
+    with polygrad.Context(IGNORE_OOB=1, FUSE_ARANGE=1, TRACK_MATCH_STATS=0):
+        assert polygrad.helpers.FUSE_ARANGE.value == 1

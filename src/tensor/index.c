@@ -63,7 +63,7 @@ static bool check_entries(const UOp *x, int n, const PolyIndex *index, int *used
     dots += e->kind == '.';
     *used += axes_used(e);
   }
-  if (dots > 1) return fail_index(x, "an index has more than one ellipsis");
+  if (dots > 1) return fail_index(x, "an index can only have a single ellipsis");
   return *used <= x->ndim || fail_index(x, "too many indices");
 }
 
@@ -101,7 +101,7 @@ static bool view_integer(UOp *x, int axis, const PolyIndex *e, AxisView *v) {
   if (!at) return false;
   if (at->vmin >= n->vmax || at->vmax < 0) {
     char text[256];
-    return base_fail(ctx_base(x->ctx), POLY_ERROR_INDEX, "index %" PRId64 " is out of range for axis %d of %s",
+    return base_fail(ctx_base(x->ctx), POLY_ERROR_INDEX, "index %" PRId64 " is out of bounds for axis %d of %s",
                      e->start, axis, shape_text(x, text, sizeof(text)));
   }
   v->begin = at;

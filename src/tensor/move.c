@@ -342,9 +342,19 @@ PolyTensor *poly_diagonal(PolyTensor *x) {
   TENSOR_VIEW(x, t_diagonal(x->uop));
 }
 
+/* Windows without elements start at each step-th place, the end of the axis among them. */
+static UOp *windows_empty(UOp *x, int axis, int64_t step) {
+  UOp *shape[MAX_DIMS + 1], *none = uop_index(x->ctx, 0);
+  for (int k = 0; k < x->ndim; k++) shape[k] = x->shape[k];
+  shape[axis] = int_addc(int_div(x->shape[axis], uop_index(x->ctx, step)), 1);
+  shape[x->ndim] = none;
+  return t_reshape(t_slice(x, axis, none, none), x->ndim + 1, shape);
+}
+
 static UOp *unfold(UOp *x, int axis, int64_t size, int64_t step) {
   int at, ndim = x->ndim;
   if (!t_real_axis(x, axis, &at)) return NULL;
+  if (size == 0 && step >= 1) return windows_empty(x, at, step);
   return t_move_axis(t_windows(x, at, size, step, 1), at + 1, ndim);
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, like, past_double, scalar, sizes, to_dtype, wrap
-from .._ffi import handle_array, integer, whole
+from .._ffi import ShapeError, handle_array, integer, whole
 from ..device import check_device
 from ..symbolic import Dim, Variable, dim_code
 
@@ -381,7 +381,7 @@ class Creation:
         ([[1, 1], [2, 2]], [[3, 4], [3, 4]])
         """
         if indexing not in ("ij", "xy"):
-            raise ValueError(f"indexing must be 'ij' or 'xy', not {indexing!r}")
+            raise ShapeError(f"indexing must be 'ij' or 'xy', not {indexing!r}")
         ts = argfix((self, *tensors))
         g, out = ts[0]._g, handle_array([None] * len(ts))
         g.check(C.poly_meshgrid(handles(ts), len(ts), indexing[:1].encode(), out))

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .._core import make_tuple
+from ..dtypes import dtypes
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -60,16 +61,25 @@ def flat_places(local: Any, sizes: Any, kernel: Any, strides: Any, dilations: An
 
 
 def resized(x: Any, axis: int, size: int, mode: str, scale: float, align_corners: bool) -> Tensor:
-    """x with `size` entries along axis; scale is how many of the old lie in one of the new."""
+    """x with `size` entries along axis; scale is how many of the old lie in one of the new. Whole numbers are rounded, so after each axis: take the
+    last one first, as PyTorch does."""
+    out = _resized(x, axis, size, mode, scale, align_corners)
+    if x.dtype.kind in "iu" and out.dtype.kind == "f":
+        out = (out + 0.5).floor().clamp(x.dtype.min, x.dtype.max).cast(x.dtype)
+    return out
+
+
+def _resized(x: Any, axis: int, size: int, mode: str, scale: float, align_corners: bool) -> Any:
     old = int(x.shape[axis])
     if mode == "nearest":
         return x.index_select(axis, (x.arange(size).cast("float32") * scale).floor().clamp(0, old - 1).cast("int32"))
     if mode == "nearest-exact":
         return x.index_select(axis, ((x.arange(size).cast("float32") + 0.5) * scale).floor().clamp(0, old - 1).cast("int32"))
+    number = x.arange(size).cast("float64" if x.dtype is dtypes.float64 else "float32")
     if align_corners:
-        at = x.arange(size).cast("float32") * ((old - 1) / (size - 1) if size > 1 else 0.0)
+        at = number * ((old - 1) / (size - 1) if size > 1 else 0.0)
     else:
-        at = (x.arange(size).cast("float32") + 0.5) * scale - 0.5
+        at = (number + 0.5) * scale - 0.5
     weight = x.dtype if x.dtype.kind == "f" else "float32"
     shape = [-1 if k == axis % x.ndim else 1 for k in range(x.ndim)]
 
@@ -109,11 +119,11 @@ class Images:
             raise ValueError(f"interpolate: size must have 1 to {self.ndim} numbers for shape {self.shape}, not {size!r}")
         if mode not in ("linear", "nearest", "nearest-exact", "cubic"):
             raise ValueError(f"interpolate: mode must be 'linear', 'nearest', 'nearest-exact' or 'cubic', not {mode!r}")
-        x, integer = self, self.dtype.kind in "iu"
-        for k, n in enumerate(size):
+        x = self
+        for k in reversed(range(len(size))):
             axis = self.ndim - len(size) + k
-            x = resized(x, axis, int(n), mode, int(self.shape[axis]) / int(n), align_corners)
-        return x.round().clamp(self.dtype.min, self.dtype.max).cast(self.dtype) if integer and x.dtype.kind == "f" else x
+            x = resized(x, axis, int(size[k]), mode, int(self.shape[axis]) / int(size[k]), align_corners)
+        return x
 
     def _max_pool_places(self: Any, kernel: Any, stride: Any, dilation: Any, padding: Any, ceil_mode: bool) -> tuple[Tensor, Tensor]:
         """The largest of each window and their places in the flattened spatial axes."""

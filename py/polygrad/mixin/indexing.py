@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import INT64_MAX, C, from_values, like, number_dtype, operand, same_graph
-from .._ffi import PolyIndex, handle_array
+from .._ffi import KindError, PolyIndex, handle_array
 from .._meaning import pair_warning
 from ..symbolic import DIM_LIMIT, Dim, dim_code
 from .elementwise import Elementwise
@@ -79,12 +79,19 @@ def _index_tensor(x: Any, key: Any) -> Any:
 
 
 def _index(x: Any, key: Any) -> tuple[int, Any, list[Any]]:
+    if key.__class__ is list and not all(isinstance(k, (int, float, np.generic)) for k in key):
+        key = tuple(key)  # tinygrad and PyTorch take a list with more than numbers in it for one entry an axis
     keys = key if key.__class__ is tuple else (key,)
     keep: list[Any] = []
     array = (PolyIndex * max(1, len(keys)))()
     for entry, k in zip(array, keys):
         _entry(x, entry, k, keep)
     return len(keys), array, keep
+
+
+def _same_dtype(x: Any, src: Any) -> None:
+    if x.dtype is not src.dtype:
+        raise KindError(f"scatter: what is written must be of the tensor's dtype {x.dtype}, not {src.dtype}")
 
 
 class Indexing:
@@ -136,6 +143,7 @@ class Indexing:
             src = src.cast(self.dtype).reshape((1,) * index.ndim).expand(index.shape)
         if reduce is not None:
             return self.scatter_reduce(dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
+        _same_dtype(self, src)
         return like(self, C.poly_scatter(self._h, dim, index._h, src._h), index, src)
 
     def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Tensor:
@@ -145,6 +153,7 @@ class Indexing:
         [12, 1, 8]
         """
         index, src = operand(self, index), operand(self, src)
+        _same_dtype(self, src)
         return like(self, C.poly_scatter_reduce(self._h, dim, index._h, src._h, reduce.encode(), include_self), index, src)
 
     def scatter_add(self: Any, dim: int, index: Any, src: Any) -> Tensor:

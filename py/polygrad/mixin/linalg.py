@@ -232,14 +232,16 @@ class Linalg:
         """
         return like(self, C.poly_groupnorm(self._h, groups, eps))
 
-    def batchnorm(self: Any, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, axis: int = 1) -> Tensor:
-        """(x - mean) * invstd * weight + bias, each along axis.
+    def batchnorm(self: Any, weight: Tensor | None, bias: Tensor | None, mean: Tensor, invstd: Tensor, axis: int | tuple[int, ...] = 1) -> Tensor:
+        """(x - mean) * invstd * weight + bias, each along axis, or over several axes together.
 
         >>> Tensor([[3.0]]).batchnorm(None, None, Tensor([1.0]), Tensor([0.5])).tolist()
         [[1.0]]
         """
         for t in (mean, invstd):
             same_graph(self, t)
+        if isinstance(axis, (tuple, list)):
+            return _over_axes(self, weight, bias, mean, invstd, axis)
         return like(
             self, C.poly_batchnorm(self._h, _optional(self, weight), _optional(self, bias), mean._h, invstd._h, axis), weight, bias, mean, invstd
         )
@@ -253,6 +255,16 @@ class Linalg:
         if not 0 <= p <= 1:
             raise ValueError(f"p must be between 0 and 1, not {p}")
         return like(self, C.poly_dropout(self._h, p))
+
+
+def _over_axes(x: Any, weight: Any, bias: Any, mean: Any, invstd: Any, axes: Any) -> Tensor:
+    """batchnorm with parameters that have the sizes of several axes: these as one."""
+    inside = sorted({a % x.ndim for a in axes})
+    order = inside + [k for k in range(x.ndim) if k not in inside]
+    y = x.permute(order)
+    flat = y.reshape(-1, *y.shape[len(inside) :])
+    weight, bias, mean, invstd = (None if t is None else t.reshape(-1) for t in (weight, bias, mean, invstd))
+    return flat.batchnorm(weight, bias, mean, invstd, 0).reshape(y.shape).permute([order.index(k) for k in range(x.ndim)])
 
 
 def _weight_of(x: Any, like: Any) -> Any:

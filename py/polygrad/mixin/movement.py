@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, Variable, argfix, handles, like, number_dtype, operand, past_double, same_graph, sig, sizes
-from .._ffi import handle_array, int64_array, int_array, integer
+from .._ffi import ShapeError, handle_array, int64_array, int_array, integer
 from .._meaning import warn_once
 from ..symbolic import dim_code
 
@@ -279,9 +279,9 @@ class Movement:
         n = self.size(dim)
         if not hasattr(sizes, "__len__") or getattr(sizes, "ndim", 1) == 0:
             sizes, total = integer(sizes, "the size of the parts"), int(n)
-            if sizes <= 0:
-                raise ValueError(f"split needs a positive size, got {sizes}")
-            sizes = [min(sizes, total - k) for k in range(0, max(1, total), sizes)]
+            if sizes < 0 or (sizes == 0 and total):
+                raise ShapeError(f"split needs a positive size, got {sizes}")
+            sizes = [min(sizes, total - k) for k in range(0, max(1, total), max(1, sizes))]
         values = [s if s.__class__ is int else dim_code(s, self._g) for s in sizes]
         out = handle_array([None] * len(values))
         self._g.check(C.poly_split(self._h, len(values), int64_array(values), dim, out))
@@ -441,58 +441,60 @@ def _parse_side(text: str) -> list[list[str]]:
     """'b (h w) ...' to [['b'], ['h', 'w'], [EACH]]; '1' and '()' give empty groups, '(...)' gives ['...']."""
     groups: list[list[str]] = []
     inside: list[str] | None = None
-    for token in text.replace("(", " ( ").replace(")", " ) ").replace("...", " ... ").split():
+    for token in text.replace("(", " ( ").replace(")", " ) ").replace("…", "...").replace("...", " ... ").split():
         if token == "(":
             if inside is not None:
-                raise ValueError(f"nested parentheses in {text!r}")
+                raise ShapeError(f"nested parentheses in {text!r}")
             inside = []
         elif token == ")":
             if inside is None:
-                raise ValueError(f"unbalanced parentheses in {text!r}")
+                raise ShapeError(f"unbalanced parentheses in {text!r}")
             groups.append(inside)
             inside = None
         else:
+            if token not in ("1", "...") and (not token.isidentifier() or "_" in (token[0], token[-1])):
+                raise ShapeError(f"{token!r} in {text!r} is no name of an axis")
             names = [] if token == "1" else [token]
             if inside is not None:
                 inside += names
             else:
                 groups.append([EACH] if token == "..." else names)
     if inside is not None:
-        raise ValueError(f"unbalanced parentheses in {text!r}")
+        raise ShapeError(f"unbalanced parentheses in {text!r}")
     return groups
 
 
 def _rearrange(x: Any, formula: str, lengths: dict[str, Any]) -> Tensor:
     left, arrow, right = formula.partition("->")
     if not arrow:
-        raise ValueError(f"rearrange needs 'from -> to', got {formula!r}")
+        raise ShapeError(f"rearrange needs 'from -> to', got {formula!r}")
     lhs, rhs = _parse_side(left), _parse_side(right)
     shape = x.shape
     if ["..."] in lhs:
-        raise ValueError(f"an ellipsis on the left of {formula!r} stands for whole axes: it cannot be in parentheses")
+        raise ShapeError(f"an ellipsis on the left of {formula!r} stands for whole axes: it cannot be in parentheses")
     if [EACH] in lhs:  # names for the axes that the ellipsis stands for
         k = lhs.index([EACH])
         extra = len(shape) - len(lhs) + 1
         if extra < 0:
-            raise ValueError(f"{formula!r} does not fit shape {shape}")
+            raise ShapeError(f"{formula!r} does not fit shape {shape}")
         names = [f"...{i}" for i in range(extra)]
         lhs[k : k + 1] = [[n] for n in names]
         rhs = [g2 for g in rhs for g2 in ([[n] for n in names] if g == [EACH] else [[m for n in g for m in (names if n == "..." else [n])]])]
     if len(lhs) != len(shape):
-        raise ValueError(f"{formula!r} names {len(lhs)} axes, the shape is {shape}")
+        raise ShapeError(f"{formula!r} names {len(lhs)} axes, the shape is {shape}")
     flat, to = [n for g in lhs for n in g], [n for g in rhs for n in g]
     if len(set(flat)) != len(flat) or sorted(flat) != sorted(to):
-        raise ValueError(f"both sides of {formula!r} must have the same names, each once")
+        raise ShapeError(f"both sides of {formula!r} must have the same names, each once")
     unknown = set(lengths) - set(flat)
     if unknown:
-        raise ValueError(f"{', '.join(sorted(unknown))} not in {formula!r}")
+        raise ShapeError(f"{', '.join(sorted(unknown))} not in {formula!r}")
     known: dict[str, Any] = dict(lengths)
     for group, size in zip(lhs, shape):
         if not group and size != 1:
-            raise ValueError(f"{formula!r} expects an axis of size 1 in shape {shape}")
+            raise ShapeError(f"{formula!r} expects an axis of size 1 in shape {shape}")
         missing = [n for n in group if n not in known]
         if len(missing) > 1:
-            raise ValueError(f"the sizes of {' and '.join(missing)} in {formula!r} cannot both be derived")
+            raise ShapeError(f"the sizes of {' and '.join(missing)} in {formula!r} cannot both be derived")
         product = 1
         for n in group:
             product = product * known[n] if n in known else product
@@ -500,7 +502,7 @@ def _rearrange(x: Any, formula: str, lengths: dict[str, Any]) -> Tensor:
             known[missing[0]] = size if product.__class__ is int and product == 1 else size // product
             product = product * known[missing[0]]
         if group and product.__class__ is int and size.__class__ is int and product != size:
-            raise ValueError(f"group ({' '.join(group)}) of {formula!r} does not divide size {size} of shape {shape}")
+            raise ShapeError(f"group ({' '.join(group)}) of {formula!r} does not divide size {size} of shape {shape}")
     x = x.reshape(tuple(known[n] for n in flat))
     if flat != to:
         x = x.permute(tuple(flat.index(n) for n in to))

@@ -393,7 +393,7 @@ def interpolate(
     if how == "area":
         return _adaptive_avg(n, input, tuple(sizes))
     x = input
-    for k in range(n):
+    for k in reversed(range(n)):
         scale = 1 / factors[k] if factors is not None and not recompute_scale_factor else old[k] / sizes[k]
         x = resized(x, 2 + k, sizes[k], how, scale, bool(align_corners))
     return x

@@ -225,7 +225,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
 
     def clone(self, *, memory_format: Any = None) -> Tensor:  # type: ignore[override]
         """A copy of its own, with the same history."""
-        out = Plain.clone(self)
+        out = like(self, C.poly_clone(self._h))
         steps = self.__dict__.get("_strides")
         if steps is not None and memory_format is None and 0 not in steps:
             out._strides = steps  # type: ignore[attr-defined]

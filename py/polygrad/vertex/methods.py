@@ -264,7 +264,7 @@ def diag(t: Tensor, shape: Any) -> Tensor:
 @own
 def rearrange(t: Tensor, shape: Any, formula: str, **lengths: Any) -> Tensor:
     left, arrow, right = formula.partition("->")
-    return METHODS["rearrange"](t, f"vertices__ {left}{arrow} vertices__ {right}", **lengths)
+    return METHODS["rearrange"](t, f"all__vertices {left}{arrow} all__vertices {right}", **lengths)
 
 
 @own
