@@ -48,30 +48,20 @@ DIFFER = {
     },
     "nn.models.GroupAddRev": "what is stored for the backward pass is up to the compiler",
     "nn.models.TGNMemory": "gradients stay in the batch",
+    "nn.DataParallel": "all graphs on the one device",
+    "profile.nvtxit": "makes no marks",
+    "profile.torch_profile": "kernels of this library, as text",
+    "profile.trace_handler": "kernels of this library, as text",
+    "torch_geometric.safe_onnx_export": "raises: models are not exported",
+    "torch_geometric.HashTensor": "keys are searched for on the host",
     **{f"utils.{way}_{n}": f"not tried: {n} is not installed for the tests" for n in ("cugraph", "dgl") for way in ("from", "to")},
     "torch_geometric.Index": "a tensor with what is known of the indices, kept by copies, parts and shifts; else a plain tensor",
 }
 
 LEFT_OUT = {
     **dict.fromkeys(("nn.conv.CuGraphGATConv", "nn.conv.CuGraphRGCNConv", "nn.conv.CuGraphSAGEConv", "nn.conv.FusedGATConv"), _CUDA),
-    "torch_geometric.HashTensor": _CUDA,
-    **dict.fromkeys(("utils.from_nested_tensor", "utils.to_nested_tensor", "utils.is_torch_sparse_tensor", "utils.to_torch_coo_tensor"), _TORCH),
-    **dict.fromkeys(("utils.to_torch_csc_tensor", "utils.to_torch_csr_tensor", "utils.to_torch_sparse_tensor", "nn.DataParallel"), _TORCH),
-    **dict.fromkeys(("loader.AffinityMixin", "nn.to_fixed_size"), _TORCH),
-    **{
-        f"torch_geometric.{n}": _TORCH
-        for n in (
-            "compile", "device", "experimental_mode", "is_compiling", "is_experimental_mode_enabled", "is_in_onnx_export", "is_mps_available",
-            "is_torch_instance", "is_xpu_available", "safe_onnx_export", "set_experimental_mode",
-        )
-    },
-    **{
-        f"profile.{n}": _TORCH
-        for n in (
-            "get_gpu_memory_from_gc", "get_gpu_memory_from_ipex", "get_gpu_memory_from_nvidia_smi", "nvtxit", "rename_profile_file", "torch_profile",
-            "trace_handler", "xpu_profile",
-        )
-    },
+    "loader.AffinityMixin": _TORCH,
+    **dict.fromkeys(("profile.get_gpu_memory_from_ipex", "profile.xpu_profile"), _TORCH),
     **{
         f"datasets.{n}": _TEXT
         for n in (
@@ -85,10 +75,14 @@ REASONS = {"llm": _TEXT, "graphgym": "a framework of configurations around PyTor
 
 def find(module: str, name: str) -> Any:
     """The object of that name here, or None."""
-    import polygrad.geometric  # noqa: F401 - an error here is not a name that is missing
+    return in_package("polygrad.geometric", module, name) or in_package("polygrad.torch_geometric", module, name)
 
+
+def in_package(package: str, module: str, name: str) -> Any:
+    """The object of that name in one of the packages, or None."""
+    importlib.import_module(package)  # an error here is not a name that is missing
     try:
-        return getattr(importlib.import_module("polygrad.geometric" + ("" if module == "torch_geometric" else f".{module}")), name, None)
+        return getattr(importlib.import_module(package + ("" if module == "torch_geometric" else f".{module}")), name, None)
     except ImportError:
         return None
 
@@ -114,6 +108,7 @@ def row(module: str, name: str, wanted: list[str] | None) -> tuple[str, str]:
         return "left out", LEFT_OUT.get(key) or REASONS.get(module) or _FEW
     missing = lacks(found, wanted)
     notes = [DIFFER[key]] if key in DIFFER else []
+    notes += ["in `polygrad.torch_geometric`"] if in_package("polygrad.geometric", module, name) is None else []
     notes += [f"without the argument{'s' if len(missing) > 1 else ''} {', '.join(f'`{m}`' for m in missing)}"] if missing else []
     return ("differ" if notes else "have"), "; ".join(notes)
 

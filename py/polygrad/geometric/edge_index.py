@@ -143,10 +143,14 @@ class Known(Tensor):
         return self.cast(dtypes.int64)
 
     def share_memory_(self) -> Any:
+        """Moves the indices and what was made of them into memory that processes share, where their class can."""
+        for t in (self, *(getattr(self, name) for name in self._CACHES)):
+            for part in t if isinstance(t, tuple) else (t,):
+                if part is self:
+                    getattr(super(), "share_memory_", bool)()
+                elif part is not None:
+                    getattr(part, "share_memory_", bool)()
         return self
-
-    def is_shared(self) -> bool:
-        return False
 
     # ---- arithmetic ----
 
@@ -308,6 +312,9 @@ class Index(Known):
 
     def __getitem__(self, key: Any) -> Any:
         out = self._data[key]
+        if isinstance(key, tuple):
+            kept = [k for k in key if k is not Ellipsis]
+            key = kept[0] if len(kept) == 1 else key if kept else slice(None)
         if out.ndim != 1 or isinstance(key, tuple):
             return out
         if isinstance(key, slice):
@@ -716,13 +723,18 @@ class EdgeIndex(Known):
         if dim not in (-2, -1, 0, 1) or start < 0:
             raise ValueError(f"rows (dim 0) or columns (dim 1) from 0 on are needed, not dim {dim} from {start} on")
         dim %= 2
+        order = ("row", "col")[dim]
+        if self._sort_order not in (None, order):
+            there = self.sort_by(order)[0]
+            there._sparse_size = self.get_sparse_size()
+            return there.sparse_narrow(dim, start, length)
         a = self.numpy()
         part = a[:, (a[dim] >= start) & (a[dim] < start + length)].copy()
         part[dim] -= start
         sizes = list(self._sparse_size)
         sizes[dim] = length
         made = type(self)(self._own(part), sparse_size=(sizes[0], sizes[1]), sort_order=self._sort_order)
-        if length and self._sort_order == ("row", "col")[dim]:
+        if length and self._sort_order == order:
             made.get_indptr()
         return made
 

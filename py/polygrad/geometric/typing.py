@@ -26,7 +26,9 @@ WITH_PYG_LIB = WITH_SAMPLED_OP = WITH_INDEX_SORT = WITH_WEIGHTED_NEIGHBOR_SAMPLE
 WITH_SEGMM = WITH_GMM = WITH_SOFTMAX = WITH_CUDA_HASH_MAP = WITH_CPU_HASH_MAP = WITH_IPEX = WITH_WINDOWS = False
 
 WITH_PT20 = WITH_PT21 = WITH_PT22 = WITH_PT23 = WITH_PT24 = WITH_PT25 = WITH_PT26 = WITH_PT27 = WITH_PT28 = WITH_PT29 = WITH_PT210 = True
-WITH_PT112 = WITH_PT113 = True
+WITH_PT112 = WITH_PT113 = WITH_PT211 = WITH_PT212 = True
+MAX_INT64 = 2**63 - 1
+DEFAULT_REL, EDGE_TYPE_STR_SPLIT = "to", "__"
 WITH_PT111 = WITH_GRAPHBOLT = WITH_TORCH_FRAME = NO_MKL = False
 INDEX_DTYPES = {dtypes.int32, dtypes.int64}
 MAYBE_INDEX_DTYPES = {None, *INDEX_DTYPES}
@@ -106,6 +108,7 @@ QueryType = Union[NodeType, EdgeType, str, tuple[str, str]]
 MaybeHeteroNodeTensor = Union[Tensor, dict[NodeType, Tensor]]
 MaybeHeteroEdgeTensor = Union[Tensor, dict[EdgeType, Tensor]]
 MaybeHeteroAdjTensor = Union[Tensor, dict[EdgeType, Adj]]
+EdgeTensorType = tuple[Tensor, Tensor]
 FeatureTensorType = Union[Tensor, np.ndarray]
 InputNodes = Union[OptTensor, NodeType, tuple[NodeType, Optional[Tensor]]]
 InputEdges = Union[OptTensor, EdgeType, tuple[EdgeType, Optional[Tensor]]]

@@ -382,6 +382,7 @@ from polygrad.torch import distributions as distributions
 from polygrad.torch import func as func
 from polygrad.torch import linalg as linalg
 from polygrad.torch import multiprocessing as multiprocessing
+from polygrad.torch import nested as nested
 from polygrad.torch import nn as nn
 from polygrad.torch import optim as optim
 from polygrad.torch import sparse as sparse
@@ -867,6 +868,7 @@ __all__ = [
     "neg_",
     "negative",
     "negative_",
+    "nested",
     "nextafter",
     "nn",
     "no_grad",

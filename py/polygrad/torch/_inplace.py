@@ -46,7 +46,7 @@ def put(t: Any, value: Any, *, cast: bool = True) -> Any:
     if view is not None:
         carry(view, value)
         t.replace(value)
-    elif t._g.no_grad or t._g.tracing:
+    elif t._g.no_grad or t._g.tracing or ("_shared" in t.__dict__ and not value.requires_grad):  # other processes see shared memory
         write(t, value.detach())
         return t
     else:

@@ -98,7 +98,7 @@ class More:
         """No tensor is conjugated."""
         return False
 
-    is_neg = is_inference = is_distributed = is_shared = is_conj
+    is_neg = is_inference = is_distributed = is_conj
 
     def is_set_to(self: Any, other: Any) -> bool:
         """Are both the same value?"""

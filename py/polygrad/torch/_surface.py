@@ -103,6 +103,15 @@ class Lifted(type):
                 m.__dict__.setdefault("_mode", True)
         return made
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What a class is called with is what its constructor takes; inspect would find the call above."""
+        init = cls.__init__
+        if not inspect.isfunction(init):
+            return inspect.Signature()
+        signature = inspect.signature(init)
+        return signature.replace(parameters=list(signature.parameters.values())[1:], return_annotation=inspect.Signature.empty)
+
     def __instancecheck__(cls, x: Any) -> bool:
         origin = cls.__dict__.get("_origin")
         return isinstance(x, origin) if origin is not None else super().__instancecheck__(x)

@@ -1,10 +1,16 @@
-"""Processes, as `torch.multiprocessing` has them: Python's own, and `spawn`. Tensors travel by their values; nothing is shared between processes."""
+"""Processes, as `torch.multiprocessing` has them: Python's own, and `spawn`.
+
+The arguments of `spawn` are shared with the processes: changes of a tensor in place are seen by all. Elsewhere tensors that were shared by
+`share_memory_()` travel as the name of their memory, and others by their values.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 from typing import Any, Callable
+
+from ._shared import sending
 
 
 class ProcessRaisedException(Exception):
@@ -35,8 +41,9 @@ def spawn(
     """Runs fn(k, *args) in nprocs processes, k = 0 ... nprocs - 1; with join, until all have ended."""
     context = multiprocessing.get_context(start_method)
     processes = [context.Process(target=fn, args=(k, *args), daemon=daemon) for k in range(nprocs)]  # type: ignore[attr-defined]
-    for process in processes:
-        process.start()
+    with sending():
+        for process in processes:
+            process.start()
     out = SpawnContext(processes)
     if not join:
         return out
@@ -45,17 +52,17 @@ def spawn(
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Ways to share memory: none."""
-    return set()
+    """Ways to share memory: by the names of its segments."""
+    return {"file_system"}
 
 
 def get_sharing_strategy() -> str:
-    """Tensors are copied."""
-    return "copy"
+    """By the names of segments."""
+    return "file_system"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accepted; tensors are copied."""
+    """Accepted; there is one way."""
 
 
 __all__ = [  # noqa: PLE0604

@@ -25,7 +25,11 @@ _ALLOWED = {
     ("collections", "defaultdict"), ("numpy", "dtype"), ("numpy", "ndarray"), ("numpy._core.multiarray", "_reconstruct"),
     ("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "scalar"), ("numpy.core.multiarray", "scalar"),
     ("numpy._core.numeric", "_frombuffer"), ("numpy.core.numeric", "_frombuffer"), ("builtins", "set"),
-    ("builtins", "complex"), ("builtins", "slice"),
+    ("builtins", "complex"), ("builtins", "slice"), ("polygrad.torch.sparse", "SparseMatrix"),
+    ("polygrad.geometric.edge_index", "_again"), ("polygrad.torch_geometric._edge_index", "EdgeIndex"),
+    ("polygrad.torch_geometric._edge_index", "Index"), ("polygrad.geometric.data.batch", "_rebuild"), ("polygrad.geometric.data.data", "Data"),
+    ("polygrad.geometric.data.hetero_data", "HeteroData"), ("polygrad.geometric.data.temporal", "TemporalData"),
+    *(("polygrad.geometric.data.storage", _name) for _name in ("BaseStorage", "EdgeStorage", "GlobalStorage", "NodeStorage")),
 }  # fmt: skip
 
 

@@ -322,6 +322,13 @@ def cat(tensors: Any, dim: Any) -> SparseMatrix:
     return SparseMatrix(row, col, tensors[0]._value.cat(*[t._value for t in tensors[1:]]), sizes, tensors[0].layout, tensors[0]._coalesced)
 
 
+def get_sparse_diag(size: int, fill_value: float = 1.0, layout: Any = None, dtype: Any = None, device: Any = None) -> SparseMatrix:
+    """A square matrix with one value along its diagonal."""
+    places = np.arange(size)
+    with making(Tensor):
+        return SparseMatrix(places, places, Plain.full((size,), float(fill_value), dtype=dtype), (size, size), layout or COO, True)
+
+
 def is_torch_sparse_tensor(src: Any) -> bool:
     """Is it a sparse matrix of PyTorch's kind?"""
     return isinstance(src, SparseMatrix)
@@ -333,6 +340,6 @@ def set_sparse_value(adj: Any, value: Any) -> SparseMatrix:
 
 
 __all__ = [
-    "SparseMatrix", "addmm", "cat", "is_torch_sparse_tensor", "mm", "set_sparse_value", "sparse_coo_tensor", "sparse_csc_tensor",
+    "SparseMatrix", "addmm", "cat", "get_sparse_diag", "is_torch_sparse_tensor", "mm", "set_sparse_value", "sparse_coo_tensor", "sparse_csc_tensor",
     "sparse_csr_tensor", "sum", "to_torch_coo_tensor", "to_torch_csc_tensor", "to_torch_csr_tensor", "to_torch_sparse_tensor",
 ]  # fmt: skip

@@ -208,6 +208,11 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         return entry_of(self, key, Plain.__getitem__(self, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if "_shared" in self.__dict__ and not self.requires_grad:  # other processes see the memory, which is written at once
+            new = Plain.clone(self.detach())
+            Plain.__setitem__(new, key, value)
+            self.copy_(new.detach())
+            return
         Plain.__setitem__(self, key, value)
         view = getattr(self, "_base", None)
         if view is not None:
@@ -273,8 +278,21 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
         return self
 
     def share_memory_(self) -> Tensor:
-        """The tensor itself."""
-        return self
+        """Moves the values into memory that processes share: a process that is given the tensor sees changes in place, and makes them.
+
+        >>> import polygrad.torch as torch
+        >>> torch.zeros(3).share_memory_().is_shared()
+        True
+        """
+        from ._shared import share
+
+        return share(self)
+
+    def is_shared(self) -> bool:
+        """Do the values lie in memory that processes share?"""
+        from ._shared import segment_of
+
+        return segment_of(self) is not None
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Another dtype, also by names such as 'torch.LongTensor'; without an argument the name."""

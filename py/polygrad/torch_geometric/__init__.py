@@ -34,16 +34,47 @@ _SPARSE = dict.fromkeys(
 )
 _RESOLVERS = dict.fromkeys(("lr_scheduler_resolver", "optimizer_resolver"), "polygrad.torch_geometric._resolvers")
 _EDGES = dict.fromkeys(("SUPPORTED_DTYPES", "_TorchSPMM", "_torch_sparse_spmm"), "polygrad.torch_geometric._edge_index")
-_TYPING = dict.fromkeys(("INDEX_DTYPES", "MAYBE_INDEX_DTYPES"), "polygrad.torch_geometric._edge_index")
+_TYPING = {
+    **dict.fromkeys(("INDEX_DTYPES", "MAYBE_INDEX_DTYPES"), "polygrad.torch_geometric._edge_index"),
+    **dict.fromkeys(
+        "Adj EdgeTensorType FeatureTensorType MaybeHeteroAdjTensor MaybeHeteroEdgeTensor MaybeHeteroNodeTensor OptPairTensor OptTensor PairOptTensor"
+        " PairTensor".split(),
+        "polygrad.torch_geometric._types",
+    ),
+}
+_WRAPPING = dict.fromkeys(("DataParallel", "PyGModelHubMixin", "to_fixed_size"), "polygrad.torch_geometric._modules")
+_PROFILE = dict.fromkeys(
+    "get_gpu_memory_from_gc get_gpu_memory_from_nvidia_smi nvtxit rename_profile_file torch_profile trace_handler".split(),
+    "polygrad.torch_geometric._profile",
+)
+_MEGABYTES = dict.fromkeys(("byte_to_megabyte", "medibyte_to_megabyte"), "polygrad.torch_geometric._profile")
+_POINTERS = dict.fromkeys(("index2ptr", "ptr2index"), "polygrad.torch_geometric.index")
+_NESTED = dict.fromkeys(("from_nested_tensor", "to_nested_tensor"), "polygrad.torch_geometric._nested")
 _ALSO = {
-    "utils": _SPARSE,
-    "utils.sparse": {**_SPARSE, "cat": "polygrad.torch.sparse"},
+    "utils": {**_SPARSE, **_NESTED},
+    "utils.sparse": {**_SPARSE, **dict.fromkeys(("cat", "get_sparse_diag"), "polygrad.torch.sparse"), **_POINTERS},
+    "nn": _WRAPPING,
+    "profile": _PROFILE,
+    "profile.timer": _PROFILE,
+    "profile.utils": {**_PROFILE, **_MEGABYTES},
     "nn.resolver": _RESOLVERS,
     "edge_index": _EDGES,
     "typing": _TYPING,
 }
 own("polygrad.geometric.edge_index", "polygrad.torch_geometric._edge_index")
 _EXPERIMENTAL = ("experimental_mode", "is_experimental_mode_enabled", "set_experimental_mode")
+# Names of this package that are in files of their own here.
+_FILES = {
+    **dict.fromkeys(_EXPERIMENTAL, "experimental"), "HashTensor": "hash_tensor", "is_torch_instance": "_isinstance",
+    **dict.fromkeys(("compile", "is_compiling", "is_in_onnx_export", "is_mps_available", "is_xpu_available", "safe_onnx_export"), "_about"),
+}  # fmt: skip
+# Files of PyTorch Geometric that are here in another one.
+_STAND_INS = {
+    "nn.to_hetero_module": "_modules", "nn.to_fixed_size_transformer": "_modules", "nn.parameter_dict": "_modules", "nn.model_hub": "_modules",
+    "nn.data_parallel": "_modules", "utils.nested": "_nested", "io.fs": "_fs", "profile.nvtx": "_profile", "profile.profiler": "_profiler",
+    "visualization.graph": "visualization", "visualization.influence": "visualization", "_compile": "_about",
+    "isinstance": "_isinstance", "_onnx": "_about",
+}  # fmt: skip
 
 
 class _Mirrors(MetaPathFinder, Loader):
@@ -79,6 +110,8 @@ if not any(isinstance(f, _Mirrors) for f in sys.meta_path):
     install_paths(__name__)
     for _part in ("asserts", "data", "decorators", "feature_store", "graph_store"):
         stand_in(f"{__name__}.testing.{_part}", f"{__name__}.testing", import_module)
+    for _path, _real in _STAND_INS.items():
+        stand_in(_HERE + _path, _HERE + _real, import_module)
 
 
 def __getattr__(name: str) -> Any:
@@ -88,8 +121,10 @@ def __getattr__(name: str) -> Any:
         return __version__
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in _EXPERIMENTAL:
-        return getattr(import_module(_HERE + "experimental"), name)
+    if name in _FILES:
+        return getattr(import_module(_HERE + _FILES[name]), name)
+    if name in ("config_mixin", "config_store", "inspector", "visualization", "warnings"):
+        return import_module(_HERE + name)
     try:
         value = getattr(_geometric, name)
     except AttributeError:
@@ -103,5 +138,5 @@ def __dir__() -> list[str]:
     return sorted([*dir(_geometric), *_OWN])
 
 
-_OWN: list[str] = []
+_OWN: list[str] = sorted(_FILES)
 __all__ = [*_geometric.__all__]

@@ -82,11 +82,23 @@ class EdgeIndex(_plain.EdgeIndex, Tensor):
 
 
 class _TorchSPMM:
-    """The product with a dense matrix, as a function of the operands."""
+    """The product with a dense matrix, as PyTorch's own has it: with gradients of sums, for the dense matrix alone. `matmul` has all."""
 
     @staticmethod
     def apply(input: EdgeIndex, other: Any, value: Any = None, reduce: str = "sum", transpose: bool = False) -> Any:  # noqa: A002
-        return input.matmul(other, value, reduce=reduce, transpose=transpose)
+        out = input.matmul(other, value, reduce=reduce, transpose=transpose)
+        if getattr(value, "requires_grad", False):
+            out.register_hook(_refuse(NotImplementedError("the gradient of values")))
+        elif other.requires_grad and reduce not in ("sum", "add"):
+            out.register_hook(_refuse(AssertionError(f"the gradient of reduce={reduce!r}")))
+        return out
+
+
+def _refuse(error: Exception) -> Any:
+    def hook(grad: Any) -> Any:
+        raise error
+
+    return hook
 
 
 def _torch_sparse_spmm(input: EdgeIndex, other: Any, value: Any = None, reduce: str = "sum", transpose: bool = False) -> Any:  # noqa: A002

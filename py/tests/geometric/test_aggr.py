@@ -167,7 +167,7 @@ def test_names_and_errors():
     same = gnn.SumAggregation()
     assert aggregation_resolver(same) is same
     for call, match in [
-        (lambda: aggregation_resolver("sun"), "'sun' is none of"),
+        (lambda: aggregation_resolver("sun"), "Could not resolve 'sun'"),
         (lambda: gnn.MultiAggregation([]), "empty"),
         (lambda: gnn.MultiAggregation("mean"), "list"),
         (lambda: gnn.MultiAggregation(["mean", "max"], mode="best"), "mode"),

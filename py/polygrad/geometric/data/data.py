@@ -258,12 +258,12 @@ class BaseData:
         return self
 
     def share_memory_(self, *args: str) -> Any:
-        """The same: loaders work with threads, which share all memory."""
-        return self
+        """Moves tensors of PyTorch's class into memory that processes share. Others stay: loaders work with threads, which share all memory."""
+        return self.apply_(lambda x: getattr(x, "share_memory_", lambda: x)(), *args)
 
     def is_shared(self) -> bool:
-        """Is the memory shared with other processes? It never is."""
-        return False
+        """Is a tensor in memory that processes share?"""
+        return any(getattr(v, "is_shared", bool)() for store in self.stores for v in store.values())
 
     def debug(self) -> bool:
         """Raises if something is wrong with the graph; see validate."""

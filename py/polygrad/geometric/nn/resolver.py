@@ -24,7 +24,7 @@ def _resolve(query: str, names: Any, suffix: str) -> str | None:
 
 
 def _unknown(query: str, names: Any) -> ValueError:
-    return ValueError(f"{query!r} is none of {', '.join(sorted(names))}")
+    return ValueError(f"Could not resolve {query!r} among choices {', '.join(sorted(names))}")
 
 
 def swish(x: Tensor) -> Tensor:

@@ -37,7 +37,7 @@ class Aggregation(Module):
             dim_size = rows
         if index is not None and dim_size is None:
             dim_size = count_of(index)
-        return self.forward(x, index=index, ptr=ptr, dim_size=dim_size, dim=dim, **kwargs)
+        return super().__call__(x, index=index, ptr=ptr, dim_size=dim_size, dim=dim, **kwargs)
 
     def reset_parameters(self) -> None:
         """Draws the parameters anew."""
