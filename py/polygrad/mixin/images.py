@@ -75,7 +75,7 @@ def _resized(x: Any, axis: int, size: int, mode: str, scale: float, align_corner
         return x.index_select(axis, (x.arange(size).cast("float32") * scale).floor().clamp(0, old - 1).cast("int32"))
     if mode == "nearest-exact":
         return x.index_select(axis, ((x.arange(size).cast("float32") + 0.5) * scale).floor().clamp(0, old - 1).cast("int32"))
-    number = x.arange(size).cast("float64" if x.dtype is dtypes.float64 else "float32")
+    number = x.arange(size).cast("float64" if x.dtype == dtypes.float64 else "float32")
     if align_corners:
         at = number * ((old - 1) / (size - 1) if size > 1 else 0.0)
     else:

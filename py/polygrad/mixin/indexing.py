@@ -90,7 +90,7 @@ def _index(x: Any, key: Any) -> tuple[int, Any, list[Any]]:
 
 
 def _same_dtype(x: Any, src: Any) -> None:
-    if x.dtype is not src.dtype:
+    if x.dtype != src.dtype:
         raise KindError(f"scatter: what is written must be of the tensor's dtype {x.dtype}, not {src.dtype}")
 
 

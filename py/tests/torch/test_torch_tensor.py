@@ -250,3 +250,12 @@ def test_views_are_freed_at_once():
     seen = [weakref.ref(v) for v in views]
     del views
     assert all(r() is None for r in seen)
+
+
+def test_dtypes_of_both_namespaces_are_one():
+    """A dtype is compared by what it says: float64 images keep their digits, and a plain tensor takes what is scattered of PyTorch's class."""
+    image = np.random.default_rng(0).random((1, 1, 5, 5))
+    wide = torch.nn.functional.interpolate(torch.from_numpy(image), size=(7, 7), mode="bilinear")
+    np.testing.assert_array_equal(wide.numpy(), polygrad.Tensor(image).interpolate((7, 7)).numpy())
+    total = polygrad.Tensor.zeros(3).scatter_add(0, polygrad.Tensor([0, 0, 2]), torch.tensor([1.0, 2.0, 3.0]))
+    assert total.tolist() == [3.0, 0.0, 3.0]
