@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import polygrad.torch as torch
 import polygrad.torch_geometric.datasets as datasets
 from polygrad import Tensor
 from polygrad.cli.port import missing, rewritten
@@ -155,3 +156,14 @@ def test_runs_after_port(name, small, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [str(path), *(["--epochs", "2"] if "--epochs" in ported else [])])
     runpy.run_path(str(path), run_name="__main__")
     assert re.search(r"(Epoch|Accuracy|Test|Median).*\d\.\d", capsys.readouterr().out)
+
+
+def test_batches_of_arrays_and_numbers_are_of_the_namespace():
+    """What a dataset gives need not be tensors: a loader's batches are, of PyTorch's class and dtypes, in whatever they are nested."""
+    entry = {"x": np.zeros(3, np.float32), "n": (1, 0.5), "name": "a", "raw": b"b"}
+    batch = next(iter(torch.utils.data.DataLoader([entry, entry], batch_size=2)))
+    assert [type(t) for t in (batch["x"], *batch["n"])] == [torch.Tensor] * 3
+    assert [t.dtype for t in (batch["x"], *batch["n"])] == [torch.float32, torch.int64, torch.float64]
+    assert batch["name"] == ["a", "a"] and batch["raw"] == [b"b", b"b"]
+    with pytest.raises(RuntimeError, match="equal size"):
+        torch.utils.data.default_collate([[1, 2], [1]])

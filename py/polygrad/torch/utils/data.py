@@ -235,11 +235,27 @@ def default_convert(data: Any) -> Any:
     return data
 
 
+@made_here
 def default_collate(batch: list[Any]) -> Any:
-    """A batch of entries: tensors and numbers are stacked, tuples and dicts entry by entry."""
+    """A batch of entries: tensors, arrays and numbers are stacked, tuples, lists and dicts entry by entry. Numbers of Python are int64 and float64.
+
+    >>> from polygrad.torch.utils.data import default_collate
+    >>> default_collate([(1, {"x": 0.5}), (2, {"x": 1.5})])
+    [tensor([1, 2]), {'x': tensor([0.5000, 1.5000], dtype=torch.float64)}]
+    """
     from ...geometric.loader.dataloader import collate
 
-    return collate(batch)
+    first = batch[0]
+    if isinstance(first, dict):
+        return {k: default_collate([entry[k] for entry in batch]) for k in first}
+    if isinstance(first, (tuple, list)):
+        if any(len(entry) != len(first) for entry in batch):
+            raise RuntimeError(f"each element in list of batch should be of equal size, not {[len(entry) for entry in batch]}")
+        parts = [default_collate(list(part)) for part in zip(*batch)]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    if isinstance(first, (float, np.generic)):
+        return torch.as_tensor(np.array(batch))
+    return batch if isinstance(first, bytes) else collate(batch)
 
 
 class DataLoader:
