@@ -11,7 +11,7 @@ import polygrad.torch_geometric.transforms as T
 from polygrad.torch_geometric.data import Batch, Data, HeteroData
 from polygrad.torch_geometric.datasets import FakeDataset, FakeHeteroDataset, KarateClub
 from polygrad.torch_geometric.loader import DataLoader, LinkNeighborLoader, NeighborLoader
-from polygrad.torch_geometric.nn import GCN, GCNConv, MessagePassing, Node2Vec
+from polygrad.torch_geometric.nn import GCN, GATConv, GATv2Conv, GCNConv, MessagePassing, Node2Vec
 from polygrad.torch_geometric.utils import degree, negative_sampling, to_undirected
 
 
@@ -171,3 +171,10 @@ def test_sparse_matrices_as_operands():
     assert EdgeTypeStr(("a", "b")) == "a__to__b" and EdgeTypeStr("a__r__b").to_tuple() == ("a", "r", "b")
     with pytest.raises(ValueError, match="Cannot convert"):
         EdgeTypeStr("a__b")
+
+
+def test_edges_beside_attention_weights_keep_their_dtype():
+    edge_index = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    for layer in (GATConv(2, 3), GATv2Conv(2, 3)):
+        edges, weights = layer(torch.ones(3, 2), edge_index, return_attention_weights=True)[1]
+        assert edges.dtype == torch.int64 and edges.shape == (2, weights.shape[0])

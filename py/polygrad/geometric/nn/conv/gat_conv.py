@@ -14,8 +14,10 @@ from .message_passing import MessagePassing
 
 
 def edge_index_of(given: Any, graph: Any) -> Any:
-    """What a layer returns beside its attention weights: the kind of thing that it was given."""
-    return graph if given is graph or not isinstance(given, Tensor) else given if graph is None else graph.edge_index
+    """What a layer returns beside its attention weights: the kind of thing that it was given, of the same dtype."""
+    if given is graph or not isinstance(given, Tensor):
+        return graph
+    return given if graph is None else graph.edge_index.cast(given.dtype)
 
 
 class GATConv(MessagePassing):
