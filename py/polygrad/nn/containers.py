@@ -118,20 +118,6 @@ class ModuleList(_Entries):
     def __add__(self, modules: Iterable[Any]) -> Any:
         return type(self)([*self, *modules])
 
-    def __repr__(self) -> str:
-        """Equal neighbours on one line, as PyTorch has them."""
-        texts = [(name, repr(m)) for name, m in self._entries.items()]
-        if not texts:
-            return f"{type(self).__name__}()"
-        groups: list[list[Any]] = []
-        for k, (name, text) in enumerate(texts):
-            if groups and groups[-1][2] == text and type(self) is ModuleList:
-                groups[-1][1] = k
-            else:
-                groups.append([k, k, text, name])
-        lines = [f"({name}): {_indented(t)}" if a == b else f"({a}-{b}): {b - a + 1} x {_indented(t)}" for a, b, t, name in groups]
-        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
-
 
 class Sequential(ModuleList):
     """Applies modules one after the other: given one by one, as a list, or by name in a dict.
@@ -140,6 +126,9 @@ class Sequential(ModuleList):
     >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())(Tensor.ones(1, 2)).shape
     (1, 3)
     """
+
+    def _lines(self) -> list[str]:
+        return Module._lines(self)  # each by its name
 
     def __init__(self, *modules: Any):
         if len(modules) == 1 and isinstance(modules[0], Mapping) and not isinstance(modules[0], Module):
@@ -231,8 +220,8 @@ class ParameterList(ModuleList):
     def __setitem__(self, k: Any, value: Any) -> None:
         super().__setitem__(k, _parameter(value))
 
-    def __repr__(self) -> str:
-        return _listed(self, self._entries.items())
+    def _lines(self) -> list[str]:
+        return _parameter_lines(self._entries)
 
 
 class ParameterDict(ModuleDict):
@@ -267,15 +256,15 @@ class ParameterDict(ModuleDict):
         """A dict with the same parameters."""
         return ParameterDict(dict(self._entries))
 
-    def __repr__(self) -> str:
-        return _listed(self, self._entries.items())
+    def _lines(self) -> list[str]:
+        return _parameter_lines(self._entries)
 
 
-def _listed(module: Any, items: Any) -> str:
-    lines = []
-    for name, v in items:
-        lines.append(f"({name}): Parameter of {v.dtype} {tuple(v.shape)}" if isinstance(v, Tensor) else f"({name}): {v!r}")
-    return f"{type(module).__name__}(\n  " + "\n  ".join(lines) + "\n)" if lines else f"{type(module).__name__}()"
+def _parameter_lines(entries: dict[str, Any]) -> list[str]:
+    def text(v: Any) -> str:
+        return f"Parameter containing: [{v.dtype} of size {'x'.join(map(str, v.shape))}]" if isinstance(v, Tensor) else repr(v)
+
+    return [f"({name}): {_indented(text(v))}" for name, v in entries.items()]
 
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -161,14 +161,22 @@ class Module:
 
     # ---- what it holds ----
 
+    # Are plain tensors, and what lists and dicts hold, part of a module's state? In tinygrad all of it is; in PyTorch parameters, buffers that were
+    # registered, and modules are.
+    _every_tensor = True
+
     def _state_items(self) -> dict[str, Any]:
-        """What the state dict walks over, tensors first; attributes whose names begin with an underscore are the module's own business, unless
-        they were registered."""
+        """What the state dict walks over, parameters first, then other tensors; attributes whose names begin with an underscore are the module's own
+        business, unless they were registered."""
         d = self.__dict__
         named, unsaved = d.get("_registered", ()), d.get("_unsaved", set()) | d.get("_hidden", set())
         own = {n: v for n, v in d.items() if (not n.startswith("_") or n in named) and n not in unsaved}
+        if not self._every_tensor:
+            own = {n: v for n, v in own.items() if isinstance(v, (Module, Parameter)) or n in named}
         tensors = {n: v for n, v in own.items() if isinstance(v, Tensor)}
-        return {**tensors, **own}
+        buffers = d.get("_buffer_names", ())
+        parameters = {n: v for n, v in tensors.items() if is_parameter(v) and n not in buffers}
+        return {**parameters, **tensors, **own}
 
     def _items(self) -> dict[str, Any]:
         """What the module holds, with buffers that are not saved."""
@@ -210,7 +218,7 @@ class Module:
                 continue
             if kind == "module":
                 found.setdefault(id(value), value)
-            else:
+            elif self._every_tensor:
                 for _, m in _within(value, name, Module):
                     found.setdefault(id(m), m)
         return list(found.values())

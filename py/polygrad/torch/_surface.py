@@ -163,7 +163,7 @@ class _Listed(list):
 def _listed(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _Listed(function(self))
+        return _Listed(function(self, *args, **kwargs))
 
     return call
 
@@ -177,6 +177,8 @@ def lift_class(origin: type, module: str, **members: Any) -> Any:
     members = {
         **methods, "__module__": module, "__qualname__": origin.__qualname__, "__doc__": origin.__doc__, "_origin": origin, **members,
     }  # fmt: skip
+    if origin.__name__ in ("Module", "MessagePassing"):
+        members["_every_tensor"] = False  # of the classes that a script derives from these
     if not hasattr(origin, "__dict__") or "__slots__" in origin.__dict__:
         members["__slots__"] = ()
     return _meta(type(origin))(origin.__name__, (origin,), members)

@@ -9,10 +9,12 @@ import sys
 import types
 from typing import Any
 
+from .._ffi import C
 from ..autograd import current
 from ..context import Context, NoGrad
 from ..custom import Function as _Function
 from ..custom import FunctionContext as _FunctionContext
+from ..tensor import Tensor as Plain
 from ._modules import same as _same
 
 
@@ -71,31 +73,47 @@ def is_grad_enabled() -> bool:
     return not current().no_grad
 
 
+def _several(x: Any) -> list[Any]:
+    return [x] if x is None or isinstance(x, Plain) else list(x)
+
+
 def grad(
-    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False, allow_unused: Any = None, **others: Any
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False, allow_unused: Any = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """d(outputs)/d(input) for each input, as a tuple.
+    """d(outputs)/d(input) for each input, as a tuple. An input that the outputs are not computed from is an error; with allow_unused its gradient is
+    None, with materialize_grads zeros.
 
     >>> import polygrad.torch as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> [g.tolist() for g in torch.autograd.grad((x * x).sum(), x)]
     [[2.0, 4.0]]
     """
-    outs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
-    ins = list(inputs) if isinstance(inputs, (tuple, list)) else [inputs]
-    seeds = list(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else [grad_outputs] * len(outs)
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched is not supported: use torch.vmap over torch.autograd.grad")
+    outs, ins = _several(outputs), _several(inputs)
+    seeds = _several(grad_outputs) if grad_outputs is not None else [None] * len(outs)
+    if not all(t.requires_grad for t in ins):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    used = [any(C.poly_depends_on(out._h, t._h) for out in outs) for t in ins]
+    if not all(used) and not (allow_unused or materialize_grads):
+        k = used.index(False)
+        raise RuntimeError(
+            f"The differentiated Tensor at index {k} (shape {tuple(ins[k].shape)}) appears to not have been used in the graph. "
+            "Set allow_unused=True if this is the desired behavior."
+        )
     total: list[Any] = [None] * len(ins)
     for out, seed in zip(outs, seeds):
-        for k, g in enumerate(out.gradient(*ins, gradient=seed, materialize_grads=bool(allow_unused))):
+        for k, g in enumerate(out.gradient(*ins, gradient=seed, materialize_grads=True)):
             total[k] = g if total[k] is None else total[k] + g
-    return tuple(g if create_graph else g.detach() for g in total)
+    gradients = (g if create_graph else g.detach() for g in total)
+    return tuple(g if known or materialize_grads else None for g, known in zip(gradients, used))
 
 
 def backward(tensors: Any, grad_tensors: Any = None, **others: Any) -> None:
     """backward of several tensors."""
-    ts = list(tensors) if isinstance(tensors, (tuple, list)) else [tensors]
-    seeds = list(grad_tensors) if isinstance(grad_tensors, (tuple, list)) else [grad_tensors] * len(ts)
-    for t, seed in zip(ts, seeds):
+    ts = _several(tensors)
+    for t, seed in zip(ts, _several(grad_tensors) if grad_tensors is not None else [None] * len(ts)):
         t.backward(seed)
 
 

@@ -28,8 +28,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
         out = func(*given, **kwargs)
         value = out[0] if has_aux else out
         outer = any(x is y for x, y in zip(ins, own))  # inside another derivative
-        found = _grad(value, ins, create_graph=outer, allow_unused=True)
-        found = _filled(form, [x.zeros_like() if g is None else g for g, x in zip(found, ins)])
+        found = _grad(value, ins, create_graph=outer, materialize_grads=True)
+        found = _filled(form, list(found))
         slopes = found[0] if isinstance(argnums, int) else tuple(found)
         return slopes, (out if outer else (value.detach(), out[1]) if has_aux else out.detach())
 
@@ -78,7 +78,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     ins = [x if x.requires_grad else x.detach().requires_grad_() for x in primals]
     out = func(*ins)
     value = out[0] if has_aux else out
-    return (value, lambda v: tuple(_grad(value, ins, v, retain_graph=True, allow_unused=True)), *([out[1]] if has_aux else []))
+    return (value, lambda v: _grad(value, ins, v, materialize_grads=True), *([out[1]] if has_aux else []))
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, **others: Any) -> Any:

@@ -167,3 +167,39 @@ def test_batches_of_arrays_and_numbers_are_of_the_namespace():
     assert batch["name"] == ["a", "a"] and batch["raw"] == [b"b", b"b"]
     with pytest.raises(RuntimeError, match="equal size"):
         torch.utils.data.default_collate([[1, 2], [1]])
+
+
+class Held(torch.nn.Module):
+    """One attribute of each kind."""
+
+    def __init__(self):
+        super().__init__()
+        self.plain = torch.ones(2)
+        self.register_buffer("buffer", torch.ones(1))
+        self.weight = torch.nn.Parameter(torch.ones(1))
+        self.aside = [torch.nn.Linear(1, 1)]
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)])
+        self.more = torch.nn.ParameterList([torch.ones(2, 3)])
+
+
+def test_state_of_a_module_is_what_was_registered():
+    """Tensors and lists of modules that are plain attributes are none of a module's state, and parameters stand before buffers."""
+    held = Held()
+    layers = [f"layers.{k}.{name}" for k in (0, 1) for name in ("weight", "bias")]
+    assert list(held.state_dict()) == ["weight", "buffer", *layers, "more.0"]
+    assert [name for name, _ in held.named_parameters()] == ["weight", *layers, "more.0"]
+    assert [name for name, _ in held.named_parameters(recurse=False)] == ["weight"]
+    assert [name for name, _ in held.named_buffers()] == ["buffer"]
+    assert [name for name, _ in held.named_children()] == ["layers", "more"] and len(held.modules()) == 5
+    assert "(0-1): 2 x Linear(in_features=1" in repr(held) and "(0): Parameter containing: [torch.float32 of size 2x3]" in repr(held)
+
+
+def test_gradients_of_inputs_that_are_not_used():
+    x, unused = (torch.ones(2, requires_grad=True) for _ in range(2))
+    y = (x * 2).sum()
+    assert torch.autograd.grad(y, {"x": x, "unused": unused}.values(), allow_unused=True)[1] is None
+    assert torch.autograd.grad(y, [x, unused], materialize_grads=True)[1].tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="at index 1"):
+        torch.autograd.grad(y, [x, unused])
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        torch.autograd.grad(y, torch.ones(2))
