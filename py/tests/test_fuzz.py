@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzz import reference as R
+from fuzz.functions import matmul
 from fuzz.generate import KINDS, generate
 from fuzz.run import Failure, run, run_group
 from fuzz.shrink import shrink
@@ -116,6 +117,15 @@ def test_gradients_of_the_reference(seed):
             ok = np.abs(grad.v - want) <= 1e-4 * (1 + np.abs(want)) + 4 * grad.e
             smooth = np.isfinite(want) & (np.abs(numeric(value, leaves[name].v, 1e-4) - want) < 1e-3 * (1 + np.abs(want)))
             assert ok[smooth].all(), (name, "\n".join(p.text()), grad.v, want)
+
+
+def test_a_sum_whose_parts_overflow_is_unknown():
+    """Terms are added in no order that anybody promises: 3e38 + 3e38 - 3e38 may be infinite, 2e38 - 1e38 may not."""
+    terms = R.leaf([3e38, 3e38, -3e38], "float32")
+    ones = R.leaf(np.ones((3, 1)), "float32")
+    for total in (R.rsum(terms), R.put(terms, np.zeros(3, int), (1,)), matmul(R.reshape(terms, (1, 3)), ones)):
+        assert np.isinf(total.e).all()
+    assert np.isfinite(R.rsum(R.leaf([2e38, -1e38], "float32")).e).all()
 
 
 def test_fresh_memory_is_poisoned():

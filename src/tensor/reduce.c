@@ -91,6 +91,7 @@ static UOp *variance(UOp *x, uint32_t mask, UOp *n) {
   return n ? uop_function(FUNCTION_VARIANCE, mask, value, 2, (UOp *[]){x, n}) : NULL;
 }
 
+/* For layers that divide by it: in the dtype that sums of x are formed in. */
 UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction) {
   if (!x) return NULL;
   PolyDType d = type_of(x), acc = dtype_is_float(d) ? t_wide_dtype(d) : POLY_FLOAT64;
@@ -98,7 +99,13 @@ UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction) {
   return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(d));
 }
 
-/* In float64: of numbers that a float32 holds, the squares may be none of its range. */
+/* var and std are computed in float64: of numbers that a float32 holds, the squares may be none of its range. */
+static UOp *var(UOp *x, uint32_t mask, bool keepdim, double correction) {
+  if (!x) return NULL;
+  UOp *y = variance(t_cast(x, POLY_FLOAT64), mask, freedom(x, mask, correction, POLY_FLOAT64));
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(type_of(x)));
+}
+
 static UOp *std(UOp *x, uint32_t mask, bool keepdim, double correction) {
   if (!x) return NULL;
   UOp *wide = t_cast(x, POLY_FLOAT64), *n = freedom(x, mask, correction, POLY_FLOAT64);
@@ -311,7 +318,7 @@ REDUCTION(poly_prod, (AXES), t_prod(x->uop, mask, keepdim))
 REDUCTION(poly_max, (AXES), t_max(x->uop, mask, keepdim))
 REDUCTION(poly_min, (AXES), t_min(x->uop, mask, keepdim))
 REDUCTION(poly_mean, (AXES), t_mean(x->uop, mask, keepdim))
-REDUCTION(poly_var, (AXES, double correction), t_var(x->uop, mask, keepdim, correction))
+REDUCTION(poly_var, (AXES, double correction), var(x->uop, mask, keepdim, correction))
 REDUCTION(poly_std, (AXES, double correction), std(x->uop, mask, keepdim, correction))
 REDUCTION(poly_norm, (AXES, double p), norm(x->uop, mask, keepdim, p))
 REDUCTION(poly_any, (AXES), t_any(x->uop, mask, keepdim))

@@ -18,6 +18,7 @@ from .reference import (
     detach,
     expand,
     flows,
+    in_any_order,
     lift,
     made,
     maximum,
@@ -434,7 +435,7 @@ def matmul(a, b):
             flows(b, lambda: _unbroadcast(matmul(turned(a), g), b.shape)),
         ]
 
-    return made(a.v @ b.v, np.where(np.isnan(e), np.inf, e), a.dt, (a, b), back, EXACT)
+    return made(a.v @ b.v, in_any_order(e, sizes, a.dt), a.dt, (a, b), back, EXACT)
 
 
 def _one_dtype(a, b):

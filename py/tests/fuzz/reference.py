@@ -106,6 +106,12 @@ def made(v, e, dt, src=(), back=None, roundings=ARITHMETIC):
     return Ref(v, inexact, dt, fixed=True)
 
 
+def in_any_order(e, sizes, dt):
+    """The error bound e of a sum whose terms have sizes that add up to `sizes`: in some order a part of them may overflow, and then anything may come
+    out, although the whole does not."""
+    return np.where(np.isnan(e) | ~(sizes <= FLOATS[dt].largest), np.inf, e)
+
+
 def flows(operand, part):
     """part(), the gradient of an operand, if anybody will ask for it."""
     return None if operand.fixed else part()
@@ -307,10 +313,11 @@ def put(x, places, shape, unsure=None):
         np.add.at(v, at, x.v.reshape(-1)[keep].astype(np.int64))
         return Ref(wrap(v.reshape(shape), x.dt), total(x.e), x.dt)
     adds = np.maximum(np.bincount(at, minlength=n)[:n].reshape(shape) - 1, 0)
-    e = total(x.e) + adds * FLOATS[x.dt].u * total(np.abs(x.v))
+    sizes = total(np.abs(x.v))
+    e = total(x.e) + adds * FLOATS[x.dt].u * sizes
     if unsure is not None and unsure.any():
         e = e + np.where(unsure, np.abs(x.v) + x.e, 0.0).sum()
-    return made(total(x.v), np.where(np.isnan(e), np.inf, e), x.dt, (x,), lambda g: [take(g, places, unsure)], EXACT)
+    return made(total(x.v), in_any_order(e, sizes, x.dt), x.dt, (x,), lambda g: [take(g, places, unsure)], EXACT)
 
 
 def move(x, f):
@@ -352,9 +359,10 @@ def rsum(x, axes=None, keep=False):
     if not x.is_float:
         dt = {"int8": "int32", "int16": "int32", "uint8": "uint32", "bool": "int32"}.get(x.dt, x.dt)
         return Ref(wrap(x.v.astype(np.int64).sum(axes, keepdims=keep), dt), x.e.sum(axes, keepdims=keep), dt)
-    e = x.e.sum(axes, keepdims=keep) + max(n - 1, 0) * FLOATS[x.dt].u * np.abs(x.v).sum(axes, keepdims=keep)
+    sizes = np.abs(x.v).sum(axes, keepdims=keep)
+    e = x.e.sum(axes, keepdims=keep) + max(n - 1, 0) * FLOATS[x.dt].u * sizes
     v = x.v.sum(axes, keepdims=keep)
-    return made(v, np.where(np.isnan(e), np.inf, e), x.dt, (x,), lambda g: [expand(reshape(g, kept), x.shape)], EXACT if n <= 1 else ARITHMETIC)
+    return made(v, in_any_order(e, sizes, x.dt), x.dt, (x,), lambda g: [expand(reshape(g, kept), x.shape)], EXACT if n <= 1 else ARITHMETIC)
 
 
 def rmax(x, axes=None, keep=False, sign=1.0):
