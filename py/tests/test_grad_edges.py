@@ -398,3 +398,39 @@ def test_second_gradients_of_gelu(device):
         x, g = first(a)
         want = (first(a + 1e-5)[1].numpy() - first(a - 1e-5)[1].numpy()) / 2e-5
         np.testing.assert_allclose(g.sum().gradient(x)[0].numpy(), want, rtol=1e-7, atol=1e-9)
+
+
+EXTREMA = {
+    "max": lambda y: y.max(1),
+    "max of products": lambda y: (y.unsqueeze(0) * y[:, :1].unsqueeze(2)).max((0, 2), True),
+    "min": lambda y: y.min(0),
+    "cummax": lambda y: y.cummax(0)[0],
+    "cummin": lambda y: y.cummin(1)[0],
+}
+SUMMED = {
+    "edges": lambda x, w, s, g: g.sum(x @ w.tanh(), "in") * s,
+    "product of edges": lambda x, w, s, g: (g.sum((x @ w @ w.transpose(0, 1)) * x, "out") @ w) * s,
+    "layernorm": lambda x, w, s, g: (x @ w).layernorm(),
+    "sorted": lambda x, w, s, g: (x @ w).sort(0)[0],
+}
+
+
+@pytest.mark.parametrize("extremum", EXTREMA)
+@pytest.mark.parametrize("values", SUMMED)
+def test_a_maximum_that_was_read_before_its_gradient(extremum, values, device):
+    """A later plan computes the elements again, in another order of sums: none was equal to the maximum, and the gradient was lost."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, m, k = (int(size) for size in rng.integers(1, 70, 3))
+        graph = Graph(Tensor(rng.integers(0, n, (2, n))), n)
+        x, w, s = (rng.standard_normal(shape) for shape in ((n, m), (m, k), (n, 1)))
+
+        def results(stored, x=x, w=w, s=s, graph=graph):
+            x = Tensor(x, requires_grad=True)
+            y = SUMMED[values](x, Tensor(w), Tensor(s), graph)
+            best = EXTREMA[extremum](y.contiguous() if stored else y)
+            if not stored:
+                best.numpy()
+            return best.sum().gradient(x)[0].numpy()
+
+        np.testing.assert_allclose(results(False), results(True), rtol=1e-6, atol=1e-8)

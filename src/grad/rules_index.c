@@ -141,16 +141,18 @@ static UOp *scan_back(UOp *x, int axis) { return uop_flip(t_scan(OP_ADD, uop_fli
 
 /* Each running maximum (minimum) is the element that set it last: where[k] is the latest i <= k with x[i] == u[i], or
  * the latest NaN. The gradient of k is added there. Places are numbered through the whole tensor, so that one segment
- * sum does it. */
+ * sum does it. Elements that are computed again are compared with what is computed of them, as in a reduction's rule.
+ */
 static UOp *scan_extremum(UOp *u, UOp *g) {
   UOp *x = u->src[0];
   int axis = scan_axis(u);
+  UOp *best = x->op == OP_BUFFER ? u : t_scan(scan_op(u), uop_detach(x), axis);
   PolyDType index = uop_numel_max(u) > INT32_MAX ? POLY_INT64 : POLY_INT32;
   UOp *total = uop_numel(u);
   UOp *place = uop_reshape(uop_iota(u->ctx, index, total), u->ndim, u->shape);
   UOp *along = uop_expand(t_iota_axis(u->ctx, index, u->shape[axis], u->ndim, axis), u->shape);
-  if (!place || !along) return NULL;
-  UOp *sets = uop_binary(OP_OR, equal(x, u), uop_binary(OP_CMPNE, x, x));
+  if (!place || !along || !best) return NULL;
+  UOp *sets = uop_binary(OP_OR, equal(x, best), uop_binary(OP_CMPNE, x, x));
   UOp *latest = t_scan(OP_MAX, uop_where(sets, along, like(along, 0)), axis);
   UOp *stride = uop_index(u->ctx, 1);
   for (int k = axis + 1; k < u->ndim; k++) stride = int_mul(stride, u->shape[k]);

@@ -64,10 +64,12 @@ GRAD_RULE(CAT) {
   }
 }
 
-/* The gradient goes to the elements that are the maximum (minimum), in equal shares. */
+/* The gradient goes to the elements that are the maximum (minimum), in equal shares. They are found by comparing.
+ * Elements that are computed again may come out with another rounding than those that an earlier plan took u from: the
+ * node that they are compared with is another one than u, and like u without DETACH, so that a plan computes u once. */
 static UOp *extremum(UOp *u, UOp *g, uint32_t axes) {
-  UOp *x = u->src[0];
-  UOp *hit = equal(x, uop_expand(u, x->shape));
+  UOp *x = u->src[0], *best = x->op == OP_BUFFER ? u : uop_reduce((Op)u->arg.i, uop_detach(x), axes);
+  UOp *hit = best ? equal(x, uop_expand(best, x->shape)) : NULL;
   UOp *wide = grad_wide(g);
   UOp *count = uop_reduce(OP_ADD, hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL, axes);
   UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype);
