@@ -103,7 +103,9 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         if device is not None:
             check_device(g, device)
         d = None if dtype is None else to_dtype(dtype)
-        if isinstance(data, Tensor):
+        if d is None and data.__class__ is np.ndarray:  # the shortest way for what loaders make of each batch
+            t = _core.from_numpy(g, data)
+        elif isinstance(data, Tensor):
             g = data._g
             t = like(data, C.poly_retain_copy(data._h))
             t = t if d is None else t.cast(d)

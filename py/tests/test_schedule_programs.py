@@ -346,3 +346,47 @@ def test_counting_needs_no_loop(device):
     np.testing.assert_array_equal(count.numpy()[:5], [8, 8, 7, 7, 0])
     if device == "CPU":
         assert "acc" not in graph.sum(Tensor.ones(30)).source()
+
+
+def joined_rows(widths, dtype=np.float32, rows=40):
+    """Rows that indices choose, of several tensors, side by side; and what numpy makes of them."""
+    parts = [RNG.standard_normal((9, w)).astype(dtype) for w in widths]
+    at = [RNG.integers(0, 9, rows) for _ in widths]
+    want = np.concatenate([p[a] for p, a in zip(parts, at, strict=True)], 1)
+    return Tensor.cat(*(Tensor(p)[Tensor(a)] for p, a in zip(parts, at, strict=True)), dim=1), want
+
+
+@pytest.mark.parametrize("widths", [(32, 32, 16), (5, 1, 40, 3), (1, 64), (8,) * 12], ids=str)
+def test_joined_rows_have_the_values_of_their_parts(widths):
+    got, want = joined_rows(widths)
+    np.testing.assert_array_equal((got * 2).numpy(), want * 2)
+
+
+def test_joined_rows_are_read_row_by_row(device):
+    """Each part of the columns is a loop of its own, in which rows are contiguous: nothing is gathered element by element."""
+    if device == "CPU":
+        got, _ = joined_rows((32, 32, 16))
+        source = (got * 2).source()
+        assert "gather_" not in source[source.index("void elementwise") :]
+
+
+def test_joined_rows_beside_what_each_row_has():
+    """A value of each row that the same kernel stores, and columns of a row that is chosen by a maximum over entries."""
+    index, value = RNG.integers(0, 30, 200), RNG.integers(0, 1000, 200)
+    table, other = leaf(1000, 16), leaf(1000, 24)
+
+    def build():
+        x, y = table(), other()
+        best = Graph(Tensor(np.stack([np.arange(200), index])), 200).max(Tensor(value).cast("int32"))
+        wide = Tensor.cat(x[best], y[best] * 3, dim=1)
+        return [best, *with_gradients(wide, x, y)]
+
+    check(build)
+
+
+def test_joined_rows_in_the_place_of_one_of_them():
+    a, b = Tensor(RNG.standard_normal((20, 48))).realize(), Tensor(RNG.standard_normal((20, 16))).realize()
+    at = RNG.integers(0, 20, 20)
+    want = np.concatenate([a.numpy()[at, :16], a.numpy()[:, 16:32], b.numpy()[at]], 1)
+    a.assign(Tensor.cat(a[Tensor(at)][:, :16], a[:, 16:32], b[Tensor(at)], dim=1)).realize()
+    np.testing.assert_array_equal(a.numpy(), want)

@@ -87,6 +87,14 @@ bool merge_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store);
 /* part.c: an output loop of a sum of products becomes two where one of these is in one factor alone. Rewrites store[].
  */
 bool part_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store);
+/* sections.c: the innermost output loop, or several, one after another, where tensors are joined along it: the range of
+ * each and the stores inside it. */
+enum { MOST_SECTIONS = 8 };
+typedef struct Sections {
+  int n;
+  UOp *range[MOST_SECTIONS], **store[MOST_SECTIONS];
+} Sections;
+bool find_sections(Codegen *g, int nstore, UOp **store, Sections *out);
 /* blocks.c: the tree of loops with instructions at the depth of the ranges that they depend on. */
 bool build_blocks(Codegen *g, int nstore, UOp **store);
 bool begin_blocks(Codegen *g, int nstore, UOp *const *store);

@@ -400,26 +400,50 @@ static bool share(Codegen *g, int *nstore, UOp **store) {
   return ok;
 }
 
+/* The blocks of the output loops: those of the innermost ones, which stand side by side. */
+static bool open_outputs(Codegen *g, const Sections *parts, UOp *const *store, Block **inner) {
+  Block *outer = g->top;
+  for (int i = 3; outer && i < store[0]->nsrc - 1; i++) outer = block_open(g, outer, store[0]->src[i], 0);
+  if (!outer) return false;
+  for (int k = 0; k < parts->n; k++)
+    if (!(inner[k] = parts->range[k] ? block_open(g, outer, parts->range[k], 0) : outer)) return false;
+  g->inner = parts->n > 1 ? outer : inner[0];
+  return true;
+}
+
+/* Emits what n stores store, in all sections before any store: an output may be an input too. */
+static bool emit_stores(Codegen *g, int n, const Sections *parts, Block *const *inner) {
+  int value[MOST_SECTIONS][MOST_STORES], index[MOST_SECTIONS][MOST_STORES];
+  for (int pass = 0; pass < 2; pass++)
+    for (int k = 0; k < parts->n; k++)
+      for (int i = 0; i < n; i++) {
+        UOp *s = parts->store[k][i], *first = parts->store[k][0];
+        Block *b = store_block(inner[k], first, s);
+        if (k && s->nsrc < first->nsrc) continue; /* outside of the sections */
+        if (!pass) {
+          value[k][i] = block_value(g, b, s->src[1]);
+          index[k][i] = block_value(g, b, s->src[2]);
+        }
+        if (value[k][i] < 0 || index[k][i] < 0) return false;
+        if (pass && emit_store(g, b, s, index[k][i], value[k][i], -1) < 0) return false;
+      }
+  return true;
+}
+
 bool build_blocks(Codegen *g, int nstore, UOp **store) {
   if (!share(g, &nstore, store)) return false;
   int n = nstore; /* those inside reductions come last */
   while (n > 1 && inside_reduction(store[0], store[n - 1]))
     if (!note_made(g, store[--n])) return false;
-  Block *inner = g->top;
-  for (int i = 3; inner && i < store[0]->nsrc; i++) inner = block_open(g, inner, store[0]->src[i], 0);
-  if (!inner) return false;
-  g->inner = inner;
-  if (n < nstore && !emit_outer_loops(g, inner)) return false;
-  int value[MOST_STORES], index[MOST_STORES];
-  for (int i = 0; i < n; i++) { /* all values before any store: an output may be an input too */
-    Block *b = store_block(inner, store[0], store[i]);
-    value[i] = block_value(g, b, store[i]->src[1]);
-    index[i] = block_value(g, b, store[i]->src[2]);
-    if (value[i] < 0 || index[i] < 0) return false;
-  }
-  for (int i = 0; i < n; i++)
-    if (emit_store(g, store_block(inner, store[0], store[i]), store[i], index[i], value[i], -1) < 0) return false;
-  for (; inner != g->top; inner = inner->parent)
-    if (!block_close(g, inner)) return false;
+  Sections parts = {.n = 1, .range = {store[0]->nsrc > 3 ? store[0]->src[store[0]->nsrc - 1] : NULL}, .store = {store}};
+  Block *inner[MOST_SECTIONS];
+  if (n == nstore && !find_sections(g, n, store, &parts)) return false;
+  if (!open_outputs(g, &parts, store, inner)) return false;
+  if (n < nstore && !emit_outer_loops(g, inner[0])) return false;
+  if (!emit_stores(g, n, &parts, inner)) return false;
+  for (int k = 0; k + 1 < parts.n; k++)
+    if (!block_close(g, inner[k])) return false;
+  for (Block *b = inner[parts.n - 1]; b != g->top; b = b->parent)
+    if (!block_close(g, b)) return false;
   return true;
 }

@@ -161,11 +161,11 @@ class TGNMemory(nn.Module):
         memory, last = self._get_updated_memory(nodes, n_id)
         new = self.memory.scatter(0, n_id.reshape(-1, 1).expand(n_id.shape[0], self.memory_dim), memory.detach())
         self._updated[nodes] = last
+        times = self.last_update.assign(Tensor(self._updated))
         if self.training:  # a loss of the old memory may still wait for its backward: it keeps the old values
-            self.memory.replace(new.realize())
+            self.memory.replace(new.realize(times))
         else:
-            self.memory.assign(new).realize()
-        self.last_update.assign(Tensor(self._updated)).realize()
+            self.memory.assign(new).realize(times)
 
     def _messages(self, name: str, nodes: np.ndarray, store: _Store, module: Any) -> tuple[Tensor, np.ndarray]:
         """Messages of the events that wait for some nodes, and (node, other, time) of these."""
