@@ -63,3 +63,39 @@ def test_what_all_readers_make_of_a_value_is_stored():
     gc.collect()
     wide = step.peak_bytes - current().live_bytes
     assert wide < 1.1 * 4 * nodes * (64 + 40 + 40), wide
+
+
+@pytest.mark.parametrize("conv", [gnn.GATv2Conv, gnn.TransformerConv])
+def test_gradients_of_scores_are_not_stored_beside_what_they_are_made_of(conv):
+    """Of each edge and head a weight and a dot product are stored; the gradient of the score follows from these two."""
+    rng, nodes, edges = np.random.default_rng(0), 100, 20000
+    layer, edge_index = conv(16, 4, heads=8), Tensor(rng.integers(0, nodes, (2, edges)))
+
+    def train(layer, opt, x):
+        opt.zero_grad()
+        loss = (layer(x, edge_index) ** 2).mean()
+        loss.backward()
+        opt.step()
+        return loss
+
+    step = nn.compile_step(train, layer, nn.SGD(layer.parameters(), lr=0.01), Tensor.rand(nodes, 16).realize())
+    gc.collect()
+    values = (step.peak_bytes - current().live_bytes) / (4 * 8 * edges)
+    assert values < 2.5, values
+
+
+def test_terms_of_a_sum_of_products_share_memory():
+    """Each product is added to the sum so far, in its memory; before, all but one were stored."""
+    rows, terms = 4096, 6
+    x, w = Tensor.rand(rows, 64).realize(), [Tensor.rand(64, 64).realize() for _ in range(terms)]
+    total = (x + 1) @ w[0]
+    for k in range(1, terms):
+        total = total + (x + (k + 1)) @ w[k]
+    gc.collect()
+    live = current().live_bytes
+    current().reset_peak()
+    total.realize()
+    values = (current().peak_bytes - live) / (4 * 64 * rows)
+    assert values < 3.1, values  # two sums, and the last one
+    want = sum((x.numpy() + k + 1).astype(np.float64) @ w[k].numpy() for k in range(terms))
+    np.testing.assert_allclose(total.numpy(), want, rtol=1e-4)

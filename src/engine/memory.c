@@ -4,11 +4,13 @@
 #include "engine/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   ALIGN = 64,
-  MANY_SLOTS = 1024,     /* temporaries from which on one way of placing them is tried: its time is quadratic */
-  SMALL_ARENA = 16 << 20 /* bytes; see place_apart */
+  MANY_SLOTS = 1024,      /* temporaries from which on one way of placing them is tried: its time is quadratic */
+  SMALL_ARENA = 16 << 20, /* bytes; see place_apart. Above, it is worth more time to waste less: */
+  ROUNDS = 8              /* times that what lies topmost is placed again */
 };
 
 typedef struct Vars {
@@ -71,7 +73,7 @@ bool uop_bytes(const UOp *u, size_t *bytes) { return shape_bytes(u, 0, NULL, NUL
 
 static size_t align_up(size_t n) { return (n + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
-/* Orders in which slots are placed. None is always the best: all are tried. */
+/* Orders in which slots are placed. None is always the best. */
 static int by_size(const void *a, const void *b) {
   const PlanSlot *x = *(PlanSlot *const *)a, *y = *(PlanSlot *const *)b;
   if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
@@ -117,6 +119,7 @@ static PlanSlot *first_owner(Plan *p, PlanSlot *s) {
 
 typedef struct Placing {
   PlanSlot **temp, **placed, **near; /* to be placed; placed, by offset; of those the ones alive at the same time */
+  PlanSlot **best;                   /* the order that needs least */
   int n;
 } Placing;
 
@@ -148,11 +151,55 @@ static void place_apart(Plan *p, const Placing *w) {
   }
 }
 
+/* The most that is alive at one time: no way of placing needs less. */
+static size_t most_alive(const Placing *w) {
+  size_t most = 0;
+  for (int i = 0; i < w->n; i++) {
+    size_t now = 0;
+    for (int k = 0; k < w->n; k++)
+      if (w->temp[k]->first <= w->temp[i]->first && w->temp[i]->first <= w->temp[k]->until)
+        now += align_up(w->temp[k]->bytes);
+    most = MAX(most, now);
+  }
+  return most;
+}
+
+/* What reaches to the end of the arena comes first in the order. */
+static void topmost_first(Placing *w, size_t size) {
+  int n = 0, rest = 0;
+  for (int i = 0; i < w->n; i++) {
+    bool top = w->temp[i]->offset + align_up(w->temp[i]->bytes) == size;
+    if (top)
+      w->temp[n++] = w->temp[i];
+    else
+      w->near[rest++] = w->temp[i];
+  }
+  memcpy(w->temp + n, w->near, (size_t)rest * sizeof(PlanSlot *));
+}
+
+/* Tries the orders, each of them several times where memory is large, until one wastes nothing. Returns the size. */
+static size_t place_well(Placing *w) {
+  int ways = w->n > MANY_SLOTS ? 1 : LEN(placements);
+  size_t least = ways > 1 ? most_alive(w) : 0, best = SIZE_MAX;
+  for (int k = 0; k < ways && best > least; k++) {
+    qsort(w->temp, (size_t)w->n, sizeof *w->temp, placements[k]);
+    for (int round = 0; round <= (ways > 1 && least > SMALL_ARENA ? ROUNDS : 0) && best > least; round++) {
+      size_t size = place_in_order(w);
+      if (size < best) memcpy(w->best, w->temp, (size_t)w->n * sizeof(PlanSlot *));
+      best = MIN(best, size);
+      topmost_first(w, size);
+    }
+  }
+  memcpy(w->temp, w->best, (size_t)w->n * sizeof(PlanSlot *));
+  return place_in_order(w);
+}
+
 static bool place_temps(Plan *p) {
   Arena scratch = {.b = ctx_base(p->ctx)};
   size_t room = (size_t)(p->nslot + 1) * sizeof(PlanSlot *);
-  Placing w = {arena_new(&scratch, room), arena_new(&scratch, room), arena_new(&scratch, room), 0};
-  bool ok = w.temp && w.placed && w.near;
+  Placing w = {arena_new(&scratch, room), arena_new(&scratch, room), arena_new(&scratch, room),
+               arena_new(&scratch, room), 0};
+  bool ok = w.temp && w.placed && w.near && w.best;
   for (int i = 0; ok && i < p->nslot; i++) {
     PlanSlot *s = &p->slot[i], *owner = first_owner(p, s);
     if (s->kind < SLOT_TEMP) continue;
@@ -162,20 +209,10 @@ static bool place_temps(Plan *p) {
   }
   size_t all = 0;
   for (int i = 0; ok && i < w.n; i++) all += align_up(w.temp[i]->bytes);
-  bool apart = ok && p->device && p->device->touches && all <= SMALL_ARENA;
-  if (apart) place_apart(p, &w);
-  int ways = apart ? 0 : w.n > MANY_SLOTS ? 1 : LEN(placements), best = ways - 1;
-  for (int k = 0; ok && k < ways; k++) {
-    qsort(w.temp, (size_t)w.n, sizeof *w.temp, placements[k]);
-    size_t size = place_in_order(&w);
-    if (k && size >= p->arena_bytes) continue;
-    best = k;
-    p->arena_bytes = size;
-  }
-  if (ok && best != ways - 1) {
-    qsort(w.temp, (size_t)w.n, sizeof *w.temp, placements[best]);
-    place_in_order(&w);
-  }
+  if (ok && p->device && p->device->touches && all <= SMALL_ARENA)
+    place_apart(p, &w);
+  else if (ok)
+    p->arena_bytes = place_well(&w);
   for (int i = 0; ok && i < p->nslot; i++)
     if (p->slot[i].kind >= SLOT_TEMP) p->slot[i].offset = first_owner(p, &p->slot[i])->offset;
   arena_free(&scratch);

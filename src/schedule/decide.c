@@ -192,6 +192,7 @@ static void find_meets(Sched *s, const Walk *walk) {
     for (int k = 0; k < uop_nvalue(n->node) && k < n->node->nsrc; k++) {
       NodeInfo *below = sched_info(s, n->node->src[k]);
       below->meet = below->users++ ? first_common(below->meet, n) : n;
+      below->uses += n->node->op != OP_REDUCE && n->node->op != OP_SEGMENT;
     }
   }
   for (int i = walk->n; i-- > 0;) {
@@ -568,27 +569,38 @@ static const char *reduction_reason(const Sched *s, const Lower *l, const NodeIn
   return NULL;
 }
 
-/* Is there a reduction at each edge below u, such as the sum of a softmax over a few values? Looked for among its
- * nearest sources: what lies behind a move between nodes and edges is stored by itself. */
-static bool reduces_at_edge(const Sched *s, const UOp *u) {
+/* Is there a reduction at each edge below n, such as the sum of a softmax over a few values, that n would be stored
+ * instead of? One that others need as well is stored anyway: what takes little work beside such values, as the gradient
+ * of a score does, would be one more array of all edges in memory. Looked for among the nearest sources: what lies
+ * behind a move between nodes and edges is stored by itself. */
+static bool reduces_at_edge(Sched *s, const NodeInfo *n) {
   enum { NEAR = 32 };
-  const UOp *near[NEAR] = {u};
-  for (int i = 0, n = 1; i < n; i++) {
+  const UOp *near[NEAR] = {n->node};
+  bool shared[NEAR] = {false}, any = false; /* is it, or something between it and n, read by others as well? */
+  int ops = 0;
+  for (int i = 0, count = 1; i < count; i++) {
     const UOp *at = near[i];
-    if (at->op == OP_REDUCE && sched_edge_sized(s, at)) return true;
-    if (at->buffer || at->op == OP_SEGMENT || at->op == OP_GATHER) continue;
-    for (int k = 0; k < at->nsrc && n < NEAR; k++) near[n++] = at->src[k];
+    if (!shared[i] && op_elementwise((Op)at->op)) ops += op_cost(s, at);
+    if (at->op == OP_REDUCE && sched_edge_sized(s, at)) {
+      if (!shared[i]) return true;
+      any = true;
+    }
+    if (at->buffer || at->op == OP_REDUCE || at->op == OP_SEGMENT || at->op == OP_GATHER) continue;
+    for (int k = 0; k < at->nsrc && count < NEAR; k++) {
+      const NodeInfo *below = k < uop_nvalue(at) ? sched_info(s, at->src[k]) : NULL;
+      shared[count] = shared[i] || (below && below->uses > 1);
+      near[count++] = at->src[k];
+    }
   }
-  return false;
+  return any && ops > s->target->cost.cheap;
 }
 
-static const char *elementwise_reason(const Sched *s, const NodeInfo *n, const Reading *r) {
+static const char *elementwise_reason(Sched *s, const NodeInfo *n, const Reading *r) {
   if (n->cost <= s->target->cost.cheap) return NULL;
   if (r->edge && s->target->rows_apart && r->inner >= REPEATED)
     return "computed once, read by several features of an edge";
   if (r->edge) /* what is as wide as the edges is computed where it is read, unless that is done for nothing */
-    return r->repeats >= REPEATED && reduces_at_edge(s, n->node) ? "computed once, read again and again at an edge"
-                                                                 : NULL;
+    return r->repeats >= REPEATED && reduces_at_edge(s, n) ? "computed once, read again and again at an edge" : NULL;
   bool smaller = uop_numel_max(n->node) <= uop_numel_max(s->domain);
   if (r->through_load) return smaller || n->cost >= COST_LIMIT ? "computed once, read through an index" : NULL;
   if (!r->prefix && !r->whole && smaller) return "computed once, read in an inner loop";
@@ -667,6 +679,30 @@ static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *ga
   return sched_store_factors(s, n);
 }
 
+/* Products of the tiled kind that what computes u would have to hold: u is made of them element by element. */
+static int products_below(Sched *s, UOp *u) {
+  enum { NEAR = 32 };
+  UOp *near[NEAR] = {u};
+  int products = 0;
+  for (int i = 0, count = 1; i < count; i++) {
+    const NodeInfo *n = sched_info(s, near[i]);
+    if (!n || n->kind != STORE_NOT || n->users > 1 || near[i]->buffer) continue;
+    if (n->contraction) products += n->tiled;
+    if (!op_elementwise((Op)near[i]->op) && near[i]->op != OP_RESHAPE) continue;
+    for (int k = 0; k < uop_nvalue(near[i]) && k < near[i]->nsrc && count < NEAR; k++)
+      if (uop_numel(near[i]->src[k]) == uop_numel(u)) near[count++] = near[i]->src[k];
+  }
+  return products;
+}
+
+/* A kernel computes one product. What the other terms of a sum of several come to is stored as one value, which the
+ * kernel of each term writes over that of the last, rather than product by product. */
+static bool store_other_terms(Sched *s, const UOp *sum) {
+  int below[2] = {products_below(s, sum->src[0]), products_below(s, sum->src[1])}, more = below[1] > below[0];
+  if (!below[!more] || below[more] < 2) return true;
+  return sched_store(s, sched_memory(sum->src[more]), STORE_KERNEL, "sum of matrix products");
+}
+
 /* Why the end of a reduction is stored: the reduction could not stay in the current kernel, which reads the end at r.
  * NULL: it could, or something between them is stored. */
 static const char *end_reason(Sched *s, const Lower *l, const NodeInfo *end, const Reading *r, const UOp *gate) {
@@ -709,6 +745,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   default:
     why = elementwise_reason(s, n, &r);
     if (!why && n->made) why = end_reason(s, l, n, &r, gate);
+    if (!why && node->op == OP_ADD && r.whole && !gate && !store_other_terms(s, node)) return -1;
     break;
   }
   if (!why) why = limit_reason(s, node);

@@ -178,9 +178,10 @@ static bool keeps_rows_apart(Sched *s, const Draft *x, const Draft *p) {
   return s->target->rows_apart && uop_numel_max(x->out[0]->node) > uop_numel_max(p->out[0]->node) && rows_of(s, p);
 }
 
-/* Do both walk rows, of two ends? Threads side by side would have rows of like length at one of them only. */
+/* Do both walk rows, of two ends? They would have no loop in common, and what both read and store would be in memory at
+ * the same time. On GPUs, threads side by side would have rows of like length at one of them only. */
 static bool walk_two_ends(Sched *s, const Draft *a, const Draft *b) {
-  const UOp *x = s->target->rows_apart ? rows_of(s, a) : NULL, *y = x ? rows_of(s, b) : NULL;
+  const UOp *x = rows_of(s, a), *y = x ? rows_of(s, b) : NULL;
   return y && x != y;
 }
 
@@ -283,7 +284,7 @@ static int find_absorber(Sched *s, const Drafts *d, const Users *u, Order *o, in
     const Draft *x = d->at.at[r];
     bool rows = fits_outer_loops(x, y) && !keeps_rows_apart(s, x, y);
     bool entries = !s->target->rows_apart && y->nout == 1 && entry_sized(s, y->out[0]->node);
-    if (!plain_kernel(x) || (!rows && !entries) || depends(s, d, o, r, p, false)) continue;
+    if (!plain_kernel(x) || (!rows && !entries) || walk_two_ends(s, x, y) || depends(s, d, o, r, p, false)) continue;
     *by_edge = !rows || !can_absorb(s, x, y);
     if (ctx_base(s->ctx)->code != POLY_OK) return -1;
     if (!*by_edge || (entries && can_store_by_edge(s, x, y))) return r;

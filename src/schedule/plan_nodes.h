@@ -27,7 +27,7 @@ typedef struct NodeInfo {
   int kernel;      /* the last lowering that computed it in place, */
   uint64_t at;     /* at which index (a hash), */
   int entry;       /* and its entry in that trial's list */
-  int users;       /* nodes that it is a source of */
+  int users, uses; /* nodes that it is a source of; those that are no reductions */
   struct NodeInfo *meet; /* the first node that every way from it to a root leads through; NULL: none is known */
   int level;             /* how many such nodes follow */
   bool plain;            /* all nodes on the ways to `meet` are elementwise and as large as it */
