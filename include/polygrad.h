@@ -1069,6 +1069,9 @@ POLY_API PolyStatus poly_profile_kernel(const PolyContext *ctx, int k, PolyKerne
 POLY_API int poly_profile_stored(const PolyContext *ctx);
 POLY_API PolyStatus poly_profile_stored_at(const PolyContext *ctx, int k, PolyStoredStat *out);
 POLY_API int64_t poly_profile_peak_bytes(const PolyContext *ctx);
+/* What ran since the context was made: runs of kernels, matrix products and library routines, the bytes that they read
+ * and wrote, and their operations; ms of those that were timed (in a profile, or with DEBUG of 2). No name. */
+POLY_API PolyStatus poly_counters(const PolyContext *ctx, PolyKernelStat *out);
 /* The generated source of the plan that computes t; the UOps of t; the plan in words. Free with poly_text_free. */
 POLY_API char *poly_source(PolyTensor *t);
 POLY_API char *poly_dump(PolyTensor *t);

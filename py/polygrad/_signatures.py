@@ -372,6 +372,7 @@ FUNCTIONS = {
     "poly_profile_stored": ("i", "p", "ctx"),
     "poly_profile_stored_at": ("i", "pip", "ctx k out"),
     "poly_profile_peak_bytes": ("l", "p", "ctx"),
+    "poly_counters": ("i", "pp", "ctx out"),
     "poly_source": ("p", "p", "t"),
     "poly_dump": ("p", "p", "t"),
     "poly_explain": ("p", "p", "t"),

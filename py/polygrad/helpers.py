@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .autograd import current
 from .context import VARIABLES, Context, ContextVar
+from .profile import GlobalCounters
 
 T = TypeVar("T")
 CI, OSX, WIN = bool(os.getenv("CI")), os.uname().sysname == "Darwin" if hasattr(os, "uname") else False, os.name == "nt"
@@ -365,20 +365,6 @@ def __getattr__(name: str) -> Any:
         return VARIABLES[name]
     raise AttributeError(f"module 'polygrad.helpers' has no attribute {name!r}")
 
-
-class _Counters:
-    """`GlobalCounters.mem_used`: bytes in use. Kernels and operations are counted by polygrad.Profile."""
-
-    @property
-    def mem_used(self) -> int:
-        """Bytes in use."""
-        return int(current().live_bytes)
-
-    def reset(self) -> None:
-        """Nothing is counted here that could be reset."""
-
-
-GlobalCounters = _Counters()
 
 __all__ = [
     "CI", "Context", "ContextVar", "GlobalCounters", "OSX", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip", "argfix", "argsort",

@@ -1,8 +1,9 @@
-"""Profile: what ran, how long, and what was stored."""
+"""Profile: what ran, how long, and what was stored; GlobalCounters: how much ran."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ._ffi import C, PolyKernelStat, PolyStoredStat
 from .autograd import AutogradGraph, current
@@ -82,6 +83,67 @@ class Profile:
             lines.append(f"{'stored':<24} {'dtype':<16} {'bytes':>14}  why")
             lines += [f"{s.shape!s:<24} {s.dtype!s:<16} {s.bytes:>14,}  {s.why}" for s in self.stored]
         return "\n".join(lines)
+
+
+class _Counters:
+    """tinygrad's GlobalCounters, of the current graph: what ran since the last reset.
+
+    >>> from polygrad import GlobalCounters, Tensor
+    >>> x = Tensor([1.0, 2.0, 3.0]).realize()
+    >>> GlobalCounters.reset()
+    >>> _ = (x + 1).realize()
+    >>> GlobalCounters.kernel_count, GlobalCounters.global_mem
+    (1, 24)
+    """
+
+    def __init__(self) -> None:
+        self._before: WeakKeyDictionary[AutogradGraph, tuple[int, int, int, float]] = WeakKeyDictionary()
+
+    def _now(self) -> tuple[int, int, int, float]:
+        g, s = current(), PolyKernelStat()
+        g.check(C.poly_counters(g.ptr, _address(s)))
+        return s.count, s.flops, s.bytes, s.ms
+
+    def _since(self, k: int) -> Any:
+        return self._now()[k] - self._before.get(current(), (0, 0, 0, 0.0))[k]
+
+    @property
+    def kernel_count(self) -> int:
+        """Kernels, matrix products and calls of library routines that ran."""
+        return int(self._since(0))
+
+    @property
+    def global_ops(self) -> int:
+        """Their operations."""
+        return int(self._since(1))
+
+    @property
+    def global_mem(self) -> int:
+        """Bytes that they read and wrote."""
+        return int(self._since(2))
+
+    @property
+    def time_sum_s(self) -> float:
+        """Seconds of those that were timed: in a Profile, or with DEBUG of 2."""
+        return float(self._since(3)) * 1e-3
+
+    @property
+    def mem_used(self) -> int:
+        """Bytes in use now."""
+        return int(current().live_bytes)
+
+    @property
+    def mem_used_per_device(self) -> dict[str, int]:
+        """Bytes in use now on the device of the graph."""
+        g = current()
+        return {g.device: int(g.live_bytes_on(g.device))}
+
+    def reset(self) -> None:
+        """Counts from here on. Memory in use is not changed by it."""
+        self._before[current()] = self._now()
+
+
+GlobalCounters = _Counters()
 
 
 def _address(s: Any) -> Any:

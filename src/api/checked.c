@@ -3920,6 +3920,17 @@ int64_t poly_profile_peak_bytes(const PolyContext *ctx) {
   return result;
 }
 
+PolyStatus poly_counters(const PolyContext *ctx, PolyKernelStat *out) {
+  ApiCall call;
+  api_begin(&call, "poly_counters");
+  api_context(&call, ctx);
+  api_array(&call, out, true, "out");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_counters(ctx, out);
+  api_leave(&call, result);
+  return result;
+}
+
 char *poly_source(PolyTensor *t) {
   ApiCall call;
   api_begin(&call, "poly_source");

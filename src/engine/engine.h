@@ -310,6 +310,8 @@ typedef struct Profile {
 } Profile;
 void profile_item(Plan *p, const PlanItem *it, double ms);
 void profile_plan(Plan *p);
+/* Adds the items of a plan that has run to poly_counters, which count without a profile too. */
+void count_run(const Plan *p);
 void profile_free(PolyContext *ctx);
 /* The DEBUG ladder: a new plan, an item that ran. */
 void debug_plan(const Plan *p, const Lowered *l);
@@ -356,6 +358,7 @@ typedef struct Engine {
   int keep_wait, keep_barren;
   bool keeping;
   Profile profile;
+  PolyKernelStat counters; /* poly_counters */
 } Engine;
 bool engine_new(PolyContext *ctx);
 void engine_drop_plans(PolyContext *ctx); /* while nodes still live */

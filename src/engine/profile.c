@@ -130,6 +130,29 @@ PolyStatus poly_profile_stored_at(const PolyContext *ctx, int k, PolyStoredStat 
   return POLY_OK;
 }
 
+/* ---- counters ---- */
+
+/* A loop is what its steps run. */
+static void count_items(const Plan *p, int64_t times, PolyKernelStat *to) {
+  for (int i = 0; i < p->nitem; i++) {
+    const PlanItem *it = &p->item[i];
+    if (it->loop) {
+      count_items(it->loop->body, times * it->loop->n, to);
+      continue;
+    }
+    to->count += times;
+    to->bytes += times * it->nbytes;
+    to->flops += times * it->nflops;
+  }
+}
+
+void count_run(const Plan *p) { count_items(p, 1, &p->ctx->engine->counters); }
+
+PolyStatus poly_counters(const PolyContext *ctx, PolyKernelStat *out) {
+  *out = ctx->engine->counters;
+  return POLY_OK;
+}
+
 /* ---- the DEBUG ladder ---- */
 
 static void show(Str *text) {

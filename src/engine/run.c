@@ -269,6 +269,7 @@ bool plan_run_items(Plan *p) {
     bool single = timed && !p->item[i].loop && !(p->item[i].tiles && tiles_are_profiled(p));
     if (!(single ? run_timed(p, &p->item[i], &ms) : run_item(p, &p->item[i]))) return false;
     if (!single) continue;
+    p->ctx->engine->counters.ms += ms;
     profile_item(p, &p->item[i], ms);
     debug_item(p, &p->item[i], ms);
   }
@@ -352,6 +353,7 @@ bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffe
   if (!arena && p->arena_bytes && !own) return false;
   p->input = input;
   bool ok = bind_slots(p, input, out, arena ? arena : own) && make_ready(p) && run_or_replay(p);
+  if (ok) count_run(p);
   buffer_release(own);
   return ok;
 }

@@ -371,6 +371,7 @@ PolyStatus core_profile_kernel(const PolyContext *ctx, int k, PolyKernelStat *ou
 int core_profile_stored(const PolyContext *ctx);
 PolyStatus core_profile_stored_at(const PolyContext *ctx, int k, PolyStoredStat *out);
 int64_t core_profile_peak_bytes(const PolyContext *ctx);
+PolyStatus core_counters(const PolyContext *ctx, PolyKernelStat *out);
 char *core_source(PolyTensor *t);
 char *core_dump(PolyTensor *t);
 char *core_explain(PolyTensor *t);
@@ -752,6 +753,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_profile_stored core_profile_stored
 #define poly_profile_stored_at core_profile_stored_at
 #define poly_profile_peak_bytes core_profile_peak_bytes
+#define poly_counters core_counters
 #define poly_source core_source
 #define poly_dump core_dump
 #define poly_explain core_explain

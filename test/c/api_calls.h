@@ -360,6 +360,7 @@ static bool call_poly_profile_kernel(const Arg *a, Result *r) { (void)r; return 
 static bool call_poly_profile_stored(const Arg *a, Result *r) { (void)r; (void)poly_profile_stored((const PolyContext *)a[0].p); return true; }
 static bool call_poly_profile_stored_at(const Arg *a, Result *r) { (void)r; return poly_profile_stored_at((const PolyContext *)a[0].p, (int)a[1].i, (PolyStoredStat *)a[2].p) == POLY_OK; }
 static bool call_poly_profile_peak_bytes(const Arg *a, Result *r) { (void)r; (void)poly_profile_peak_bytes((const PolyContext *)a[0].p); return true; }
+static bool call_poly_counters(const Arg *a, Result *r) { (void)r; return poly_counters((const PolyContext *)a[0].p, (PolyKernelStat *)a[1].p) == POLY_OK; }
 static bool call_poly_source(const Arg *a, Result *r) { r->text = poly_source((PolyTensor *)a[0].p); return r->text != NULL; }
 static bool call_poly_dump(const Arg *a, Result *r) { r->text = poly_dump((PolyTensor *)a[0].p); return r->text != NULL; }
 static bool call_poly_explain(const Arg *a, Result *r) { r->text = poly_explain((PolyTensor *)a[0].p); return r->text != NULL; }
@@ -732,6 +733,7 @@ static const Call calls[] = {
   {"poly_profile_stored", call_poly_profile_stored, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_profile_stored_at", call_poly_profile_stored_at, 3, true, {{"ctx", "HCONTEXT", true}, {"k", "I", true}, {"out", "A", true}}},
   {"poly_profile_peak_bytes", call_poly_profile_peak_bytes, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_counters", call_poly_counters, 2, true, {{"ctx", "HCONTEXT", true}, {"out", "A", true}}},
   {"poly_source", call_poly_source, 1, true, {{"t", "HTENSOR", true}}},
   {"poly_dump", call_poly_dump, 1, true, {{"t", "HTENSOR", true}}},
   {"poly_explain", call_poly_explain, 1, true, {{"t", "HTENSOR", true}}},

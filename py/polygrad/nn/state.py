@@ -15,27 +15,27 @@ from ..tensor import Tensor
 from .later import is_lazy
 
 
-def get_state_dict(obj: Any, prefix: str = "") -> dict[str, Tensor]:
-    """All tensors of an object, its attributes, lists and dicts, by dotted name.
+def get_state_dict(obj: Any, prefix: str = "", tensor_type: Any = Tensor) -> dict[str, Tensor]:
+    """All tensors of an object, its attributes, lists and dicts, by dotted name; tensor_type: all objects of other classes.
 
     >>> from polygrad.nn import Linear, get_state_dict
     >>> sorted(get_state_dict(Linear(2, 3)))
     ['bias', 'weight']
     """
     out: dict[str, Tensor] = {}
-    _collect(obj, prefix, out, set())
+    _collect(obj, prefix, out, set(), tensor_type)
     return out
 
 
-def _collect(obj: Any, prefix: str, out: dict[str, Tensor], path: set[int]) -> None:
-    if isinstance(obj, Tensor):
+def _collect(obj: Any, prefix: str, out: dict[str, Tensor], path: set[int], wanted: Any) -> None:
+    if isinstance(obj, wanted):
         out[prefix.strip(".")] = obj
         return
     if id(obj) in path or isinstance(obj, type):
         return
     path = path | {id(obj)}
     for name, value in _fields(obj).items():
-        _collect(value, f"{prefix}{name}.", out, path)
+        _collect(value, f"{prefix}{name}.", out, path, wanted)
 
 
 def _fields(obj: Any) -> dict[str, Any]:
@@ -71,30 +71,34 @@ def get_parameters(obj: Any) -> list[Tensor]:
     return list({id(t): t for t in get_state_dict(obj).values() if t.is_floating_point()}.values())
 
 
-def load_state_dict(model: Any, state_dict: dict[str, Tensor], strict: bool = True, verbose: bool = False, consume: bool = False) -> list[str]:
-    """Copies tensors into the model's by name. strict: names that are missing or unexpected are an error. consume: tensors that
-    were loaded are taken out of state_dict.
-
-    Returns the names that were not loaded.
+def load_state_dict(
+    model: Any, state_dict: dict[str, Tensor], strict: bool = True, verbose: bool = False, consume: bool = False, realize: bool = True
+) -> list[Tensor]:
+    """Copies tensors into the model's by name and returns those of the model that were loaded. strict: a name that is missing is an error; names
+    that the model does not have are passed over, as in tinygrad (Module.load_state_dict is PyTorch's and refuses them). consume: tensors that were
+    loaded are taken out of state_dict. realize=False: they are copied when they are needed.
 
     >>> from polygrad.nn import Linear, get_state_dict, load_state_dict
     >>> a, b = Linear(2, 3), Linear(2, 3)
-    >>> load_state_dict(a, get_state_dict(b))
-    []
+    >>> len(load_state_dict(a, get_state_dict(b)))
+    2
     >>> a.weight.tolist() == b.weight.tolist()
     True
     """
     own, missing, unexpected = match(model, state_dict)
-    if strict and (missing or unexpected):
+    if strict and missing:
         raise KeyError(f"state dict does not fit the model: missing {missing}, unexpected {unexpected}")
-    for name, t in own.items():
-        if name in state_dict and state_dict[name].shape != t.shape:
-            raise ValueError(f"shape of {name} is {t.shape} in the model and {state_dict[name].shape} in the state dict")
-    load_into(own, state_dict)
+    given = {name: state_dict[name] for name in own if name in state_dict}
+    for name, value in given.items():
+        if value.shape != own[name].shape and {value.shape, own[name].shape} == {(), (1,)}:
+            given[name] = value.reshape(own[name].shape)
+        elif value.shape != own[name].shape:
+            raise ValueError(f"Shape mismatch in layer `{name}`: Expected shape {own[name].shape}, but found {value.shape} in state dict.")
+    loaded = load_into(own, given, realize)
     if consume:
-        for name in own:
-            state_dict.pop(name, None)
-    return missing + unexpected
+        for name in given:
+            del state_dict[name]
+    return loaded
 
 
 def match(model: Any, state_dict: Any) -> tuple[dict[str, Tensor], list[str], list[str]]:
@@ -106,16 +110,17 @@ def match(model: Any, state_dict: Any) -> tuple[dict[str, Tensor], list[str], li
     return own, [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
 
 
-def load_into(own: dict[str, Tensor], state_dict: Any) -> None:
-    """Assigns the tensors of state_dict to those of the same name, in one plan."""
+def load_into(own: dict[str, Tensor], state_dict: Any, realize: bool = True) -> list[Tensor]:
+    """Assigns the tensors of state_dict to those of the same name, in one plan; gives those that were assigned to."""
     loaded = []
     for name, t in own.items():
         if name in state_dict:
             value = state_dict[name]
             t.assign(value.detach() if isinstance(value, Tensor) and value._g is t._g else Tensor(value.numpy()))
             loaded.append(t)
-    if loaded:
+    if loaded and realize:
         loaded[0].realize(*loaded[1:])
+    return loaded
 
 
 def safe_save(tensors: dict[str, Tensor], fn: Any) -> None:
@@ -138,7 +143,18 @@ def safe_save(tensors: dict[str, Tensor], fn: Any) -> None:
 
 
 def safe_load(fn: Any) -> dict[str, Tensor]:
-    """Reads a safetensors file into tensors by name."""
+    """Reads a safetensors file into tensors by name. Of a tensor of bytes, such as Tensor(path), each is a piece of it and nothing is copied.
+
+    >>> import os, tempfile
+    >>> from polygrad import Tensor
+    >>> from polygrad.nn import safe_load, safe_save
+    >>> path = os.path.join(tempfile.mkdtemp(), "w.safetensors")
+    >>> safe_save({"w": Tensor([[1.0, 2.0]])}, path)
+    >>> safe_load(Tensor(open(path, "rb").read()))["w"].tolist()
+    [[1.0, 2.0]]
+    """
+    if isinstance(fn, Tensor):
+        return _pieces(*safe_load_metadata(fn))
     g = current()
     f = C.poly_safe_open(g.ptr, os.fsencode(fn))
     if f is None:
@@ -227,3 +243,22 @@ def safe_load_metadata(fn: Any) -> tuple[Tensor, int, dict[str, Any]]:
     if n > int(t.shape[0]) - 8:
         raise ValueError(f"a header of {n} bytes does not fit a file of {t.shape[0]}: this is not a safetensors file")
     return t, 8 + n, json.loads(bytes(t[8 : 8 + n].tolist()))
+
+
+_SAFE = {
+    "BOOL": "bool", "I8": "int8", "U8": "uint8", "I16": "int16", "U16": "uint16", "I32": "int32", "U32": "uint32", "I64": "int64", "U64": "uint64",
+    "F8_E4M3": "fp8e4m3", "F8_E5M2": "fp8e5m2", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+}  # fmt: skip
+
+
+def _pieces(data: Tensor, start: int, header: dict[str, Any]) -> dict[str, Tensor]:
+    """The tensors of a safetensors file out of its bytes."""
+    size, out = int(data.shape[0]), {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        first, last = (start + int(k) for k in entry["data_offsets"])
+        if entry["dtype"] not in _SAFE or not start <= first <= last <= size:
+            raise ValueError(f"{name} of type {entry['dtype']} at bytes {first} to {last} does not fit a file of {size} bytes")
+        out[name] = data[first:last].bitcast(_SAFE[entry["dtype"]]).reshape(tuple(entry["shape"]))
+    return out

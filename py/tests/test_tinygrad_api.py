@@ -1,0 +1,64 @@
+"""What scripts for tinygrad ask of it beside tensors: counters, state dicts, devices, files, compiled functions, helpers."""
+
+import numpy as np
+import pytest
+
+from polygrad import GlobalCounters, Profile, Tensor, TinyJit, nn, scan
+
+
+def test_counters_of_what_ran():
+    x = Tensor.rand(16, 16).realize()
+    GlobalCounters.reset()
+    assert (GlobalCounters.kernel_count, GlobalCounters.global_ops, GlobalCounters.global_mem) == (0, 0, 0)
+    (x @ x).realize()
+    assert GlobalCounters.kernel_count == 1 and GlobalCounters.global_ops == 2 * 16**3 and GlobalCounters.global_mem >= 2 * 4 * 256
+    GlobalCounters.reset()
+    with Profile() as p:
+        (x.relu().sum(0) + 1).realize()
+    assert GlobalCounters.kernel_count == sum(k.count for k in p.kernels) and GlobalCounters.time_sum_s > 0
+    assert GlobalCounters.global_mem == sum(k.bytes for k in p.kernels) and GlobalCounters.global_ops == sum(k.flops for k in p.kernels)
+    assert GlobalCounters.mem_used >= 4 * 256 and max(GlobalCounters.mem_used_per_device.values()) >= 4 * 256
+
+
+def test_counters_of_compiled_functions_and_loops():
+    x = Tensor.rand(8).realize()
+    f = TinyJit(lambda a: (a + 1).realize())
+    for _ in range(3):
+        f(x)
+    GlobalCounters.reset()
+    f(x)
+    assert GlobalCounters.kernel_count == 1 and GlobalCounters.global_mem == 64
+
+    def steps(n):
+        last, _ = scan(lambda h, v: ((h * v).tanh(), None), x, Tensor.rand(n, 8).realize())
+        GlobalCounters.reset()
+        last.realize()
+        return GlobalCounters.kernel_count
+
+    assert steps(30) - steps(10) >= 20  # each step counts
+
+
+def test_state_dict_of_a_tensor_of_bytes(tmp_path):
+    path = tmp_path / "w.safetensors"
+    state = {"a": Tensor([[1.0, 2.0], [3.0, 4.0]]), "b": Tensor([1, 2, 3], dtype="int64"), "half": Tensor([0.5]).half(), "none": Tensor([])}
+    nn.safe_save(state, str(path))
+    for source in (Tensor(path), Tensor(path.read_bytes())):
+        read = nn.safe_load(source)
+        assert set(read) == set(state)
+        for name, t in state.items():
+            assert read[name].dtype == t.dtype and read[name].shape == t.shape
+            np.testing.assert_array_equal(read[name].numpy(), t.numpy())
+    damaged = path.read_bytes().replace(b'"data_offsets":[', b'"data_offsets":[9')
+    with pytest.raises(ValueError, match="does not fit"):
+        nn.safe_load(Tensor(damaged))
+
+
+def test_loading_scalars_kept_as_vectors():
+    norm = nn.BatchNorm2d(2)
+    state = nn.get_state_dict(norm)
+    state = {k: t.numpy().copy() for k, t in state.items()}
+    given = {k: Tensor(v).reshape(1) if v.shape == () else Tensor(v) + 1 for k, v in state.items()}
+    nn.load_state_dict(norm, given)
+    np.testing.assert_array_equal(norm.weight.numpy(), state["weight"] + 1)
+    with pytest.raises(ValueError, match=r"Shape mismatch in layer `weight`: Expected shape \(2,\), but found \(3,\)"):
+        nn.load_state_dict(norm, given | {"weight": Tensor.ones(3)})
