@@ -401,6 +401,7 @@ POLY_API PolyTensor *poly_softplus(PolyTensor *x, double beta);
 POLY_API PolyTensor *poly_polygamma(int n, PolyTensor *x);
 /* Conversion; float to integer truncates towards zero, anything to bool is x != 0. */
 POLY_API PolyTensor *poly_cast(PolyTensor *x, PolyDType dtype);
+/* The same bits as another dtype of the same size. A view: assigning to it assigns to x. */
 POLY_API PolyTensor *poly_bitcast(PolyTensor *x, PolyDType dtype);
 /* Keccak's hash of each row of bytes [..., n]: nout bytes [..., nout]. rate: bytes taken in at a time; suffix: 6 for
  * SHA-3, 31 for SHAKE. Computed at once. O(bytes). */

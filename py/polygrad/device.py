@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import autograd as _graph
 from ._ffi import describe
 from .autograd import HOST, AutogradGraph, current
@@ -54,6 +56,8 @@ class _Device:
         """Upper case, "CPU:0" to "CPU". A GPU keeps its number: "cuda:1" is "CUDA:1"."""
         if name is None:
             return current().device
+        if name[:5].upper() == "DISK:":  # a file, see files.py
+            return "DISK:" + name[5:]
         kind, _, number = name.upper().partition(":")
         return f"{kind}:{int(number)}" if kind in GPUS and number.isdigit() and int(number) else kind
 
@@ -74,9 +78,13 @@ GPUS = ("CUDA", "OPENCL")
 Device = _Device()
 
 
-def check_device(g: AutogradGraph, name: str) -> None:
-    """A graph computes on one device. Naming a GPU moves it there, and then the host may be named too: what is read is read there anyway. Naming any
-    other device is an error, but for the two that share the host's memory."""
+def check_device(g: AutogradGraph, name: Any) -> None:
+    """A graph computes on one device; of several names each is checked. Naming a GPU moves it there, and then the host may be named too: what is
+    read is read there anyway. Naming any other device is an error, but for the two that share the host's memory."""
+    if isinstance(name, (tuple, list)):
+        for one in name:
+            check_device(g, one)
+        return
     if not isinstance(name, str):
         raise TypeError(f"a device is named by a text such as 'CPU', not {describe(name)}")
     name = Device.canonicalize(name)

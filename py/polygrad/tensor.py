@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from . import _core, dlpack
+from . import _core, dlpack, files
 from . import autograd as _graph
 from ._core import C, current, from_numpy, from_values, handles, like, operand, same_graph, to_dtype
 from ._ffi import INT64, handle_array, raw
@@ -71,7 +71,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_pair", "_freed", "_later", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_pair", "_freed", "_later", "_file", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
@@ -81,6 +81,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     _pair: str | None  # set on the result of max(axis) and min(axis), which PyTorch gives as a pair: the method's name
     _freed: bool  # backward(retain_graph=False) has run
     _later: bool  # set on a parameter that has no shape yet (nn/later.py)
+    _file: tuple[Any, ...]  # set on a tensor that is a file: its path first (files.py)
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
@@ -100,7 +101,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
     def __init__(self, data: Any = None, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None):
         g = current()
-        if device is not None:
+        path = files.path_of(device)
+        if device is not None and path is None:
             check_device(g, device)
         d = None if dtype is None else to_dtype(dtype)
         if d is None and data.__class__ is np.ndarray:  # the shortest way for what loaders make of each batch
@@ -118,7 +120,13 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             t = t if d is None else t.cast(d)
         else:
             t = from_values(g, _as_memory(data, d), d)
+        if path is not None and not (isinstance(data, os.PathLike) and os.path.realpath(data) == os.path.realpath(path)):
+            t = files.copy_to_file(t, path)
+        elif isinstance(data, os.PathLike) and (device is None or path is not None):
+            t._file = (os.path.realpath(data),)
         self._h, self._g = t._h, g
+        if hasattr(t, "_file"):
+            files.is_file(self, t._file)
         t._h = 0  # the handle has moved
         if requires_grad is not None:
             self.requires_grad = requires_grad
@@ -175,12 +183,12 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
     @property
     def device(self) -> str:
-        """Name of the device that it is computed on.
+        """Name of the device that it is computed on, or of the file that it is.
 
         >>> Tensor([1]).device == Device.DEFAULT
         True
         """
-        return self._g.device
+        return f"DISK:{self._file[0]}" if hasattr(self, "_file") else self._g.device
 
     @property
     def graph(self) -> _core.AutogradGraph:
@@ -430,6 +438,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         if x.ndim == 0 and self.ndim:
             x = x.cast(self.dtype).reshape((1,) * self.ndim).expand(self.shape)
         self._g.check(C.poly_assign(self._h, x._h))
+        if files.opened:
+            files.write_out(self)
         return self
 
     def replace(self, x: Tensor) -> Tensor:
@@ -443,17 +453,22 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         return self
 
     def to(self, device: Any) -> Tensor:
-        """The tensor on a device, or in a dtype if one is given, as in PyTorch.
+        """The tensor on a device, in a file ("DISK:path"), or in a dtype if one is given, as in PyTorch.
 
         >>> Tensor([1, 2]).to("CPU").tolist()
         [1, 2]
         """
+        path = files.path_of(device)
+        if path is not None:
+            return files.copy_to_file(self, path)
         if isinstance(device, DType) or (isinstance(device, str) and device.lower() in _core.dtypes.__dict__):
             return self.cast(device)
         if device is not None:
             check_device(self._g, device)
             if is_gpu(self._g.device):
                 self._g.check(C.poly_move_here(self._h))
+            if hasattr(self, "_file"):
+                return self.clone()
         return self
 
     def to_(self, device: Any) -> Tensor:

@@ -327,3 +327,17 @@ def test_detach_after_a_change(change, values, device):
     c.assign(c * 2)
     np.testing.assert_array_equal(d.reshape(3, 1).numpy()[:, 0], want)
     np.testing.assert_array_equal(c.numpy(), want * 2)
+
+
+def test_assigning_to_the_bits():
+    x = Tensor([1.0, 2.0, 3.0, 4.0]).realize()
+    bits = x.bitcast("int32")
+    bits[1] = 0x40800000
+    assert x.tolist() == [1.0, 4.0, 3.0, 4.0] and bits.tolist()[1] == 0x40800000
+    x[2:].bitcast("uint32").assign(Tensor([0, 0x3F800000], dtype="uint32"))
+    assert x.tolist() == [1.0, 4.0, 0.0, 1.0]
+    x.reshape(2, 2).bitcast("int32").T[0].assign(0)
+    assert x.tolist() == [0.0, 4.0, 0.0, 1.0]
+    y = x * 1  # a value of its own, whose bits are nobody else's
+    y.bitcast("int32").assign(Tensor([0, 0, 0, 0]))
+    assert y.tolist() == [0.0] * 4 and x.tolist() == [0.0, 4.0, 0.0, 1.0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygrad import GlobalCounters, Profile, Tensor, TinyJit, nn, scan
+from polygrad import Device, GlobalCounters, Profile, Tensor, TinyJit, nn, scan
 
 
 def test_counters_of_what_ran():
@@ -62,3 +62,53 @@ def test_loading_scalars_kept_as_vectors():
     np.testing.assert_array_equal(norm.weight.numpy(), state["weight"] + 1)
     with pytest.raises(ValueError, match=r"Shape mismatch in layer `weight`: Expected shape \(2,\), but found \(3,\)"):
         nn.load_state_dict(norm, given | {"weight": Tensor.ones(3)})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "bfloat16", "bool"])
+def test_tensors_in_files(tmp_path, dtype):
+    path = tmp_path / "Data"
+    x = Tensor.arange(12).reshape(3, 4).cast(dtype)
+    t = x.to(f"disk:{path}")
+    assert t.device == f"DISK:{path}" and t.dtype == dtype and path.stat().st_size == 12 * x.dtype.itemsize
+    np.testing.assert_array_equal(t.numpy(), x.numpy())
+    want = np.array(x.numpy())
+    t[1, 2:].assign(Tensor.zeros(2, dtype=dtype))  # written at once
+    want[1, 2:] = 0
+    np.testing.assert_array_equal(Tensor.empty(3, 4, dtype=dtype, device=f"DISK:{path}").numpy(), want)
+    row = t.flatten().realize()  # may share the memory
+    t[2] = 1
+    want[2] = 1
+    assert row.shape == (12,)
+    t.reshape(4, 3)[0].assign(Tensor.ones(3, dtype=dtype))
+    want.reshape(4, 3)[0] = 1
+    again = Tensor(path, dtype=dtype)
+    np.testing.assert_array_equal(again.reshape(3, 4).numpy(), want)
+    assert again.device == f"DISK:{path}"
+    copy = t.to(Device.DEFAULT)
+    copy.realize()
+    t.assign(Tensor.zeros(3, 4, dtype=dtype))
+    np.testing.assert_array_equal(copy.numpy(), want)
+    assert not copy.device.startswith("DISK") and not np.any(t.numpy())
+
+
+def test_files_are_made_grown_and_replaced(tmp_path):
+    path = tmp_path / "f"
+    t = Tensor.empty(5, device=f"disk:{path}").assign(Tensor.ones(5))
+    assert path.stat().st_size == 20 and t.tolist() == [1.0] * 5
+    more = Tensor.empty(2, 4, device=f"disk:{path}")
+    assert path.stat().st_size == 32 and more.sum().item() == 5
+    Tensor([7.0, 8.0], device=f"disk:{path}")
+    assert path.stat().st_size == 8 and Tensor(path, dtype="float32").tolist() == [7.0, 8.0]
+    assert Tensor(path, device=Device.DEFAULT).shape == (8,) and not Tensor(path, device=Device.DEFAULT).device.startswith("DISK")
+    with pytest.raises(FileNotFoundError):
+        Tensor(tmp_path / "none")
+    with pytest.raises(OSError):
+        Tensor.empty(3, device=f"disk:{tmp_path}")
+
+
+def test_several_devices_of_one_machine():
+    devices = (Device.DEFAULT, Device.DEFAULT)
+    assert Tensor.ones(4, device=devices).sum().item() == 4
+    assert (Tensor([1.0, 2.0]).to(devices) + Tensor([1.0, 2.0]).shard(devices, 0)).tolist() == [2.0, 4.0]
+    with pytest.raises(RuntimeError):
+        Tensor.ones(4, device=(Device.DEFAULT, "NONE"))

@@ -1,5 +1,6 @@
-/* view.c: assigning to a view. In: a handle that was made by moving another one's axes, slicing or detaching it, and
- * its new value. Out: the new value of the tensor that it shows a part of, and of the views between the two.
+/* view.c: assigning to a view. In: a handle that was made by moving another one's axes, slicing or detaching it, or
+ * reading its bits, and its new value. Out: the new value of the tensor that it shows a part of, and of the views
+ * between the two.
  *
  *   t = SHRINK(PERMUTE(b)), t.assign(v)   ->   b = PERMUTE'(WHERE(PAD(true), PAD(v), PERMUTE(b)))
  *
@@ -34,6 +35,7 @@ static UOp *undo(const UOp *u, UOp *value, UOp *old) {
   int perm[MAX_DIMS];
   switch (u->op) {
   case OP_DETACH: return value;
+  case OP_BITCAST: return uop_bitcast(value, (PolyDType)x->dtype);
   case OP_RESHAPE: return uop_reshape(value, x->ndim, x->shape);
   case OP_FLIP: return uop_flip(value, (uint32_t)u->arg.i);
   case OP_PERMUTE:

@@ -1,6 +1,6 @@
 /* view.c: which part of which tensor a view shows. In: a handle that was just made of another one by moving axes,
- * slicing or detaching. Out: the movements that lead from its node to the tensor of the handle that all of them started
- * from.
+ * slicing, detaching, or reading its bits as another dtype of the same size. Out: the movements that lead from its node
+ * to the tensor of the handle that all of them started from.
  *
  * They are found when the view is made, while that tensor's node is on the way. Later it may be another: tensors that
  * are computed or assigned get other nodes. As long as the view has its own node, the number of movements is enough;
@@ -8,7 +8,9 @@
  * which keeps nothing alive. */
 #include "ir/context.h"
 
-static bool is_move(const UOp *u) { return op_info[u->op].cls == CLASS_MOVE || u->op == OP_DETACH; }
+static bool is_move(const UOp *u) {
+  return op_info[u->op].cls == CLASS_MOVE || u->op == OP_DETACH || u->op == OP_BITCAST;
+}
 
 int moves_of(UOp *u, UOp **path) {
   int n = 0;

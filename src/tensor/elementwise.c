@@ -621,5 +621,5 @@ PolyTensor *poly_bitcast(PolyTensor *x, PolyDType dtype) {
   if (!x) return NULL;
   if ((unsigned)dtype >= POLY_DTYPE_COUNT)
     return fail_null(ctx_base(x->ctx), POLY_ERROR_TYPE, "%d is not a dtype", (int)dtype);
-  TENSOR_RETURN(x->ctx, uop_bitcast(x->uop, dtype));
+  TENSOR_VIEW(x, uop_bitcast(x->uop, dtype));
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import files
 from .._core import AutogradGraph, C, argfix, current, dtypes, handles, int_value, like, past_double, scalar, sizes, to_dtype, wrap
 from .._ffi import ShapeError, handle_array, integer, whole
 from ..device import check_device
@@ -59,6 +60,9 @@ class Creation:
         >>> Tensor.empty(2, 3).shape
         (2, 3)
         """
+        path = files.path_of(device)
+        if path is not None:
+            return _finish(files.file_tensor(current(), path, argfix(shape), to_dtype(dtype or dtypes.default_float)), requires_grad)
         return _shaped("poly_empty", shape, device, dtype, requires_grad)
 
     @staticmethod

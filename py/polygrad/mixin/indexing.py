@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import files
 from .._core import INT64_MAX, C, from_values, like, number_dtype, operand, same_graph
 from .._ffi import KindError, PolyIndex, handle_array
 from .._meaning import pair_warning
@@ -109,6 +110,8 @@ class Indexing:
         n, array, keep = _index(self, key)
         v = operand(self, value)
         self._g.check(C.poly_setitem(self._h, n, array, v._h))
+        if files.opened:
+            files.write_out(self)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("elements of a tensor cannot be deleted")

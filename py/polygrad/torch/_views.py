@@ -266,6 +266,10 @@ class Views:
             out._strides = (0,) * (len(shape) - len(mine)) + tuple(old)
         return view_of(self, out, lambda x: Plain.expand(x, shape))
 
+    def bitcast(self: Any, dtype: Any) -> Any:
+        """The same bits read as another dtype: what view(dtype) gives."""
+        return view_of(self, Plain.bitcast(self, dtype), lambda x: Plain.bitcast(x, dtype), lambda whole, value: Plain.bitcast(value, whole.dtype))
+
     def diagonal(self: Any, *args: Any, **kwargs: Any) -> Any:
         """The diagonal of the last two axes, or of those named."""
         return view_of(self, Plain.diagonal(self, *args, **kwargs), lambda x: Plain.diagonal(x, *args, **kwargs))

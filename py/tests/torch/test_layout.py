@@ -40,3 +40,16 @@ def test_sparse_tensors_are_tensors():
 def test_modules_that_hand_things_back():
     model = torch.nn.Linear(2, 2)
     assert torch.fx.symbolic_trace(model) is model and torch.jit.annotate(int, 3) == 3 and torch.torch is torch
+
+
+def test_a_view_in_another_dtype_is_a_view():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    bits = x.view(torch.int32)
+    bits[0] = 0
+    assert x.tolist() == [0.0, 2.0, 3.0]
+    bits.fill_(0x3F800000)
+    assert x.tolist() == [1.0, 1.0, 1.0]
+    x[1] = 0
+    assert bits.tolist() == [0x3F800000, 0, 0x3F800000]
+    x.view(torch.uint8)[3] = 0xBF  # the sign
+    assert x.tolist() == [-1.0, 0.0, 1.0]
