@@ -1,9 +1,10 @@
 """PyTorch Geometric's examples as plain training loops, both libraries, the same text and the same data: seconds an epoch, and the first epoch cold.
 
 Each measurement is a process of its own. The first epoch of Polygrad runs with an empty kernel cache; then the median of the later half of the epochs
-that follow, which last five seconds at least.
+that follow, which last five seconds at least. With --cpu, for machines that others use as well: both libraries in one process and on one thread, an epoch of each in turn,
+and the processor's time rather than the clock's.
 
-Usage: run.py [-k NAME] [--threads 2] [--epochs 8] [--json FILE]
+Usage: run.py [-k NAME] [--threads 2] [--epochs 8] [--cpu] [--json FILE]
 """
 
 from __future__ import annotations
@@ -98,24 +99,67 @@ def measure(name, side, threads, epochs):
     }  # fmt: skip
 
 
+def alternate(name, epochs):
+    """CPU seconds an epoch of both libraries, the median of the later half of the epochs, and how far its quartiles are apart."""
+    sys.path.insert(0, str(HERE))
+    module = __import__(EXAMPLES[name][0])
+    sides = [getattr(module, name)(library(ours, 1)) for ours in (True, False)]
+    times, begin = ([], []), time.perf_counter()
+    while len(times[0]) < epochs or time.perf_counter() - begin < 2 * WARM:
+        for epoch, spent in zip(sides, times):
+            t = time.process_time()
+            epoch()
+            spent.append(time.process_time() - t)
+        if time.perf_counter() - begin > 60 and len(times[0]) >= 5:
+            break
+    row = {}
+    for side, spent in zip(("ours", "theirs"), times):
+        quarters = statistics.quantiles(spent[len(spent) // 2 :], n=4)
+        row[side] = {"cpu_s": quarters[1], "spread": (quarters[2] - quarters[0]) / quarters[1], "epochs": len(spent)}
+    return row
+
+
+def beside(names, epochs):
+    """The table of CPU times."""
+    rows = []
+    print(f"{'example':20} {'ours ms':>9} {'PyG ms':>9} {'ratio':>7}  spread of each")
+    for name in names:
+        row = child(__file__, name, "both", 1, epochs, timeout=300)
+        rows.append({"name": name, "bar": EXAMPLES[name][1], **row})
+        if "error" in row:
+            print(f"{name:20} {row['error']}"[:200], flush=True)
+            continue
+        ours, theirs = row["ours"], row["theirs"]
+        print(
+            f"{name:20} {ours['cpu_s'] * 1e3:9.2f} {theirs['cpu_s'] * 1e3:9.2f} {theirs['cpu_s'] / ours['cpu_s']:7.2f}"
+            f"  {ours['spread']:.2f} {theirs['spread']:.2f}", flush=True,
+        )  # fmt: skip
+    return rows
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("-k", default="", help="names, separated by commas")
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--epochs", type=int, default=20)
+    p.add_argument("--cpu", action="store_true")
     p.add_argument("--json")
     p.add_argument("--child", nargs=4, metavar=("NAME", "SIDE", "THREADS", "EPOCHS"))
     args = p.parse_args()
     if args.child:
         name, side, threads, epochs = args.child
-        print(json.dumps(measure(name, side, int(threads), int(epochs))))
+        print(json.dumps(alternate(name, int(epochs)) if side == "both" else measure(name, side, int(threads), int(epochs))))
+        return
+    names = [n for n in EXAMPLES if not args.k or n in args.k.split(",")]
+    if args.cpu:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        write_json(args.json, machine=machine(1), rows=beside(names, args.epochs))
         return
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
     rows = []
     print(f"{'example':20} {'ours ms':>9} {'PyG ms':>9} {'ratio':>7} {'first, cold s':>14}  last loss of each")
-    for name, (_, bar) in EXAMPLES.items():
-        if args.k and name not in args.k.split(","):
-            continue
+    for name in names:
+        bar = EXAMPLES[name][1]
         with tempfile.TemporaryDirectory() as cache:
             os.environ["POLY_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = cache
             ours = child(__file__, name, "ours", args.threads, args.epochs, timeout=300)

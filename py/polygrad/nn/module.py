@@ -204,17 +204,23 @@ class Module:
         """The modules that it holds itself."""
         return Listed(m for _, m in self.named_children())
 
+    def _counts(self, name: str) -> bool:
+        """Is an attribute of this name among what the module holds?"""
+        d = self.__dict__
+        return name in d.get("_unsaved", ()) or not (name in d.get("_hidden", ()) or name[:1] == "_" and name not in d.get("_registered", ()))
+
     def _inside(self) -> list[Any]:
         """children(), without names."""
         d = self.__dict__
         found: dict[int, Any] = {}
         plain = type(self)._state_items is Module._state_items  # others, such as containers, keep what they hold elsewhere
-        hidden, named, unsaved = d.get("_hidden", ()), d.get("_registered", ()), d.get("_unsaved", ())
         for name, value in (d if plain else self._items()).items():
             kind = _KINDS.get(value.__class__)
+            if kind == "nothing":
+                continue
             if kind is None:
                 kind = _kind_of(value.__class__)
-            if kind == "nothing" or (plain and name not in unsaved and (name[:1] == "_" and name not in named or name in hidden)):
+            if plain and (name[:1] == "_" or "_hidden" in d) and not self._counts(name):
                 continue
             if kind == "module":
                 found.setdefault(id(value), value)
@@ -464,11 +470,20 @@ class Module:
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         Tensor.training = mode
-        if "_mode" in self.__dict__:
-            self.__dict__["_mode"] = mode
-            for m in self._inside():
-                m.train(mode)
+        self._set_mode(mode)
         return self
+
+    def _set_mode(self, mode: bool) -> None:
+        """The modes of modules of polygrad.torch, of this one and of those inside, each by its own train() if its class has one."""
+        d = self.__dict__
+        if "_mode" not in d:
+            return
+        d["_mode"] = mode
+        for m in self._inside():
+            if type(m).train is Module.train:
+                m._set_mode(mode)
+            else:
+                m.train(mode)
 
     def eval(self) -> Any:
         """train(False)."""

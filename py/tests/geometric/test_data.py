@@ -450,7 +450,11 @@ def test_parts_of_a_dataset(tmp_path):
 # ---- loader ----
 
 
-def test_loader_gives_the_batches_of_from_data_list(tmp_path):
+_WORTH = "polygrad.geometric.loader.dataloader._WORTH_A_THREAD"
+
+
+def test_loader_gives_the_batches_of_from_data_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(_WORTH, -1)
     graphs = [graph(n, 2 * n, name=str(n)) for n in range(1, 8)]
     small = Small(tmp_path)
     for source in (graphs, small, small[1:], [typed(k, k + 1) for k in (1, 2, 3)]):
@@ -510,11 +514,15 @@ def test_loader_applies_the_transform_each_time(tmp_path):
     assert np.allclose(2 * batches[1][0].x.numpy(), next(iter(DataLoader(data, batch_size=2))).x.numpy())
 
 
-def test_loader_stops_its_thread_and_passes_errors_on():
+@pytest.mark.parametrize("threads", [0, 1])
+def test_loader_stops_its_thread_and_passes_errors_on(monkeypatch, threads):
+    monkeypatch.setattr(_WORTH, -1 if threads else 1e9)  # a thread works ahead only where a batch is much work
     graphs = [Data(k=Tensor([n]), num_nodes=1) for n in range(50)]
     before = threading.active_count()
-    for batch in DataLoader(graphs, 1):
-        break
+    for k, batch in enumerate(DataLoader(graphs, 1)):
+        assert batch.k.tolist() == [k] and threading.active_count() == before + (threads if k else 0)
+        if k == 3:
+            break
     del batch
     assert threading.active_count() == before
     with pytest.raises(IndexError):
