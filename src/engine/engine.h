@@ -115,6 +115,8 @@ typedef struct PlanLoop {
   int64_t n;          /* steps in this run */
 } PlanLoop;
 
+enum { WAYS_TO_PLACE = 3 };
+
 struct Plan {
   PolyContext *ctx;
   Device *device;
@@ -136,8 +138,10 @@ struct Plan {
   int64_t *value; /* of the variables, then numbers that kernels take as arguments */
   int nnumber;
   size_t arena_bytes, output_bytes;
-  bool tiled;  /* there are composite items: */
-  int workers; /* threads that they have scratch memory for */
+  int ntemp;                      /* temporaries that have places of their own, */
+  PlanSlot **temp[WAYS_TO_PLACE]; /* in each order in which they are placed, as it was in the last run */
+  bool tiled;                     /* there are composite items: */
+  int workers;                    /* threads that they have scratch memory for */
   /* scratch of a run */
   PolyBuffer *const *input;
   MemoryRef *at, *args; /* where each slot is; the arguments of a launch */

@@ -91,25 +91,7 @@ static int by_begin(const void *a, const void *b) {
   return x->first != y->first ? (x->first < y->first ? -1 : 1) : by_size(a, b);
 }
 
-static int (*const placements[])(const void *, const void *) = {by_size, by_life, by_begin};
-
-static bool overlap_in_time(const PlanSlot *a, const PlanSlot *b) {
-  return a->first <= b->until && b->first <= a->until;
-}
-
-/* Finds the tightest gap between the slots that are already placed and alive at the same time. `near` is sorted by
- * offset. */
-static size_t best_offset(PlanSlot *const *near, int n, size_t need) {
-  size_t end = 0, best = SIZE_MAX, best_waste = SIZE_MAX;
-  for (int i = 0; i < n; i++) {
-    if (near[i]->offset >= end + need && near[i]->offset - end - need < best_waste) {
-      best = end;
-      best_waste = near[i]->offset - end - need;
-    }
-    end = MAX(end, near[i]->offset + align_up(near[i]->bytes));
-  }
-  return best == SIZE_MAX ? end : best;
-}
+static int (*const placements[WAYS_TO_PLACE])(const void *, const void *) = {by_size, by_life, by_begin};
 
 /* The slot whose place a temporary has: the first of those that took over from each other. */
 static PlanSlot *first_owner(Plan *p, PlanSlot *s) {
@@ -117,37 +99,59 @@ static PlanSlot *first_owner(Plan *p, PlanSlot *s) {
   return s;
 }
 
+/* A slot that has its place: sizes of a batch change with each step of a training loop, and then all are placed anew,
+ * so what the search reads lies together. */
+typedef struct Placed {
+  size_t offset, end;
+  int first, until;
+} Placed;
+
 typedef struct Placing {
-  PlanSlot **temp, **placed, **near; /* to be placed; placed, by offset; of those the ones alive at the same time */
-  PlanSlot **best;                   /* the order that needs least */
   int n;
+  PlanSlot **temp; /* to be placed */
+  PlanSlot **rest; /* room for as many */
+  Placed *placed;  /* by offset */
+  size_t *best;    /* offsets of the best way so far */
 } Placing;
+
+/* The tightest gap between the slots that are already placed and alive at the same time. */
+static size_t best_offset(const Placed *placed, int n, const PlanSlot *s, size_t need) {
+  size_t end = 0, best = SIZE_MAX, best_waste = SIZE_MAX;
+  for (int i = 0; i < n; i++) {
+    if (placed[i].first > s->until || s->first > placed[i].until) continue;
+    if (placed[i].offset >= end + need && placed[i].offset - end - need < best_waste) {
+      best = end;
+      best_waste = placed[i].offset - end - need;
+    }
+    end = MAX(end, placed[i].end);
+  }
+  return best == SIZE_MAX ? end : best;
+}
 
 /* One after the other: each slot goes to the tightest gap among those that live at the same time. Returns the size of
  * the arena. */
-static size_t place_in_order(Placing *w) {
+static size_t place_in_order(const Placing *w) {
   size_t size = 0;
-  int nplaced = 0;
   for (int i = 0; i < w->n; i++) {
-    int m = 0;
-    for (int k = 0; k < nplaced; k++)
-      if (overlap_in_time(w->placed[k], w->temp[i])) w->near[m++] = w->placed[k];
-    w->temp[i]->offset = best_offset(w->near, m, align_up(w->temp[i]->bytes));
-    size = MAX(size, w->temp[i]->offset + align_up(w->temp[i]->bytes));
-    int at = nplaced++;
-    for (; at > 0 && w->placed[at - 1]->offset > w->temp[i]->offset; at--) w->placed[at] = w->placed[at - 1];
-    w->placed[at] = w->temp[i];
+    PlanSlot *s = w->temp[i];
+    size_t need = align_up(s->bytes);
+    s->offset = best_offset(w->placed, i, s, need);
+    size = MAX(size, s->offset + need);
+    int at = i;
+    while (at > 0 && w->placed[at - 1].offset > s->offset) at--;
+    memmove(&w->placed[at + 1], &w->placed[at], (size_t)(i - at) * sizeof *w->placed);
+    w->placed[at] = (Placed){s->offset, s->offset + need, s->first, s->until};
   }
   return size;
 }
 
-/* Each at a place of its own. A device that runs items side by side would have one wait for another because the memory
- * of a temporary is used again; where all of them are small, that memory is not worth it. */
-static void place_apart(Plan *p, const Placing *w) {
-  p->arena_bytes = 0;
-  for (int i = 0; i < w->n; i++) {
-    w->temp[i]->offset = p->arena_bytes;
-    p->arena_bytes += align_up(w->temp[i]->bytes);
+/* They come in the order of the last run, which is nearly that of this one. */
+static void sort_temps(PlanSlot **temp, int n, int (*order)(const void *, const void *)) {
+  for (int i = 1; i < n; i++) {
+    PlanSlot *s = temp[i];
+    int at = i;
+    for (; at > 0 && order(&temp[at - 1], &s) > 0; at--) temp[at] = temp[at - 1];
+    temp[at] = s;
   }
 }
 
@@ -165,54 +169,83 @@ static size_t most_alive(const Placing *w) {
 }
 
 /* What reaches to the end of the arena comes first in the order. */
-static void topmost_first(Placing *w, size_t size) {
+static void topmost_first(const Placing *w, size_t size) {
   int n = 0, rest = 0;
   for (int i = 0; i < w->n; i++) {
     bool top = w->temp[i]->offset + align_up(w->temp[i]->bytes) == size;
     if (top)
       w->temp[n++] = w->temp[i];
     else
-      w->near[rest++] = w->temp[i];
+      w->rest[rest++] = w->temp[i];
   }
-  memcpy(w->temp + n, w->near, (size_t)rest * sizeof(PlanSlot *));
+  memcpy(w->temp + n, w->rest, (size_t)rest * sizeof *w->rest);
 }
 
-/* Tries the orders, each of them several times where memory is large, until one wastes nothing. Returns the size. */
-static size_t place_well(Placing *w) {
-  int ways = w->n > MANY_SLOTS ? 1 : LEN(placements);
-  size_t least = ways > 1 ? most_alive(w) : 0, best = SIZE_MAX;
-  for (int k = 0; k < ways && best > least; k++) {
-    qsort(w->temp, (size_t)w->n, sizeof *w->temp, placements[k]);
-    for (int round = 0; round <= (ways > 1 && least > SMALL_ARENA ? ROUNDS : 0) && best > least; round++) {
+/* By the best of all orders, each of which is tried several times where memory is large, until one wastes nothing. */
+static void place_best(Plan *p, Placing *w, bool large) {
+  int ways = w->n > MANY_SLOTS ? 1 : LEN(placements), rounds = large && ways > 1 ? ROUNDS : 0;
+  size_t least = rounds ? most_alive(w) : 0;
+  p->arena_bytes = SIZE_MAX;
+  for (int k = 0; k < ways && p->arena_bytes > least; k++) {
+    w->temp = p->temp[k];
+    sort_temps(w->temp, w->n, placements[k]);
+    for (int round = 0; round <= rounds && p->arena_bytes > least; round++) {
       size_t size = place_in_order(w);
-      if (size < best) memcpy(w->best, w->temp, (size_t)w->n * sizeof(PlanSlot *));
-      best = MIN(best, size);
-      topmost_first(w, size);
+      if (size < p->arena_bytes)
+        for (int i = 0; i < w->n; i++) w->best[w->temp[i] - p->slot] = w->temp[i]->offset;
+      p->arena_bytes = MIN(p->arena_bytes, size);
+      if (rounds) topmost_first(w, size);
     }
   }
-  memcpy(w->temp, w->best, (size_t)w->n * sizeof(PlanSlot *));
-  return place_in_order(w);
+  for (int i = 0; i < w->n; i++) w->temp[i]->offset = w->best[w->temp[i] - p->slot];
+}
+
+/* Each at a place of its own. A device that runs items side by side would have one wait for another because the memory
+ * of a temporary is used again; where all of them are small, that memory is not worth it. */
+static void place_apart(Plan *p, const Placing *w) {
+  p->arena_bytes = 0;
+  for (int i = 0; i < w->n; i++) {
+    w->temp[i]->offset = p->arena_bytes;
+    p->arena_bytes += align_up(w->temp[i]->bytes);
+  }
+}
+
+/* The temporaries that have places of their own, for each order in which they are placed. */
+static bool list_temps(Plan *p) {
+  int n = 0;
+  for (int i = 0; i < p->nslot; i++) n += p->slot[i].kind >= SLOT_TEMP && first_owner(p, &p->slot[i]) == &p->slot[i];
+  for (int k = 0; k < LEN(placements); k++) {
+    p->temp[k] = arena_new(&p->arena, (size_t)(n + 1) * sizeof *p->temp[k]);
+    if (!p->temp[k]) return false;
+    n = 0;
+    for (int i = 0; i < p->nslot; i++)
+      if (p->slot[i].kind >= SLOT_TEMP && first_owner(p, &p->slot[i]) == &p->slot[i]) p->temp[k][n++] = &p->slot[i];
+    qsort(p->temp[k], (size_t)n, sizeof *p->temp[k], placements[k]);
+  }
+  p->ntemp = n;
+  return true;
 }
 
 static bool place_temps(Plan *p) {
-  Arena scratch = {.b = ctx_base(p->ctx)};
-  size_t room = (size_t)(p->nslot + 1) * sizeof(PlanSlot *);
-  Placing w = {arena_new(&scratch, room), arena_new(&scratch, room), arena_new(&scratch, room),
-               arena_new(&scratch, room), 0};
-  bool ok = w.temp && w.placed && w.near && w.best;
-  for (int i = 0; ok && i < p->nslot; i++) {
+  for (int i = 0; i < p->nslot; i++) {
     PlanSlot *s = &p->slot[i], *owner = first_owner(p, s);
     if (s->kind < SLOT_TEMP) continue;
     s->until = MAX(s->until, s->last);
     owner->until = MAX(owner->until, s->last);
-    if (owner == s) w.temp[w.n++] = s;
   }
+  if (!p->temp[LEN(placements) - 1] && !list_temps(p)) return false;
+  Arena scratch = {.b = ctx_base(p->ctx)};
+  Placing w = {.n = p->ntemp, .temp = p->temp[0]};
+  w.placed = arena_new(&scratch, (size_t)(w.n + 1) * sizeof *w.placed);
+  w.rest = arena_new(&scratch, (size_t)(w.n + 1) * sizeof *w.rest);
+  w.best = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *w.best);
+  bool ok = w.placed && w.rest && w.best;
   size_t all = 0;
-  for (int i = 0; ok && i < w.n; i++) all += align_up(w.temp[i]->bytes);
+  for (int i = 0; i < w.n; i++) all += align_up(w.temp[i]->bytes);
   if (ok && p->device && p->device->touches && all <= SMALL_ARENA)
     place_apart(p, &w);
   else if (ok)
-    p->arena_bytes = place_well(&w);
+    place_best(p, &w, all > SMALL_ARENA);
   for (int i = 0; ok && i < p->nslot; i++)
     if (p->slot[i].kind >= SLOT_TEMP) p->slot[i].offset = first_owner(p, &p->slot[i])->offset;
   arena_free(&scratch);
