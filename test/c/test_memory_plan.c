@@ -45,7 +45,7 @@ static void random_lives(void **state) {
   Fixture *f = *state;
   for (int round = 0; round < 50; round++) {
     PlanSlot slot[SLOTS];
-    Plan p = {.ctx = &f->ctx, .slot = slot, .nslot = (int)draw_in(f, 1, SLOTS)};
+    Plan p = {.ctx = &f->ctx, .arena = {.b = &f->ctx.base}, .slot = slot, .nslot = (int)draw_in(f, 1, SLOTS)};
     for (int k = 0; k < p.nslot; k++) {
       int first = (int)draw_in(f, 0, ITEMS - 1), last = (int)draw_in(f, first, MIN(first + 6, ITEMS - 1));
       slot_init(f, &slot[k], draw_in(f, 0, 5000), first, last);
@@ -54,25 +54,53 @@ static void random_lives(void **state) {
     check_places(&p);
     assert_true(p.arena_bytes >= fullest(&p));
     assert_true((double)p.arena_bytes <= 1.6 * (double)fullest(&p));
+    arena_free(&p.arena);
   }
+}
+
+/* Places follow from the sizes of a run, not from the runs before it. */
+static void earlier_runs_do_not_matter(void **state) {
+  Fixture *f = *state;
+  PlanSlot slot[SLOTS], fresh[SLOTS];
+  Plan p = {.ctx = &f->ctx, .arena = {.b = &f->ctx.base}, .slot = slot, .nslot = SLOTS};
+  for (int k = 0; k < SLOTS; k++) {
+    int first = (int)draw_in(f, 0, ITEMS - 1);
+    slot_init(f, &slot[k], draw_in(f, 0, 5000), first, (int)draw_in(f, first, ITEMS - 1));
+  }
+  for (int round = 0; round < 20; round++) {
+    Plan q = {.ctx = &f->ctx, .arena = {.b = &f->ctx.base}, .slot = fresh, .nslot = SLOTS};
+    for (int k = 0; k < SLOTS; k++) {
+      UOp *size = uop_index(&f->ctx, draw_in(f, 0, 5000));
+      slot[k].node = uop_buffer(&f->ctx, POLY_UINT8, 1, &size);
+      fresh[k] = slot[k];
+    }
+    p.sized = false;
+    assert_true(plan_size(&p, NULL) && plan_size(&q, NULL));
+    check_places(&p);
+    assert_int_equal(p.arena_bytes, q.arena_bytes);
+    for (int k = 0; k < SLOTS; k++) assert_int_equal(slot[k].offset, fresh[k].offset);
+    arena_free(&q.arena);
+  }
+  arena_free(&p.arena);
 }
 
 /* a -> b -> c -> ...: two places are enough, however long the chain. */
 static void a_chain_needs_two_places(void **state) {
   Fixture *f = *state;
   PlanSlot slot[ITEMS - 1];
-  Plan p = {.ctx = &f->ctx, .slot = slot, .nslot = ITEMS - 1};
+  Plan p = {.ctx = &f->ctx, .arena = {.b = &f->ctx.base}, .slot = slot, .nslot = ITEMS - 1};
   for (int k = 0; k < p.nslot; k++) slot_init(f, &slot[k], 1000, k, k + 1);
   assert_true(plan_size(&p, NULL));
   check_places(&p);
   assert_int_equal(p.arena_bytes, 2 * 1024);
+  arena_free(&p.arena);
 }
 
 /* The same chain, each written over the one before: one place is enough, and it is kept to the end. */
 static void written_over_needs_one_place(void **state) {
   Fixture *f = *state;
   PlanSlot slot[ITEMS];
-  Plan p = {.ctx = &f->ctx, .slot = slot, .nslot = ITEMS};
+  Plan p = {.ctx = &f->ctx, .arena = {.b = &f->ctx.base}, .slot = slot, .nslot = ITEMS};
   for (int k = 0; k < ITEMS - 1; k++) {
     slot_init(f, &slot[k], 1000, k, k + 1);
     slot[k].over = k - 1;
@@ -82,10 +110,11 @@ static void written_over_needs_one_place(void **state) {
   for (int k = 1; k < ITEMS - 1; k++) assert_int_equal(slot[k].offset, slot[0].offset);
   assert_int_not_equal(slot[ITEMS - 1].offset, slot[0].offset);
   assert_int_equal(p.arena_bytes, 1024 + 128);
+  arena_free(&p.arena);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {IR_TEST(random_lives), IR_TEST(a_chain_needs_two_places),
-                                     IR_TEST(written_over_needs_one_place)};
+  const struct CMUnitTest tests[] = {IR_TEST(random_lives), IR_TEST(earlier_runs_do_not_matter),
+                                     IR_TEST(a_chain_needs_two_places), IR_TEST(written_over_needs_one_place)};
   return cmocka_run_group_tests_name("memory plan", tests, NULL, NULL);
 }
