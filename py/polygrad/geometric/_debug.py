@@ -8,12 +8,23 @@ _on = False
 
 
 def is_debug_enabled() -> bool:
-    """Is the flag set?"""
+    """Is the flag set?
+
+    >>> from polygrad.geometric import is_debug_enabled
+    >>> is_debug_enabled()
+    False
+    """
     return _on
 
 
 class set_debug:
-    """Sets the flag, as a call or for a while: `with set_debug(True):`."""
+    """Sets the flag, as a call or for a while: `with set_debug(True):`.
+
+    >>> from polygrad.geometric import is_debug_enabled, set_debug
+    >>> with set_debug(True):
+    ...     print(is_debug_enabled())
+    True
+    """
 
     def __init__(self, mode: bool):
         global _on
@@ -28,7 +39,13 @@ class set_debug:
 
 
 class debug:
-    """`with debug():` turns the flag on for a while."""
+    """`with debug():` turns the flag on for a while.
+
+    >>> from polygrad.geometric import debug, is_debug_enabled
+    >>> with debug():
+    ...     print(is_debug_enabled())
+    True
+    """
 
     def __enter__(self) -> None:
         global _on

@@ -46,7 +46,11 @@ def _pyg_kind(data: Any) -> str:
 
 
 def from_pyg(data: Any) -> Any:
-    """Data, HeteroData, TemporalData or a Batch out of an object of PyTorch Geometric; the tensors are copied."""
+    """Data, HeteroData, TemporalData or a Batch out of an object of PyTorch Geometric; the tensors are copied.
+
+    >>> from polygrad.geometric.data import from_pyg
+    >>> data = from_pyg(torch_geometric.data.Data(x=torch.ones(3, 2)))  # doctest: +SKIP
+    """
     kind = _pyg_kind(data)
     if hasattr(data, "to_data_list") and "_slice_dict" in getattr(data.stores[0], "__dict__", {}):
         from .batch import Batch
@@ -56,7 +60,12 @@ def from_pyg(data: Any) -> Any:
 
 
 def to_pyg(data: BaseData) -> Any:
-    """The same as an object of PyTorch Geometric; the tensors are copied."""
+    """The same as an object of PyTorch Geometric; the tensors are copied.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, to_pyg
+    >>> data = to_pyg(Data(x=Tensor.ones(3, 2)))  # doctest: +SKIP
+    """
     try:
         torch, pyg = import_module("torch"), import_module("torch_geometric.data")
     except ImportError as e:
@@ -87,12 +96,24 @@ def to_pyg(data: BaseData) -> Any:
 
 
 def to_numpy(data: BaseData) -> dict[Any, Any]:
-    """All attributes in a dictionary, tensors as arrays: of a Data by name, of a HeteroData by type and name."""
+    """All attributes in a dictionary, tensors as arrays: of a Data by name, of a HeteroData by type and name.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, to_numpy
+    >>> to_numpy(Data(edge_index=Tensor([[0, 1], [1, 2]])))["edge_index"].tolist()
+    [[0, 1], [1, 2]]
+    """
     return apply(data.to_dict(), to_array)  # type: ignore[attr-defined]
 
 
 def from_numpy(mapping: Mapping[Any, Any]) -> Any:
-    """Data (or HeteroData, if the entries are dictionaries) out of arrays."""
+    """Data (or HeteroData, if the entries are dictionaries) out of arrays.
+
+    >>> import numpy as np
+    >>> from polygrad.geometric.data import from_numpy
+    >>> from_numpy({"x": np.ones((3, 2)), "edge_index": np.array([[0, 1], [1, 2]])}).num_edges
+    2
+    """
 
     def tensor(value: Any) -> Any:
         if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
@@ -108,14 +129,26 @@ def from_numpy(mapping: Mapping[Any, Any]) -> Any:
 
 
 def to_scipy(data: Data, weight: str | None = None) -> Any:
-    """The adjacency matrix as scipy's csr_matrix: an edge from i to j is the entry (i, j), 1 or the value of an edge attribute."""
+    """The adjacency matrix as scipy's csr_matrix: an edge from i to j is the entry (i, j), 1 or the value of an edge attribute.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, to_scipy
+    >>> to_scipy(Data(edge_index=Tensor([[0, 1], [1, 0]]), num_nodes=2)).toarray().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
     row, col = to_array(data.edge_index)
     values = np.ones(row.size, np.float32) if weight is None else to_array(data[weight]).reshape(-1)
     return import_module("scipy.sparse").coo_matrix((values, (row, col)), (int(data.num_nodes), int(data.num_nodes))).tocsr()
 
 
 def from_scipy(matrix: Any, weight: str | None = "edge_weight") -> Data:
-    """A graph with an edge from i to j for each entry (i, j) of a square matrix, and the entries as an edge attribute; None leaves them out."""
+    """A graph with an edge from i to j for each entry (i, j) of a square matrix, and the entries as an edge attribute; None leaves them out.
+
+    >>> import scipy.sparse
+    >>> from polygrad.geometric.data import from_scipy
+    >>> from_scipy(scipy.sparse.coo_matrix([[0.0, 2.0], [3.0, 0.0]])).edge_weight.tolist()
+    [2.0, 3.0]
+    """
     a = matrix.tocoo()
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"an adjacency matrix is square, not {a.shape}")

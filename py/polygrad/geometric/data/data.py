@@ -23,6 +23,14 @@ class Join(NamedTuple):
 
     dim: the axis along which it is joined; None puts the graphs along a new first axis. inc: by how much the values of the following
     graphs are raised, a function of (data, value, storage); None for values that are not indices.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Batch, Data, Join, by_nodes
+    >>> class Chosen(Data):
+    ...     joins = {"chosen": Join(inc=by_nodes)}
+    >>> graphs = [Chosen(x=Tensor.ones(3, 1), chosen=Tensor([1])) for _ in range(2)]
+    >>> Batch.from_data_list(graphs).chosen.tolist()
+    [1, 4]
     """
 
     dim: int | None = 0
@@ -30,7 +38,13 @@ class Join(NamedTuple):
 
 
 def by_nodes(data: Any, value: Any, store: BaseStorage | None = None) -> Any:
-    """Increment of node indices: the number of nodes."""
+    """Increment of node indices: the number of nodes.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, by_nodes
+    >>> by_nodes(Data(x=Tensor.ones(4, 1)), Tensor([0, 2]))
+    4
+    """
     n = data.num_nodes
     if n is None:
         raise RuntimeError("node indices of a graph whose number of nodes is not known cannot be joined: set 'num_nodes'")
@@ -38,7 +52,13 @@ def by_nodes(data: Any, value: Any, store: BaseStorage | None = None) -> Any:
 
 
 def by_groups(data: Any, value: Any, store: BaseStorage | None = None) -> int:
-    """Increment of a vector that numbers groups: how many there are."""
+    """Increment of a vector that numbers groups: how many there are.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, by_groups
+    >>> by_groups(Data(), Tensor([0, 2, 1]))
+    3
+    """
     count = getattr(value, "_count", None)
     if count is not None:
         return count
@@ -63,7 +83,13 @@ def _hint(key: str) -> None:
 
 
 class BaseData:
-    """What Data, HeteroData and TemporalData have in common: storages of attributes."""
+    """What Data, HeteroData and TemporalData have in common: storages of attributes.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import BaseData, Data
+    >>> isinstance(Data(x=Tensor.ones(2, 1)), BaseData)
+    True
+    """
 
     joins: ClassVar[dict[str, Join]] = {"batch": Join(0, by_groups)}
     # A class with its own __inc__ or __cat_dim__ is written in PyTorch Geometric's manner: other names with "index" in them are indices of nodes.

@@ -81,7 +81,15 @@ def _hashed(key: Any) -> Any:
 
 
 class Database(ABC):
-    """Rows by number. schema: kept as given; a row may be any nesting of dicts, lists, tensors, arrays, numbers and texts."""
+    """Rows by number. schema: kept as given; a row may be any nesting of dicts, lists, tensors, arrays, numbers and texts.
+
+    >>> from polygrad.geometric.data.database import Database, SQLiteDatabase
+    >>> db = SQLiteDatabase(":memory:", "rows", schema={"x": float})
+    >>> db.insert(0, {"x": 1.5})
+    >>> isinstance(db, Database), len(db), db.get(0)
+    (True, 1, {'x': 1.5})
+    >>> db.close()
+    """
 
     def __init__(self, schema: Any = object):
         self.schema = schema
@@ -247,6 +255,16 @@ class OnDiskDataset(Dataset):
 
     A subclass may say `download` and `process` as usual, and calls `append` or `extend`. serialize, deserialize: a graph as something that the
     database keeps, and back; by default all attributes of Data and HeteroData.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, OnDiskDataset
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     dataset = OnDiskDataset(root, schema={"x": {"dtype": "float32", "size": (-1, 2)}})
+    ...     dataset.append(Data(x=Tensor.ones(3, 2)))
+    ...     print(len(dataset), dataset[0].x.shape)
+    ...     dataset.close()
+    1 (3, 2)
     """
 
     def __init__(

@@ -22,6 +22,18 @@ class Dataset:
 
     root: the folder of the dataset, with `raw` and `processed` in it. transform: applied to a graph each time it is asked for. pre_transform,
     pre_filter: applied once, before graphs are stored. force_reload: process again.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, Dataset
+    >>> class Two(Dataset):
+    ...     def len(self):
+    ...         return 2
+    ...
+    ...     def get(self, idx):
+    ...         return Data(x=Tensor.full((3, 1), float(idx)))
+    >>> dataset = Two()
+    >>> len(dataset), dataset[1].x.tolist()
+    (2, [[1.0], [1.0], [1.0]])
     """
 
     def __init__(

@@ -42,6 +42,10 @@ def download_url(
     """Downloads a file into a folder, unless it is there, and returns its path.
 
     checksum: the SHA-256 that it must have, in hex. limit: bytes after which it is given up. Only https is used.
+
+    >>> from polygrad.geometric.data import download_url
+    >>> download_url("https://data.pyg.org/datasets/karate.zip", "/tmp")  # doctest: +SKIP
+    '/tmp/karate.zip'
     """
     if not url.startswith("https://"):
         raise ValueError(f"only https addresses are downloaded, not {url}")
@@ -63,7 +67,12 @@ def download_url(
 
 
 def download_google_url(id: str, folder: str, filename: str, log: bool = True) -> str:
-    """Downloads a file of Google Drive by its id, unless it is there, and returns its path."""
+    """Downloads a file of Google Drive by its id, unless it is there, and returns its path.
+
+    >>> from polygrad.geometric.data import download_google_url
+    >>> download_google_url("1a2b3c", "/tmp", "graphs.zip")  # doctest: +SKIP
+    '/tmp/graphs.zip'
+    """
     return download_url(f"https://drive.usercontent.google.com/download?id={id}&confirm=t", folder, log, filename)
 
 

@@ -37,7 +37,17 @@ def _copy(source: Any, path: str, left: int, archive: str) -> int:
 
 
 def extract_zip(path: str, folder: str, log: bool = True) -> None:
-    """Unpacks a zip archive into a folder."""
+    """Unpacks a zip archive into a folder.
+
+    >>> import os, tempfile, zipfile
+    >>> from polygrad.geometric.data import extract_zip
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with zipfile.ZipFile(folder + "/a.zip", "w") as archive:
+    ...         archive.writestr("edges.txt", "0 1")
+    ...     extract_zip(folder + "/a.zip", folder, log=False)
+    ...     print(sorted(os.listdir(folder)))
+    ['a.zip', 'edges.txt']
+    """
     import zipfile
 
     left = allowed(os.path.getsize(path))
@@ -55,7 +65,11 @@ def extract_zip(path: str, folder: str, log: bool = True) -> None:
 
 
 def extract_tar(path: str, folder: str, mode: str = "r:gz", log: bool = True) -> None:
-    """Unpacks the plain files of a tar archive into a folder."""
+    """Unpacks the plain files of a tar archive into a folder.
+
+    >>> from polygrad.geometric.data import extract_tar
+    >>> extract_tar("graphs.tar.gz", "raw")  # doctest: +SKIP
+    """
     import tarfile
 
     left = allowed(os.path.getsize(path))
@@ -91,7 +105,16 @@ def read_gz(path: str) -> bytes:
 
 
 def extract_gz(path: str, folder: str, log: bool = True) -> None:
-    """Unpacks a gzip file into a folder, without its ending."""
+    """Unpacks a gzip file into a folder, without its ending.
+
+    >>> import gzip, os, tempfile
+    >>> from polygrad.geometric.data import extract_gz
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = open(folder + "/a.txt.gz", "wb").write(gzip.compress(b"1 2"))
+    ...     extract_gz(folder + "/a.txt.gz", folder, log=False)
+    ...     print(sorted(os.listdir(folder)))
+    ['a.txt', 'a.txt.gz']
+    """
     name = os.path.basename(path)
     target = _target(folder, name[:-3] if name.endswith(".gz") else f"{name}.out", path)
     os.makedirs(folder, exist_ok=True)
@@ -100,7 +123,16 @@ def extract_gz(path: str, folder: str, log: bool = True) -> None:
 
 
 def extract_bz2(path: str, folder: str, log: bool = True) -> None:
-    """Unpacks a bzip2 file into a folder, without its ending."""
+    """Unpacks a bzip2 file into a folder, without its ending.
+
+    >>> import bz2, os, tempfile
+    >>> from polygrad.geometric.data import extract_bz2
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = open(folder + "/a.txt.bz2", "wb").write(bz2.compress(b"1 2"))
+    ...     extract_bz2(folder + "/a.txt.bz2", folder, log=False)
+    ...     print(sorted(os.listdir(folder)))
+    ['a.txt', 'a.txt.bz2']
+    """
     import bz2
 
     name = os.path.basename(path)
@@ -113,7 +145,15 @@ def extract_bz2(path: str, folder: str, log: bool = True) -> None:
 
 
 def makedirs(path: str) -> None:
-    """Makes a folder and those above it, unless they are there."""
+    """Makes a folder and those above it, unless they are there.
+
+    >>> import os, tempfile
+    >>> from polygrad.geometric.data import makedirs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     makedirs(folder + "/a/b")
+    ...     print(os.path.isdir(folder + "/a/b"))
+    True
+    """
     os.makedirs(os.path.expanduser(os.path.normpath(path)), exist_ok=True)
 
 

@@ -23,6 +23,15 @@ class InMemoryDataset(Dataset):
 
     A subclass calls `self.save(list_of_graphs, self.processed_paths[0])` in `process`, and `self.load(self.processed_paths[0])` at the end of
     its constructor.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data, InMemoryDataset
+    >>> class Two(InMemoryDataset):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.data, self.slices = self.collate([Data(x=Tensor.ones(2, 1)), Data(x=Tensor.ones(3, 1))])
+    >>> [data.num_nodes for data in Two()]
+    [2, 3]
     """
 
     def __init__(

@@ -38,7 +38,13 @@ def _cast(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 @dataclass
 class TensorAttr:
-    """Names a tensor of a FeatureStore: the group (a node type), the attribute, and the rows that are meant (None for all)."""
+    """Names a tensor of a FeatureStore: the group (a node type), the attribute, and the rows that are meant (None for all).
+
+    >>> from polygrad.geometric.data import TensorAttr
+    >>> attr = TensorAttr("paper", "x")
+    >>> attr.group_name, attr.attr_name, attr.is_set("index")
+    ('paper', 'x', False)
+    """
 
     group_name: Any = UNSET
     attr_name: Any = UNSET
@@ -66,7 +72,15 @@ class TensorAttr:
 
 
 class AttrView:
-    """A part of a FeatureStore that is still to be named in full: store["paper"]["x"][:10], store["paper"].x."""
+    """A part of a FeatureStore that is still to be named in full: store["paper"]["x"][:10], store["paper"].x.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import MemoryFeatureStore
+    >>> store = MemoryFeatureStore()
+    >>> store["paper", "x", None] = Tensor([[1.0], [2.0], [3.0]])
+    >>> store["paper"].x[:2].tolist()
+    [[1.0], [2.0]]
+    """
 
     def __init__(self, store: TensorMethods, attr: TensorAttr):
         self.__dict__.update({"_store": store, "_attr": attr})
@@ -186,7 +200,15 @@ class TensorMethods:
 
 
 class FeatureStore(TensorMethods, ABC):
-    """A source of tensors by name. A subclass says how one is put, got, removed and measured."""
+    """A source of tensors by name. A subclass says how one is put, got, removed and measured.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import FeatureStore, MemoryFeatureStore
+    >>> store = MemoryFeatureStore()
+    >>> store["paper", "x", None] = Tensor([[1.0], [2.0]])
+    >>> isinstance(store, FeatureStore), store["paper", "x", None].tolist()
+    (True, [[1.0], [2.0]])
+    """
 
     @abstractmethod
     def _put_tensor(self, tensor: Any, attr: TensorAttr) -> bool: ...
@@ -222,7 +244,12 @@ class FeatureStore(TensorMethods, ABC):
 
 
 class EdgeLayout(Enum):
-    """How edges are stored: as pairs, or as pointers and neighbours of rows or of columns."""
+    """How edges are stored: as pairs, or as pointers and neighbours of rows or of columns.
+
+    >>> from polygrad.geometric.data import EdgeLayout
+    >>> [layout.value for layout in EdgeLayout]
+    ['coo', 'csc', 'csr']
+    """
 
     COO = "coo"
     CSC = "csc"
@@ -231,7 +258,12 @@ class EdgeLayout(Enum):
 
 @dataclass
 class EdgeAttr:
-    """Names edges of a GraphStore: their type, their layout, whether they are sorted by column, and the numbers of nodes at both ends."""
+    """Names edges of a GraphStore: their type, their layout, whether they are sorted by column, and the numbers of nodes at both ends.
+
+    >>> from polygrad.geometric.data import EdgeAttr
+    >>> EdgeAttr(("paper", "cites", "paper"), layout="coo", size=(4, 4)).layout.value
+    'coo'
+    """
 
     edge_type: Any
     layout: Any
@@ -306,7 +338,15 @@ class EdgeMethods:
 
 
 class GraphStore(EdgeMethods, ABC):
-    """A source of edges by type and layout. A subclass says how they are put, got and removed."""
+    """A source of edges by type and layout. A subclass says how they are put, got and removed.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import GraphStore, MemoryGraphStore
+    >>> store = MemoryGraphStore()
+    >>> store[("a", "to", "b"), "coo", False, (2, 3)] = Tensor([[0, 1], [2, 0]])
+    >>> isinstance(store, GraphStore), [attr.size for attr in store.get_all_edge_attrs()]
+    (True, [(2, 3)])
+    """
 
     @abstractmethod
     def _put_edge_index(self, edge_index: Any, edge_attr: EdgeAttr) -> bool: ...
@@ -357,7 +397,15 @@ def _to_layout(edges: Any, attr: EdgeAttr, layout: EdgeLayout) -> tuple[Tensor, 
 
 
 class MemoryFeatureStore(FeatureStore):
-    """Tensors in a dictionary."""
+    """Tensors in a dictionary.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import MemoryFeatureStore
+    >>> store = MemoryFeatureStore()
+    >>> store["paper", "x", None] = Tensor([[1.0], [2.0], [3.0]])
+    >>> store["paper", "x", Tensor([2, 0])].tolist(), store.get_tensor_size(group_name="paper", attr_name="x")
+    ([[3.0], [1.0]], (3, 1))
+    """
 
     _tensors: dict[tuple[Any, Any], Any]
 
@@ -402,7 +450,15 @@ class MemoryFeatureStore(FeatureStore):
 
 
 class MemoryGraphStore(GraphStore):
-    """Edges in a dictionary."""
+    """Edges in a dictionary.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import MemoryGraphStore
+    >>> store = MemoryGraphStore()
+    >>> _ = store.put_edge_index(Tensor([[0, 1], [2, 0]]), edge_type=("a", "to", "b"), layout="coo", size=(2, 3))
+    >>> [t.tolist() for t in store.get_edge_index(edge_type=("a", "to", "b"), layout="coo")]
+    [[0, 1], [2, 0]]
+    """
 
     _edges: dict[tuple[Any, EdgeLayout], tuple[Any, EdgeAttr]]
 

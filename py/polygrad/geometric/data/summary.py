@@ -32,7 +32,13 @@ class Stats:
 
 @dataclass
 class Summary:
-    """The numbers of nodes and edges of the graphs of a dataset; of graphs with several types also by type."""
+    """The numbers of nodes and edges of the graphs of a dataset; of graphs with several types also by type.
+
+    >>> from polygrad.geometric.data.summary import Summary
+    >>> from polygrad.geometric.datasets import KarateClub
+    >>> Summary.from_dataset(KarateClub()).num_nodes.mean
+    34.0
+    """
 
     name: str
     num_graphs: int

@@ -11,7 +11,11 @@ from ._pickles import check_rows, dense_rows, load_npz
 
 
 def read_npz(path: str, to_undirected: bool = True) -> Data:
-    """The graph of an archive, without loops; features are 1 where there is anything."""
+    """The graph of an archive, without loops; features are 1 where there is anything.
+
+    >>> from polygrad.geometric.io import read_npz
+    >>> data = read_npz("amazon_electronics_photo.npz")  # doctest: +SKIP
+    """
     names = [f"{kind}_{part}" for kind in ("adj", "attr") for part in ("data", "indices", "indptr", "shape")]
     f = load_npz(path, [*names, "labels"])
     try:

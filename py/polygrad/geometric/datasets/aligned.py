@@ -25,6 +25,10 @@ class DBP15K(Archived):
 
     pair: "en_zh", "en_fr", "en_ja", "zh_en", "fr_en" or "ja_en". x1 and x2 [N, words, 300] have a vector for each word of an entity's name, with
     zeros behind the last; train_y and test_y [2, P] are pairs of equal entities.
+
+    >>> from polygrad.geometric.datasets import DBP15K
+    >>> dataset = DBP15K("data/DBP15K", pair="zh_en")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "dbp15k"
@@ -114,7 +118,12 @@ def _numbered(ids: np.ndarray, place: dict[int, int], path: str) -> np.ndarray:
 class Wikidata5M(Archived):
     """4,594,485 entities of Wikidata, 822 relations and 20 million triples, with features of the entities' texts ("KEPLER: A Unified Model for
     Knowledge
-    Embedding and Pre-trained Language Representation", 2021). setting: "transductive" or "inductive"."""
+    Embedding and Pre-trained Language Representation", 2021). setting: "transductive" or "inductive".
+
+    >>> from polygrad.geometric.datasets import Wikidata5M
+    >>> dataset = Wikidata5M("data/Wikidata5M", setting="inductive")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "wikidata5m"
     name = "Wikidata5M"

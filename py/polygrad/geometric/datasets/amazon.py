@@ -14,6 +14,10 @@ class Amazon(FileDataset):
     """Goods that are often bought together ("Pitfalls of Graph Neural Network Evaluation", 2018): words of reviews, product categories.
 
     name: "Computers" (13,752 nodes, 491,722 edges, 767 features, 10 classes) or "Photo" (7,650, 238,162, 745, 8).
+
+    >>> from polygrad.geometric.datasets import Amazon
+    >>> dataset = Amazon("data/Amazon", name="Photo")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "npz"

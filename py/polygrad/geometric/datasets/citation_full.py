@@ -14,6 +14,10 @@ class CitationFull(FileDataset):
     """Citation networks without the usual selection ("Deep Gaussian Embedding of Graphs", 2018).
 
     name: "Cora" (19,793 nodes, 70 classes), "Cora_ML", "CiteSeer", "DBLP" or "PubMed". to_undirected: adds the opposite of every edge.
+
+    >>> from polygrad.geometric.datasets import CitationFull
+    >>> dataset = CitationFull("data/CitationFull", name="DBLP")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "npz"
@@ -51,7 +55,12 @@ class CitationFull(FileDataset):
 
 
 class CoraFull(CitationFull):
-    """CitationFull with the name "Cora"."""
+    """CitationFull with the name "Cora".
+
+    >>> from polygrad.geometric.datasets import CoraFull
+    >>> dataset = CoraFull("data/CoraFull")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     def __init__(self, root: str | None = None, transform: Callable[..., Any] | None = None, pre_transform: Callable[..., Any] | None = None):
         super().__init__(root, "cora", transform, pre_transform)

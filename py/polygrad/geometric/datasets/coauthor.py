@@ -13,6 +13,10 @@ class Coauthor(FileDataset):
     """Authors who wrote papers together ("Pitfalls of Graph Neural Network Evaluation", 2018): keywords, fields of study.
 
     name: "CS" (18,333 nodes, 163,788 edges, 6,805 features, 15 classes) or "Physics" (34,493, 495,924, 8,415, 5).
+
+    >>> from polygrad.geometric.datasets import Coauthor
+    >>> dataset = Coauthor("data/Coauthor", name="CS")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "npz"

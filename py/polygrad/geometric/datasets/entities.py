@@ -38,6 +38,10 @@ class Entities(FileDataset):
     | MUTAG | 23,644 | 148,454 | 46 | 2 |
     | BGS | 333,845 | 1,832,398 | 206 | 2 |
     | AM | 1,666,764 | 11,976,642 | 266 | 11 |
+
+    >>> from polygrad.geometric.datasets import Entities
+    >>> dataset = Entities("data/Entities", name="AIFB")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "rdf"

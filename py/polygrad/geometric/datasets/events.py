@@ -31,6 +31,10 @@ class JODIEDataset(NamedGraph):
     """Interactions of users and items ("Predicting Dynamic Embedding Trajectory in Temporal Interaction Networks", 2019), as TemporalData.
 
     name: "Reddit", "Wikipedia", "MOOC" or "LastFM". Items are numbered after the users.
+
+    >>> from polygrad.geometric.datasets import JODIEDataset
+    >>> dataset = JODIEDataset("data/JODIEDataset", name="Wikipedia")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "jodie"
@@ -66,7 +70,12 @@ def read_jodie(path: str) -> TemporalData:
 
 class MyketDataset(OneGraph):
     """Installations of Android applications ("Effect of Choosing Loss Function when Using T-batching", 2023): 10,000 users, 7,988 applications,
-    694,121 events, as TemporalData; the message of an event are the features of its application."""
+    694,121 events, as TemporalData; the message of an event are the features of its application.
+
+    >>> from polygrad.geometric.datasets import MyketDataset
+    >>> dataset = MyketDataset("data/MyketDataset")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "myket"
     data_class = TemporalData
@@ -131,7 +140,12 @@ class _Events(SplitGraphs):
 
 
 class ICEWS18(_Events):
-    """Political events of 2018 ("Recurrent Event Network for Reasoning over Temporal Knowledge Graphs", 2019): 23,033 nodes, 256 relations."""
+    """Political events of 2018 ("Recurrent Event Network for Reasoning over Temporal Knowledge Graphs", 2019): 23,033 nodes, 256 relations.
+
+    >>> from polygrad.geometric.datasets import ICEWS18
+    >>> dataset = ICEWS18("data/ICEWS18", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "icews18"
     sizes, step = (23033, 256), 24
@@ -139,7 +153,12 @@ class ICEWS18(_Events):
 
 
 class GDELT(_Events):
-    """Events in the news ("Recurrent Event Network for Reasoning over Temporal Knowledge Graphs", 2019): 7,691 nodes, 240 relations."""
+    """Events in the news ("Recurrent Event Network for Reasoning over Temporal Knowledge Graphs", 2019): 7,691 nodes, 240 relations.
+
+    >>> from polygrad.geometric.datasets import GDELT
+    >>> dataset = GDELT("data/GDELT", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "gdelt"
     sizes, step = (7691, 240), 15
@@ -148,7 +167,12 @@ class GDELT(_Events):
 
 class EllipticBitcoinDataset(OneGraph):
     """Transactions of Bitcoin ("Anti-Money Laundering in Bitcoin", 2019): 203,769 nodes, 234,355 edges, 165 features; class 1 is illicit, 0 licit, 2
-    not known. Trained on the first 34 of 49 time steps."""
+    not known. Trained on the first 34 of 49 time steps.
+
+    >>> from polygrad.geometric.datasets import EllipticBitcoinDataset
+    >>> dataset = EllipticBitcoinDataset("data/EllipticBitcoinDataset")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "elliptic"
 
@@ -168,7 +192,12 @@ class EllipticBitcoinDataset(OneGraph):
 
 
 class EllipticBitcoinTemporalDataset(EllipticBitcoinDataset):
-    """The transactions of one time step t, 1 to 49."""
+    """The transactions of one time step t, 1 to 49.
+
+    >>> from polygrad.geometric.datasets import EllipticBitcoinTemporalDataset
+    >>> dataset = EllipticBitcoinTemporalDataset("data/EllipticBitcoinTemporalDataset", t=7)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     def __init__(
         self,
@@ -223,6 +252,10 @@ class BitcoinOTC(Graphs):
     """Who trusts whom among traders of Bitcoin ("EvolveGCN", 2020): 138 graphs, one for 13.8 days each.
 
     edge_window_size: how many of these spans a graph holds.
+
+    >>> from polygrad.geometric.datasets import BitcoinOTC
+    >>> dataset = BitcoinOTC("data/BitcoinOTC", edge_window_size=10)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "bitcoin-otc"

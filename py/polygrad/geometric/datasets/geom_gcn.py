@@ -79,6 +79,10 @@ class WebKB(NamedGraph):
     | Cornell | 183 | 298 | 1,703 | 5 |
     | Texas | 183 | 325 | 1,703 | 5 |
     | Wisconsin | 251 | 515 | 1,703 | 5 |
+
+    >>> from polygrad.geometric.datasets import WebKB
+    >>> dataset = WebKB("data/WebKB", name="Cornell")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "geom-gcn"
@@ -102,7 +106,12 @@ class WebKB(NamedGraph):
 
 
 class Actor(OneGraph):
-    """Actors that occur on the same pages of Wikipedia ("Geom-GCN", 2020): 7,600 nodes, 30,019 edges, 932 features, 5 classes."""
+    """Actors that occur on the same pages of Wikipedia ("Geom-GCN", 2020): 7,600 nodes, 30,019 edges, 932 features, 5 classes.
+
+    >>> from polygrad.geometric.datasets import Actor
+    >>> dataset = Actor("data/Actor")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "geom-gcn"
     name = "film"
@@ -123,6 +132,10 @@ class WikipediaNetwork(NamedGraph):
 
     name: "chameleon", "squirrel" or "crocodile". geom_gcn_preprocess: with the classes and splits of Geom-GCN (not for "crocodile"); without it the
     target is the average number of visits.
+
+    >>> from polygrad.geometric.datasets import WikipediaNetwork
+    >>> dataset = WikipediaNetwork("data/WikipediaNetwork", name="chameleon")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "wikipedia"

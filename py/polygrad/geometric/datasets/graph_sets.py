@@ -30,6 +30,10 @@ class AirfRANS(Archived):
     velocity of the stream, the distance to the wing and normals as features, and velocity, pressure and viscosity as targets.
 
     task: "full", "scarce", "reynolds" or "aoa". train: which part of it.
+
+    >>> from polygrad.geometric.datasets import AirfRANS
+    >>> dataset = AirfRANS("data/AirfRANS", task="scarce", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "airfrans"
@@ -78,7 +82,12 @@ class AirfRANS(Archived):
 
 
 class BrcaTcga(Graphs):
-    """1,082 patients with breast cancer, each a graph of 9,288 genes with their expression; y is the time of survival ("The Cancer Genome Atlas")."""
+    """1,082 patients with breast cancer, each a graph of 9,288 genes with their expression; y is the time of survival ("The Cancer Genome Atlas").
+
+    >>> from polygrad.geometric.datasets import BrcaTcga
+    >>> dataset = BrcaTcga("data/BrcaTcga")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "brca-tcga"
 
@@ -104,7 +113,12 @@ class BrcaTcga(Graphs):
 
 class MalNetTiny(Archived):
     """5,000 graphs of calls inside programs, of four kinds of malware and harmless ones ("A Large-Scale Database for Graph Representation Learning",
-    2021). split: "train", "val", "trainval", "test", or None for all."""
+    2021). split: "train", "val", "trainval", "test", or None for all.
+
+    >>> from polygrad.geometric.datasets import MalNetTiny
+    >>> dataset = MalNetTiny("data/MalNetTiny", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "malnet"
     name = "MalNetTiny"
@@ -163,6 +177,10 @@ class NeuroGraphDataset(Archived):
     """Graphs of brains at work and at rest ("NeuroGraph: Benchmarks for Graph Machine Learning in Brain Connectomics", 2023).
 
     name: "HCPTask", "HCPGender", "HCPAge", "HCPFI" or "HCPWM".
+
+    >>> from polygrad.geometric.datasets import NeuroGraphDataset
+    >>> dataset = NeuroGraphDataset("data/NeuroGraphDataset", name="HCPGender")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "neurograph"
@@ -216,6 +234,10 @@ class UPFD(Archived):
     """News and those who spread them, true or false ("User Preference-aware Fake News Detection", 2021): trees of retweets.
 
     name: "politifact" or "gossipcop". feature: "profile", "spacy", "bert" or "content". split: "train", "val" or "test".
+
+    >>> from polygrad.geometric.datasets import UPFD
+    >>> dataset = UPFD("data/UPFD", name="politifact", feature="bert", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "upfd"
@@ -309,6 +331,10 @@ class GEDDataset(Archived):
 
     name: "AIDS700nef", "LINUX", "ALKANE" or "IMDBMulti". train: which part. `ged` [G, G] and `norm_ged`, divided by the mean number of nodes, are
     for all graphs of both parts, by the number `i` of a graph; between two graphs of the test they are infinite.
+
+    >>> from polygrad.geometric.datasets import GEDDataset
+    >>> dataset = GEDDataset("data/GEDDataset", name="AIDS700nef", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "ged"

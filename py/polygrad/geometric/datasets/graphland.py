@@ -51,6 +51,10 @@ class GraphLandDataset(Archived):
     "standard_scaler", "min_max_scaler", None, or "default". ..._nan_imputation_strategy: "most_frequent", "mean" or "median".
 
     x has numerical, fraction and categorical features side by side; x_numerical_mask, x_fraction_mask and x_categorical_mask say which is which.
+
+    >>> from polygrad.geometric.datasets import GraphLandDataset
+    >>> dataset = GraphLandDataset("data/GraphLandDataset", name="tolokers-2", split="RH")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "graphland"

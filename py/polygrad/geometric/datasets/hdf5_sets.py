@@ -19,7 +19,12 @@ from ._hdf5 import File
 
 class IGMCDataset(NamedGraph):
     """Users, what they rate, and features of both ("Inductive Matrix Completion Based on Graph Neural Networks", 2020). name: "flixster", "douban" or
-    "yahoo_music". Ratings of the test are `edge_label_index` and `edge_label`."""
+    "yahoo_music". Ratings of the test are `edge_label_index` and `edge_label`.
+
+    >>> from polygrad.geometric.datasets import IGMCDataset
+    >>> dataset = IGMCDataset("data/IGMCDataset", name="douban")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "igmc"
     names = ("flixster", "douban", "yahoo_music")
@@ -74,6 +79,10 @@ class S3DIS(Archived):
     """23,585 blocks of rooms with 4,096 points each, which belong to 13 kinds of things ("3D Semantic Parsing of Large-Scale Indoor Spaces", 2016).
 
     test_area: which of the six areas is kept for the test. train: which part. x: colours, and the place in the room.
+
+    >>> from polygrad.geometric.datasets import S3DIS
+    >>> dataset = S3DIS("data/S3DIS", test_area=6, train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "s3dis"
@@ -130,7 +139,12 @@ class S3DIS(Archived):
 class DynamicFAUST(Archived):
     """Meshes of ten people in motion ("Dynamic FAUST: Registering Human Bodies in Motion", 2017): each graph is a sequence, with positions `pos`
     [steps,
-    vertices, 3] and triangles `face`. subjects, categories: some of the people and motions. Both files must be fetched by hand."""
+    vertices, 3] and triangles `face`. subjects, categories: some of the people and motions. Both files must be fetched by hand.
+
+    >>> from polygrad.geometric.datasets import DynamicFAUST
+    >>> dataset = DynamicFAUST("data/DynamicFAUST", subjects=["50002"], categories=["chicken_wings"])  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "dynamic-faust"
     name = "DynamicFAUST"

@@ -64,7 +64,12 @@ def dummies(words: list[str]) -> np.ndarray:
 class HM(OneGraph):
     """Customers of H&M, articles, and 31 million sales ("H&M Personalized Fashion Recommendations", Kaggle, 2022). The three archives must be
     fetched by
-    hand. use_all_tables_as_node_types: a sale is a node between customer and article; otherwise it is an edge."""
+    hand. use_all_tables_as_node_types: a sale is a node between customer and article; otherwise it is an edge.
+
+    >>> from polygrad.geometric.datasets import HM
+    >>> dataset = HM("data/HM")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "hm"
     data_class = HeteroData
@@ -135,7 +140,12 @@ class HM(OneGraph):
 class RCDD(OneGraph):
     """Goods of a market, of which some are forbidden, and what they have in common ("Datasets and Interfaces for Benchmarking Heterogeneous
     Graph Neural
-    Networks", 2023): 13,806,619 nodes of 7 types, 157,814,864 edges of 7 types, 122,487 labelled goods."""
+    Networks", 2023): 13,806,619 nodes of 7 types, 157,814,864 edges of 7 types, 122,487 labelled goods.
+
+    >>> from polygrad.geometric.datasets import RCDD
+    >>> dataset = RCDD("data/RCDD")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "rcdd"
     data_class = HeteroData
@@ -188,7 +198,12 @@ class RCDD(OneGraph):
 
 
 class OSE_GVCS(OneGraph):
-    """The 50 machines of the Global Village Construction Set of Open Source Ecology, and what each is made from, uses and makes possible."""
+    """The 50 machines of the Global Village Construction Set of Open Source Ecology, and what each is made from, uses and makes possible.
+
+    >>> from polygrad.geometric.datasets import OSE_GVCS
+    >>> dataset = OSE_GVCS("data/OSE_GVCS")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "ose-gvcs"
     data_class = HeteroData
@@ -236,6 +251,10 @@ class OPFDataset(Archived):
 
     split: "train", "val" or "test". case_name: the grid. num_groups: how many groups are read. topological_perturbations: with lines and generators
     taken out.
+
+    >>> from polygrad.geometric.datasets import OPFDataset
+    >>> dataset = OPFDataset("data/OPFDataset", split="train", case_name="pglib_opf_case14_ieee")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "opf"

@@ -56,7 +56,12 @@ class _WordNet(OneGraph):
 
 
 class WordNet18(_WordNet):
-    """Relations of words ("Translating Embeddings for Modeling Multi-Relational Data", 2013): 40,943 nodes, 151,442 edges, 18 relations."""
+    """Relations of words ("Translating Embeddings for Modeling Multi-Relational Data", 2013): 40,943 nodes, 151,442 edges, 18 relations.
+
+    >>> from polygrad.geometric.datasets import WordNet18
+    >>> dataset = WordNet18("data/WordNet18")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     folder = "WN18"
 
@@ -74,7 +79,12 @@ class WordNet18(_WordNet):
 
 class WordNet18RR(_WordNet):
     """WordNet18 without relations that follow from others ("Convolutional 2D Knowledge Graph Embeddings", 2018): 40,943 nodes, 93,003 edges, 11
-    relations."""
+    relations.
+
+    >>> from polygrad.geometric.datasets import WordNet18RR
+    >>> dataset = WordNet18RR("data/WordNet18RR")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     folder = "WN18RR"
 
@@ -93,7 +103,12 @@ class WordNet18RR(_WordNet):
 
 class FB15k_237(SplitGraphs):
     """A part of Freebase ("Translating Embeddings for Modeling Multi-Relational Data", 2013): 14,541 nodes, 237 relations; 272,115 triples for
-    training, 17,535 for validation, 20,466 for the test."""
+    training, 17,535 for validation, 20,466 for the test.
+
+    >>> from polygrad.geometric.datasets import FB15k_237
+    >>> dataset = FB15k_237("data/FB15k_237", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "knowledge"
 
@@ -128,7 +143,12 @@ class FB15k_237(SplitGraphs):
 
 class RelLinkPredDataset(NamedGraph):
     """FB15k-237 as one graph for the prediction of links ("Modeling Relational Data with Graph Convolutional Networks", 2018); edges for training are
-    there in both directions, with relations of their own for the opposite one."""
+    there in both directions, with relations of their own for the opposite one.
+
+    >>> from polygrad.geometric.datasets import RelLinkPredDataset
+    >>> dataset = RelLinkPredDataset("data/RelLinkPredDataset", name="FB15k-237")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "knowledge"
     names: ClassVar[tuple[str, ...]] = ("FB15k-237",)

@@ -28,7 +28,12 @@ SPLITS = "fb100-Penn94-splits.npy"
 
 
 class LINKXDataset(NamedGraph):
-    """Graphs whose neighbours differ. name: "penn94" (with five splits), "reed98", "amherst41", "cornell5", "johnshopkins55", "genius" or "wiki"."""
+    """Graphs whose neighbours differ. name: "penn94" (with five splits), "reed98", "amherst41", "cornell5", "johnshopkins55", "genius" or "wiki".
+
+    >>> from polygrad.geometric.datasets import LINKXDataset
+    >>> dataset = LINKXDataset("data/LINKXDataset", name="penn94")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "linkx"
     names: ClassVar[tuple[str, ...]] = (*FACEBOOK, "genius", "wiki")

@@ -55,7 +55,12 @@ class _Magnn(OneGraph):
 
 
 class IMDB(_Magnn):
-    """Movies, directors and actors ("MAGNN", 2020): 4,278 movies, 2,081 directors, 5,257 actors, 3,066 features, 3 classes of movies."""
+    """Movies, directors and actors ("MAGNN", 2020): 4,278 movies, 2,081 directors, 5,257 actors, 3,066 features, 3 classes of movies.
+
+    >>> from polygrad.geometric.datasets import IMDB
+    >>> dataset = IMDB("data/IMDB")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "imdb"
     types = ("movie", "director", "actor")
@@ -76,7 +81,12 @@ class IMDB(_Magnn):
 
 
 class DBLP(_Magnn):
-    """Authors, papers, terms and conferences ("MAGNN", 2020): 4,057 authors, 14,328 papers, 7,723 terms, 20 conferences, 4 classes of authors."""
+    """Authors, papers, terms and conferences ("MAGNN", 2020): 4,057 authors, 14,328 papers, 7,723 terms, 20 conferences, 4 classes of authors.
+
+    >>> from polygrad.geometric.datasets import DBLP
+    >>> dataset = DBLP("data/DBLP")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "dblp"
     types = ("author", "paper", "term", "conference")
@@ -99,7 +109,12 @@ class DBLP(_Magnn):
 
 
 class LastFM(_Magnn):
-    """Users, artists and tags ("MAGNN", 2020): 1,892 users, 17,632 artists, 1,088 tags, with edges between users and artists to be predicted."""
+    """Users, artists and tags ("MAGNN", 2020): 1,892 users, 17,632 artists, 1,088 tags, with edges between users and artists to be predicted.
+
+    >>> from polygrad.geometric.datasets import LastFM
+    >>> dataset = LastFM("data/LastFM")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "lastfm"
     types = ("user", "artist", "tag")

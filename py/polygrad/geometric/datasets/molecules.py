@@ -35,7 +35,12 @@ def of_matrices(matrices: np.ndarray, y: np.ndarray, path: str) -> list[Data]:
 
 
 class QM7b(Graphs):
-    """7,211 molecules of up to 23 atoms with 14 properties ("MoleculeNet", 2018); edges have the entries of the Coulomb matrix."""
+    """7,211 molecules of up to 23 atoms with 14 properties ("MoleculeNet", 2018); edges have the entries of the Coulomb matrix.
+
+    >>> from polygrad.geometric.datasets import QM7b
+    >>> dataset = QM7b("data/QM7b")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "qm7b"
 
@@ -56,7 +61,12 @@ class QM7b(Graphs):
 
 class QM9(Graphs):
     """130,831 molecules of up to 29 atoms with 19 properties in eV, Debye and so on ("MoleculeNet", 2018): atoms `z`, positions `pos`, 11 features,
-    bonds with 4 features. Read from the processed file of PyTorch Geometric."""
+    bonds with 4 features. Read from the processed file of PyTorch Geometric.
+
+    >>> from polygrad.geometric.datasets import QM9
+    >>> dataset = QM9("data/QM9")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "qm9"
 
@@ -104,6 +114,10 @@ class MD17(Archived):
     """Trajectories of molecules with energies and forces ("Machine Learning of Accurate Energy-conserving Molecular Force Fields", 2017).
 
     name: such as "aspirin", "revised aspirin" or "aspirin CCSD". train: the part of those with CCSD in the name, which come divided; None for others.
+
+    >>> from polygrad.geometric.datasets import MD17
+    >>> dataset = MD17("data/MD17", name="aspirin CCSD", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "md17"
@@ -182,7 +196,12 @@ class MD17(Archived):
 
 class ZINC(SplitGraphs):
     """Molecules with their constrained solubility ("Automatic Chemical Design Using a Data-Driven Continuous Representation of Molecules", 2018):
-    249,456 graphs, or with subset the 12,000 of "Benchmarking Graph Neural Networks". 28 kinds of atoms, 4 of bonds."""
+    249,456 graphs, or with subset the 12,000 of "Benchmarking Graph Neural Networks". 28 kinds of atoms, 4 of bonds.
+
+    >>> from polygrad.geometric.datasets import ZINC
+    >>> dataset = ZINC("data/ZINC", subset=True, split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "zinc"
 
@@ -245,7 +264,12 @@ def _zinc(m: dict[str, np.ndarray], path: str) -> Data:
 
 
 class AQSOL(SplitGraphs):
-    """9,823 molecules with their solubility in water ("Benchmarking Graph Neural Networks", 2020): 65 kinds of atoms, 5 of bonds."""
+    """9,823 molecules with their solubility in water ("Benchmarking Graph Neural Networks", 2020): 65 kinds of atoms, 5 of bonds.
+
+    >>> from polygrad.geometric.datasets import AQSOL
+    >>> dataset = AQSOL("data/AQSOL", split="val")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "aqsol"
 
@@ -280,6 +304,10 @@ class MoleculeNet(Archived):
     name: "ESOL", "FreeSolv", "Lipo", "PCBA", "MUV", "HIV", "BACE", "BBBP", "Tox21", "ToxCast", "SIDER" or "ClinTox".
 
     from_smiles: makes a Data of a SMILES text; without it `utils.from_smiles`, which needs rdkit. Targets that are not known are NaN.
+
+    >>> from polygrad.geometric.datasets import MoleculeNet
+    >>> dataset = MoleculeNet("data/MoleculeNet", name="ESOL")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "moleculenet"

@@ -47,31 +47,56 @@ class _Musae(OneGraph):
 
 
 class FacebookPagePage(_Musae):
-    """Pages of Facebook that like each other: 22,470 nodes, 342,004 edges, 128 features, 4 classes."""
+    """Pages of Facebook that like each other: 22,470 nodes, 342,004 edges, 128 features, 4 classes.
+
+    >>> from polygrad.geometric.datasets import FacebookPagePage
+    >>> dataset = FacebookPagePage("data/FacebookPagePage")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     name = "facebook"
 
 
 class GitHub(_Musae):
-    """Developers on GitHub that follow each other: 37,700 nodes, 578,006 edges, 128 features, 2 classes."""
+    """Developers on GitHub that follow each other: 37,700 nodes, 578,006 edges, 128 features, 2 classes.
+
+    >>> from polygrad.geometric.datasets import GitHub
+    >>> dataset = GitHub("data/GitHub")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     name = "github"
 
 
 class DeezerEurope(_Musae):
-    """European users of Deezer who follow each other: 28,281 nodes, 185,504 edges, 128 features, 2 classes."""
+    """European users of Deezer who follow each other: 28,281 nodes, 185,504 edges, 128 features, 2 classes.
+
+    >>> from polygrad.geometric.datasets import DeezerEurope
+    >>> dataset = DeezerEurope("data/DeezerEurope")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     name = "deezer_europe"
 
 
 class LastFMAsia(_Musae):
-    """Asian users of LastFM who follow each other: 7,624 nodes, 55,612 edges, 128 features, 18 classes."""
+    """Asian users of LastFM who follow each other: 7,624 nodes, 55,612 edges, 128 features, 18 classes.
+
+    >>> from polygrad.geometric.datasets import LastFMAsia
+    >>> dataset = LastFMAsia("data/LastFMAsia")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     name = "lastfm_asia"
 
 
 class Twitch(NamedGraph):
-    """Gamers on Twitch who follow each other. name: "DE", "EN", "ES", "FR", "PT" or "RU". 128 features, 2 classes."""
+    """Gamers on Twitch who follow each other. name: "DE", "EN", "ES", "FR", "PT" or "RU". 128 features, 2 classes.
+
+    >>> from polygrad.geometric.datasets import Twitch
+    >>> dataset = Twitch("data/Twitch", name="DE")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "twitch"
     names: ClassVar[tuple[str, ...]] = ("DE", "EN", "ES", "FR", "PT", "RU")
@@ -88,7 +113,12 @@ class Twitch(NamedGraph):
 
 
 class GemsecDeezer(NamedGraph):
-    """Users of Deezer and the genres they like ("GEMSEC: Graph Embedding with Self Clustering", 2019). name: "HU", "HR" or "RO". 84 targets."""
+    """Users of Deezer and the genres they like ("GEMSEC: Graph Embedding with Self Clustering", 2019). name: "HU", "HR" or "RO". 84 targets.
+
+    >>> from polygrad.geometric.datasets import GemsecDeezer
+    >>> dataset = GemsecDeezer("data/GemsecDeezer", name="HU")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "gemsec"
     names: ClassVar[tuple[str, ...]] = ("HU", "HR", "RO")

@@ -36,6 +36,10 @@ class SNAPDataset(Archived):
 
     name: "ego-facebook", "ego-gplus" or "ego-twitter" (graphs around single people, with circles of friends), "soc-ca-astroph", "soc-ca-grqc",
     "soc-epinions1", "soc-livejournal1", "soc-pokec", "soc-slashdot0811", "soc-slashdot0922" or "wiki-vote".
+
+    >>> from polygrad.geometric.datasets import SNAPDataset
+    >>> dataset = SNAPDataset("data/SNAPDataset", name="ego-facebook")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "snap"
@@ -139,6 +143,10 @@ class SuiteSparseMatrixCollection(Archived):
     """A matrix of the SuiteSparse collection (https://sparse.tamu.edu) as a graph: an edge for each entry, with its value unless all are 1.
 
     group, name: as in the collection, such as "DIMACS10" and "citationCiteseer".
+
+    >>> from polygrad.geometric.datasets import SuiteSparseMatrixCollection
+    >>> dataset = SuiteSparseMatrixCollection("data/SuiteSparseMatrixCollection", group="DIMACS10", name="citationCiteseer")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     def __init__(
@@ -190,7 +198,12 @@ class SuiteSparseMatrixCollection(Archived):
 
 class CityNetwork(NamedGraph):
     """Roads of a city, whose junctions are to be told by their distance from others ("Towards Quantifying Long-Range Interactions in Graph Machine
-    Learning", 2025). name: "paris", "shanghai", "la" or "london". augmented: with features of neighbouring roads."""
+    Learning", 2025). name: "paris", "shanghai", "la" or "london". augmented: with features of neighbouring roads.
+
+    >>> from polygrad.geometric.datasets import CityNetwork
+    >>> dataset = CityNetwork("data/CityNetwork", name="paris")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "city-networks"
     names = ("paris", "shanghai", "la", "london")
@@ -246,7 +259,12 @@ class CityNetwork(NamedGraph):
 
 class GDELTLite(OneGraph):
     """A part of the Global Database of Events, Language and Tone ("Do We Really Need Complicated Model Architectures For Temporal Networks?", 2023):
-    8,831 nodes with 413 features, 1,912,909 events with 186, and their times."""
+    8,831 nodes with 413 features, 1,912,909 events with 186, and their times.
+
+    >>> from polygrad.geometric.datasets import GDELTLite
+    >>> dataset = GDELTLite("data/GDELTLite")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "gdelt-lite"
 
@@ -272,6 +290,10 @@ class CornellTemporalHyperGraphDataset(Archived):
     """Hypergraphs in time ("Simplicial Closure and higher-order link prediction", 2018): each graph is one hyperedge, with the time as `x`.
 
     name: such as "email-Eu" or "NDC-classes". split: "train", "val" or "test". setting: "transductive" or "inductive".
+
+    >>> from polygrad.geometric.datasets import CornellTemporalHyperGraphDataset
+    >>> dataset = CornellTemporalHyperGraphDataset("data/CornellTemporalHyperGraphDataset", name="email-Eu", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "cornell-hypergraphs"

@@ -29,6 +29,10 @@ class HeterophilousGraphDataset(NamedGraph):
     """Graphs whose neighbours differ ("A Critical Look at the Evaluation of GNNs under Heterophily", 2023), with ten splits.
 
     name: "Roman-empire", "Amazon-ratings", "Minesweeper", "Tolokers" or "Questions".
+
+    >>> from polygrad.geometric.datasets import HeterophilousGraphDataset
+    >>> dataset = HeterophilousGraphDataset("data/HeterophilousGraphDataset", name="Roman-empire")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "heterophilous"
@@ -59,7 +63,12 @@ class HeterophilousGraphDataset(NamedGraph):
 
 
 class WikiCS(FileDataset):
-    """Articles of Wikipedia about computer science ("Wiki-CS", 2020): 11,701 nodes, 297,110 edges, 300 features, 10 classes, 20 splits."""
+    """Articles of Wikipedia about computer science ("Wiki-CS", 2020): 11,701 nodes, 297,110 edges, 300 features, 10 classes, 20 splits.
+
+    >>> from polygrad.geometric.datasets import WikiCS
+    >>> dataset = WikiCS("data/WikiCS", is_undirected=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "wikics"
     name = "WikiCS"
@@ -109,7 +118,12 @@ class WikiCS(FileDataset):
 
 
 class Airports(NamedGraph):
-    """Airports and flights between them ("struc2vec", 2017). name: "USA", "Brazil" or "Europe". Features are one-hot; 4 classes by activity."""
+    """Airports and flights between them ("struc2vec", 2017). name: "USA", "Brazil" or "Europe". Features are one-hot; 4 classes by activity.
+
+    >>> from polygrad.geometric.datasets import Airports
+    >>> dataset = Airports("data/Airports", name="USA")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "airports"
     names: ClassVar[tuple[str, ...]] = ("usa", "brazil", "europe")
@@ -141,7 +155,12 @@ class Airports(NamedGraph):
 
 
 class PolBlogs(OneGraph):
-    """Weblogs on politics in 2004 and their links ("The Political Blogosphere", 2005): 1,490 nodes, 19,025 edges, 2 classes."""
+    """Weblogs on politics in 2004 and their links ("The Political Blogosphere", 2005): 1,490 nodes, 19,025 edges, 2 classes.
+
+    >>> from polygrad.geometric.datasets import PolBlogs
+    >>> dataset = PolBlogs("data/PolBlogs")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "polblogs"
 
@@ -161,7 +180,12 @@ class PolBlogs(OneGraph):
 
 
 class EmailEUCore(OneGraph):
-    """E-mail between members of an institution ("Local Higher-order Graph Clustering", 2017): 1,005 nodes, 25,571 edges, 42 departments."""
+    """E-mail between members of an institution ("Local Higher-order Graph Clustering", 2017): 1,005 nodes, 25,571 edges, 42 departments.
+
+    >>> from polygrad.geometric.datasets import EmailEUCore
+    >>> dataset = EmailEUCore("data/EmailEUCore")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "email-eu-core"
 
@@ -180,7 +204,12 @@ class EmailEUCore(OneGraph):
 
 class NELL(OneGraph):
     """A knowledge graph of entities ("Revisiting Semi-Supervised Learning with Graph Embeddings", 2016): 65,755 nodes, 251,550 edges, 61,278
-    features, 186 classes. Features are dense here: the graph needs 16 GB, and is refused where a matrix may not be as large."""
+    features, 186 classes. Features are dense here: the graph needs 16 GB, and is refused where a matrix may not be as large.
+
+    >>> from polygrad.geometric.datasets import NELL
+    >>> dataset = NELL("data/NELL")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "nell"
     name = "nell.0.001"
@@ -197,7 +226,12 @@ class NELL(OneGraph):
 
 
 class MixHopSyntheticDataset(FileDataset):
-    """Synthetic graphs of 5,000 nodes and 10 classes ("MixHop", 2019). homophily: 0.0, 0.1, ... 0.9, how often neighbours have the same class."""
+    """Synthetic graphs of 5,000 nodes and 10 classes ("MixHop", 2019). homophily: 0.0, 0.1, ... 0.9, how often neighbours have the same class.
+
+    >>> from polygrad.geometric.datasets import MixHopSyntheticDataset
+    >>> dataset = MixHopSyntheticDataset("data/MixHopSyntheticDataset", homophily=0.7)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "mixhop"
 
@@ -245,7 +279,12 @@ class MixHopSyntheticDataset(FileDataset):
 
 
 class AttributedGraphDataset(NamedGraph):
-    """Graphs with attributes ("Scaling Attributed Network Embedding to Massive Graphs", 2020). Targets of several labels are a table of 0 and 1."""
+    """Graphs with attributes ("Scaling Attributed Network Embedding to Massive Graphs", 2020). Targets of several labels are a table of 0 and 1.
+
+    >>> from polygrad.geometric.datasets import AttributedGraphDataset
+    >>> dataset = AttributedGraphDataset("data/AttributedGraphDataset", name="BlogCatalog")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     ids: ClassVar[dict[str, str]] = {
         "wiki": "1EPhlbziZTQv19OsTrKrAJwsElbVPEbiV", "cora": "1FyVnpdsTT-lhkVPotUW8OVeuCi1vi3Ey",
@@ -286,7 +325,12 @@ class AttributedGraphDataset(NamedGraph):
 
 
 class DGraphFin(OneGraph):
-    """Users of a financial service ("DGraph", 2022): 3,700,550 nodes, 4,300,999 edges, 17 features. `DGraphFin.zip` must be fetched by hand."""
+    """Users of a financial service ("DGraph", 2022): 3,700,550 nodes, 4,300,999 edges, 17 features. `DGraphFin.zip` must be fetched by hand.
+
+    >>> from polygrad.geometric.datasets import DGraphFin
+    >>> dataset = DGraphFin("data/DGraphFin")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "dgraph"
     by_hand = ("DGraphFin.zip",)

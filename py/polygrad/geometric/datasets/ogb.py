@@ -35,6 +35,10 @@ class OGBNodeDataset(FileDataset):
     name: such as "ogbn-arxiv". The folder `<name>` with a hyphen or an underscore (`ogbn_arxiv`) is looked for in root and in the
     other places; any folder of this layout will do. `get_idx_split()` gives the nodes of each part.
     add_inverse_edge: adds the opposite of each edge after it; by default for the sets whose files hold every edge once.
+
+    >>> from polygrad.geometric.datasets import OGBNodeDataset
+    >>> dataset = OGBNodeDataset("ogbn-arxiv", root="data")  # doctest: +SKIP
+    >>> data, split = dataset[0], dataset.get_idx_split()  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "ogb"

@@ -23,6 +23,10 @@ class OGBLinkDataset(OGBNodeDataset):
     """A graph whose links are to be predicted: ogbl-ppa, ogbl-collab, ogbl-ddi, ogbl-citation2, or any folder of that layout.
 
     `get_edge_split()` gives the edges of each part, as the files `split/<kind>/{train,valid,test}.pt` have them.
+
+    >>> from polygrad.geometric.datasets import OGBLinkDataset
+    >>> dataset = OGBLinkDataset("ogbl-collab", root="data")  # doctest: +SKIP
+    >>> data, split = dataset[0], dataset.get_edge_split()  # doctest: +SKIP
     """
 
     addresses: ClassVar[dict[str, str]] = {
@@ -68,6 +72,10 @@ class OGBGraphDataset(OGBNodeDataset):
     """A set of graphs with targets: ogbg-molhiv, ogbg-molpcba and the other molecules, ogbg-ppa, or any folder of that layout.
 
     `get_idx_split()` gives the graphs of each part.
+
+    >>> from polygrad.geometric.datasets import OGBGraphDataset
+    >>> dataset = OGBGraphDataset("ogbg-molhiv", root="data")  # doctest: +SKIP
+    >>> data, split = dataset[0], dataset.get_idx_split()  # doctest: +SKIP
     """
 
     addresses: ClassVar[dict[str, str]] = {

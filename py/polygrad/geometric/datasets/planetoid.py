@@ -60,6 +60,11 @@ class Planetoid(FileDataset):
     | Cora | 2,708 | 10,556 | 1,433 | 7 |
     | CiteSeer | 3,327 | 9,104 | 3,703 | 6 |
     | PubMed | 19,717 | 88,648 | 500 | 3 |
+
+    >>> from polygrad.geometric.datasets import Planetoid
+    >>> data = Planetoid(name="Cora")[0]  # travels with the package
+    >>> data.num_nodes, data.num_features, int(data.train_mask.sum().item())
+    (2708, 1433, 140)
     """
 
     group: ClassVar[str] = "planetoid"

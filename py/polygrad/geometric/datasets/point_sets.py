@@ -24,6 +24,10 @@ class PCPNetDataset(Archived):
 
     category: "NoNoise", "Noisy", "VarDensity" or "NoisyAndVarDensity"; for the test "All", "NoNoise", "LowNoise", "MedNoise", "HighNoise",
     "VarDensityStriped" or "VarDensityGradient". split: "train", "val" or "test".
+
+    >>> from polygrad.geometric.datasets import PCPNetDataset
+    >>> dataset = PCPNetDataset("data/PCPNetDataset", category="NoNoise", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "pcpnet"
@@ -90,6 +94,10 @@ class PascalPF(Archived):
     """Key points of things in pictures, and `pairs` of pictures whose points are to be matched ("Proposal Flow", 2016).
 
     category: one of 20, such as "car". y: which key points of the category a graph has; name: the picture.
+
+    >>> from polygrad.geometric.datasets import PascalPF
+    >>> dataset = PascalPF("data/PascalPF", category="aeroplane")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "pascal-pf"
@@ -163,6 +171,10 @@ class SHREC2016(Archived):
     partiality: "holes" or "cuts". category: "cat", "centaur", "david", "dog", "horse", "michael", "victoria" or "wolf". In training, y is the
     triangle
     of ref that a point lies on, and y_baryc its place in it.
+
+    >>> from polygrad.geometric.datasets import SHREC2016
+    >>> dataset = SHREC2016("data/SHREC2016", partiality="holes", category="cat")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "shrec2016"
@@ -237,6 +249,10 @@ class MedShapeNet(Archived):
     size: how many of each class. The package MedShapeNet fetches them: its `download_stl_as_numpy` writes the files <class>/<name>.npz with
     `vertices`
     and `faces` that are read here.
+
+    >>> from polygrad.geometric.datasets import MedShapeNet
+    >>> dataset = MedShapeNet("data/MedShapeNet", size=100)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "medshapenet"
@@ -303,6 +319,10 @@ class Teeth3DS(Archived):
     split: "Teeth3DS", "3DTeethSeg22_challenge", "3DTeethLand_challenge" or "sample". train: which part of it. Points are chosen far from each
     other; where
     a mesh has too few, some of them twice.
+
+    >>> from polygrad.geometric.datasets import Teeth3DS
+    >>> dataset = Teeth3DS("data/Teeth3DS", split="Teeth3DS", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "teeth3ds"

@@ -44,7 +44,12 @@ def _ratings(rows: list[list[str]], users: dict[str, int], movies: dict[str, int
 
 
 class MovieLens100K(OneGraph):
-    """100,000 ratings of 1,682 movies by 943 users; those of `u1.test` are `edge_label_index` and `edge_label`."""
+    """100,000 ratings of 1,682 movies by 943 users; those of `u1.test` are `edge_label_index` and `edge_label`.
+
+    >>> from polygrad.geometric.datasets import MovieLens100K
+    >>> dataset = MovieLens100K("data/MovieLens100K")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "movielens"
     data_class = HeteroData
@@ -80,7 +85,12 @@ def _both(data: HeteroData, pairs: Tensor, rating: Tensor, time: Tensor) -> None
 
 
 class MovieLens1M(OneGraph):
-    """A million ratings of 3,883 movies by 6,040 users."""
+    """A million ratings of 3,883 movies by 6,040 users.
+
+    >>> from polygrad.geometric.datasets import MovieLens1M
+    >>> dataset = MovieLens1M("data/MovieLens1M")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "movielens"
     data_class = HeteroData
@@ -111,6 +121,10 @@ class MovieLens(OneGraph):
 
     encoder: makes a table of features [movies, F] out of the titles (a list of texts), such as a language model's `encode`; without it the features
     of a movie are its genres alone.
+
+    >>> from polygrad.geometric.datasets import MovieLens
+    >>> dataset = MovieLens("data/MovieLens")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "movielens"
@@ -163,7 +177,12 @@ class MovieLens(OneGraph):
 
 
 class AmazonBook(OneGraph):
-    """Users and books they rated ("LightGCN", 2020): 52,643 users, 91,599 books, 2,380,730 ratings for training and 603,378 for the test."""
+    """Users and books they rated ("LightGCN", 2020): 52,643 users, 91,599 books, 2,380,730 ratings for training and 603,378 for the test.
+
+    >>> from polygrad.geometric.datasets import AmazonBook
+    >>> dataset = AmazonBook("data/AmazonBook")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "amazon-book"
     data_class = HeteroData
@@ -193,7 +212,12 @@ class AmazonBook(OneGraph):
 
 
 class Taobao(OneGraph):
-    """What users of Taobao did with items from 25 November to 3 December 2017: 987,991 users, 4,161,138 items, 9,437 categories."""
+    """What users of Taobao did with items from 25 November to 3 December 2017: 987,991 users, 4,161,138 items, 9,437 categories.
+
+    >>> from polygrad.geometric.datasets import Taobao
+    >>> dataset = Taobao("data/Taobao")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "taobao"
     data_class = HeteroData

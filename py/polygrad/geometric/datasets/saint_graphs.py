@@ -65,7 +65,12 @@ class _Saint(OneGraph):
 
 
 class Flickr(_Saint):
-    """Images and what they have in common ("GraphSAINT", 2020): 89,250 nodes, 899,756 edges, 500 features, 7 classes."""
+    """Images and what they have in common ("GraphSAINT", 2020): 89,250 nodes, 899,756 edges, 500 features, 7 classes.
+
+    >>> from polygrad.geometric.datasets import Flickr
+    >>> dataset = Flickr("data/Flickr")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "saint"
     ids = (
@@ -75,7 +80,12 @@ class Flickr(_Saint):
 
 
 class Yelp(_Saint):
-    """Users of Yelp and their friends ("GraphSAINT", 2020): 716,847 nodes, 13,954,819 edges, 300 features, 100 labels."""
+    """Users of Yelp and their friends ("GraphSAINT", 2020): 716,847 nodes, 13,954,819 edges, 300 features, 100 labels.
+
+    >>> from polygrad.geometric.datasets import Yelp
+    >>> dataset = Yelp("data/Yelp")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "saint"
     ids = (
@@ -85,7 +95,12 @@ class Yelp(_Saint):
 
 
 class AmazonProducts(_Saint):
-    """Products that were bought together ("GraphSAINT", 2020): 1,569,960 nodes, 264,339,468 edges, 200 features, 107 labels."""
+    """Products that were bought together ("GraphSAINT", 2020): 1,569,960 nodes, 264,339,468 edges, 200 features, 107 labels.
+
+    >>> from polygrad.geometric.datasets import AmazonProducts
+    >>> dataset = AmazonProducts("data/AmazonProducts")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "saint"
     ids = (
@@ -95,7 +110,12 @@ class AmazonProducts(_Saint):
 
 
 class Reddit2(_Saint):
-    """Posts on Reddit, a sparser graph ("GraphSAINT", 2020): 232,965 nodes, 23,213,838 edges, 602 features, 41 classes."""
+    """Posts on Reddit, a sparser graph ("GraphSAINT", 2020): 232,965 nodes, 23,213,838 edges, 602 features, 41 classes.
+
+    >>> from polygrad.geometric.datasets import Reddit2
+    >>> dataset = Reddit2("data/Reddit2")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "saint"
     ids = (
@@ -106,7 +126,12 @@ class Reddit2(_Saint):
 
 class Reddit(OneGraph):
     """Posts on Reddit and the users who commented on both ("Inductive Representation Learning on Large Graphs", 2017): 232,965 nodes,
-    114,615,892 edges, 602 features, 41 classes."""
+    114,615,892 edges, 602 features, 41 classes.
+
+    >>> from polygrad.geometric.datasets import Reddit
+    >>> dataset = Reddit("data/Reddit")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "reddit"
 
@@ -132,7 +157,12 @@ class Reddit(OneGraph):
 
 class PPI(SplitGraphs):
     """Interactions of proteins in 24 tissues ("Predicting Multicellular Function through Multi-layer Tissue Networks", 2017): 50 features, 121
-    labels. split: "train" (20 graphs), "val" (2) or "test" (2)."""
+    labels. split: "train" (20 graphs), "val" (2) or "test" (2).
+
+    >>> from polygrad.geometric.datasets import PPI
+    >>> dataset = PPI("data/PPI", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "ppi"
 

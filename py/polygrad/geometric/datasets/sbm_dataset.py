@@ -106,7 +106,15 @@ def corner_features(rng: np.random.Generator, y: np.ndarray, width: int, separat
 
 
 class RandomPartitionGraphDataset(StochasticBlockModelDataset):
-    """Communities of one size, with a given share of edges inside them ("How to Find Your Friendly Neighborhood", 2021)."""
+    """Communities of one size, with a given share of edges inside them ("How to Find Your Friendly Neighborhood", 2021).
+
+    >>> import tempfile
+    >>> from polygrad.geometric.datasets import RandomPartitionGraphDataset
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     data = RandomPartitionGraphDataset(root, num_classes=2, num_nodes_per_class=20, node_homophily_ratio=0.7, average_degree=5)[0]
+    ...     print(data.num_nodes, sorted(set(data.y.tolist())))
+    40 [0, 1]
+    """
 
     def __init__(
         self,

@@ -17,7 +17,12 @@ from ._tables import read_table
 
 
 class AMiner(OneGraph):
-    """Papers, authors and venues ("metapath2vec", 2017): 3,194,405 papers, 1,693,531 authors, 3,883 venues; those in `y_index` have classes."""
+    """Papers, authors and venues ("metapath2vec", 2017): 3,194,405 papers, 1,693,531 authors, 3,883 venues; those in `y_index` have classes.
+
+    >>> from polygrad.geometric.datasets import AMiner
+    >>> dataset = AMiner("data/AMiner")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "aminer"
     data_class = HeteroData
@@ -60,6 +65,10 @@ class OGB_MAG(Archived):
     """ogbn-mag ("Open Graph Benchmark", 2020): 736,389 papers with 128 features and 349 classes, authors, institutions and fields of study.
 
     preprocess: "metapath2vec" or "transe", features for the types that have none, of PyTorch Geometric; None for none.
+
+    >>> from polygrad.geometric.datasets import OGB_MAG
+    >>> dataset = OGB_MAG("data/OGB_MAG")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "ogb"
@@ -137,7 +146,12 @@ class OGB_MAG(Archived):
 
 
 class HGBDataset(NamedGraph):
-    """Graphs of several types ("Are we really making much progress?", 2021). name: "ACM", "DBLP", "Freebase" or "IMDB"."""
+    """Graphs of several types ("Are we really making much progress?", 2021). name: "ACM", "DBLP", "Freebase" or "IMDB".
+
+    >>> from polygrad.geometric.datasets import HGBDataset
+    >>> dataset = HGBDataset("data/HGBDataset", name="ACM")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "hgb"
     names: ClassVar[tuple[str, ...]] = ("acm", "dblp", "freebase", "imdb")

@@ -50,7 +50,12 @@ class _Shapes(Archived):
 
 
 class ModelNet(_Shapes):
-    """Meshes of things ("3D ShapeNets: A Deep Representation for Volumetric Shapes", 2015). name: "10" or "40" classes."""
+    """Meshes of things ("3D ShapeNets: A Deep Representation for Volumetric Shapes", 2015). name: "10" or "40" classes.
+
+    >>> from polygrad.geometric.datasets import ModelNet
+    >>> dataset = ModelNet("data/ModelNet", name="10", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "modelnet"
 
@@ -91,7 +96,12 @@ class ModelNet(_Shapes):
 
 
 class GeometricShapes(_Shapes):
-    """Meshes of cubes, spheres, pyramids and so on: 80 for training and 80 for the test, in 40 classes."""
+    """Meshes of cubes, spheres, pyramids and so on: 80 for training and 80 for the test, in 40 classes.
+
+    >>> from polygrad.geometric.datasets import GeometricShapes
+    >>> dataset = GeometricShapes("data/GeometricShapes", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "geometric-shapes"
 
@@ -117,7 +127,12 @@ class GeometricShapes(_Shapes):
 
 class FAUST(_Shapes):
     """100 meshes of ten people in ten poses ("FAUST: Dataset and Evaluation for 3D Mesh Registration", 2014): 80 for training, 20 for the test; the
-    class is the pose. `MPI-FAUST.zip` must be fetched by hand; it, or its meshes `tr_reg_000.ply` ..., is put into the folder."""
+    class is the pose. `MPI-FAUST.zip` must be fetched by hand; it, or its meshes `tr_reg_000.ply` ..., is put into the folder.
+
+    >>> from polygrad.geometric.datasets import FAUST
+    >>> dataset = FAUST("data/FAUST", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "faust"
     by_hand = ("MPI-FAUST.zip",)
@@ -145,7 +160,12 @@ class FAUST(_Shapes):
 
 class CoMA(_Shapes):
     """20,466 meshes of faces in 12 expressions ("Generating 3D Faces using Convolutional Mesh Autoencoders", 2018). `COMA_data.zip`, or the
-    folders `FaceTalk_*` in it, must be put into the folder by hand."""
+    folders `FaceTalk_*` in it, must be put into the folder by hand.
+
+    >>> from polygrad.geometric.datasets import CoMA
+    >>> dataset = CoMA("data/CoMA", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "coma"
     by_hand = ("COMA_data.zip",)
@@ -185,7 +205,12 @@ class CoMA(_Shapes):
 
 
 class TOSCA(Archived):
-    """80 meshes of animals and people ("Numerical Geometry of Non-Rigid Shapes", 2008). categories: some of them, by default all nine."""
+    """80 meshes of animals and people ("Numerical Geometry of Non-Rigid Shapes", 2008). categories: some of them, by default all nine.
+
+    >>> from polygrad.geometric.datasets import TOSCA
+    >>> dataset = TOSCA("data/TOSCA", categories=["cat"])  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "tosca"
     name = "TOSCA"
@@ -231,6 +256,10 @@ class ShapeNet(Archived):
     Shape Collections", 2016).
 
     categories: one or some of the kinds. include_normals: with the normals as `x`. split: "train", "val", "trainval" or "test".
+
+    >>> from polygrad.geometric.datasets import ShapeNet
+    >>> dataset = ShapeNet("data/ShapeNet", categories=["Airplane"])  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "shapenet"

@@ -52,7 +52,12 @@ def parse_xyz(text: str, path: str) -> list[tuple[np.ndarray, np.ndarray, str]]:
 
 class OMDB(Archived):
     """12,500 organic crystals with their band gaps ("Organic Materials Database: An Open-Access Online Database for Data Mining", 2017): 10,000 for
-    training, the others for the test. `OMDB-GAP1_v1.1.tar.gz` must be fetched by hand."""
+    training, the others for the test. `OMDB-GAP1_v1.1.tar.gz` must be fetched by hand.
+
+    >>> from polygrad.geometric.datasets import OMDB
+    >>> dataset = OMDB("data/OMDB", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "omdb"
     name = "OMDB"
@@ -103,6 +108,10 @@ class HydroNet(Archived):
     name: "small" (500,000 of up to 25 molecules), "medium" (all of up to 25), or None. clusters: one or some of the sizes. use_processed: arrays
     that were
     made of the geometries are fetched, instead of these.
+
+    >>> from polygrad.geometric.datasets import HydroNet
+    >>> dataset = HydroNet("data/HydroNet", name="small")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "hydronet"
@@ -187,6 +196,10 @@ class PCQM4Mv2(OnDiskDataset):
     Learning on Graphs", 2021).
 
     split: "train", "val", "test" or "holdout". from_smiles: makes a graph of a text; by default `utils.from_smiles`, which needs rdkit.
+
+    >>> from polygrad.geometric.datasets import PCQM4Mv2
+    >>> dataset = PCQM4Mv2("data/PCQM4Mv2", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     url: ClassVar[str] = "https://dgl-data.s3-accelerate.amazonaws.com/dataset/OGB-LSC/pcqm4m-v2.zip"

@@ -58,7 +58,12 @@ def graphs_of_tuples(found: Any, path: str, keys: tuple[str, ...] = KEYS) -> lis
 
 class MNISTSuperpixels(Archived):
     """MNIST as graphs of 75 superpixels ("Geometric Deep Learning on Graphs and Manifolds Using Mixture Model CNNs", 2017): 60,000 for
-    training, 10,000 for the test."""
+    training, 10,000 for the test.
+
+    >>> from polygrad.geometric.datasets import MNISTSuperpixels
+    >>> dataset = MNISTSuperpixels("data/MNISTSuperpixels", train=True)  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "mnist-superpixels"
     name = "MNISTSuperpixels"
@@ -91,7 +96,12 @@ class MNISTSuperpixels(Archived):
 
 
 class GNNBenchmarkDataset(Archived):
-    """Sets of "Benchmarking Graph Neural Networks" (2020). name: "PATTERN", "CLUSTER", "MNIST", "CIFAR10", "TSP" or "CSL", which is not divided."""
+    """Sets of "Benchmarking Graph Neural Networks" (2020). name: "PATTERN", "CLUSTER", "MNIST", "CIFAR10", "TSP" or "CSL", which is not divided.
+
+    >>> from polygrad.geometric.datasets import GNNBenchmarkDataset
+    >>> dataset = GNNBenchmarkDataset("data/GNNBenchmarkDataset", name="PATTERN", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "gnn-benchmark"
     names: ClassVar[tuple[str, ...]] = ("PATTERN", "CLUSTER", "MNIST", "CIFAR10", "TSP", "CSL")
@@ -148,7 +158,12 @@ _COCO = np.array([k for k in range(91) if k not in (12, 26, 29, 30, 45, 66, 68, 
 
 
 class LRGBDataset(Archived):
-    """Sets of the "Long Range Graph Benchmark" (2022). name: "PascalVOC-SP", "COCO-SP", "PCQM-Contact", "Peptides-func" or "Peptides-struct"."""
+    """Sets of the "Long Range Graph Benchmark" (2022). name: "PascalVOC-SP", "COCO-SP", "PCQM-Contact", "Peptides-func" or "Peptides-struct".
+
+    >>> from polygrad.geometric.datasets import LRGBDataset
+    >>> dataset = LRGBDataset("data/LRGBDataset", name="Peptides-func", split="train")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "lrgb"
     files: ClassVar[dict[str, str]] = {
@@ -209,7 +224,12 @@ class LRGBDataset(Archived):
 
 class BAMultiShapesDataset(Graphs):
     """1,000 Barabasi-Albert graphs with houses, wheels and grids; the class says whether exactly two kinds are there ("Global Explainability of GNNs
-    via Logic Combination of Learned Concepts", 2023)."""
+    via Logic Combination of Learned Concepts", 2023).
+
+    >>> from polygrad.geometric.datasets import BAMultiShapesDataset
+    >>> dataset = BAMultiShapesDataset("data/BAMultiShapesDataset")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
+    """
 
     group: ClassVar[str] = "ba-multi-shapes"
 

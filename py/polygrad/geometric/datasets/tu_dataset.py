@@ -27,6 +27,10 @@ class TUDataset(FileDataset):
 
     Node and edge labels become one-hot features. use_node_attr, use_edge_attr: with the continuous attributes before them. cleaned: without
     isomorphic graphs.
+
+    >>> from polygrad.geometric.datasets import TUDataset
+    >>> dataset = TUDataset("data/TUDataset", name="MUTAG")  # doctest: +SKIP
+    >>> data = dataset[0]  # doctest: +SKIP
     """
 
     group: ClassVar[str] = "tu"

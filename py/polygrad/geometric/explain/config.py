@@ -7,14 +7,24 @@ from typing import Any
 
 
 class ExplanationType(Enum):
-    """model: what the model predicts. phenomenon: the true target."""
+    """model: what the model predicts. phenomenon: the true target.
+
+    >>> from polygrad.geometric.explain import ExplanationType
+    >>> ExplanationType("model") is ExplanationType.model, [t.value for t in ExplanationType]
+    (True, ['model', 'phenomenon'])
+    """
 
     model = "model"
     phenomenon = "phenomenon"
 
 
 class MaskType(Enum):
-    """object: a number for each node (or edge). attributes: one for each feature of each node. common_attributes: one for each feature."""
+    """object: a number for each node (or edge). attributes: one for each feature of each node. common_attributes: one for each feature.
+
+    >>> from polygrad.geometric.explain import MaskType
+    >>> [t.value for t in MaskType]
+    ['object', 'common_attributes', 'attributes']
+    """
 
     object = "object"
     common_attributes = "common_attributes"
@@ -22,7 +32,12 @@ class MaskType(Enum):
 
 
 class ModelMode(Enum):
-    """What the model predicts."""
+    """What the model predicts.
+
+    >>> from polygrad.geometric.explain import ModelMode
+    >>> [t.value for t in ModelMode]
+    ['binary_classification', 'multiclass_classification', 'regression']
+    """
 
     binary_classification = "binary_classification"
     multiclass_classification = "multiclass_classification"
@@ -30,7 +45,12 @@ class ModelMode(Enum):
 
 
 class ModelTaskLevel(Enum):
-    """What the model predicts it for."""
+    """What the model predicts it for.
+
+    >>> from polygrad.geometric.explain import ModelTaskLevel
+    >>> [t.value for t in ModelTaskLevel]
+    ['node', 'edge', 'graph']
+    """
 
     node = "node"
     edge = "edge"
@@ -38,7 +58,12 @@ class ModelTaskLevel(Enum):
 
 
 class ModelReturnType(Enum):
-    """What the numbers that the model gives are."""
+    """What the numbers that the model gives are.
+
+    >>> from polygrad.geometric.explain import ModelReturnType
+    >>> [t.value for t in ModelReturnType]
+    ['raw', 'probs', 'log_probs']
+    """
 
     raw = "raw"
     probs = "probs"
@@ -46,7 +71,12 @@ class ModelReturnType(Enum):
 
 
 class ThresholdType(Enum):
-    """hard: 1 above the value, else 0. topk: the largest values are kept, the others are 0. topk_hard: 1 for the largest, 0 for the others."""
+    """hard: 1 above the value, else 0. topk: the largest values are kept, the others are 0. topk_hard: 1 for the largest, 0 for the others.
+
+    >>> from polygrad.geometric.explain import ThresholdType
+    >>> [t.value for t in ThresholdType]
+    ['hard', 'topk', 'topk_hard']
+    """
 
     hard = "hard"
     topk = "topk"

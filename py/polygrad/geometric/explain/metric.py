@@ -90,6 +90,18 @@ def fidelity(explainer: Any, explanation: Any) -> tuple[float, float]:
 
         model:       fid+ = 1 - mean [y^(G \ S) = y],   fid- = 1 - mean [y^(S) = y]
         phenomenon:  fid+ = mean |[y^ = y] - [y^(G \ S) = y]|,   fid- = mean |[y^ = y] - [y^(S) = y]|
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.explain import DummyExplainer, Explainer, fidelity
+    >>> from polygrad.geometric.nn import GCN
+    >>> explainer = Explainer(
+    ...     GCN(4, 8, num_layers=2, out_channels=3), DummyExplainer(), explanation_type="model", node_mask_type="attributes", edge_mask_type="object",
+    ...     model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
+    ... )
+    >>> explanation = explainer(Tensor.ones(3, 4), Tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> plus, minus = fidelity(explainer, explanation)
+    >>> 0 <= plus <= 1, 0 <= minus <= 1
+    (True, True)
     """
     if explainer.model_config.mode == ModelMode.regression:
         raise ValueError("fidelity is not defined for models for regression")
@@ -155,6 +167,17 @@ def unfaithfulness(explainer: Any, explanation: Any, top_k: int | None = None) -
     Explainability for Graph Neural Networks", 2022). 0 is best.
 
     top_k: only the features with the largest sums of the node mask are kept, as they are.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.explain import DummyExplainer, Explainer, unfaithfulness
+    >>> from polygrad.geometric.nn import GCN
+    >>> explainer = Explainer(
+    ...     GCN(4, 8, num_layers=2, out_channels=3), DummyExplainer(), explanation_type="model", node_mask_type="attributes", edge_mask_type="object",
+    ...     model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
+    ... )
+    >>> explanation = explainer(Tensor.ones(3, 4), Tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> 0 <= unfaithfulness(explainer, explanation) <= 1
+    True
     """
     if explainer.model_config.mode == ModelMode.regression:
         raise ValueError("unfaithfulness is not defined for models for regression")

@@ -50,7 +50,16 @@ def _faces(lines: list[str], path: str) -> np.ndarray:
 
 
 def read_off(path: str) -> Data:
-    """Reads a mesh in the Object File Format."""
+    """Reads a mesh in the Object File Format.
+
+    >>> import tempfile
+    >>> from polygrad.geometric.io import read_off
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".off") as file:
+    ...     _ = file.write('OFF\\n3 1 0\\n0 0 0\\n1 0 0\\n0 1 0\\n3 0 1 2\\n')
+    ...     file.flush()
+    ...     print(read_off(file.name).face.tolist())
+    [[0], [1], [2]]
+    """
     with open(path, encoding="utf-8", errors="replace") as f:
         lines = [line for line in (raw.split("#")[0].strip() for raw in f) if line]
     if not lines or not lines[0].startswith("OFF"):
@@ -68,7 +77,17 @@ def read_off(path: str) -> Data:
 
 
 def write_off(data: Any, path: str) -> None:
-    """Writes the mesh of a Data with `pos` and `face` in the Object File Format."""
+    """Writes the mesh of a Data with `pos` and `face` in the Object File Format.
+
+    >>> import tempfile
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.io import read_off, write_off
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_off(Data(pos=Tensor.eye(3), face=Tensor([[0], [1], [2]])), folder + "/a.off")
+    ...     print(read_off(folder + "/a.off").pos.tolist())
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
     if data.pos is None or data.face is None:
         raise ValueError("a mesh needs 'pos' and 'face'")
     pos, face = data.pos.numpy(), data.face.numpy().T
@@ -79,7 +98,16 @@ def write_off(data: Any, path: str) -> None:
 
 
 def read_obj(in_file: Any) -> Data | None:
-    """Reads a mesh in Wavefront's format; None if there is no vertex or no face in it."""
+    """Reads a mesh in Wavefront's format; None if there is no vertex or no face in it.
+
+    >>> import tempfile
+    >>> from polygrad.geometric.io import read_obj
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".obj") as file:
+    ...     _ = file.write('v 0 0 0\\nv 1 0 0\\nv 0 1 0\\nf 1 2 3\\n')
+    ...     file.flush()
+    ...     print(read_obj(file.name).face.tolist())
+    [[0], [1], [2]]
+    """
     path = os.fspath(in_file)
     vertices: list[list[str]] = []
     corners: list[list[str]] = []
@@ -101,7 +129,12 @@ def read_obj(in_file: Any) -> Data | None:
 
 
 def read_ply(path: str) -> Data:
-    """Reads a mesh in the Polygon File Format, as text or binary: the properties x, y, z of its vertices and the lists of its faces."""
+    """Reads a mesh in the Polygon File Format, as text or binary: the properties x, y, z of its vertices and the lists of its faces.
+
+    >>> from polygrad.geometric.io import read_ply
+    >>> read_ply("bunny.ply").pos.shape  # doctest: +SKIP
+    (35947, 3)
+    """
     with open(path, "rb") as f:
         order, elements = _ply_head(f, path)
         body = f.read()

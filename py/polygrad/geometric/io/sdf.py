@@ -11,7 +11,17 @@ ELEMENTS = {"H": 0, "C": 1, "N": 2, "O": 3, "F": 4}
 
 
 def parse_sdf(src: str, path: str = "text") -> Data:
-    """The first molecule of a text: one-hot elements `x`, positions `pos`, bonds in both directions with their kind (0 for single) in `edge_attr`."""
+    """The first molecule of a text: one-hot elements `x`, positions `pos`, bonds in both directions with their kind (0 for single) in `edge_attr`.
+
+    >>> from polygrad.geometric.io import parse_sdf
+    >>> text = (
+    ...     "water\\n\\n\\n  2  1  0  0  0  0  0  0  0  0999 V2000\\n"
+    ...     "    0.0000    0.0000    0.0000 O   0  0\\n    0.9600    0.0000    0.0000 H   0  0\\n  1  2  1  0\\nM  END\\n"
+    ... )
+    >>> data = parse_sdf(text)
+    >>> data.x.shape[0], data.edge_index.tolist()
+    (2, [[0, 1], [1, 0]])
+    """
     lines = src.split("\n")[3:]
     try:
         atoms, bonds = (int(w) for w in lines[0].split()[:2])
@@ -34,7 +44,11 @@ def parse_sdf(src: str, path: str = "text") -> Data:
 
 
 def read_sdf(path: str) -> Data:
-    """The first molecule of a file."""
+    """The first molecule of a file.
+
+    >>> from polygrad.geometric.io import read_sdf
+    >>> data = read_sdf("water.sdf")  # doctest: +SKIP
+    """
     with open(path, encoding="utf-8", errors="replace") as f:
         return parse_sdf(f.read(), path)
 

@@ -33,7 +33,16 @@ def parse_txt_array(
 
 
 def read_txt_array(path: str, sep: str | None = None, start: int = 0, end: int | None = None, dtype: Any = None, device: Any = None) -> Tensor:
-    """The table in a file of text."""
+    """The table in a file of text.
+
+    >>> import tempfile
+    >>> from polygrad.geometric.io import read_txt_array
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+    ...     _ = file.write('1,2\\n3,4\\n')
+    ...     file.flush()
+    ...     print(read_txt_array(file.name, sep=",").tolist())
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     with open(path, encoding="utf-8", errors="replace") as f:
         return parse_txt_array(f.read().splitlines(), sep, start, end, dtype, device, path)
 

@@ -12,6 +12,14 @@ class ZipLoader(SamplingLoader):
     """Tuples of the batches that several NodeLoaders or LinkLoaders make of the same entries of their inputs, as many as the shortest has.
 
     Further arguments are those of SamplingLoader: batch_size, shuffle, drop_last, seed, ...
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import NeighborLoader, ZipLoader
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> loaders = [NeighborLoader(data, [1], input_nodes=nodes) for nodes in (Tensor([0, 1]), Tensor([2, 3]))]
+    >>> [(a.n_id[0].item(), b.n_id[0].item()) for a, b in ZipLoader(loaders, batch_size=1)]
+    [(0, 2), (1, 3)]
     """
 
     _in_background = False
@@ -86,7 +94,15 @@ class CachedLoader:
 
 
 class PrefetchLoader:
-    """Gives the batches of a loader with one made in advance, moved to a device. Loaders of this library work ahead by themselves."""
+    """Gives the batches of a loader with one made in advance, moved to a device. Loaders of this library work ahead by themselves.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import DataLoader, PrefetchLoader
+    >>> graphs = [Data(x=Tensor.ones(k, 1)) for k in (1, 2, 3)]
+    >>> [batch.num_graphs for batch in PrefetchLoader(DataLoader(graphs, batch_size=2))]
+    [2, 1]
+    """
 
     def __init__(self, loader: Any, device: Any = None):
         self.loader, self.device = loader, device

@@ -46,6 +46,14 @@ class ClusterData:
     recursive: by recursive bisection instead of k-way. save_dir, filename: where the parts are kept. keep_inter_cluster_edges: the graph of a
     part has the edges out of it as well, with the numbers that nodes have among all parts. METIS comes from the system (Debian and
     Ubuntu: the package libmetis5).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import ClusterData
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> parts = ClusterData(data, num_parts=2, log=False)
+    >>> len(parts), parts[0].num_nodes + parts[1].num_nodes
+    (2, 4)
     """
 
     def __init__(
@@ -155,7 +163,16 @@ class ClusterData:
 
 
 class ClusterLoader(SamplingLoader):
-    """Batches of batch_size parts of a ClusterData, with the edges between them. Further arguments: see SamplingLoader."""
+    """Batches of batch_size parts of a ClusterData, with the edges between them. Further arguments: see SamplingLoader.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import ClusterData, ClusterLoader
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> loader = ClusterLoader(ClusterData(data, num_parts=2, log=False), batch_size=2)
+    >>> [int(batch.num_nodes) for batch in loader]
+    [4]
+    """
 
     def __init__(self, cluster_data: ClusterData, **kwargs: Any):
         self.cluster_data = cluster_data

@@ -22,6 +22,14 @@ class GraphSAINTSampler(SamplingLoader):
     batch_size: about how many draws make a subgraph. sample_coverage: if it is above 0, subgraphs are drawn beforehand until each node was
     drawn about so often, and batches have `node_norm` and `edge_norm`: with them, losses and sums over neighbours are those of the whole
     graph on average. save_dir: where these are kept. Further arguments: see SamplingLoader.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import GraphSAINTNodeSampler, GraphSAINTSampler
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> loader = GraphSAINTNodeSampler(data, batch_size=2, num_steps=3)
+    >>> isinstance(loader, GraphSAINTSampler), len(loader)
+    (True, 3)
     """
 
     def __init__(
@@ -143,7 +151,15 @@ class GraphSAINTNodeSampler(GraphSAINTSampler):
 
 
 class GraphSAINTEdgeSampler(GraphSAINTSampler):
-    """Subgraphs of both ends of batch_size random edges, drawn by the in-degree of their source plus the out-degree of their destination."""
+    """Subgraphs of both ends of batch_size random edges, drawn by the in-degree of their source plus the out-degree of their destination.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import GraphSAINTEdgeSampler
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> len(list(GraphSAINTEdgeSampler(data, batch_size=2, num_steps=3)))
+    3
+    """
 
     def __init__(self, *args: Any, **kwargs: Any):
         self._total: np.ndarray | None = None
@@ -160,7 +176,15 @@ class GraphSAINTEdgeSampler(GraphSAINTSampler):
 
 
 class GraphSAINTRandomWalkSampler(GraphSAINTSampler):
-    """Subgraphs of the nodes of batch_size random walks of walk_length steps, from random nodes."""
+    """Subgraphs of the nodes of batch_size random walks of walk_length steps, from random nodes.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import GraphSAINTRandomWalkSampler
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> len(list(GraphSAINTRandomWalkSampler(data, batch_size=2, walk_length=2, num_steps=3)))
+    3
+    """
 
     def __init__(
         self,

@@ -55,6 +55,15 @@ class LinkLoader(SamplingLoader):
     A batch is a copy of data with the sampled nodes and edges, numbered anew; and `n_id`, `e_id`, `input_id`, `num_sampled_nodes`,
     `num_sampled_edges`, `edge_label_index`, `edge_label` (with negative edges: 0 for those, labels from 1 for the others), or for triplets
     `src_index`, `dst_pos_index`, `dst_neg_index`.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import LinkLoader
+    >>> from polygrad.geometric.sampler import NeighborSampler
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> batch = next(iter(LinkLoader(data, NeighborSampler(data, [2]), batch_size=2)))
+    >>> batch.edge_label_index.shape[0], int(batch.edge_label_index.shape[1])
+    (2, 2)
     """
 
     def __init__(

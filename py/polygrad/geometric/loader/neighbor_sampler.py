@@ -37,6 +37,13 @@ class NeighborSampler(SamplingLoader):
     A batch is (batch_size, n_id, adjs): the nodes that were met, the input nodes first, and the graphs from the outermost hop in; a single one
     is not in a
     list. The destinations of a graph are the first nodes of its sources. Of each hop it draws edges into all nodes met so far.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import NeighborSampler
+    >>> batch_size, n_id, adjs = next(iter(NeighborSampler(Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]), sizes=[1, 1], batch_size=2)))
+    >>> batch_size, n_id.tolist(), [adj.size for adj in adjs]
+    (2, [0, 1, 3, 2], [(4, 3), (3, 2)])
     """
 
     def __init__(

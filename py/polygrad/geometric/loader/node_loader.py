@@ -52,6 +52,15 @@ class NodeLoader(SamplingLoader):
 
     A batch is a copy of data with the sampled nodes and edges, numbered anew, the input nodes first; and `n_id`, `e_id` (their numbers in
     data), `input_id`, `batch_size`, `num_sampled_nodes`, `num_sampled_edges`, and `batch` for disjoint samples.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import NodeLoader
+    >>> from polygrad.geometric.sampler import NeighborSampler
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> batch = next(iter(NodeLoader(data, NeighborSampler(data, [1]), input_nodes=Tensor([2, 3]), batch_size=2)))
+    >>> batch.n_id.tolist(), int(batch.batch_size)
+    ([2, 3, 1], 2)
     """
 
     def __init__(

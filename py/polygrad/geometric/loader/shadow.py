@@ -27,6 +27,14 @@ class ShaDowKHopSampler(SamplingLoader):
 
     A batch has the joined subgraphs with `batch`, `ptr` and `root_n_id`, the places of the nodes in question; node attributes are those of its nodes
     (`y` those of the roots), edge attributes those of its edges.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import ShaDowKHopSampler
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> batch = next(iter(ShaDowKHopSampler(data, depth=1, num_neighbors=2, batch_size=2)))
+    >>> int(batch.num_nodes), batch.root_n_id.tolist()
+    (4, [0, 2])
     """
 
     def __init__(self, data: Data, depth: int, num_neighbors: int, node_idx: Any = None, replace: bool = False, **kwargs: Any):

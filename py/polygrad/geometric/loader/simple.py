@@ -32,7 +32,15 @@ class DenseDataLoader(DataLoader):
 
 
 class DataListLoader(DataLoader):
-    """Lists of graphs, not joined. Arguments as in DataLoader."""
+    """Lists of graphs, not joined. Arguments as in DataLoader.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader import DataListLoader
+    >>> graphs = [Data(x=Tensor.ones(k, 1)) for k in (1, 2, 3)]
+    >>> [[g.num_nodes for g in batch] for batch in DataListLoader(graphs, batch_size=2)]
+    [[1, 2], [3]]
+    """
 
     def __init__(self, dataset: Any, batch_size: int = 1, shuffle: bool = False, **kwargs: Any):
         kwargs.pop("collate_fn", None)

@@ -18,7 +18,14 @@ from ..data._values import to_array
 
 
 class LinkPredMetricData:
-    """One batch of predictions and truth; what several measures need of it is computed once."""
+    """One batch of predictions and truth; what several measures need of it is computed once.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredMetricData
+    >>> data = LinkPredMetricData(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> data.pred_rel_mat.tolist(), data.label_count.tolist()
+    ([[False, True], [False, False]], [2, 1])
+    """
 
     def __init__(self, pred_index_mat: Any, edge_label_index: Any, edge_label_weight: Any = None):
         self.pred_index_mat = pred_index_mat if isinstance(pred_index_mat, Tensor) else Tensor(np.asarray(pred_index_mat))
@@ -166,7 +173,17 @@ class _Mean(_LinkPredMetric):
 
 class LinkPredMetric(_Mean):
     """Base of measures against true destinations: the mean over the sources that have some. A subclass has `_compute(data)`, which gives a number for
-    each source."""
+    each source.
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredMetric, LinkPredPrecision
+    >>> metric = LinkPredPrecision(k=2)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> isinstance(metric, LinkPredMetric), float(metric.compute())
+    (True, 0.25)
+    """
 
     weighted = False
 
@@ -193,6 +210,8 @@ class LinkPredMetric(_Mean):
 class LinkPredPrecision(LinkPredMetric):
     """How many of the first k predictions are true: |P_k and T| / k.
 
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.metrics import LinkPredPrecision
     >>> metric = LinkPredPrecision(k=2)
@@ -209,6 +228,8 @@ class LinkPredPrecision(LinkPredMetric):
 
 class LinkPredRecall(LinkPredMetric):
     """How many of the true destinations are among the first k predictions: |P_k and T| / |T|, or their weights.
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.metrics import LinkPredRecall
@@ -229,7 +250,17 @@ class LinkPredRecall(LinkPredMetric):
 
 
 class LinkPredF1(LinkPredMetric):
-    """The harmonic mean of precision and recall, for each source: 2 P R / (P + R)."""
+    """The harmonic mean of precision and recall, for each source: 2 P R / (P + R).
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredF1
+    >>> metric = LinkPredF1(k=2)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    0.25
+    """
 
     higher_is_better = True
 
@@ -240,7 +271,17 @@ class LinkPredF1(LinkPredMetric):
 
 
 class LinkPredMAP(LinkPredMetric):
-    """Mean average precision: the sum over true predictions at rank r <= k of the precision at r, divided by min(|T|, k)."""
+    """Mean average precision: the sum over true predictions at rank r <= k of the precision at r, divided by min(|T|, k).
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredMAP
+    >>> metric = LinkPredMAP(k=2)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    0.125
+    """
 
     higher_is_better = True
 
@@ -252,7 +293,17 @@ class LinkPredMAP(LinkPredMetric):
 
 class LinkPredNDCG(LinkPredMetric):
     """Normalised discounted cumulative gain: the sum of relevance / log2(rank + 1) over the first k predictions, divided by the largest that
-    the labels allow."""
+    the labels allow.
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination), edge_label_weight [N]; compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredNDCG
+    >>> metric = LinkPredNDCG(k=2)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    0.1934
+    """
 
     higher_is_better = True
 
@@ -272,7 +323,17 @@ class LinkPredNDCG(LinkPredMetric):
 
 
 class LinkPredMRR(LinkPredMetric):
-    """Mean reciprocal rank: 1 / the rank of the first true prediction, 0 if there is none among the first k."""
+    """Mean reciprocal rank: 1 / the rank of the first true prediction, 0 if there is none among the first k.
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredMRR
+    >>> metric = LinkPredMRR(k=2)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    0.25
+    """
 
     higher_is_better = True
 
@@ -284,7 +345,17 @@ class LinkPredMRR(LinkPredMetric):
 
 
 class LinkPredHitRatio(LinkPredMetric):
-    """1 for sources of which at least one of the first k predictions is true, else 0."""
+    """1 for sources of which at least one of the first k predictions is true, else 0.
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredHitRatio
+    >>> metric = LinkPredHitRatio(k=2)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    0.5
+    """
 
     higher_is_better = True
 
@@ -294,7 +365,17 @@ class LinkPredHitRatio(LinkPredMetric):
 
 
 class LinkPredCoverage(_LinkPredMetric):
-    """How many of num_dst_nodes destinations are predicted for any source."""
+    """How many of num_dst_nodes destinations are predicted for any source.
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredCoverage
+    >>> metric = LinkPredCoverage(k=2, num_dst_nodes=8)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    0.5
+    """
 
     higher_is_better = True
 
@@ -324,6 +405,13 @@ class LinkPredDiversity(_Mean):
     """How different the categories of a source's predictions are: 1 - (pairs of the first k of the same category) / (k (k - 1)).
 
     category [destinations].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredDiversity
+    >>> metric = LinkPredDiversity(k=2, category=Tensor([0, 1, 1, 2]))
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    0.5
     """
 
     higher_is_better = True
@@ -345,6 +433,15 @@ class LinkPredPersonalization(_LinkPredMetric):
     """How different the predictions of two sources are: 1 - |P and Q| / k, the mean over all pairs.
 
     max_src_nodes: only so many sources are compared, the first ones; None for all. batch_size: how many pairs at a time.
+
+    Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredPersonalization
+    >>> metric = LinkPredPersonalization(k=2)
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    1.0
     """
 
     higher_is_better = True
@@ -391,6 +488,13 @@ class LinkPredAveragePopularity(_Mean):
     """The mean popularity of the first k predictions; low is better for what is rare.
 
     popularity [destinations], such as how often each occurs in the training data.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.metrics import LinkPredAveragePopularity
+    >>> metric = LinkPredAveragePopularity(k=2, popularity=Tensor([1, 2, 3, 6]))
+    >>> metric.update(Tensor([[1, 2], [0, 3]]), Tensor([[0, 0, 1], [2, 3, 1]]))
+    >>> round(float(metric.compute()), 4)
+    3.0
     """
 
     higher_is_better = False
@@ -409,6 +513,8 @@ class LinkPredMetricCollection(Module):
     """Several measures, updated together: what they share is computed once.
 
     metrics: a list, whose names are then like 'LinkPredRecall@10', or a dict by names.
+
+    Shapes: those of the measures; compute() gives {name: number}.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.metrics import LinkPredMetricCollection, LinkPredMRR, LinkPredPrecision

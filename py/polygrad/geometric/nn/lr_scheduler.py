@@ -24,7 +24,19 @@ class _WithWarmup(LambdaLR):
 
 
 class ConstantWithWarmupLR(_WithWarmup):
-    """A linear rise, and then the rate of the optimizer."""
+    """A linear rise, and then the rate of the optimizer.
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn.lr_scheduler import ConstantWithWarmupLR
+    >>> optimizer = nn.SGD([Tensor.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = ConstantWithWarmupLR(optimizer, num_warmup_steps=2)
+    >>> rates = []
+    >>> for _ in range(6):
+    ...     rates.append(round(schedule.get_last_lr()[0], 3))
+    ...     schedule.step()
+    >>> rates
+    [0.0, 0.5, 1.0, 1.0, 1.0, 1.0]
+    """
 
     def __init__(self, optimizer: Any, num_warmup_steps: int, last_epoch: int = -1):
         super().__init__(optimizer, num_warmup_steps, num_warmup_steps, last_epoch)
@@ -52,7 +64,19 @@ class LinearWithWarmupLR(_WithWarmup):
 
 
 class CosineWithWarmupLR(_WithWarmup):
-    """A linear rise, and then (1 + cos(2 pi num_cycles p)) / 2, where p goes from 0 to 1 at num_training_steps."""
+    """A linear rise, and then (1 + cos(2 pi num_cycles p)) / 2, where p goes from 0 to 1 at num_training_steps.
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn.lr_scheduler import CosineWithWarmupLR
+    >>> optimizer = nn.SGD([Tensor.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = CosineWithWarmupLR(optimizer, num_warmup_steps=2, num_training_steps=6)
+    >>> rates = []
+    >>> for _ in range(6):
+    ...     rates.append(round(schedule.get_last_lr()[0], 3))
+    ...     schedule.step()
+    >>> rates
+    [0.0, 0.5, 1.0, 0.854, 0.5, 0.146]
+    """
 
     def __init__(self, optimizer: Any, num_warmup_steps: int, num_training_steps: int, num_cycles: float = 0.5, last_epoch: int = -1):
         self.num_cycles = num_cycles
@@ -63,7 +87,19 @@ class CosineWithWarmupLR(_WithWarmup):
 
 
 class CosineWithWarmupRestartsLR(_WithWarmup):
-    """A linear rise, and then num_cycles half waves of the cosine from 1 to 0, each beginning anew."""
+    """A linear rise, and then num_cycles half waves of the cosine from 1 to 0, each beginning anew.
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn.lr_scheduler import CosineWithWarmupRestartsLR
+    >>> optimizer = nn.SGD([Tensor.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = CosineWithWarmupRestartsLR(optimizer, num_warmup_steps=2, num_training_steps=6, num_cycles=2)
+    >>> rates = []
+    >>> for _ in range(6):
+    ...     rates.append(round(schedule.get_last_lr()[0], 3))
+    ...     schedule.step()
+    >>> rates
+    [0.0, 0.5, 1.0, 0.5, 1.0, 0.5]
+    """
 
     def __init__(self, optimizer: Any, num_warmup_steps: int, num_training_steps: int, num_cycles: int = 3, last_epoch: int = -1):
         self.num_cycles = num_cycles
@@ -74,7 +110,19 @@ class CosineWithWarmupRestartsLR(_WithWarmup):
 
 
 class PolynomialWithWarmupLR(_WithWarmup):
-    """A linear rise, and then lr_end + (lr - lr_end) (1 - p)^power, and lr_end after num_training_steps."""
+    """A linear rise, and then lr_end + (lr - lr_end) (1 - p)^power, and lr_end after num_training_steps.
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn.lr_scheduler import PolynomialWithWarmupLR
+    >>> optimizer = nn.SGD([Tensor.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = PolynomialWithWarmupLR(optimizer, num_warmup_steps=2, num_training_steps=6)
+    >>> rates = []
+    >>> for _ in range(6):
+    ...     rates.append(round(schedule.get_last_lr()[0], 3))
+    ...     schedule.step()
+    >>> rates
+    [0.0, 0.5, 1.0, 0.75, 0.5, 0.25]
+    """
 
     def __init__(
         self, optimizer: Any, num_warmup_steps: int, num_training_steps: int, lr_end: float = 1e-7, power: float = 1.0, last_epoch: int = -1

@@ -11,6 +11,8 @@ from ...tensor import Tensor
 class Reshape(Module):
     """x.reshape(shape), for use in a Sequential.
 
+    Shapes: any; out `shape`.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import Reshape
     >>> Reshape(-1, 2, 3)(Tensor.ones(4, 6)).shape

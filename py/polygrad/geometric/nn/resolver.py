@@ -28,7 +28,15 @@ def _unknown(query: str, names: Any) -> ValueError:
 
 
 def swish(x: Tensor) -> Tensor:
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    Shapes: any.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn.resolver import swish
+    >>> swish(Tensor([0.0])).tolist()
+    [0.0]
+    """
     return x * x.sigmoid()
 
 

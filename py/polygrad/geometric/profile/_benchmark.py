@@ -34,6 +34,10 @@ def benchmark(
 
     args: a tuple, a function that makes one, or a list of either for each function. num_steps: calls that count, after num_warmups that do
     not. backward: also the gradients of the floating-point arguments, of the sum of the results. per_step: seconds of one call instead of all.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.profile import benchmark
+    >>> benchmark([Tensor.exp, Tensor.sin], (Tensor.rand(1000),), num_steps=10, func_names=["exp", "sin"])  # doctest: +SKIP
     """
     if num_steps <= 0 or num_warmups <= 0:
         raise ValueError(f"'num_steps' and 'num_warmups' must be positive, not {num_steps} and {num_warmups}")

@@ -53,7 +53,12 @@ class timeit(ContextDecorator):
 
 @dataclass
 class CPUStats:
-    """Of one call: seconds, kernels and their runs, and the most that plans held in memory, in MiB."""
+    """Of one call: seconds, kernels and their runs, and the most that plans held in memory, in MiB.
+
+    >>> from polygrad.geometric.profile import CPUStats
+    >>> CPUStats(time=0.25, kernels=3, max_allocated_cpu=1.5).kernels
+    3
+    """
 
     time: float
     kernels: int
@@ -62,7 +67,12 @@ class CPUStats:
 
 @dataclass
 class CPUStatsSummary:
-    """Of several calls: mean and standard deviation of the seconds, and the largest of the others."""
+    """Of several calls: mean and standard deviation of the seconds, and the largest of the others.
+
+    >>> from polygrad.geometric.profile import CPUStats, get_stats_summary
+    >>> get_stats_summary([CPUStats(0.2, 3, 1.5), CPUStats(0.4, 3, 2.0)]).max_allocated_cpu
+    2.0
+    """
 
     time_mean: float
     time_std: float
@@ -119,7 +129,14 @@ def get_stats_summary(stats_list: list[CPUStats]) -> CPUStatsSummary:
 
 
 def print_time_total(p: Profile) -> None:
-    """Prints the kernels of a Profile with their times."""
+    """Prints the kernels of a Profile with their times.
+
+    >>> from polygrad import Profile, Tensor
+    >>> from polygrad.geometric.profile import print_time_total
+    >>> with Profile() as p:
+    ...     _ = (Tensor([1.0]) + 1).realize()
+    >>> print_time_total(p)  # doctest: +SKIP
+    """
     print(p)
 
 

@@ -23,7 +23,12 @@ from ._draw import draw_seed, generator
 
 
 class SubgraphType(Enum):
-    """Which edges a sample has: those drawn, those and their opposites, or all between the nodes."""
+    """Which edges a sample has: those drawn, those and their opposites, or all between the nodes.
+
+    >>> from polygrad.geometric.sampler import SubgraphType
+    >>> [kind.value for kind in SubgraphType]
+    ['directional', 'bidirectional', 'induced']
+    """
 
     directional = "directional"
     bidirectional = "bidirectional"
@@ -62,7 +67,14 @@ def _tensors(x: Any) -> Any:
 
 @dataclass
 class NodeSamplerInput(_Fields):
-    """Nodes to sample around. input_id: their numbers among the loader's input; time: their times; input_type: their type."""
+    """Nodes to sample around. input_id: their numbers among the loader's input; time: their times; input_type: their type.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.sampler import NodeSamplerInput
+    >>> NodeSamplerInput(None, Tensor([0, 1, 2])).node.tolist()
+    [0, 1, 2]
+    """
 
     input_id: Any
     node: Any
@@ -77,7 +89,14 @@ class NodeSamplerInput(_Fields):
 
 @dataclass
 class EdgeSamplerInput(_Fields):
-    """Edges to sample around: sources, destinations, labels, times, and their type."""
+    """Edges to sample around: sources, destinations, labels, times, and their type.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.sampler import EdgeSamplerInput
+    >>> EdgeSamplerInput(None, Tensor([0, 1]), Tensor([1, 2])).row.tolist()
+    [0, 1]
+    """
 
     input_id: Any
     row: Any
@@ -109,7 +128,14 @@ def _bidirectional(row: Any, col: Any, rev_row: Any, rev_col: Any, edge: Any = N
 @dataclass
 class SamplerOutput(_Fields):
     """A sample of a graph. node: its nodes; row, col: sources and destinations of its edges by their places in node; edge: numbers of the
-    edges; batch: the seed that each node belongs to; num_sampled_nodes, num_sampled_edges: for each hop."""
+    edges; batch: the seed that each node belongs to; num_sampled_nodes, num_sampled_edges: for each hop.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.sampler import SamplerOutput
+    >>> SamplerOutput(node=Tensor([4, 1]), row=Tensor([1]), col=Tensor([0]), edge=Tensor([7])).node.tolist()
+    [4, 1]
+    """
 
     node: Any
     row: Any
@@ -198,7 +224,16 @@ class SamplerOutput(_Fields):
 
 @dataclass
 class HeteroSamplerOutput(_Fields):
-    """A sample of a graph with several types: the same by type of nodes or edges."""
+    """A sample of a graph with several types: the same by type of nodes or edges.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.sampler import HeteroSamplerOutput
+    >>> key = ("a", "to", "b")
+    >>> out = HeteroSamplerOutput(node={"a": Tensor([0]), "b": Tensor([3])}, row={key: Tensor([0])}, col={key: Tensor([0])}, edge={key: Tensor([7])})
+    >>> out.edge[key].tolist()
+    [7]
+    """
 
     node: Any
     row: Any
@@ -367,7 +402,23 @@ class NegativeSampling:
 
 
 class BaseSampler(ABC):
-    """A sampler of one's own: what NodeLoader and LinkLoader need of it."""
+    """A sampler of one's own: what NodeLoader and LinkLoader need of it.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.sampler import BaseSampler, SamplerOutput
+    >>> class Alone(BaseSampler):
+    ...     def sample_from_nodes(self, index, **kwargs):
+    ...         none = Tensor.zeros(0, dtype="int64")
+    ...         return SamplerOutput(node=index.node, row=none, col=none, edge=none, metadata=(index.input_id, index.time))
+    ...
+    ...     def sample_from_edges(self, index, **kwargs):
+    ...         raise NotImplementedError
+    >>> from polygrad.geometric.loader import NodeLoader
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> next(iter(NodeLoader(data, Alone(), batch_size=3))).n_id.tolist()
+    [0, 1, 2]
+    """
 
     @abstractmethod
     def sample_from_nodes(self, inputs: NodeSamplerInput, **kwargs: Any) -> Any:

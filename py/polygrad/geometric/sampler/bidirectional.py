@@ -13,7 +13,16 @@ from .neighbor_sampler import NeighborSampler, host
 
 class BidirectionalNeighborSampler(BaseSampler):
     """Draws up to num_neighbors[k] edges into each node of hop k, and as many out of it. Arguments as in NeighborSampler; for a Data, without times,
-    without types and without negative edges. disjoint: every seed has nodes of its own, and `batch` tells whose."""
+    without types and without negative edges. disjoint: every seed has nodes of its own, and `batch` tells whose.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.sampler import BidirectionalNeighborSampler, NodeSamplerInput
+    >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
+    >>> out = BidirectionalNeighborSampler(data, [2]).sample_from_nodes(NodeSamplerInput(None, Tensor([1])))
+    >>> sorted(out.node.tolist())
+    [0, 1, 2]
+    """
 
     def __init__(
         self, data: Any, num_neighbors: Any, subgraph_type: Any = "directional", replace: bool = False, disjoint: bool = False,

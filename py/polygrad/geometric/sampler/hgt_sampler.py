@@ -16,6 +16,16 @@ class HGTSampler(BaseSampler):
     """Draws num_samples[k] nodes of each type at hop k (a list, or {node type: list}), then takes all edges between the nodes.
 
     A node's chance grows with the square of its budget: the sum over its edges to nodes drawn before of 1 / their in-degree.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import HeteroData
+    >>> from polygrad.geometric.sampler import HGTSampler, NodeSamplerInput
+    >>> data = HeteroData()
+    >>> data["a"].num_nodes, data["b"].num_nodes = 2, 3
+    >>> data["b", "to", "a"].edge_index = Tensor([[0, 1, 2], [0, 0, 1]])
+    >>> out = HGTSampler(data, [2]).sample_from_nodes(NodeSamplerInput(None, Tensor([0]), input_type="a"))
+    >>> sorted(out.node["b"].tolist())
+    [0, 1]
     """
 
     def __init__(self, data: Any, num_samples: Any, is_sorted: bool = False, share_memory: bool = False):

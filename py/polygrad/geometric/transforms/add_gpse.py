@@ -13,6 +13,16 @@ class AddGPSE(BaseTransform):
 
     model: a GPSE, such as GPSE.from_pretrained gives. use_vn: with a virtual node, which is left out of the result. rand_type: 'NormalSE',
     'UniformSE' or 'BernoulliSE'.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.nn import GPSE
+    >>> from polygrad.geometric.nn.models.gpse import IdentityHead
+    >>> from polygrad.geometric.transforms import AddGPSE
+    >>> model = GPSE(dim_in=4, dim_inner=8, layers_mp=2)
+    >>> model.post_mp = IdentityHead()
+    >>> AddGPSE(model)(Data(x=Tensor.ones(3, 1), edge_index=Tensor([[0, 1, 2], [1, 2, 0]]))).pestat_GPSE.shape
+    (3, 8)
     """
 
     def __init__(self, model: Any, use_vn: bool = True, rand_type: str = "NormalSE"):

@@ -119,7 +119,19 @@ class AddMetaPaths(_MetaPaths):
 
 
 class AddRandomMetaPaths(_MetaPaths):
-    """As AddMetaPaths, but by random walks: walks_per_node of them (a number, or one for each metapath) from a share sample_ratio of the nodes."""
+    """As AddMetaPaths, but by random walks: walks_per_node of them (a number, or one for each metapath) from a share sample_ratio of the nodes.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import HeteroData
+    >>> from polygrad.geometric.transforms import AddRandomMetaPaths
+    >>> data = HeteroData()
+    >>> data["paper"].x, data["author"].x = Tensor.ones(3, 1), Tensor.ones(2, 1)
+    >>> data["paper", "author"].edge_index = Tensor([[0, 1, 2], [0, 1, 1]])
+    >>> data["author", "paper"].edge_index = Tensor([[0, 1, 1], [0, 1, 2]])
+    >>> data = AddRandomMetaPaths([[("paper", "author"), ("author", "paper")]], walks_per_node=2)(data)
+    >>> data["paper", "metapath_0", "paper"].edge_index.shape[0]
+    2
+    """
 
     def __init__(
         self,

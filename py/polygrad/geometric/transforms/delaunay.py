@@ -12,7 +12,14 @@ from .base_transform import BaseTransform
 
 
 class Delaunay(BaseTransform):
-    """Sets face to the Delaunay triangulation of the positions pos in the plane [N, 2]. Needs scipy for more than three points."""
+    """Sets face to the Delaunay triangulation of the positions pos in the plane [N, 2]. Needs scipy for more than three points.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import Delaunay
+    >>> Delaunay()(Data(pos=Tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))).face.tolist()
+    [[0], [1], [2]]
+    """
 
     def forward(self, data: Any) -> Any:
         pos = to_array(needed(data, "pos", self))

@@ -12,7 +12,14 @@ from .base_transform import BaseTransform
 
 
 class FaceToEdge(BaseTransform):
-    """Makes edge_index of the faces, triangles [3, F] or tetrahedra [4, F]; remove_faces drops face."""
+    """Makes edge_index of the faces, triangles [3, F] or tetrahedra [4, F]; remove_faces drops face.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import FaceToEdge
+    >>> FaceToEdge()(Data(face=Tensor([[0], [1], [2]]), num_nodes=3)).edge_index.tolist()
+    [[0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1]]
+    """
 
     def __init__(self, remove_faces: bool = True):
         self.remove_faces = remove_faces

@@ -17,6 +17,13 @@ class FeaturePropagation(BaseTransform):
 
     From "On the Unreasonable Effectiveness of Feature Propagation in Learning on Graphs with Missing Node Features", Rossi et al., 2021.
     missing_mask: [N, F], true where a value is missing.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import FeaturePropagation
+    >>> data = Data(x=Tensor([[1.0], [float("nan")]]), edge_index=Tensor([[0, 1], [1, 0]]))
+    >>> FeaturePropagation(missing_mask=data.x.isnan())(data).x.tolist()
+    [[1.0], [1.0]]
     """
 
     def __init__(self, missing_mask: Tensor, num_iterations: int = 40):

@@ -13,7 +13,15 @@ from .base_transform import BaseTransform
 
 
 class GenerateMeshNormals(BaseTransform):
-    """Sets norm to the normals of the nodes of a mesh: the mean direction of those of their faces."""
+    """Sets norm to the normals of the nodes of a mesh: the mean direction of those of their faces.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import GenerateMeshNormals
+    >>> data = Data(pos=Tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), face=Tensor([[0], [1], [2]]))
+    >>> GenerateMeshNormals()(data).norm.tolist()
+    [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    """
 
     def forward(self, data: Any) -> Any:
         pos, face = to_array(needed(data, "pos", self)), to_array(needed(data, "face", self))

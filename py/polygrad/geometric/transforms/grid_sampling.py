@@ -16,6 +16,12 @@ class GridSampling(BaseTransform):
     """Merges the points pos that lie in one cell of a grid: values become their mean, y the most frequent class.
 
     size: of the cells, a number or one for each axis. start, end: of the grid, the smallest and largest positions if not given.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import GridSampling
+    >>> GridSampling(2.0)(Data(pos=Tensor([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0]]))).pos.tolist()
+    [[0.5, 0.0], [5.0, 5.0]]
     """
 
     def __init__(self, size: Any, start: Any = None, end: Any = None):

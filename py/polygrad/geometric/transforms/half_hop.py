@@ -16,6 +16,13 @@ class HalfHop(BaseTransform):
 
     From "Half-Hop: A graph upsampling approach for slowing down message passing", Azabou et al., 2023. The new nodes have the features
     alpha * source + (1 - alpha) * destination, come after the others, and are marked in slow_node_mask.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import HalfHop
+    >>> data = HalfHop()(Data(x=Tensor([[0.0], [2.0]]), edge_index=Tensor([[0], [1]])))
+    >>> data.x.tolist(), data.slow_node_mask.tolist()
+    ([[0.0], [2.0], [1.0]], [False, False, True])
     """
 
     def __init__(self, alpha: float = 0.5, p: float = 1.0):

@@ -14,6 +14,12 @@ class KNNGraph(BaseTransform):
 
     loop: a node may be its own neighbour. force_undirected: edges in both directions. flow: 'source_to_target' leads from the neighbours
     to the node. cosine: by angle instead of distance.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import KNNGraph
+    >>> KNNGraph(k=1)(Data(pos=Tensor([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]))).edge_index.tolist()
+    [[1, 0, 1], [0, 1, 2]]
     """
 
     def __init__(

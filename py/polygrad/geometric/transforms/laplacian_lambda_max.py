@@ -15,6 +15,13 @@ class LaplacianLambdaMax(BaseTransform):
     """Sets lambda_max to the largest eigenvalue of the Laplacian (see get_laplacian for normalization), as ChebConv wants it.
 
     edge_attr is used as weights if there is one number an edge. is_undirected: the graph is undirected, which is faster.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import LaplacianLambdaMax
+    >>> data = Data(edge_index=Tensor([[0, 1], [1, 0]]), num_nodes=2)
+    >>> round(LaplacianLambdaMax()(data).lambda_max, 4)
+    2.0
     """
 
     def __init__(self, normalization: str | None = None, is_undirected: bool = False):

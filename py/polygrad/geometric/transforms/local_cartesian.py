@@ -11,7 +11,15 @@ from .base_transform import BaseTransform
 
 
 class LocalCartesian(BaseTransform):
-    """Like Cartesian, but scaled by the largest entry among the edges into the same node."""
+    """Like Cartesian, but scaled by the largest entry among the edges into the same node.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import LocalCartesian
+    >>> data = Data(pos=Tensor([[0.0, 0.0], [1.0, 0.0], [3.0, 4.0]]), edge_index=Tensor([[0, 1], [1, 2]]))
+    >>> LocalCartesian()(data).edge_attr.tolist()
+    [[0.0, 0.5], [0.25, 0.0]]
+    """
 
     def __init__(self, norm: bool = True, cat: bool = True, interval: tuple[float, float] = (0.0, 1.0)):
         self.norm, self.cat, self.interval = norm, cat, interval

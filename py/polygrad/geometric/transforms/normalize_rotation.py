@@ -15,6 +15,13 @@ class NormalizeRotation(BaseTransform):
     """Rotates the positions pos (and the normals, if there are any) along the eigenvectors of their covariance.
 
     max_points: the eigenvectors are those of so many points at random. sort: the largest eigenvalue first.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import NormalizeRotation
+    >>> data = Data(pos=Tensor([[0.0, -1.0], [0.0, 1.0], [0.5, 0.0], [-0.5, 0.0]]))
+    >>> NormalizeRotation(sort=True)(data).pos.abs().tolist()
+    [[1.0, 0.0], [1.0, 0.0], [0.0, 0.5], [0.0, 0.5]]
     """
 
     def __init__(self, max_points: int = -1, sort: bool = False):

@@ -13,7 +13,15 @@ from .base_transform import BaseTransform
 
 class PointPairFeatures(BaseTransform):
     r"""Sets edge_attr to the rotation-invariant features of each edge: its length, its angles to the normals data.norm of both ends, and the
-    angle between these: :math:`(\|d\|, \angle(n_i, d), \angle(n_j, d), \angle(n_i, n_j))`. cat: after the edge_attr that is there."""
+    angle between these: :math:`(\|d\|, \angle(n_i, d), \angle(n_j, d), \angle(n_i, n_j))`. cat: after the edge_attr that is there.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import PointPairFeatures
+    >>> data = Data(pos=Tensor([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]), norm=Tensor([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]), edge_index=Tensor([[0], [1]]))
+    >>> [round(v, 4) for v in PointPairFeatures()(data).edge_attr[0].tolist()]
+    [2.0, 1.5708, 1.5708, 0.0]
+    """
 
     def __init__(self, cat: bool = True):
         self.cat = cat

@@ -13,7 +13,15 @@ from .base_transform import BaseTransform
 
 class Polar(BaseTransform):
     """Sets edge_attr to length and angle of each edge in the plane. norm: lengths are divided by the largest (or by max_value), angles by a
-    full turn. cat: after the edge_attr that is there."""
+    full turn. cat: after the edge_attr that is there.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import Polar
+    >>> data = Data(pos=Tensor([[0.0, 0.0], [1.0, 0.0], [3.0, 4.0]]), edge_index=Tensor([[0, 1], [1, 2]]))
+    >>> Polar(norm=False)(data).edge_attr.shape
+    (2, 2)
+    """
 
     def __init__(self, norm: bool = True, max_value: float | None = None, cat: bool = True):
         self.norm, self.max, self.cat = norm, max_value, cat

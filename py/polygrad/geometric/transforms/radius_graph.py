@@ -10,7 +10,14 @@ from .base_transform import BaseTransform
 
 class RadiusGraph(BaseTransform):
     """Joins each node with those whose positions pos are within the distance r (within its graph, if there is a batch), at most
-    max_num_neighbors of them. See KNNGraph for the rest."""
+    max_num_neighbors of them. See KNNGraph for the rest.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import RadiusGraph
+    >>> RadiusGraph(r=1.5)(Data(pos=Tensor([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]))).edge_index.tolist()
+    [[1, 0], [0, 1]]
+    """
 
     def __init__(self, r: float, loop: bool = False, max_num_neighbors: int = 32, flow: str = "source_to_target", num_workers: int = 1):
         self.r, self.loop, self.max_num_neighbors, self.flow, self.num_workers = r, loop, max_num_neighbors, flow, num_workers

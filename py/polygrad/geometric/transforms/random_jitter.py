@@ -12,7 +12,15 @@ from .base_transform import BaseTransform
 
 
 class RandomJitter(BaseTransform):
-    """Moves each position of pos by random amounts up to translate, a number or one for each axis, either way."""
+    """Moves each position of pos by random amounts up to translate, a number or one for each axis, either way.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import RandomJitter
+    >>> moved = RandomJitter(0.1)(Data(pos=Tensor.zeros(4, 2))).pos
+    >>> bool((moved.abs() <= 0.1).all().item())
+    True
+    """
 
     def __init__(self, translate: Any):
         self.translate = translate

@@ -10,7 +10,14 @@ from .base_transform import BaseTransform
 
 
 class RandomScale(BaseTransform):
-    """Multiplies the positions pos by a random factor between scales[0] and scales[1]."""
+    """Multiplies the positions pos by a random factor between scales[0] and scales[1].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import RandomScale
+    >>> RandomScale((2.0, 2.0))(Data(pos=Tensor([[1.0, 3.0]]))).pos.tolist()
+    [[2.0, 6.0]]
+    """
 
     def __init__(self, scales: tuple[float, float]):
         if not isinstance(scales, (tuple, list)) or len(scales) != 2:

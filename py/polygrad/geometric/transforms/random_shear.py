@@ -13,7 +13,14 @@ from .linear_transformation import LinearTransformation
 
 
 class RandomShear(BaseTransform):
-    """Shears the positions pos by random factors between -shear and shear."""
+    """Shears the positions pos by random factors between -shear and shear.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import RandomShear
+    >>> RandomShear(0.0)(Data(pos=Tensor([[1.0, 3.0]]))).pos.tolist()
+    [[1.0, 3.0]]
+    """
 
     def __init__(self, shear: float):
         self.shear = abs(shear)

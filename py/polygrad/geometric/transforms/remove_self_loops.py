@@ -9,7 +9,14 @@ from .base_transform import BaseTransform
 
 
 class RemoveSelfLoops(BaseTransform):
-    """Removes the edges from a node to itself, and their entries of the edge attribute `attr`."""
+    """Removes the edges from a node to itself, and their entries of the edge attribute `attr`.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import RemoveSelfLoops
+    >>> RemoveSelfLoops()(Data(edge_index=Tensor([[0, 0, 1], [0, 1, 1]]), num_nodes=2)).edge_index.tolist()
+    [[0], [1]]
+    """
 
     def __init__(self, attr: str = "edge_weight"):
         self.attr = attr

@@ -12,7 +12,15 @@ from .base_transform import BaseTransform
 
 
 class RemoveTrainingClasses(BaseTransform):
-    """Takes the nodes of some classes out of train_mask, as for zero-shot learning."""
+    """Takes the nodes of some classes out of train_mask, as for zero-shot learning.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import RemoveTrainingClasses
+    >>> data = Data(y=Tensor([0, 1, 2]), train_mask=Tensor([True, True, True]), num_nodes=3)
+    >>> RemoveTrainingClasses([1])(data).train_mask.tolist()
+    [True, False, True]
+    """
 
     def __init__(self, classes: list[int]):
         self.classes = classes

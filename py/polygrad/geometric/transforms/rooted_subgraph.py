@@ -90,7 +90,15 @@ class RootedEgoNets(_Rooted):
 
 
 class RootedRWSubgraph(_Rooted):
-    """Adds the subgraph of the nodes that random walks of walk_length steps from each node meet ("From Stars to Subgraphs", 2022). O(V^2) memory."""
+    """Adds the subgraph of the nodes that random walks of walk_length steps from each node meet ("From Stars to Subgraphs", 2022). O(V^2) memory.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import RootedRWSubgraph
+    >>> data = RootedRWSubgraph(walk_length=1)(Data(edge_index=Tensor([[0, 1], [1, 0]]), num_nodes=2))
+    >>> data.n_id.tolist(), data.n_sub_batch.tolist()
+    ([0, 1, 0, 1], [0, 0, 1, 1])
+    """
 
     def __init__(self, walk_length: int, repeat: int = 1):
         self.walk_length, self.repeat = walk_length, repeat

@@ -13,7 +13,15 @@ from .base_transform import BaseTransform
 
 
 class SamplePoints(BaseTransform):
-    """Replaces the nodes of a mesh by num points on its faces, spread evenly. include_normals sets normal; remove_faces drops face."""
+    """Replaces the nodes of a mesh by num points on its faces, spread evenly. include_normals sets normal; remove_faces drops face.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import SamplePoints
+    >>> data = Data(pos=Tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), face=Tensor([[0], [1], [2]]))
+    >>> SamplePoints(16, include_normals=True)(data).normal.shape
+    (16, 3)
+    """
 
     def __init__(self, num: int, remove_faces: bool = True, include_normals: bool = False):
         self.num, self.remove_faces, self.include_normals = num, remove_faces, include_normals

@@ -13,7 +13,15 @@ from .base_transform import BaseTransform
 
 class Spherical(BaseTransform):
     """Sets edge_attr to length and the two angles of each edge in space. norm: lengths are divided by the largest (or by max_value), angles by
-    a full and a half turn. cat: after the edge_attr that is there."""
+    a full and a half turn. cat: after the edge_attr that is there.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import Spherical
+    >>> data = Data(pos=Tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), edge_index=Tensor([[0], [1]]))
+    >>> Spherical()(data).edge_attr.tolist()
+    [[1.0, 0.0, 0.5]]
+    """
 
     def __init__(self, norm: bool = True, max_value: float | None = None, cat: bool = True):
         self.norm, self.max, self.cat = norm, max_value, cat

@@ -14,7 +14,14 @@ from .base_transform import BaseTransform
 
 class TargetIndegree(BaseTransform):
     """Sets edge_attr to the in-degree of each edge's destination. norm: divided by the largest (or by max_value). cat: after the edge_attr that
-    is there."""
+    is there.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import TargetIndegree
+    >>> TargetIndegree(norm=False)(Data(edge_index=Tensor([[0, 1, 2], [2, 2, 0]]), num_nodes=3)).edge_attr.tolist()
+    [[2.0], [2.0], [1.0]]
+    """
 
     def __init__(self, norm: bool = True, max_value: float | None = None, cat: bool = True):
         self.norm, self.max, self.cat = norm, max_value, cat

@@ -13,7 +13,15 @@ from .base_transform import BaseTransform
 
 
 class ToDense(BaseTransform):
-    """Replaces edge_index (and edge_attr) by the adjacency matrix adj, filled up to num_nodes nodes; mask says which nodes are real."""
+    """Replaces edge_index (and edge_attr) by the adjacency matrix adj, filled up to num_nodes nodes; mask says which nodes are real.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.transforms import ToDense
+    >>> data = ToDense(num_nodes=3)(Data(x=Tensor.ones(2, 1), edge_index=Tensor([[0], [1]])))
+    >>> data.adj.tolist(), data.mask.tolist()
+    ([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [True, True, False])
+    """
 
     def __init__(self, num_nodes: int | None = None):
         self.num_nodes = num_nodes

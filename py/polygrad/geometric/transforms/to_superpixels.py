@@ -15,6 +15,11 @@ class ToSLIC(BaseTransform):
     (x, y).
 
     add_seg: also `seg` [1, H, W], the superpixel of each pixel. add_img: also `img` [1, C, H, W]. kwargs: arguments of slic. Needs scikit-image.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.transforms import ToSLIC
+    >>> ToSLIC(n_segments=75)(Tensor.rand(3, 32, 32)).pos.shape[1]  # doctest: +SKIP
+    2
     """
 
     def __init__(self, add_seg: bool = False, add_img: bool = False, **kwargs: Any):

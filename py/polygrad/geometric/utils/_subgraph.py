@@ -13,7 +13,13 @@ from .num_nodes import maybe_num_nodes
 
 
 def get_num_hops(model: Any) -> int:
-    """Number of message passing layers in a model: how far information travels."""
+    """Number of message passing layers in a model: how far information travels.
+
+    >>> from polygrad.geometric.nn import GCN
+    >>> from polygrad.geometric.utils import get_num_hops
+    >>> get_num_hops(GCN(4, 8, num_layers=3))
+    3
+    """
     from ..nn.conv.message_passing import MessagePassing
     from .embedding import modules_of
 

@@ -17,6 +17,14 @@ def train_test_split_edges(data: Any, val_ratio: float = 0.05, test_ratio: float
 
     Deprecated: use transforms.RandomLinkSplit. Sets train_pos_edge_index, val_pos_edge_index, val_neg_edge_index, test_pos_edge_index,
     test_neg_edge_index, the same with ..._edge_attr, and train_neg_adj_mask; edge_index and edge_attr go.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.utils import train_test_split_edges
+    >>> ring = Tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    >>> data = train_test_split_edges(Data(edge_index=ring, num_nodes=4), val_ratio=0.25, test_ratio=0.25)
+    >>> data.val_pos_edge_index.shape, data.train_pos_edge_index.shape
+    ((2, 1), (2, 4))
     """
     warnings.warn("'train_test_split_edges' is deprecated, use 'transforms.RandomLinkSplit' instead", DeprecationWarning, stacklevel=2)
     n = int(data.num_nodes)

@@ -56,7 +56,13 @@ def tree_decomposition(mol: Any, return_vocab: bool = False) -> Any:
     return_vocab what each clique is: 0 a ring, 1 a bond, 2 a bridged compound, 3 a single atom.
 
     Cliques are rings and the bonds outside of them; the tree is a spanning tree of those that share atoms, as many as possible. Needs RDKit and
-    scipy."""
+    scipy.
+
+    >>> from rdkit import Chem  # doctest: +SKIP
+    >>> from polygrad.geometric.utils import tree_decomposition
+    >>> tree_decomposition(Chem.MolFromSmiles("CCO"))[2]  # doctest: +SKIP
+    2
+    """
     import rdkit.Chem as Chem  # type: ignore[import-not-found, unused-ignore]
     from scipy.sparse import coo_matrix  # type: ignore[import-untyped, unused-ignore]
     from scipy.sparse.csgraph import minimum_spanning_tree  # type: ignore[import-untyped, unused-ignore]

@@ -37,7 +37,14 @@ def trim_to_layer(
 
 
 class TrimToLayer:
-    """trim_to_layer that leaves everything as it is where no numbers of sampled nodes and edges are given."""
+    """trim_to_layer that leaves everything as it is where no numbers of sampled nodes and edges are given.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import TrimToLayer
+    >>> x, edge_index, _ = TrimToLayer()(1, [2, 1], [1, 1], Tensor.ones(3, 4), Tensor([[1, 2], [0, 1]]))
+    >>> x.shape, edge_index.tolist()
+    ((2, 4), [[1], [0]])
+    """
 
     def __call__(
         self, layer: int, num_sampled_nodes_per_hop: Any, num_sampled_edges_per_hop: Any, x: Any, edge_index: Any, edge_attr: Any = None

@@ -31,7 +31,14 @@ def to_scipy_sparse_matrix(edge_index: Tensor, edge_attr: Tensor | None = None, 
 
 
 def from_scipy_sparse_matrix(A: Any) -> tuple[Tensor, Tensor]:
-    """edge_index and edge weights of a scipy sparse matrix: an entry (i, j) is an edge from i to j."""
+    """edge_index and edge weights of a scipy sparse matrix: an entry (i, j) is an edge from i to j.
+
+    >>> import scipy.sparse
+    >>> from polygrad.geometric.utils import from_scipy_sparse_matrix
+    >>> edge_index, weight = from_scipy_sparse_matrix(scipy.sparse.coo_matrix([[0.0, 2.0], [3.0, 0.0]]))
+    >>> edge_index.tolist(), weight.tolist()
+    ([[0, 1], [1, 0]], [2.0, 3.0])
+    """
     a = A.tocoo()
     return _host.tensor(np.stack([a.row, a.col]).astype(np.int64)), _host.tensor(np.array(a.data))
 
@@ -53,6 +60,13 @@ def to_networkx(
 
     node_attrs, edge_attrs, graph_attrs: names of attributes that are taken along. to_undirected: True, or 'upper' or 'lower' to take only
     edges of one triangle of the adjacency matrix.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.utils import to_networkx
+    >>> g = to_networkx(Data(edge_index=Tensor([[0, 1], [1, 2]]), num_nodes=3))
+    >>> sorted(g.edges)
+    [(0, 1), (1, 2)]
     """
     from ..data import HeteroData
 
@@ -108,6 +122,11 @@ def from_networkx(G: Any, group_node_attrs: Any = None, group_edge_attrs: Any = 
     """A networkx graph as a Data object; an undirected edge becomes two.
 
     group_node_attrs, group_edge_attrs: names of attributes (or "all") that are put side by side into x and edge_attr.
+
+    >>> import networkx as nx
+    >>> from polygrad.geometric.utils import from_networkx
+    >>> from_networkx(nx.path_graph(3)).edge_index.tolist()
+    [[0, 1, 1, 2], [1, 0, 2, 1]]
     """
     from ..data import Data
 

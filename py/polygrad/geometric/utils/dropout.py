@@ -33,7 +33,13 @@ def dropout_adj(
     num_nodes: int | None = None,
     training: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
-    """Leaves out edges with probability p. Deprecated: use dropout_edge."""
+    """Leaves out edges with probability p. Deprecated: use dropout_edge.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import dropout_adj
+    >>> dropout_adj(Tensor([[0, 1], [1, 0]]), p=0.0)[0].tolist()
+    [[0, 1], [1, 0]]
+    """
     warnings.warn("'dropout_adj' is deprecated, use 'dropout_edge' instead", DeprecationWarning, stacklevel=2)
     edge_index_, kept = dropout_edge(edge_index, p, force_undirected, training)
     if not training or p == 0.0 or edge_attr is None:

@@ -63,7 +63,15 @@ def _run(model: Any, args: Any, kwargs: Any) -> None:
 
 
 def get_embeddings(model: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
-    """Calls model(*args, **kwargs) in evaluation mode and gives the output of every message passing layer, in order."""
+    """Calls model(*args, **kwargs) in evaluation mode and gives the output of every message passing layer, in order.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GCN
+    >>> from polygrad.geometric.utils import get_embeddings
+    >>> outs = get_embeddings(GCN(4, 8, num_layers=2), Tensor.ones(3, 4), Tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> [t.shape for t in outs]
+    [(3, 8), (3, 8)]
+    """
     from ..nn.conv.message_passing import MessagePassing
 
     found: list[Tensor] = []
@@ -76,7 +84,18 @@ def get_embeddings(model: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 def get_embeddings_hetero(model: Any, supported_models: Any = None, *args: Any, **kwargs: Any) -> dict[str, list[Tensor]]:
-    """As get_embeddings, for layers that give a dict by node type (HGTConv, HANConv, HeteroConv, or those in supported_models)."""
+    """As get_embeddings, for layers that give a dict by node type (HGTConv, HANConv, HeteroConv, or those in supported_models).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import HGTConv
+    >>> from polygrad.geometric.utils import get_embeddings_hetero
+    >>> metadata = ["a", "b"], [("a", "to", "b"), ("b", "to", "a")]
+    >>> x = {"a": Tensor.ones(2, 4), "b": Tensor.ones(3, 4)}
+    >>> edges = {k: Tensor([[0, 1], [1, 0]]) for k in metadata[1]}
+    >>> outs = get_embeddings_hetero(HGTConv(4, 8, metadata), None, x, edges)
+    >>> {k: [t.shape for t in v] for k, v in outs.items()}
+    {'a': [(2, 8)], 'b': [(3, 8)]}
+    """
     from ..nn import HANConv, HeteroConv, HGTConv
 
     kinds = tuple(supported_models or (HGTConv, HANConv, HeteroConv))

@@ -20,6 +20,12 @@ def geodesic_distance(
     of dst beside it; infinite beyond max_distance. norm: in units of the square root of the mesh's area. O(sources * E log V), on the host.
 
     pos: [V, 3]. face: [3, N]. PyTorch Geometric's goes across the faces as well (it needs `gdist`), and finds somewhat shorter ways.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import geodesic_distance
+    >>> pos = Tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    >>> geodesic_distance(pos, Tensor([[0], [1], [2]]), src=Tensor([0]), norm=False)[0, 1].item()
+    1.0
     """
     points, faces = _host.read(pos).astype(np.float64), _host.read(face)
     n = len(points)

@@ -57,7 +57,13 @@ def get_unused_node_types(node_types: Iterable[str], edge_types: Iterable[Any]) 
 
 
 def check_add_self_loops(module: Any, edge_types: Iterable[Any]) -> None:
-    """An error if a layer that adds self loops is to be used between two types of nodes."""
+    """An error if a layer that adds self loops is to be used between two types of nodes.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GCNConv
+    >>> from polygrad.geometric.utils import check_add_self_loops
+    >>> check_add_self_loops(GCNConv(4, 8), [("a", "to", "a")])
+    """
     kinds = list(edge_types)
     if getattr(module, "add_self_loops", False) and any(kind[0] != kind[-1] for kind in kinds):
         raise ValueError(
@@ -73,7 +79,14 @@ def construct_bipartite_edge_index(
     edge_attr_dict: Any = None,
     num_nodes: int | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """The edges of several types as one bipartite edge_index, with the nodes of each type shifted by its offset, and their edge_attr."""
+    """The edges of several types as one bipartite edge_index, with the nodes of each type shifted by its offset, and their edge_attr.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import construct_bipartite_edge_index
+    >>> edges = {("a", "to", "b"): Tensor([[0], [1]])}
+    >>> construct_bipartite_edge_index(edges, {("a", "to", "b"): 2}, {"b": 3})[0].tolist()
+    [[2], [4]]
+    """
     edges, attrs = [], []
     for kind, offset in src_offset_dict.items():
         e = _host.edges(edge_index_dict[kind])

@@ -27,7 +27,13 @@ def maybe_num_nodes(edge_index: Any, num_nodes: int | None = None) -> int:
 
 
 def maybe_num_nodes_dict(edge_index_dict: Mapping[Any, Any], num_nodes_dict: Mapping[str, int] | None = None) -> dict[str, int]:
-    """The number of nodes of each type; what is not in num_nodes_dict is read from the edges."""
+    """The number of nodes of each type; what is not in num_nodes_dict is read from the edges.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import maybe_num_nodes_dict
+    >>> maybe_num_nodes_dict({("a", "to", "b"): Tensor([[0, 4], [1, 2]])})
+    {'a': 5, 'b': 3}
+    """
     given = dict(num_nodes_dict or {})
     out = dict(given)
     for kind, edge_index in edge_index_dict.items():

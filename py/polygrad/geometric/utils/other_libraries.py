@@ -12,7 +12,13 @@ from ._host import read as host
 
 
 def to_networkit(edge_index: Tensor, edge_weight: Tensor | None = None, num_nodes: int | None = None, directed: bool = True) -> Any:
-    """A networkit.Graph of edges [2, E] with weights [E]. directed=False: an edge for each pair of opposite ones."""
+    """A networkit.Graph of edges [2, E] with weights [E]. directed=False: an edge for each pair of opposite ones.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import to_networkit
+    >>> to_networkit(Tensor([[0, 1], [1, 2]])).numberOfEdges()  # doctest: +SKIP
+    2
+    """
     networkit = library("networkit", "graphs of networkit")
     pairs = host(edge_index)
     weight = np.ones(pairs.shape[1]) if edge_weight is None else host(edge_weight)
@@ -27,20 +33,36 @@ def to_networkit(edge_index: Tensor, edge_weight: Tensor | None = None, num_node
 
 
 def from_networkit(g: Any) -> tuple[Tensor, Tensor | None]:
-    """Edges [2, E] and weights [E] of a networkit.Graph; None where it has no weights. An edge without a direction is there twice."""
+    """Edges [2, E] and weights [E] of a networkit.Graph; None where it has no weights. An edge without a direction is there twice.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import from_networkit, to_networkit
+    >>> from_networkit(to_networkit(Tensor([[0, 1], [1, 2]])))[0].tolist()  # doctest: +SKIP
+    [[0, 1], [1, 2]]
+    """
     found = [(u, v, w) for a, b, w in g.iterEdgesWeights() for u, v in ([(a, b)] if g.isDirected() else [(a, b), (b, a)])]
     pairs = np.array([e[:2] for e in found], np.int64).reshape(-1, 2).T
     return Tensor(np.ascontiguousarray(pairs)), Tensor(np.array([e[2] for e in found], np.float32)) if g.isWeighted() else None
 
 
 def to_trimesh(data: Any) -> Any:
-    """A trimesh.Trimesh of positions `pos` [V, 3] and triangles `face` [3, N]."""
+    """A trimesh.Trimesh of positions `pos` [V, 3] and triangles `face` [3, N].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.utils import to_trimesh
+    >>> mesh = to_trimesh(Data(pos=Tensor.eye(3), face=Tensor([[0], [1], [2]])))  # doctest: +SKIP
+    """
     trimesh = library("trimesh", "graphs of trimesh")
     return trimesh.Trimesh(vertices=host(data.pos), faces=host(data.face).T, process=False)
 
 
 def from_trimesh(mesh: Any) -> Any:
-    """Data with the positions and triangles of a trimesh.Trimesh."""
+    """Data with the positions and triangles of a trimesh.Trimesh.
+
+    >>> from polygrad.geometric.utils import from_trimesh
+    >>> data = from_trimesh(mesh)  # doctest: +SKIP
+    """
     from ..data.data import Data
 
     face = np.ascontiguousarray(np.asarray(mesh.faces, np.int64).T)
@@ -48,7 +70,13 @@ def from_trimesh(mesh: Any) -> Any:
 
 
 def to_dgl(data: Any) -> Any:
-    """A DGL graph of Data or HeteroData, with the attributes of nodes and edges."""
+    """A DGL graph of Data or HeteroData, with the attributes of nodes and edges.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.utils import to_dgl
+    >>> g = to_dgl(Data(x=Tensor.ones(3, 2), edge_index=Tensor([[0, 1], [1, 2]])))  # doctest: +SKIP
+    """
     from ..data.hetero_data import HeteroData
 
     dgl, torch = library("dgl", "graphs of DGL"), library("torch", "graphs of DGL")
@@ -82,7 +110,11 @@ def to_dgl(data: Any) -> Any:
 
 
 def from_dgl(g: Any) -> Any:
-    """Data, or HeteroData for a graph of several types, out of a DGL graph."""
+    """Data, or HeteroData for a graph of several types, out of a DGL graph.
+
+    >>> from polygrad.geometric.utils import from_dgl
+    >>> data = from_dgl(g)  # doctest: +SKIP
+    """
     from ..data.data import Data
     from ..data.hetero_data import HeteroData
 
@@ -111,7 +143,12 @@ def from_dgl(g: Any) -> Any:
 
 
 def to_cugraph(edge_index: Tensor, edge_weight: Tensor | None = None, relabel_nodes: bool = True, directed: bool = True) -> Any:
-    """A cugraph.Graph of edges [2, E] with weights [E]."""
+    """A cugraph.Graph of edges [2, E] with weights [E].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils import to_cugraph
+    >>> g = to_cugraph(Tensor([[0, 1], [1, 2]]))  # doctest: +SKIP
+    """
     cudf, cugraph = library("cudf", "graphs of cuGraph"), library("cugraph", "graphs of cuGraph")
     pairs = host(edge_index)
     columns = {"source": pairs[0], "destination": pairs[1]} | ({} if edge_weight is None else {"weight": host(edge_weight)})
@@ -122,7 +159,11 @@ def to_cugraph(edge_index: Tensor, edge_weight: Tensor | None = None, relabel_no
 
 
 def from_cugraph(g: Any) -> tuple[Tensor, Tensor | None]:
-    """Edges [2, E] and weights [E] of a cugraph.Graph; None where it has no weights."""
+    """Edges [2, E] and weights [E] of a cugraph.Graph; None where it has no weights.
+
+    >>> from polygrad.geometric.utils import from_cugraph
+    >>> edge_index, edge_weight = from_cugraph(g)  # doctest: +SKIP
+    """
     table = g.view_edge_list()
     pairs = [np.asarray(table[c].to_numpy(), np.int64).reshape(-1) for c in (g.source_columns, g.destination_columns)]
     weight = None if g.weight_column is None else Tensor(np.asarray(table[g.weight_column].to_numpy()).reshape(-1))

@@ -42,7 +42,13 @@ def _rdkit() -> Any:
 
 
 def from_rdmol(mol: Any) -> Any:
-    """A graph of an RDKit molecule: `x` [atoms, 9] and `edge_attr` [bonds in both directions, 3] are numbers in `x_map` and `e_map`."""
+    """A graph of an RDKit molecule: `x` [atoms, 9] and `edge_attr` [bonds in both directions, 3] are numbers in `x_map` and `e_map`.
+
+    >>> from rdkit import Chem  # doctest: +SKIP
+    >>> from polygrad.geometric.utils import from_rdmol
+    >>> from_rdmol(Chem.MolFromSmiles("CCO")).x.shape  # doctest: +SKIP
+    (3, 9)
+    """
     from ..data import Data
 
     atoms = [
@@ -65,7 +71,13 @@ def from_rdmol(mol: Any) -> Any:
 
 
 def from_smiles(smiles: str, with_hydrogen: bool = False, kekulize: bool = False) -> Any:
-    """A graph of a SMILES text, which is kept in `smiles`; a text that is no molecule gives a graph without atoms."""
+    """A graph of a SMILES text, which is kept in `smiles`; a text that is no molecule gives a graph without atoms.
+
+    >>> from polygrad.geometric.utils import from_smiles
+    >>> data = from_smiles("CCO")  # doctest: +SKIP
+    >>> data.x.shape, data.edge_index.shape  # doctest: +SKIP
+    ((3, 9), (2, 4))
+    """
     chem = _rdkit()
     mol = chem.MolFromSmiles(smiles)
     if mol is None:
@@ -80,7 +92,12 @@ def from_smiles(smiles: str, with_hydrogen: bool = False, kekulize: bool = False
 
 
 def to_rdmol(data: Any, kekulize: bool = False) -> Any:
-    """The RDKit molecule of a graph whose features are those of `from_rdmol`."""
+    """The RDKit molecule of a graph whose features are those of `from_rdmol`.
+
+    >>> from polygrad.geometric.utils import from_smiles, to_rdmol
+    >>> to_rdmol(from_smiles("CCO")).GetNumAtoms()  # doctest: +SKIP
+    3
+    """
     chem = _rdkit()
     mol = chem.RWMol()
     x, edge_attr, pairs = (data[key].numpy().tolist() for key in ("x", "edge_attr", "edge_index"))
@@ -115,7 +132,12 @@ def to_rdmol(data: Any, kekulize: bool = False) -> Any:
 
 
 def to_smiles(data: Any, kekulize: bool = False) -> str:
-    """The SMILES text of a graph whose features are those of `from_smiles`."""
+    """The SMILES text of a graph whose features are those of `from_smiles`.
+
+    >>> from polygrad.geometric.utils import from_smiles, to_smiles
+    >>> to_smiles(from_smiles("CCO"))  # doctest: +SKIP
+    'CCO'
+    """
     return _rdkit().MolToSmiles(to_rdmol(data, kekulize), isomericSmiles=True)
 
 

@@ -13,7 +13,12 @@ from .._resolve import resolve
 
 
 class GraphGenerator:
-    """Called without arguments, gives a Data with `edge_index` and the number of nodes."""
+    """Called without arguments, gives a Data with `edge_index` and the number of nodes.
+
+    >>> from polygrad.geometric.datasets.graph_generator import BAGraph, GraphGenerator
+    >>> issubclass(BAGraph, GraphGenerator), BAGraph(num_nodes=10, num_edges=2)().num_nodes
+    (True, 10)
+    """
 
     def __call__(self) -> Data:
         raise NotImplementedError(f"{type(self).__name__} has no __call__")
@@ -49,7 +54,12 @@ class BAGraph(GraphGenerator):
 
 
 class ERGraph(GraphGenerator):
-    """Erdos-Renyi graphs: each pair is joined with the chance edge_prob."""
+    """Erdos-Renyi graphs: each pair is joined with the chance edge_prob.
+
+    >>> from polygrad.geometric.datasets.graph_generator import ERGraph
+    >>> ERGraph(num_nodes=5, edge_prob=1.0)().num_edges
+    20
+    """
 
     def __init__(self, num_nodes: int, edge_prob: float):
         self.num_nodes, self.edge_prob = num_nodes, edge_prob
@@ -59,7 +69,12 @@ class ERGraph(GraphGenerator):
 
 
 class GridGraph(GraphGenerator):
-    """Grids in which each node is joined with its up to eight neighbours and itself; `pos` has the places."""
+    """Grids in which each node is joined with its up to eight neighbours and itself; `pos` has the places.
+
+    >>> from polygrad.geometric.datasets.graph_generator import GridGraph
+    >>> GridGraph(height=2, width=3)().num_nodes
+    6
+    """
 
     def __init__(self, height: int, width: int, dtype: Any = None):
         self.height, self.width, self._dtype = height, width, dtype
@@ -100,7 +115,12 @@ def tree(depth: int, branch: int = 2, undirected: bool = False) -> tuple[Tensor,
 
 
 class TreeGraph(GraphGenerator):
-    """Full trees; `depth` of a node is how far it is from the root."""
+    """Full trees; `depth` of a node is how far it is from the root.
+
+    >>> from polygrad.geometric.datasets.graph_generator import TreeGraph
+    >>> TreeGraph(depth=2)().depth.tolist()
+    [0, 1, 1, 2, 2, 2, 2]
+    """
 
     def __init__(self, depth: int, branch: int = 2, undirected: bool = False):
         self.depth, self.branch, self.undirected = depth, branch, undirected

@@ -14,7 +14,12 @@ from ..ba_shapes import HOUSE, HOUSE_LABELS
 
 
 class MotifGenerator:
-    """Called without arguments, gives a Data with `edge_index` and the number of nodes; `y`, if there is one, has the roles of the nodes."""
+    """Called without arguments, gives a Data with `edge_index` and the number of nodes; `y`, if there is one, has the roles of the nodes.
+
+    >>> from polygrad.geometric.datasets.motif_generator import HouseMotif, MotifGenerator
+    >>> isinstance(HouseMotif(), MotifGenerator), HouseMotif()().num_nodes
+    (True, 5)
+    """
 
     def __call__(self) -> Data:
         raise NotImplementedError(f"{type(self).__name__} has no __call__")
@@ -34,7 +39,14 @@ class MotifGenerator:
 
 
 class CustomMotif(MotifGenerator):
-    """The same graph each time: a Data or a networkx graph."""
+    """The same graph each time: a Data or a networkx graph.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.datasets.motif_generator import CustomMotif
+    >>> CustomMotif(Data(edge_index=Tensor([[0, 1], [1, 0]]), num_nodes=2))().num_edges
+    2
+    """
 
     def __init__(self, structure: Any):
         if not isinstance(structure, Data):
@@ -62,7 +74,12 @@ class HouseMotif(CustomMotif):
 
 
 class CycleMotif(CustomMotif):
-    """num_nodes nodes in a ring."""
+    """num_nodes nodes in a ring.
+
+    >>> from polygrad.geometric.datasets.motif_generator import CycleMotif
+    >>> CycleMotif(num_nodes=4)().num_edges
+    8
+    """
 
     def __init__(self, num_nodes: int):
         self.num_nodes = num_nodes
@@ -74,7 +91,12 @@ class CycleMotif(CustomMotif):
 
 
 class GridMotif(CustomMotif):
-    """Three rows of three; roles are corner, side and middle."""
+    """Three rows of three; roles are corner, side and middle.
+
+    >>> from polygrad.geometric.datasets.motif_generator import GridMotif
+    >>> GridMotif()().y.tolist()
+    [0, 1, 0, 1, 2, 1, 0, 1, 0]
+    """
 
     def __init__(self) -> None:
         there = np.array([[0, 0, 1, 3, 1, 2, 4, 3, 6, 4, 5, 7], [1, 3, 4, 4, 2, 5, 5, 6, 7, 7, 8, 8]])

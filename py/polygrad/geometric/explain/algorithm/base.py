@@ -46,7 +46,24 @@ def repeat(step: Callable[[], list[Tensor]], reads: list[Tensor], times: int) ->
 
 class ExplainerAlgorithm(nn.Module):
     """Base of the algorithms. Subclasses have `forward(model, x, edge_index, *, target, index=None, **kwargs)`, which gives an Explanation (or a
-    HeteroExplanation if x and edge_index are dicts), and `supports()`, which says whether the settings fit."""
+    HeteroExplanation if x and edge_index are dicts), and `supports()`, which says whether the settings fit.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.explain import Explainer, ExplainerAlgorithm, Explanation
+    >>> from polygrad.geometric.nn import GCN
+    >>> class Ones(ExplainerAlgorithm):
+    ...     def forward(self, model, x, edge_index, *, target, index=None, **kwargs):
+    ...         return Explanation(edge_mask=Tensor.ones(edge_index.shape[1]))
+    ...
+    ...     def supports(self):
+    ...         return True
+    >>> explainer = Explainer(
+    ...     GCN(4, 8, num_layers=2, out_channels=3), Ones(), explanation_type="model", edge_mask_type="object",
+    ...     model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
+    ... )
+    >>> explainer(Tensor.ones(3, 4), Tensor([[0, 1, 2], [1, 2, 0]])).edge_mask.tolist()
+    [1.0, 1.0, 1.0]
+    """
 
     _explainer_config: ExplainerConfig | None = None
     _model_config: ModelConfig | None = None

@@ -95,12 +95,31 @@ class CaptumHeteroModel(CaptumModel):
 def to_captum_model(
     model: Any, mask_type: str | MaskLevelType = MaskLevelType.edge, output_idx: Any = None, metadata: Any = None
 ) -> CaptumModel | CaptumHeteroModel:
-    """model as Captum calls it; with metadata (node types, edge types) one of several types."""
+    """model as Captum calls it; with metadata (node types, edge types) one of several types.
+
+    Shapes: the model takes a mask of the edges [1, E] ("edge"), x [1, V, F] ("node"), or both, and gives [V, classes], or the row of
+    output_idx [1, classes].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GCN, to_captum_model
+    >>> model = to_captum_model(GCN(4, 8, num_layers=2, out_channels=3), mask_type="node", output_idx=1)
+    >>> model(Tensor.ones(1, 3, 4), Tensor([[0, 1, 2], [1, 2, 0]])).shape
+    (1, 3)
+    """
     return CaptumModel(model, mask_type, output_idx) if metadata is None else CaptumHeteroModel(model, mask_type, output_idx, metadata)
 
 
 def to_captum_input(x: Any, edge_index: Any, mask_type: str | MaskLevelType, *args: Any) -> tuple[tuple[Tensor, ...], tuple[Any, ...]]:
-    """The masks, and the further arguments, of a call of such a model."""
+    """The masks, and the further arguments, of a call of such a model.
+
+    Shapes: x [V, F] and edge_index [2, E], or dictionaries of them by type; out with a first axis of size 1.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import to_captum_input
+    >>> inputs, further = to_captum_input(Tensor.ones(3, 4), Tensor([[0, 1, 2], [1, 2, 0]]), "node_and_edge")
+    >>> [t.shape for t in inputs], [t.shape for t in further]
+    ([(1, 3, 4), (1, 3)], [(2, 3)])
+    """
     kind = MaskLevelType(mask_type)
     several = isinstance(x, dict) and isinstance(edge_index, dict)
     if not several and not (isinstance(x, Tensor) and isinstance(edge_index, Tensor)):
@@ -113,7 +132,16 @@ def to_captum_input(x: Any, edge_index: Any, mask_type: str | MaskLevelType, *ar
 
 
 def captum_output_to_dicts(captum_attrs: Any, mask_type: str | MaskLevelType, metadata: Any) -> tuple[Any, Any]:
-    """Attributions by type of nodes and by type of edges; None for what was not masked."""
+    """Attributions by type of nodes and by type of edges; None for what was not masked.
+
+    Shapes: attributions [1, V_type, F] and [1, E_type] in the order of the metadata; out dictionaries by type, without the first axis.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import captum_output_to_dicts
+    >>> nodes, edges = captum_output_to_dicts((Tensor.ones(1, 3, 4), Tensor.ones(1, 2, 4)), "node", (["a", "b"], [("a", "to", "b")]))
+    >>> nodes["a"].shape, nodes["b"].shape, edges
+    ((3, 4), (2, 4), None)
+    """
     kind, (node_types, edge_types) = MaskLevelType(mask_type), metadata
     values = [a.squeeze(0) for a in captum_attrs]
     nodes = len(node_types) if kind.with_node else 0

@@ -37,7 +37,18 @@ def set_masks(model: Any, mask: Tensor, edge_index: Tensor, apply_sigmoid: bool 
 
 
 def set_hetero_masks(model: Any, mask_dict: Mapping[Any, Any], edge_index_dict: Mapping[Any, Any], apply_sigmoid: bool = True) -> None:
-    """As set_masks, for layers that are kept by edge type (HeteroConv, and what to_hetero made)."""
+    """As set_masks, for layers that are kept by edge type (HeteroConv, and what to_hetero made).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.explain import clear_masks, set_hetero_masks
+    >>> from polygrad.geometric.nn import HeteroConv, SAGEConv
+    >>> key, edge_index = ("a", "to", "b"), Tensor([[0, 1], [1, 0]])
+    >>> model = HeteroConv({key: SAGEConv(4, 8)})
+    >>> set_hetero_masks(model, {key: Tensor.zeros(2)}, {key: edge_index})
+    >>> model.convs[key]._explain
+    True
+    >>> clear_masks(model)
+    """
     for module in modules_of(model):
         if not isinstance(module, ModuleDict):
             continue
@@ -49,7 +60,17 @@ def set_hetero_masks(model: Any, mask_dict: Mapping[Any, Any], edge_index_dict: 
 
 
 def clear_masks(model: Any) -> None:
-    """Takes all masks off again."""
+    """Takes all masks off again.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.explain import clear_masks, set_masks
+    >>> from polygrad.geometric.nn import GCN
+    >>> model, edge_index = GCN(4, 8, num_layers=2), Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> set_masks(model, Tensor.zeros(3), edge_index)
+    >>> clear_masks(model)
+    >>> model.convs[0]._explain is None
+    True
+    """
     for layer in layers_of(model):
         if layer.explain is True:
             layer.explain = None

@@ -14,6 +14,13 @@ class AttentionalAggregation(Aggregation):
     """sum of softmax(gate_nn(x))_i * nn(x)_i, the softmax over each row.
 
     gate_nn: maps features to one score, or to one for each output feature. nn: what is summed, x itself if None.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F], or [R, F_out] of what nn gives.
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import AttentionalAggregation
+    >>> AttentionalAggregation(nn.Linear(4, 1), nn.Linear(4, 8))(Tensor.ones(3, 4), Tensor([0, 0, 1])).shape
+    (2, 8)
     """
 
     def __init__(self, gate_nn: Any, nn: Any = None):

@@ -16,6 +16,8 @@ class Aggregation(Module):
     A subclass has `forward(self, x, index=None, ptr=None, dim_size=None, dim=-2)`; with neither index nor ptr, everything is one row.
     dim_size: the number of rows, if it is not to be found from the index. dim: the axis of the items.
 
+    Shapes: x [N, F], index [N] of rows or ptr [R + 1]; out [R, F_out].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import SumAggregation
     >>> SumAggregation()(Tensor([[1.0], [2.0], [4.0]]), Tensor([0, 1, 1])).tolist()

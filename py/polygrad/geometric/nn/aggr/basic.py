@@ -17,31 +17,71 @@ class _Plain(Aggregation):
 
 
 class SumAggregation(_Plain):
-    """sum of x_i."""
+    """sum of x_i.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SumAggregation
+    >>> SumAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[4.0], [5.0]]
+    """
 
     op = "sum"
 
 
 class MeanAggregation(_Plain):
-    """1/n * sum of x_i."""
+    """1/n * sum of x_i.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import MeanAggregation
+    >>> MeanAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[2.0], [5.0]]
+    """
 
     op = "mean"
 
 
 class MaxAggregation(_Plain):
-    """Largest x_i of each feature."""
+    """Largest x_i of each feature.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import MaxAggregation
+    >>> MaxAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[3.0], [5.0]]
+    """
 
     op = "max"
 
 
 class MinAggregation(_Plain):
-    """Smallest x_i of each feature."""
+    """Smallest x_i of each feature.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import MinAggregation
+    >>> MinAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[1.0], [5.0]]
+    """
 
     op = "min"
 
 
 class MulAggregation(_Plain):
-    """Product of the x_i. Rows are given by an index, not by row pointers, as in PyG."""
+    """Product of the x_i. Rows are given by an index, not by row pointers, as in PyG.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import MulAggregation
+    >>> MulAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[3.0], [5.0]]
+    """
 
     op = "mul"
 
@@ -54,6 +94,13 @@ class VarAggregation(Aggregation):
     """mean(x²) - mean(x)².
 
     semi_grad: no gradient through mean(x²).
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import VarAggregation
+    >>> VarAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[1.0], [0.0]]
     """
 
     def __init__(self, semi_grad: bool = False):
@@ -70,6 +117,13 @@ class StdAggregation(Aggregation):
     """sqrt(var(x)); 0, with no gradient, where the variance is at most 1e-5.
 
     semi_grad: as for VarAggregation.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import StdAggregation
+    >>> StdAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[1.0], [0.0]]
     """
 
     def __init__(self, semi_grad: bool = False):
@@ -90,6 +144,13 @@ class SoftmaxAggregation(Aggregation):
     """sum of softmax(t * x)_i * x_i, the softmax over each row.
 
     t: inverse temperature; learn: it is a parameter; channels: one for each feature; semi_grad: no gradient through the softmax.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SoftmaxAggregation
+    >>> SoftmaxAggregation(t=0.0)(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[2.0], [5.0]]
     """
 
     def __init__(self, t: float = 1.0, learn: bool = False, semi_grad: bool = False, channels: int = 1):
@@ -122,6 +183,13 @@ class PowerMeanAggregation(Aggregation):
     """(mean of x_i^p)^(1/p), with x and the mean held between clamp_min and clamp_max.
 
     p: the power; learn: it is a parameter; channels: one for each feature.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import PowerMeanAggregation
+    >>> PowerMeanAggregation(p=1.0)(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[2.0], [5.0]]
     """
 
     def __init__(self, p: float = 1.0, learn: bool = False, channels: int = 1, clamp_min: float | None = 1e-4, clamp_max: float | None = 100.0):

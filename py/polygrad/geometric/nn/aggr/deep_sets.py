@@ -14,6 +14,13 @@ class DeepSetsAggregation(Aggregation):
     """global_nn(sum of local_nn(x_i)) over the items of each row.
 
     local_nn, global_nn: networks; None is the identity.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F_out] of what global_nn gives.
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import DeepSetsAggregation
+    >>> DeepSetsAggregation(nn.Linear(4, 8), nn.Linear(8, 2))(Tensor.ones(3, 4), Tensor([0, 0, 1])).shape
+    (2, 2)
     """
 
     def __init__(self, local_nn: Any = None, global_nn: Any = None):

@@ -13,6 +13,13 @@ class GRUAggregation(Aggregation):
     """The last output of a GRU over the items of each row, shorter rows being filled up with zeros. It depends on the order of the items.
 
     in_channels, out_channels: features of an item and of the output. kwargs: those of polygrad.nn.GRU.
+
+    Shapes: x [N, F_in], index [N] of rows; out [R, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GRUAggregation
+    >>> GRUAggregation(4, 8)(Tensor.ones(3, 4), Tensor([0, 0, 1])).shape
+    (2, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, **kwargs: Any):

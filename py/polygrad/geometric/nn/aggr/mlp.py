@@ -13,6 +13,13 @@ class MLPAggregation(Aggregation):
 
     in_channels, out_channels: features of an item and of the output. max_num_elements: how many items a row may have; what is beyond is
     left out. kwargs: those of MLP.
+
+    Shapes: x [N, F_in], index [N] of rows; out [R, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import MLPAggregation
+    >>> MLPAggregation(4, 8, max_num_elements=3, num_layers=1)(Tensor.ones(3, 4), Tensor([0, 0, 1])).shape
+    (2, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, max_num_elements: int, **kwargs: Any):

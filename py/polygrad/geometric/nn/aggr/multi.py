@@ -24,6 +24,8 @@ class MultiAggregation(Aggregation):
     through a linear layer), 'sum', 'mean', 'max', 'min', 'logsumexp', 'std', 'var' (over the aggregations), or 'attn' (attention among
     them). mode_kwargs: for 'proj' and 'attn' in_channels and out_channels, for 'attn' num_heads.
 
+    Shapes: x [N, F], index [N] of rows; out [R, aggregations * F] (cat), [R, F_out] (proj, attn), else [R, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import MultiAggregation
     >>> MultiAggregation(["mean", "max"])(Tensor([[1.0], [3.0]]), Tensor([0, 0])).tolist()

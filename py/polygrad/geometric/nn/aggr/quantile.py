@@ -18,6 +18,8 @@ class QuantileAggregation(Aggregation):
     q: between 0 and 1, or a list of such (the results are put beside each other). interpolation: what to do between two items, 'linear',
     'lower', 'higher', 'nearest' or 'midpoint'. fill_value: for rows without items.
 
+    Shapes: x [N, F], index [N] of rows; out [R, quantiles * F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import QuantileAggregation
     >>> QuantileAggregation(0.5)(Tensor([[1.0], [4.0], [2.0]]), Tensor([0, 0, 1])).tolist()
@@ -89,6 +91,13 @@ class MedianAggregation(QuantileAggregation):
     """The median of each feature; the lower one of two.
 
     fill_value: for rows without items.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import MedianAggregation
+    >>> MedianAggregation()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[1.0], [5.0]]
     """
 
     def __init__(self, fill_value: float = 0.0):

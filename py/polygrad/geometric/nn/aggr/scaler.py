@@ -19,6 +19,14 @@ class DegreeScalerAggregation(Aggregation):
     scaler: of 'identity' (1), 'amplification' (log(d + 1) / D), 'attenuation' (D / log(d + 1)), 'linear' (d / M) and 'inverse_linear'
     (M / d), M being the mean degree of the training set and D the mean of log(degree + 1). aggr: an aggregation, its name, or a list.
     deg: histogram of the degrees in the training set. train_norm: M and D are learned. aggr_kwargs: arguments of the aggregations.
+
+    Shapes: x [N, F], index [N] of rows; out [R, aggregations * scalers * F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import DegreeScalerAggregation
+    >>> aggr = DegreeScalerAggregation(["mean", "max"], ["identity", "linear", "attenuation"], deg=Tensor([0, 3, 2]))
+    >>> aggr(Tensor.ones(3, 4), Tensor([0, 0, 1])).shape
+    (2, 24)
     """
 
     def __init__(self, aggr: Any, scaler: Any, deg: Tensor, train_norm: bool = False, aggr_kwargs: Any = None):

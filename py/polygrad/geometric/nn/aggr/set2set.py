@@ -13,6 +13,13 @@ class Set2Set(Aggregation):
     """q_t = LSTM(q*_{t-1}); a_i = softmax(x_i · q_t) over each row; r_t = sum of a_i x_i; q*_t = [q_t, r_t], the last of which is the output.
 
     in_channels: features of an item; the output has twice as many. processing_steps: number of steps. kwargs: those of polygrad.nn.LSTM.
+
+    Shapes: x [N, F], index [N] of rows; out [R, 2 F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import Set2Set
+    >>> Set2Set(4, processing_steps=3)(Tensor.ones(3, 4), Tensor([0, 0, 1])).shape
+    (2, 8)
     """
 
     def __init__(self, in_channels: int, processing_steps: int, **kwargs: Any):

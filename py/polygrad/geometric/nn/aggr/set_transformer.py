@@ -13,6 +13,13 @@ class SetTransformerAggregation(Aggregation):
 
     channels: features of an item. num_encoder_blocks, num_decoder_blocks: attention blocks before and after the seed points. heads:
     of each attention. concat: the results of the seed points beside each other, else their mean. layer_norm, dropout: in the blocks.
+
+    Shapes: x [N, F], index [N] of rows; out [R, num_seed_points * F], or [R, F] without concat.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SetTransformerAggregation
+    >>> SetTransformerAggregation(4, num_seed_points=2, heads=2)(Tensor.ones(3, 4), Tensor([0, 0, 1])).shape
+    (2, 8)
     """
 
     def __init__(

@@ -13,6 +13,13 @@ class SortAggregation(Aggregation):
     """The k items of each row with the largest last feature, largest first, beside each other; zeros where a row has fewer.
 
     k: number of items.
+
+    Shapes: x [N, F], index [N] of rows; out [R, k * F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SortAggregation
+    >>> SortAggregation(k=2)(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).tolist()
+    [[3.0, 1.0], [5.0, 0.0]]
     """
 
     def __init__(self, k: int):

@@ -7,7 +7,15 @@ from .base import Aggregation
 
 
 class VariancePreservingAggregation(Aggregation):
-    """1/sqrt(n) * sum of x_i."""
+    """1/sqrt(n) * sum of x_i.
+
+    Shapes: x [N, F], index [N] of rows; out [R, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import VariancePreservingAggregation
+    >>> VariancePreservingAggregation()(Tensor.ones(4, 1), Tensor([0, 0, 0, 0])).tolist()
+    [[2.0]]
+    """
 
     def forward(self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2) -> Tensor:
         rows = self.rows(x, index, ptr, dim_size, dim)

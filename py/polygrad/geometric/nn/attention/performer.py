@@ -38,6 +38,11 @@ class PerformerAttention(Module):
         out = D^-1 Q' (K'^T V),     Q' = kernel(Q P^T) + 0.001,  K' = kernel(K P^T) + 0.001,  D = diag(Q' K'^T 1)
 
     with random orthogonal P, a buffer that redraw_projection_matrix() replaces. x [graphs, nodes, channels], mask [graphs, nodes].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import PerformerAttention
+    >>> PerformerAttention(8, heads=2)(Tensor.ones(2, 5, 8)).shape
+    (2, 5, 8)
     """
 
     def __init__(

@@ -16,6 +16,12 @@ class AGNNConv(MessagePassing):
     requires_grad: is beta a parameter? Else it stays 1.
 
     Shapes: x [V, F], edge_index [2, E]; out [V, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import AGNNConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> AGNNConv()(Tensor.ones(3, 4), edge_index).shape
+    (3, 4)
     """
 
     def __init__(self, requires_grad: bool = True, add_self_loops: bool = True, **kwargs: Any):

@@ -19,6 +19,14 @@ class AntiSymmetricConv(Module):
         x'_i = x_i + epsilon act((W - W^T - gamma I) x_i + phi(X, A)_i + b),     num_iters times
 
     phi: the layer that passes messages, GCNConv if it is left out.
+
+    Shapes: x [V, F], edge_index [2, E]; out [V, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import AntiSymmetricConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> AntiSymmetricConv(4, num_iters=2)(Tensor.ones(3, 4), edge_index).shape
+    (3, 4)
     """
 
     def __init__(

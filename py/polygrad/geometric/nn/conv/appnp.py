@@ -17,6 +17,12 @@ class APPNP(CachingSmoother, MessagePassing):
     the first call. normalize: False takes A as it is, with the given weights.
 
     Shapes: x [V, F], edge_index [2, E], edge_weight [E]; out [V, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import APPNP
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> APPNP(K=10, alpha=0.1)(Tensor.ones(3, 4), edge_index).shape
+    (3, 4)
     """
 
     def __init__(

@@ -19,6 +19,12 @@ class ARMAConv(Smoother, MessagePassing):
     features that every step starts from.
 
     Shapes: x [V, F_in], edge_index [2, E], edge_weight [E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import ARMAConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> ARMAConv(4, 8, num_stacks=2, num_layers=2)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -18,6 +18,14 @@ class CGConv(MessagePassing):
         x'_i = x_i + aggr_j sigmoid(W_f z_ij + b_f) * softplus(W_s z_ij + b_s),     z_ij = [x_i, x_j, e_ij]
 
     channels: features of a node, or a pair (sources, destinations); dim: features of an edge. batch_norm: of the aggregated messages.
+
+    Shapes: x [V, F] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, dim]; out [V_t, F_t].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import CGConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> CGConv(4, dim=2)(Tensor.ones(3, 4), edge_index, Tensor.ones(3, 2)).shape
+    (3, 4)
     """
 
     def __init__(self, channels: Any, dim: int = 0, aggr: Any = "add", batch_norm: bool = False, bias: bool = True, **kwargs: Any):

@@ -21,6 +21,12 @@ class ChebConv(MessagePassing):
     entry of the Laplacian.
 
     Shapes: x [V, F_in], edge_index [2, E], edge_weight [E], batch [V], lambda_max []; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import ChebConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> ChebConv(4, 8, K=3)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, K: int, normalization: str | None = "sym", bias: bool = True, **kwargs: Any):

@@ -16,6 +16,14 @@ class ClusterGCNConv(MessagePassing):
         X' = (A' + lambda diag(A')) X W1 + X W2 + b,    A' = (D + I)^-1 (A + I)
 
     diag_lambda: lambda. Self loops that are there already count once.
+
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import ClusterGCNConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> ClusterGCNConv(4, 8, diag_lambda=1.0)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, diag_lambda: float = 0.0, add_self_loops: bool = True, bias: bool = True, **kwargs: Any):

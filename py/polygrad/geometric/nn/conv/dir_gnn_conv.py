@@ -17,6 +17,14 @@ class DirGNNConv(Module):
         X' = (1 - alpha) conv_in(X, A) + alpha conv_out(X, A^T) [+ W X + b]
 
     conv is copied for both; the copies add neither self loops nor the node's own value, which root_weight takes over.
+
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import DirGNNConv, SAGEConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> DirGNNConv(SAGEConv(4, 8), alpha=0.3)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, conv: Any, alpha: float = 0.5, root_weight: bool = True):

@@ -77,6 +77,14 @@ class DNAConv(MessagePassing):
 
     with w over the neighbours and v itself, and GCN's weights norm. x is [V, layers, channels]: the results of all layers so far. groups: the
     maps W are linear in groups of features.
+
+    Shapes: x [V, L, F], edge_index [2, E], edge_weight [E]; out [V, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import DNAConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> DNAConv(4, heads=2)(Tensor.ones(3, 5, 4), edge_index).shape
+    (3, 4)
     """
 
     def __init__(

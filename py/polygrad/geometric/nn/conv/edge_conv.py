@@ -15,6 +15,12 @@ class EdgeConv(MessagePassing):
     nn: a network that maps [E, 2 F_in] to [E, F_out]. aggr: what stands for the maximum.
 
     Shapes: x [V, F_in] or ([V_s, F_in], [V_t, F_in]), edge_index [2, E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import EdgeConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> EdgeConv(nn.Linear(8, 16))(Tensor.ones(3, 4), edge_index).shape
+    (3, 16)
     """
 
     def __init__(self, nn: Callable[..., Tensor], aggr: Any = "max", **kwargs: Any):
@@ -43,6 +49,11 @@ class DynamicEdgeConv(MessagePassing):
     of them for a pair of features); neighbours are in the same one.
 
     Shapes: x [V, F_in] or ([V_s, F_in], [V_t, F_in]), batch [V]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import DynamicEdgeConv
+    >>> DynamicEdgeConv(nn.Linear(8, 16), k=2)(Tensor.rand(5, 4)).shape
+    (5, 16)
     """
 
     def __init__(self, nn: Callable[..., Tensor], k: int, aggr: Any = "max", num_workers: int = 1, **kwargs: Any):

@@ -23,6 +23,14 @@ class EGConv(MessagePassing):
 
     with aggregators a, bases b and j over the neighbours and i itself. aggregators: any of 'sum', 'mean', 'symnorm' (GCN's weights),
     'min', 'max', 'var', 'std'; one kernel serves them all. out_channels must be divisible by num_heads.
+
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import EGConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> EGConv(4, 8, aggregators=["sum", "max"], num_heads=2, num_bases=3)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -17,6 +17,15 @@ class FAConv(MessagePassing):
         x'_i = eps x0_i + sum_j alpha_ij / sqrt(d_i d_j) x_j,     alpha_ij = tanh(a_l x_j + a_r x_i)
 
     with j over the neighbours and i itself. normalize=False takes the given edge_weight instead of 1 / sqrt(d_i d_j).
+
+    Shapes: x and x_0 [V, F], edge_index [2, E], edge_weight [E]; out [V, F]; with return_attention_weights (out, (edge_index [2, E'], alpha
+    [E'])).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import FAConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> FAConv(4, eps=0.2)(Tensor.ones(3, 4), Tensor.zeros(3, 4), edge_index).shape
+    (3, 4)
     """
 
     def __init__(

@@ -18,6 +18,14 @@ class FeaStConv(MessagePassing):
         x'_i = b + mean_j sum_h q_h(x_i, x_j) W_h x_j,     q(x_i, x_j) = softmax over h of u_h (x_j - x_i) + c_h
 
     with j over the neighbours and i itself. heads: number of weights W_h.
+
+    Shapes: x [V, F_in] or ([V_s, F_in], [V_t, F_in]), edge_index [2, E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import FeaStConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> FeaStConv(4, 8, heads=3)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, heads: int = 1, add_self_loops: bool = True, bias: bool = True, **kwargs: Any):

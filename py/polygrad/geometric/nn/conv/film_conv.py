@@ -21,6 +21,14 @@ class FiLMConv(MessagePassing):
 
     with j over the neighbours of relation r. nn: the network g, from in_channels to 2 out_channels (a linear map if it is left out), copied for
     each relation. With several relations, edge_type [E] says which one an edge belongs to.
+
+    Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_type [E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import FiLMConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> FiLMConv(4, 8, num_relations=2)(Tensor.ones(3, 4), edge_index, Tensor([0, 1, 1])).shape
+    (3, 8)
     """
 
     def __init__(

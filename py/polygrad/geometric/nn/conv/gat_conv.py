@@ -31,6 +31,13 @@ class GATConv(MessagePassing):
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, D]; out [V_t, H * F_out], or [V_t, F_out] without
     concat; with return_attention_weights (out, (edge_index [2, E'], alpha [E', H])).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GATConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> out, (loops, alpha) = GATConv(4, 8, heads=2)(Tensor.ones(3, 4), edge_index, return_attention_weights=True)
+    >>> out.shape, loops.shape, alpha.shape
+    ((3, 16), (2, 6), (6, 2))
     """
 
     def __init__(

@@ -15,6 +15,12 @@ class GatedGraphConv(MessagePassing):
     r"""h_i^(0) = [x_i, 0], m_i = sum over j in N(i) of e_ji W_l h_j^(l), h_i^(l+1) = GRU(m_i, h_i^(l)), for num_layers steps.
 
     Shapes: x [V, F_in] with F_in <= F_out, edge_index [2, E], edge_weight [E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GatedGraphConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GatedGraphConv(8, num_layers=3)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, out_channels: int, num_layers: int, aggr: Any = "add", bias: bool = True, **kwargs: Any):

@@ -17,6 +17,14 @@ class GCN2Conv(CachingSmoother, MessagePassing):
         X' = ((1 - alpha) P X + alpha X0) ((1 - beta) I + beta W),     P = D^-1/2 (A + I) D^-1/2,   beta = log(theta / layer + 1)
 
     beta is 1 if neither theta nor layer is given. shared_weights=False has one weight for P X and one for X0.
+
+    Shapes: x and x_0 [V, F], edge_index [2, E], edge_weight [E]; out [V, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GCN2Conv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GCN2Conv(4, alpha=0.1, theta=0.5, layer=1)(Tensor.ones(3, 4), Tensor.ones(3, 4), edge_index).shape
+    (3, 4)
     """
 
     def __init__(

@@ -53,6 +53,12 @@ class GCNConv(CachingSmoother, MessagePassing):
     the first call. add_self_loops: None means where normalize is set. normalize: False sums with the given weights.
 
     Shapes: x [V, F_in], edge_index [2, E], edge_weight [E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GCNConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GCNConv(4, 8)(Tensor.ones(3, 4), edge_index, Tensor([0.5, 1.0, 2.0])).shape
+    (3, 8)
     """
 
     def __init__(

@@ -46,6 +46,12 @@ class GENConv(MessagePassing):
     features of an edge.
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, D]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GENConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GENConv(4, 8, learn_t=True)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -22,6 +22,12 @@ class GeneralConv(MessagePassing):
     in_edge_channels: features of an edge. directed_msg=False adds the receiver's own part. attention: weights that are a softmax over j
     of a function of the message ('additive') or of the product of the messages in both directions ('dot_product'). skip_linear
     forces W_self also where input and output have the same size. l2_normalize: results of length 1.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GeneralConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GeneralConv(4, 8, attention=True, heads=2)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -29,6 +29,12 @@ class GINConv(MessagePassing):
     nn: a network that maps [V, F_in] to [V, F_out]. train_eps: is eps a parameter?
 
     Shapes: x [V, F_in] or ([V_s, F_in], [V_t, F_in]), edge_index [2, E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import GINConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GINConv(nn.Linear(4, 8), train_eps=True)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, nn: Callable[..., Tensor], eps: float = 0.0, train_eps: bool = False, **kwargs: Any):
@@ -62,6 +68,12 @@ class GINEConv(MessagePassing):
     brings to F_in.
 
     Shapes: x [V, F_in] or ([V_s, F_in], [V_t, F_in]), edge_index [2, E], edge_attr [E, D]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import GINEConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GINEConv(nn.Linear(4, 8), edge_dim=2)(Tensor.ones(3, 4), edge_index, Tensor.ones(3, 2)).shape
+    (3, 8)
     """
 
     def __init__(self, nn: Callable[..., Tensor], eps: float = 0.0, train_eps: bool = False, edge_dim: int | None = None, **kwargs: Any):

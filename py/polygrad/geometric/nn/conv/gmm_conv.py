@@ -21,6 +21,14 @@ class GMMConv(MessagePassing):
 
     dim: coordinates of an edge, kernel_size: number of Gaussians. separate_gaussians: one mixture for each pair of an input and an output
     feature.
+
+    Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, dim]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GMMConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GMMConv(4, 8, dim=2, kernel_size=3)(Tensor.ones(3, 4), edge_index, Tensor.ones(3, 2)).shape
+    (3, 8)
     """
 
     def __init__(

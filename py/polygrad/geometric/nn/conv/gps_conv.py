@@ -23,6 +23,8 @@ class GPSConv(Module):
     conv: any layer of channels to channels, or None. attn_type: 'multihead' or 'performer'; attn_kwargs: further arguments of that.
     batch: the graph of each node; attention stays within a graph.
 
+    Shapes: x [V, F], edge_index [2, E], batch [V]; out [V, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GINConv, GPSConv
     >>> from polygrad import nn

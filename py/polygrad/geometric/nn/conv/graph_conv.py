@@ -17,6 +17,12 @@ class GraphConv(MessagePassing):
     aggr: what stands for the sum.
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_weight [E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import GraphConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> GraphConv(4, 8, aggr="max")(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, in_channels: Any, out_channels: int, aggr: Any = "add", bias: bool = True, **kwargs: Any):

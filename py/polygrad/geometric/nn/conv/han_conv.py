@@ -32,6 +32,18 @@ class HANConv(MessagePassing):
         x'_i = sum_r beta_r z_r,i,           beta = softmax over r of q . mean_i tanh(K z_r,i + k)
 
     metadata: (node types, edge types); in_channels: a number, or {node type: number}, -1 for what the first input has.
+
+    Shapes: x_dict {type: [V_type, F_type]}, edge_index_dict {(type, relation, type): [2, E]}; out {type: [V_type, F_out]}, None for a type
+    that no edges lead to.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import HANConv
+    >>> metadata = ["author", "paper"], [("author", "writes", "paper"), ("paper", "by", "author")]
+    >>> x = {"author": Tensor.ones(2, 4), "paper": Tensor.ones(3, 6)}
+    >>> edges = {("author", "writes", "paper"): Tensor([[0, 1], [2, 0]]), ("paper", "by", "author"): Tensor([[2, 0], [0, 1]])}
+    >>> out = HANConv({"author": 4, "paper": 6}, 8, metadata, heads=2)(x, edges)
+    >>> out["author"].shape, out["paper"].shape
+    ((2, 8), (3, 8))
     """
 
     def __init__(

@@ -43,6 +43,8 @@ class HeteroConv(Module):
     convs: {(source type, name, destination type): layer}. Called with dicts: by node type, or by edge type; further arguments of the layers
     by keyword with `_dict` behind their names (edge_attr_dict={edge type: edge_attr}).
 
+    Shapes: x_dict {type: [V_type, F_type]}, edge_index_dict {(type, relation, type): [2, E]}; out {type: [V_type, F_out]}.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import HeteroConv, SimpleConv
     >>> conv = HeteroConv({("author", "writes", "paper"): SimpleConv(), ("paper", "by", "author"): SimpleConv()})

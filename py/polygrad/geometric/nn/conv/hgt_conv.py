@@ -22,6 +22,17 @@ class HGTConv(MessagePassing):
 
     with k, q, v linear in x by node type, and K_r, V_r by edge type r and head; the second term only where input and output are
     equally wide. metadata: (node types, edge types); in_channels: a number, or {node type: number}, -1 for what the first input has.
+
+    Shapes: x_dict {type: [V_type, F_type]}, edge_index_dict {(type, relation, type): [2, E]}; out {type: [V_type, F_out]}.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import HGTConv
+    >>> metadata = ["author", "paper"], [("author", "writes", "paper"), ("paper", "by", "author")]
+    >>> x = {"author": Tensor.ones(2, 4), "paper": Tensor.ones(3, 6)}
+    >>> edges = {("author", "writes", "paper"): Tensor([[0, 1], [2, 0]]), ("paper", "by", "author"): Tensor([[2, 0], [0, 1]])}
+    >>> out = HGTConv({"author": 4, "paper": 6}, 8, metadata, heads=2)(x, edges)
+    >>> out["author"].shape, out["paper"].shape
+    ((2, 8), (3, 8))
     """
 
     def __init__(self, in_channels: Any, out_channels: int, metadata: Any, heads: int = 1, **kwargs: Any):

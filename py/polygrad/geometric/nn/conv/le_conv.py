@@ -16,6 +16,14 @@ class LEConv(MessagePassing):
         x'_i = W3 x_i + b3 + sum_j e_ji (W1 x_j + b1 - W2 x_i)
 
     with edge weights e, 1 if there are none.
+
+    Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_weight [E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import LEConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> LEConv(4, 8)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, in_channels: Any, out_channels: int, bias: bool = True, **kwargs: Any):

@@ -15,6 +15,14 @@ class LGConv(Smoother, MessagePassing):
         x'_i = sum_j e_ji / sqrt(deg_i deg_j) x_j
 
     normalize=False leaves the degrees out.
+
+    Shapes: x [V, F], edge_index [2, E], edge_weight [E]; out [V, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import LGConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> LGConv()(Tensor.ones(3, 4), edge_index).shape
+    (3, 4)
     """
 
     def __init__(self, normalize: bool = True, **kwargs: Any):

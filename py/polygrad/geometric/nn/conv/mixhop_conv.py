@@ -18,6 +18,14 @@ class MixHopConv(Smoother, MessagePassing):
         X' = concat over p in powers of  (D^-1/2 (A + I) D^-1/2)^p X W_p
 
     The result has len(powers) * out_channels features.
+
+    Shapes: x [V, F_in], edge_index [2, E], edge_weight [E]; out [V, F_out * number of powers].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import MixHopConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> MixHopConv(4, 8, powers=[0, 1, 2])(Tensor.ones(3, 4), edge_index).shape
+    (3, 24)
     """
 
     def __init__(

@@ -17,6 +17,12 @@ class NNConv(MessagePassing):
     nn: a network that maps edge features [E, D] to [E, F_in * F_out]. aggr: what stands for the sum. root_weight: False leaves W x_i out.
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, D]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import ECConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> ECConv(4, 8, nn.Linear(2, 4 * 8))(Tensor.ones(3, 4), edge_index, Tensor.ones(3, 2)).shape
+    (3, 8)
     """
 
     def __init__(

@@ -19,6 +19,8 @@ class PANConv(MessagePassing):
 
     Z counts the entries of each row of the sum. Gives X' and M, for PANPooling.
 
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, F_out] and M, a sparse V x V matrix.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import PANConv
     >>> out, m = PANConv(4, 8, filter_size=2)(Tensor.rand(3, 4), Tensor([[0, 1], [1, 2]]))

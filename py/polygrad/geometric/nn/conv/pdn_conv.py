@@ -19,6 +19,14 @@ class PDNConv(Smoother, MessagePassing):
         x'_i = b + sum_j w_ji / sqrt(deg_i deg_j) W x_j,    w_ji = sigmoid(MLP(e_ji))
 
     with j over the neighbours and i itself, whose weight is 1. edge_dim: features of an edge, hidden_channels: width of the MLP.
+
+    Shapes: x [V, F_in], edge_index [2, E], edge_attr [E, edge_dim]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import PDNConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> PDNConv(4, 8, edge_dim=2, hidden_channels=5)(Tensor.ones(3, 4), edge_index, Tensor.ones(3, 2)).shape
+    (3, 8)
     """
 
     def __init__(

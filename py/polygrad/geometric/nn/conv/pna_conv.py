@@ -26,6 +26,12 @@ class PNAConv(MessagePassing):
     pre gets. train_norm: are the means of the degrees parameters?
 
     Shapes: x [V, F_in], edge_index [2, E], edge_attr [E, D]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import PNAConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> PNAConv(4, 8, ["mean", "max"], ["identity", "amplification"], deg=Tensor([0, 3]))(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -21,6 +21,14 @@ class PointTransformerConv(MessagePassing):
 
     with j over the neighbours and i itself, each feature on its own. pos_nn: from positions (3) to out_channels, a linear map if it is
     left out; attn_nn: from out_channels to out_channels, nothing if it is left out.
+
+    Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), pos [V, 3] or a pair of them, edge_index [2, E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import PointTransformerConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> PointTransformerConv(4, 8)(Tensor.ones(3, 4), Tensor.rand(3, 3), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, in_channels: Any, out_channels: int, pos_nn: Any = None, attn_nn: Any = None, add_self_loops: bool = True, **kwargs: Any):

@@ -17,6 +17,12 @@ class ResGatedGraphConv(MessagePassing):
     edge_dim: features of an edge, which are appended to what each of W_2, W_3, W_4 is applied to. root_weight: False leaves W_1 x_i out.
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, D]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import ResGatedGraphConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> ResGatedGraphConv(4, 8)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -30,6 +30,12 @@ class RGATConv(MessagePassing):
 
     Shapes: x [V, F_in], edge_index [2, E], edge_type [E], edge_attr [E, D]; out [V, H * dim * F_out], or [V, dim * F_out] without concat;
     with return_attention_weights (out, (edge_index [2, E], alpha [E, H * dim])).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import RGATConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> RGATConv(4, 8, num_relations=2, heads=2)(Tensor.ones(3, 4), edge_index, Tensor([0, 1, 1])).shape
+    (3, 16)
     """
 
     def __init__(

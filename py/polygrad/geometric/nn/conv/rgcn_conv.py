@@ -33,6 +33,12 @@ class RGCNConv(MessagePassing):
     x may be None, or whole numbers: then every node (or number) has a row of each W_r of its own.
 
     Shapes: x [V, F_in] or [V] or None, or a pair of them, edge_index [2, E], edge_type [E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import RGCNConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> RGCNConv(4, 8, num_relations=2, num_bases=2)(Tensor.ones(3, 4), edge_index, Tensor([0, 1, 1])).shape
+    (3, 8)
     """
 
     def __init__(
@@ -150,6 +156,14 @@ class FastRGCNConv(RGCNConv):
     r"""RGCNConv; the two differ in other libraries, where one loops over relations and the other over edges. Here both loop over edges.
 
     aggr must be a sum or a mean. Where x holds whole numbers, every node has its own row, whatever its number.
+
+    Shapes: x [V, F_in] or [V] or None, or a pair of them, edge_index [2, E], edge_type [E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import FastRGCNConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> FastRGCNConv(4, 8, num_relations=2)(Tensor.ones(3, 4), edge_index, Tensor([0, 1, 1])).shape
+    (3, 8)
     """
 
     def _rows_by_value(self, x: Tensor | None) -> Tensor | None:

@@ -19,6 +19,14 @@ class SAGEConv(MessagePassing):
     normalize: x'_i is divided by its length. root_weight: False leaves W_1 x_i out.
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E]; out [V_t, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SAGEConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> SAGEConv(4, 8)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
+    >>> SAGEConv((4, 2), 8, aggr=["mean", "max"])((Tensor.ones(3, 4), Tensor.ones(3, 2)), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -18,6 +18,12 @@ class SGConv(Smoother, MessagePassing):
     cached: keep the smoothed features of the first call and use them from then on.
 
     Shapes: x [V, F_in], edge_index [2, E], edge_weight [E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SGConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> SGConv(4, 8, K=2)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -18,6 +18,14 @@ class SignedConv(MessagePassing):
                         neg_i = W_nl [mean over N+ of neg_j | mean over N- of pos_j] + W_nr neg_i
 
     In the second case x holds the positive part in its first in_channels columns, and the negative one behind.
+
+    Shapes: x [V, F_in] (first_aggr) or [V, 2 F_in], or a pair of them, pos_edge_index [2, E+], neg_edge_index [2, E-]; out [V_t, 2 F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SignedConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> SignedConv(4, 8, first_aggr=True)(Tensor.ones(3, 4), edge_index, edge_index.flip(0)).shape
+    (3, 16)
     """
 
     def __init__(self, in_channels: int, out_channels: int, first_aggr: bool, bias: bool = True, **kwargs: Any):

@@ -15,6 +15,8 @@ class SimpleConv(MessagePassing):
 
     combine_root: how the node's own value joins: 'sum', 'cat', 'self_loop' (as a neighbour, weight 1) or None (not at all).
 
+    Shapes: x [V, F] or ([V_s, F], [V_t, F]), edge_index [2, E], edge_weight [E]; out [V_t, F], or wider with combine_root="cat".
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import SimpleConv
     >>> SimpleConv(combine_root="sum")(Tensor([[1.0], [10.0]]), Tensor([[0], [1]])).tolist()

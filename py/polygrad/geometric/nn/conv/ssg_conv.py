@@ -18,6 +18,12 @@ class SSGConv(Smoother, MessagePassing):
     cached: keep the smoothed features of the first call and use them from then on.
 
     Shapes: x [V, F_in], edge_index [2, E], edge_weight [E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SSGConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> SSGConv(4, 8, alpha=0.1, K=3)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(

@@ -24,6 +24,14 @@ class SuperGATConv(MessagePassing):
     with j over the neighbours and i itself. While Tensor.training is set, the products W x_i . W x_j of edges and of as many sampled pairs
     that are none are kept, and get_attention_loss() says how well they tell them apart: add it to the loss.
     neg_sample_ratio: pairs for an edge. edge_sample_ratio: share of the edges taken. is_undirected: no need to look.
+
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, H * F_out], or [V, F_out] without concat.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import SuperGATConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> SuperGATConv(4, 8, heads=2, attention_type="SD")(Tensor.ones(3, 4), edge_index).shape
+    (3, 16)
     """
 
     def __init__(

@@ -18,6 +18,12 @@ class TAGConv(Smoother, MessagePassing):
     normalize: False takes A as it is, with the given weights.
 
     Shapes: x [V, F_in], edge_index [2, E], edge_weight [E]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import TAGConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> TAGConv(4, 8, K=2)(Tensor.ones(3, 4), edge_index).shape
+    (3, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, K: int = 3, bias: bool = True, normalize: bool = True, **kwargs: Any):

@@ -20,6 +20,12 @@ class TransformerConv(MessagePassing):
 
     Shapes: x [V, F_in] or ([V_s, F_s], [V_t, F_t]), edge_index [2, E], edge_attr [E, D]; out [V_t, H * F_out], or [V_t, F_out] without
     concat; with return_attention_weights (out, (edge_index [2, E], alpha [E, H])).
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import TransformerConv
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> TransformerConv(4, 8, heads=2, beta=True)(Tensor.ones(3, 4), edge_index).shape
+    (3, 16)
     """
 
     def __init__(

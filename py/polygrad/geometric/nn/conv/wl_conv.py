@@ -26,6 +26,8 @@ class WLConv(Module):
 
     Colours are numbered in the order in which they first occur, also over several calls, so that graphs can be compared.
 
+    Shapes: x [V] of colours or [V, C] one-hot, edge_index [2, E]; out [V].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import WLConv
     >>> WLConv()(Tensor([0, 0, 0]), Tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).tolist()

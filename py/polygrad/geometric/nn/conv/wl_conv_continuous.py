@@ -16,6 +16,14 @@ class WLConvContinuous(MessagePassing):
         x'_i = 1/2 (x_i + 1/deg_i sum_j e_ji x_j),     deg_i = sum_j e_ji
 
     Values of the destinations may be None: x'_i is then the weighted mean alone.
+
+    Shapes: x [V, F] or ([V_s, F], [V_t, F] or None), edge_index [2, E], edge_weight [E]; out [V_t, F].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import WLConvContinuous
+    >>> edge_index = Tensor([[0, 1, 2], [1, 2, 0]])
+    >>> WLConvContinuous()(Tensor([[1.0], [2.0], [4.0]]), edge_index).tolist()
+    [[2.5], [1.5], [3.0]]
     """
 
     def __init__(self, **kwargs: Any):

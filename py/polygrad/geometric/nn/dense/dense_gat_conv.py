@@ -16,6 +16,12 @@ class DenseGATConv(Module):
     see GATConv.
 
     Called with x [graphs, nodes, in_channels], adj, mask [graphs, nodes] of the nodes that are there, and add_loop.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import DenseGATConv
+    >>> adj = Tensor.ones(2, 5, 5)
+    >>> DenseGATConv(4, 8, heads=2)(Tensor.ones(2, 5, 4), adj).shape
+    (2, 5, 16)
     """
 
     def __init__(

@@ -28,6 +28,12 @@ class DenseGCNConv(Module):
     """X' = D^-1/2 (A + I) D^-1/2 X W + b, for matrices A [graphs, nodes, nodes]; see GCNConv.
 
     improved: A + 2 I. Called with x [graphs, nodes, in_channels], adj, mask [graphs, nodes] of the nodes that are there, and add_loop.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import DenseGCNConv
+    >>> adj = Tensor.ones(2, 5, 5)
+    >>> DenseGCNConv(4, 8)(Tensor.ones(2, 5, 4), adj).shape
+    (2, 5, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, improved: bool = False, bias: bool = True):

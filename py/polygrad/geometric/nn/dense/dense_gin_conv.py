@@ -15,6 +15,12 @@ class DenseGINConv(Module):
 
     train_eps: eps is a parameter. Called with x [graphs, nodes, features], adj, mask [graphs, nodes] of the nodes that are there, and
     add_loop, which says whether (1 + eps) X is added.
+
+    >>> from polygrad import Tensor, nn
+    >>> from polygrad.geometric.nn import DenseGINConv
+    >>> adj = Tensor.ones(2, 5, 5)
+    >>> DenseGINConv(nn.Linear(4, 8))(Tensor.ones(2, 5, 4), adj).shape
+    (2, 5, 8)
     """
 
     def __init__(self, nn: Any, eps: float = 0.0, train_eps: bool = False):

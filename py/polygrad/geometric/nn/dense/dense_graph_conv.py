@@ -15,6 +15,12 @@ class DenseGraphConv(Module):
 
     aggr: 'add' (weighted by A), 'mean' (the same over the row's sum) or 'max' (over the nodes j with A_ji not 0). Called with x [graphs,
     nodes, in_channels], adj, and mask [graphs, nodes] of the nodes that are there.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import DenseGraphConv
+    >>> adj = Tensor.ones(2, 5, 5)
+    >>> DenseGraphConv(4, 8, aggr="mean")(Tensor.ones(2, 5, 4), adj).shape
+    (2, 5, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, aggr: str = "add", bias: bool = True):

@@ -12,6 +12,12 @@ class DenseSAGEConv(Module):
     """x'_i = W_rel mean_j x_j + W_root x_i + b, for matrices A [graphs, nodes, nodes] of zeros and ones; see SAGEConv.
 
     normalize: results of length 1. Called with x [graphs, nodes, in_channels], adj, and mask [graphs, nodes] of the nodes that are there.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import DenseSAGEConv
+    >>> adj = Tensor.ones(2, 5, 5)
+    >>> DenseSAGEConv(4, 8)(Tensor.ones(2, 5, 4), adj).shape
+    (2, 5, 8)
     """
 
     def __init__(self, in_channels: int, out_channels: int, normalize: bool = False, bias: bool = True):

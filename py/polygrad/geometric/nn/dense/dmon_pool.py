@@ -16,6 +16,8 @@ class DMoNPooling(nn.Module):
     Gives S, X', A' (without its diagonal and divided by its degrees), and three losses: spectral, of clusters that are not orthogonal, and
     of clusters of unequal size.
 
+    Shapes: x [B, N, F], adj [B, N, N], mask [B, N]; out S [B, N, k], x [B, k, F], adj [B, k, k], and three numbers.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import DMoNPooling
     >>> [t.shape for t in DMoNPooling([3, 8], k=4)(Tensor.rand(2, 5, 3), Tensor.rand(2, 5, 5))]

@@ -144,6 +144,8 @@ class HeteroDictLinear(Module):
 
     in_channels: {key: size}, or one size for all `types`; -1: found from the first input. kwargs: those of Linear.
 
+    Shapes: {type: [N_type, F_type]}; out {type: [N_type, F_out]}.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import HeteroDictLinear
     >>> {k: v.shape for k, v in HeteroDictLinear({"a": 2, "b": 3}, 4)({"a": Tensor.ones(5, 2), "b": Tensor.ones(6, 3)}).items()}

@@ -37,6 +37,14 @@ class KGEModel(nn.Module):
     """A model with embeddings of nodes and relations, which scores triples (head, relation, tail).
 
     sparse is accepted and has no effect: gradients of embeddings are dense here.
+
+    Shapes: head_index, rel_type and tail_index [N]; out, the scores, [N].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn.kge import KGEModel, TransE
+    >>> model = TransE(num_nodes=10, num_relations=3, hidden_channels=8)
+    >>> isinstance(model, KGEModel), model(Tensor([0, 1]), Tensor([2, 0]), Tensor([4, 5])).shape
+    (True, (2,))
     """
 
     def __init__(self, num_nodes: int, num_relations: int, hidden_channels: int, sparse: bool = False):

@@ -10,6 +10,8 @@ from .base import KGEModel, contrast_loss
 class ComplEx(KGEModel):
     """d(h, r, t) = Re(<h, r, conj(t)>) with complex embeddings (Trouillon et al., 2016).
 
+    Shapes: head_index, rel_type and tail_index [N]; out, the scores, [N].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import ComplEx
     >>> ComplEx(10, 2, 8)(Tensor([0, 1]), Tensor([0, 1]), Tensor([5, 6])).shape

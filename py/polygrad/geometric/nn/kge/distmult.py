@@ -9,6 +9,8 @@ from .base import KGEModel, margin_ranking_loss
 class DistMult(KGEModel):
     """d(h, r, t) = <h, r, t> = sum_k h_k r_k t_k (Yang et al., 2014).
 
+    Shapes: head_index, rel_type and tail_index [N]; out, the scores, [N].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import DistMult
     >>> DistMult(10, 2, 8)(Tensor([0, 1]), Tensor([0, 1]), Tensor([5, 6])).shape

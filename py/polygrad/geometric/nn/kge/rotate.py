@@ -13,6 +13,8 @@ from .base import KGEModel, contrast_loss
 class RotatE(KGEModel):
     """d(h, r, t) = margin - | h * e^(i r) - t |: a relation turns each complex number of a head (Sun et al., 2019).
 
+    Shapes: head_index, rel_type and tail_index [N]; out, the scores, [N].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import RotatE
     >>> RotatE(10, 2, 8)(Tensor([0, 1]), Tensor([0, 1]), Tensor([5, 6])).shape

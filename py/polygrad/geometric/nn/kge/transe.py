@@ -12,6 +12,8 @@ from .base import KGEModel, margin_ranking_loss
 class TransE(KGEModel):
     """d(h, r, t) = - | h/|h| + r - t/|t| |_p: a relation moves heads to their tails (Bordes et al., 2013).
 
+    Shapes: head_index, rel_type and tail_index [N]; out, the scores, [N].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import TransE
     >>> TransE(10, 2, 8)(Tensor([0, 1]), Tensor([0, 1]), Tensor([5, 6])).shape

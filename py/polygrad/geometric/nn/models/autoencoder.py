@@ -18,6 +18,8 @@ MAX_LOGSTD = 10
 class InnerProductDecoder(nn.Module):
     """p(edge i -> j) = sigmoid(z_i . z_j) (Kipf and Welling, 2016).
 
+    Shapes: z [V, F], edge_index [2, E]; out [E].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import InnerProductDecoder
     >>> InnerProductDecoder()(Tensor([[1.0, 2.0], [3.0, 0.0]]), Tensor([[0], [1]]), sigmoid=False).tolist()
@@ -41,6 +43,8 @@ class InnerProductDecoder(nn.Module):
 
 class GAE(nn.Module):
     """An encoder to node embeddings, and a decoder from them to edges (Kipf and Welling, 2016).
+
+    Shapes: z [V, F] as the encoder gives it; decode(z, edge_index [2, E]) [E].
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GAE, GCNConv
@@ -97,6 +101,8 @@ class GAE(nn.Module):
 class VGAE(GAE):
     """GAE whose encoder gives mean and logarithm of the deviation of each embedding; in training embeddings are drawn from them.
 
+    Shapes: the encoder gives mu and logstd [V, F]; z [V, F]; decode(z, edge_index [2, E]) [E].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import VGAE
     >>> model = VGAE(lambda x: (x, x))
@@ -127,6 +133,8 @@ class VGAE(GAE):
 class ARGA(GAE):
     """GAE with a discriminator that pushes embeddings towards the standard normal distribution (Pan et al., 2018).
 
+    Shapes: what the encoder gives is z [V, F]; the discriminator maps [V, F] to [V, 1].
+
     >>> from polygrad import Tensor, nn
     >>> from polygrad.geometric.nn import ARGA
     >>> ARGA(nn.Linear(4, 8), nn.Linear(8, 1)).reg_loss(Tensor.ones(3, 8)).shape
@@ -155,6 +163,8 @@ class ARGA(GAE):
 
 class ARGVA(ARGA):
     """ARGA with the encoder of a VGAE.
+
+    Shapes: the encoder gives mu and logstd [V, F]; z [V, F].
 
     >>> from polygrad import Tensor, nn
     >>> from polygrad.geometric.nn import ARGVA

@@ -20,6 +20,18 @@ class BasicGNN(nn.Module):
     out_channels: size of the last layer, or hidden_channels if it is None. act, norm: names or modules, or None. act_first: activation before
     normalisation. jk: 'last', 'cat', 'max' or 'lstm' put a linear layer after all of them, see JumpingKnowledge. Further keywords go to the
     layers.
+
+    Shapes: x [V, F_in], edge_index [2, E], edge_weight [E], edge_attr [E, D], batch [V]; out [V, F_out].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import BasicGNN, GraphConv
+    >>> class Net(BasicGNN):
+    ...     supports_edge_weight, supports_edge_attr = True, False
+    ...
+    ...     def init_conv(self, in_channels, out_channels, **kwargs):
+    ...         return GraphConv(in_channels, out_channels, **kwargs)
+    >>> Net(4, 8, num_layers=2, out_channels=3)(Tensor.ones(3, 4), Tensor([[0, 1, 2], [1, 2, 0]])).shape
+    (3, 3)
     """
 
     supports_edge_weight = False
@@ -138,6 +150,8 @@ def _trim(k: int, nodes: Any, edges: Any, x: Any, edge_index: Any, weight: Any, 
 class GCN(BasicGNN):
     """GCNConv layers (Kipf and Welling, 2016).
 
+    Shapes: x [V, F_in], edge_index [2, E], edge_weight [E]; out [V, F_out].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GCN
     >>> GCN(4, 16, num_layers=2, out_channels=3)(Tensor.ones(3, 4), Tensor([[0, 1], [1, 2]])).shape
@@ -155,6 +169,8 @@ class GCN(BasicGNN):
 class GraphSAGE(BasicGNN):
     """SAGEConv layers (Hamilton et al., 2017); in_channels may be a pair.
 
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, F_out].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GraphSAGE
     >>> GraphSAGE(4, 16, num_layers=2, out_channels=3, jk="cat")(Tensor.ones(3, 4), Tensor([[0, 1], [1, 2]])).shape
@@ -169,6 +185,8 @@ class GraphSAGE(BasicGNN):
 
 class GIN(BasicGNN):
     """GINConv layers with MLPs of two layers (Xu et al., 2018).
+
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, F_out].
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GIN
@@ -186,6 +204,8 @@ class GIN(BasicGNN):
 class GAT(BasicGNN):
     """GATConv layers, or GATv2Conv with v2=True (Velickovic et al., 2017; Brody et al., 2021). heads share hidden_channels; the last layer
     takes their mean if out_channels is given.
+
+    Shapes: x [V, F_in], edge_index [2, E], edge_attr [E, D]; out [V, F_out].
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GAT
@@ -212,6 +232,8 @@ class GAT(BasicGNN):
 class PNA(BasicGNN):
     """PNAConv layers (Corso et al., 2020); aggregators, scalers and deg are needed.
 
+    Shapes: x [V, F_in], edge_index [2, E], edge_attr [E, D]; out [V, F_out].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import PNA
     >>> model = PNA(4, 16, num_layers=2, aggregators=["mean", "max"], scalers=["identity"], deg=Tensor([1, 2]))
@@ -229,6 +251,8 @@ class PNA(BasicGNN):
 
 class EdgeCNN(BasicGNN):
     """EdgeConv layers with MLPs of two layers (Wang et al., 2018).
+
+    Shapes: x [V, F_in], edge_index [2, E]; out [V, F_out].
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import EdgeCNN

@@ -15,6 +15,8 @@ class CorrectAndSmooth(nn.Module):
     correct: E' = LabelPropagation(E), E the errors, 0 where no label is known; Y' = Y + scale * E'. autoscale sets the scale at each node so
     that errors are as large as they are at labeled nodes. smooth: LabelPropagation of Y' with the labels put in.
 
+    Shapes: y_soft [V, C], y_true [M] or [M, C], mask [V] or places [M], edge_index [2, E], edge_weight [E]; out [V, C].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import CorrectAndSmooth
     >>> model = CorrectAndSmooth(5, 0.5, 5, 0.5)

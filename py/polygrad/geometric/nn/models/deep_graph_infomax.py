@@ -26,6 +26,8 @@ class DeepGraphInfomax(nn.Module):
 
     encoder, corruption: called with the arguments of the model. summary: called with the embeddings and these arguments.
 
+    Shapes: the encoder gives [V, F]; out two of these, positive and negative, and a summary [F].
+
     >>> from polygrad import Tensor, nn
     >>> from polygrad.geometric.nn import DeepGraphInfomax
     >>> model = DeepGraphInfomax(8, nn.Linear(4, 8), lambda z, x: z.mean(0).sigmoid(), lambda x: x[Tensor([2, 0, 1])])

@@ -15,6 +15,8 @@ class DeepGCNLayer(nn.Module):
     block: 'res+' norm, act, dropout, conv, + x; 'res' conv, norm, act, + x, dropout; 'dense' the same joined to x; 'plain' without x.
     ckpt_grad is accepted and has no effect: what is cheap to compute again is not stored anyway.
 
+    Shapes: those of conv; x [V, F] and out [V, F] where there is a residual.
+
     >>> from polygrad import Tensor, nn
     >>> from polygrad.geometric.nn import DeepGCNLayer, GCNConv, LayerNorm
     >>> layer = DeepGCNLayer(GCNConv(8, 8), LayerNorm(8), nn.ReLU(), block="res+", dropout=0.1)

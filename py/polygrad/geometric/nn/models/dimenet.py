@@ -331,6 +331,8 @@ class DimeNetPlusPlus(DimeNet):
     int_emb_size: features in which triplets interact. basis_emb_size: size of rbf and sbf there. out_emb_channels: features of the atoms in the
     output blocks. The others as in DimeNet, and so are the shapes.
 
+    Shapes: z [N] of atomic numbers, pos [N, 3], batch [N]; out [G, F_out].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import DimeNetPlusPlus
     >>> model = DimeNetPlusPlus(16, 1, 1, int_emb_size=8, basis_emb_size=4, out_emb_channels=16, num_spherical=3, num_radial=2)

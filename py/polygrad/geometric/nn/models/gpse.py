@@ -173,6 +173,8 @@ class GPSE(nn.Module):
 
     forward(batch) with x, edge_index, batch, y and y_graph gives predictions and labels; with the heads taken off, encodings and y.
 
+    Shapes: batch with x [V, dim_in], edge_index [2, E], y [V, T_n], y_graph [G, T_g]; out predictions and labels [V + G, T_n + T_g].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.data import Data
     >>> from polygrad.geometric.nn import GPSE

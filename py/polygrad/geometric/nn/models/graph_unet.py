@@ -47,6 +47,8 @@ class GraphUNet(nn.Module):
 
     pool_ratios: one, or one for each of the depth levels. sum_res: what comes from the other side is added, not joined.
 
+    Shapes: x [V, F_in], edge_index [2, E], batch [V]; out [V, F_out].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GraphUNet
     >>> GraphUNet(4, 8, 2, depth=2)(Tensor.rand(5, 4), Tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 0]])).shape

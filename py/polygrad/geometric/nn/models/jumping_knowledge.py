@@ -12,6 +12,8 @@ class JumpingKnowledge(nn.Module):
 
     mode: 'cat' joins them, 'max' takes the largest, 'lstm' weighs them by scores of a bidirectional LSTM over the layers.
 
+    Shapes: a list of [V, F]; out [V, F], or [V, sum of F] for "cat".
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import JumpingKnowledge
     >>> JumpingKnowledge("cat")([Tensor.ones(4, 2), Tensor.ones(4, 3)]).shape
@@ -54,6 +56,8 @@ class JumpingKnowledge(nn.Module):
 
 class HeteroJumpingKnowledge(nn.Module):
     """A JumpingKnowledge for each type of nodes.
+
+    Shapes: {type: list of [V_type, F]}; out {type: [V_type, F]}, or [V_type, sum of F] for "cat".
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import HeteroJumpingKnowledge

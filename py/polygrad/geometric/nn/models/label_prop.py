@@ -26,6 +26,8 @@ def _where_labeled(mask: Tensor, y: Tensor) -> Tensor:
 class LabelPropagation(MessagePassing):
     """Y' = alpha D^-1/2 A D^-1/2 Y + (1 - alpha) Y_0, num_layers times (Zhu and Ghahramani, 2002). Nothing is learnt.
 
+    Shapes: y [V] of classes or [V, C], edge_index [2, E], mask [V], edge_weight [E]; out [V, C].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import LabelPropagation
     >>> LabelPropagation(num_layers=3, alpha=0.9)(Tensor([0, 1, 0]), Tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).shape

@@ -16,6 +16,8 @@ class LightGCN(nn.Module):
 
     x = sum_k alpha_k (D^-1/2 A D^-1/2)^k E;   the rank of an edge i -> j is x_i . x_j
 
+    Shapes: edge_index [2, E], edge_label_index [2, N], edge_weight [E]; out [N].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import LightGCN
     >>> model, edges = LightGCN(num_nodes=4, embedding_dim=8, num_layers=2), Tensor([[0, 1, 2, 3], [2, 3, 0, 1]])

@@ -20,6 +20,8 @@ class MetaPath2Vec(nn.Module):
     edge_index_dict: {(source type, name, destination type): edge_index}. metapath: the relations of a walk, which begins again at its end.
     A walk that cannot go on ends in a dummy node. sparse has no effect.
 
+    Shapes: batch [N] of nodes of the type, or all; out [N, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import MetaPath2Vec
     >>> edges = {("a", "to", "b"): Tensor([[0, 1], [0, 0]]), ("b", "to", "a"): Tensor([[0, 0], [0, 1]])}

@@ -38,6 +38,8 @@ class Node2Vec(nn.Module):
     walk_length: nodes of a walk. context_size: of the parts that count as positive samples. p, q: steps back are 1 / p, steps away 1 / q times
     as likely as others. Walks are drawn in C, by all threads, and depend on Tensor.manual_seed alone. sparse has no effect.
 
+    Shapes: batch [N] of nodes, or all; out [N, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import Node2Vec
     >>> model = Node2Vec(Tensor([[0, 1, 2], [1, 2, 0]]), embedding_dim=8, walk_length=4, context_size=3)

@@ -19,6 +19,8 @@ class GroupAddRev(nn.Module):
     split_dim: the axis of the groups. Further arguments of the layers are split where they are as wide as x. disable, num_bwd_passes: accepted
     and without effect: which values are stored for the backward pass is up to the compiler.
 
+    Shapes: x [V, groups * F], edge_index [2, E]; out like x.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GroupAddRev, SAGEConv
     >>> layer, x, edges = GroupAddRev(SAGEConv(4, 4), num_groups=2), Tensor.rand(3, 8), Tensor([[0, 1], [1, 2]])

@@ -106,6 +106,8 @@ class SchNet(nn.Module):
     interaction_graph: (pos, batch) -> (edge_index, distances), by default all atoms nearer than cutoff. mean, std, atomref: added to each
     atom's value. dipole: the length of the dipole moment instead; needs the package ase for atomic masses.
 
+    Shapes: z [N] of atomic numbers, pos [N, 3], batch [N]; out [G, 1].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import SchNet
     >>> SchNet(hidden_channels=16, num_filters=16, num_interactions=1)(Tensor([6, 1, 1]), Tensor.rand(3, 3)).shape

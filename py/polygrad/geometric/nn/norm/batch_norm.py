@@ -61,6 +61,8 @@ class HeteroBatchNorm(nn.Module):
 
     The statistics count as constants in the backward pass, as in PyG.
 
+    Shapes: x [V, F], type_vec [V]; out [V, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import HeteroBatchNorm
     >>> HeteroBatchNorm(4, num_types=2)(Tensor.ones(3, 4), Tensor([0, 1, 1])).shape

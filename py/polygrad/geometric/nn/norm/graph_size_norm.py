@@ -10,6 +10,8 @@ from ..._rows import rows_of
 class GraphSizeNorm(nn.Module):
     """y = x / sqrt(number of nodes of the node's graph) (Dwivedi et al., 2020).
 
+    Shapes: x [V, F], batch [V]; out [V, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GraphSizeNorm
     >>> GraphSizeNorm()(Tensor.ones(5, 1), Tensor([0, 0, 0, 0, 1])).reshape(-1).tolist()

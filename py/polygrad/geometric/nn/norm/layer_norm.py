@@ -58,6 +58,8 @@ class HeteroLayerNorm(nn.Module):
 
     The types are given by type_vec, one for each node, or by type_ptr if nodes of the same type lie beside each other.
 
+    Shapes: x [V, F], type_vec [V]; out [V, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import HeteroLayerNorm
     >>> HeteroLayerNorm(4, num_types=2)(Tensor.ones(3, 4), type_ptr=[0, 1, 3]).shape

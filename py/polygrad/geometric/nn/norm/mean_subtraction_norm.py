@@ -10,6 +10,8 @@ from ..._rows import rows_of
 class MeanSubtractionNorm(nn.Module):
     """y = x - mean of x over the nodes of the same graph (Yang et al., 2020).
 
+    Shapes: x [V, F], batch [V]; out [V, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import MeanSubtractionNorm
     >>> MeanSubtractionNorm()(Tensor([[1.0], [3.0], [5.0]]), Tensor([0, 0, 1])).reshape(-1).tolist()

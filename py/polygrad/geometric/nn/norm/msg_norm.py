@@ -12,6 +12,8 @@ from ..._length import norm, normalize
 class MessageNorm(nn.Module):
     """y = scale * |x|_p * m / |m|_p: messages as long as the features of their node (Li et al., 2020).
 
+    Shapes: x [V, F], msg [V, F]; out [V, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import MessageNorm
     >>> MessageNorm()(Tensor([[3.0, 4.0]]), Tensor([[1.0, 0.0]])).tolist()

@@ -13,6 +13,8 @@ class PairNorm(nn.Module):
 
     xc = x - mean(x);   y = scale * xc / sqrt(eps + mean |xc|^2), or scale * xc / (eps + |xc|) if scale_individually
 
+    Shapes: x [V, F], batch [V]; out [V, F].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import PairNorm
     >>> PairNorm(eps=0.0)(Tensor([[1.0], [3.0]])).reshape(-1).tolist()

@@ -90,7 +90,16 @@ class KNNIndex:
 
 
 class L2KNNIndex(KNNIndex):
-    """The points at the least distance; scores are squared distances."""
+    """The points at the least distance; scores are squared distances.
+
+    Shapes: emb [N, F], of search [M, F]; out scores and indices [M, k].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import L2KNNIndex
+    >>> found = L2KNNIndex(Tensor([[0.0], [1.0], [5.0]])).search(Tensor([[0.5], [4.0]]), k=1)
+    >>> found.score.tolist(), found.index.tolist()
+    ([[0.25], [1.0]], [[0], [2]])
+    """
 
     def __init__(self, emb: Tensor | None = None):
         super().__init__(None, emb)
@@ -129,11 +138,29 @@ class _Cells:
 
 
 class ApproxL2KNNIndex(_Cells, L2KNNIndex):
-    """L2KNNIndex under the arguments of an approximate index, which have no effect: results are exact."""
+    """L2KNNIndex under the arguments of an approximate index, which have no effect: results are exact.
+
+    Shapes: emb [N, F], of search [M, F]; out scores and indices [M, k].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import ApproxL2KNNIndex
+    >>> index = ApproxL2KNNIndex(num_cells=2, num_cells_to_visit=2, bits_per_vector=4, emb=Tensor([[0.0], [1.0], [5.0]]))
+    >>> index.search(Tensor([[4.0]]), k=2).index.tolist()
+    [[2, 1]]
+    """
 
 
 class ApproxMIPSKNNIndex(_Cells, MIPSKNNIndex):
-    """MIPSKNNIndex under the arguments of an approximate index, which have no effect: results are exact."""
+    """MIPSKNNIndex under the arguments of an approximate index, which have no effect: results are exact.
+
+    Shapes: emb [N, F], of search [M, F]; out scores and indices [M, k].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn import ApproxMIPSKNNIndex
+    >>> index = ApproxMIPSKNNIndex(num_cells=2, num_cells_to_visit=2, bits_per_vector=4, emb=Tensor([[0.0], [1.0], [5.0]]))
+    >>> index.search(Tensor([[4.0]]), k=2).index.tolist()
+    [[2, 1]]
+    """
 
 
 def approx_knn(x: Tensor, y: Tensor, k: int, batch_x: Tensor | None = None, batch_y: Tensor | None = None) -> Tensor:

@@ -17,6 +17,9 @@ class PANPooling(nn.Module):
 
     score = beta_1 X p + beta_2 colsum(M) with the matrix M of PANConv; then as TopKPooling.
 
+    Shapes: x [V, F], M a sparse V x V matrix, batch [V]; out x [K, F], edge_index [2, E'], edge_attr [E'], batch [K], and the places and
+    scores of the kept nodes [K].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import PANConv, PANPooling
     >>> x, m = PANConv(4, 4, filter_size=2)(Tensor.rand(6, 4), Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))

@@ -22,6 +22,9 @@ class SAGPooling(nn.Module):
 
     GNN: class of the layer, called with in_channels, 1 and further keywords.
 
+    Shapes: x [V, F], edge_index [2, E], edge_attr [E, D], batch [V]; out x [K, F], edge_index [2, E'], edge_attr [E', D], batch [K], and
+    the places and scores of the kept nodes [K].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import SAGPooling
     >>> SAGPooling(4, ratio=2)(Tensor.rand(6, 4), Tensor([[0, 1, 2], [1, 2, 3]]))[0].shape

@@ -35,6 +35,9 @@ class TopKPooling(nn.Module):
     y = act(X p / |p|);   i = top_k(y);   X' = (X * y)_i;   A' = A_(i, i)
     or, with min_score, y = softmax(X p) over each graph and i = those with y_i > min_score.
 
+    Shapes: x [V, F], edge_index [2, E], edge_attr [E, D], batch [V]; out x [K, F], edge_index [2, E'], edge_attr [E', D], batch [K], and
+    the places and scores of the kept nodes [K].
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import TopKPooling
     >>> x, edge_index, edge_attr, batch, perm, score = TopKPooling(4, ratio=0.5)(Tensor.rand(6, 4), Tensor([[0, 1, 2], [1, 2, 3]]))

@@ -14,7 +14,15 @@ from ..select.base import SelectOutput
 
 @dataclass
 class ConnectOutput:
-    """The edges of the new graph, their attributes, and the graph of each cluster."""
+    """The edges of the new graph, their attributes, and the graph of each cluster.
+
+    Shapes: edge_index [2, E'], edge_attr [E', D], batch [C].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn.pool.connect import ConnectOutput
+    >>> ConnectOutput(Tensor([[0], [1]])).edge_index.tolist()
+    [[0], [1]]
+    """
 
     edge_index: Tensor
     edge_attr: Tensor | None = None
@@ -29,7 +37,14 @@ class ConnectOutput:
 
 
 class Connect(nn.Module):
-    """Base class: forward gives a ConnectOutput."""
+    """Base class: forward gives a ConnectOutput.
+
+    Shapes: forward takes a SelectOutput, edge_index [2, E], edge_attr [E, D] and batch [V].
+
+    >>> from polygrad.geometric.nn.pool.connect import Connect, FilterEdges
+    >>> issubclass(FilterEdges, Connect)
+    True
+    """
 
     def reset_parameters(self) -> None:
         """Draws new parameters, if there are any."""

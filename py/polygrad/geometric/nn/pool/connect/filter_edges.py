@@ -25,7 +25,17 @@ def filter_adj(
 
 
 class FilterEdges(Connect):
-    """Keeps the edges whose two ends stay; each cluster is one node."""
+    """Keeps the edges whose two ends stay; each cluster is one node.
+
+    Shapes: edge_index [2, E], edge_attr [E, D], batch [V]; out edge_index [2, E'], edge_attr [E', D], batch [C].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn.pool.connect import FilterEdges
+    >>> from polygrad.geometric.nn.pool.select import SelectOutput
+    >>> kept = SelectOutput(Tensor([0, 2]), 3, Tensor([0, 1]), 2)
+    >>> FilterEdges()(kept, Tensor([[0, 1, 2], [2, 2, 0]])).edge_index.tolist()
+    [[0, 1], [1, 0]]
+    """
 
     def forward(self, select_output: SelectOutput, edge_index: Tensor, edge_attr: Tensor | None = None, batch: Tensor | None = None) -> ConnectOutput:
         s = select_output

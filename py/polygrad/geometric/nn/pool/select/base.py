@@ -11,7 +11,15 @@ from .....tensor import Tensor
 
 @dataclass
 class SelectOutput:
-    """Node node_index[k] goes into cluster cluster_index[k], with the weight weight[k]."""
+    """Node node_index[k] goes into cluster cluster_index[k], with the weight weight[k].
+
+    Shapes: node_index, cluster_index and weight [N].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn.pool.select import SelectOutput
+    >>> SelectOutput(Tensor([0, 2]), 3, Tensor([0, 1]), 2).num_clusters
+    2
+    """
 
     node_index: Tensor
     num_nodes: int
@@ -29,7 +37,19 @@ class SelectOutput:
 
 
 class Select(nn.Module):
-    """Base class: forward gives a SelectOutput."""
+    """Base class: forward gives a SelectOutput.
+
+    Shapes: what forward takes is up to the subclass, such as x [V, F] and batch [V].
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.nn.pool.select import Select, SelectOutput
+    >>> class EveryOther(Select):
+    ...     def forward(self, x):
+    ...         kept = Tensor.arange(0, x.shape[0], 2)
+    ...         return SelectOutput(kept, x.shape[0], Tensor.arange(kept.shape[0]), kept.shape[0])
+    >>> EveryOther()(Tensor.ones(5, 4)).node_index.tolist()
+    [0, 2, 4]
+    """
 
     def reset_parameters(self) -> None:
         """Draws new parameters, if there are any."""

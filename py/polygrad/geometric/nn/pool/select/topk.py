@@ -41,6 +41,8 @@ def topk(x: Tensor, ratio: float | int | None, batch: Tensor, min_score: float |
 class SelectTopK(Select):
     """The nodes with the highest scores: act(x p / |p|), or softmax(x p) over each graph where min_score is given.
 
+    Shapes: x [V, F], batch [V]; out a SelectOutput of N nodes.
+
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn.pool.select import SelectTopK
     >>> SelectTopK(4, ratio=0.5)(Tensor.rand(6, 4)).num_clusters
