@@ -1,7 +1,7 @@
 """Writes docs/pyg-names.md: every public name of PyTorch Geometric 2.8, and what there is of it here. python py/tools/gen_pyg_table.py [--check]
 
-The names and their arguments are in py/tests/geometric/pyg_names.json. What is here is found by importing it: a name that imports and takes the same
-arguments is had; one that lacks some differs, as do those of DIFFER. A name that does not import is left out, for the reason that LEFT_OUT gives.
+The names and their arguments are in py/tests/geometric/pyg_names.json (written by gen_pyg_names.py). What is here is found by importing it: a name
+that imports and takes the same arguments is had; one that lacks some differs, as do those of DIFFER. A name that does not import is left out, for the reason that LEFT_OUT gives.
 """
 
 from __future__ import annotations
@@ -70,7 +70,15 @@ LEFT_OUT = {
     },
     **dict.fromkeys(("datasets.PascalVOCKeypoints", "datasets.WILLOWObjectClass"), "needs images and a network of torchvision"),
 }  # fmt: skip
-REASONS = {"llm": _TEXT, "graphgym": "a framework of configurations around PyTorch Lightning", "distributed": "distributed training of PyTorch"}
+REASONS = {
+    **dict.fromkeys(("llm", "llm.models", "llm.utils"), _TEXT),
+    "graphgym": "a framework of configurations around PyTorch Lightning",
+    "data.lightning": "tied to PyTorch Lightning",
+    "distributed": "distributed training of PyTorch",
+    "contrib.explain": "experimental there; tied to pgmpy",
+    "contrib.nn.models": "experimental there",
+    "contrib.utils": "experimental there; tied to relbench",
+}
 
 
 def find(module: str, name: str) -> Any:

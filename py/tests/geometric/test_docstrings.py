@@ -16,12 +16,25 @@ import pytest
 from polygrad import nn
 
 NAMES = json.loads((Path(__file__).parent / "pyg_names.json").read_text())
-MODULES = [m for m in (*NAMES, "nn.resolver") if importlib.util.find_spec("polygrad.geometric" + ("" if m == "torch_geometric" else f".{m}"))]
+
+
+def path(module):
+    return "polygrad.geometric" + ("" if module == "torch_geometric" else f".{module}")
+
+
+def is_here(module):
+    try:
+        return importlib.util.find_spec(path(module)) is not None
+    except ModuleNotFoundError:  # nor is the one around it
+        return False
+
+
+MODULES = [m for m in (*NAMES, "nn.resolver") if is_here(m)]
 
 
 def public(module):
     """{name: object} of the classes and functions that a module offers."""
-    found = importlib.import_module("polygrad.geometric" + ("" if module == "torch_geometric" else f".{module}"))
+    found = importlib.import_module(path(module))
     names = {*(getattr(found, "__all__", None) or (n for n in dir(found) if not n.startswith("_"))), *NAMES.get(module, ())}
     objects = {n: getattr(found, n, None) for n in sorted(names)}
     return {n: o for n, o in objects.items() if callable(o) and getattr(o, "__module__", "").startswith("polygrad")}
