@@ -1,7 +1,8 @@
 """Writes docs/pyg-names.md: every public name of PyTorch Geometric 2.8, and what there is of it here. python py/tools/gen_pyg_table.py [--check]
 
 The names and their arguments are in py/tests/geometric/pyg_names.json (written by gen_pyg_names.py). What is here is found by importing it: a name
-that imports and takes the same arguments is had; one that lacks some differs, as do those of DIFFER. A name that does not import is left out, for the reason that LEFT_OUT gives.
+that imports and takes the same arguments is had; one that lacks some differs, as do those of DIFFER. A name that does not import is left out, for the
+reason that LEFT_OUT gives.
 """
 
 from __future__ import annotations
