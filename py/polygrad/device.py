@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from . import autograd as _graph
 from ._ffi import describe
@@ -15,6 +15,9 @@ class DeviceName(str):
 
     __slots__ = ()
     graph = None
+    # of a renderer: what tinygrad's kernels could use there, which is left to the compiler here
+    has_local = has_shared = has_threads = has_aux = supports_float4 = False
+    tensor_cores: ClassVar[list[object]] = []
 
     @property
     def renderer(self) -> DeviceName:

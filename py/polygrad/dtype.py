@@ -35,6 +35,21 @@ def _from_np_dtype(npdtype: np.dtype) -> DType:
     return to_dtype(npdtype)
 
 
+_TORCH = {"fp8e4m3": "float8_e4m3fn", "fp8e5m2": "float8_e5m2"}  # where PyTorch's name is another
+
+
+def _to_torch_dtype(dtype: DType) -> Any:
+    """PyTorch's dtype of this name, for scripts that use PyTorch beside; None if it has none."""
+    import importlib
+
+    return getattr(importlib.import_module("torch"), _TORCH.get(dtype.name, dtype.name), None)
+
+
+def _from_torch_dtype(torchdtype: Any) -> DType:
+    """The dtype of PyTorch's name."""
+    return to_dtype(str(torchdtype).rpartition(".")[2])
+
+
 def float_to_bf16(x: float) -> float:
     """The nearest bfloat16, as a float."""
     return truncate[dtypes.bfloat16](x)

@@ -158,6 +158,26 @@ class dtypes(metaclass=_DTypesMeta):
         return {"fp8e4m3": (4, 3), "fp8e5m2": (5, 2), "float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}[d.name]
 
     @staticmethod
+    def fields() -> dict[str, DType]:
+        """All element types by name.
+
+        >>> dtypes.fields()["int8"]
+        dtypes.char
+        """
+        return {d.name: d for d in dtypes.all}
+
+    @staticmethod
+    def as_const(val: Any, dtype: DType) -> Any:
+        """A number as Python has it in a dtype; the tuple of several.
+
+        >>> dtypes.as_const(2.7, dtypes.int32)
+        2
+        """
+        if isinstance(val, tuple):
+            return tuple(dtypes.as_const(v, dtype) for v in val)
+        return _int(val) if dtype.kind in "iu" else _float(val) if dtype.kind == "f" else _bool(val)
+
+    @staticmethod
     def from_py(x: Any) -> DType:
         """The type that a Python value, or a nested list of them, gets."""
         if isinstance(x, (list, tuple)):

@@ -82,6 +82,69 @@ def colored(st: str, color: str | None, background: bool = False) -> str:
     return f"\u001b[{10 * background + 60 * (color.upper() == color) + 30 + names.index(color.lower())}m{st}\u001b[0m"
 
 
+def floordiv(x: int, y: int) -> int:
+    """Quotient rounded down; 0 for a divisor of 0."""
+    return x // y if y != 0 else 0
+
+
+def floormod(x: int, y: int) -> int:
+    """Remainder with the sign of y; x for a divisor of 0."""
+    return x - floordiv(x, y) * y
+
+
+def to_tuple(x: Any) -> tuple[Any, ...]:
+    """A tuple as it is, anything else as a tuple of one."""
+    return x if isinstance(x, tuple) else (x,)
+
+
+def pad_bytes(b: bytes, align: int) -> bytes:
+    """Bytes with zeros behind up to a multiple of align."""
+    return b + bytes(-len(b) % align)
+
+
+def pluralize(st: str, cnt: int) -> str:
+    """'1 kernel', '2 kernels'."""
+    return f"{cnt} {st}" + ("" if cnt == 1 else "s")
+
+
+def colorize_float(x: float) -> str:
+    """A ratio, green where it is below 0.75 and red where it is above 1.15."""
+    return colored(f"{x:7.2f}x", "green" if x < 0.75 else "red" if x > 1.15 else "yellow")
+
+
+def to_function_name(s: str) -> str:
+    """A text as a name: other characters than letters, digits and _ by their numbers."""
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"{ord(c):02X}" for c in ansistrip(s))
+
+
+def get_child(obj: Any, key: str) -> Any:
+    """What obj has under a name with dots, as in a state dict: attributes, entries of dicts and of lists."""
+    for k in key.split("."):
+        obj = obj[int(k)] if k.isnumeric() and isinstance(obj, (list, tuple)) else obj[k] if isinstance(obj, dict) else getattr(obj, k)
+    return obj
+
+
+def fromimport(mod: str, frm: str) -> Any:
+    """A name of a module."""
+    return getattr(__import__(mod, fromlist=[frm]), frm)
+
+
+def get_contraction(old_shape: tuple[Any, ...], new_shape: tuple[Any, ...]) -> list[list[int]] | None:
+    """Which axes of old_shape each axis of new_shape is made of; None if a reshape splits one.
+
+    >>> get_contraction((2, 3, 4), (6, 4)), get_contraction((6, 4), (2, 3, 4))
+    ([[0, 1], [2]], None)
+    """
+    after = [math.prod(old_shape[: k + 1]) for k in range(len(old_shape))]
+    ends = []
+    for k in range(len(new_shape)):
+        size = math.prod(new_shape[: k + 1])
+        if size != 1 and size not in after:
+            return None
+        ends.append(0 if size == 1 else after.index(size) + 1)
+    return [list(range(a, b)) for a, b in zip([0, *ends[:-1]], [*ends[:-1], len(old_shape)])]
+
+
 def round_down(num: int, amt: int) -> int:
     """num rounded down to a multiple of amt."""
     return num // amt * amt
@@ -204,8 +267,12 @@ def polyN(x: Any, p: Iterable[Any]) -> Any:
 
 def strip_parens(fst: str) -> str:
     """Without the parentheses that enclose all of it."""
-    inner = fst[1:-1]
-    return inner if fst[:1] == "(" and fst[-1:] == ")" and inner.find("(") <= inner.find(")") else fst
+    inner, depth = fst[1:-1], 0
+    for c in inner:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return fst
+    return inner if fst[:1] == "(" and fst[-1:] == ")" and depth == 0 else fst
 
 
 def ansistrip(s: str) -> str:
@@ -231,6 +298,30 @@ class Timing(contextlib.ContextDecorator):
         self.et = time.perf_counter_ns() - self.st
         if self.enabled:
             print(f"{self.prefix}{self.et * 1e-6:6.2f} ms" + (self.on_exit(self.et) if self.on_exit else ""))
+
+
+class Profiling(contextlib.ContextDecorator):
+    """Prints in which Python functions a block spent its time."""
+
+    def __init__(self, enabled: bool = True, sort: str = "cumtime", frac: float = 0.2, fn: str | None = None, ts: float = 1):
+        self.enabled, self.sort, self.frac, self.fn, self.time_scale = enabled, sort, frac, fn, 1e3 / ts
+
+    def __enter__(self) -> None:
+        import cProfile
+
+        self.pr = cProfile.Profile()
+        if self.enabled:
+            self.pr.enable()
+
+    def __exit__(self, *exc: Any) -> None:
+        if not self.enabled:
+            return
+        import pstats
+
+        self.pr.disable()
+        if self.fn:
+            self.pr.dump_stats(self.fn)
+        pstats.Stats(self.pr).strip_dirs().sort_stats(self.sort).print_stats(self.frac)
 
 
 def fetch(url: str, name: str | None = None, subdir: str | None = None, gunzip: bool = False, allow_caching: bool = True) -> Any:
@@ -367,9 +458,11 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CI", "Context", "ContextVar", "GlobalCounters", "OSX", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip", "argfix", "argsort",
-    "canonicalize_strides", "cdiv", "ceildiv", "cmod", "colored", "count", "cpu_time_execution", "data64", "data64_le", "dedup", "fetch", "flat_mv",
-    "flatten", "from_mv", "fully_flatten", "get_shape", "get_single_element", "getbits", "getenv", "hi32", "i2u", "is_numpy_ndarray", "lo32",
-    "make_tuple", "merge_dicts", "mv_address", "next_power2", "partition", "polyN", "prod", "round_down", "round_up", "size_to_str",
-    "strides_for_shape", "strip_parens", "temp", "time_to_str", "to_mv", "tqdm", "trange", "unwrap", "word_wrap",
+    "CI", "Context", "ContextVar", "GlobalCounters", "OSX", "Profiling", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip",
+    "argfix", "argsort", "canonicalize_strides", "cdiv", "ceildiv", "cmod", "colored", "colorize_float", "count", "cpu_time_execution",
+    "data64", "data64_le", "dedup", "fetch", "flat_mv", "flatten", "floordiv", "floormod", "from_mv", "fromimport", "fully_flatten",
+    "get_child", "get_contraction", "get_shape", "get_single_element", "getbits", "getenv", "hi32", "i2u", "is_numpy_ndarray", "lo32",
+    "make_tuple", "merge_dicts", "mv_address", "next_power2", "pad_bytes", "partition", "pluralize", "polyN", "prod", "round_down", "round_up",
+    "size_to_str", "strides_for_shape", "strip_parens", "temp", "time_to_str", "to_function_name", "to_mv", "to_tuple", "tqdm", "trange",
+    "unwrap", "word_wrap",
 ]  # fmt: skip

@@ -299,7 +299,8 @@ class TinyJit:
 
     Dtypes and all other arguments must be those of the second call, but for sizes and the values of a Variable; values that depend on the
     arguments must not be read inside. The function is traced again for tensors of other sizes, whose kernels are compiled once for all.
-    captured and prune are tinygrad's, and have no effect: parts that depend on no argument are computed at each call.
+    captured and prune are tinygrad's, and have no effect: parts that depend on no argument are computed at each call. Without a function,
+    TinyJit(prune=True) is a decorator.
     A method is compiled for each object that it is called on, a function for each setting of Tensor.training, Tensor.no_grad and device.
 
     >>> from polygrad import Tensor, TinyJit
@@ -308,8 +309,11 @@ class TinyJit:
     [0.0, 2.0, 4.0, 6.0]
     """
 
-    def __init__(self, function: Callable[..., Any], captured: Any = None, prune: bool = False):
-        self.function = function
+    def __new__(cls, fxn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> Any:
+        return functools.partial(cls, **kwargs) if fxn is None else super().__new__(cls)
+
+    def __init__(self, fxn: Callable[..., Any], captured: Any = None, prune: bool = False, **others: Any):
+        function = self.function = fxn
         self._parameters = _Parameters(function)
         self._steps: dict[Any, _Step] = {}
         self._methods: weakref.WeakKeyDictionary[Any, TinyJit] = weakref.WeakKeyDictionary()

@@ -270,7 +270,7 @@ class Variable(_Arithmetic):
         """The name, under tinygrad's name of it."""
         return self.name
 
-    def __init__(self, name: str, min_val: int, max_val: int):
+    def __init__(self, name: str, min_val: int, max_val: int, dtype: Any = None):
         if min_val > max_val:
             raise ValueError(f"variable {name!r}: the lower bound {min_val} is above the upper bound {max_val}")
         self.name, self.vmin, self.vmax = name, min_val, max_val

@@ -283,8 +283,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
     # ---- values ----
 
-    def realize(self, *others: Tensor) -> Tensor:
-        """Computes this tensor, and others with it in one plan. Returns self.
+    def realize(self, *others: Tensor, do_update_stats: bool = True) -> Tensor:
+        """Computes this tensor, and others with it in one plan. Returns self. do_update_stats is tinygrad's: everything that runs is counted.
 
         >>> (Tensor([1.0]) + 1).realize().is_realized
         True

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygrad import Device, GlobalCounters, Profile, Tensor, TinyJit, nn, scan
+from polygrad import Device, GlobalCounters, Profile, Tensor, TinyJit, Variable, dtypes, helpers, nn, scan
 
 
 def test_counters_of_what_ran():
@@ -112,3 +112,80 @@ def test_several_devices_of_one_machine():
     assert (Tensor([1.0, 2.0]).to(devices) + Tensor([1.0, 2.0]).shard(devices, 0)).tolist() == [2.0, 4.0]
     with pytest.raises(RuntimeError):
         Tensor.ones(4, device=(Device.DEFAULT, "NONE"))
+
+
+def test_division_towards_zero():
+    x, y = Tensor([-7, 7, -1, 8]), Tensor([2, -2, 4, 3])
+    assert x.idiv(y).tolist() == [-3, -3, 0, 2] and (x // y).tolist() == [-4, -4, -1, 2]
+    assert x.idiv(100, reverse=True).tolist() == [-14, 14, -100, 12]
+
+
+def test_whole_quotients_in_custom_kernels():
+    from polygrad.uop.ops import UOp
+
+    def halves(out, x):
+        i = UOp.range(8, 0)
+        return out[i].store(x[i // 2] + i % 2).end(i).sink()
+
+    out = Tensor.custom_kernel(Tensor.empty(8, dtype="int32"), Tensor([10, 20, 30, 40]), fxn=halves)[0]
+    assert out.tolist() == [10, 11, 20, 21, 30, 31, 40, 41]
+    kept = Tensor([1.0, 2.0]).realize()
+    assert Tensor.custom_kernel(kept, fxn=lambda _: UOp.sink())[0].tolist() == [1.0, 2.0]  # a kernel that stores nothing
+
+
+def test_dtypes_by_name_and_numbers_in_them():
+    assert dtypes.fields()["float16"] is dtypes.half and len(dtypes.fields()) == len(dtypes.all)
+    assert dtypes.as_const(-2.7, dtypes.int8) == -2 and dtypes.as_const((0, 2), dtypes.bool) == (False, True)
+    assert type(dtypes.as_const(1, dtypes.half)) is float
+    n = Variable("n", 1, 10, dtype=dtypes.int32).bind(3)
+    assert Tensor.from_uop(n * 4).item() == 12 and Tensor.const(2.5).item() == 2.5
+    assert Tensor.ones(10, 2)[:n].max_shape == (10, 2) and Tensor.ones(10, 2)[:n].max_numel() == 20
+
+
+def test_the_learning_rate_as_tinygrad_sets_it():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    opt = nn.SGD([w], lr=0.1)
+    opt.lr.assign(opt.lr * 0.5).realize()
+    assert opt.lr == 0.05 and opt.lr.item() == 0.05 and opt.param_groups[0]["lr"] == 0.05 and opt.device == w.device
+    opt.lr.assign(Tensor([0.25]))
+    w.sum().backward()
+    opt.step()
+    assert w.tolist() == [0.75, 1.75]
+
+
+def test_lamb_without_its_ratio():
+    def trained(kind, **kwargs):
+        w = Tensor([1.0, -2.0, 3.0], requires_grad=True)
+        opt = kind([w], lr=0.1, eps=1e-6, weight_decay=0.1, **kwargs)
+        for _ in range(3):
+            opt.zero_grad()
+            (w * w * w).sum().backward()
+            opt.step()
+        return w.numpy()
+
+    np.testing.assert_array_equal(trained(nn.optim.LAMB, adam=True), trained(nn.AdamW))
+    assert np.any(trained(nn.optim.LAMB) != trained(nn.AdamW))
+
+
+def test_a_compiled_function_by_a_decorator_with_settings():
+    @TinyJit(prune=True)
+    def double(x):
+        return (x * 2).realize()
+
+    assert [double(Tensor([float(k)])).item() for k in range(4)] == [0.0, 2.0, 4.0, 6.0] and double.captured is not None
+
+
+def test_more_helpers(capsys):
+    assert (helpers.floordiv(-7, 2), helpers.floormod(-7, 2), helpers.floordiv(3, 0), helpers.floormod(3, 0)) == (-4, 1, 0, 3)
+    assert helpers.pad_bytes(b"abc", 4) == b"abc\0" and helpers.pad_bytes(b"abcd", 4) == b"abcd"
+    assert helpers.pluralize("kernel", 1) == "1 kernel" and helpers.pluralize("kernel", 0) == "0 kernels"
+    assert helpers.to_function_name(helpers.colored("a+b_1", "red")) == "a2Bb_1" and helpers.to_tuple(3) == (3,)
+    model = {"a": [nn.Linear(2, 3)]}
+    assert helpers.get_child(model, "a.0.weight") is model["a"][0].weight
+    assert helpers.get_contraction((2, 3, 4), (6, 4)) == [[0, 1], [2]] and helpers.get_contraction((4,), (2, 2)) is None
+    assert helpers.get_contraction((1, 2, 1), (2,)) == [[0, 1, 2]] and helpers.get_contraction((2,), (1, 2)) == [[], [0]]
+    assert helpers.strip_parens("(a)+(b)") == "(a)+(b)" and helpers.strip_parens("(a+(b))") == "a+(b)"
+    assert helpers.fromimport("math", "pi") > 3 and "1.00x" in helpers.colorize_float(1.0)
+    with helpers.Profiling():
+        sum(range(10))
+    assert "function calls" in capsys.readouterr().out

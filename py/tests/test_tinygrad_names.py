@@ -280,3 +280,11 @@ def test_a_compiled_function_without_arguments():
 def test_switches_of_older_versions():
     with polygrad.Context(IGNORE_OOB=1, FUSE_ARANGE=1, TRACK_MATCH_STATS=0):
         assert polygrad.helpers.FUSE_ARANGE.value == 1
+
+
+def test_weights_of_resized_bytes_have_few_bits():
+    # As PyTorch resizes images of bytes: with exact weights the first of the second row would be 205 (204.5), and the third of the last 86.
+    x = Tensor([[[[130, 69, 78, 10, 19, 4, 44], [208, 166, 233, 128, 155, 248, 186]]]], dtype="uint8")
+    assert x.interpolate((2, 6)).tolist() == [[[[125, 71, 50, 15, 8, 41], [204, 183, 189, 144, 225, 191]]]]
+    x = Tensor([[[[107, 135, 58, 201, 19, 106]]]], dtype="uint8")
+    assert x.interpolate((1, 7)).tolist() == [[[[107, 129, 85, 130, 136, 38, 106]]]]

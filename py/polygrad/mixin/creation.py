@@ -66,6 +66,31 @@ class Creation:
         return _shaped("poly_empty", shape, device, dtype, requires_grad)
 
     @staticmethod
+    def from_uop(y: Any, **kwargs: Any) -> Tensor:
+        """A symbolic size as a tensor: the value of this run.
+
+        >>> from polygrad import Variable
+        >>> Tensor.from_uop(Variable("n", 1, 10).bind(3) * 2).item()
+        6
+        """
+        from ..tensor import Tensor
+
+        if isinstance(y, Variable):
+            raise RuntimeError(f"{y!r} has no value: bind it first")
+        return Tensor(y, **kwargs)
+
+    @staticmethod
+    def const(b: Any, dtype: DTypeLike | None = None) -> Tensor:
+        """A number as a tensor.
+
+        >>> Tensor.const(2).shape
+        ()
+        """
+        from ..tensor import Tensor
+
+        return Tensor(b, dtype=dtype)
+
+    @staticmethod
     def zeros(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
         """A tensor of zeros.
 
@@ -84,8 +109,10 @@ class Creation:
         return _shaped("poly_ones", shape, device, dtype, requires_grad)
 
     @staticmethod
-    def full(shape: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
-        """A tensor with one value everywhere; its dtype is the value's unless one is given.
+    def full(
+        shape: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None, buffer: bool = True
+    ) -> Tensor:
+        """A tensor with one value everywhere; its dtype is the value's unless one is given. buffer is tinygrad's and has no effect.
 
         >>> Tensor.full((2, 2), 7).tolist()
         [[7, 7], [7, 7]]
@@ -163,7 +190,9 @@ class Creation:
         g, code, _, _ = _begin((), device, dtype)
         return _finish(wrap(g, C.poly_eye(g.ptr, code, n, n if m is None else m)), requires_grad)
 
-    def full_like(self: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:  # noqa: E501
+    def full_like(
+        self: Any, fill_value: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None, buffer: bool = True
+    ) -> Tensor:
         """A tensor of the same shape and dtype with one value everywhere.
 
         >>> Tensor([1.0, 2.0]).full_like(4).tolist()
@@ -308,7 +337,7 @@ class Creation:
         return _shaped("poly_normal", shape, device, dtype, requires_grad, float(mean), float(std))
 
     @staticmethod
-    def randperm(n: int, device: str | None = None, dtype: DTypeLike | None = None) -> Tensor:
+    def randperm(n: int, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
         """A random order of 0 .. n-1.
 
         >>> sorted(Tensor.randperm(4).tolist())
@@ -316,7 +345,7 @@ class Creation:
         """
         g, _, _, _ = _begin((), device, None)
         t = wrap(g, C.poly_randperm(g.ptr, n))
-        return t if dtype is None else t.cast(dtype)
+        return _finish(t if dtype is None else t.cast(dtype), requires_grad)
 
     @staticmethod
     def scaled_uniform(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:

@@ -93,6 +93,14 @@ class Elementwise:
             raise RuntimeError(f"rounding_mode must be None, 'floor' or 'trunc', not {rounding_mode!r}")
         return _either(modes[rounding_mode], self, x, reverse)
 
+    def idiv(self, x: Any, reverse: bool = False) -> Tensor:
+        """The quotient rounded towards zero; `//` rounds down.
+
+        >>> Tensor([-7, 7]).idiv(2).tolist()
+        [-3, 3]
+        """
+        return _either(sig.POLY_TRUNCDIV, self, x, reverse)
+
     def mod(self, x: Any, reverse: bool = False) -> Tensor:
         """Remainder with the sign of the divisor.
 

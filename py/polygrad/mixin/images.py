@@ -62,7 +62,7 @@ def flat_places(local: Any, sizes: Any, kernel: Any, strides: Any, dilations: An
 
 def resized(x: Any, axis: int, size: int, mode: str, scale: float, align_corners: bool) -> Tensor:
     """x with `size` entries along axis; scale is how many of the old lie in one of the new. Whole numbers are rounded, so after each axis: take the
-    last one first, as PyTorch does."""
+    last one first, as PyTorch does. Weights of bytes have 14 or 15 bits, as there."""
     out = _resized(x, axis, size, mode, scale, align_corners)
     if x.dtype.kind in "iu" and out.dtype.kind == "f":
         out = (out + 0.5).floor().clamp(x.dtype.min, x.dtype.max).cast(x.dtype)
@@ -75,12 +75,12 @@ def _resized(x: Any, axis: int, size: int, mode: str, scale: float, align_corner
         return x.index_select(axis, (x.arange(size).cast("float32") * scale).floor().clamp(0, old - 1).cast("int32"))
     if mode == "nearest-exact":
         return x.index_select(axis, ((x.arange(size).cast("float32") + 0.5) * scale).floor().clamp(0, old - 1).cast("int32"))
-    number = x.arange(size).cast("float64" if x.dtype == dtypes.float64 else "float32")
+    number = x.arange(size).cast("float64" if x.dtype in (dtypes.float64, dtypes.uint8) else "float32")
     if align_corners:
         at = number * ((old - 1) / (size - 1) if size > 1 else 0.0)
     else:
         at = (number + 0.5) * scale - 0.5
-    weight = x.dtype if x.dtype.kind == "f" else "float32"
+    weight = x.dtype if x.dtype.kind == "f" else number.dtype
     shape = [-1 if k == axis % x.ndim else 1 for k in range(x.ndim)]
 
     def taken(index: Any) -> Any:
@@ -88,20 +88,32 @@ def _resized(x: Any, axis: int, size: int, mode: str, scale: float, align_corner
 
     if mode == "linear":
         at = at.clamp(0, None)
-        low = at.floor()
-        t = (at - low).cast(weight).reshape(shape)
-        return taken(low) * (1 - t) + taken(low + 1) * t
     low = at.floor()
     t = (at - low).cast(weight).reshape(shape)
-    a = -0.75  # of the cubic kernel, as in PyTorch
+    parts = {0: 1 - t, 1: t} if mode == "linear" else {-1: _far(t + 1), 0: _near(t), 1: _near(1 - t), 2: _far(2 - t)}
+    if x.dtype == dtypes.uint8:
+        parts = _of_few_bits(parts)
+    return sum(taken(low + k) * w for k, w in parts.items())
 
-    def near(d: Any) -> Any:
-        return ((a + 2) * d - (a + 3)) * d * d + 1
 
-    def far(d: Any) -> Any:
-        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+_A = -0.75  # of the cubic kernel, as in PyTorch
 
-    return taken(low - 1) * far(t + 1) + taken(low) * near(t) + taken(low + 1) * near(1 - t) + taken(low + 2) * far(2 - t)
+
+def _near(d: Any) -> Any:
+    return ((_A + 2) * d - (_A + 3)) * d * d + 1
+
+
+def _far(d: Any) -> Any:
+    return ((_A * d - 5 * _A) * d + 8 * _A) * d - 4 * _A
+
+
+def _of_few_bits(parts: dict[int, Any]) -> dict[int, Any]:
+    """Weights rounded to as many bits behind the point as 16-bit numbers have room for."""
+    largest = list(parts.values())[0]
+    for w in list(parts.values())[1:]:
+        largest = largest.maximum(w)
+    unit = ((largest.max() * (1 << 15) + 0.5).floor() < 1 << 15).where(float(1 << 15), float(1 << 14))
+    return {k: ((w * unit + 0.5).floor() / unit).cast("float32") for k, w in parts.items()}
 
 
 class Images:

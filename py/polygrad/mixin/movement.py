@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, Variable, argfix, handles, like, number_dtype, operand, past_double, same_graph, sig, sizes
 from .._ffi import ShapeError, handle_array, int64_array, int_array, integer
 from .._meaning import warn_once
-from ..symbolic import dim_code
+from ..symbolic import Dim, dim_code
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -384,6 +385,24 @@ class Movement:
         if self.ndim > 2:
             warn_once("T", "x.T swaps the first two axes, as in tinygrad; PyTorch turns all of them around: write transpose or permute")
         return self.transpose()
+
+    @property
+    def max_shape(self: Any) -> tuple[int, ...]:
+        """The shape with the largest value of each symbolic size.
+
+        >>> from polygrad import Variable
+        >>> Tensor.ones(8, 3)[: Variable("n", 1, 5).bind(2)].max_shape
+        (5, 3)
+        """
+        return tuple(n.vmax if isinstance(n, Dim) else n for n in self.shape)
+
+    def max_numel(self: Any) -> int:
+        """The number of elements in max_shape.
+
+        >>> Tensor.ones(2, 3).max_numel()
+        6
+        """
+        return math.prod(self.max_shape)
 
     def size(self: Any, dim: int | None = None) -> Any:
         """The shape, or the size of one axis.

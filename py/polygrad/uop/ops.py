@@ -71,6 +71,11 @@ class UOp:
         """A number."""
         return UOp("const", (), value, dtype, ())
 
+    @staticmethod
+    def variable(name: str, min_val: int, max_val: int, dtype: Any = None, **others: Any) -> Variable:
+        """A symbolic size: polygrad.Variable."""
+        return Variable(name, min_val, max_val)
+
     # ---- memory ----
 
     @property
@@ -147,9 +152,9 @@ class UOp:
         """Several stores."""
         return UOp("group", stores)
 
-    def sink(self, *others: UOp, arg: Any = None, **more: Any) -> UOp:
+    def sink(*stores: UOp, arg: Any = None, **more: Any) -> UOp:  # of a UOp, or of none: UOp.sink()
         """The end of a kernel."""
-        return UOp("group", (self, *others), arg)
+        return UOp("group", stores, arg)
 
     def simplify(self) -> UOp:
         """The UOp itself."""
@@ -213,7 +218,7 @@ def _value(value: Any, dtype: Any) -> UOp:
 
 def _operators() -> None:
     for python, name in {
-        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "idiv", "mod": "mod", "pow": "pow", "lt": "lt", "le": "le",
+        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv", "mod": "mod", "pow": "pow", "lt": "lt", "le": "le",
         "gt": "gt", "ge": "ge", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "lshift", "rshift": "rshift",
     }.items():  # fmt: skip
         setattr(UOp, f"__{python}__", lambda self, other, name=name: _alu(name, self, other))
@@ -221,7 +226,7 @@ def _operators() -> None:
 
 
 _operators()
-_INFIX = {"lt": "__lt__", "le": "__le__", "gt": "__gt__", "ge": "__ge__", "lshift": "__lshift__", "rshift": "__rshift__"}
+_INFIX = {"lt": "__lt__", "le": "__le__", "gt": "__gt__", "ge": "__ge__", "lshift": "__lshift__", "rshift": "__rshift__", "floordiv": "__floordiv__"}
 
 
 # ---- a kernel as tensors ----

@@ -6,8 +6,11 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any, Callable
 
+import numpy as np
+
 from ..._core import wrap
 from ..._ffi import C, PolyOptimOptions, handle_array
+from ...dtypes import dtypes
 from ...tensor import Tensor
 
 # Settings under PyTorch's or tinygrad's names, and the field of PolyOptimOptions that each sets.
@@ -152,6 +155,40 @@ class OptimizerState(dict):
         return OptimizerState, (dict(self), self.param_groups)
 
 
+class Rate(float):
+    """A learning rate, with what scripts for tinygrad ask of it, where it is a tensor."""
+
+    _owner: Any
+    dtype, shape = dtypes.float32, ()
+
+    def __new__(cls, owner: Any) -> Rate:
+        self = super().__new__(cls, owner.groups[0].lr)
+        self._owner = owner
+        return self
+
+    def assign(self, x: Any) -> Rate:
+        """Sets the learning rate of the optimizer."""
+        self._owner.lr = x
+        return Rate(self._owner)
+
+    def realize(self, *others: Any) -> Rate:
+        """The rate itself."""
+        return self
+
+    def item(self) -> float:
+        """The number."""
+        return float(self)
+
+    tolist = item
+
+    def numpy(self) -> Any:
+        """The number as an array."""
+        return np.array(float(self), np.float32)
+
+    def __reduce__(self) -> Any:
+        return float, (float(self),)
+
+
 class Optimizer:
     """Holds parameters; step() updates those that have gradients, zero_grad() forgets the gradients.
 
@@ -250,14 +287,19 @@ class Optimizer:
                     g[name] = value
 
     @property
-    def lr(self) -> float:
-        """Learning rate (of the first group)."""
-        return self.groups[0].lr
+    def lr(self) -> Rate:
+        """Learning rate (of the first group): a number that knows tinygrad's `opt.lr.assign(0.1)`."""
+        return Rate(self)
 
     @lr.setter
     def lr(self, value: float) -> None:
         for g in self.groups:
-            g.lr = value
+            g.lr = _number(value)
+
+    @property
+    def device(self) -> str:
+        """Where the parameters are."""
+        return self.params[0].device
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -111,14 +111,16 @@ class AdamW(_Betas):
 
 
 class LAMB(_Betas):
-    """Adam with a trust ratio for each parameter."""
+    """Adam with a trust ratio for each parameter; adam=True leaves the ratio out, which is AdamW."""
 
     kind = "lamb"
 
     def __init__(
-        self, params: Any, lr: Any = 0.001, b1: Any = 0.9, b2: float = 0.999, eps: float = 1e-6, weight_decay: float = 0.0,
+        self, params: Any, lr: Any = 0.001, b1: Any = 0.9, b2: float = 0.999, eps: float = 1e-6, weight_decay: float = 0.0, adam: bool = False,
         *, betas: Any = None, maximize: bool = False, device: Any = None, fused: Any = None,
     ):  # fmt: skip
+        if adam:
+            self.kind, self.fixed = AdamW.kind, AdamW.fixed
         self._begin(params, lr, b1, b2, betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
 
 
