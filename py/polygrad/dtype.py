@@ -35,14 +35,11 @@ def _from_np_dtype(npdtype: np.dtype) -> DType:
     return to_dtype(npdtype)
 
 
-_TORCH = {"fp8e4m3": "float8_e4m3fn", "fp8e5m2": "float8_e5m2"}  # where PyTorch's name is another
-
-
 def _to_torch_dtype(dtype: DType) -> Any:
-    """PyTorch's dtype of this name, for scripts that use PyTorch beside; None if it has none."""
+    """PyTorch's dtype of this name, for scripts that use PyTorch beside; that of the bytes for floats of 8 bits, as in tinygrad."""
     import importlib
 
-    return getattr(importlib.import_module("torch"), _TORCH.get(dtype.name, dtype.name), None)
+    return getattr(importlib.import_module("torch"), "uint8" if dtype in dtypes.fp8s else dtype.name)
 
 
 def _from_torch_dtype(torchdtype: Any) -> DType:
@@ -145,8 +142,30 @@ def fp8_to_float(x: int, dtype: DType) -> float:
     return float(Tensor([int(x)], dtype=dtypes.uint8).bitcast(dtype).item())
 
 
+def to_storage_scalar(x: Any, dtype: DType) -> Any:
+    """A number as Python's buffers hold it: the bits of those floats that they lack."""
+    from .tensor import Tensor
+
+    if dtype == dtypes.bfloat16:
+        return int(Tensor([float(x)], dtype=dtypes.float64).cast(dtype).bitcast(dtypes.uint16).item())
+    return float_to_fp8(float(x), dtype) if dtype in dtypes.fp8s else x
+
+
+def from_storage_scalar(x: Any, dtype: DType) -> Any:
+    """The other way round.
+
+    >>> from_storage_scalar(to_storage_scalar(1.5, dtypes.bfloat16), dtypes.bfloat16)
+    1.5
+    """
+    from .tensor import Tensor
+
+    if dtype == dtypes.bfloat16:
+        return float(Tensor([int(x) & 0xFFFF], dtype=dtypes.uint16).bitcast(dtype).item())
+    return fp8_to_float(int(x), dtype) if dtype in dtypes.fp8s else x
+
+
 __all__ = [
     "ConstType", "DTYPES_DICT", "DType", "DTypeLike", "INVERSE_DTYPES_DICT", "can_lossless_cast", "dtypes",
     "float_to_fp8", "fp8_to_float", "least_upper_dtype", "least_upper_float",
-    "sum_acc_dtype", "to_dtype", "truncate", "float_to_bf16", "float_to_fp16",
+    "from_storage_scalar", "sum_acc_dtype", "to_dtype", "to_storage_scalar", "truncate", "float_to_bf16", "float_to_fp16",
 ]  # fmt: skip

@@ -159,12 +159,12 @@ class dtypes(metaclass=_DTypesMeta):
 
     @staticmethod
     def fields() -> dict[str, DType]:
-        """All element types by name.
+        """All element types by their names, of which most have two.
 
-        >>> dtypes.fields()["int8"]
-        dtypes.char
+        >>> dtypes.fields()["int8"], dtypes.fields()["char"]
+        (dtypes.char, dtypes.char)
         """
-        return {d.name: d for d in dtypes.all}
+        return {name: d for d in dtypes.all for name in (d.name, d.alias)}
 
     @staticmethod
     def as_const(val: Any, dtype: DType) -> Any:
