@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .bars import tqdm, trange
 from .context import VARIABLES, Context, ContextVar
 from .profile import GlobalCounters
 
@@ -398,40 +399,6 @@ class count:
     def __next__(self) -> int:
         self.n += self.step
         return self.n - self.step
-
-
-class tqdm:
-    """The things that it is given, one after another, without a bar."""
-
-    def __init__(self, iterable: Any = None, desc: str = "", disable: bool = False, unit: str = "it", total: int | None = None, **others: Any):
-        self.iterable, self.desc, self.n = iterable, desc, 0
-        self.t = len(iterable) if total is None and hasattr(iterable, "__len__") else total or 0
-
-    def __iter__(self) -> Any:
-        for x in self.iterable:
-            yield x
-            self.update(1)
-
-    def __enter__(self) -> tqdm:
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        pass
-
-    def update(self, n: int = 0, close: bool = False) -> None:
-        """n more are done."""
-        self.n += n
-
-    def set_description(self, desc: str) -> None:
-        """What is being done."""
-        self.desc = desc
-
-
-class trange(tqdm):
-    """tqdm(range(n))."""
-
-    def __init__(self, n: int, **kwargs: Any):
-        super().__init__(range(n), **kwargs)
 
 
 def canonicalize_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:

@@ -189,3 +189,19 @@ def test_more_helpers(capsys):
     with helpers.Profiling():
         sum(range(10))
     assert "function calls" in capsys.readouterr().out
+
+
+def test_progress_bars(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert list(helpers.trange(4, desc="steps", rate=10**9)) == [0, 1, 2, 3]
+    printed = capsys.readouterr().err
+    lines = printed.strip("\n").split("\r")[1:]
+    assert lines[0].startswith("steps:   0%|") and "0/4 [00:00<?, ?it/s]" in lines[0] and printed.endswith("\n")
+    assert lines[2].startswith("steps:  50%|") and " 2/4 [" in lines[2] and lines[-1].startswith("steps: 100%|") and "█| 4/4 [" in lines[-1]
+    assert {len(line) for line in lines} == {60}
+    with helpers.tqdm(unit="B", unit_scale=True, rate=10**9) as bar:
+        bar.update(12345)
+    assert "12.3kB [00:00, " in capsys.readouterr().err
+    assert list(helpers.tqdm([1], disable=True)) == [1] and capsys.readouterr().err == ""
+    helpers.tqdm.write("done")
+    assert capsys.readouterr().err.endswith("done\n")
