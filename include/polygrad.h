@@ -1032,6 +1032,8 @@ POLY_API int poly_step_intermediates(const PolyStep *s);
 /* What poly_peak_bytes becomes in a run with the inputs and sizes of the trace: all tensors that are live now, the
  * results and the temporary memory of the step. Known before it runs. -1 on failure. O(buffers of the step). */
 POLY_API int64_t poly_step_peak_bytes(PolyStep *s);
+/* Gives back the temporary memory of a step until it runs again. */
+POLY_API void poly_step_trim(PolyStep *s);
 POLY_API void poly_step_free(PolyStep *s);
 
 /* ---- files ---- */

@@ -358,6 +358,7 @@ FUNCTIONS = {
     "poly_step_kernels": ("i", "p", "s"),
     "poly_step_intermediates": ("i", "p", "s"),
     "poly_step_peak_bytes": ("l", "p", "s"),
+    "poly_step_trim": ("v", "p", "s"),
     "poly_step_free": ("v", "p", "s"),
     "poly_safe_save": ("i", "psppi", "ctx path names t n"),
     "poly_safe_open": ("p", "ps", "ctx path"),

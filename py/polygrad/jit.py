@@ -10,7 +10,7 @@ import functools
 import inspect
 import math
 import weakref
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _core
 from ._core import like, scalar, wrap
@@ -91,6 +91,13 @@ class GraphInput:
             C.poly_graph_free(p)
 
 
+class Launch(NamedTuple):
+    """One kernel of a compiled function."""
+
+    prg: Any  # the compiled function
+    number: int
+
+
 class Replay:
     """A compiled function of some tensors: run it with new ones. traced: what the function knew the inputs by."""
 
@@ -145,6 +152,15 @@ class Replay:
     @property
     def n_kernels(self) -> int:
         return C.poly_step_kernels(self._h)
+
+    @property
+    def jit_cache(self) -> list[Launch]:
+        """The kernels of a run, in order, under tinygrad's name of the list."""
+        return [Launch(self, k) for k in range(self.n_kernels)]
+
+    def free_intermediates(self) -> None:
+        """Gives back the memory of temporary values until the next run."""
+        C.poly_step_trim(self._h)
 
     @property
     def n_intermediates(self) -> int:
@@ -339,6 +355,11 @@ class TinyJit:
         return next((s.replay for s in self._steps.values() if s.replay is not None), None)
 
     @property
+    def jit_cache(self) -> list[Launch]:
+        """The kernels of a compiled call; none before it is compiled."""
+        return [] if self.captured is None else self.captured.jit_cache
+
+    @property
     def cnt(self) -> int:
         """0 before the first call, 1 after it, 2 once the function is compiled."""
         return max((2 if s.replay is not None else min(s.calls, 1) for s in self._steps.values()), default=0)
@@ -466,3 +487,8 @@ class _Method(TinyJit):
         functools.update_wrapper(method, function)
         super().__init__(method)
         self._parameters = _Parameters(function, own=1)
+
+    @property
+    def func(self) -> Any:
+        """The call, of which __self__ is the compiled function: tinygrad's methods are functools.partial."""
+        return self.__call__

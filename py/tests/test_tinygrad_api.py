@@ -205,3 +205,26 @@ def test_progress_bars(capsys, monkeypatch):
     assert list(helpers.tqdm([1], disable=True)) == [1] and capsys.readouterr().err == ""
     helpers.tqdm.write("done")
     assert capsys.readouterr().err.endswith("done\n")
+
+
+def test_what_a_compiled_function_holds():
+    class Model:
+        def __init__(self):
+            self.w = Tensor.rand(64, 64).realize()
+
+        @TinyJit
+        def __call__(self, x):
+            h = (x @ self.w).contiguous().softmax().contiguous()
+            return (h @ self.w).sum(0).realize()
+
+    model = Model()
+    first = [model(Tensor.ones(64, 64)).numpy() for _ in range(3)][-1]
+    call = model.__call__.func.__self__
+    assert call is model.__call__ and len(call.jit_cache) == call.captured.n_kernels > 1
+    before = GlobalCounters.mem_used
+    call.captured.free_intermediates()
+    call.captured.free_intermediates()
+    assert GlobalCounters.mem_used < before
+    np.testing.assert_array_equal(model(Tensor.ones(64, 64)).numpy(), first)
+    assert GlobalCounters.mem_used >= before
+    assert TinyJit(lambda x: x).jit_cache == []

@@ -278,7 +278,7 @@ def test_a_compiled_function_without_arguments():
 
 
 def test_switches_of_older_versions():
-    with polygrad.Context(IGNORE_OOB=1, FUSE_ARANGE=1, TRACK_MATCH_STATS=0):
+    with polygrad.Context(IGNORE_OOB=1, FUSE_ARANGE=1, TRACK_MATCH_STATS=0, CPU_LLVM=1, EMULATE="AMD"):
         assert polygrad.helpers.FUSE_ARANGE.value == 1
 
 

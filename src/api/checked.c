@@ -3773,6 +3773,15 @@ int64_t poly_step_peak_bytes(PolyStep *s) {
   return result;
 }
 
+void poly_step_trim(PolyStep *s) {
+  ApiCall call;
+  api_begin(&call, "poly_step_trim");
+  api_handle(&call, s, HANDLE_STEP, "s", false);
+  if (!api_enter(&call)) return;
+  core_step_trim(s);
+  api_leave(&call, POLY_OK);
+}
+
 void poly_step_free(PolyStep *s) {
   ApiCall call;
   api_begin(&call, "poly_step_free");

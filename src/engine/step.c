@@ -873,6 +873,11 @@ PolyTensor *poly_step_output(PolyStep *s, int k) {
 
 int poly_step_kernels(const PolyStep *s) { return s ? s->plan->nitem : 0; }
 
+void poly_step_trim(PolyStep *s) {
+  buffer_release(s->memory);
+  s->memory = NULL;
+}
+
 int poly_step_intermediates(const PolyStep *s) {
   int n = 0;
   for (int i = 0; s && i < s->plan->nslot; i++) n += s->plan->slot[i].kind == SLOT_TEMP;

@@ -357,6 +357,7 @@ PolyTensor *core_step_output(PolyStep *s, int k);
 int core_step_kernels(const PolyStep *s);
 int core_step_intermediates(const PolyStep *s);
 int64_t core_step_peak_bytes(PolyStep *s);
+void core_step_trim(PolyStep *s);
 void core_step_free(PolyStep *s);
 PolyStatus core_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n);
 PolyStateFile *core_safe_open(PolyContext *ctx, const char *path);
@@ -739,6 +740,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_step_kernels core_step_kernels
 #define poly_step_intermediates core_step_intermediates
 #define poly_step_peak_bytes core_step_peak_bytes
+#define poly_step_trim core_step_trim
 #define poly_step_free core_step_free
 #define poly_safe_save core_safe_save
 #define poly_safe_open core_safe_open

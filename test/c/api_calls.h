@@ -346,6 +346,7 @@ static bool call_poly_step_output(const Arg *a, Result *r) { r->p = poly_step_ou
 static bool call_poly_step_kernels(const Arg *a, Result *r) { (void)r; (void)poly_step_kernels((const PolyStep *)a[0].p); return true; }
 static bool call_poly_step_intermediates(const Arg *a, Result *r) { (void)r; (void)poly_step_intermediates((const PolyStep *)a[0].p); return true; }
 static bool call_poly_step_peak_bytes(const Arg *a, Result *r) { (void)r; (void)poly_step_peak_bytes((PolyStep *)a[0].p); return true; }
+static bool call_poly_step_trim(const Arg *a, Result *r) { (void)r; poly_step_trim((PolyStep *)a[0].p); return true; }
 static bool call_poly_step_free(const Arg *a, Result *r) { (void)r; poly_step_free((PolyStep *)a[0].p); return true; }
 static bool call_poly_safe_save(const Arg *a, Result *r) { (void)r; return poly_safe_save((PolyContext *)a[0].p, (const char *)a[1].p, (const char *const *)a[2].p, (PolyTensor *const *)a[3].p, (int)a[4].i) == POLY_OK; }
 static bool call_poly_safe_open(const Arg *a, Result *r) { r->p = poly_safe_open((PolyContext *)a[0].p, (const char *)a[1].p); r->kind = "FILE"; return r->p != NULL; }
@@ -719,6 +720,7 @@ static const Call calls[] = {
   {"poly_step_kernels", call_poly_step_kernels, 1, false, {{"s", "HSTEP", true}}},
   {"poly_step_intermediates", call_poly_step_intermediates, 1, false, {{"s", "HSTEP", true}}},
   {"poly_step_peak_bytes", call_poly_step_peak_bytes, 1, false, {{"s", "HSTEP", true}}},
+  {"poly_step_trim", call_poly_step_trim, 1, false, {{"s", "HSTEP", true}}},
   {"poly_step_free", call_poly_step_free, 1, false, {{"s", "HSTEP", false}}},
   {"poly_safe_save", call_poly_safe_save, 5, true, {{"ctx", "HCONTEXT", true}, {"path", "S", true}, {"names", "A", true}, {"t", "LTENSOR", true}, {"n", "N", true}}},
   {"poly_safe_open", call_poly_safe_open, 2, true, {{"ctx", "HCONTEXT", true}, {"path", "S", true}}},
