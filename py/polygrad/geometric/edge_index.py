@@ -278,7 +278,7 @@ class Index(Known):
         if a.size and a.min() < 0:
             raise ValueError(f"{name} contains negative indices, the least is {int(a.min())}")
         if a.size and self._dim_size is not None and a.max() >= self._dim_size:
-            raise ValueError(f"{name} contains indices that are larger than its registered size: {int(a.max())} for {self._dim_size} things")
+            raise ValueError(f"{name} contains larger indices than its registered size: {int(a.max())} for {self._dim_size} things")
         if self._is_sorted and (np.diff(a) < 0).any():
             raise ValueError(f"{name} is not sorted, although it is said to be")
         return self
@@ -513,7 +513,7 @@ class EdgeIndex(Known):
             raise ValueError(f"{name} contains negative indices, the least is {int(a.min())}")
         for side, n, v in zip(("rows", "columns"), self._sparse_size, a):
             if v.size and n is not None and v.max() >= n:
-                raise ValueError(f"{name} contains indices that are larger than its number of {side}: {int(v.max())} for {n}")
+                raise ValueError(f"{name} contains larger indices than its number of {side}: {int(v.max())} for {n}")
         if self._sort_order and (np.diff(a[0 if self._sort_order == "row" else 1]) < 0).any():
             raise ValueError(f"{name} is not sorted by {'row' if self._sort_order == 'row' else 'column'} indices, although it is said to be")
         if self._is_undirected:
@@ -560,7 +560,7 @@ class EdgeIndex(Known):
     def get_indptr(self) -> Tensor:
         """Pointers of the order that the edges have."""
         if self._sort_order is None:
-            raise ValueError("the edges are not sorted, and only sorted ones have pointers: see sort_by")
+            raise ValueError("EdgeIndex is not sorted, and only sorted edges have pointers: see sort_by")
         if self._indptr is None and self._is_undirected and self._T_indptr is not None:
             return self._T_indptr
         if self._indptr is None:
@@ -696,7 +696,7 @@ class EdgeIndex(Known):
     ) -> Any:
         """The product of the matrix (transposed if asked for) with a dense matrix, or with that of other edges."""
         if reduce not in get_args(ReduceType):
-            raise ValueError(f"reduce must be one of {', '.join(get_args(ReduceType))}, not {reduce!r}")
+            raise ValueError(f"reduce={reduce!r} is not a valid reduction: use one of {', '.join(get_args(ReduceType))}")
         mine = self.to_sparse_tensor(input_value)
         mine = mine.t() if transpose else mine
         if not isinstance(other, EdgeIndex):
@@ -721,7 +721,8 @@ class EdgeIndex(Known):
     def sparse_narrow(self, dim: int, start: int, length: int) -> EdgeIndex:
         """The edges of some rows (dim 0) or columns (1), numbered from 0, in their order."""
         if dim not in (-2, -1, 0, 1) or start < 0:
-            raise ValueError(f"rows (dim 0) or columns (dim 1) from 0 on are needed, not dim {dim} from {start} on")
+            what = "dimension to be 0 or 1" if dim not in (0, 1, -1, -2) else "'start' value to be positive"
+            raise ValueError(f"Expected {what}: rows (dim 0) or columns (dim 1) from 0 on, not dim {dim} from {start} on")
         dim %= 2
         order = ("row", "col")[dim]
         if self._sort_order not in (None, order):

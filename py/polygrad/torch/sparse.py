@@ -307,6 +307,8 @@ def to_torch_sparse_tensor(
     edge_index: Any, edge_attr: Any = None, size: Any = None, is_coalesced: bool = False, layout: str = COO
 ) -> SparseMatrix:  # fmt: skip
     """to_torch_coo_tensor in any layout."""
+    if layout not in (COO, CSR, CSC):
+        raise ValueError(f"Unexpected sparse tensor layout (got '{layout}')")
     return to_torch_coo_tensor(edge_index, edge_attr, size, is_coalesced).to_sparse(layout=layout)
 
 

@@ -45,7 +45,7 @@ class EdgeIndex(_plain.EdgeIndex, Tensor):
         """The product of the matrix (transposed if asked for), whose edges must lie in its order, with a dense matrix or that of other edges."""
         wanted = "col" if transpose else "row"
         if not isinstance(other, _plain.EdgeIndex) and self.sort_order != wanted:
-            raise ValueError(f"EdgeIndex needs to be sorted by '{wanted}' for matmul(transpose={transpose}): see sort_by")
+            raise ValueError(f"matmul(transpose={transpose}) requires 'EdgeIndex' to be sorted by {'columns' if transpose else 'rows'}: see sort_by")
         return super().matmul(other, input_value, other_value, reduce, transpose)
 
     __matmul__ = matmul

@@ -603,7 +603,7 @@ def test_mistakes_are_named():
         (lambda: gnn.GINEConv(mlp(F, O))(x, index, Tensor.ones(INDEX.shape[1], D)), "edge_dim=2"),
         (lambda: gnn.RGCNConv(F, O, R, num_bases=2, num_blocks=2), "num_blocks"),
         (lambda: gnn.RGCNConv(F, O, R)(x, index), "edge_type"),
-        (lambda: gnn.GatedGraphConv(2, 2)(x, index), "at most"),
+        (lambda: gnn.GatedGraphConv(2, 2)(x, index), "larger than the number of output channels"),
         (lambda: gnn.ChebConv(F, O, K=2, normalization="left"), "normalization"),
         (lambda: gnn.RGATConv(F, O, R, dim=2), "dim=2"),
         (lambda: gnn.SAGEConv(-1, O, project=True), "project"),

@@ -108,7 +108,7 @@ def test_validate_names_what_is_wrong():
     assert graph(4, 7).validate()
     cases = [
         (Data(edge_index=Tensor([[0, 5], [1, 1]]), num_nodes=4), "5, but there are 4"),
-        (Data(edge_index=Tensor([[0, -2], [1, 1]]), num_nodes=4), "negative index -2"),
+        (Data(edge_index=Tensor([[0, -2], [1, 1]]), num_nodes=4), "negative indices, such as -2"),
         (Data(edge_index=Tensor([0, 1]), num_nodes=4), "shape"),
         (Data(edge_index=Tensor([[0.5], [1.0]]), num_nodes=4), "whole numbers"),
         (Data(edge_index=[[0], [1]], num_nodes=4), "list"),

@@ -217,7 +217,7 @@ def test_explaining_leaves_the_model_as_it_was():
 def test_what_the_output_does_not_depend_on():
     model = nn.Sequential(nn.Linear(3, 2))
     model.forward = lambda x, edge_index: nn.Sequential.forward(model, x)  # type: ignore[method-assign]
-    with pytest.raises(ValueError, match="does not depend on messages"):
+    with pytest.raises(ValueError, match="Could not compute gradients for edges"):
         Explainer(model, GNNExplainer(epochs=2), "model", NODE, "object", "object")(Tensor.rand(3, 3), Tensor([[0], [1]]))
     with pytest.raises(TypeError, match="no coefficients"):
         GNNExplainer(edge_sise=1)
@@ -262,7 +262,7 @@ def test_attention_as_pyg():
     for reduce in ("max", "mean"):
         explainer = Explainer(model, AttentionExplainer(reduce), "model", NODE, edge_mask_type="object")
         close(explainer(case.t("x"), case.t("edge_index"), index=3).edge_mask, case[reduce])
-    with pytest.raises(ValueError, match="no layer of the model has attention"):
+    with pytest.raises(ValueError, match="Could not collect any attention"):
         Explainer(gcn(), AttentionExplainer(), "model", NODE, edge_mask_type="object")(case.t("x"), case.t("edge_index"))
     with pytest.raises(ValueError, match="phenomenon"):
         Explainer(model, AttentionExplainer(), "phenomenon", NODE, edge_mask_type="object")
@@ -533,13 +533,13 @@ def test_parts():
     assert part.validate_masks()
     with pytest.raises(ValueError, match="with 4 edges"):
         Explanation(edge_index=found.edge_index, edge_mask=Tensor([1.0]), num_nodes=4).validate_masks()
-    with pytest.warns(UserWarning, match="two axes"):
+    with pytest.warns(UserWarning, match="two dimensions"):
         assert not Explanation(x=found.x, edge_index=found.edge_index, node_mask=Tensor([1.0] * 4)).validate_masks(raise_on_error=False)
 
 
 def test_target_and_phenomenon():
     model, x, edges = gcn(), Tensor.rand(3, 5).realize(), Tensor([[0, 1], [1, 2]])
-    with pytest.raises(ValueError, match="need a 'target'"):
+    with pytest.raises(ValueError, match="has to be provided"):
         Explainer(model, DummyExplainer(), "phenomenon", NODE, "object")(x, edges)
     with pytest.warns(UserWarning, match="not used"):
         Explainer(model, DummyExplainer(), "model", NODE, "object")(x, edges, target=Tensor([0, 1, 2]))
@@ -569,11 +569,11 @@ def test_scores_of_fidelity():
     pos, neg = Tensor([0.4, 0.6, 1.0]), Tensor([0.2, 0.1, 0.5])
     close(characterization_score(pos, neg, 0.3, 0.7), 1 / (0.3 / np.array([0.4, 0.6, 1.0]) + 0.7 / np.array([0.8, 0.9, 0.5])))
     close(fidelity_curve_auc(pos, neg, Tensor([0.0, 1.0, 3.0])), 0.5 * (0.5 + 2 / 3) + (2 / 3 + 2.0))
-    with pytest.raises(ValueError, match="add up to 1"):
+    with pytest.raises(ValueError, match="sum up to 1"):
         characterization_score(pos, neg, 0.5, 0.7)
     with pytest.raises(ValueError, match="ascending"):
         fidelity_curve_auc(pos, neg, Tensor([1.0, 0.0, 2.0]))
-    with pytest.raises(ValueError, match="divided by zero"):
+    with pytest.raises(ValueError, match="division by zero"):
         fidelity_curve_auc(pos, Tensor([1.0, 0.0, 0.0]), Tensor([0.0, 1.0, 2.0]))
 
 
@@ -593,7 +593,7 @@ def test_pictures(tmp_path):
     assert page.count("<svg") == 2 and "0 → 1" in page
     with pytest.raises(ValueError, match="3 labels for 4 nodes"):
         found.visualize_graph(node_labels=["a", "b", "c"])
-    with pytest.raises(ValueError, match="no 'edge_mask'"):
+    with pytest.raises(ValueError, match="'edge_mask' is not available"):
         Explanation(x=found.x).visualize_graph()
     with pytest.raises(ValueError, match="single features"):
         Explanation(x=found.x, node_mask=Tensor.ones(4, 1)).visualize_feature_importance()

@@ -268,7 +268,7 @@ def test_types():
         NeighborLoader(data, [2], input_nodes="book")
     with pytest.raises(ValueError, match="node type"):
         NeighborLoader(data, [2])
-    with pytest.raises(ValueError, match="no entry for the edge type"):
+    with pytest.raises(ValueError, match="Missing number of neighbors"):
         NeighborLoader(data, {("author", "at", "place"): [1]}, input_nodes="author")
 
 

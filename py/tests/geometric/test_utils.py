@@ -243,7 +243,7 @@ def test_dropout_of_nodes_edges_and_paths():
     assert np.array_equal(inside, edge_mask.numpy()) and np.array_equal(kept.numpy(), e.numpy()[:, inside])
     kept, mask = U.dropout_path(e, p=0.1, walk_length=3)
     assert np.array_equal(kept.numpy(), e.numpy()[:, mask.numpy()]) and 0 < kept.shape[1] < m
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(UserWarning):
         kept, w = U.dropout_adj(e, Tensor(np.arange(m)), p=0.5)
     assert np.array_equal(e.numpy()[:, w.numpy()], kept.numpy())
     for f in (U.dropout_edge, U.dropout_node, U.dropout_path):
@@ -322,7 +322,7 @@ def test_masks_and_selection():
     assert np.array_equal(U.narrow(Tensor(x), 1, 1, 2).numpy(), x[:, 1:3])
     with pytest.raises(ValueError, match="does not fit"):
         U.mask_select(Tensor(x), 0, Tensor(mask))
-    with pytest.raises(ValueError, match="dimension 0"):
+    with pytest.raises(ValueError, match="other than 0"):
         U.select(["a"], Tensor([0]), 1)
 
 
@@ -334,7 +334,7 @@ def test_counts_and_one_hot():
     assert U.cumsum(Tensor(index.reshape(2, 2)), 1).tolist() == [[0, 0, 3], [0, 0, 1]]
     assert np.array_equal(U.one_hot(Tensor(index)).numpy(), np.eye(4, dtype=np.float32)[index])
     assert U.one_hot(Tensor(index), 6, dtypes.int64).shape == (4, 6)
-    with pytest.raises(ValueError, match="one axis"):
+    with pytest.raises(ValueError, match="one-dimensional|one axis"):
         U.one_hot(Tensor([[1]]))
 
 
@@ -632,7 +632,7 @@ def test_layers_of_a_model():
     assert U.get_num_hops(net) == 2 and [t.shape for t in found] == [(4, 3), (4, 4)]
     np.testing.assert_allclose(found[0].numpy(), net.first(x, e).numpy(), rtol=1e-6)
     assert "forward" not in vars(net.first)
-    with pytest.warns(UserWarning, match="message passing"):
+    with pytest.warns(UserWarning, match="'MessagePassing' layers"):
         assert U.get_embeddings(nn.Linear(2, 3), x) == []
 
 

@@ -68,7 +68,7 @@ class Batch:
         """Graph number idx, with the values that the batch has now."""
         hidden = self._hidden()
         if "_slice_dict" not in hidden:
-            raise RuntimeError("this batch was not made by Batch.from_data_list, so it cannot be taken apart")
+            raise RuntimeError("this batch was not created via 'Batch.from_data_list', so it cannot be taken apart")
         n = self.num_graphs
         if not -n <= idx < n:
             raise IndexError(f"graph {idx} of a batch of {n}")

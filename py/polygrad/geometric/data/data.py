@@ -67,6 +67,13 @@ def by_groups(data: Any, value: Any, store: BaseStorage | None = None) -> int:
 
 
 NODE_INDEX = Join(-1, by_nodes)
+GROUPS = Join(0, by_groups)
+
+
+def named_as_there(value: Any) -> bool:
+    """Is value of PyTorch's class? Then its name says how it is joined, as in PyTorch Geometric."""
+    return isinstance(value, Tensor) and value._kind is not Tensor
+
 
 _hinted: set[str] = set()
 
@@ -91,7 +98,7 @@ class BaseData:
     True
     """
 
-    joins: ClassVar[dict[str, Join]] = {"batch": Join(0, by_groups)}
+    joins: ClassVar[dict[str, Join]] = {"batch": GROUPS}
     # A class with its own __inc__ or __cat_dim__ is written in PyTorch Geometric's manner: other names with "index" in them are indices of nodes.
     _by_names: ClassVar[bool] = False
 
@@ -120,24 +127,31 @@ class BaseData:
     def stores_as(self, data: Any) -> Any:
         return self
 
+    def _join(self, key: str, value: Any, store: Any = None) -> Join | None:
+        """How an attribute is joined, as the class says, or its name where names have a meaning."""
+        rule = self.joins.get(key)
+        if rule is None and (self._by_names or named_as_there(value)):
+            if "batch" in key and isinstance(value, Tensor):
+                return GROUPS
+            return NODE_INDEX if "index" in key or key == "face" else None
+        return rule
+
     def __cat_dim__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         """The axis along which an attribute of several graphs is joined; None for a new one."""
-        rule = self.joins.get(key)
         if isinstance(value, SparseTensor) and ("adj" in key or "edge_index" in key):
             return (0, 1)
-        if rule is None and self._by_names and ("index" in key or key == "face"):
-            return -1
+        rule = self._join(key, value, args[0] if args else kwargs.get("store"))
         return 0 if rule is None else rule.dim
 
     def __inc__(self, key: str, value: Any, *args: Any, **kwargs: Any) -> Any:
         """By how much an attribute of the next graph of a batch is raised."""
-        rule = self.joins.get(key)
+        store = args[0] if args else kwargs.get("store")
+        rule = self._join(key, value, store)
         if rule is None:
-            if self._by_names and "index" in key:
-                return by_nodes(self, value, args[0] if args else kwargs.get("store"))
-            _hint(key)
+            if not self._by_names and not named_as_there(value):
+                _hint(key)
             return 0
-        return 0 if rule.inc is None else rule.inc(self, value, args[0] if args else kwargs.get("store"))
+        return 0 if rule.inc is None else rule.inc(self, value, store)
 
     @property
     def is_cuda(self) -> bool:
@@ -610,7 +624,7 @@ class Data(AsStores, BaseData):
         name = type(self).__name__
         n = self.num_nodes
         if n is None:
-            yield f"{name} has no 'num_nodes', and nothing tells it"
+            yield f"'num_nodes' is undefined in {name}: nothing tells it"
         yield from index_problems(self.edge_index, f"edge_index of {name}", (n, n))
         edges = self.num_edges
         for key, value in self:
@@ -716,7 +730,7 @@ def index_problems(edge_index: Any, what: str, size: tuple[Any, Any]) -> Iterato
         return
     shape = [int(s) for s in edge_index.shape]
     if len(shape) != 2 or shape[0] != 2:
-        yield f"{what} must have the shape [2, E], not {shape}"
+        yield f"{what} needs to be of shape [2, num_edges], not {shape}"
         return
     a = to_array(edge_index)
     if a.dtype.kind not in "iu":
@@ -725,14 +739,14 @@ def index_problems(edge_index: Any, what: str, size: tuple[Any, Any]) -> Iterato
     if not a.size:
         return
     if a.min() < 0:
-        yield f"{what} holds the negative index {int(a.min())}"
+        yield f"{what} contains negative indices, such as {int(a.min())}"
     if size[0] is not None and size[0] == size[1]:
         if a.max() >= size[0]:
-            yield f"{what} holds {int(a.max())}, but there are {size[0]} nodes"
+            yield f"{what} contains larger indices than the number of nodes: {int(a.max())}, but there are {size[0]} nodes"
         return
     for side, row, n in zip(("source", "destination"), a, size):
         if n is not None and row.max() >= n:
-            yield f"{what} holds {int(row.max())}, but there are {n} {side} nodes"
+            yield f"{what} contains larger {side} indices than the number of nodes: {int(row.max())}, but there are {n} {side} nodes"
 
 
 def report(wrong: list[str], raise_on_error: bool) -> bool:

@@ -14,7 +14,9 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ...autograd import current, making
 from ...tensor import Tensor
+from ..edge_index import EdgeIndex, Index, Known
 from .data import BaseData, Data
 from .dataset import Dataset
 from .hetero_data import HeteroData
@@ -30,7 +32,10 @@ def pack(value: Any) -> bytes:
             a = arrays[-1]
             if a.dtype.kind not in "biuf":
                 raise TypeError(f"an array of {a.dtype} cannot be stored")
-            return {"t": "tensor" if isinstance(x, Tensor) else "array", "d": a.dtype.str, "s": list(a.shape)}
+            known = {"k": [_KNOWN.index(_class_of(x)), plain([getattr(x, n) for n in x._KNOWN])]} if isinstance(x, Known) else {}
+            return {"t": "tensor" if isinstance(x, Tensor) else "array", "d": a.dtype.str, "s": list(a.shape), **known}
+        if isinstance(x, (Data, HeteroData)):
+            return {"t": "graph", "v": plain(_rows_of(x))}
         if isinstance(x, dict):
             return {"t": "dict", "v": [[plain(k), plain(v)] for k, v in x.items()]}
         if isinstance(x, (list, tuple)):
@@ -65,7 +70,12 @@ def unpack(content: bytes) -> Any:
                     raise ValueError("it is cut off")
                 a = np.frombuffer(content, dtype, count, at).reshape(shape)
                 at += a.nbytes
-                return Tensor(a.copy()) if kind == "tensor" else a.copy()
+                if kind == "array":
+                    return a.copy()
+                made = Tensor(a.copy())
+                return _with_known(made, x["k"][0], rich(x["k"][1])) if "k" in x else made
+            if kind == "graph":
+                return _graph_of(rich(x["v"]))
             if kind == "dict":
                 return {_hashed(rich(k)): rich(v) for k, v in x["v"]}
             values = [rich(v) for v in x["v"]]
@@ -74,6 +84,42 @@ def unpack(content: bytes) -> Any:
         return rich(head)
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as e:
         raise ValueError(f"a row of the database is damaged: {e}") from None
+
+
+_KNOWN = (Index, EdgeIndex)  # a row says which of them a tensor is
+
+
+def _class_of(x: Any) -> type:
+    return next(c for c in _KNOWN if isinstance(x, c))
+
+
+def _with_known(indices: Tensor, which: int, values: list[Any]) -> Any:
+    """Indices with what a row says is known of them."""
+    origin: Any = _KNOWN[which]
+    out = next((c for c in origin.__subclasses__() if c._kind is indices._kind), origin)(indices)
+    for name, value in zip(origin._KNOWN, values):
+        setattr(out, name, value)
+    return out
+
+
+def _rows_of(data: Any) -> dict[str, Any]:
+    """A graph as nested dicts."""
+    kind = "HeteroData" if isinstance(data, HeteroData) else "Data"
+    return {"": kind, "stores": [(store._key if kind == "HeteroData" else None, dict(store)) for store in data.stores]}
+
+
+def _graph_of(data: Any) -> Any:
+    """A graph of nested dicts."""
+    if not isinstance(data, dict) or data.get("") not in ("Data", "HeteroData"):
+        raise ValueError("a row of the database is not a graph")
+    if data[""] == "Data":
+        return Data(**data["stores"][0][1])
+    out = HeteroData()
+    for key, values in data["stores"]:
+        store = out if key is None else out[key if isinstance(key, str) else tuple(key)]
+        for name, value in values.items():
+            store[name] = value
+    return out
 
 
 def _hashed(key: Any) -> Any:
@@ -93,6 +139,11 @@ class Database(ABC):
 
     def __init__(self, schema: Any = object):
         self.schema = schema
+        self._made = current().made  # the class of tensors that are read
+
+    def _unpack(self, content: bytes) -> Any:
+        with making(self._made):
+            return unpack(content)
 
     @abstractmethod
     def connect(self) -> None: ...
@@ -182,8 +233,12 @@ class SQLiteDatabase(Database):
     @property
     def connection(self) -> sqlite3.Connection:
         if self._connection is None:
-            raise RuntimeError("no open connection to the database")
+            raise RuntimeError("No open database connection")
         return self._connection
+
+    @property
+    def cursor(self) -> sqlite3.Cursor:
+        return self.connection.cursor()
 
     def insert(self, index: int, data: Any) -> None:
         self.multi_insert([index], [data])
@@ -199,7 +254,7 @@ class SQLiteDatabase(Database):
         row = self.connection.execute(f'SELECT data FROM "{self.name}" WHERE id = ?', (int(index),)).fetchone()
         if row is None:
             raise IndexError(f"{self.path} has no row {index}")
-        return unpack(row[0])
+        return self._unpack(row[0])
 
     def multi_get(self, indices: Any, batch_size: int | None = None) -> list[Any]:
         numbers = self._numbers(indices)
@@ -211,7 +266,7 @@ class SQLiteDatabase(Database):
         missing = next((k for k in numbers if k not in found), None)
         if missing is not None:
             raise IndexError(f"{self.path} has no row {missing}")
-        return [unpack(found[k]) for k in numbers]
+        return [self._unpack(found[k]) for k in numbers]
 
     def __len__(self) -> int:
         return int(self.connection.execute(f'SELECT COUNT(*) FROM "{self.name}"').fetchone()[0])
@@ -241,7 +296,7 @@ class RocksDatabase(Database):
         self._rows[int(index).to_bytes(8, "big")] = pack(data)
 
     def get(self, index: int) -> Any:
-        return unpack(self._rows[int(index).to_bytes(8, "big")])
+        return self._unpack(self._rows[int(index).to_bytes(8, "big")])
 
     def __len__(self) -> int:
         raise NotImplementedError("a RocksDB folder does not count its rows")
@@ -277,8 +332,9 @@ class OnDiskDataset(Dataset):
         log: bool = True,
     ):
         if backend != "sqlite":
-            raise ValueError(f"backend must be 'sqlite', not {backend!r}")
+            raise ValueError(f"Database backend must be one of {{'sqlite'}} (got '{backend}')")
         self.backend, self.schema = backend, schema
+        self._made = current().made
         self._db: Database | None = None
         self._numel: int | None = None
         super().__init__(root, transform, pre_filter=pre_filter, log=log)
@@ -291,7 +347,8 @@ class OnDiskDataset(Dataset):
     def db(self) -> Database:
         if self._db is None:
             os.makedirs(self.processed_dir, exist_ok=True)
-            self._db = SQLiteDatabase(self.processed_paths[0], type(self).__name__, self.schema)
+            with making(self._made):
+                self._db = SQLiteDatabase(self.processed_paths[0], type(self).__name__, self.schema)
         return self._db
 
     def close(self) -> None:
@@ -301,21 +358,10 @@ class OnDiskDataset(Dataset):
             self._db = None
 
     def serialize(self, data: BaseData) -> Any:
-        if isinstance(data, HeteroData):
-            return {"": "HeteroData", "stores": [(store._key, dict(store)) for store in data.stores]}
-        return {"": "Data", "stores": [(None, dict(store)) for store in data.stores]}
+        return _rows_of(data)
 
     def deserialize(self, data: Any) -> Any:
-        if not isinstance(data, dict) or data.get("") not in ("Data", "HeteroData"):
-            raise ValueError("a row of the database is not a graph")
-        if data[""] == "Data":
-            return Data(**data["stores"][0][1])
-        out = HeteroData()
-        for key, values in data["stores"]:
-            store = out if key is None else out[key if isinstance(key, str) else tuple(key)]
-            for name, value in values.items():
-                store[name] = value
-        return out
+        return _graph_of(data)
 
     def append(self, data: Any) -> None:
         """Adds a graph."""
@@ -331,13 +377,13 @@ class OnDiskDataset(Dataset):
         return self.deserialize(self.db.get(idx))
 
     def multi_get(self, indices: Iterable[int] | Tensor | slice | range, batch_size: int | None = None) -> list[Any]:
-        """Several graphs at once, transformed."""
-        graphs = [self.deserialize(d) for d in self.db.multi_get(indices, batch_size)]
+        """Several graphs of this dataset at once, transformed."""
+        numbers = self.indices()
+        chosen = range(len(numbers))[indices] if isinstance(indices, slice) else [int(k) for k in indices]
+        graphs = [self.deserialize(d) for d in self.db.multi_get([numbers[k] for k in chosen], batch_size)]
         return graphs if self.transform is None else [self.transform(g) for g in graphs]
 
-    def __getitems__(self, indices: list[int]) -> list[Any]:
-        numbers = self.indices()
-        return self.multi_get([numbers[k] for k in indices])
+    __getitems__ = multi_get
 
     def len(self) -> int:
         if self._numel is None:

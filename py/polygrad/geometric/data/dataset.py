@@ -163,7 +163,7 @@ class Dataset:
             start, stop = (round(p * len(self)) if isinstance(p, float) else p for p in (idx.start, idx.stop))
             chosen: Sequence[int] = numbers[start : stop : idx.step]
         elif isinstance(idx, str):
-            raise IndexError(f"a dataset is indexed by numbers, slices and masks, not by {idx!r}")
+            raise IndexError(f"Only slices (':'), lists, tuples and tensors or arrays of whole numbers or of bool are valid indices (got {idx!r})")
         else:
             chosen = [numbers[k] for k in positions(idx, len(numbers)).tolist()]
         out = copy.copy(self)
@@ -200,11 +200,11 @@ class Dataset:
         found = [to_array(d.y).reshape(-1) if np.ndim(to_array(d.y)) < 2 else to_array(d.y) for d in _flat(list(self)) if "y" in d]
         return count_classes(np.concatenate(found)) if found else 0
 
-    def get_summary(self) -> Any:
-        """Mean, deviation, minimum, quartiles and maximum of the numbers of nodes and edges."""
+    def get_summary(self, per_type: bool = True) -> Any:
+        """Mean, deviation, minimum, quartiles and maximum of the numbers of nodes and edges; per_type: of each type of them too."""
         from .summary import Summary
 
-        return Summary.from_dataset(self)
+        return Summary.from_dataset(self, per_type=per_type)
 
     def print_summary(self, fmt: str = "psql") -> None:
         """Prints get_summary() as a table."""

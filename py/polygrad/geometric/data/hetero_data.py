@@ -13,7 +13,7 @@ import numpy as np
 from ...tensor import Tensor
 from ._as_stores import AsStores, register
 from ._values import following, is_array, like, positions, select, size_repr, to_array
-from .data import BaseData, Data, Join, _as_index, _hint, components, index_problems, report
+from .data import GROUPS, BaseData, Data, Join, _as_index, _hint, components, index_problems, named_as_there, report
 from .storage import BaseStorage, EdgeStorage, NodeStorage
 
 NodeType = str
@@ -94,7 +94,7 @@ class HeteroData(AsStores, BaseData):
             return getattr(self._global_store, key)
         if key.endswith("_dict") and not key.startswith("_"):
             return self.collect(key[:-5])
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {key!r}")
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {key!r}")
 
     def __setattr__(self, key: str, value: Any) -> None:
         if key in self._node_store_dict:
@@ -273,16 +273,19 @@ class HeteroData(AsStores, BaseData):
             mine.update(store)
         return self
 
-    def __cat_dim__(self, key: str, value: Any, store: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def _join(self, key: str, value: Any, store: Any = None) -> Join | None:
+        edges = isinstance(store, EdgeStorage)
         rule = self.joins.get(key)
-        if rule is None or (rule is EDGE_PAIRS and not isinstance(store, EdgeStorage)):
-            return 0
-        return rule.dim
+        if rule is None and (self._by_names or named_as_there(value)):
+            if "batch" in key and isinstance(value, Tensor):
+                return GROUPS
+            return EDGE_PAIRS if edges and "index" in key else None
+        return None if rule is EDGE_PAIRS and not edges else rule
 
     def __inc__(self, key: str, value: Any, store: Any = None, *args: Any, **kwargs: Any) -> Any:
-        rule = self.joins.get(key)
-        if rule is None or (rule is EDGE_PAIRS and not isinstance(store, EdgeStorage)):
-            if isinstance(store, EdgeStorage):
+        rule = self._join(key, value, store)
+        if rule is None:
+            if isinstance(store, EdgeStorage) and not self._by_names and not named_as_there(value):
                 _hint(key)
             return 0
         return 0 if rule.inc is None else rule.inc(self, value, store)
@@ -504,7 +507,7 @@ def from_types(data: Data, node_type: Any, edge_type: Any, node_names: list[str]
         for r in np.unique(relations):
             ends = [np.unique(kinds[side[relations == r]]) for side in pairs]
             if ends[0].size != 1 or ends[1].size != 1:
-                raise ValueError(f"edges of type {r} join nodes of several types: {ends[0].tolist()} to {ends[1].tolist()}")
+                raise ValueError(f"single edge types span over multiple node types: edges of type {r} join {ends[0].tolist()} to {ends[1].tolist()}")
             edge_names.append((node_names[int(ends[0][0])], str(r), node_names[int(ends[1][0])]))
     out = HeteroData()
     local = np.zeros(kinds.size, np.int64)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any, Callable
 
 import numpy as np
 
+from ...autograd import current, making
 from ...tensor import Tensor
 from ._values import kind_in, to_array
 from .collate import Column, Part, Pile, store_of
@@ -99,7 +101,7 @@ class InMemoryDataset(Dataset):
     def __getattr__(self, key: str) -> Any:
         data = self.__dict__.get("_data")
         if not key.startswith("_") and isinstance(data, Data) and key in data:
-            if self._indices is None and key not in data.joins:
+            if self._indices is None and data._join(key, data[key]) is None:
                 return data[key]
             from .batch import Batch
 
@@ -139,6 +141,20 @@ class InMemoryDataset(Dataset):
         out = copy.copy(self)
         out._indices = None
         out._set(*self.collate([copy.deepcopy(self.get(k)) for k in part.indices()]))
+        return out
+
+    def to_on_disk_dataset(self, root: str | None = None, backend: str = "sqlite", log: bool = True) -> Any:
+        """The graphs in a database under root, by default in a folder of this dataset's, from which they are read one by one."""
+        from .database import OnDiskDataset
+
+        if root is None and (self.root is None or not os.path.exists(self.root)):
+            raise ValueError(f"The root directory of {type(self).__name__!r} is not there: a dataset on disk needs 'root'")
+        folder = os.path.join(str(self.root), "on_disk") if root is None else root
+        made: Any = type(f"OnDisk{type(self).__name__}", (OnDiskDataset,), {"__doc__": f"The graphs of {type(self).__name__} on disk."})
+        with making(kind_in(self._data) or current().made):
+            out = made(folder, transform=self.transform, backend=backend, log=log)
+        if out.len() == 0:
+            out.extend([self.get(k) for k in self.indices()])
         return out
 
     def __getstate__(self) -> dict[str, Any]:
@@ -243,7 +259,7 @@ def _simple_increments(data: Any, parts: list[Part]) -> bool:
         if isinstance(store, NodeStorage) and part.counts is None and store.can_infer_num_nodes:
             return False
         for key, col in part.columns.items():
-            rule = data.joins.get(key)
+            rule = data._join(key, store[key], store)
             if col.ptr is None:
                 if isinstance(col.values, dict) or (col.values and isinstance(col.values[0], Column)):
                     return False  # nested values: rare, and their names may be declared too

@@ -151,7 +151,7 @@ class TensorMethods:
     def _attr_of(self, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = True) -> Any:
         attr = _cast(self.__dict__.get("_tensor_attr_cls", TensorAttr), args, kwargs)
         if whole and not attr.is_fully_specified():
-            raise ValueError(f"{attr} does not name a tensor in full")
+            raise ValueError(f"{attr} is not fully specified: it does not name a tensor")
         return attr
 
     if TYPE_CHECKING:
@@ -303,7 +303,7 @@ class EdgeMethods:
         attr = self._edges_of(args, kwargs)
         found = self._get_edge_index(attr)
         if found is None:
-            raise KeyError(f"there are no edges for {attr}")
+            raise KeyError(f"edges not found for {attr}")
         return found
 
     def remove_edge_index(self, *args: Any, **kwargs: Any) -> bool:

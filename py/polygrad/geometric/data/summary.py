@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
+
 
 @dataclass
 class Stats:
@@ -22,15 +24,16 @@ class Stats:
 
     @classmethod
     def from_data(cls, data: Any) -> Stats:
-        a = np.asarray(data, np.float64)
+        a = np.sort(np.asarray(data.numpy() if isinstance(data, Tensor) else data, np.float32))
         if not a.size:
             return cls(*[float("nan")] * 7)
-        std = float(a.std(ddof=1)) if a.size > 1 else float("nan")
-        low, middle, high = (float(q) for q in np.quantile(a, [0.25, 0.5, 0.75]))
-        return cls(float(a.mean()), std, float(a.min()), low, middle, high, float(a.max()))
+        t = Tensor(a)
+        std = float(t.std().item()) if a.size > 1 else float("nan")
+        low, high = (float(q) for q in np.quantile(a, [0.25, 0.75]))
+        return cls(float(t.mean().item()), std, float(a[0]), low, float(a[(a.size - 1) // 2]), high, float(a[-1]))
 
 
-@dataclass
+@dataclass(repr=False)
 class Summary:
     """The numbers of nodes and edges of the graphs of a dataset; of graphs with several types also by type.
 
@@ -65,14 +68,26 @@ class Summary:
         per_edge = {k: Stats.from_data(v) for k, v in by_edge.items()} or None
         return cls(type(dataset).__name__, len(nodes), Stats.from_data(nodes), Stats.from_data(edges), per_node, per_edge)
 
-    def __str__(self) -> str:
-        columns = {"#nodes": self.num_nodes, "#edges": self.num_edges}
-        columns |= {f"#nodes of {k}": v for k, v in (self.num_nodes_per_type or {}).items()}
-        columns |= {f"#edges of {k}": v for k, v in (self.num_edges_per_type or {}).items()}
-        rows = [["", *columns]] + [[key, *(f"{getattr(s, key):.1f}" for s in columns.values())] for key in Stats.__dataclass_fields__]
-        widths = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
-        lines = [" | ".join(c.rjust(w) if k else c.ljust(w) for k, (c, w) in enumerate(zip(r, widths))) for r in rows]
-        return "\n".join([f"{self.name} (#graphs={self.num_graphs}):", lines[0], "-" * len(lines[0]), *lines[1:]])
+    def format(self, fmt: str = "psql") -> str:
+        """The numbers as tables: of all graphs, and by type where there are several. fmt: one kind of table is drawn, whatever is asked for."""
+        parts = [f"{self.name} (#graphs={self.num_graphs}):", *_table({"#nodes": self.num_nodes, "#edges": self.num_edges})]
+        if self.num_nodes_per_type is not None:
+            parts += ["Number of nodes by node type:", *_table(self.num_nodes_per_type)]
+        if self.num_edges_per_type is not None:
+            parts += ["Number of edges by edge type:", *_table({f"({', '.join(k)})": v for k, v in self.num_edges_per_type.items()})]
+        return "\n".join(parts)
+
+    def __repr__(self) -> str:
+        return self.format()
+
+
+def _table(columns: dict[str, Stats]) -> list[str]:
+    """Lines of a table with a row for each of the numbers."""
+    rows = [["", *columns]] + [[key, *(f"{getattr(s, key):.1f}" for s in columns.values())] for key in Stats.__dataclass_fields__]
+    widths = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
+    lines = ["| " + " | ".join(c.rjust(w) if k else c.ljust(w) for k, (c, w) in enumerate(zip(r, widths))) + " |" for r in rows]
+    bar = "+".join("-" * (w + 2) for w in widths)
+    return [f"+{bar}+", lines[0], f"|{bar}|", *lines[1:], f"+{bar}+"]
 
 
 __all__ = ["Stats", "Summary"]

@@ -72,6 +72,10 @@ class TemporalData(BaseData):
     def index_select(self, idx: Any) -> Any:
         """Some of the events."""
         n = self.num_events
+        if isinstance(idx, float):
+            raise IndexError(
+                f"Only strings, whole numbers, slices, lists, tuples and tensors of whole numbers or of bool are valid indices (got {idx!r})"
+            )
         chosen = positions([idx] if isinstance(idx, (int, np.integer)) else idx, n, "index")
         out = copy.copy(self)
         for key, value in self._store.items():
@@ -144,7 +148,7 @@ class TemporalData(BaseData):
         if "edge_index" in self._store:
             return self._store["edge_index"]
         if self.src is None or self.dst is None:
-            raise ValueError("events without 'src' or 'dst' have no edge_index")
+            raise ValueError("the graph does not contain 'edge_index': events without 'src' or 'dst' have none")
         return Tensor.stack(self.src, self.dst) if isinstance(self.src, Tensor) else np.stack([self.src, self.dst])
 
     def size(self, dim: int | None = None) -> Any:

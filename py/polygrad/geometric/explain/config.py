@@ -172,7 +172,7 @@ class ThresholdConfig(_Config):
             raise ValueError(f"the value of a threshold is a number, not a {type(value).__name__}")
         if self.type == ThresholdType.hard:
             if not 0 <= value <= 1:
-                raise ValueError(f"the value of a hard threshold lies between 0 and 1, not at {value}")
+                raise ValueError(f"the threshold value must be between 0 and 1 for a hard threshold, not {value}")
         elif not isinstance(value, int):
             raise ValueError(f"a threshold of type {self.type.value!r} takes a whole number of entries, not {value}")
         elif value <= 0:

@@ -85,7 +85,7 @@ class Explainer:
         prediction = None
         if self.explanation_type == ExplanationType.phenomenon:
             if target is None:
-                raise ValueError("explanations of type 'phenomenon' need a 'target'")
+                raise ValueError("the 'target' has to be provided for explanations of type 'phenomenon'")
         else:
             if target is not None:
                 warnings.warn("the 'target' is not used for explanations of type 'model', which explain what the model predicts", stacklevel=2)

@@ -32,12 +32,15 @@ class ExplanationMixin:
                 continue
             features = store["x"].shape[-1] if "x" in store else mask.shape[-1]
             if mask.ndim != 2:
-                wrong.append(f"a 'node_mask' has two axes, not the shape {mask.shape}")
+                wrong.append(f"a 'node_mask' with two dimensions is needed, not one of the shape {mask.shape}")
             elif mask.shape[0] not in (1, store.num_nodes) or mask.shape[1] not in (1, features):
-                wrong.append(f"a 'node_mask' of shape {tuple(mask.shape)} does not fit a graph with {store.num_nodes} nodes with {features} features")
+                sizes = f"with {store.num_nodes} nodes and with {features} features"
+                wrong.append(f"a 'node_mask' of shape {tuple(mask.shape)} does not fit a graph {sizes}")
         for store in self.edge_stores:  # type: ignore[attr-defined]
             mask = store.get("edge_mask")
-            if mask is not None and (mask.ndim != 1 or mask.shape[0] != store.num_edges):
+            if mask is not None and mask.ndim != 1:
+                wrong.append(f"an 'edge_mask' with one dimension is needed, not one of the shape {mask.shape}")
+            elif mask is not None and mask.shape[0] != store.num_edges:
                 wrong.append(f"an 'edge_mask' of shape {tuple(mask.shape)} does not fit a graph with {store.num_edges} edges")
         for text in wrong:
             if raise_on_error:
@@ -116,9 +119,9 @@ class Explanation(ExplanationMixin, Data):
 
         mask = self.get("node_mask")
         if mask is None:
-            raise ValueError(f"there is no 'node_mask' in this {type(self).__name__}, only {self.available_explanations}")
+            raise ValueError(f"the attribute 'node_mask' is not available in this {type(self).__name__}, only {self.available_explanations}")
         if mask.ndim != 2 or mask.shape[1] <= 1:
-            raise ValueError(f"a node mask of shape {mask.shape} says nothing about single features")
+            raise ValueError(f"Cannot compute feature importance: a node mask of shape {mask.shape} says nothing about single features")
         labels = range(mask.shape[1]) if feat_labels is None else feat_labels
         return bars(mask.sum(0).numpy(), [str(label) for label in labels], top_k, path)
 
@@ -128,7 +131,7 @@ class Explanation(ExplanationMixin, Data):
         from .picture import draw_explanation
 
         if self.get("edge_mask") is None:
-            raise ValueError(f"there is no 'edge_mask' in this {type(self).__name__}, only {self.available_explanations}")
+            raise ValueError(f"the attribute 'edge_mask' is not available in this {type(self).__name__}, only {self.available_explanations}")
         if backend not in (None, "svg"):
             raise ValueError(f"pictures are drawn as SVG: backend must be None or 'svg', not {backend!r}")
         return draw_explanation(self, path, node_labels)

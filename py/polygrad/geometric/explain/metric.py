@@ -141,7 +141,7 @@ def characterization_score(pos_fidelity: Any, neg_fidelity: Any, pos_weight: flo
     0.6
     """
     if pos_weight + neg_weight != 1.0:
-        raise ValueError(f"the weights must add up to 1, not {pos_weight} + {neg_weight}")
+        raise ValueError(f"the weights need to sum up to 1, not {pos_weight} + {neg_weight}")
     return 1.0 / (pos_weight / pos_fidelity + neg_weight / (1.0 - neg_fidelity))
 
 
@@ -154,10 +154,10 @@ def fidelity_curve_auc(pos_fidelity: Tensor, neg_fidelity: Tensor, x: Tensor) ->
     1.5
     """
     if bool((neg_fidelity == 1).any().item()):
-        raise ValueError("a negative fidelity of 1 would be divided by zero")
+        raise ValueError("negative fidelity values containing 1 lead to a division by zero")
     step = x[1:] - x[:-1]
     if bool((step < 0).any().item()):
-        raise ValueError("'x' must be in ascending order")
+        raise ValueError("'x' must be given in ascending order")
     y = pos_fidelity / (1.0 - neg_fidelity)
     return ((y[1:] + y[:-1]) * step).sum() / 2
 

@@ -35,7 +35,7 @@ def write(path: Any, svg: str, title: str) -> str:
 def bars(score: np.ndarray, labels: Sequence[str], top_k: int | None = None, path: Any = None) -> str:
     """Horizontal bars, the longest first."""
     if len(labels) != score.size:
-        raise ValueError(f"there are {len(labels)} labels for {score.size} scores")
+        raise ValueError(f"the number of labels must match the number of scores: there are {len(labels)} labels for {score.size} scores")
     order = np.argsort(-score, kind="stable")[: score.size if top_k is None else top_k]
     title = f"Feature importance for {'top ' if top_k is not None else ''}{order.size} features"
     left = 24 + 7 * max((len(labels[k]) for k in order), default=1)

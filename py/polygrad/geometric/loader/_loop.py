@@ -7,8 +7,11 @@ and the batch's number: it does not depend on which thread gets there first, nor
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Callable
 
 import numpy as np
@@ -23,11 +26,11 @@ IGNORED = {
 }  # fmt: skip
 
 
-def ahead(work: Callable[[Any], Any], jobs: Iterable[Any], workers: int, depth: int) -> Iterator[Any]:
-    """work(job) for each job, in order, by threads that are up to `depth` jobs ahead."""
+def ahead(work: Callable[[Any], Any], jobs: Iterable[Any], workers: int, depth: int, start: Callable[[], None] | None = None) -> Iterator[Any]:
+    """work(job) for each job, in order, by threads that are up to `depth` jobs ahead. start: called in each of them when it begins."""
     from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="polygrad-loader")
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="polygrad-loader", initializer=start)
     waiting: deque[Any] = deque()
     try:
         for job in jobs:
@@ -43,10 +46,10 @@ def ahead(work: Callable[[Any], Any], jobs: Iterable[Any], workers: int, depth: 
 class SamplingLoader:
     """Batches of the entries 0 .. size - 1. Subclasses draw and make them.
 
-    Of torch's DataLoader it takes batch_size, shuffle, sampler, batch_sampler, drop_last and num_workers (threads that make batches, at
-    least one). prefetch: batches that each of them makes ahead; 0 makes them in the caller's thread. seed: of shuffling and sampling;
-    without it they follow Tensor.manual_seed. num_threads: that share the work on one batch. Sizes of batches are variables, so that all
-    batches share one compiled program; static_sizes=True makes them plain numbers.
+    Of torch's DataLoader it takes batch_size, shuffle, sampler, batch_sampler, drop_last, worker_init_fn and num_workers (threads that make
+    batches, at least one). prefetch: batches that each of them makes ahead; 0 makes them in the caller's thread. seed: of shuffling and
+    sampling; without it they follow Tensor.manual_seed. num_threads: that share the work on one batch. Sizes of batches are variables, so
+    that all batches share one compiled program; static_sizes=True makes them plain numbers.
     """
 
     def __init__(
@@ -82,6 +85,8 @@ class SamplingLoader:
         self.batch_size = None if batch_size is None else int(batch_size)
         self.shuffle, self.sampler, self.batch_sampler, self.drop_last = bool(shuffle), sampler, batch_sampler, drop_last
         self.num_workers, self.seed, self.num_threads, self.static_sizes = num_workers, seed, num_threads, static_sizes
+        self.worker_init_fn = kwargs.get("worker_init_fn")
+        self.loader_cores: list[Any] | None = None
         self._epoch = 0
         self._threads = 1
 
@@ -152,9 +157,55 @@ class SamplingLoader:
 
         workers = max(1, self.num_workers)
         in_background = self.prefetch > 0 and self._in_background
-        done = ahead(work, jobs, workers, self.prefetch * workers) if in_background else map(work, jobs)
+        done = ahead(work, jobs, workers, self.prefetch * workers, self._start()) if in_background else map(work, jobs)
         for result in done:
             yield self._make_batch(prepared, result)
+
+    def _start(self) -> Callable[[], None] | None:
+        """What each thread does first: it goes to its cores, and calls worker_init_fn with its number."""
+        if not self.num_workers or (self.worker_init_fn is None and self.loader_cores is None):
+            return None
+        numbers = itertools.count()
+
+        def start() -> None:
+            k = next(numbers)
+            if self.loader_cores is not None and hasattr(os, "sched_setaffinity"):
+                cores = self.loader_cores[k % len(self.loader_cores)]
+                os.sched_setaffinity(0, cores if isinstance(cores, (list, tuple)) else [cores])
+            if self.worker_init_fn is not None:
+                self.worker_init_fn(k)
+
+        return start
+
+    @contextmanager
+    def enable_cpu_affinity(self, loader_cores: list[Any] | None = None) -> Iterator[None]:
+        """While it lasts, each of the num_workers threads runs on cores of its own: loader_cores, by default the first that there are."""
+        if not self.num_workers:
+            raise ValueError("'enable_cpu_affinity' needs at least one worker thread: num_workers is 0")
+        if loader_cores is not None and len(loader_cores) != self.num_workers:
+            raise ValueError(f"{len(loader_cores)} cores for {self.num_workers} workers: each has its own")
+        there = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+        if loader_cores is None and len(there) < self.num_workers:
+            raise ValueError(f"More workers (got {self.num_workers}) than available cores (got {len(there)})")
+        self.loader_cores = there[: self.num_workers] if loader_cores is None else loader_cores
+        try:
+            yield
+        finally:
+            self.loader_cores = None
+
+    @contextmanager
+    def enable_multithreading(self, worker_threads: int | None = None) -> Iterator[None]:
+        """While it lasts, worker_threads threads share the work on one batch."""
+        if not self.num_workers:
+            raise ValueError("'enable_multithreading' needs at least one worker thread: num_workers is 0")
+        before, self.num_threads = self.num_threads, worker_threads
+        try:
+            yield
+        finally:
+            self.num_threads = before
+
+    def _get_iterator(self) -> Iterator[Any]:
+        return iter(self)
 
     def __call__(self, index: Any) -> Any:
         """The batch of the given entries."""

@@ -93,7 +93,7 @@ class LinkLoader(SamplingLoader):
         label = _beside(edge_label, n, "edge_label")
         if self.neg_sampling is not None and label is not None:
             if self.neg_sampling.is_triplet():
-                raise ValueError("triplets have no edge_label: their positive and negative ends come apart")
+                raise ValueError("'edge_label' needs to be undefined for triplets: their positive and negative ends come apart")
             if label.size and label.min() == 0:
                 label = label + 1  # 0 is what negative edges get
         ids = None if input_id is None else _beside(input_id, n, "input_id")

@@ -115,7 +115,7 @@ class _LinkPredMetric(Module):
 
     def __init__(self, k: int):
         if k <= 0:
-            raise ValueError(f"'k' of {type(self).__name__} must be a positive number, not {k}")
+            raise ValueError(f"'k' needs to be a positive integer in {type(self).__name__}, not {k}")
         self.k = k
 
     def _state_items(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class LinkPredMetric(_Mean):
 
     def update(self, pred_index_mat: Any, edge_label_index: Any, edge_label_weight: Any = None) -> None:
         if self.weighted and edge_label_weight is None:
-            raise ValueError(f"'edge_label_weight' is needed for {self!r}")
+            raise ValueError(f"'edge_label_weight' is a required argument for {self!r}")
         self._update(LinkPredMetricData(pred_index_mat, edge_label_index, edge_label_weight if self.weighted else None))
 
     def _update(self, data: LinkPredMetricData) -> None:

@@ -24,7 +24,7 @@ class PositionalEncoding(Module):
 
     def __init__(self, out_channels: int, base_freq: float = 1e-4, granularity: float = 1.0, device: Any = None):
         if out_channels % 2:
-            raise ValueError(f"sines and cosines need an even number of features, not out_channels={out_channels}")
+            raise ValueError(f"sinusoidal positional encoding cannot have an odd 'out_channels': {out_channels}")
         self.out_channels, self.base_freq, self.granularity = out_channels, base_freq, granularity
         half = out_channels // 2
         self.frequency = Tensor([base_freq ** (k / max(half - 1, 1)) for k in range(half)], requires_grad=False)

@@ -306,7 +306,7 @@ class NumNeighbors:
 
     def __init__(self, values: Any, default: Any = None):
         if isinstance(values, (list, tuple)) and default is not None:
-            raise ValueError(f"a list for all edge types has no default, got {default!r}")
+            raise ValueError(f"'default' must be set to 'None' where one list is given for all edge types, got {default!r}")
         self.values = {_type_key(k): list(v) for k, v in values.items()} if isinstance(values, dict) else list(values)
         self.default = default
 
@@ -319,16 +319,21 @@ class NumNeighbors:
         known = {tuple(t) for t in edge_types}
         unknown = set(self.values) - known
         if unknown:
-            raise ValueError(f"num_neighbors has the edge types {sorted(unknown)}, which the graph has not; it has {sorted(known)}")
+            raise ValueError(f"Not all edge types in 'num_neighbors' exist in the graph: it has no {sorted(unknown)}; it has {sorted(known)}")
         out = {}
         for t in map(tuple, edge_types):
             if t not in self.values and self.default is None:
-                raise ValueError(f"num_neighbors has no entry for the edge type {t}")
+                raise ValueError(f"Missing number of neighbors for edge type {t}")
             out[t] = self.values.get(t, self.default)
         lengths = {len(v) for v in out.values()}
         if len(lengths) > 1:
-            raise ValueError(f"num_neighbors must have the same number of hops for all edge types, got {sorted(lengths)}")
+            raise ValueError(f"the number of hops must be the same across all edge types in num_neighbors, got {sorted(lengths)}")
         return out
+
+    def get_mapped_values(self, edge_types: Any = None) -> Any:
+        """As get_values, by the names 'a__to__b' of edge types."""
+        values = self.get_values(edge_types)
+        return {"__".join(t): v for t, v in values.items()} if isinstance(values, dict) else values
 
     @property
     def num_hops(self) -> int:
@@ -359,9 +364,9 @@ class NegativeSampling:
         if self.mode not in ("binary", "triplet"):
             raise ValueError(f"the mode of negative sampling is 'binary' or 'triplet', not {mode!r}")
         if amount <= 0:
-            raise ValueError(f"the amount of negative sampling must be above 0, got {amount}")
+            raise ValueError(f"the amount of negative sampling needs to be positive, got {amount}")
         if self.is_triplet() and amount != math.ceil(amount):
-            raise ValueError(f"the amount of negative sampling must be a whole number for triplets, got {amount}")
+            raise ValueError(f"the amount of negative sampling needs to be an integer for triplets, got {amount}")
         self.amount = math.ceil(amount) if self.is_triplet() else amount
         self.src_weight, self.dst_weight = src_weight, dst_weight
 
@@ -385,7 +390,7 @@ class NegativeSampling:
         weight = self.src_weight if endpoint == "src" else self.dst_weight
         if weight is None:
             if num_nodes is None:
-                raise ValueError("negative nodes cannot be drawn without num_nodes")
+                raise ValueError("Cannot sample negatives without 'num_nodes'")
             return random.integers(0, num_nodes, n, dtype=np.int64)
         w = to_array(weight).astype(np.float64).reshape(-1)
         if num_nodes is not None and w.size != num_nodes:

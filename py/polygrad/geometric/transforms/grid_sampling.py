@@ -37,7 +37,7 @@ class GridSampling(BaseTransform):
         counts = np.bincount(number, minlength=cells.size)
         for key, value in list(data.items()):
             if "edge" in key:
-                raise ValueError(f"GridSampling cannot merge edges, and the graph has {key!r}")
+                raise ValueError(f"GridSampling does not support coarsening of edges, and the graph has {key!r}")
             if not isinstance(value, Tensor) or not value.ndim or int(value.shape[0]) != n:
                 continue
             a = to_array(value)

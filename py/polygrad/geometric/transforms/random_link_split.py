@@ -60,7 +60,7 @@ class RandomLinkSplit(BaseTransform):
         parts = tuple(copy.copy(data) for _ in range(3))
         if isinstance(data, HeteroData):
             if self.edge_types is None:
-                raise ValueError("RandomLinkSplit needs 'edge_types' for a HeteroData")
+                raise ValueError("RandomLinkSplit expects 'edge_types' to be specified for a HeteroData")
             kinds = self.edge_types if isinstance(self.edge_types, list) else [self.edge_types]
             back = self.rev_edge_types if isinstance(self.edge_types, list) else [self.rev_edge_types]
             for kind, rev in zip(kinds, back):
@@ -101,7 +101,7 @@ class RandomLinkSplit(BaseTransform):
         found = negative.shape[1]
         if found < total:
             ratio = found / total
-            warnings.warn(f"there are not enough negative edges for this sampling ratio: it becomes {ratio:.2f}", stacklevel=4)
+            warnings.warn(f"There are not enough negative edges for this sampling ratio: it becomes {ratio:.2f}", stacklevel=4)
             wanted = [int(c / total * found) for c in wanted[:2]]
             wanted.append(found - sum(wanted))
         return negative, wanted

@@ -82,7 +82,7 @@ def vector(x: Any, what: str = "index") -> np.ndarray:
     if a.ndim == 0:
         a = a.reshape(1)
     if a.ndim != 1 or a.dtype.kind not in "iu":
-        raise ValueError(f"{what} must be whole numbers with one axis, not {a.dtype} of shape {list(a.shape)}")
+        raise ValueError(f"Expected '{what}' to be an index, whole numbers with one axis, not {a.dtype} of shape {list(a.shape)}")
     return a
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from ...tensor import Tensor
 from .._rows import axis_of, count_of, rows_of
 
+_REDUCTIONS = ("sum", "add", "mean", "min", "amin", "max", "amax", "mul", "any")
+
 
 def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = None, reduce: str = "sum") -> Tensor:
     """Gathers the values of src that have the same index along dim.
@@ -21,6 +23,8 @@ def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = Non
     if index.ndim != 1:
         raise ValueError(f"The 'index' argument must be one-dimensional, not of the shape {index.shape}")
     axis = axis_of(src, dim)
+    if reduce not in _REDUCTIONS:
+        raise ValueError(f"invalid `reduce` argument {reduce!r}: use one of {', '.join(_REDUCTIONS)}")
     if reduce == "any":
         at = index.reshape(*[1] * axis, -1, *[1] * (src.ndim - axis - 1)).expand(src.shape)
         size = (*src.shape[:axis], count_of(index, dim_size), *src.shape[axis + 1 :])

@@ -23,10 +23,10 @@ def select(src: Any, index_or_mask: Tensor, dim: int) -> Any:
         return mask_select(src, dim, index_or_mask) if is_mask else src.index_select(dim, index_or_mask)
     if isinstance(src, (tuple, list)):
         if dim != 0:
-            raise ValueError(f"a list can be selected from along dimension 0 only, not {dim}")
+            raise ValueError(f"Cannot select from a list along dimension other than 0, such as {dim}")
         a = index_or_mask.numpy()
         return [src[i] for i in (np.flatnonzero(a) if is_mask else a).tolist()]
-    raise ValueError(f"select takes a tensor or a list, not {type(src).__name__}")
+    raise ValueError(f"Encountered invalid input type {type(src).__name__}: a tensor or a list is needed")
 
 
 def narrow(src: Any, dim: int, start: int, length: int) -> Any:
@@ -42,9 +42,9 @@ def narrow(src: Any, dim: int, start: int, length: int) -> Any:
         return src[tuple(slice(start, start + length) if k == dim else slice(None) for k in range(dim + 1))]
     if isinstance(src, list):
         if dim != 0:
-            raise ValueError(f"a list can be narrowed along dimension 0 only, not {dim}")
+            raise ValueError(f"Cannot narrow a list along dimension other than 0, such as {dim}")
         return src[start : start + length]
-    raise ValueError(f"narrow takes a tensor or a list, not {type(src).__name__}")
+    raise ValueError(f"Encountered invalid input type {type(src).__name__}: a tensor or a list is needed")
 
 
 __all__ = ["narrow", "select"]

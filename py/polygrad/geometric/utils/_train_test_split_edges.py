@@ -26,7 +26,7 @@ def train_test_split_edges(data: Any, val_ratio: float = 0.05, test_ratio: float
     >>> data.val_pos_edge_index.shape, data.train_pos_edge_index.shape
     ((2, 1), (2, 4))
     """
-    warnings.warn("'train_test_split_edges' is deprecated, use 'transforms.RandomLinkSplit' instead", DeprecationWarning, stacklevel=2)
+    warnings.warn("'train_test_split_edges' is deprecated, use 'transforms.RandomLinkSplit' instead", stacklevel=2)
     n = int(data.num_nodes)
     e, attr = _host.edges(data.edge_index), data.edge_attr
     data.edge_index = data.edge_attr = None

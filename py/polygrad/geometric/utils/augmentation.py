@@ -63,7 +63,7 @@ def add_random_edge(
     ((2, 6), (2, 2))
     """
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"the ratio of added edges lies between 0 and 1, got {p}")
+        raise ValueError(f"the ratio of added edges has to be between 0 and 1, got {p}")
     if force_undirected and isinstance(num_nodes, (tuple, list)):
         raise RuntimeError("force_undirected makes no sense for a bipartite graph")
     if not training or p == 0.0:

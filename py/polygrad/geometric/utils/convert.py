@@ -75,7 +75,7 @@ def to_networkx(
     upper, lower = to_undirected == "upper", to_undirected == "lower"
     undirected = to_undirected is True or upper or lower
     if hetero and undirected:
-        raise ValueError("to_networkx cannot make a heterogeneous graph undirected")
+        raise ValueError("'to_undirected' is not supported for a heterogeneous graph")
     if undirected:
         G = nx.MultiGraph() if to_multi else nx.Graph()
     else:
@@ -142,12 +142,12 @@ def from_networkx(G: Any, group_node_attrs: Any = None, group_edge_attrs: Any = 
         group_edge_attrs = edge_attrs
     for _, features in G.nodes(data=True):
         if set(features) != set(node_attrs):
-            raise ValueError("not all nodes have the same attributes")
+            raise ValueError("Not all nodes contain the same attributes")
         for key, value in features.items():
             found[str(key)].append(value)
     for _, _, features in G.edges(data=True):
         if set(features) != set(edge_attrs):
-            raise ValueError("not all edges have the same attributes")
+            raise ValueError("Not all edges contain the same attributes")
         for key, value in features.items():
             found[f"edge_{key}" if key in node_attrs else str(key)].append(value)
     for key, value in G.graph.items():

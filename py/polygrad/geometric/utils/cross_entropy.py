@@ -27,7 +27,7 @@ def sparse_cross_entropy(inputs: Tensor, edge_label_index: Tensor, edge_label_we
         raised = (weight < 0).where((weight < 0).where(weight.abs(), 1.0).log().maximum(1e-12), 0.0)
         inputs = inputs + scatter(raised, row * classes + col, 0, rows * classes).reshape(rows, classes)
         weight = weight.relu()
-    loss = inputs.logsumexp(axis=-1)[row] - inputs[row, col]
+    loss = inputs.logsumexp(-1)[row] - inputs[row, col]
     return (loss if weight is None else loss * weight).sum() / rows
 
 

@@ -40,7 +40,7 @@ def dropout_adj(
     >>> dropout_adj(Tensor([[0, 1], [1, 0]]), p=0.0)[0].tolist()
     [[0, 1], [1, 0]]
     """
-    warnings.warn("'dropout_adj' is deprecated, use 'dropout_edge' instead", DeprecationWarning, stacklevel=2)
+    warnings.warn("'dropout_adj' is deprecated, use 'dropout_edge' instead", stacklevel=2)
     edge_index_, kept = dropout_edge(edge_index, p, force_undirected, training)
     if not training or p == 0.0 or edge_attr is None:
         return edge_index_, edge_attr

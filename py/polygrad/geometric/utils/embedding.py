@@ -77,7 +77,7 @@ def get_embeddings(model: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
     found: list[Tensor] = []
     layers = [m for m in modules_of(model) if isinstance(m, MessagePassing)]
     if not layers:
-        warnings.warn("the model does not have any message passing layers", stacklevel=2)
+        warnings.warn("the model does not have any 'MessagePassing' layers", stacklevel=2)
     with _watched(layers, lambda layer, out: found.append(out[0] if isinstance(out, tuple) else out)):
         _run(model, args, kwargs)
     return found
@@ -107,7 +107,7 @@ def get_embeddings_hetero(model: Any, supported_models: Any = None, *args: Any, 
 
     layers = [m for m in modules_of(model) if isinstance(m, kinds)]
     if not layers:
-        warnings.warn("the model does not have any heterogeneous message passing layers", stacklevel=2)
+        warnings.warn("the model does not have any heterogenous 'MessagePassing' layers", stacklevel=2)
     with _watched(layers, hook):
         _run(model, args, kwargs)
     return found

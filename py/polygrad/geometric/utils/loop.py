@@ -8,6 +8,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from .._rows import rows_of
+from ..sparse_tensor import SparseTensor
 from . import _host
 from .num_nodes import maybe_num_nodes
 
@@ -23,14 +24,16 @@ def contains_self_loops(edge_index: Tensor) -> bool:
     return _host.any_loop(edge_index)
 
 
-def remove_self_loops(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-    """Without the self loops; the other edges keep their order.
+def remove_self_loops(edge_index: Any, edge_attr: Tensor | None = None) -> tuple[Any, Tensor | None]:
+    """Without the self loops; the other edges keep their order. Of a sparse matrix, the matrix without its diagonal.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.utils import remove_self_loops
     >>> remove_self_loops(Tensor([[0, 1, 0], [1, 1, 2]]))[0].tolist()
     [[0, 0], [1, 2]]
     """
+    if isinstance(edge_index, SparseTensor):
+        return edge_index.remove_diag(), None
     out, keep = _host.filter_edges(edge_index, loops="n")
     if isinstance(edge_index, Tensor) and out.shape[1] == edge_index.shape[1]:
         return edge_index, edge_attr
@@ -65,13 +68,13 @@ def _loop_attr(edge_index: Tensor, edge_attr: Tensor, n: Any, fill_value: Any) -
         from ._scatter import scatter
 
         return scatter(edge_attr, edge_index[1], 0, n, fill_value)
-    raise AttributeError(f"fill_value must be a number, a tensor or the name of a reduction, not {type(fill_value).__name__}")
+    raise AttributeError(f"No valid 'fill_value': a number, a tensor or the name of a reduction is needed, not {type(fill_value).__name__}")
 
 
 def add_self_loops(
-    edge_index: Tensor, edge_attr: Tensor | None = None, fill_value: Any = None, num_nodes: int | tuple[int, int] | None = None
-) -> tuple[Tensor, Tensor | None]:
-    """With an edge from each node to itself after the others.
+    edge_index: Any, edge_attr: Tensor | None = None, fill_value: Any = None, num_nodes: int | tuple[int, int] | None = None
+) -> tuple[Any, Tensor | None]:
+    """With an edge from each node to itself after the others; of a sparse matrix, the matrix with more on its diagonal.
 
     fill_value: what the new edges have in edge_attr: a number (1 if it is not given), a tensor, or a reduction ('add', 'mean', 'min',
     'max', 'mul') over the edges into the node. num_nodes: a pair for a bipartite graph, which gets the smaller number of loops.
@@ -82,6 +85,10 @@ def add_self_loops(
     >>> e.tolist(), w.tolist()
     ([[0, 1, 0, 1], [1, 0, 0, 1]], [5.0, 6.0, 2.0, 2.0])
     """
+    if isinstance(edge_index, SparseTensor):
+        row, col, value = edge_index.coo()
+        pairs, value = add_self_loops(Tensor.stack(row, col), value, fill_value, num_nodes or edge_index.sparse_sizes())
+        return edge_index._made(row=pairs[0], col=pairs[1], value=value, sparse_sizes=edge_index.sparse_sizes()).coalesce("sum"), None
     n = min(num_nodes) if isinstance(num_nodes, (tuple, list)) else maybe_num_nodes(edge_index, num_nodes)
     if edge_attr is not None:
         edge_attr = _host.join(edge_attr, _loop_attr(edge_index, edge_attr, n, fill_value))

@@ -39,7 +39,9 @@ def map_index(src: Tensor, index: Tensor, max_index: Any = None, inclusive: bool
     if not inclusive:
         return _host.tensor(place[mask]), _host.tensor(mask)
     if not mask.all():
-        raise ValueError(f"src has entries that index does not have, such as {int(a[~mask][0])}: use inclusive=False to leave them out")
+        raise ValueError(
+            f"Found invalid entries in 'src', which index does not have, such as {int(a[~mask][0])}: use inclusive=False to leave them out"
+        )
     return _host.tensor(place), None
 
 

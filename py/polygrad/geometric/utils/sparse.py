@@ -32,7 +32,7 @@ def dense_to_sparse(adj: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Te
     if mask is not None and mask.ndim != 2:
         raise ValueError(f"Mask must be two-dimensional, not of the shape {tuple(mask.shape)}")
     if mask is not None and int(adj.shape[-2]) != int(adj.shape[-1]):
-        raise ValueError(f"a mask needs square adjacency matrices, not {adj.shape}")
+        raise ValueError(f"Mask is only supported on quadratic adjacency matrices, not {adj.shape}")
     a = _host.read(adj)
     width = a.shape[-1]
     flat = a.reshape(-1, width)

@@ -73,4 +73,11 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "swa_utils"]
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+__all__ = [
+    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LARS", "LBFGS", "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD",
+    "SparseAdam", "lr_scheduler", "swa_utils",
+]  # fmt: skip

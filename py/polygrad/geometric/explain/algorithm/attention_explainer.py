@@ -75,7 +75,7 @@ class AttentionExplainer(ExplainerAlgorithm):
             for handle in handles:
                 handle.remove()
         if not found:
-            raise ValueError("no layer of the model has attention: use layers such as GATConv, GATv2Conv or TransformerConv")
+            raise ValueError("Could not collect any attention coefficients: use layers such as GATConv, GATv2Conv or TransformerConv")
         return found
 
     def _joined(self, alphas: list[Tensor], edges: int) -> Tensor:

@@ -79,13 +79,13 @@ class ExplainerAlgorithm(nn.Module):
     @property
     def explainer_config(self) -> ExplainerConfig:
         if self._explainer_config is None:
-            raise ValueError(f"{type(self).__name__} has no settings yet: give it to an Explainer, or call connect()")
+            raise ValueError(f"{type(self).__name__} is not yet connected to any settings: give it to an Explainer, or call connect()")
         return self._explainer_config
 
     @property
     def model_config(self) -> ModelConfig:
         if self._model_config is None:
-            raise ValueError(f"{type(self).__name__} has no settings yet: give it to an Explainer, or call connect()")
+            raise ValueError(f"{type(self).__name__} is not yet connected to any settings: give it to an Explainer, or call connect()")
         return self._model_config
 
     def connect(self, explainer_config: Any, model_config: Any) -> None:
@@ -140,7 +140,7 @@ class ExplainerAlgorithm(nn.Module):
         if mode == ModelMode.regression:
             return y_hat.mse_loss(y)
         if mode == ModelMode.binary_classification:
-            y_hat, y = y_hat.reshape(*y.shape), y.cast(y_hat.dtype)
+            y_hat, y = y_hat.reshape(y.shape), y.cast(y_hat.dtype)
             return y_hat.binary_crossentropy_logits(y) if returns == ModelReturnType.raw else y_hat.binary_crossentropy(y)
         if y_hat.ndim == 1:  # of one output
             y_hat, y = y_hat.unsqueeze(0), y.reshape(1)

@@ -141,7 +141,7 @@ class GNNExplainer(ExplainerAlgorithm):
 
 _UNUSED = {
     "node_feat": "the output does not depend on the node features: use them in the model, or explain with node_mask_type=None",
-    "edge": "the output does not depend on messages along the edges: explain with edge_mask_type=None, or use message passing layers",
+    "edge": "Could not compute gradients for edges: use message passing layers, on which the output depends, or explain with edge_mask_type=None",
 }
 
 __all__ = ["GNNExplainer"]

@@ -10,6 +10,15 @@ from ....tensor import Tensor
 from ..._rows import Rows, axis_of, count_of, rows_of
 
 
+def _check_size(index: Tensor, dim_size: Any) -> None:
+    """An error if values that are known name rows beyond dim_size: items of such rows would be lost."""
+    if type(dim_size) is not int or not index.is_realized or hasattr(index, "_rows") or type(index.shape[0]) is not int or not index.shape[0]:
+        return
+    largest = int(index.numpy().max())
+    if largest >= dim_size:
+        raise ValueError(f"Encountered invalid 'dim_size' (got '{dim_size}' but expected >= '{largest + 1}')")
+
+
 class Aggregation(Module):
     """Gathers items in rows: `aggr(x, index)` with the row of every item, or `aggr(x, ptr=ptr)` with the boundaries of the rows.
 
@@ -39,6 +48,8 @@ class Aggregation(Module):
             dim_size = rows
         if index is not None and dim_size is None:
             dim_size = count_of(index)
+        elif index is not None and ptr is None:
+            _check_size(index, dim_size)
         return super().__call__(x, index=index, ptr=ptr, dim_size=dim_size, dim=dim, **kwargs)
 
     def reset_parameters(self) -> None:

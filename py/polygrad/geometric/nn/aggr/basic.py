@@ -136,7 +136,7 @@ class StdAggregation(Aggregation):
 
 def _learned(value: Any, learn: bool, channels: int, who: Any) -> Any:
     if not learn and channels != 1:
-        raise ValueError(f"'channels' of {type(who).__name__} must be 1 if nothing is learned, not {channels}")
+        raise ValueError(f"Cannot set 'channels' greater than '1' in {type(who).__name__}, which learns nothing: got {channels}")
     return Tensor.full((channels,), float(value), requires_grad=True) if learn else value
 
 
@@ -155,7 +155,7 @@ class SoftmaxAggregation(Aggregation):
 
     def __init__(self, t: float = 1.0, learn: bool = False, semi_grad: bool = False, channels: int = 1):
         if learn and semi_grad:
-            raise ValueError("'semi_grad' of SoftmaxAggregation cannot be set if the temperature is learned")
+            raise ValueError("Cannot enable 'semi_grad' in SoftmaxAggregation: the temperature is learnable")
         self._init_t, self.learn, self.semi_grad, self.channels = t, learn, semi_grad, channels
         self.t = _learned(t, learn, channels, self)
 

@@ -36,9 +36,9 @@ class MultiAggregation(Aggregation):
         self, aggrs: Any, aggrs_kwargs: list[dict[str, Any]] | None = None, mode: str | None = "cat", mode_kwargs: dict[str, Any] | None = None
     ):
         if not isinstance(aggrs, (list, tuple)):
-            raise ValueError(f"'aggrs' must be a list or a tuple, not {type(aggrs).__name__}")
+            raise ValueError(f"'aggrs' should be a list or tuple, not {type(aggrs).__name__}")
         if not aggrs:
-            raise ValueError("'aggrs' must not be empty")
+            raise ValueError("'aggrs' should not be empty")
         if aggrs_kwargs is None:
             aggrs_kwargs = [{}] * len(aggrs)
         elif len(aggrs) != len(aggrs_kwargs):

@@ -31,9 +31,9 @@ class QuantileAggregation(Aggregation):
     def __init__(self, q: Any, interpolation: str = "linear", fill_value: float = 0.0):
         qs = list(q) if isinstance(q, (list, tuple)) else [q]
         if not qs:
-            raise ValueError("at least one quantile is needed")
+            raise ValueError("at least one quantile value is needed for 'q'")
         if not all(0.0 <= v <= 1.0 for v in qs):
-            raise ValueError(f"quantiles must be between 0 and 1, got {qs}")
+            raise ValueError(f"'q' must be in the range [0, 1], got {qs}")
         if interpolation not in self.interpolations:
             raise ValueError(f"interpolation must be one of {', '.join(self.interpolations)}, not {interpolation!r}")
         self._q, self.interpolation, self.fill_value = q, interpolation, fill_value

@@ -104,7 +104,7 @@ class DNAConv(MessagePassing):
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         if x.ndim != 3:
-            raise ValueError(f"DNAConv needs x of shape [nodes, layers, channels], not {x.shape}")
+            raise ValueError(f"Feature shape must be [num_nodes, num_layers, channels], not {x.shape}")
         if self.normalize:
             if self._cached_edge_index is not None:
                 edge_index, edge_weight = self._cached_edge_index

@@ -47,10 +47,10 @@ class FAConv(MessagePassing):
         self.att_r.reset_parameters()
         self._cached_edge_index: Any = None
 
-    def _edges(self, x: Tensor, edge_index: Any) -> tuple[Graph, Tensor]:
+    def _edges(self, x: Tensor, edge_index: Any, weight: Tensor | None) -> tuple[Graph, Tensor]:
         if self._cached_edge_index is not None:
             return self._cached_edge_index
-        s = scaled(graph_of(edge_index, x.shape[self.node_dim]), None, False, self.add_self_loops, self.flow, x.dtype)
+        s = scaled(graph_of(edge_index, x.shape[self.node_dim]), weight, False, self.add_self_loops, self.flow, x.dtype)
         found = (s.graph, edge_weights(s, x.dtype))
         if self.cached:
             self._cached_edge_index = (s.graph, kept(found[1]))
@@ -62,9 +62,9 @@ class FAConv(MessagePassing):
         """return_attention_weights: any value but None also gives (edge_index, alpha [E]), self loops included."""
         graph = edge_index
         if self.normalize:
-            if edge_weight is not None:
+            if edge_weight is not None and not self.__dict__.get("_given"):  # the values of a sparse matrix are scaled too
                 raise ValueError("FAConv computes its own edge weights; give edge_weight with normalize=False")
-            graph, edge_weight = self._edges(x, edge_index)
+            graph, edge_weight = self._edges(x, edge_index, edge_weight)
         elif edge_weight is None:
             raise ValueError("edge_weight is needed with normalize=False")
         out = self.propagate(graph, x=x, alpha=(self.att_l(x), self.att_r(x)), edge_weight=edge_weight)

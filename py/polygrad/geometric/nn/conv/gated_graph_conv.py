@@ -38,7 +38,9 @@ class GatedGraphConv(MessagePassing):
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         missing = self.out_channels - x.shape[-1]
         if missing < 0:
-            raise ValueError(f"GatedGraphConv with {self.out_channels} output features cannot take {x.shape[-1]} input features: at most as many")
+            raise ValueError(
+                f"the number of input channels is not allowed to be larger than the number of output channels: {x.shape[-1]} and {self.out_channels}"
+            )
         if missing:
             x = x.pad((0, missing))
 

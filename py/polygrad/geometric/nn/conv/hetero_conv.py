@@ -73,7 +73,7 @@ class HeteroConv(Module):
     def forward(self, *args_dict: Any, **kwargs_dict: Any) -> dict[str, Any]:
         for name in kwargs_dict:
             if not name.endswith("_dict"):
-                raise ValueError(f"keyword arguments of HeteroConv end with '_dict', not {name!r}")
+                raise ValueError(f"keyword arguments of HeteroConv need to end with '_dict', not {name!r}")
         out: dict[str, list[Tensor]] = {}
         for edge_type, conv in self.convs.items():
             args = [_of(d, edge_type) for d in args_dict]

@@ -191,7 +191,9 @@ class MessagePassing(Module):
         if isinstance(edge_index, Graph):
             return [edge_index.num_src, edge_index.num_dst]
         if not isinstance(edge_index, Tensor):
-            raise ValueError(f"edge_index must be a Tensor of shape [2, edges] or a Graph, not {type(edge_index).__name__}")
+            raise ValueError(
+                f"MessagePassing.propagate only supports a Tensor of shape [2, edges], a sparse matrix or a Graph, not {type(edge_index).__name__}"
+            )
         if edge_index.dtype.kind not in "iu":
             raise ValueError(f"Expected 'edge_index' to be of integer type (got '{edge_index.dtype}')")
         if edge_index.ndim != 2:
@@ -514,7 +516,8 @@ def _graph_of(edge_index: Any, size: list[Any]) -> Graph:
         return Graph(edge_index, sources) if sources == targets else Graph(edge_index, num_src=sources, num_dst=targets)
     except IndexError as e:
         limit = f"[0, {sources})" if sources == targets else f"[0, {sources}) and [0, {targets})"
-        raise IndexError(f"{e}: 'edge_index' must hold valid indices in the interval {limit}") from None
+        found = "negative indices" if "negative" in str(e) else "indices that are too large"
+        raise IndexError(f"Found {found}: {e}: 'edge_index' must hold valid indices in the interval {limit}") from None
 
 
 def _follow(parent: Graph, graph: Graph, mask: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ class RGATConv(MessagePassing):
         if dropout > 0 and mod in MODS:
             raise ValueError(f"dropout of the attention weights needs mod=None, not {mod!r}")
         if num_bases is not None and num_blocks is not None:
-            raise ValueError("num_bases and num_blocks are two ways to make the weights of the relations: give one of them")
+            raise ValueError("Can not apply both basis-decomposition and block-diagonal-decomposition: give num_bases or num_blocks")
         self.in_channels, self.out_channels, self.num_relations = in_channels, out_channels, num_relations
         self.num_bases, self.num_blocks, self.mod, self.heads, self.dim, self.concat = num_bases, num_blocks, mod, heads, dim, concat
         self.attention_mechanism, self.attention_mode = attention_mechanism, attention_mode

@@ -48,7 +48,7 @@ class RGCNConv(MessagePassing):
         kwargs.setdefault("aggr", aggr)
         super().__init__(node_dim=0, **kwargs)
         if num_bases is not None and num_blocks is not None:
-            raise ValueError("num_bases and num_blocks are two ways to make the weights of the relations: give one of them")
+            raise ValueError("Can not apply both basis-decomposition and block-diagonal-decomposition: give num_bases or num_blocks")
         self.in_channels, self.out_channels, self.num_relations = in_channels, out_channels, num_relations
         self.num_bases, self.num_blocks, self.is_sorted = num_bases, num_blocks, is_sorted
         left, right = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels

@@ -25,14 +25,14 @@ class SimpleConv(MessagePassing):
 
     def __init__(self, aggr: Any = "sum", combine_root: str | None = None, **kwargs: Any):
         if combine_root not in ("sum", "cat", "self_loop", None):
-            raise ValueError(f"combine_root must be 'sum', 'cat', 'self_loop' or None, not {combine_root!r}")
+            raise ValueError(f"invalid value for 'combine_root': it is 'sum', 'cat', 'self_loop' or None, not {combine_root!r}")
         super().__init__(aggr, **kwargs)
         self.combine_root = combine_root
 
     def forward(self, x: Any, edge_index: Any, edge_weight: Tensor | None = None, size: Any = None) -> Tensor:
         if self.combine_root == "self_loop":
             if not isinstance(x, Tensor) or (size is not None and size[0] != size[1]):
-                raise ValueError("combine_root='self_loop' needs one set of nodes")
+                raise ValueError("Cannot use 'self_loop' as combine_root for bipartite message passing: it needs one set of nodes")
             edge_index = graph_of(edge_index, x.shape[-2]).with_self_loops()
             edge_weight = None if edge_weight is None else edge_index.carry(edge_weight, 1.0)
         x_l, x_r = pair(x)

@@ -297,7 +297,7 @@ class DimeNet(nn.Module):
     ) -> Any:
         """What both models have; gives the activation."""
         if num_spherical < 2:
-            raise ValueError(f"num_spherical must be 2 or more, not {num_spherical}")
+            raise ValueError(f"'num_spherical' should be greater than 1, not {num_spherical}")
         act = activation_resolver(act)
         self.cutoff, self.max_num_neighbors, self.num_blocks = cutoff, most, num_blocks
         self.rbf = BesselBasisLayer(num_radial, cutoff, exponent)

@@ -21,7 +21,7 @@ class MaskLabel(nn.Module):
 
     def __init__(self, num_classes: int, out_channels: int, method: str = "add"):
         if method not in ("add", "concat"):
-            raise ValueError(f"method must be 'add' or 'concat', not {method!r}")
+            raise ValueError(f"'method' must be either 'add' or 'concat', not {method!r}")
         self.method = method
         self.emb = nn.Embedding(num_classes, out_channels)
         self.reset_parameters()

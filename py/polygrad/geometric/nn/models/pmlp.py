@@ -46,7 +46,7 @@ class PMLP(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Any = None) -> Tensor:
         if not self.training and edge_index is None:
-            raise ValueError("PMLP needs edge_index when it is not training")
+            raise ValueError("'edge_index' needs to be present during inference in PMLP")
         for k, lin in enumerate(self.lins):
             x = x @ lin.weight.transpose(0, 1)
             x = x if self.training else self.conv(x, edge_index)

@@ -41,7 +41,7 @@ class GroupAddRev(nn.Module):
                 reset(other)
                 self.convs.append(other)
         if len(self.convs) < 2:
-            raise ValueError(f"2 groups or more are needed, not {len(self.convs)}")
+            raise ValueError(f"the number of groups should not be smaller than '2', got {len(self.convs)}")
 
     @property
     def num_groups(self) -> int:

@@ -1,0 +1,182 @@
+"""What scripts of PyTorch Geometric rely on: how names of attributes are joined, rows on disk, sparse matrices in utilities, names of schedulers."""
+
+import os
+import threading
+
+import pytest
+from polygrad.torch_geometric.nn.resolver import lr_scheduler_resolver, optimizer_resolver
+from polygrad.torch_geometric.sampler.base import NumNeighbors
+from polygrad.torch_geometric.utils.cross_entropy import sparse_cross_entropy
+
+import polygrad.torch as torch
+from polygrad import Tensor
+from polygrad.geometric import data as plain
+from polygrad.torch_geometric import EdgeIndex, Index, utils
+from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset, OnDiskDataset, SQLiteDatabase
+from polygrad.torch_geometric.loader import DataLoader, NeighborLoader
+from polygrad.torch_geometric.nn import FAConv, GCNConv, SumAggregation
+
+EDGES = [[0, 1, 2], [1, 2, 0]]
+
+
+class InMemory(InMemoryDataset):
+    def __init__(self, graphs, root=None):
+        super().__init__(root)
+        self.data, self.slices = self.collate(graphs)
+
+
+# ---- joining by names ----
+
+
+def _graph():
+    return Data(x=torch.ones(3, 2), my_index=torch.tensor([[0, 2]]), my_batch=torch.tensor([0, 0, 1]), other=torch.tensor([5]))
+
+
+def test_names_say_how_torch_tensors_are_joined():
+    batch = Batch.from_data_list([_graph(), _graph()])
+    assert batch.my_index.tolist() == [[0, 2, 3, 5]] and batch.my_batch.tolist() == [0, 0, 1, 2, 2, 3] and batch.other.tolist() == [5, 5]
+    assert batch[1].my_index.tolist() == [[0, 2]] and batch[1].my_batch.tolist() == [0, 0, 1]
+    in_memory = InMemory([_graph(), _graph()])
+    assert in_memory.my_index.tolist() == [[0, 2, 3, 5]] and in_memory[1].my_index.tolist() == [[0, 2]]
+    assert next(iter(DataLoader(in_memory, batch_size=2))).my_index.tolist() == [[0, 2, 3, 5]]
+
+
+def test_names_of_edge_types():
+    data = HeteroData()
+    data["a"].x, data["b"].x = torch.ones(2, 1), torch.ones(3, 1)
+    data["a", "b"].edge_index = data["a", "b"].my_index = torch.tensor([[0, 1], [2, 0]])
+    data["a"].my_index = torch.tensor([[1]])
+    batch = Batch.from_data_list([data, data])
+    assert batch["a", "b"].my_index.tolist() == [[0, 1, 2, 3], [2, 0, 5, 3]] and batch["a"].my_index.tolist() == [[1], [1]]
+
+
+def test_plain_tensors_are_joined_as_the_class_says():
+    graph = plain.Data(x=Tensor.ones(3, 2), some_index=Tensor([[0, 2]]))
+    with pytest.warns(UserWarning, match="'some_index' is joined along the first axis"):
+        assert plain.Batch.from_data_list([graph, graph]).some_index.tolist() == [[0, 2], [0, 2]]
+
+
+# ---- on disk ----
+
+
+def test_rows_have_the_class_of_the_database(tmp_path):
+    db = SQLiteDatabase(os.path.join(tmp_path, "a.db"), "rows")
+    db[0] = torch.arange(3)
+    db[1] = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]))
+    db[2] = EdgeIndex(EDGES, sparse_size=(3, 4), sort_order="row")
+    db[3] = (Index([0, 1, 1], dim_size=3, is_sorted=True), "a")
+    assert isinstance(db.get(0), torch.Tensor) and db.get(0).tolist() == [0, 1, 2]
+    graph, edges, (index, name) = db.multi_get([1, 2, 3])
+    assert isinstance(graph.x, torch.Tensor) and graph.edge_index.tolist() == [[0], [1]]
+    assert isinstance(edges, EdgeIndex) and edges.sparse_size() == (3, 4) and edges.sort_order == "row" and edges.tolist() == EDGES
+    assert isinstance(index, Index) and index.dim_size == 3 and index.is_sorted and name == "a"
+    db.close()
+    with pytest.raises(RuntimeError, match="No open database connection"):
+        db.cursor.fetchone()
+
+
+def test_a_part_of_a_dataset_on_disk(tmp_path):
+    dataset = OnDiskDataset(str(tmp_path))
+    dataset.extend([Data(x=torch.tensor([k])) for k in range(6)])
+    part = dataset.index_select([3, 4, 5])
+    assert isinstance(dataset.get(0).x, torch.Tensor)
+    assert [int(g.x) for g in part.multi_get([0, 2])] == [3, 5] and [int(g.x) for g in part.multi_get(slice(1, None))] == [4, 5]
+    assert [int(g.x) for g in part.__getitems__([1])] == [4]
+    dataset.close()
+
+
+def test_from_memory_to_disk(tmp_path):
+    with pytest.raises(ValueError, match="root"):
+        InMemory([_graph(), _graph()]).to_on_disk_dataset()
+    made = InMemory([_graph(), _graph()], str(tmp_path)).to_on_disk_dataset()
+    assert str(made) == "OnDiskInMemory(2)" and isinstance(made[1].x, torch.Tensor) and made[1].my_index.tolist() == [[0, 2]]
+    made.close()
+
+
+def test_summaries_are_tables():
+    table = str(InMemory([_graph(), _graph()]).get_summary(per_type=False))
+    assert table.startswith("InMemory (#graphs=2):\n+--") and "| median     |    3.0 |" in table and len(table.splitlines()) == 12
+
+
+# ---- sparse matrices and utilities ----
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_self_loops_of_matrices(layout):
+    matrix = utils.to_torch_sparse_tensor(torch.tensor([[0, 1, 0], [1, 0, 0]]), torch.tensor([2.0, 3.0, 4.0]), size=2, layout=layout)
+    without, _ = utils.remove_self_loops(matrix)
+    more, _ = utils.add_self_loops(matrix, fill_value=0.5)
+    assert without.layout == more.layout == layout
+    assert without.to_dense().tolist() == [[0, 2], [3, 0]] and more.to_dense().tolist() == [[4.5, 2], [3, 0.5]]
+
+
+def test_layers_scale_the_values_of_a_matrix():
+    x, edges = torch.randn(3, 4), torch.tensor(EDGES)
+    conv = FAConv(4, dropout=0.0)
+    want = conv(x, x, edges)
+    assert torch.allclose(conv(x, x, utils.to_torch_csc_tensor(edges, size=(3, 3)).t()), want, atol=1e-6)
+    with pytest.raises(ValueError, match="normalize"):
+        conv(x, x, edges, torch.ones(3))
+
+
+def test_cross_entropy_of_pairs():
+    x = torch.randn(3, 4, requires_grad=True)
+    loss = sparse_cross_entropy(x, torch.tensor([[0, 2], [1, 3]]))
+    want = torch.nn.functional.cross_entropy(x[torch.tensor([0, 2])], torch.tensor([1, 3]), reduction="sum") / 3
+    assert torch.allclose(loss, want)
+    loss.backward()
+    assert x.grad is not None and x.grad[1].abs().sum() == 0
+
+
+def test_what_cannot_be_gathered():
+    x, index = torch.ones(3, 2), torch.tensor([0, 0, 2])
+    with pytest.raises(ValueError, match="invalid 'dim_size'"):
+        SumAggregation()(x, index, dim_size=2)
+    with pytest.raises(ValueError, match="invalid `reduce` argument 'std'"):
+        utils.scatter(x, index, reduce="std")
+    with pytest.raises(ValueError, match="sparse tensor layout"):
+        utils.to_torch_sparse_tensor(torch.tensor(EDGES), layout=torch.strided)
+    with pytest.raises(IndexError, match="negative indices"):
+        GCNConv(2, 2, normalize=False)(x, torch.tensor([[0, -1], [1, 0]]))
+
+
+# ---- schedulers and loaders ----
+
+
+def test_schedulers_that_warm_up_by_name():
+    optimizer = optimizer_resolver("adagrad", [torch.nn.Parameter(torch.ones(1))], lr=0.1)
+    assert isinstance(optimizer, torch.optim.Adagrad)
+    for name, want in (("constant_with_warmup", "ConstantWithWarmupLR"), ("PolynomialWithWarmupLR", "PolynomialWithWarmupLR"), ("step", "StepLR")):
+        more = {"step_size": 2} if name == "step" else {}
+        assert type(lr_scheduler_resolver(name, optimizer, num_training_steps=10, **more)).__name__ == want
+    scheduler = lr_scheduler_resolver("linear_with_warmup", optimizer, warmup_ratio_or_steps=0.2, num_training_steps=10)
+    rates = []
+    for _ in range(3):
+        rates.append(scheduler.get_last_lr()[0])
+        optimizer.step()
+        scheduler.step()
+    assert rates == pytest.approx([0.0, 0.05, 0.1])
+    for wrong in (-0.5, -1, "a"):
+        with pytest.raises(ValueError, match="warmup_ratio_or_steps"):
+            lr_scheduler_resolver("constant_with_warmup", optimizer, warmup_ratio_or_steps=wrong)
+
+
+def test_threads_of_a_loader():
+    started = []
+    graph = Data(x=torch.ones(8, 1), edge_index=torch.tensor(EDGES))
+    loader = NeighborLoader(graph, [1], batch_size=1, num_workers=2, worker_init_fn=lambda k: started.append((k, threading.get_native_id())))
+    cores = sorted(os.sched_getaffinity(0))[:1]
+    with loader.enable_cpu_affinity(cores * 2), loader.enable_multithreading(2):
+        assert loader.num_threads == 2 and len(list(loader)) == 8
+    assert {k for k, _ in started} <= {0, 1} and started and loader.loader_cores is None and loader.num_threads is None
+    assert len(os.sched_getaffinity(0)) >= len(cores)
+    for wrong in (lambda: loader.enable_cpu_affinity([0]), lambda: NeighborLoader(graph, [1], batch_size=1).enable_multithreading(2)):
+        with pytest.raises(ValueError), wrong():
+            pass
+
+
+def test_neighbours_by_names_of_edge_types():
+    counts = NumNeighbors({("a", "to", "b"): [1, 2]}, default=[3, 4])
+    assert counts.get_mapped_values([("a", "to", "b"), ("b", "to", "a")]) == {"a__to__b": [1, 2], "b__to__a": [3, 4]}
+    with pytest.raises(ValueError, match="same across all edge types"):
+        NumNeighbors({("a", "to", "b"): [1], ("b", "to", "a"): [1, 2]}).get_values([("a", "to", "b"), ("b", "to", "a")])
