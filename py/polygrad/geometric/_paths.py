@@ -24,6 +24,8 @@ PATHS = {
     "nn.pool.max_pool": "nn.pool._max_pool", "nn.pool.graclus": "nn.pool._graclus", "nn.pool.voxel_grid": "nn.pool._voxel_grid",
     "nn.unpool.knn_interpolate": "nn.unpool", "profile.benchmark": "profile._benchmark", "profile.profile": "profile.timer",
     "datasets.snap_dataset": "datasets.networks", "datasets.last_fm": "datasets", "datasets.geometry": "datasets",
+    **{f"datasets.graph_generator.{n}": "datasets.graph_generator" for n in ("ba_graph", "er_graph", "grid_graph", "tree_graph")},
+    **{f"datasets.motif_generator.{n}": "datasets.motif_generator" for n in ("custom", "cycle", "grid", "house")},
     "debug": "_debug", "device": "place", "resolver": "nn.resolver",
 }  # fmt: skip
 

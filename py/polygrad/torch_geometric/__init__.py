@@ -70,6 +70,7 @@ _FILES = {
 }  # fmt: skip
 # Files of PyTorch Geometric that are here in another one.
 _STAND_INS = {
+    "data.datapipes": "_datapipes",
     "nn.to_hetero_module": "_modules", "nn.to_fixed_size_transformer": "_modules", "nn.parameter_dict": "_modules", "nn.model_hub": "_modules",
     "nn.data_parallel": "_modules", "utils.nested": "_nested", "io.fs": "_fs", "profile.nvtx": "_profile", "profile.profiler": "_profiler",
     "visualization.graph": "visualization", "visualization.influence": "visualization", "_compile": "_about",
@@ -123,7 +124,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _FILES:
         return getattr(import_module(_HERE + _FILES[name]), name)
-    if name in ("config_mixin", "config_store", "inspector", "visualization", "warnings"):
+    if name in ("backend", "config_mixin", "config_store", "inspector", "visualization", "warnings"):
         return import_module(_HERE + name)
     try:
         value = getattr(_geometric, name)

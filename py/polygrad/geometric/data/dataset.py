@@ -206,6 +206,12 @@ class Dataset:
 
         return Summary.from_dataset(self, per_type=per_type)
 
+    def to_datapipe(self) -> Any:
+        """The graphs as the first step of a chain of `torch_geometric.data.datapipes`."""
+        from ...torch_geometric._datapipes import DatasetAdapter
+
+        return DatasetAdapter(self)
+
     def print_summary(self, fmt: str = "psql") -> None:
         """Prints get_summary() as a table."""
         print(self.get_summary())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import time
@@ -93,11 +94,20 @@ class DataLoader:
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
+        if not hasattr(self.dataset, "__getitem__") or getattr(self.dataset, "_in_order", False):
+            return self._sequence()
         choices = self._choices()
         pile = self._joined()
         if pile is None:
             return (self._collate([self.dataset[int(k)] for k in choice]) for choice in choices)
         return self._batches(pile, choices)
+
+    def _sequence(self) -> Iterator[Any]:
+        """Batches of a dataset that is gone through from its beginning."""
+        entries = iter(self.dataset)
+        while some := list(itertools.islice(entries, self.batch_size)):
+            if len(some) == self.batch_size or not self.drop_last:
+                yield self._collate(some)
 
     # ---- which graphs ----
 

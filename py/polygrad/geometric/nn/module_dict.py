@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from ...nn import Module
@@ -38,7 +38,7 @@ def to_internal_key(key: Key) -> str:
     return (f"<{key}>" if key in _TAKEN else key).replace(".", "#")
 
 
-class ModuleDict(Module, Mapping):
+class ModuleDict(Module, MutableMapping):
     """Modules (or tensors) by key; the state dict has PyG's names for keys that are tuples.
 
     >>> from polygrad import nn
@@ -73,9 +73,6 @@ class ModuleDict(Module, Mapping):
 
     def __bool__(self) -> bool:
         return True
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k!r}: {m!r}' for k, m in self._of.items())})"
 
 
 __all__ = ["ModuleDict", "to_internal_key"]

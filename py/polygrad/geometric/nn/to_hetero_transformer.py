@@ -134,8 +134,8 @@ class _PerType(ModuleDict):
             reset(made)
             if not hasattr(made, "reset_parameters") and not type(made).__module__.startswith("polygrad.") and get_parameters(made):
                 warnings.warn(
-                    f"{self._path!r} is copied for each type, but {type(made).__name__} has no reset_parameters(): parameters of its own that are "
-                    "not in layers begin the same in all copies",
+                    f"{self._path!r} is copied for each type, but its parameters cannot be reset: {type(made).__name__} has no reset_parameters()."
+                    " Parameters of its own that are not in layers begin the same in all copies",
                     stacklevel=5,
                 )
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -28,6 +29,49 @@ class Dataset:
 
 class IterableDataset(Dataset):
     """Something with `__iter__`."""
+
+    _in_order = True  # for loaders: entries have no numbers
+
+
+class IterDataPipe(IterableDataset):
+    """A step of a chain of iterables: classes that functional_datapipe names are methods of every step.
+
+    >>> from polygrad.torch.utils.data import IterDataPipe, functional_datapipe
+    >>> class Numbers(IterDataPipe):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> @functional_datapipe("doubled")
+    ... class Doubled(IterDataPipe):
+    ...     def __init__(self, source):
+    ...         self.source = source
+    ...     def __iter__(self):
+    ...         return (2 * k for k in self.source)
+    >>> list(Numbers().doubled())
+    [0, 2, 4]
+    """
+
+    functions: dict[str, Any] = {}
+
+    @classmethod
+    def register_function(cls, name: str, function: Any) -> None:
+        """function(step, ...) as a method of every step."""
+        cls.functions[name] = function
+
+    def __getattr__(self, name: str) -> Any:
+        function = IterDataPipe.functions.get(name)
+        if function is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return functools.partial(function, self)
+
+
+def functional_datapipe(name: str) -> Any:
+    """Makes a class of steps a method of all of them."""
+
+    def enter(cls: Any) -> Any:
+        IterDataPipe.register_function(name, cls)
+        return cls
+
+    return enter
 
 
 class TensorDataset(Dataset):
@@ -328,7 +372,7 @@ dataset = dataloader = sampler = distributed = _same(__name__, "dataset", "datal
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler",
-    "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler",
+    "IterDataPipe", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler",
     "Subset", "SubsetRandomSampler", "StackDataset", "TensorDataset", "WeightedRandomSampler", "default_collate", "default_convert",
-    "get_worker_info", "random_split",
+    "functional_datapipe", "get_worker_info", "random_split",
 ]  # fmt: skip
