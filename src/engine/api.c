@@ -25,6 +25,7 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) {
     const char *megabytes = getenv("POLY_KEEP");
     ctx->engine->exact = set_in_environment("POLY_EXACT");
+    ctx->engine->unrolled = set_in_environment("POLY_UNROLL");
     ctx->engine->keep_limit = (size_t)MAX(megabytes ? atoll(megabytes) : 256, 0) << 20;
     return ctx;
   }

@@ -193,6 +193,13 @@ bool plan_run_loop(Plan *p, const PlanItem *it);
 Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *c, const int64_t **value);
 void forms_free(PolyContext *ctx); /* while nodes still live */
 
+/* ---- folded.c ---- */
+
+typedef struct Folded Folded;
+/* The program with loops over steps in place of copies of a body; out: as c, with other roots or the same. */
+bool folded_program(PolyContext *ctx, Arena *arena, const Canon *c, Canon *out);
+void folded_free(PolyContext *ctx); /* while nodes still live */
+
 /* ---- check.c ---- */
 
 /* Does every item read what was written, and write all that it has to? False and an error if not; the kernel is blamed
@@ -338,7 +345,7 @@ typedef struct Kept {
 
 /* ---- the engine of a context ---- */
 
-enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256, FORM_SETS = 256, FORM_WAYS = 4 };
+enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256, FORM_SETS = 256, FORM_WAYS = 4, FOLDED_PROGRAMS = 64 };
 
 typedef struct Engine {
   PolyContext *ctx;
@@ -348,6 +355,8 @@ typedef struct Engine {
   PolyBuffer stale; /* stands for memory that was overwritten, */
   PolyBuffer ended; /* and for the inputs of a trace that has ended */
   bool exact;       /* POLY_EXACT=1: no general plans */
+  bool unrolled;    /* POLY_UNROLL=1: loops that were written out stay so */
+  Folded *folded[FOLDED_PROGRAMS];
   struct Form *form[FORM_SETS][FORM_WAYS];
   uint64_t form_clock;
   uint8_t widths[256]; /* forms that were made for last axes of their own: see form.c */

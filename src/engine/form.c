@@ -357,10 +357,15 @@ static Plan *plan_of_form(PolyContext *ctx, Arena *arena, const Canon *c, Form *
   return p;
 }
 
-Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *c, const int64_t **value) {
+Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *given, const int64_t **value) {
   uint64_t hash, widths;
-  *value = c->value;
-  Plan *p = plan_find(ctx, c);
+  Canon folded;
+  const Canon *c = &folded;
+  *value = given->value;
+  Plan *p = plan_find(ctx, given);
+  if (p) return p;
+  if (!folded_program(ctx, arena, given, &folded)) return NULL;
+  p = c->root == given->root ? NULL : plan_find(ctx, c);
   if (p || ctx->engine->exact) return p ? p : plan_get(ctx, c);
   if (!form_hash(ctx, arena, c, &hash, &widths)) return NULL;
   uint8_t *met = &ctx->engine->widths[hash % LEN(ctx->engine->widths)];

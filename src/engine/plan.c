@@ -583,6 +583,7 @@ bool engine_new(PolyContext *ctx) {
 void engine_drop_plans(PolyContext *ctx) {
   keep_free(ctx);
   forms_free(ctx);
+  folded_free(ctx);
   while (ctx->engine->oldest) evict(ctx->engine, ctx->engine->oldest);
 }
 

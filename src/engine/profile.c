@@ -237,13 +237,13 @@ static char *describe(PolyTensor *t, Describe words, const char *realized) {
     return give_text(ctx, &text);
   }
   Arena arena = {.b = &ctx->base};
-  Canon canon;
+  Canon given, canon;
   Lowered lowered;
   bool inplace = t->uop->op == OP_ASSIGN && t->uop->src[0]->buffer;
   Scope s;
   scope_enter(ctx, &s);
-  bool ok = canon_build(ctx, &arena, 1, &t->uop, &inplace, &canon) && plan_lower(ctx, &arena, &canon, &lowered) &&
-            words(ctx, &canon, &lowered, &text) && !text.failed;
+  bool ok = canon_build(ctx, &arena, 1, &t->uop, &inplace, &given) && folded_program(ctx, &arena, &given, &canon) &&
+            plan_lower(ctx, &arena, &canon, &lowered) && words(ctx, &canon, &lowered, &text) && !text.failed;
   scope_leave(ctx, &s);
   arena_free(&arena);
   if (ok) return give_text(ctx, &text);
