@@ -345,7 +345,7 @@ typedef struct Kept {
 
 /* ---- the engine of a context ---- */
 
-enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256, FORM_SETS = 256, FORM_WAYS = 4, FOLDED_PROGRAMS = 64 };
+enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256, FORM_SETS = 256, FORM_WAYS = 4, FOLDED_PROGRAMS = 16 };
 
 typedef struct Engine {
   PolyContext *ctx;

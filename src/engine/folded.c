@@ -45,14 +45,13 @@ static bool remember(PolyContext *ctx, Folded **at, const Canon *c, UOp *const *
 }
 
 /* Copies that cannot be made a loop stay as they are. Where the context verifies, what goes wrong is an error. */
-static bool fold(PolyContext *ctx, Arena *arena, const Canon *c, UOp **root) {
+static bool fold(PolyContext *ctx, Arena *arena, const Canon *c, UOp **root, int *loops) {
   Base *b = ctx_base(ctx);
-  int loops = 0;
   memcpy(root, c->root, (size_t)c->nroot * sizeof *root);
-  if (repeats_fold(ctx, arena, c->nroot, root, &loops)) return true;
+  if (repeats_fold(ctx, arena, c->nroot, root, loops)) return true;
   if (b->code == POLY_ERROR_MEMORY || b->passing || (ctx->verify && b->code != POLY_OK)) return false;
   base_clear(b);
-  memcpy(root, c->root, (size_t)c->nroot * sizeof *root);
+  *loops = 0;
   return true;
 }
 
@@ -67,8 +66,10 @@ bool folded_program(PolyContext *ctx, Arena *arena, const Canon *c, Canon *out) 
   bool possible;
   if (!repeats_possible(ctx, arena, c->nroot, c->root, &possible)) return false;
   if (!possible) return true;
+  int loops;
   UOp **root = arena_new(arena, (size_t)(c->nroot + 1) * sizeof *root);
-  if (!root || !fold(ctx, arena, c, root) || !remember(ctx, at, c, root)) return false;
+  if (!root || !fold(ctx, arena, c, root, &loops)) return false;
+  if (!loops) return true; /* its plan is found by its own roots */
   out->root = root;
-  return true;
+  return remember(ctx, at, c, root);
 }

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 
 enum {
-  HASH_DEPTH = 8,   /* a matrix product with its weight is 8 nodes deep */
+  DEEP = 8,         /* nodes that a hash is taken over: a matrix product with its weight is 8 nodes deep, */
+  SHALLOW = 3,      /* but where a step adds to what it reads, 8 nodes are 8 steps */
   MOST_LOOPS = 32,  /* in a program: see LoopIds */
   MOST_WAY = 96,    /* nodes on the way through a body */
   MOST_BODY = 4000, /* nodes that are looked at to find it */
@@ -52,7 +53,7 @@ static bool hash_all(Written *p) {
   p->own = arena_new(p->arena, (size_t)(n + 1) * sizeof *p->own);
   if (!now || !next || !p->own) return false;
   for (int i = 0; i < n; i++) now[i] = p->own[i] = own_hash(p->walk.at[i]);
-  for (int d = 0; d < HASH_DEPTH; d++) {
+  for (int d = 0; d < p->depth; d++) {
     for (int i = 0; i < n; i++) {
       const UOp *u = p->walk.at[i];
       int first, end = repeat_values(u, &first);
@@ -263,21 +264,6 @@ static int *find_levels(const Written *p, int n, UOp *const *chain) {
   return level;
 }
 
-/* Ops whose results are stored as a rule, before what is made of them. */
-static bool is_stored_kind(const UOp *u) {
-  return u->op == OP_REDUCE || u->op == OP_SEGMENT || u->op == OP_GATHER || u->op == OP_LIBRARY;
-}
-
-/* Is it worth a loop? Steps that are elementwise are fused, all in one kernel. */
-static bool is_worth(const Match *m) {
-  for (int i = 0; i < m->places.n; i++) {
-    const Place *l = m->places.at[i];
-    if (l->kind != PLACE_INSIDE || !l->on_carry) continue;
-    if (is_stored_kind(l->at[m->n / 2])) return true;
-  }
-  return false;
-}
-
 /* Copies at the ends of a chain may differ from the others: they stay as they are. */
 static bool fold_chain(Written *p, const Chain *c, int64_t *left, bool *done) {
   UOp **at = c->at;
@@ -287,7 +273,7 @@ static bool fold_chain(Written *p, const Chain *c, int64_t *left, bool *done) {
     Match m = {.p = p, .n = n, .level = find_levels(p, n, at)};
     ok = m.level != NULL;
     bool fits = ok && match_chain(&m, at);
-    if (fits && is_worth(&m)) *done = repeat_loop(&m);
+    if (fits && match_is_worth(&m)) *done = repeat_loop(&m);
     bool stop = fits || m.bad < 0;
     int bad = m.bad;
     *left -= (int64_t)m.places.n * n;
@@ -339,7 +325,7 @@ bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *roo
   bool ok = uop_walk(ctx, arena, nroot, root, NULL, NULL, &w);
   *possible = false;
   for (int i = 0; ok && i < w.n && !*possible; i++) {
-    uint64_t hash = is_stored_kind(w.at[i]) ? own_hash(w.at[i]) : 0, n = 0;
+    uint64_t hash = repeat_stores(w.at[i]) || w.at[i]->op == OP_PAD ? own_hash(w.at[i]) : 0, n = 0;
     if (!hash) continue;
     map_get(&count, hash, &n);
     *possible = ++n >= REPEAT_LEAST_STEPS;
@@ -353,7 +339,9 @@ bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *roo
 bool repeats_fold(PolyContext *ctx, Arena *arena, int nroot, UOp **root, int *loops) {
   Written p = {.ctx = ctx, .arena = arena, .nroot = nroot, .root = root};
   bool ok = true, done = true;
-  for (*loops = 0; ok && done && *loops < MOST_LOOPS; *loops += done) ok = fold_one(&p, &done);
+  *loops = 0;
+  for (p.depth = DEEP; ok && p.depth; p.depth = p.depth == DEEP ? SHALLOW : 0)
+    for (done = true; ok && done && *loops < MOST_LOOPS; *loops += done) ok = fold_one(&p, &done);
   for (done = *loops > 0; ok && done;) ok = repeat_sums(&p, &done);
   return ok;
 }

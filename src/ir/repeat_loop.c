@@ -21,25 +21,6 @@ typedef struct Around {
   UOp *scan;
 } Around;
 
-static bool is_heavy(const UOp *u) { return u->op == OP_REDUCE || u->op == OP_SEGMENT || u->op == OP_LIBRARY; }
-
-/* Reductions of rows are done by the loop as well; places come with users first. */
-static void find_heavy(Match *m) {
-  bool again = true;
-  while (again) {
-    again = false;
-    for (int i = m->places.n; i-- > 0;) {
-      Place *l = m->places.at[i];
-      if (l->kind != PLACE_INSIDE || l->heavy) continue;
-      const UOp *ref = l->at[m->n / 2];
-      int first, n = repeat_values(ref, &first);
-      l->heavy = is_heavy(ref);
-      for (int k = first; k < n; k++) l->heavy |= m->places.at[l->src[k]]->heavy;
-      again |= l->heavy;
-    }
-  }
-}
-
 static bool new_lists(Around *a) {
   size_t n = (size_t)a->p->walk.n + 1, places = (size_t)a->m->places.n + 1;
   Arena *arena = a->p->arena;
@@ -169,7 +150,6 @@ static bool rebuild(Around *a) {
 
 bool repeat_loop(Match *m) {
   Around a = {.m = m, .p = m->p};
-  find_heavy(m);
   bool ok = new_lists(&a) && find_places(&a);
   if (ok) find_needed(&a);
   ok = ok && build_scan(&a) && rebuild(&a);

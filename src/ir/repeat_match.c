@@ -13,7 +13,10 @@
 
 #define ABS(a) ((a) < 0 ? -(a) : (a))
 
-enum { MOST_LISTED = 256 /* values that are joined to be the rows of a loop */ };
+enum {
+  MOST_LISTED = 256, /* values that are joined to be the rows of a loop; */
+  SMALL = 64         /* elements of one that may always be */
+};
 
 static bool differs(Match *m, int copy) {
   m->bad = copy;
@@ -205,11 +208,17 @@ static bool enter_carried(Match *m, Place *l) {
   return (l->out = place_at(m, at)) >= 0;
 }
 
-/* Values of their own, one of each copy: small ones are joined. */
+/* May values of the copies' own be joined, which is a copy of them? Numbers, and inputs of each step that are no larger
+ * than what is carried, with as many rows. Layers with weights of their own stay layers. */
+static bool may_be_listed(const Match *m, const UOp *u) {
+  if (m->n > MOST_LISTED || !m->carried || u->op == OP_SCAN) return false;
+  int64_t numel = uop_numel_max((UOp *)(uintptr_t)u);
+  if (u->ndim < 2) return numel <= MAX(uop_numel_max(m->carried), SMALL);
+  return numel <= uop_numel_max(m->carried) && m->carried->ndim && u->shape[0] == m->carried->shape[0];
+}
+
 static bool enter_listed(Match *m, Place *l) {
-  if (!shapes_equal(m, l) || !all_before(m, l)) return false;
-  const UOp *ref = l->at[m->n / 2];
-  if (m->n > MOST_LISTED || uop_numel_max((UOp *)(uintptr_t)ref) > m->listed || ref->op == OP_SCAN) return false;
+  if (!shapes_equal(m, l) || !all_before(m, l) || !may_be_listed(m, l->at[m->n / 2])) return false;
   for (int i = 0; i < m->n; i++)
     if (l->at[i] && m->p->mask[l->at[i]->slot]) return false;
   l->kind = PLACE_LISTED;
@@ -233,16 +242,68 @@ static bool enter(Match *m, Place *l) {
   return enter_sources(m, l);
 }
 
+/* Places in the order of their nodes: sources first. */
+static int *ordered(const Match *m) {
+  int n = m->places.n, *order = arena_new(m->p->arena, (size_t)(n + 1) * sizeof *order);
+  int *at = arena_new(m->p->arena, (size_t)(m->p->walk.n + 1) * sizeof *at), k = 0;
+  int *next = arena_new(m->p->arena, (size_t)(n + 1) * sizeof *next);
+  if (!order || !at || !next) return NULL;
+  for (int i = 0; i < n; i++) {
+    next[i] = at[m->places.at[i]->order];
+    at[m->places.at[i]->order] = i + 1;
+  }
+  for (int s = 0; s < m->p->walk.n; s++)
+    for (int i = at[s]; i; i = next[i - 1]) order[k++] = i - 1;
+  return order;
+}
+
+static void measure(const Match *m, Place *l) {
+  const UOp *ref = l->at[m->n / 2];
+  int first, n = repeat_values(ref, &first);
+  l->heavy = ref->op == OP_REDUCE || ref->op == OP_SEGMENT || ref->op == OP_LIBRARY;
+  l->per_edge = ref->op == OP_GATHER && ref->src[1]->op == OP_ENDPOINT;
+  for (int k = first; k < n; k++) {
+    l->heavy |= m->places.at[l->src[k]]->heavy;
+    l->per_edge |= m->places.at[l->src[k]]->per_edge && ref->op != OP_SEGMENT;
+  }
+}
+
 static bool run(Match *m) {
   bool ok = true;
   while (ok && m->queue.n) ok = enter(m, m->places.at[m->queue.at[--m->queue.n]]);
-  return ok;
+  if (!ok || !(m->order = ordered(m))) return false;
+  for (int i = 0; i < m->places.n; i++)
+    if (m->places.at[m->order[i]]->kind == PLACE_INSIDE) measure(m, m->places.at[m->order[i]]);
+  return true;
+}
+
+/* What a kernel over edges does besides sums of weighted values of nodes is fused, or done by tiles, which a loop does
+ * not do. */
+static bool is_of_edges(const Match *m, const Place *l) {
+  const UOp *u = l->at[m->n / 2];
+  if (u->op == OP_SEGMENT) return u->arg.i != OP_ADD && m->places.at[l->src[0]]->per_edge;
+  if (!l->per_edge || u->op == OP_GATHER || op_info[u->op].cls == CLASS_MOVE) return false;
+  return u->op != OP_MUL && u->op != OP_ADD && u->op != OP_SUB && u->op != OP_CAST;
+}
+
+bool match_is_worth(const Match *m) {
+  bool stores = false;
+  int moves = 0;
+  for (int i = 0; i < m->places.n; i++) {
+    const Place *l = m->places.at[i];
+    if (l->kind != PLACE_INSIDE || !l->on_carry) continue;
+    const UOp *u = l->at[m->n / 2];
+    if (is_of_edges(m, l)) return false;
+    stores |= repeat_stores(u);
+    moves += u->op == OP_SHRINK || u->op == OP_PAD;
+  }
+  return stores || moves > 1; /* elementwise steps fuse, unless they read what lies around an element, as stencils do */
 }
 
 bool match_chain(Match *m, UOp *const *chain) {
   m->bad = -1;
   m->left = 4 * (int64_t)m->p->walk.n + 4096;
-  m->listed = MAX(uop_numel_max(chain[0]), 64);
+  m->carried = chain[0];
   if (place_at(m, chain) < 0) return false;
   m->places.at[0]->kind = PLACE_CARRIED;
   if (place_at(m, chain + 1) < 0) return false;
@@ -352,21 +413,6 @@ static bool is_reversed(const Match *m) {
   return down > up;
 }
 
-/* Places in the order of their nodes: sources first. */
-static int *ordered(const Match *m) {
-  int n = m->places.n, *order = arena_new(m->p->arena, (size_t)(n + 1) * sizeof *order);
-  int *at = arena_new(m->p->arena, (size_t)(m->p->walk.n + 1) * sizeof *at), k = 0;
-  int *next = arena_new(m->p->arena, (size_t)(n + 1) * sizeof *next);
-  if (!order || !at || !next) return NULL;
-  for (int i = 0; i < n; i++) {
-    next[i] = at[m->places.at[i]->order];
-    at[m->places.at[i]->order] = i + 1;
-  }
-  for (int s = 0; s < m->p->walk.n; s++)
-    for (int i = at[s]; i; i = next[i - 1]) order[k++] = i - 1;
-  return order;
-}
-
 /* Numbers the arguments: carried values, then rows. */
 static bool number_places(Match *m, Scan *s) {
   size_t room = (size_t)(m->places.n + 1) * sizeof(UOp *);
@@ -411,8 +457,6 @@ static UOp *inside_body(const Match *m, const Place *l) {
 }
 
 bool match_body(Match *m, Scan *s) {
-  int *order = ordered(m);
-  if (!order) return false;
   s->id = m->p->next_id;
   s->reverse = is_reversed(m);
   s->length = uop_index(m->p->ctx, m->n);
@@ -427,7 +471,7 @@ bool match_body(Match *m, Scan *s) {
     if (l->kind != PLACE_INSIDE && !l->body) return false;
   }
   for (int i = 0; i < m->places.n; i++) {
-    Place *l = m->places.at[order[i]];
+    Place *l = m->places.at[m->order[i]];
     if (l->kind == PLACE_INSIDE && !(l->body = inside_body(m, l))) return false;
   }
   return true;

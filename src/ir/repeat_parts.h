@@ -16,12 +16,17 @@ typedef struct Written {
   Walk walk;
   uint64_t *mask;       /* loops that each node is inside of: what is inside is left alone */
   uint64_t *own, *deep; /* hashes of each node by itself, and with what is below it */
+  int depth;            /* of the latter */
   int nloop;
   int64_t next_id; /* of a loop */
 } Written;
 
 bool written_read(Written *p);
 void written_renumber(const Written *p); /* once something was built: slots as in the walk */
+/* Ops whose results are stored as a rule, before what is made of them. */
+static inline bool repeat_stores(const UOp *u) {
+  return u->op == OP_REDUCE || u->op == OP_SEGMENT || u->op == OP_GATHER || u->op == OP_LIBRARY;
+}
 /* Sources that are values, which the copies may differ in: from `first` on. */
 int repeat_values(const UOp *u, int *first);
 
@@ -43,7 +48,8 @@ typedef struct Place {
   int axis;    /* ROWS: of the parts, which begin at from + step * copy */
   int64_t from, step;
   bool on_carry; /* INSIDE: it depends on a carried value, */
-  bool heavy;    /* or it has a reduction */
+  bool heavy;    /* it has a reduction, */
+  bool per_edge; /* it has a value of each edge */
   int order;     /* slot of a middle node */
   int number;    /* of its ARGUMENT */
   UOp *body;     /* what it is in the loop */
@@ -53,10 +59,11 @@ typedef struct Match {
   Written *p;
   int n;            /* copies */
   const int *level; /* of each node: the last copy that it depends on; NULL: none */
-  int64_t listed;   /* most elements of a value that may be joined */
+  UOp *carried;     /* by the chain; NULL: there is none */
   VEC(Place *) places;
   Map index; /* of places by their nodes */
   VEC(int) queue;
+  int *order;   /* of the places: sources first */
   int64_t left; /* nodes that may be looked at */
   int bad;      /* the copy that does not fit; -1: none does */
 } Match;
@@ -66,6 +73,8 @@ typedef struct Match {
 bool match_chain(Match *m, UOp *const *chain);
 bool match_values(Match *m, UOp *const *value);
 void match_free(Match *m);
+/* Is it worth a loop? False: the copies fuse better as they are. */
+bool match_is_worth(const Match *m);
 
 /* The places' values in a loop `s`, whose rows and free values are filled in; reversed where rows are. */
 bool match_body(Match *m, Scan *s);
