@@ -20,6 +20,7 @@ enum {
   MOST_LOOPS = 32,  /* in a program: see LoopIds */
   MOST_WAY = 96,    /* nodes on the way through a body */
   MOST_BODY = 4000, /* nodes that are looked at to find it */
+  SMALL = 32,       /* elements of a carried value that are few anyway */
   MOST_TRIES = 6    /* copies that are cut off a chain because they differ */
 };
 
@@ -191,14 +192,20 @@ static UOp *follow(const Written *p, const Chain *c, UOp *u) {
   return p->mask[u->slot] ? NULL : u;
 }
 
-/* Loops begin where least is carried: at the smallest value on the way, the first one that is computed. */
-static UOp *turn_to_smallest(Chain *c, UOp *top) {
+/* Loops begin where little is carried: at the first value on the way that is computed, and not much larger than the
+ * smallest. */
+static UOp *turn_to_small(Chain *c, UOp *top) {
   UOp *u = top, *best = NULL;
+  int64_t least = INT64_MAX;
   int at = 0;
   for (int k = 0; k < c->nhop; k++) {
     u = u->src[c->hop[k].src];
-    bool smaller = !best || uop_numel_max(u) < uop_numel_max(best);
-    if (op_info[u->op].cls == CLASS_MOVE || !smaller) continue;
+    if (op_info[u->op].cls != CLASS_MOVE) least = MIN(least, uop_numel_max(u));
+  }
+  u = top;
+  for (int k = 0; k < c->nhop && !best; k++) {
+    u = u->src[c->hop[k].src];
+    if (op_info[u->op].cls == CLASS_MOVE || uop_numel_max(u) / 2 > MAX(least, SMALL)) continue;
     best = u;
     at = k + 1;
   }
@@ -297,7 +304,7 @@ static bool fold_seed(Search *s, const Entry *seed, const Entry *all, int nall, 
   Base *b = ctx_base(p->ctx);
   Chain c;
   if (map_get(&s->tried, seed->hash, NULL) || !find_way(s, seed->at, &c)) return true;
-  UOp *top = turn_to_smallest(&c, p->walk.at[seed->at]);
+  UOp *top = turn_to_small(&c, p->walk.at[seed->at]);
   if (!map_put(b, &s->tried, seed->hash, 1) || !list_chain(p, &c, top, all, nall)) return false;
   uint64_t hash = ~p->deep[c.at[c.n]->slot];
   if (c.n < REPEAT_LEAST_STEPS || map_get(&s->tried, hash, NULL)) return true;

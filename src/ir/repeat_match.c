@@ -272,8 +272,12 @@ static bool run(Match *m) {
   bool ok = true;
   while (ok && m->queue.n) ok = enter(m, m->places.at[m->queue.at[--m->queue.n]]);
   if (!ok || !(m->order = ordered(m))) return false;
-  for (int i = 0; i < m->places.n; i++)
-    if (m->places.at[m->order[i]]->kind == PLACE_INSIDE) measure(m, m->places.at[m->order[i]]);
+  for (int turn = 0; turn < 2; turn++) /* what is carried may have a value of each edge, too */
+    for (int i = 0; i < m->places.n; i++) {
+      Place *l = m->places.at[m->order[i]];
+      if (l->kind == PLACE_INSIDE) measure(m, l);
+      if (l->kind == PLACE_CARRIED) l->per_edge = m->places.at[l->out]->per_edge;
+    }
   return true;
 }
 
