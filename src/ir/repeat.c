@@ -21,6 +21,7 @@ enum {
   MOST_WAY = 96,    /* nodes on the way through a body */
   MOST_BODY = 4000, /* nodes that are looked at to find it */
   SMALL = 32,       /* elements of a carried value that are few anyway */
+  MOST_SUMS = 8,    /* times that sums are looked at: one may be made of others */
   MOST_TRIES = 6    /* copies that are cut off a chain because they differ */
 };
 
@@ -349,6 +350,7 @@ bool repeats_fold(PolyContext *ctx, Arena *arena, int nroot, UOp **root, int *lo
   *loops = 0;
   for (p.depth = DEEP; ok && p.depth; p.depth = p.depth == DEEP ? SHALLOW : 0)
     for (done = true; ok && done && *loops < MOST_LOOPS; *loops += done) ok = fold_one(&p, &done);
-  for (done = *loops > 0; ok && done;) ok = repeat_sums(&p, &done);
+  done = *loops > 0;
+  for (int k = 0; ok && done && k < MOST_SUMS; k++) ok = repeat_sums(&p, &done);
   return ok;
 }
