@@ -20,7 +20,8 @@ enum {
   MOST_LOOPS = 32,  /* in a program: see LoopIds */
   MOST_WAY = 96,    /* nodes on the way through a body */
   MOST_BODY = 4000, /* nodes that are looked at to find it */
-  SMALL = 32,       /* elements of a carried value that are few anyway */
+  FEW = 64,         /* elements that are carried: less is no better */
+  MOST_PLACES = 8,  /* on it, where a loop may begin */
   MOST_SUMS = 8,    /* times that sums are looked at: one may be made of others */
   MOST_TRIES = 6    /* copies that are cut off a chain because they differ */
 };
@@ -111,7 +112,6 @@ typedef struct Search {
   int *from, *seen, *queue, stamp; /* of the breadth-first search */
   uint8_t *by;
   int64_t left; /* nodes that may still be looked at */
-  Map tried;    /* hashes of ways and chains that were looked at */
 } Search;
 
 static int by_hash(const void *a, const void *b) {
@@ -193,28 +193,11 @@ static UOp *follow(const Written *p, const Chain *c, UOp *u) {
   return p->mask[u->slot] ? NULL : u;
 }
 
-/* Loops begin where little is carried: at the first value on the way that is computed, and not much larger than the
- * smallest. */
-static UOp *turn_to_small(Chain *c, UOp *top) {
-  UOp *u = top, *best = NULL;
-  int64_t least = INT64_MAX;
-  int at = 0;
-  for (int k = 0; k < c->nhop; k++) {
-    u = u->src[c->hop[k].src];
-    if (op_info[u->op].cls != CLASS_MOVE) least = MIN(least, uop_numel_max(u));
-  }
-  u = top;
-  for (int k = 0; k < c->nhop && !best; k++) {
-    u = u->src[c->hop[k].src];
-    if (op_info[u->op].cls == CLASS_MOVE || uop_numel_max(u) / 2 > MAX(least, SMALL)) continue;
-    best = u;
-    at = k + 1;
-  }
-  if (!best) return top;
+/* The way from another node of it on. */
+static void turn(Chain *c, int at) {
   Hop turned[MOST_WAY];
   for (int k = 0; k < c->nhop; k++) turned[k] = c->hop[(at + k) % c->nhop];
   for (int k = 0; k < c->nhop; k++) c->hop[k] = turned[k];
-  return best;
 }
 
 /* Later copies than the one of `top`: nodes of its hash from which the way leads to it. */
@@ -272,45 +255,69 @@ static int *find_levels(const Written *p, int n, UOp *const *chain) {
   return level;
 }
 
-/* Copies at the ends of a chain may differ from the others: they stay as they are. */
-static bool fold_chain(Written *p, const Chain *c, int64_t *left, bool *done) {
-  UOp **at = c->at;
-  int n = c->n;
-  bool ok = true;
-  for (int t = 0; ok && !*done && t < MOST_TRIES && n >= REPEAT_LEAST_STEPS && *left > 0; t++) {
-    Match m = {.p = p, .n = n, .level = find_levels(p, n, at)};
-    ok = m.level != NULL;
-    bool fits = ok && match_chain(&m, at);
-    if (fits && match_is_worth(&m)) *done = repeat_loop(&m);
-    bool stop = fits || m.bad < 0;
-    int bad = m.bad;
-    *left -= (int64_t)m.places.n * n;
-    match_free(&m);
-    ok = ok && ctx_base(p->ctx)->code == POLY_OK;
-    written_renumber(p);
-    if (stop) break;
-    if (bad < n / 2) {
-      at += bad + 1;
-      n -= bad + 1;
-    } else {
-      n = bad;
-    }
+/* Matches the copies of a chain. Those at its ends may differ from the others: they are cut off. */
+static bool fit_chain(Written *p, Chain *c, int64_t *left, Match *m) {
+  for (int t = 0; t < MOST_TRIES && c->n >= REPEAT_LEAST_STEPS && *left > 0; t++) {
+    *m = (Match){.p = p, .n = c->n, .level = find_levels(p, c->n, c->at)};
+    bool fits = m->level && match_chain(m, c->at);
+    *left -= (int64_t)m->places.n * c->n;
+    if (fits) return true;
+    match_free(m);
+    if (!m->level || m->bad < 0 || ctx_base(p->ctx)->code != POLY_OK) return false;
+    int cut = m->bad < c->n / 2 ? m->bad + 1 : 0;
+    c->at += cut;
+    c->n = cut ? c->n - cut : m->bad;
   }
-  return ok;
+  return false;
+}
+
+static int64_t carried_by(const Match *m) {
+  int64_t sum = 0;
+  for (int i = 0; i < m->places.n; i++)
+    if (m->places.at[i]->kind == PLACE_CARRIED) sum += uop_numel_max(m->places.at[i]->at[0]);
+  return MAX(sum, FEW);
+}
+
+/* A loop may begin anywhere on the way. The best place is where least is carried, which is one value if all that a step
+ * reads of the one before goes through it. False without an error: nowhere. */
+static bool find_best(Search *s, const Chain *way, UOp *top, const Entry *all, int nall, Chain *best) {
+  int64_t least = INT64_MAX;
+  UOp *u = top;
+  best->n = 0;
+  for (int k = 0, tried = 0; k < way->nhop && tried < MOST_PLACES; k++) {
+    Chain c = *way;
+    Match m;
+    u = u->src[c.hop[k].src];
+    if (op_info[u->op].cls == CLASS_MOVE || uop_numel_max(u) > least) continue;
+    turn(&c, k + 1);
+    if (!list_chain(s->p, &c, u, all, nall)) return false;
+    s->left -= (int64_t)c.n * c.nhop;
+    tried++;
+    if (!fit_chain(s->p, &c, &s->left, &m)) continue;
+    int64_t sum = carried_by(&m);
+    if (match_is_worth(&m) && (sum < least || (sum == least && c.n > best->n))) {
+      least = sum;
+      *best = c;
+    }
+    match_free(&m);
+  }
+  return best->n > 0;
 }
 
 /* Looks at one way; done: it led through copies, which are a loop now. */
 static bool fold_seed(Search *s, const Entry *seed, const Entry *all, int nall, bool *done) {
   Written *p = s->p;
   Base *b = ctx_base(p->ctx);
-  Chain c;
-  if (map_get(&s->tried, seed->hash, NULL) || !find_way(s, seed->at, &c)) return true;
-  UOp *top = turn_to_small(&c, p->walk.at[seed->at]);
-  if (!map_put(b, &s->tried, seed->hash, 1) || !list_chain(p, &c, top, all, nall)) return false;
-  uint64_t hash = ~p->deep[c.at[c.n]->slot];
-  if (c.n < REPEAT_LEAST_STEPS || map_get(&s->tried, hash, NULL)) return true;
-  s->left -= (int64_t)c.n * c.nhop;
-  return map_put(b, &s->tried, hash, 1) && fold_chain(p, &c, &s->left, done);
+  Chain way, best;
+  Match m;
+  if (!find_way(s, seed->at, &way)) return true;
+  if (!find_best(s, &way, p->walk.at[seed->at], all, nall, &best)) return b->code == POLY_OK;
+  int64_t enough = INT64_MAX;
+  if (!fit_chain(p, &best, &enough, &m)) return b->code == POLY_OK;
+  *done = repeat_loop(&m);
+  match_free(&m);
+  written_renumber(p);
+  return b->code == POLY_OK;
 }
 
 static bool fold_one(Written *p, bool *done) {
@@ -319,11 +326,10 @@ static bool fold_one(Written *p, bool *done) {
   int nall;
   *done = false;
   if (!written_read(p) || !list_seeds(&s, &all, &nall)) return false;
-  s.left = 8 * (int64_t)p->walk.n + MOST_BODY;
+  s.left = 16 * (int64_t)p->walk.n + MOST_BODY;
   bool ok = true;
   for (int i = 0; ok && !*done && i < s.nentry && s.left > 0 && p->nloop < MOST_LOOPS; i++)
     ok = fold_seed(&s, &s.entry[i], all, nall, done);
-  map_free(ctx_base(p->ctx), &s.tried);
   return ok;
 }
 
