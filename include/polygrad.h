@@ -415,6 +415,8 @@ POLY_API PolyTensor *poly_sum_dtype(PolyTensor *x, int naxis, const int *axes, b
 POLY_API PolyTensor *poly_prod(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 POLY_API PolyTensor *poly_max(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 POLY_API PolyTensor *poly_min(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+/* The largest (smallest) value; of equal ones the first has the whole gradient, which those of poly_max share. */
+POLY_API PolyTensor *poly_extremum_first(PolyTensor *x, int naxis, const int *axes, bool keepdim, bool smallest);
 POLY_API PolyTensor *poly_mean(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 POLY_API PolyTensor *poly_var(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
 POLY_API PolyTensor *poly_std(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);

@@ -145,6 +145,7 @@ FUNCTIONS = {
     "poly_prod": ("p", "pipb", "x naxis axes keepdim"),
     "poly_max": ("p", "pipb", "x naxis axes keepdim"),
     "poly_min": ("p", "pipb", "x naxis axes keepdim"),
+    "poly_extremum_first": ("p", "pipbb", "x naxis axes keepdim smallest"),
     "poly_mean": ("p", "pipb", "x naxis axes keepdim"),
     "poly_var": ("p", "pipbd", "x naxis axes keepdim correction"),
     "poly_std": ("p", "pipbd", "x naxis axes keepdim correction"),

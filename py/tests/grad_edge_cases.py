@@ -299,6 +299,12 @@ ROW = {
     "softmax of squares": ("(x * x).softmax(1)", SAME),
     "largest of a softmax": ("x.softmax(1).square().sum(1)", SAME),
     "glu": ("F.glu(x.cat(x, dim=1), 1)", "F.glu(torch.cat([x, x], 1), 1)"),
+    "max with places": ("x.max(dim=1)[0]", "x.max(1)[0]"),
+    "min with places": ("x.min(dim=1)[0]", "x.min(1)[0]"),
+    "max of a softmax": ("(x * 2).softmax(1).max(dim=1)[0]", "(x * 2).softmax(1).max(1)[0]"),
+    "max pool": ("F.max_pool1d(x.unsqueeze(1), 2, 1).squeeze(1).sum(1)", SAME),
+    "adaptive max pool": ("F.adaptive_max_pool1d(x.unsqueeze(1), 2).squeeze(1).sum(1)", SAME),
+    "adaptive mean pool": ("F.adaptive_avg_pool1d(x.unsqueeze(1), 2).squeeze(1)[:, 1]", SAME),
     "multi label": ("F.multilabel_soft_margin_loss(x, Tensor.ones_like(x), reduction='none')", "F.multilabel_soft_margin_loss(x, torch.ones_like(x), reduction='none')"),
 }  # fmt: skip
 
@@ -317,7 +323,61 @@ ROWS2 = {
     "bilinear attention": ("((x.unsqueeze(2) * y.unsqueeze(1)).softmax(2) * y.unsqueeze(1)).sum(2)", SAME),
 }  # fmt: skip
 
+# Functions of functions, which both packages write in the same way.
+COMPOSED = {
+    "point": [
+        "F.rrelu(x, 0.25, 0.25)", "F.gaussian_nll_loss(x, x * 0, x * 0 + 1, reduction='none')",
+        "F.poisson_nll_loss(x, x * 0 + 2, log_input=False, reduction='none')", "F.poisson_nll_loss(x, x * 0 + 2, full=True, reduction='none')",
+        "F.smooth_l1_loss(x, x * 0, beta=0.0, reduction='none')", "F.relu(x).log()", "F.relu6(x).sqrt()", "F.elu(x, 2.0)", "F.celu(x, 2.0)",
+        "F.leaky_relu(x, 0.0)", "F.leaky_relu(x, -0.5)", "F.softplus(x, 0.5, 2.0)", "F.softshrink(x, 0.0)", "F.hardshrink(x, 0.0)",
+        "F.hardtanh(x, -1.0, 0.0)", "F.hardtanh(x, 0.0, 6.0)", "F.threshold(x, 0.0, 0.0)", "F.threshold(x, 0.0, float('nan'))", "x.acosh().sqrt()",
+        "F.gelu(x).log()", "F.gelu(x, approximate='tanh').log()", "F.mish(x).log()", "F.hardswish(x).log()", "x.tanh().log()", "x.sigmoid().log().sqrt()",
+        "x.expm1().log()", "x.log1p().log()", "x.asinh().log()", "x.atan().log()", "x.erf().log()", "x.sin().log()", "x.sin().sqrt()", "x.tan().sqrt()",
+        "x.sinh().log()", "x.asin().sqrt()", "x.atanh().sqrt()", "x.acos().sqrt()", "x.exp().sqrt()", "x.exp().reciprocal()", "x.square().log()",
+        "x.square().rsqrt()", "x.abs().rsqrt()", "x.abs().pow(-0.5)", "x.log().square()", "x.log().abs()", "x.sqrt().square()",
+        "x.sqrt().log()", "x.rsqrt().log()", "x.reciprocal().log()", "x.reciprocal().sqrt()", "x.reciprocal().exp()", "x.reciprocal().tanh()",
+        "x.reciprocal().sigmoid()", "(-x.square()).exp()", "(-x.abs()).exp()", "(-x.abs()).exp().log1p()", "F.softplus(x).log()",
+        "F.softplus(x).reciprocal()", "F.logsigmoid(x).exp()", "F.logsigmoid(x).sqrt()", "F.silu(x).reciprocal()", "F.gelu(x).reciprocal()",
+        "x.sigmoid().reciprocal()", "x.tanh().reciprocal()", "x.abs().tanh()", "x.tanh().abs()", "x.relu().tanh().sqrt()", "x.sign() * x.abs().sqrt()",
+        "x.clamp(0, 1).log()", "x.clamp(-1, 1).acos()", "x.clamp(-1, 1).asin()", "x.clamp(-1, 1).atanh()", "x.pow(0.0)", "x.pow(1.0)", "x.pow(2.0)",
+        "x.pow(-3)", "x.pow(1/3)", "x.pow(5)", "x ** 6", "3.0 ** x", "1e-30 ** x", "(x * x) ** 0.5", "(x * x) ** 0.25", "(x * x) ** -1", "x.abs() ** 0",
+        "x.abs() ** 1", "x.abs() ** 2", "x.abs() ** 3", "x.abs() ** -1", "x.abs() ** x", "x ** x", "x.sigmoid() ** 2",
+        "(1 - x.sigmoid()) ** 2 * x.sigmoid().log()", "(1 - x.sigmoid()) ** 0.5", "x.tanh() ** 2", "x.tanh() ** 0.5", "x.cumsum(0)[:0].sum() + x", "x * 0",
+        "0 * x + 1", "x * float('inf')", "x / 0", "x / float('inf')", "x + float('inf')", "1 - x", "x.exp() - 1", "(x.exp() - 1).log()",
+        "1 / (1 + x.exp())", "x / (1 + x.abs())", "x / (1 + x * x)", "x / (1 + x * x).sqrt()", "(1 + x * x).log()",
+        "(x * x + 1).sqrt() - 1", "x * x.tanh()", "x * x.exp()", "x * (-x).exp()", "x * x.log()", "x.sin() / x",
+        "x.tanh() / x",
+    ],
+    "pair": [
+        "F.gaussian_nll_loss(x, y, x * 0 + 1, reduction='none')", "F.smooth_l1_loss(x, y, beta=0.5, reduction='none')",
+        "F.poisson_nll_loss(x, y, reduction='none')", "F.poisson_nll_loss(x, y, log_input=False, reduction='none')", "x * y.exp()",
+        "x * y.log()", "(x / y).tanh()", "(x / y).sigmoid()", "(x * y).sqrt()", "(x - y).square()", "(x - y).abs().sqrt()", "((x - y) ** 2).sqrt()",
+        "((x - y) ** 2 + 1e-12).sqrt()", "x.sigmoid() * y.tanh()", "x.relu() * y", "x.relu() / y.relu()", "x.exp().pow(y)",
+    ],
+    "share": [
+        "F.kl_div((x + 1e-15).log(), y, reduction='none')", "(1 - x) ** 2 * (x + 1e-12).log() * y", "x.asin() * y", "x.acos() * y", "x.atanh() * y",
+        "(x * (1 - x)).sqrt() * y",
+    ],
+    "row": [
+        "F.normalize(x, 4.0)", "F.normalize(x, eps=1e-3)", "F.rms_norm(x, (3,))", "F.group_norm(x.reshape(-1, 3, 1), 1).reshape(-1, 3)",
+        "F.local_response_norm(x.reshape(-1, 3, 1), 2).reshape(-1, 3)", "F.softmax(x, 1).sqrt()", "F.log_softmax(x, 1).exp()",
+        "F.softmax(-x, 1)", "x.softmax(1).prod(1)", "x.sigmoid().prod(1)", "x.exp().sum(1).log()", "x.exp().mean(1).log()",
+        "(x.softmax(1) ** 2).sum(1).sqrt()", "x.softmax(1).cumsum(1)", "F.gumbel_softmax(x * 0, hard=True).sum(1) * 0 + x.sum(1)",
+        "F.scaled_dot_product_attention(x.unsqueeze(1), x.unsqueeze(1), x.unsqueeze(1)).squeeze(1)", "x.sort(1, descending=True)[0]",
+        "x.argsort(1).to(x.dtype) * x", "F.interpolate(x.unsqueeze(1), scale_factor=2, mode='linear').squeeze(1)[:, :3]",
+        "x.masked_fill(x.isnan(), 0).sum(1)", "x.prod(1).sqrt()", "x.sum(1).abs().sqrt()", "x.mean(1).sqrt()", "x / x.abs().sum(1, keepdim=True)",
+        "x / x.std(1, keepdim=True)", "x.exp() / x.exp().sum(1, keepdim=True)",
+    ],
+    "rows": [
+        "F.pairwise_distance(x, y, 1.0)", "F.pairwise_distance(x, y, 3.0)", "F.pairwise_distance(x, y, eps=0.0)", "(x * y).softmax(1)",
+        "(x - y).square().sum(1).sqrt()", "(x - y).square().mean(1).sqrt()", "x.maximum(y).sum(1)",
+        "F.cross_entropy(x, y.softmax(1), label_smoothing=0.2, reduction='none')", "F.multilabel_soft_margin_loss(x, y, reduction='none')",
+    ],
+}  # fmt: skip
+
 KINDS = {"point": POINT, "pair": PAIR, "share": SHARE, "row": ROW, "rows": ROWS2}
+for _kind, _texts in COMPOSED.items():
+    KINDS[_kind] |= {text: (text, SAME) for text in _texts}
 
 
 def inputs(kind: str) -> list[np.ndarray]:
@@ -358,6 +418,8 @@ EXCUSED = [
     ("pair", "clamp between", {2}, _infinite, "PyTorch gives nothing to two limits that are equal"),
     ("pair", "hypot of two", {3, 4}, _tiny, "terms of size 1e30 cancel"),
     ("share", "bce", {3}, lambda at: (np.minimum(at[:, 0], 1 - at[:, 0]) < 1e-5) | (at[:, 0] == 0.5), "PyTorch adds 1e-12 to what it divides by"),
+    ("row", "max pool", {1}, _nan, "of several NaNs PyTorch takes the last"),
+    ("row", "adaptive max pool", {1}, _nan, "the same"),
     ("row", "prod", {2}, _nan, "PyTorch multiplies by a NaN that is no factor of the second derivative"),
     ("row", "cumprod", {2}, _nan, "the same"),
     ("row", "std", {2}, _tiny, "terms of size 1e30 cancel"),

@@ -96,6 +96,13 @@ def transpose():
     same(Tensor(x).transpose(), x.swapaxes(0, 1))
 
 
+def max_gradient():
+    x = Tensor([2.0, 2.0, 1.0])
+    assert x.max(0).sum().gradient(x)[0].tolist() == [0.5, 0.5, 0]
+    assert x.max(dim=0)[0].gradient(x)[0].tolist() == [1, 0, 0]
+    assert x.amax(0).gradient(x)[0].tolist() == [0.5, 0.5, 0]
+
+
 def cummax():
     assert Tensor([1, 1, 0]).cummax(0)[1].tolist() == [0, 0, 0]
 
@@ -189,7 +196,7 @@ def adam():
 
 ROWS = {
     "x.max(1)[1]": max_pair, "x.max(y)": max_of_two, "x.where(condition, y)": where, "x.add(y, 2)": add_alpha, "x.var(0, True)": var_keepdim,
-    "x.var(False)": var_bool, "x.T": big_t, "x.transpose()": transpose, "x.cummax(0)": cummax, "x.linear(w)": linear, "x.gelu()": gelu,
+    "x.var(False)": var_bool, "x.T": big_t, "x.transpose()": transpose, "x.cummax(0)": cummax, "x.max(0).sum().gradient(x)": max_gradient, "x.linear(w)": linear, "x.gelu()": gelu,
     "x.selu()": selu, "x.dropout()": dropout, "nn.BatchNorm2d(8, 1e-5, 0.1)": batch_norm, "nn.InstanceNorm(8, 1e-5, 0.1)": instance_norm,
     "nn.ConvTranspose2d(4, 4, 3, 1, 0, 0, 2)": conv_transpose, "nn.RMSNorm(8)": rms_norm, "nn.Embedding(8, 4)": embedding,
     "nn.SGD(params, 0.1, 0.9, 0, 1e-4)": sgd, "nn.Adam(params, 1e-3, (0.9, 0.99), 1e-8)": adam,

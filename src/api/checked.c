@@ -1421,6 +1421,18 @@ PolyTensor *poly_min(PolyTensor *x, int naxis, const int *axes, bool keepdim) {
   return result;
 }
 
+PolyTensor *poly_extremum_first(PolyTensor *x, int naxis, const int *axes, bool keepdim, bool smallest) {
+  ApiCall call;
+  api_begin(&call, "poly_extremum_first");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  api_count(&call, naxis, "naxis");
+  api_array(&call, axes, naxis != 0, "axes");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_extremum_first(x, naxis, axes, keepdim, smallest);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_mean(PolyTensor *x, int naxis, const int *axes, bool keepdim) {
   ApiCall call;
   api_begin(&call, "poly_mean");

@@ -79,6 +79,32 @@ static UOp *deviation(UOp *u, UOp *g) {
   return flat && share ? mul(uop_expand(keep_unless(flat, g), x->shape), share) : NULL;
 }
 
+/* For each element its number among those of the axes, in C order; spread like x. */
+static UOp *numbered(UOp *x, uint32_t axes, PolyDType dtype) {
+  UOp *number = NULL;
+  for (int k = 0; k < x->ndim; k++) {
+    if (!(axes >> k & 1)) continue;
+    UOp *along = uop_expand(t_iota_axis(x->ctx, dtype, x->shape[k], x->ndim, k), x->shape);
+    number = number ? t_add(t_mul(number, t_size_value(x->shape[k], dtype)), along) : along;
+  }
+  return number;
+}
+
+/* The first of the elements that are the extremum, or of the NaNs, has the gradient. They are compared with an extremum
+ * of their own, as in the rule of REDUCE. */
+static UOp *first_extremum(UOp *u, UOp *g, Op op) {
+  UOp *x = u->src[1];
+  uint32_t axes = (uint32_t)function_parameter(u);
+  if (!axes) return g;
+  PolyDType index = uop_numel_max(x) > INT32_MAX ? POLY_INT64 : POLY_INT32;
+  UOp *best = uop_reduce(op, uop_detach(x), axes), *number = numbered(x, axes, index);
+  if (!best || !number) return NULL;
+  UOp *hit = uop_binary(OP_OR, equal(x, uop_expand(best, x->shape)), uop_binary(OP_CMPNE, x, x));
+  UOp *none = like(number, index == POLY_INT32 ? INT32_MAX : (double)(1LL << 53));
+  UOp *first = uop_reduce(OP_MIN, uop_where(hit, number, none), axes);
+  return first ? keep_if(equal(number, uop_expand(first, x->shape)), uop_expand(g, x->shape)) : NULL;
+}
+
 /* slope exp(x/scale) where x <= 0. The exponent is 0 at 0 without depending on x: the second derivative is 0 there. */
 static UOp *exponential_unit(UOp *x, UOp *g, double slope, double scale) {
   UOp *zero = like(x, 0), *low = uop_where(less(x, zero), x, zero);
@@ -266,6 +292,8 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_OTHERS: out[1] = grad_others(u, g); break;
   case FUNCTION_VARIANCE: out[1] = variance(u, g); break;
   case FUNCTION_DEVIATION: out[1] = deviation(u, g); break;
+  case FUNCTION_FIRST_MAX: out[1] = first_extremum(u, g, OP_MAX); break;
+  case FUNCTION_FIRST_MIN: out[1] = first_extremum(u, g, OP_MIN); break;
   case FUNCTION_BCE: bce(u, g, need, out); break;
   case FUNCTION_WINDOWS:
     out[1] = t_windows_gradient(g, (int)p, x->shape[(int)p], const_int(u->src[2]), const_int(u->src[3]));

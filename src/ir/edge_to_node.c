@@ -116,6 +116,8 @@ static bool along_edges(FunctionRule rule, double p, const UOp *value) {
   case FUNCTION_SOFTMAX:
   case FUNCTION_LOG_SOFTMAX: return p == 0 || p == -value->ndim;
   case FUNCTION_NORM:
+  case FUNCTION_FIRST_MAX:
+  case FUNCTION_FIRST_MIN:
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return (uint32_t)p & 1;
   case FUNCTION_SHARES:

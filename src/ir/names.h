@@ -144,6 +144,7 @@ PolyTensor *core_sum_dtype(PolyTensor *x, int naxis, const int *axes, bool keepd
 PolyTensor *core_prod(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_max(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_min(PolyTensor *x, int naxis, const int *axes, bool keepdim);
+PolyTensor *core_extremum_first(PolyTensor *x, int naxis, const int *axes, bool keepdim, bool smallest);
 PolyTensor *core_mean(PolyTensor *x, int naxis, const int *axes, bool keepdim);
 PolyTensor *core_var(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
 PolyTensor *core_std(PolyTensor *x, int naxis, const int *axes, bool keepdim, double correction);
@@ -527,6 +528,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_prod core_prod
 #define poly_max core_max
 #define poly_min core_min
+#define poly_extremum_first core_extremum_first
 #define poly_mean core_mean
 #define poly_var core_var
 #define poly_std core_std

@@ -55,6 +55,8 @@ static bool row_function(const UOp *u) {
   case FUNCTION_SOFTMAX:
   case FUNCTION_LOG_SOFTMAX: return p != 0 && p != -u->ndim;
   case FUNCTION_NORM:
+  case FUNCTION_FIRST_MAX:
+  case FUNCTION_FIRST_MIN:
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return !((uint32_t)p & 1);
   default: return false;

@@ -90,7 +90,8 @@ static UOp *function(const Work *w, UOp *u) {
   if (rule == FUNCTION_USER || rule == FUNCTION_SCATTERED || u->nsrc > 4) return NULL;
   double p = function_parameter(u);
   if (rule == FUNCTION_SOFTMAX || rule == FUNCTION_LOG_SOFTMAX) p += 1;
-  bool axes = rule == FUNCTION_VARIANCE || rule == FUNCTION_DEVIATION || rule == FUNCTION_NORM;
+  bool axes = rule == FUNCTION_VARIANCE || rule == FUNCTION_DEVIATION || rule == FUNCTION_NORM ||
+              rule == FUNCTION_FIRST_MAX || rule == FUNCTION_FIRST_MIN;
   if (axes) p *= 2;                                                                              /* they are bits */
   for (int k = 1; k < u->nsrc; k++) x[k - 1] = axes && k > 1 ? u->src[k] : lifted(w, u->src[k]); /* y is a number */
   return uop_function(rule, p, lifted(w, u->src[0]), u->nsrc - 1, x);

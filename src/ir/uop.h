@@ -83,9 +83,9 @@ struct UOp {
   UOp **shape;               /* ndim sizes */
   struct PolyBuffer *buffer; /* the stored value, if there is one (owned; released through ctx) */
   struct PolyTensor *handle; /* the first of the tensor handles on this node; see handle_move */
-  uint64_t serial : 63; /* 1, 2, 3 ...: no other node of the context has it, not even a later one at its address */
-  uint64_t cut : 1;     /* of a BUFFER: the program that computed it was let go, though nobody had asked for its value */
-  const char *origin;        /* of GATHER and SEGMENT: the public function that first built it, for errors; or NULL */
+  uint64_t serial : 63;      /* 1, 2, 3 ...: no other node of the context has it, not even a later one at its address */
+  uint64_t cut : 1;   /* of a BUFFER: the program that computed it was let go, though nobody had asked for its value */
+  const char *origin; /* of GATHER and SEGMENT: the public function that first built it, for errors; or NULL */
   UOp *src[];
 };
 
@@ -180,6 +180,8 @@ typedef enum FunctionRule {
   FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */
   FUNCTION_DEVIATION,       /* its root */
   FUNCTION_NORM,            /* the y-norm of x over the axes p */
+  FUNCTION_FIRST_MAX,       /* the maximum of x over the axes p; of equal ones the first has the gradient */
+  FUNCTION_FIRST_MIN,       /* the minimum */
   FUNCTION_BCE,             /* binary cross entropy of the probability x with the target y */
   FUNCTION_WINDOWS,         /* of axis p of x, with step y and dilation z: see t_windows */
   FUNCTION_CONV,            /* of x with the weight y; then the numbers of its geometry (tensor/conv.c) */

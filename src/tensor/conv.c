@@ -340,7 +340,7 @@ static UOp *pool(UOp *x, const Geometry *g, Op op, UOp *fill) {
   if (!w) return NULL;
   uint32_t mask = 0;
   for (int k = 0; k < g->n; k++) mask |= 1u << (w->ndim - 1 - 2 * k);
-  return t_drop_axes(uop_reduce(op, w, mask), mask);
+  return t_drop_axes(op == OP_MAX ? t_first_extremum(op, w, mask) : uop_reduce(op, w, mask), mask);
 }
 
 static bool pool_geometry(PolyTensor *x, const char *what, int n, const int64_t *kernel, const int64_t *stride,

@@ -55,6 +55,18 @@ UOp *t_min(UOp *x, uint32_t mask, bool keepdim) {
   return x && has_elements("min", x, mask) ? t_reduce(OP_MIN, x, mask, keepdim) : NULL;
 }
 
+UOp *t_first_extremum(Op op, UOp *x, uint32_t mask) {
+  UOp *y = uop_reduce(op, x, mask);
+  if (!y || !dtype_is_float(type_of(x))) return y;
+  return uop_function(op == OP_MAX ? FUNCTION_FIRST_MAX : FUNCTION_FIRST_MIN, mask, y, 1, &x);
+}
+
+static UOp *first_extremum(UOp *x, uint32_t mask, bool keepdim, bool smallest) {
+  if (!x || !has_elements(smallest ? "min" : "max", x, mask)) return NULL;
+  UOp *y = t_first_extremum(smallest ? OP_MIN : OP_MAX, x, mask);
+  return keepdim ? y : t_drop_axes(y, mask);
+}
+
 UOp *t_any(UOp *x, uint32_t mask, bool keepdim) { return t_reduce(OP_MAX, t_bool(x), mask, keepdim); }
 
 UOp *t_all(UOp *x, uint32_t mask, bool keepdim) { return t_reduce(OP_MIN, t_bool(x), mask, keepdim); }
@@ -317,6 +329,7 @@ REDUCTION(poly_sum_dtype, (AXES, PolyDType dtype), t_sum_dtype(x->uop, mask, kee
 REDUCTION(poly_prod, (AXES), t_prod(x->uop, mask, keepdim))
 REDUCTION(poly_max, (AXES), t_max(x->uop, mask, keepdim))
 REDUCTION(poly_min, (AXES), t_min(x->uop, mask, keepdim))
+REDUCTION(poly_extremum_first, (AXES, bool smallest), first_extremum(x->uop, mask, keepdim, smallest))
 REDUCTION(poly_mean, (AXES), t_mean(x->uop, mask, keepdim))
 REDUCTION(poly_var, (AXES, double correction), var(x->uop, mask, keepdim, correction))
 REDUCTION(poly_std, (AXES, double correction), std(x->uop, mask, keepdim, correction))

@@ -184,6 +184,8 @@ UOp *t_prod(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_max(UOp *x, uint32_t mask, bool keepdim); /* an empty axis is an error */
 UOp *t_min(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_mean(UOp *x, uint32_t mask, bool keepdim);
+/* The extremum by op; of equal ones the first has the gradient, as PyTorch has it where it tells the place. */
+UOp *t_first_extremum(Op op, UOp *x, uint32_t mask);
 UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction);
 UOp *t_any(UOp *x, uint32_t mask, bool keepdim);
 UOp *t_all(UOp *x, uint32_t mask, bool keepdim);

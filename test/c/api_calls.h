@@ -133,6 +133,7 @@ static bool call_poly_sum_dtype(const Arg *a, Result *r) { r->p = poly_sum_dtype
 static bool call_poly_prod(const Arg *a, Result *r) { r->p = poly_prod((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_max(const Arg *a, Result *r) { r->p = poly_max((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_min(const Arg *a, Result *r) { r->p = poly_min((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_extremum_first(const Arg *a, Result *r) { r->p = poly_extremum_first((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i, (bool)a[4].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_mean(const Arg *a, Result *r) { r->p = poly_mean((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_var(const Arg *a, Result *r) { r->p = poly_var((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i, a[4].d); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_std(const Arg *a, Result *r) { r->p = poly_std((PolyTensor *)a[0].p, (int)a[1].i, (const int *)a[2].p, (bool)a[3].i, a[4].d); r->kind = "TENSOR"; return r->p != NULL; }
@@ -507,6 +508,7 @@ static const Call calls[] = {
   {"poly_prod", call_poly_prod, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
   {"poly_max", call_poly_max, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
   {"poly_min", call_poly_min, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
+  {"poly_extremum_first", call_poly_extremum_first, 5, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}, {"smallest", "B", true}}},
   {"poly_mean", call_poly_mean, 4, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}}},
   {"poly_var", call_poly_var, 5, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}, {"correction", "D", true}}},
   {"poly_std", call_poly_std, 5, true, {{"x", "HTENSOR", true}, {"naxis", "N", true}, {"axes", "A", true}, {"keepdim", "B", true}, {"correction", "D", true}}},

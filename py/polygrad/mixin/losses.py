@@ -117,7 +117,7 @@ class Losses:
             each = y.exp() * (y - self)
         else:  # 0 log 0 is 0
             positive = y > 0
-            each = y.isnan().where(y, positive.where(y * positive.where(y, 1.0).log(), 0.0)) - y * self
+            each = y.isnan().where(y * y, positive.where(y * positive.where(y, 1.0).log(), 0.0)) - y * self
         if reduction == "batchmean":
             return each.sum() / int(self.shape[0]) if self.ndim else each
         reduction_code(reduction)

@@ -33,15 +33,15 @@ def _reduce(function: Any, x: Any, axis: Axis, keepdim: bool, *rest: Any) -> Ten
 
 
 def _extreme(x: Any, name: str, axis: Axis, keepdim: bool, dim: int | None) -> Any:
-    """max and min: the values along axis; along dim, by PyTorch's name, the values and their places."""
-    function = C.poly_max if name == "max" else C.poly_min
+    """max and min: the values along axis, of which equal ones share the gradient; along dim, by PyTorch's name, the values and their places, of which
+    the first has it."""
     if dim is not None:
         dim = _one(axis, dim)
         places = x.argmax(dim, keepdim) if name == "max" else x.argmin(dim, keepdim)
-        return Extremes(_reduce(function, x, dim, keepdim), places)
+        return Extremes(_reduce(C.poly_extremum_first, x, dim, keepdim, name == "min"), places)
     if isinstance(axis, type(x)):
         raise TypeError(f"x.{name}(y) of two tensors is x.{name}imum(y)")
-    out = _reduce(function, x, axis, keepdim)
+    out = _reduce(C.poly_max if name == "max" else C.poly_min, x, axis, keepdim)
     out._pair = name if axis.__class__ is int else None
     return out
 

@@ -231,12 +231,13 @@ def _adaptive_avg(n: int, x: Tensor, output_size: Any) -> Tensor:
         x, batched = _batched(x, n, f"adaptive_avg_pool{n}d")
         y = x.avg_pool2d(k, k)
         return y if batched else y.squeeze(0)
-    for at_axis, (size, out) in enumerate(zip(old, sizes)):  # a matrix of means for each axis
+    for at_axis, (size, out) in enumerate(zip(old, sizes)):  # an infinity or NaN stays in its own windows: no product with a matrix of means
         start, end = _bounds(size, out)
         at = Tensor.arange(size).unsqueeze(1)
-        inside = ((at >= start) & (at < end)).cast(x.dtype) / (end - start).cast(x.dtype)
+        inside = (at >= start) & (at < end)
         axis = x.ndim - n + at_axis
-        x = (x.transpose(axis, -1) @ inside).transpose(axis, -1)
+        total = inside.where(x.transpose(axis, -1).unsqueeze(-1), 0.0).sum(-2)
+        x = (total / (end - start).cast(x.dtype)).transpose(axis, -1)
     return x
 
 
@@ -270,7 +271,7 @@ def _adaptive_max(n: int, x: Tensor, output_size: Any, return_indices: bool) -> 
         grids.append(grid.reshape([out if j == k else 1 for j in range(n)] + [longest if j == k else 1 for j in range(n)]))
     flat = x.flatten(x.ndim - n)
     if not return_indices:
-        return flat.amax(-1)
+        return flat.max(dim=-1)[0]
     local = flat.argmax(-1, keepdim=True)
     for k, grid in enumerate(grids):
         place = grid if place is None else place * old[k] + grid
@@ -329,7 +330,7 @@ def _fractional(n: int, x: Tensor, kernel_size: Any, output_size: Any, output_ra
     order = [0, 1, *(2 + 2 * k for k in range(n)), *(3 + 2 * k for k in range(n))]
     flat = x.reshape(batch, channels, *[v for pair in zip(sizes, kernel) for v in pair]).permute(*order).flatten(2 + n)
     if not return_indices:
-        out = flat.amax(-1)
+        out = flat.max(dim=-1)[0]
         return out.squeeze(0) if single else out
     local = flat.argmax(-1, keepdim=True)
     place: Any = 0

@@ -299,6 +299,7 @@ class Algebra:
 
     def xlogy(self: Any, other: Any) -> Tensor:
         """self * log(other), 0 where self is 0."""
+        other = self.const_like(other) if not isinstance(other, Plain) else other
         none = (self == 0) & ((other <= 0) | (other == math.inf))
         return self * Plain.where(none, other.ones_like(), other).log()
 

@@ -11,6 +11,7 @@ from .._core import C
 from ..autograd import making
 from ..dtypes import dtypes
 from ..tensor import Tensor as Plain
+from ._erfc import erfc
 from ._views import view_of
 
 if TYPE_CHECKING:
@@ -247,8 +248,8 @@ class More:
         return Plain.where(self == 0, values, (self > 0).cast(self.dtype))
 
     def erfc(self: Any) -> Tensor:
-        """1 - erf(x)."""
-        return 1 - self.erf()
+        """1 - erf(x), with all its digits for large x."""
+        return erfc(self)
 
     def polygamma(self: Any, n: Any) -> Tensor:
         """The nth derivative of digamma. As a function, torch.polygamma(n, x), the number comes first."""

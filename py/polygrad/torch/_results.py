@@ -294,10 +294,9 @@ class Results:
 def _extreme(x: Any, name: str, dim: Any, keepdim: bool) -> Any:
     if isinstance(dim, Plain):
         return x.maximum(dim) if name == "max" else x.minimum(dim)
-    values = x.amax if name == "max" else x.amin
     if dim is None:
-        return values()
-    return Extremes(values(int(dim), keepdim), getattr(x, f"arg{name}")(int(dim), keepdim))
+        return x.amax() if name == "max" else x.amin()
+    return (Plain.max if name == "max" else Plain.min)(x, dim=int(dim), keepdim=keepdim)
 
 
 def _correction(dim: Any, unbiased: Any, correction: float) -> tuple[Any, float]:

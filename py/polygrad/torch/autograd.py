@@ -91,6 +91,8 @@ def grad(
     """
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched is not supported: use torch.vmap over torch.autograd.grad")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("materialize_grads=True gives unused inputs zeros: allow_unused cannot be False")
     outs, ins = _several(outputs), _several(inputs)
     seeds = _several(grad_outputs) if grad_outputs is not None else [None] * len(outs)
     if not all(t.requires_grad for t in ins):

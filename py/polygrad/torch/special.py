@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .methods import function_of
+from .tensor import Tensor
 
 # The name here and the method.
 _NAMES = {
@@ -27,6 +28,7 @@ for _name in _NAMES:
 
 def xlog1py(input: Any, other: Any) -> Any:  # noqa: A002
     """input * log(1 + other), 0 where input is 0."""
+    other = other if isinstance(other, Tensor) else input.const_like(other)
     none = (input == 0) & ((other <= -1) | (other == math.inf))
     return input * other.masked_fill(none, 0.0).log1p()
 
@@ -38,12 +40,12 @@ def entr(input: Any) -> Any:  # noqa: A002
 
 def ndtr(input: Any) -> Any:  # noqa: A002
     """The share of a normal distribution that is below x."""
-    return 0.5 * (1 + (input * 0.5**0.5).erf())
+    return 0.5 * (input * -(0.5**0.5)).erfc()
 
 
 def ndtri(input: Any) -> Any:  # noqa: A002
     """The inverse of ndtr."""
-    return 2**0.5 * (2 * input - 1).erfinv()
+    return (2**0.5 * (2 * input.double() - 1).erfinv()).to(input.dtype)
 
 
 def __getattr__(name: str) -> Any:

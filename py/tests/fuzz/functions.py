@@ -491,7 +491,7 @@ def avg_pool2d(x, kernel, stride):
 
 
 def max_pool2d(x, kernel, stride):
-    return rmax(take(x, windows(x, kernel, stride, 1, 0)), (4, 5))
+    return rmax(take(x, windows(x, kernel, stride, 1, 0)), (4, 5), first=True)
 
 
 # ---- rows of edges ----

@@ -365,8 +365,8 @@ def rsum(x, axes=None, keep=False):
     return made(v, in_any_order(e, sizes, x.dt), x.dt, (x,), lambda g: [expand(reshape(g, kept), x.shape)], EXACT if n <= 1 else ARITHMETIC)
 
 
-def rmax(x, axes=None, keep=False, sign=1.0):
-    """The largest (sign -1: the smallest); equal ones share the gradient."""
+def rmax(x, axes=None, keep=False, sign=1.0, first=False):
+    """The largest (sign -1: the smallest); equal ones share the gradient, or the first has it."""
     axes = axes_of(x, axes)
     top = x.v.max(axes, keepdims=True) if sign > 0 else x.v.min(axes, keepdims=True)
     slack = x.e.max(axes, keepdims=True)
@@ -378,8 +378,18 @@ def rmax(x, axes=None, keep=False, sign=1.0):
     ties = x.v == top
     nobody = np.where(np.isnan(top), np.nan, 0.0)  # no element is equal to NaN
     unknown = np.where(np.isinf(slack), np.inf, 0.0)  # the largest may be NaN
-    share = Ref(ties / np.maximum(ties.sum(axes, keepdims=True), 1) + nobody, unsure * 1.0 + unknown, x.dt)
+    part = _first_along(ties | np.isnan(x.v), axes) * 1.0 if first else ties / np.maximum(ties.sum(axes, keepdims=True), 1) + nobody
+    share = Ref(part, unsure * 1.0 + unknown, x.dt)
     return made(v, e, x.dt, (x,), lambda g: [expand(reshape(g, top.shape), x.shape) * share], EXACT)
+
+
+def _first_along(hit, axes):
+    """Of the true elements of each group along the axes, the first in C order."""
+    rest = tuple(k for k in range(hit.ndim) if k not in axes)
+    turned = hit.transpose(rest + axes)
+    flat = turned.reshape(*turned.shape[: len(rest)], -1)
+    alone = (flat & (np.cumsum(flat, -1) == 1)).reshape(turned.shape)
+    return alone.transpose(np.argsort(rest + axes))
 
 
 def first_place(x, axis, sign=1.0):

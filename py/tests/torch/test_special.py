@@ -71,3 +71,28 @@ def test_slopes_integrals_and_runs():
     assert torch.segment_reduce(x, "sum", lengths=runs).tolist() == [0.0, 14.0]
     assert torch.segment_reduce(x, "max", offsets=torch.tensor([0, 1, 4])).tolist() == [0.0, 9.0]
     assert torch.constant_pad_nd(x, (1, 0), 7.0).tolist() == [7.0, 0.0, 1.0, 4.0, 9.0] and torch.fill(x, 2.0).tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_erfc_keeps_its_digits(dtype):
+    """1 - erf(x) has none left beyond 4 in float32, and few at 3."""
+    at = [-6.0, -0.5, 0.5, 0.6, 1.0, 2.0, 3.0, 5.0, 9.0, 13.0, 30.0, math.inf, -math.inf, math.nan]
+    x = torch.tensor(at, dtype=dtype, requires_grad=True)
+    want = torch.tensor([math.erfc(v) for v in at], dtype=dtype)
+    assert torch.allclose(torch.erfc(x), want, rtol=1e-6 if dtype is torch.float32 else 1e-13, atol=0.0, equal_nan=True)
+    slope = torch.autograd.grad(torch.erfc(x)[:10].sum(), x)[0][:10]
+    slopes = torch.tensor([-2 / math.sqrt(math.pi) * math.exp(-v * v) for v in at[:10]], dtype=dtype)
+    assert torch.allclose(slope, slopes, rtol=1e-5, atol=0.0)
+    assert torch.special.ndtr(torch.tensor(-6.0, dtype=dtype)).item() == pytest.approx(9.865876450376946e-10, rel=1e-5)
+
+
+def test_ndtri_of_small_shares():
+    found = torch.special.ndtri(torch.tensor([1e-6, 1e-5, 1e-4, 0.5]))
+    assert found.tolist() == pytest.approx([-4.753424, -4.264891, -3.719016, 0.0], rel=1e-6)
+
+
+def test_xlogy_with_numbers():
+    x = torch.tensor([0.0, 1.5])
+    assert torch.xlogy(x, 2.0).tolist() == pytest.approx([0.0, 1.5 * math.log(2)])
+    assert torch.xlogy(x, 0.0).tolist() == [0.0, -math.inf]
+    assert torch.special.xlog1py(x, 1.0).tolist() == pytest.approx([0.0, 1.5 * math.log(2)])
