@@ -325,6 +325,7 @@ FUNCTIONS = {
     "poly_grad": ("i", "pppip", "root gradient targets n out"),
     "poly_function": ("p", "ppip", "value inputs n function"),
     "poly_depends_on": ("b", "pp", "root target"),
+    "poly_depends_on_leaves": ("b", "p", "root"),
     "poly_check_cycles": ("b", "p", "ctx"),
     "poly_backward": ("i", "pp", "root gradient"),
     "poly_backward_until": ("i", "pppip", "root gradient stops n out"),

@@ -3415,6 +3415,16 @@ bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
   return result;
 }
 
+bool poly_depends_on_leaves(PolyTensor *root) {
+  ApiCall call;
+  api_begin(&call, "poly_depends_on_leaves");
+  api_handle(&call, root, HANDLE_TENSOR, "root", false);
+  if (!api_enter(&call)) return false;
+  bool result = core_depends_on_leaves(root);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 bool poly_check_cycles(PolyContext *ctx) {
   ApiCall call;
   api_begin(&call, "poly_check_cycles");

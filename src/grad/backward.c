@@ -254,3 +254,15 @@ bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
   bool met = false;
   return uop_numel_max(target->uop) == 0 || (grad_depends(root->ctx, root->uop, 1, &target->uop, &met) && met);
 }
+
+bool poly_depends_on_leaves(PolyTensor *root) {
+  if (!root) return false;
+  Arena arena = {.b = ctx_base(root->ctx)};
+  Leaves leaves;
+  bool any = false, ok = marked_leaves(root->ctx, &arena, &leaves);
+  bool *met = ok ? arena_new(&arena, (size_t)(leaves.n + 1) * sizeof *met) : NULL;
+  ok = met && grad_depends(root->ctx, root->uop, leaves.n, leaves.uop, met);
+  for (int k = 0; ok && k < leaves.n && !any; k++) any = met[k];
+  arena_free(&arena);
+  return any;
+}

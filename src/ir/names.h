@@ -324,6 +324,7 @@ bool core_requires_grad(PolyTensor *t);
 PolyStatus core_grad(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *targets, int n, PolyTensor **out);
 PolyTensor *core_function(PolyTensor *value, PolyTensor *const *inputs, int n, const PolyFunction *function);
 bool core_depends_on(PolyTensor *root, PolyTensor *target);
+bool core_depends_on_leaves(PolyTensor *root);
 bool core_check_cycles(PolyContext *ctx);
 PolyStatus core_backward(PolyTensor *root, PolyTensor *gradient);
 PolyStatus core_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n, PolyTensor **out);
@@ -708,6 +709,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_grad core_grad
 #define poly_function core_function
 #define poly_depends_on core_depends_on
+#define poly_depends_on_leaves core_depends_on_leaves
 #define poly_check_cycles core_check_cycles
 #define poly_backward core_backward
 #define poly_backward_until core_backward_until

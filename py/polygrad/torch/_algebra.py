@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._core import C, argfix, like
 from ..autograd import making
 from ..dtypes import DType, dtypes
 from ..tensor import Tensor as Plain
+from ._axes import axes_of, axis_of, check_span
 from ._views import Views, parts
 
 if TYPE_CHECKING:
@@ -72,8 +74,7 @@ class Algebra:
 
     def movedim(self: Any, source: Any, destination: Any) -> Tensor:
         """Axes moved to other places."""
-        src = [s % self.ndim for s in ((source,) if isinstance(source, int) else source)]
-        dst = [d % self.ndim for d in ((destination,) if isinstance(destination, int) else destination)]
+        src, dst = axes_of(self, source), axes_of(self, destination)
         order = [k for k in range(self.ndim) if k not in src]
         for d, s in sorted(zip(dst, src)):
             order.insert(d, s)
@@ -86,7 +87,7 @@ class Algebra:
         if not isinstance(dim, (tuple, list)):
             return Views.squeeze(self, dim)
         out = self
-        for d in sorted((d % self.ndim for d in dim), reverse=True) if self.ndim else ():
+        for d in sorted(axes_of(self, dim), reverse=True) if self.ndim else ():
             out = Views.squeeze(out, d)
         return out
 
@@ -96,11 +97,14 @@ class Algebra:
 
     def select(self: Any, dim: int, index: int) -> Tensor:
         """One slice along an axis, without the axis."""
-        return self[(*[slice(None)] * (dim % self.ndim), int(index))]
+        return self[(*[slice(None)] * axis_of(self, dim), operator.index(index))]
 
     def narrow(self: Any, dim: int, start: int, length: int) -> Tensor:
         """`length` slices along an axis from `start`."""
-        return self[(*[slice(None)] * (dim % self.ndim), slice(int(start), int(start) + int(length)))]
+        axis, start, length = axis_of(self, dim), operator.index(start), operator.index(length)
+        check_span(self.shape[axis], start, length)
+        start += int(self.shape[axis]) if start < 0 else 0
+        return self[(*[slice(None)] * axis, slice(start, start + length))]
 
     def tile(self: Any, *dims: Any) -> Tensor:
         """Repeated along each axis; missing ones are 1."""
@@ -462,7 +466,7 @@ class Algebra:
         """gather, with the other axes broadcast; indices below zero count from the end. Without dim: of the elements one after another."""
         if dim is None:
             return self.take(indices.reshape(-1))
-        d = dim % self.ndim
+        d = axis_of(self, dim)
         others = [max(int(a), int(b)) if a != 0 and b != 0 else 0 for a, b in zip(self.shape, indices.shape)]
         x = self.expand(tuple(self.shape[k] if k == d else s for k, s in enumerate(others)))
         at = indices.expand(tuple(indices.shape[k] if k == d else s for k, s in enumerate(others)))

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import C
+from ..custom import Function
 from ..tensor import Tensor as Plain
-from ._views import carry, follow
+from ._views import LEAF_IN_PLACE, carry, follow, is_of_leaf
 
 # Methods with a form that changes the tensor.
 NAMES = """
@@ -32,6 +34,32 @@ VIEWS = "squeeze unsqueeze transpose t swapaxes swapdims".split()
 _KINDS = {"b": 0, "u": 1, "i": 1, "f": 2}
 
 
+class _Changed(Function):
+    """A computed tensor that holds other values from now on, while its gradient goes where it went before: after a change under no_grad, or by way of
+    what detach gave."""
+
+    @staticmethod
+    def forward(ctx: Any, before: Any, value: Any) -> Any:
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[0], None
+
+
+def _changed(t: Any, value: Any) -> Any:
+    off, t._g.no_grad = t._g.no_grad, False
+    try:
+        return _Changed.apply(t, value.detach())
+    finally:
+        t._g.no_grad = off
+
+
+def _is_computed(t: Any) -> bool:
+    """Is it computed from a tensor that requires a gradient? What has memory when a step is traced is state of the step."""
+    return not t.is_leaf and not is_of_leaf(t) and not (t._g.tracing and C.poly_is_realized(t._h))
+
+
 def put(t: Any, value: Any, *, cast: bool = True) -> Any:
     """t holds value from now on; so does what t is a part of. cast: a value of a wider kind is cast; else it is an error."""
     if value.dtype != t.dtype:
@@ -42,8 +70,13 @@ def put(t: Any, value: Any, *, cast: bool = True) -> Any:
         value = value.expand(t.shape)
     view = getattr(t, "_base", None)
     if t.requires_grad and getattr(t, "_wanted", None) and not t._g.no_grad:
-        raise RuntimeError("a leaf that requires a gradient cannot be changed in place: use torch.no_grad()")
-    if view is not None:
+        raise RuntimeError(LEAF_IN_PLACE)
+    if _is_computed(t):
+        value = _changed(t, value) if t._g.no_grad else value
+        if view is not None:
+            carry(view, value)
+        t.replace(value)
+    elif view is not None:
         carry(view, value)
         t.replace(value)
     elif t._g.no_grad or t._g.tracing or ("_shared" in t.__dict__ and not value.requires_grad):  # other processes see shared memory
@@ -66,7 +99,9 @@ def into(out: Any, value: Any) -> Any:
 
 def write(t: Any, value: Any) -> None:
     """The values of a tensor that may be a parameter."""
-    if getattr(t, "_base", None) is not None and not t.requires_grad:
+    if _is_computed(t):
+        put(t, _changed(t, value))
+    elif getattr(t, "_base", None) is not None and not t.requires_grad:
         put(t, value)
     else:
         Plain.assign(t, value)

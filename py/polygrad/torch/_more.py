@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 from .._core import C
 from ..autograd import making
 from ..dtypes import dtypes
 from ..tensor import Tensor as Plain
+from ._axes import axis_of
 from ._erfc import erfc
 from ._views import view_of
 
@@ -163,13 +165,13 @@ class More:
     def select_scatter(self: Any, src: Any, dim: int, index: int) -> Tensor:
         """With one slice of an axis replaced."""
         out = self.clone()
-        out[(*[slice(None)] * (dim % self.ndim), int(index))] = src
+        out[(*[slice(None)] * axis_of(self, dim), operator.index(index))] = src
         return out
 
     def slice_scatter(self: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
         """With slices of an axis replaced."""
         out = self.clone()
-        out[(*[slice(None)] * (dim % self.ndim), slice(start, end, step))] = src
+        out[(*[slice(None)] * axis_of(self, dim), slice(start, end, step))] = src
         return out
 
     def diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
@@ -403,7 +405,7 @@ class More:
 
     def renorm(self: Any, p: float, dim: int, maxnorm: float) -> Tensor:
         """Slices along an axis scaled down to a p-norm of maxnorm at most."""
-        over = tuple(k for k in range(self.ndim) if k != dim % self.ndim)
+        over = tuple(k for k in range(self.ndim) if k != axis_of(self, dim))
         size = self.norm(p, over, keepdim=True)
         return Plain.where(size > maxnorm, self * (maxnorm / (size + 1e-7)), self)
 

@@ -191,6 +191,20 @@ def carry(view: View | None, value: Any) -> None:
         view = view.above
 
 
+LEAF_IN_PLACE = "a leaf that requires a gradient, or a view of one, cannot be changed in place: use torch.no_grad()"
+
+
+def is_of_leaf(t: Any) -> bool:
+    """Is t a leaf that requires a gradient, or a view of one?"""
+    while t is not None:
+        if t.requires_grad and getattr(t, "_wanted", None):
+            return True
+        view, t = getattr(t, "_base", None), None
+        while view is not None and t is None and view.take is not GRADIENT and not view.detached:
+            t, view = view.whole(), view.above
+    return False
+
+
 def _placed(whole: Any, steps: list[Any], value: Any) -> Any:
     """whole with value at the elements that the steps take."""
     with making(whole._kind):

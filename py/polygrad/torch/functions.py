@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from .._core import from_numpy as _borrow
 from ..autograd import making
 from ..dtypes import DType, dtypes, to_dtype
 from ..tensor import Tensor as Plain
+from ._axes import axes_of
 from ._inplace import into
 from .tensor import Tensor
 from .types import device_name, named
@@ -214,14 +216,21 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     return randn(*size, dtype=dtype, device=device, generator=generator) * std + mean
 
 
+def _side(n: Any) -> int:
+    n = operator.index(n)
+    if not 0 <= n < 1 << 31:
+        raise RuntimeError(f"a number of rows or columns from 0 to 2^31 - 1 is needed, not {n}")
+    return n
+
+
 def tril_indices(row: int, col: int, offset: int = 0, **kwargs: Any) -> Any:
     """Places of the lower triangle, [2, n]."""
-    return tensor(np.stack(np.tril_indices(row, offset, col)), dtype=kwargs.get("dtype"))
+    return tensor(np.stack(np.tril_indices(_side(row), offset, _side(col))), dtype=kwargs.get("dtype"))
 
 
 def triu_indices(row: int, col: int, offset: int = 0, **kwargs: Any) -> Any:
     """Places of the upper triangle, [2, n]."""
-    return tensor(np.stack(np.triu_indices(row, offset, col)), dtype=kwargs.get("dtype"))
+    return tensor(np.stack(np.triu_indices(_side(row), offset, _side(col))), dtype=kwargs.get("dtype"))
 
 
 # ---- of several tensors ----
@@ -460,7 +469,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
-    left, right = [d % a.ndim for d in left], [d % b.ndim for d in right]
+    left, right = axes_of(a, left), axes_of(b, right)
     for p, q in zip(left, right):  # of size 1 on one side: broadcast, so the other one can be summed before
         if a.shape[p] != b.shape[q] and 1 in (int(a.shape[p]), int(b.shape[q])):
             a, b = (a, b.sum(q, keepdim=True)) if int(a.shape[p]) == 1 else (a.sum(p, keepdim=True), b)

@@ -10,6 +10,7 @@ from .. import loops
 from .._core import C, like, operand
 from .._ffi import handle_array
 from ..tensor import Tensor as Plain
+from ._axes import axes_of
 
 _COMPLEX = "eig eigvals".split()
 
@@ -41,7 +42,7 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
 def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:  # noqa: A002
     """The norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf."""
     x = A if dtype is None else A.cast(dtype)
-    row, col = (d % x.ndim for d in dim)
+    row, col = axes_of(x, dim)
     if ord == "fro":
         return x.norm(2, (row, col), keepdim)
     if ord in ("nuc", 2, -2):

@@ -27,7 +27,7 @@ from ._inplace import InPlace
 from ._more import More
 from ._print import text
 from ._results import Results
-from ._views import GRADIENT, View, Views, alias, carry, entry_of, follow, row_by_row, strides
+from ._views import GRADIENT, LEAF_IN_PLACE, View, Views, alias, carry, entry_of, follow, is_of_leaf, row_by_row, strides
 from .types import DTYPES, Size, device, device_name
 
 _shape: Any = Plain.shape.fget  # type: ignore[attr-defined]
@@ -213,6 +213,8 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
             Plain.__setitem__(new, key, value)
             self.copy_(new.detach())
             return
+        if not self._g.no_grad and is_of_leaf(self):  # before anything is changed
+            raise RuntimeError(LEAF_IN_PLACE)
         Plain.__setitem__(self, key, value)
         view = getattr(self, "_base", None)
         if view is not None:
@@ -348,6 +350,11 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
             raise RuntimeError(f"backward of a tensor of shape {self.shape} needs a gradient: only a single number has one of its own")
         if getattr(self, "_freed", False):
             raise RuntimeError("Trying to backward through the graph a second time: use backward(retain_graph=True) for all but the last time")
+        if not C.poly_depends_on_leaves(self._h):
+            raise RuntimeError(
+                "element 0 of tensors does not require grad and does not have a grad_fn: it was computed from no tensor that requires a gradient, or "
+                "those that it was computed from have been changed in place since"
+            )
         if create_graph:
             Tensor._higher = True
         if inputs is not None:

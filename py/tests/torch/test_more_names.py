@@ -116,3 +116,25 @@ def test_gradients_at_edges():
     x, y = torch.tensor([0.0, 0.0], requires_grad=True), torch.tensor([2.0, 0.0], requires_grad=True)
     torch.xlogy(x, y).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), [np.log(2.0), 0], rtol=1e-6)
+
+
+def test_axes_and_spans_beyond_the_end_are_refused():
+    """They were taken modulo the number of axes, and spans were cut off."""
+    x = torch.arange(12.0).reshape(3, 4)
+    for call in (
+        lambda d: x.select(d, 0), lambda d: x.narrow(d, 0, 1), lambda d: x.movedim(d, 0), lambda d: x.movedim(0, d), lambda d: x.mode(d),
+        lambda d: x.unbind(d), lambda d: x.select_scatter(x[0], d, 0), lambda d: x.slice_scatter(x, d), lambda d: x.renorm(2, d, 1.0),
+        lambda d: x.take_along_dim(torch.zeros(1, 4, dtype=torch.int64), d), lambda d: x.squeeze((d,)), lambda d: torch.tensordot(x, x, ([d], [0])),
+    ):  # fmt: skip
+        for d in (2, -3, 2**40, 2**64 + 1, -(2**70)):
+            with pytest.raises((IndexError, ValueError)):
+                call(d)
+        with pytest.raises(TypeError):
+            call(1.5)
+    for start, length in ((2, 2), (0, 4), (4, 0), (-4, 1), (2**63, 1), (0, -1), (0, 2**64 + 1)):
+        with pytest.raises((IndexError, RuntimeError, ValueError)):
+            x.narrow(0, start, length)
+    assert x.narrow(0, -2, 1).tolist() == [[4, 5, 6, 7]] and x.narrow(0, 3, 0).shape == (0, 4) and x.narrow(-1, 1, 3).shape == (3, 3)
+    assert x.movedim(np.int64(0), 1).shape == (4, 3) and x.select(np.int64(1), np.int32(2)).tolist() == [2, 6, 10]
+    with pytest.raises((RuntimeError, ValueError)):
+        torch.tril_indices(2**63, 2)
