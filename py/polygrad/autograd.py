@@ -55,7 +55,7 @@ class AutogradGraph:
     [2.0, 4.0]
     """
 
-    __slots__ = ("ptr", "hooks", "tracing", "made", "borrows", "sizes", "__weakref__")
+    __slots__ = ("ptr", "hooks", "tracing", "made", "borrows", "changes", "sizes", "__weakref__")
 
     def __init__(self) -> None:
         if os.environ.get("POLY_DEVICE", "").upper().startswith("CUDA"):
@@ -67,6 +67,7 @@ class AutogradGraph:
         self.hooks: dict[int, Any] = {}  # of gradients: see Tensor.register_hook
         self.sizes: dict[int, Any] = {}  # what keeps symbolic sizes, by their codes: see symbolic.py
         self.tracing: list[Any] = []  # compiled steps being traced, innermost last
+        self.changes = 0  # assignments to tensors that Python has asked for
         self.made: Any = tensor_class  # the class of tensors that are made out of nothing: see making()
         if default_device is not None:
             self.device = default_device

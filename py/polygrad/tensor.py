@@ -71,13 +71,15 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_pair", "_freed", "_later", "_file", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_bounds", "_pair", "_freed", "_later", "_file", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
     _param: bool  # set once a leaf was made to require a gradient: it stays a parameter of its module when that is turned off again
     _rows: tuple[Any, str]  # set on an index vector: the Graph whose edges it numbers, and the side
     _count: int  # set on an index vector: how many values it may have
+    _bounds: tuple[Any, int, int]  # set on an ascending index vector: where each value begins and the last one ends; items of the most frequent one;
+    # and the graph's `changes` at that time, since an assignment may have changed the vector
     _pair: str | None  # set on the result of max(axis) and min(axis), which PyTorch gives as a pair: the method's name
     _freed: bool  # backward(retain_graph=False) has run
     _later: bool  # set on a parameter that has no shape yet (nn/later.py)
@@ -438,6 +440,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         if x.ndim == 0 and self.ndim:
             x = x.cast(self.dtype).reshape((1,) * self.ndim).expand(self.shape)
         self._g.check(C.poly_assign(self._h, x._h))
+        self._g.changes += 1
         if files.opened:
             files.write_out(self)
         return self
@@ -450,6 +453,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         """
         same_graph(self, x)
         self._g.check(C.poly_replace(self._h, x._h))
+        self._g.changes += 1
         return self
 
     def to(self, device: Any) -> Tensor:

@@ -60,11 +60,38 @@ class Rows:
     @property
     def count(self) -> Tensor:
         """int32 [num_rows]: items of each row."""
-        index = self.index
+        index, bounds = self.index, self._bounds
+        if bounds is not None:
+            return (bounds[0][1:] - bounds[0][:-1]).cast(dtypes.int32)
         if index._g.device in HOST and type(self.num_rows) is int and index.dtype.kind in "iu" and type(index.shape[0]) is int:
             return like(index, C.poly_bincount(index._h, self.num_rows)).cast(dtypes.int32)
         one = Tensor.ones(index.shape[0], dtype=dtypes.int32)
         return self._reduce(one, "sum")
+
+    @property
+    def begin(self) -> Tensor:
+        """[num_rows]: items of all rows before each, which is where it begins if the rows are ascending."""
+        bounds = self._bounds
+        if bounds is not None:
+            return bounds[0][:-1]
+        count = self.count
+        return count.cumsum(0) - count
+
+    @property
+    def longest(self) -> int:
+        """The most items of a row. Without bounds they are counted and read."""
+        bounds = self._bounds
+        if bounds is not None:
+            return bounds[1]
+        return int(self.count.max().item()) if self.num_rows else 0
+
+    @property
+    def _bounds(self) -> tuple[Any, int, int] | None:
+        """What an ascending index knows of itself, if all its rows are asked for and nothing was assigned to a tensor since then."""
+        bounds = getattr(self.index, "_bounds", None)
+        if bounds is None or self.index._g.changes != bounds[2] or self.index._g.tracing:
+            return None
+        return bounds if bounds[0].shape[0] == self.num_rows + 1 else None
 
     def reduce(self, x: Tensor, op: str = "sum", dim: int = 0) -> Tensor:
         """One value a row out of the items' values; a row without items gets 0, for a product 1."""

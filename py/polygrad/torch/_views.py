@@ -42,7 +42,10 @@ def view_of(whole: Any, out: Any, take: Any, give: Any = None, detached: bool = 
     if out is not whole:
         above = getattr(whole, "_base", None)
         out._base = View(ref(whole), take, give, above, detached)
-        _enter_all(whole, [ref(out)])
+        if above is None:
+            _enter(whole, [ref(out)])
+        else:
+            _enter_all(whole, [ref(out)])
     return out
 
 
@@ -63,8 +66,9 @@ _KEPT = 32  # from this many references to views on, those of views that are gon
 def _enter(whole: Any, more: list[Any]) -> None:
     views = getattr(whole, "_views", None)
     if views is None:
-        views = whole._views = []
-    elif len(views) >= _KEPT and len(views).bit_length() != (len(views) + len(more)).bit_length():  # at powers of two: the cost is spread
+        whole._views = list(more)
+        return
+    if len(views) >= _KEPT and len(views).bit_length() != (len(views) + len(more)).bit_length():  # at powers of two: the cost is spread
         views[:] = [v for v in views if v() is not None]
     views += more
 
@@ -119,7 +123,8 @@ def entry_of(whole: Any, key: Any, out: Any) -> Any:
     """out, which is whole[key], as a view where PyTorch gives one."""
     if not basic(key):
         return out
-    if key.__class__ is tuple or key.__class__ is slice or "_strides" in whole.__dict__:  # else its rows lie one after another
+    # Rows of what lies one after another, and runs of them, do so too.
+    if key.__class__ is tuple or (key.__class__ is slice and key.step not in (None, 1)) or "_strides" in whole.__dict__:
         out._strides = _entry_strides(whole, key if key.__class__ is tuple else (key,))
     return view_of(whole, out, lambda x: Plain.__getitem__(x, key))
 
@@ -127,19 +132,51 @@ def entry_of(whole: Any, key: Any, out: Any) -> Any:
 # ---- strides ----
 #
 # Values have no place in memory before they are computed, and then lie row by row. What a view's strides would be in PyTorch is counted along, for
-# scripts that ask for them or whether a tensor is contiguous.
+# scripts that ask for them or whether a tensor is contiguous. `_strides` of a tensor are a tuple or what they are made of once they are asked for;
+# a tensor without lies row by row.
+
+
+class Turned(NamedTuple):
+    """Strides of a tensor that has the axes `order` of another, whose strides are `source`."""
+
+    order: tuple[int, ...]
+    source: Any
+
+    def of(self, shape: Any) -> tuple[int, ...]:
+        whole = [1] * len(shape)
+        for n, axis in zip(shape, self.order):
+            whole[axis] = n
+        old = _found(self.source, whole)
+        return tuple(old[axis] for axis in self.order)
+
+
+class Expanded(NamedTuple):
+    """Strides of a tensor that was expanded from one of the shape `mine` and the strides `source`."""
+
+    mine: Any
+    source: Any
+
+    def of(self, shape: Any) -> tuple[int, ...]:
+        new = len(shape) - len(self.mine)
+        old = _found(self.source, self.mine)
+        return (0,) * new + tuple(0 if m != n else s for m, n, s in zip(self.mine, shape[new:], old))
+
+
+def _found(source: Any, shape: Any) -> tuple[int, ...]:
+    """The strides of a tensor of this shape, out of its `_strides`; None: it has none."""
+    if source is not None:
+        return source.of(shape) if isinstance(source, (Turned, Expanded)) else source  # type: ignore[no-any-return]
+    out, step = [], 1
+    for n in reversed(shape):
+        out.append(step)
+        step *= max(int(n), 1)
+    return tuple(out[::-1])
 
 
 def strides(x: Any) -> tuple[int, ...]:
     """The strides that a tensor has in PyTorch."""
     found = x.__dict__.get("_strides")
-    if found is not None:
-        return tuple(found)
-    out, step = [], 1
-    for n in reversed(x.shape):
-        out.append(step)
-        step *= max(int(n), 1)
-    return tuple(out[::-1])
+    return found if found.__class__ is tuple else _found(found, x.shape)
 
 
 def row_by_row(shape: Any, steps: tuple[int, ...]) -> bool:
@@ -230,12 +267,12 @@ def _reshaping(name: str) -> Any:
     of_size_one = name in ("squeeze", "unsqueeze")
 
     def take(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args = tuple([tuple(a) if a.__class__ is list else a for a in args])  # the step below outlives the call
         out = method(self, *args, **kwargs)
-        shape = out.shape  # a step that held `out` would be a cycle, and its memory would wait for the collector
         if of_size_one and "_strides" in self.__dict__ and out is not self:
-            kept = iter(s for n, s in zip(self.shape, self._strides) if n != 1)
-            out._strides = tuple(1 if n == 1 else next(kept) for n in shape)
-        return view_of(self, out, lambda x: Plain.reshape(x, shape), _shape_back)
+            kept = iter(s for n, s in zip(self.shape, strides(self)) if n != 1)
+            out._strides = tuple(1 if n == 1 else next(kept) for n in out.shape)
+        return view_of(self, out, lambda x: method(x, *args, **kwargs), _shape_back)
 
     take.__name__, take.__qualname__, take.__doc__ = name, name, method.__doc__
     return take
@@ -257,28 +294,25 @@ class Views:
         axes = [int(d) % self.ndim for d in (order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order)]
         back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
         if out is not self:
-            old = strides(self)
-            out._strides = tuple(old[a] for a in axes)
+            out._strides = Turned(tuple(axes), self.__dict__.get("_strides"))
         return view_of(self, out, lambda x: Plain.permute(x, tuple(axes)), lambda whole, value: Plain.permute(value, back))
 
     def transpose(self: Any, dim0: int = 1, dim1: int = 0) -> Any:
         """Two axes swapped."""
         out = Plain.transpose(self, dim0, dim1)
         if out is not self:
-            new = list(strides(self))
-            new[dim0], new[dim1] = new[dim1], new[dim0]
-            out._strides = tuple(new)
+            order = list(range(self.ndim))
+            order[dim0], order[dim1] = order[dim1], order[dim0]
+            out._strides = Turned(tuple(order), self.__dict__.get("_strides"))
         return view_of(self, out, lambda x: Plain.transpose(x, dim0, dim1), lambda whole, value: Plain.transpose(value, dim0, dim1))
 
     def expand(self: Any, *size: Any, implicit: bool = False) -> Any:
         """Axes of size 1 repeated; -1 keeps a size."""
+        size = tuple([tuple(s) if s.__class__ is list else s for s in size])  # the step below outlives the call
         out = Plain.expand(self, *size)
-        shape = tuple(out.shape)
         if out is not self:
-            mine = tuple(self.shape)
-            old = [0 if m != n else s for m, n, s in zip(mine, shape[len(shape) - len(mine) :], strides(self))]
-            out._strides = (0,) * (len(shape) - len(mine)) + tuple(old)
-        return view_of(self, out, lambda x: Plain.expand(x, shape))
+            out._strides = Expanded(self.shape, self.__dict__.get("_strides"))
+        return view_of(self, out, lambda x: Plain.expand(x, *size))
 
     def bitcast(self: Any, dtype: Any) -> Any:
         """The same bits read as another dtype: what view(dtype) gives."""

@@ -134,8 +134,7 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Would its values lie one after another in PyTorch? Those of x.t() and x[:, 1] do not, before contiguous()."""
-        found = self.__dict__.get("_strides")
-        return found is None or row_by_row(self.shape, found)
+        return "_strides" not in self.__dict__ or row_by_row(self.shape, strides(self))
 
     def is_pinned(self) -> bool:
         """No memory is pinned."""
@@ -233,9 +232,10 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
     def clone(self, *, memory_format: Any = None) -> Tensor:  # type: ignore[override]
         """A copy of its own, with the same history."""
         out = like(self, C.poly_clone(self._h))
-        steps = self.__dict__.get("_strides")
-        if steps is not None and memory_format is None and 0 not in steps:
-            out._strides = steps  # type: ignore[attr-defined]
+        if "_strides" in self.__dict__ and memory_format is None:
+            steps = strides(self)
+            if 0 not in steps:
+                out._strides = steps  # type: ignore[attr-defined]
         return out  # type: ignore[return-value]
 
     def contiguous(self, memory_format: Any = None) -> Tensor:  # type: ignore[override]

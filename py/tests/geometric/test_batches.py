@@ -332,3 +332,21 @@ def test_transforms(name):
         return [v for _, v in sorted(getattr(T, name)(*args)(data).to_dict().items()) if isinstance(v, Tensor)]
 
     compare(f)
+
+
+@pytest.mark.parametrize("change", ["assign", "replace", "setitem", "view"])
+def test_a_batch_vector_that_was_changed(change):
+    """What the loader knows of the graphs' sizes no longer holds once the vector has other values."""
+    data = [Data(x=Tensor.ones(n, 1), edge_index=Tensor([[0], [1]]), num_nodes=n) for n in (3, 2)]
+    b = next(iter(DataLoader(data, batch_size=2)))
+    assert U.to_dense_batch(b.x, b.batch)[1].numpy().sum(1).tolist() == [3, 2]
+    other = Tensor(np.array([0, 0, 1, 1, 1])).sized(*b.batch.shape)
+    if change == "setitem":
+        b.batch[2] = 1
+    elif change == "view":
+        b.batch[2:3].assign(Tensor(np.array([1])))
+    else:
+        getattr(b.batch, change)(other)
+    x, mask = U.to_dense_batch(b.x, b.batch)
+    assert mask.numpy().sum(1).tolist() == [2, 3] and x.numpy().sum() == 5
+    assert U.to_dense_adj(b.edge_index, b.batch).numpy().sum((1, 2)).tolist() == [1, 1]

@@ -11,10 +11,22 @@ def test_strides_of_views():
     for view, strides in (
         (x.permute(2, 0, 1), (1, 12, 4)), (x.transpose(0, 2), (1, 4, 12)), (x[:, 1], (12, 1)), (x[:, :, ::2], (12, 4, 2)), (x[..., 1:], (12, 4, 1)),
         (x[0].t(), (1, 4)), (x[:1].expand(2, 3, 4), (0, 4, 1)), (x.mT.detach(), (12, 1, 4)), (x.mT.unsqueeze(0).squeeze(0), (12, 1, 4)),
+        (x.permute(2, 0, 1).transpose(0, 1), (12, 1, 4)), (x.mT[:1].expand(2, 4, 3), (0, 1, 4)), (x[:1].expand(2, 3, 4).transpose(0, -1), (1, 4, 0)),
+        (x[0].expand(5, 3, 4).permute(1, 0, 2), (4, 0, 1)), (x[:, ::2], (12, 8, 1)),
     ):  # fmt: skip
         assert view.stride() == strides and not view.is_contiguous() and view.contiguous().is_contiguous()
     assert x[1].is_contiguous() and x[:1].is_contiguous() and x[:, None].is_contiguous()
+    assert x[1:].stride() == (12, 4, 1) and torch.arange(6)[1::2].stride() == (2,)
     assert x[0].t().clone().stride() == (1, 4) and (x[0].t() + 0).sum() == x[0].sum()
+
+
+def test_a_view_keeps_the_sizes_that_it_was_asked_with():
+    """A list of sizes that is changed afterwards does not change the view when its base changes."""
+    x, shape, wide = torch.zeros(4), [2, 2], [3, 4]
+    view, rows = x.reshape(shape), x.expand(wide)
+    shape[:], wide[:] = [4, 1], [2, 4]
+    x.add_(1)
+    assert view.tolist() == [[1.0, 1.0], [1.0, 1.0]] and rows.tolist() == [[1.0] * 4] * 3
 
 
 def test_out():

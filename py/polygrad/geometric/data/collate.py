@@ -400,9 +400,11 @@ class _Rows:
         if isinstance(ptr, list):
             both = [self.batch_of(f"{key}_{k}", p) for k, p in enumerate(ptr)]
             return [a for a, _ in both], [b for _, b in both]
-        batch = sized(np.repeat(np.arange(self.count), np.diff(ptr)), 0, self.rows(key, ptr))
-        batch._count = self.graphs
-        return batch, Tensor(np.array(ptr)) if not self.symbolic else sized(np.array(ptr), 0, self.graphs + 1)
+        lengths = np.diff(ptr)
+        batch = sized(np.repeat(np.arange(self.count), lengths), 0, self.rows(key, ptr))
+        bounds = sized(np.array(ptr), 0, self.graphs + 1)
+        batch._count, batch._bounds = self.graphs, (bounds, int(lengths.max(initial=0)), batch._g.changes)
+        return batch, bounds
 
 
 def store_of(data: Any, key: Any) -> Any:

@@ -36,7 +36,8 @@ class DataLoader:
     numbers of graphs, or lists of them, instead of an order.
 
     The graphs are joined once; a batch is then a few gathers. Where these take long they are made by a thread that works ahead
-    (`prefetch` batches) while the last one is in use. Sizes of batches are variables: all batches share one compiled program. static_sizes=True makes them plain numbers.
+    (`prefetch` batches) while the last one is in use. Sizes of batches are variables: all batches share one compiled program.
+    static_sizes=True makes them plain numbers.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.data import Data

@@ -42,11 +42,11 @@ def to_dense_adj(
         index = row.cast(dtypes.int64) * n + col
     else:
         size = count_of(batch, batch_size) if batch_size is not None or batch.numel() else 1
-        count = rows_of(batch, size).count
-        n = largest(count, size) if max_num_nodes is None else max_num_nodes
-        begin = count.cumsum(0) - count
-        graph = batch[edge_index[0]]
-        row, col = (edge_index[k] - begin[batch[edge_index[k]]] for k in (0, 1))
+        graphs = rows_of(batch, size)
+        n = largest(graphs) if max_num_nodes is None else max_num_nodes
+        src, dst, begin = edge_index[0], edge_index[1], graphs.begin
+        graph = batch[src]
+        row, col = src - begin[graph], dst - begin[batch[dst]]
         # A variable size is given as a value, because a number in a program is a constant of it.
         width: Any = _host.tensor(np.array([int(n)])) if isinstance(n, Dim) else n
         index = (graph.cast(dtypes.int64) * width + row) * width + col

@@ -7,14 +7,14 @@ from typing import Any
 from ...dtypes import dtypes
 from ...symbolic import Dim
 from ...tensor import Tensor
-from .._rows import count_of, rows_of
+from .._rows import Rows, count_of, rows_of
 from ..data._sizes import size as variable
 
 
-def largest(count: Tensor, graphs: Any) -> Any:
+def largest(graphs: Rows) -> Any:
     """Nodes of the largest graph; a variable where the number of graphs is one, so that all batches share one compiled program."""
-    n = int(count.max().item()) if graphs else 0
-    return variable("largest", n, 1) if n and isinstance(graphs, Dim) else n
+    n = graphs.longest
+    return variable("largest", n, 1) if n and isinstance(graphs.num_rows, Dim) else n
 
 
 def to_dense_batch(
@@ -36,16 +36,17 @@ def to_dense_batch(
     if batch is None:
         batch, batch_size = Tensor.zeros(x.shape[0], dtype=dtypes.int32), 1 if batch_size is None else batch_size
     size = count_of(batch, batch_size)
-    count = rows_of(batch, size).count
+    graphs = rows_of(batch, size)
+    count = graphs.count
     if max_num_nodes is None:
-        max_num_nodes = largest(count, size)
+        max_num_nodes = largest(graphs)
     fill = fill_value.cast(x.dtype) if isinstance(fill_value, Tensor) else fill_value
     shape = (size, max_num_nodes, *x.shape[1:])
     if not x.numel() or not size or not max_num_nodes:
         filled = fill.expand(shape) if isinstance(fill, Tensor) else Tensor.full(shape, fill, dtype=x.dtype)
         place = Tensor.arange(max_num_nodes, dtype=dtypes.int32).unsqueeze(0)
         return filled, (place < count.unsqueeze(1)) if size and max_num_nodes else Tensor.zeros(size, max_num_nodes, dtype=dtypes.bool)
-    begin = (count.cumsum(0) - count).unsqueeze(1)
+    begin = graphs.begin.unsqueeze(1)
     place = Tensor.arange(max_num_nodes, dtype=dtypes.int32).unsqueeze(0)
     mask = place < count.unsqueeze(1)
     found = x[mask.where(begin + place, 0)]

@@ -18,12 +18,12 @@ class DenseRows:
     def __init__(self, rows: Rows, longest: int | None = None, in_order: bool = False):
         count = rows.count
         if longest is None:
-            longest = int(count.max().item()) if rows.num_rows else 0
+            longest = rows.longest
         n = rows.index.shape[0]
         self.count, self.num_items = count, n
         place = Tensor.arange(longest, dtype=dtypes.int32).reshape(1, -1)
         self.mask = place < count.reshape(-1, 1)
-        start = count.cumsum(0) - count if rows.num_rows else count
+        start = rows.begin if rows.num_rows else count
         at = self.mask.where(start.reshape(-1, 1) + place, 0)
         if in_order:
             self.items = at

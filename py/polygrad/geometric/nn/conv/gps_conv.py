@@ -88,9 +88,7 @@ class GPSConv(Module):
         if batch is None:
             return h.squeeze(0)
         # back to rows: the place of a node in its graph is its number less that of the graph's first node
-        count = rows_of(batch, count_of(batch)).count
-        first = count.cumsum(0) - count
-        place = Tensor.arange(x.shape[0], dtype=dtypes.int32) - first[batch]
+        place = Tensor.arange(x.shape[0], dtype=dtypes.int32) - rows_of(batch, count_of(batch)).begin[batch]
         return h.flatten(0, 1)[batch * h.shape[1] + place]
 
     def __repr__(self) -> str:
