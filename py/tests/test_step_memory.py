@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from polygrad import Tensor, nn
+from polygrad import Profile, Tensor, nn
 from polygrad.autograd import current
 from polygrad.geometric import nn as gnn
 
@@ -99,3 +99,20 @@ def test_terms_of_a_sum_of_products_share_memory():
     assert values < 3.1, values  # two sums, and the last one
     want = sum((x.numpy() + k + 1).astype(np.float64) @ w[k].numpy() for k in range(terms))
     np.testing.assert_allclose(total.numpy(), want, rtol=1e-4)
+
+
+def test_exponentials_of_one_head_are_computed_along_the_edges():
+    """They are stored by the sum of each row, whose lanes go along its edges; a loop whose lanes go along the features would compute them one by one, and so would
+    the backward pass. The largest score of each row is found by the same kernel."""
+    rng, nodes, edges = np.random.default_rng(0), 200, 3000
+    layer, edge_index = gnn.GATConv(16, 40, add_self_loops=False), Tensor(rng.integers(0, nodes, (2, edges)))
+    x = Tensor.rand(nodes, 16, requires_grad=True).realize()
+    with Profile() as p:
+        loss = (layer(x, edge_index) ** 2).mean()
+        loss.backward()
+        loss.realize(x.grad)
+    why = [s.why for s in p.stored if s.shape[:1] == (edges,)]
+    assert "function of an edge, summed along the edges as well" in why, why
+    with Profile() as p:  # a forward pass alone stores nothing of the edges
+        layer(x.detach() + 1, edge_index).realize()
+    assert not [s for s in p.stored if s.shape[:1] == (edges,)]

@@ -595,8 +595,27 @@ static bool reduces_at_edge(Sched *s, const NodeInfo *n) {
   return any && ops > s->target->cost.cheap;
 }
 
+/* Do several values follow from what all users of n lead to, as the backward pass from the weights of a softmax? */
+static bool is_needed_later(const NodeInfo *n) {
+  const NodeInfo *at = n->meet;
+  while (at && at->users == 1 && at->meet && op_info[at->meet->node->op].cls == CLASS_MOVE) at = at->meet;
+  return !at || at->users > 1;
+}
+
+/* A function of an edge, such as the exponential of a softmax, that a sum along the edges needs as well as one of
+ * features that it weighs: lanes go along the edges in the first and along the features in the second, which would
+ * compute it edge by edge. The first stores it. Not where heads fill the lanes of both, nor in a forward pass alone,
+ * which stores nothing. */
+static bool is_summed_function(const Sched *s, const NodeInfo *n, const Reading *r) {
+  const UOp *u = n->node;
+  bool function = s->target->group == 1 && op_cost(s, u) >= s->target->cost.op[COST_FUNCTION];
+  if (!function || !r->edge || r->inner < REPEATED || n->users == n->uses || !sched_edge_sized(s, u)) return false;
+  return is_needed_later(n) && uop_numel_max(n->node) < s->target->least_lanes * u->shape[0]->vmax;
+}
+
 static const char *elementwise_reason(Sched *s, const NodeInfo *n, const Reading *r) {
   if (n->cost <= s->target->cost.cheap) return NULL;
+  if (is_summed_function(s, n, r)) return "function of an edge, summed along the edges as well";
   if (r->edge && s->target->rows_apart && r->inner >= REPEATED)
     return "computed once, read by several features of an edge";
   if (r->edge) /* what is as wide as the edges is computed where it is read, unless that is done for nothing */

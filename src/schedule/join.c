@@ -185,16 +185,60 @@ static bool walk_two_ends(Sched *s, const Draft *a, const Draft *b) {
   return y && x != y;
 }
 
+/* Does the kernel of x, which stores values of edges from inside its loops, read what p stores nowhere but at its own
+ * outer loops, and can it be written with what p computes? */
+static bool by_edge_in_place(Sched *s, const Draft *x, const Draft *p) {
+  Base *b = ctx_base(s->ctx);
+  Lower l;
+  UOp *store[MAX_OUTPUTS];
+  bool fits = lower_kernel(s, &l, x, store);
+  for (int o = 0; fits && o < p->nout; o++) {
+    const UOp *at = outer_index(store[0], p->out[o]->node);
+    fits = at != NULL;
+    for (int i = 0; fits && i < l.param.n; i++) {
+      Map seen = {0};
+      for (int k = 0; k < x->nout && l.param.at[i] == p->target[o]; k++)
+        fits &= !reads_elsewhere(store[k]->src[1], i, at, &seen, b);
+      map_free(b, &seen);
+    }
+  }
+  lower_end(&l);
+  if (b->code == POLY_ERROR_RUNTIME) base_clear(b); /* it was only tried */
+  Draft both = *x;
+  add_outputs(&both, p);
+  both.absorbed = true;
+  return fits && kernel_is_sound(s, &both);
+}
+
+/* Could it be a value for each entry of a segment loop? */
+static bool entry_sized(const Sched *s, const UOp *u) {
+  for (int i = 0; u->ndim && i < s->segments.n; i++)
+    if (s->segments.at[i] == u->shape[0]) return true;
+  return false;
+}
+
+/* Does p read values of edges that are computed before? Its own loop may store them: that of x, which stores others,
+ * may not. */
+static bool reads_entries(const Sched *s, const Draft *p) {
+  for (int i = 0; i < p->reads.n; i++) {
+    const Slot *t = &s->slot.at[p->reads.at[i]];
+    if (t->kind == SLOT_TEMP && entry_sized(s, t->node)) return true;
+  }
+  return false;
+}
+
 /* May x compute what p stores? */
 static bool can_absorb(Sched *s, const Draft *x, const Draft *p) {
+  bool by_edge = false;
   if (x->nout + p->nout > max_stored(s)) return false;
+  for (int k = 0; k < x->nout; k++) by_edge |= x->by_edge[k];
   for (int o = 0; o < p->nout; o++) {
     NodeInfo *n = p->out[o];
     if (p->by_edge[o] || n->node->op == OP_ASSIGN || p->target[o] != n->slot) return false;
-    for (int k = 0; k < x->nout; k++)
-      if (x->by_edge[k] || !reads_in_place(s, x->out[k], n->node, n->slot)) return false;
+    for (int k = 0; k < x->nout && !by_edge; k++)
+      if (!reads_in_place(s, x->out[k], n->node, n->slot)) return false;
   }
-  return true;
+  return !by_edge || (!reads_entries(s, p) && by_edge_in_place(s, x, p));
 }
 
 /* Does the kernel of n, alone, read what is in `slot`? Yes, too, if that cannot be found out. */
@@ -252,13 +296,6 @@ static int next_reader(const Users *u, const Drafts *d, const Order *o, const Dr
       if (reads_slot(d->at.at[x], p->target[t])) next = x;
     }
   return next;
-}
-
-/* Could it be a value for each entry of a segment loop? */
-static bool entry_sized(const Sched *s, const UOp *u) {
-  for (int i = 0; u->ndim && i < s->segments.n; i++)
-    if (s->segments.at[i] == u->shape[0]) return true;
-  return false;
 }
 
 /* Are the sizes of what p computes those of the outermost loops of x? Asked before anything is lowered. */
