@@ -243,7 +243,7 @@ def softmax_of_rows_and_columns(u):
 PROGRAMS = {
     rnn: (1, 2), rnn_results: (1, 2), rnn_losses: (1, 2), rnn_backwards: (1, 2), both_directions: (2, 4), two_layers: (2, 4),
     inputs_of_their_own: (1, 2), lstm: (1, 2), power_iteration: (1, 2), numbers_that_change: (1, 2), residual: (1, 2), two_steps_back: (1, 2),
-    propagation: (1, 2), rows_by_index: (1, 2), two_products: (1, 2), two_runs: (2, 4), loop_in_a_loop: (1, 1), overlapping_windows: (1, 2),
+    propagation: (1, 2), rows_by_index: (1, 2), two_products: (1, 2), two_runs: (2, 4), loop_in_a_loop: (1, 2), overlapping_windows: (1, 2),
     every_second_row: (1, 1), columns: (1, 1), read_in_the_middle: (1, 1), first_step_differs: (1, 2), a_step_differs: (2, 4),
     chosen_elements: (1, 2), stencil: (1, 2), shrinkage: (1, 2), momentum: (1, 2), running_sums: (1, 2), softmax_of_rows_and_columns: (1, 2),
 }  # fmt: skip

@@ -89,7 +89,7 @@ void written_renumber(const Written *p) {
 
 typedef struct Entry {
   uint64_t hash;
-  int at, seed; /* slot; that of the last node with this hash */
+  int at; /* slot */
 } Entry;
 
 typedef struct Hop {
@@ -120,9 +120,9 @@ static int by_hash(const void *a, const void *b) {
   return x->at - y->at;
 }
 
-static int by_seed(const void *a, const void *b) {
+static int by_place(const void *a, const void *b) {
   const Entry *x = a, *y = b;
-  return x->seed - y->seed;
+  return x->at - y->at;
 }
 
 static bool may_repeat(const Written *p, int i) {
@@ -131,26 +131,26 @@ static bool may_repeat(const Written *p, int i) {
   return !p->mask[i] && repeat_values(u, &first) > first && op_info[u->op].cls != CLASS_KERNEL;
 }
 
-/* The last node of each hash that several nodes have, lowest first; nodes of one hash lie side by side in `all`. */
-static bool list_seeds(Search *s, Entry **all, int *nall) {
+/* The last node of each hash that several nodes have, lowest first. */
+static bool list_seeds(Search *s) {
   Written *p = s->p;
   size_t n = (size_t)p->walk.n + 1;
-  *all = arena_new(p->arena, n * sizeof **all);
+  Entry *all = arena_new(p->arena, n * sizeof *all);
+  int nall = 0;
   s->entry = arena_new(p->arena, n * sizeof *s->entry);
   s->from = arena_new(p->arena, n * sizeof *s->from);
   s->seen = arena_new(p->arena, n * sizeof *s->seen);
   s->queue = arena_new(p->arena, n * sizeof *s->queue);
   s->by = arena_new(p->arena, n);
-  if (!*all || !s->entry || !s->from || !s->seen || !s->queue || !s->by) return false;
-  *nall = s->nentry = 0;
+  if (!all || !s->entry || !s->from || !s->seen || !s->queue || !s->by) return false;
   for (int i = 0; i < p->walk.n; i++)
-    if (may_repeat(p, i)) (*all)[(*nall)++] = (Entry){p->deep[i], i, i};
-  qsort(*all, (size_t)*nall, sizeof **all, by_hash);
-  for (int i = 0; i < *nall; i++) {
-    bool last = i + 1 == *nall || (*all)[i + 1].hash != (*all)[i].hash;
-    if (last && i && (*all)[i - 1].hash == (*all)[i].hash) s->entry[s->nentry++] = (*all)[i];
+    if (may_repeat(p, i)) all[nall++] = (Entry){p->deep[i], i};
+  qsort(all, (size_t)nall, sizeof *all, by_hash);
+  for (int i = 0; i < nall; i++) {
+    bool last = i + 1 == nall || all[i + 1].hash != all[i].hash;
+    if (last && i && all[i - 1].hash == all[i].hash) s->entry[s->nentry++] = all[i];
   }
-  qsort(s->entry, (size_t)s->nentry, sizeof *s->entry, by_seed);
+  qsort(s->entry, (size_t)s->nentry, sizeof *s->entry, by_place);
   return true;
 }
 
@@ -200,22 +200,13 @@ static void turn(Chain *c, int at) {
   for (int k = 0; k < c->nhop; k++) c->hop[k] = turned[k];
 }
 
-/* Later copies than the one of `top`: nodes of its hash from which the way leads to it. */
-static bool list_later(const Written *p, const Chain *c, UOp *top, const Entry *all, int nall, NodeList *later) {
+/* Later copies than the one of `top`: nodes like it from which the way leads to it. */
+static bool list_later(const Written *p, const Chain *c, UOp *top, NodeList *later) {
   Base *b = ctx_base(p->ctx);
   Map next = {0};
-  Entry key = {p->deep[top->slot], -1, -1};
-  int low = 0, high = nall;
-  while (low < high) {
-    int mid = (low + high) / 2;
-    if (by_hash(&all[mid], &key) < 0)
-      low = mid + 1;
-    else
-      high = mid;
-  }
   bool ok = true;
-  for (; ok && low < nall && all[low].hash == key.hash; low++) {
-    UOp *u = p->walk.at[all[low].at], *below = follow(p, c, u);
+  for (int i = top->slot + 1; ok && i < p->walk.n; i++) {
+    UOp *u = p->walk.at[i], *below = p->own[i] == p->own[top->slot] && !p->mask[i] ? follow(p, c, u) : NULL;
     if (below) ok = map_put(b, &next, (uintptr_t)below, (uintptr_t)u);
   }
   uint64_t up;
@@ -228,10 +219,10 @@ static bool list_later(const Written *p, const Chain *c, UOp *top, const Entry *
 static bool like(const UOp *a, const UOp *b) { return a->dtype == b->dtype && shape_equal(a, b); }
 
 /* All copies that the way leads through. */
-static bool list_chain(const Written *p, Chain *c, UOp *top, const Entry *all, int nall) {
+static bool list_chain(const Written *p, Chain *c, UOp *top) {
   Base *b = ctx_base(p->ctx);
   NodeList later = {0}, down = {0};
-  bool ok = list_later(p, c, top, all, nall, &later);
+  bool ok = list_later(p, c, top, &later);
   for (UOp *u = top; ok && u && like(u, top); u = follow(p, c, u)) ok = vec_push(b, &down, u);
   c->n = later.n + down.n - 1;
   c->at = ok ? arena_new(p->arena, (size_t)(c->n + 2) * sizeof *c->at) : NULL;
@@ -280,7 +271,7 @@ static int64_t carried_by(const Match *m) {
 
 /* A loop may begin anywhere on the way. The best place is where least is carried, which is one value if all that a step
  * reads of the one before goes through it. False without an error: nowhere. */
-static bool find_best(Search *s, const Chain *way, UOp *top, const Entry *all, int nall, Chain *best) {
+static bool find_best(Search *s, const Chain *way, UOp *top, Chain *best) {
   int64_t least = INT64_MAX;
   UOp *u = top;
   best->n = 0;
@@ -290,7 +281,7 @@ static bool find_best(Search *s, const Chain *way, UOp *top, const Entry *all, i
     u = u->src[c.hop[k].src];
     if (op_info[u->op].cls == CLASS_MOVE || uop_numel_max(u) > least) continue;
     turn(&c, k + 1);
-    if (!list_chain(s->p, &c, u, all, nall)) return false;
+    if (!list_chain(s->p, &c, u)) return false;
     s->left -= (int64_t)c.n * c.nhop;
     tried++;
     if (!fit_chain(s->p, &c, &s->left, &m)) continue;
@@ -305,13 +296,13 @@ static bool find_best(Search *s, const Chain *way, UOp *top, const Entry *all, i
 }
 
 /* Looks at one way; done: it led through copies, which are a loop now. */
-static bool fold_seed(Search *s, const Entry *seed, const Entry *all, int nall, bool *done) {
+static bool fold_seed(Search *s, const Entry *seed, bool *done) {
   Written *p = s->p;
   Base *b = ctx_base(p->ctx);
   Chain way, best;
   Match m;
   if (!find_way(s, seed->at, &way)) return true;
-  if (!find_best(s, &way, p->walk.at[seed->at], all, nall, &best)) return b->code == POLY_OK;
+  if (!find_best(s, &way, p->walk.at[seed->at], &best)) return b->code == POLY_OK;
   int64_t enough = INT64_MAX;
   if (!fit_chain(p, &best, &enough, &m)) return b->code == POLY_OK;
   *done = repeat_loop(&m);
@@ -322,14 +313,12 @@ static bool fold_seed(Search *s, const Entry *seed, const Entry *all, int nall, 
 
 static bool fold_one(Written *p, bool *done) {
   Search s = {.p = p};
-  Entry *all;
-  int nall;
   *done = false;
-  if (!written_read(p) || !list_seeds(&s, &all, &nall)) return false;
+  if (!written_read(p) || !list_seeds(&s)) return false;
   s.left = 16 * (int64_t)p->walk.n + MOST_BODY;
   bool ok = true;
   for (int i = 0; ok && !*done && i < s.nentry && s.left > 0 && p->nloop < MOST_LOOPS; i++)
-    ok = fold_seed(&s, &s.entry[i], all, nall, done);
+    ok = fold_seed(&s, &s.entry[i], done);
   return ok;
 }
 
