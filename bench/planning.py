@@ -20,6 +20,7 @@ import tempfile
 import time
 
 PLAN_LIMIT, COMPILE_LIMIT, DOUBLING_LIMIT = 1.0, 4.0, 2.2
+NOISE = 0.02  # seconds of planning that one run differs from the next by
 LIMITED = ("LSTM 32 steps", "transformer 24 layers")  # these have both limits; all have that of doubling
 
 
@@ -74,6 +75,68 @@ def lstm(steps):
     return cell, loss
 
 
+def rnn(steps):
+    """A cell of 128 units over the rows of a sequence, written as a Python loop."""
+    from polygrad import Tensor
+
+    x, h0 = Tensor.rand(steps, 32, 128).realize(), Tensor.zeros(32, 128).contiguous().realize()
+    w, u = Tensor.randn(128, 128) * 0.1, Tensor.randn(128, 128) * 0.1
+
+    def loss():
+        h = h0
+        for t in range(steps):
+            h = (x[t] @ w + h @ u).tanh()
+        return h.square().mean()
+
+    return [w, u], loss
+
+
+def propagation(steps):
+    """A graph convolution with shared weights, again and again."""
+    from polygrad import Tensor
+    from polygrad.geometric.nn import GCNConv
+
+    graph, x, layer = random_graph(1000, 5000), Tensor.rand(1000, 64).realize(), GCNConv(64, 64)
+
+    def loss():
+        h = x
+        for _ in range(steps):
+            h = layer(h, graph).tanh() * 0.5 + x * 0.5
+        return h.square().mean()
+
+    return layer, loss
+
+
+def power(steps):
+    from polygrad import Tensor
+
+    a, v0 = Tensor.rand(256, 256), Tensor.rand(256).realize()
+
+    def loss():
+        v = v0
+        for _ in range(steps):
+            v = a @ v
+            v = v / v.square().sum().sqrt()
+        return (v * (a @ v)).sum()
+
+    return [a], loss
+
+
+def diffusion(steps):
+    from polygrad import Tensor
+
+    x = Tensor.rand(256, 256)
+
+    def loss():
+        h = x
+        for _ in range(steps):
+            q = h.pad(((1, 1), (1, 1)))
+            h = h + 0.1 * (q[2:, 1:-1] + q[:-2, 1:-1] + q[1:-1, 2:] + q[1:-1, :-2] - 4 * h)
+        return h.square().mean()
+
+    return [x], loss
+
+
 def transformer(depth, width=64, heads=4):
     from polygrad import Tensor, nn
 
@@ -107,6 +170,10 @@ def transformer(depth, width=64, heads=4):
 CASES = {
     "MLP": (mlp, 1), "GAT": (gat, 1), "GIN 5 layers": (gin, 5),
     **{f"LSTM {n} steps": (lstm, n) for n in (8, 16, 32, 64, 128, 256, 512)},
+    **{f"RNN cell {n} steps": (rnn, n) for n in (8, 32, 128)},
+    **{f"propagation {n} steps": (propagation, n) for n in (8, 16)},
+    **{f"power iteration {n} steps": (power, n) for n in (16, 32)},
+    **{f"diffusion {n} steps": (diffusion, n) for n in (8, 16)},
     **{f"transformer {n} layers": (transformer, n) for n in (6, 12, 24)},
 }  # fmt: skip
 
@@ -166,7 +233,7 @@ def doublings(rows):
         groups.setdefault(make, []).append((size, row))
     for cases in groups.values():
         for (a, first), (b, second) in zip(cases, cases[1:]):
-            yield first["name"], second["name"], (second["plan"] / first["plan"]) ** (1 / math.log2(b / a))
+            yield first["name"], second["name"], (max(second["plan"], NOISE) / max(first["plan"], NOISE)) ** (1 / math.log2(b / a))
 
 
 def main():

@@ -218,3 +218,28 @@ def fuzz_scan_products(x, a, length, checkpoint):
         return h, (h * h).sum(1)
 
     return scan(step, x, length=length, checkpoint=checkpoint)
+
+
+def fuzz_written_rnn(h, xs, w, u, reverse):
+    """A loop that is written out: the compiler is to find it, from four steps on."""
+    rows = [None] * xs.shape[0]
+    for t in range(len(rows))[::-1] if reverse else range(len(rows)):
+        h = (xs[t] @ w + h @ u).tanh()
+        rows[t] = h * 2
+    return h, Tensor.stack(*rows)
+
+
+def fuzz_written_normal(h, w, length):
+    kept = []
+    for t in range(length):
+        h = h @ w
+        h = h / (1 + h.square().sum()).sqrt() * (t + 1)
+        kept.append(h.sum())
+    return h, sum(kept)
+
+
+def fuzz_written_propagate(g, x, length):
+    h = x
+    for _ in range(length):
+        h = g.mean(g.src(h)) * 0.5 + x * 0.5
+    return h

@@ -219,3 +219,55 @@ def _gated(g, x, w, n, length, reverse, checkpoint, which):
 
 
 op("g_scan_edges", "fuzz_scan_edges(Graph({0}, {n}), {1}, {2}, {length}, {checkpoint})[{which}]", _gated, _recurrent_edges, 0.7)
+
+
+# ---- loops that are written out, which the compiler finds ----
+
+
+def _written(m):
+    xs = m.float_leaf((int(m.rng.integers(2, 9)), *(int(v) for v in m.rng.integers(1, 5, 2))), m.float_dtype())
+    r, n = m.refs[xs], int(m.rng.integers(1, 5))
+    leaves = m.float_leaf((r.shape[1], n), r.dt), xs, m.float_leaf((r.shape[2], n), r.dt), m.float_leaf((n, n), r.dt)
+    return leaves, {"reverse": bool(m.rng.random() < 0.3), "which": int(m.rng.integers(2))}
+
+
+def _written_rnn(h, xs, w, u, reverse, which):
+    rows = {}
+    for t in _steps(xs.shape[0], reverse):
+        h = F.tanh(F.matmul(_row(xs, t), w) + F.matmul(h, u))
+        rows[t] = h * 2.0
+    return F.stack([rows[t] for t in range(xs.shape[0])], 0) if which else h
+
+
+op("written_rnn", "fuzz_written_rnn({0}, {1}, {2}, {3}, {reverse})[{which}]", _written_rnn, _written, 1.0)
+
+
+def _normal_operands(m):
+    n, dt = int(m.rng.integers(1, 5)), m.float_dtype()
+    leaves = m.float_leaf((int(m.rng.integers(1, 4)), n), dt), m.float_leaf((n, n), dt)
+    return leaves, {"length": int(m.rng.integers(2, 9)), "which": int(m.rng.integers(2))}
+
+
+def _written_normal(h, w, length, which):
+    total = None
+    for t in range(length):
+        h = F.matmul(h, w)
+        h = h / F.sqrt(R.rsum(h * h, (0, 1)) + 1.0) * float(t + 1)
+        row = R.rsum(h, (0, 1))
+        total = row if total is None else total + row
+    return total if which else h
+
+
+op("written_normal", "fuzz_written_normal({0}, {1}, {length})[{which}]", _written_normal, _normal_operands, 0.7)
+
+
+def _written_propagate(g, x, n, length, reverse, checkpoint, which):
+    return _propagate(g, x, n, length, False, checkpoint, 0)
+
+
+def _written_graph(m):
+    operands, flags = _propagated(m)
+    return operands, {**flags, "length": int(m.rng.integers(2, 8))}
+
+
+op("g_written", "fuzz_written_propagate(Graph({0}, {n}), {1}, {length})", _written_propagate, _written_graph, 0.7)
