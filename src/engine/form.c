@@ -357,22 +357,43 @@ static Plan *plan_of_form(PolyContext *ctx, Arena *arena, const Canon *c, Form *
   return p;
 }
 
+/* The place of the program's form among those of the context; met: counts forms with last axes of their own. */
+static bool find_slot(PolyContext *ctx, Arena *arena, const Canon *c, uint64_t *hash, Form ***slot, uint8_t **met) {
+  uint64_t widths;
+  if (!form_hash(ctx, arena, c, hash, &widths)) return false;
+  uint8_t *count = &ctx->engine->widths[*hash % LEN(ctx->engine->widths)];
+  bool apart = ctx->runtime->current->target.strip > 1 && *count < WIDTHS;
+  if (apart) *hash = mix(*hash, widths);
+  *met = apart ? count : NULL;
+  *slot = form_slot(ctx->engine, *hash);
+  return true;
+}
+
+static bool is_known(Form *const *slot, uint64_t hash) { return *slot && (*slot)->hash == hash; }
+
+/* A program whose form is known was searched for loops when it came with other numbers. */
+static bool fold_unless_known(PolyContext *ctx, Arena *arena, const Canon *given, Canon *c) {
+  uint64_t hash;
+  Form **slot;
+  uint8_t *met;
+  *c = *given;
+  if (!ctx->engine->exact && !find_slot(ctx, arena, given, &hash, &slot, &met)) return false;
+  return (!ctx->engine->exact && is_known(slot, hash)) || folded_program(ctx, arena, given, c);
+}
+
 Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *given, const int64_t **value) {
-  uint64_t hash, widths;
-  Canon folded;
-  const Canon *c = &folded;
+  Canon canon, *c = &canon;
+  uint64_t hash;
+  uint8_t *met;
+  Form **slot;
   *value = given->value;
   Plan *p = plan_find(ctx, given);
   if (p) return p;
-  if (!folded_program(ctx, arena, given, &folded)) return NULL;
+  if (!fold_unless_known(ctx, arena, given, c)) return NULL;
   p = c->root == given->root ? NULL : plan_find(ctx, c);
   if (p || ctx->engine->exact) return p ? p : plan_get(ctx, c);
-  if (!form_hash(ctx, arena, c, &hash, &widths)) return NULL;
-  uint8_t *met = &ctx->engine->widths[hash % LEN(ctx->engine->widths)];
-  bool apart = ctx->runtime->current->target.strip > 1 && *met < WIDTHS;
-  if (apart) hash = mix(hash, widths);
-  Form **slot = form_slot(ctx->engine, hash);
-  if (*slot && (*slot)->hash == hash) {
+  if (!find_slot(ctx, arena, c, &hash, &slot, &met)) return NULL;
+  if (is_known(slot, hash)) {
     int64_t *general = NULL;
     p = plan_of_form(ctx, arena, c, slot, &general);
     if (p) *value = general;
@@ -381,7 +402,7 @@ Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *given, const int64_
   }
   Form *f = form_new(ctx, c, NULL, hash);
   if (!f) return NULL;
-  if (apart) ++*met;
+  if (met) ++*met;
   form_free(*slot);
   *slot = f;
   f->used = ++ctx->engine->form_clock;
