@@ -1045,6 +1045,9 @@ POLY_API void poly_step_free(PolyStep *s);
 /* safetensors. Names and tensors in the same order. Saving writes a temporary file and renames it. */
 POLY_API PolyStatus poly_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t,
                                    int n);
+/* With texts about the file: meta[2 k] is the name of meta[2 k + 1], for k below nmeta. */
+POLY_API PolyStatus poly_safe_save_with(PolyContext *ctx, const char *path, const char *const *names,
+                                        PolyTensor *const *t, int n, const char *const *meta, int nmeta);
 typedef struct PolyStateFile PolyStateFile;
 POLY_API PolyStateFile *poly_safe_open(PolyContext *ctx, const char *path);
 POLY_API int poly_safe_count(const PolyStateFile *f);

@@ -13,6 +13,7 @@ from .autograd import AutogradGraph, with_autograd_graph
 from .context import Context
 from .device import Device
 from .dtypes import DType, dtypes
+from .function import function  # here, so that the function and not its module has the name
 from .jit import TinyJit
 from .profile import Profile
 from .symbolic import Dim, Variable
@@ -28,7 +29,7 @@ __all__ = [
 
 _LAZY = {
     "nn": "nn", "vertex": "vertex", "geometric": "geometric", "uop": "uop", "Graph": "graphs", "HeteroGraph": "graphs", "viz": "picture",
-    "Function": "custom", "function": "custom", "scan": "loops", "helpers": "helpers", "GlobalCounters": "helpers", "getenv": "helpers",
+    "Function": "custom", "scan": "loops", "helpers": "helpers", "GlobalCounters": "helpers", "getenv": "helpers",
     "fetch": "helpers", "UOp": "uop",
 }  # fmt: skip
 

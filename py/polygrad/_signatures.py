@@ -363,6 +363,7 @@ FUNCTIONS = {
     "poly_step_trim": ("v", "p", "s"),
     "poly_step_free": ("v", "p", "s"),
     "poly_safe_save": ("i", "psppi", "ctx path names t n"),
+    "poly_safe_save_with": ("i", "psppipi", "ctx path names t n meta nmeta"),
     "poly_safe_open": ("p", "ps", "ctx path"),
     "poly_safe_count": ("i", "p", "f"),
     "poly_safe_name": ("s", "pi", "f k"),

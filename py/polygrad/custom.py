@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any
 
 from ._core import C, like, operand, wrap
@@ -196,35 +195,4 @@ class StoredGradient(Function):
         return gradient.contiguous()
 
 
-def function(
-    fxn: Any = None, *, precompile: bool = False, precompile_backward: bool = False, allow_implicit: bool = False, grad_fxn: Any = None
-) -> Any:
-    """tinygrad's decorator: marks a function of tensors as one operation. Everything is compiled as a whole here, so it is called as it is; with
-    grad_fxn(gradient, *args) its gradient is what that gives.
-
-    >>> from polygrad import Tensor, function
-    >>> @function
-    ... def double(x):
-    ...     return x * 2
-    >>> double(Tensor([1.0])).tolist()
-    [2.0]
-    """
-    if fxn is None:
-        return lambda f: function(f, grad_fxn=grad_fxn)
-    if grad_fxn is None:
-        return fxn
-
-    class Marked(Function):
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:  # type: ignore[override]
-            ctx.save_for_backward(*args)
-            return fxn(*args)
-
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> Any:
-            return grad_fxn(*gradients, *ctx.saved_tensors)
-
-    return functools.wraps(fxn)(lambda *args: Marked.apply(*args))
-
-
-__all__ = ["Function", "FunctionContext", "StoredGradient", "function"]
+__all__ = ["Function", "FunctionContext", "StoredGradient"]

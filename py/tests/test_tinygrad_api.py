@@ -228,3 +228,25 @@ def test_what_a_compiled_function_holds():
     np.testing.assert_array_equal(model(Tensor.ones(64, 64)).numpy(), first)
     assert GlobalCounters.mem_used >= before
     assert TinyJit(lambda x: x).jit_cache == []
+
+
+def test_metadata_of_a_file_of_tensors(tmp_path):
+    path = str(tmp_path / "w.safetensors")
+    about = {"made by": 'a "test"', "ä": "line\n"}
+    for state in ({"w": Tensor([1.0, 2.0])}, {}):
+        nn.safe_save(state, path, metadata=about)
+        _, _, header = nn.state.safe_load_metadata(path)
+        assert header["__metadata__"] == about and nn.safe_load(path).keys() == state.keys()
+    nn.safe_save({"w": Tensor([1.0])}, path, {})
+    assert "__metadata__" not in nn.state.safe_load_metadata(path)[2]
+    with pytest.raises(TypeError, match="texts"):
+        nn.safe_save({}, path, {"n": 3})
+
+
+def test_the_module_of_the_decorator():
+    import importlib
+
+    import polygrad
+
+    module = importlib.import_module("polygrad.function")
+    assert module.function is polygrad.function and polygrad.function(lambda x: x + 1)(Tensor([1])).item() == 2

@@ -19,11 +19,11 @@ from polygrad.vertex.methods import METHODS, REFUSED, RULES
 def test_every_method_of_tensor_is_known():
     """Each works or says why it does not. A new method of Tensor needs a row in RULES or REFUSED."""
     making = set(
-        "arange empty eye from_blob from_dlpack from_url full glorot_normal glorot_uniform kaiming_normal kaiming_uniform linspace manual_seed normal ones rand "
+        "arange const empty eye from_uop from_blob from_dlpack from_url full glorot_normal glorot_uniform kaiming_normal kaiming_uniform linspace manual_seed normal ones rand "
         "randint randn randperm scaled_uniform uniform zeros train test".split()
     )
     names = {n for n in dir(Tensor) if not n.startswith("_")} - making
-    properties = {"shape", "ndim", "dtype", "device", "requires_grad", "T", "grad", "is_realized", "graph", "is_param", "uop"}
+    properties = {"shape", "max_shape", "ndim", "dtype", "device", "requires_grad", "T", "grad", "is_realized", "graph", "is_param", "uop"}
     known = set(RULES) | set(REFUSED)
     assert names <= known | properties, sorted(names - known)
     assert known <= set(METHODS) | properties, "a rule for a method that Tensor does not have"

@@ -64,7 +64,7 @@ OWN_COUNTS = {
     "poly_graph_arrays": {"out": "max"}, "poly_optim_state": {"out": "max"},
     "poly_graph_ppr": {"out": None, "targets": None}, "poly_sample_read": {"out": None}, "poly_rmat": {"edge_index": "num_edges"},
     "poly_graph_partition": {"out": None}, "poly_profile_kernel": {"out": None}, "poly_profile_stored_at": {"out": None},
-    "poly_shape": {"out": None},
+    "poly_shape": {"out": None}, "poly_safe_save_with": {"meta": "nmeta"},
 }  # fmt: skip
 
 # What a refused call returns, where it is not NULL, 0, false or NaN; and functions for which NULL is no error.

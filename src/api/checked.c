@@ -3828,6 +3828,22 @@ PolyStatus poly_safe_save(PolyContext *ctx, const char *path, const char *const 
   return result;
 }
 
+PolyStatus poly_safe_save_with(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n, const char *const *meta, int nmeta) {
+  ApiCall call;
+  api_begin(&call, "poly_safe_save_with");
+  api_context(&call, ctx);
+  api_handles(&call, t, n, HANDLE_TENSOR, "t", false);
+  api_array(&call, path, true, "path");
+  api_count(&call, n, "n");
+  api_array(&call, names, n != 0, "names");
+  api_count(&call, nmeta, "nmeta");
+  api_array(&call, meta, nmeta != 0, "meta");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_safe_save_with(ctx, path, names, t, n, meta, nmeta);
+  api_leave(&call, result);
+  return result;
+}
+
 PolyStateFile *poly_safe_open(PolyContext *ctx, const char *path) {
   ApiCall call;
   api_begin(&call, "poly_safe_open");

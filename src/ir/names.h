@@ -362,6 +362,7 @@ int64_t core_step_peak_bytes(PolyStep *s);
 void core_step_trim(PolyStep *s);
 void core_step_free(PolyStep *s);
 PolyStatus core_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n);
+PolyStatus core_safe_save_with(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n, const char *const *meta, int nmeta);
 PolyStateFile *core_safe_open(PolyContext *ctx, const char *path);
 int core_safe_count(const PolyStateFile *f);
 const char *core_safe_name(const PolyStateFile *f, int k);
@@ -747,6 +748,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_step_trim core_step_trim
 #define poly_step_free core_step_free
 #define poly_safe_save core_safe_save
+#define poly_safe_save_with core_safe_save_with
 #define poly_safe_open core_safe_open
 #define poly_safe_count core_safe_count
 #define poly_safe_name core_safe_name

@@ -198,12 +198,31 @@ static bool lay_out(PolyContext *ctx, Item *items, Item **order, int n) {
   return true;
 }
 
-static void add_header(Str *s, const Item *items, int n) {
-  str_add(s, "{");
-  for (int k = 0; k < n; k++) {
-    const SafeEntry *e = &items[k].e;
+/* What a file is written from. */
+typedef struct Contents {
+  int n, nmeta;
+  Item *items, **order;
+  const char *const *meta; /* pairs of texts */
+} Contents;
+
+static void add_metadata(Str *s, const Contents *c) {
+  str_add(s, "\"__metadata__\":{");
+  for (int k = 0; k < c->nmeta; k++) {
     str_add(s, k ? "," : "");
-    add_json_string(s, items[k].name);
+    add_json_string(s, c->meta[2 * k]);
+    str_add(s, ":");
+    add_json_string(s, c->meta[2 * k + 1]);
+  }
+  str_add(s, "}");
+}
+
+static void add_header(Str *s, const Contents *c) {
+  str_add(s, "{");
+  if (c->nmeta) add_metadata(s, c);
+  for (int k = 0; k < c->n; k++) {
+    const SafeEntry *e = &c->items[k].e;
+    str_add(s, k || c->nmeta ? "," : "");
+    add_json_string(s, c->items[k].name);
     str_fmt(s, ":{\"dtype\":\"%s\",\"shape\":[", safe_dtype_name(e->dtype));
     for (int d = 0; d < e->ndim; d++) str_fmt(s, "%s%" PRId64, d ? "," : "", e->shape[d]);
     str_fmt(s, "],\"data_offsets\":[%" PRId64 ",%" PRId64 "]}", e->begin, e->end);
@@ -223,14 +242,14 @@ static bool write_tensor(PolyContext *ctx, int fd, const char *path, Item *item)
   return ok;
 }
 
-static bool write_file(PolyContext *ctx, int fd, const char *path, const Item *items, Item **order, int n) {
+static bool write_file(PolyContext *ctx, int fd, const char *path, const Contents *c) {
   Base *b = ctx_base(ctx);
   Str s = {.b = b};
   unsigned char length[LENGTH_BYTES];
-  add_header(&s, items, n);
+  add_header(&s, c);
   for (int k = 0; k < LENGTH_BYTES; k++) length[k] = (unsigned char)((uint64_t)s.n >> 8 * k);
   bool ok = !s.failed && write_all(b, fd, path, length, sizeof length) && write_all(b, fd, path, s.at, s.n);
-  for (int k = 0; ok && k < n; k++) ok = write_tensor(ctx, fd, path, order[k]);
+  for (int k = 0; ok && k < c->n; k++) ok = write_tensor(ctx, fd, path, c->order[k]);
   str_free(&s);
   if (ok && fsync(fd) != 0) ok = io_fail(b, "cannot write", path);
   return ok;
@@ -259,13 +278,13 @@ static int open_beside(Base *b, const char *path, Str *tmp) {
   return io_fail(b, "cannot create", path), -1;
 }
 
-static bool replace_file(PolyContext *ctx, const char *path, const Item *items, Item **order, int n) {
+static bool replace_file(PolyContext *ctx, const char *path, const Contents *c) {
   Base *b = ctx_base(ctx);
   Str tmp = {.b = b};
   int fd = open_beside(b, path, &tmp);
   bool ok = fd >= 0;
   if (ok) {
-    ok = write_file(ctx, fd, tmp.at, items, order, n);
+    ok = write_file(ctx, fd, tmp.at, c);
     if (close(fd) != 0 && ok) ok = io_fail(b, "cannot write", tmp.at);
     if (ok && rename(tmp.at, path) != 0) ok = io_fail(b, "cannot replace", path);
     if (ok)
@@ -277,17 +296,25 @@ static bool replace_file(PolyContext *ctx, const char *path, const Item *items, 
   return ok;
 }
 
-PolyStatus poly_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n) {
+PolyStatus poly_safe_save_with(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t,
+                               int n, const char *const *meta, int nmeta) {
   Base *b = ctx_base(ctx);
   Arena arena = {.b = b};
-  Item *items = arena_new(&arena, (size_t)MAX(n, 1) * sizeof *items);
-  Item **order = arena_new(&arena, (size_t)MAX(n, 1) * sizeof *order);
-  bool ok = items && order && (path || base_fail(b, POLY_ERROR_VALUE, "safetensors: no path was given"));
-  for (int k = 0; ok && k < n; k++) items[k] = (Item){.name = names[k], .t = t[k]};
-  ok = ok && lay_out(ctx, items, order, n);
+  Contents c = {.n = n, .nmeta = nmeta, .meta = meta};
+  c.items = arena_new(&arena, (size_t)MAX(n, 1) * sizeof *c.items);
+  c.order = arena_new(&arena, (size_t)MAX(n, 1) * sizeof *c.order);
+  bool ok = c.items && c.order && (path || base_fail(b, POLY_ERROR_VALUE, "safetensors: no path was given"));
+  for (int k = 0; ok && k < n; k++) c.items[k] = (Item){.name = names[k], .t = t[k]};
+  for (int k = 0; ok && k < 2 * nmeta; k++)
+    ok = meta[k] || base_fail(b, POLY_ERROR_VALUE, "safetensors: text %d of the metadata is missing", k);
+  ok = ok && lay_out(ctx, c.items, c.order, n);
   ok = ok && (n == 0 || poly_realize_many(t, n) == POLY_OK);
-  ok = ok && replace_file(ctx, path, items, order, n);
+  ok = ok && replace_file(ctx, path, &c);
   arena_free(&arena);
   PolyStatus code = poly_error_code(ctx);
   return ok ? POLY_OK : code == POLY_OK ? POLY_ERROR_RUNTIME : code;
+}
+
+PolyStatus poly_safe_save(PolyContext *ctx, const char *path, const char *const *names, PolyTensor *const *t, int n) {
+  return poly_safe_save_with(ctx, path, names, t, n, NULL, 0);
 }

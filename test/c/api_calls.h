@@ -351,6 +351,7 @@ static bool call_poly_step_peak_bytes(const Arg *a, Result *r) { (void)r; (void)
 static bool call_poly_step_trim(const Arg *a, Result *r) { (void)r; poly_step_trim((PolyStep *)a[0].p); return true; }
 static bool call_poly_step_free(const Arg *a, Result *r) { (void)r; poly_step_free((PolyStep *)a[0].p); return true; }
 static bool call_poly_safe_save(const Arg *a, Result *r) { (void)r; return poly_safe_save((PolyContext *)a[0].p, (const char *)a[1].p, (const char *const *)a[2].p, (PolyTensor *const *)a[3].p, (int)a[4].i) == POLY_OK; }
+static bool call_poly_safe_save_with(const Arg *a, Result *r) { (void)r; return poly_safe_save_with((PolyContext *)a[0].p, (const char *)a[1].p, (const char *const *)a[2].p, (PolyTensor *const *)a[3].p, (int)a[4].i, (const char *const *)a[5].p, (int)a[6].i) == POLY_OK; }
 static bool call_poly_safe_open(const Arg *a, Result *r) { r->p = poly_safe_open((PolyContext *)a[0].p, (const char *)a[1].p); r->kind = "FILE"; return r->p != NULL; }
 static bool call_poly_safe_count(const Arg *a, Result *r) { (void)r; (void)poly_safe_count((const PolyStateFile *)a[0].p); return true; }
 static bool call_poly_safe_name(const Arg *a, Result *r) { (void)r; (void)poly_safe_name((const PolyStateFile *)a[0].p, (int)a[1].i); return true; }
@@ -727,6 +728,7 @@ static const Call calls[] = {
   {"poly_step_trim", call_poly_step_trim, 1, false, {{"s", "HSTEP", true}}},
   {"poly_step_free", call_poly_step_free, 1, false, {{"s", "HSTEP", false}}},
   {"poly_safe_save", call_poly_safe_save, 5, true, {{"ctx", "HCONTEXT", true}, {"path", "S", true}, {"names", "A", true}, {"t", "LTENSOR", true}, {"n", "N", true}}},
+  {"poly_safe_save_with", call_poly_safe_save_with, 7, true, {{"ctx", "HCONTEXT", true}, {"path", "S", true}, {"names", "A", true}, {"t", "LTENSOR", true}, {"n", "N", true}, {"meta", "A", true}, {"nmeta", "N", true}}},
   {"poly_safe_open", call_poly_safe_open, 2, true, {{"ctx", "HCONTEXT", true}, {"path", "S", true}}},
   {"poly_safe_count", call_poly_safe_count, 1, false, {{"f", "HFILE", true}}},
   {"poly_safe_name", call_poly_safe_name, 2, false, {{"f", "HFILE", true}, {"k", "I", true}}},

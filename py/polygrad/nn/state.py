@@ -123,8 +123,8 @@ def load_into(own: dict[str, Tensor], state_dict: Any, realize: bool = True) -> 
     return loaded
 
 
-def safe_save(tensors: dict[str, Tensor], fn: Any) -> None:
-    """Writes a safetensors file.
+def safe_save(tensors: dict[str, Tensor], fn: Any, metadata: dict[str, str] | None = None) -> None:
+    """Writes a safetensors file. metadata: texts by name that are kept in its header.
 
     >>> import os, tempfile
     >>> from polygrad import Tensor
@@ -139,7 +139,11 @@ def safe_save(tensors: dict[str, Tensor], fn: Any) -> None:
 
     names = (ctypes.c_char_p * max(1, len(tensors)))(*[n.encode() for n in tensors])
     hs = handle_array([t._h for t in tensors.values()])
-    g.check(C.poly_safe_save(g.ptr, os.fsencode(fn), names, hs, len(tensors)))
+    texts = [text for pair in (metadata or {}).items() for text in pair]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"metadata of a safetensors file are texts by name, not {metadata}")
+    meta = (ctypes.c_char_p * max(1, len(texts)))(*[text.encode() for text in texts])
+    g.check(C.poly_safe_save_with(g.ptr, os.fsencode(fn), names, hs, len(tensors), meta, len(texts) // 2))
 
 
 def safe_load(fn: Any) -> dict[str, Tensor]:

@@ -396,7 +396,7 @@ quick_gelu silu swish mish selu softsign lgamma digamma polygamma erfinv leaky_r
 celu hardtanh softplus cast bitcast float half bfloat16 double int long short bool
 contiguous contiguous_backward const_like clone detach dropout to one_hot zeros_like ones_like full_like empty_like rand_like randn_like
 rmsnorm __neg__ __pos__ __invert__ __abs__""".split()
-_NARY = """add sub mul div mod fmod pow maximum minimum bitwise_and bitwise_or bitwise_xor lshift rshift lt le gt ge eq ne where clamp clip lerp
+_NARY = """add sub mul div idiv mod fmod pow maximum minimum bitwise_and bitwise_or bitwise_xor lshift rshift lt le gt ge eq ne where clamp clip lerp
 isclose copysign logaddexp atan2 hypot gcd lcm masked_fill __lt__ __le__ __gt__ __ge__ __eq__ __ne__""".split()
 _NARY += [f"__{n}__" for n in OPERATORS] + [f"__r{n}__" for n in OPERATORS]
 _BATCHED = "groupnorm batchnorm conv1d conv2d conv_transpose1d conv_transpose2d max_pool2d avg_pool2d".split()
@@ -424,7 +424,8 @@ RULES.update(
     cat=_join("cat"), stack=_join("stack"), matmul=matmul, dot=lambda self, w, dtype=None: matmul(self, w, False, dtype),
     __matmul__=matmul,
     __rmatmul__=lambda self, x: matmul(self, x, True), linear=linear, einsum=einsum, __getitem__=getitem, sequential=sequential,
-    size=size, dim=lambda self: self.ndim, numel=lambda self: math.prod(self.shape), element_size=lambda self: self._t.element_size(),
+    size=size, dim=lambda self: self.ndim, numel=lambda self: math.prod(self.shape),
+    max_numel=lambda self: math.prod(self.max_shape), element_size=lambda self: self._t.element_size(),
     nbytes=lambda self: self.numel() * self.element_size(), is_floating_point=lambda self: self._t.is_floating_point(),
 )  # fmt: skip
 

@@ -42,6 +42,10 @@ class Value:
         return self._t.shape[1:]
 
     @property
+    def max_shape(self) -> tuple[int, ...]:
+        return self._t.max_shape[1:]
+
+    @property
     def ndim(self) -> int:
         return self._t.ndim - 1
 

@@ -119,6 +119,8 @@ class LAMB(_Betas):
         self, params: Any, lr: Any = 0.001, b1: Any = 0.9, b2: float = 0.999, eps: float = 1e-6, weight_decay: float = 0.0, adam: bool = False,
         *, betas: Any = None, maximize: bool = False, device: Any = None, fused: Any = None,
     ):  # fmt: skip
+        if not isinstance(adam, bool):
+            raise TypeError(f"LAMB: the positional argument adam must be True or False, not {adam!r}: give betas by name")
         if adam:
             self.kind, self.fixed = AdamW.kind, AdamW.fixed
         self._begin(params, lr, b1, b2, betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
