@@ -171,8 +171,7 @@ def ours_tgn(epochs):
             loss.backward()
             memory.update_state(Tensor(src), Tensor(dst), Tensor(t[k : k + SIZE]), Tensor(msg[k : k + SIZE]))
             loader.insert(Tensor(src), Tensor(dst))
-            loss.realize(pos, no)
-            opt.step()
+            opt.step()  # one plan: the forward pass, of which pos and no are read below, gradients and the step
             found.append(precision(pos.numpy()[:, 0], no.numpy()[:, 0]))
         times.append(time.perf_counter() - start)
     Tensor.training = False

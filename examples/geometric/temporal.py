@@ -59,7 +59,6 @@ def epoch(model, optimizer, neighbors, data, batch_size):
         loss.backward()
         model.memory.update_state(batch.src, batch.dst, batch.t, batch.msg)
         neighbors.insert(batch.src, batch.dst)
-        loss.realize(pos, no)
         optimizer.step()
         model.memory.detach()
         right.append(float((pos.numpy() > no.numpy()).mean()))
