@@ -14,6 +14,7 @@ import pytest
 from small_data import cases, csr, find, write_npz, write_planetoid, write_rdf, write_tu
 
 from polygrad import Tensor
+from polygrad.geometric import datasets
 from polygrad.geometric.data import Data
 from polygrad.geometric.data.download import download_url
 from polygrad.geometric.data.extract import extract_gz, extract_tar, extract_zip, read_gz
@@ -21,6 +22,7 @@ from polygrad.geometric.datasets import (
     RMAT,
     Amazon,
     BAShapes,
+    CitationFull,
     Coauthor,
     Entities,
     FakeDataset,
@@ -206,6 +208,47 @@ def test_npz_datasets(request, name, counts):
     assert counts == {"nodes": data.num_nodes, "edges": data.num_edges, "features": dataset.num_features, "classes": dataset.num_classes}
     assert data.is_coalesced() and not data.has_self_loops() and data.is_undirected()
     assert np.isin(data.x.numpy(), (0.0, 1.0)).all()
+
+
+@pytest.mark.parametrize("kind, name, file", [("CitationFull", "DBLP", "dblp"), ("CitationFull", "Cora_ML", "cora_ml"), ("CoraFull", None, "cora")])
+def test_full_citation_networks(written, kind, name, file):
+    counts = write_npz(written, file)
+    dataset = getattr(datasets, kind)(None, *([name] if name else []))
+    data = dataset[0]
+    assert counts == {"nodes": data.num_nodes, "edges": data.num_edges, "features": dataset.num_features, "classes": dataset.num_classes}
+    assert data.is_undirected()
+    if name:
+        assert CitationFull(None, name, to_undirected=False)[0].num_edges <= counts["edges"]
+        with pytest.raises(ValueError, match="Cite"):
+            CitationFull(None, "Cite")
+
+
+def test_relations_of_nell_have_features_of_their_own(tmp_path):
+    """Nodes of the graph that are among neither the labelled nor the test nodes: each has one more feature, and no label."""
+    counts = write_planetoid(tmp_path, "nell.0.001")
+    folder = tmp_path / "NELL" / "raw"
+    folder.parent.mkdir()
+    (tmp_path / "planetoid").rename(folder)
+    path, n = folder / "ind.nell.0.001.graph", counts["nodes"]
+    graph = pickle.loads(path.read_bytes())
+    for k in range(3):
+        graph[n + k] = [k]
+        graph[k].append(n + k)
+    path.write_bytes(pickle.dumps(graph, 2))
+    data = datasets.NELL(tmp_path / "NELL")[0]
+    assert (data.num_nodes, data.num_edges, data.num_features) == (n + 3, counts["edges"] + 6, counts["features"] + 3)
+    assert data.x.numpy()[n:].tolist() == np.eye(counts["features"] + 3)[-3:].tolist() and not data.x.numpy()[:n, -3:].any()
+    assert int(data.test_mask.sum().item()) == counts["test"] and not data.test_mask.numpy()[n:].any()
+
+
+def test_random_partition_graphs(tmp_path):
+    dataset = datasets.RandomPartitionGraphDataset(tmp_path, 3, 40, node_homophily_ratio=0.8, average_degree=6, num_graphs=2, num_channels=5)
+    again = datasets.RandomPartitionGraphDataset(tmp_path, 3, 40, node_homophily_ratio=0.8, average_degree=6, num_graphs=2, num_channels=5)
+    data = dataset[0]
+    assert len(dataset) == 2 and data.x.shape == (120, 5) and np.bincount(data.y.numpy()).tolist() == [40] * 3 and data.is_undirected()
+    a, b = data.y.numpy()[data.edge_index.numpy()]
+    assert 0.6 < (a == b).mean() < 0.95 and 3 < data.num_edges / 120 < 9
+    np.testing.assert_array_equal(again[0].edge_index.numpy(), data.edge_index.numpy())
 
 
 def test_names_of_npz_datasets(written):

@@ -204,7 +204,7 @@ class EmailEUCore(OneGraph):
 
 class NELL(OneGraph):
     """A knowledge graph of entities ("Revisiting Semi-Supervised Learning with Graph Embeddings", 2016): 65,755 nodes, 251,550 edges, 61,278
-    features, 186 classes. Features are dense here: the graph needs 16 GB, and is refused where a matrix may not be as large.
+    features, 186 classes. Each relation is a node with a feature of its own. Features are dense here: the graph needs 16 GB.
 
     >>> from polygrad.geometric.datasets import NELL
     >>> dataset = NELL("data/NELL")  # doctest: +SKIP

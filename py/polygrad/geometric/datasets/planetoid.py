@@ -173,14 +173,19 @@ def read_planetoid(folder: str, name: str) -> Data:
     fit = tx.shape[0] == ty.shape[0] == test.size and allx.shape[0] == ally.shape[0]
     if not fit or tx.shape[1] != allx.shape[1] or ty.shape[1] != ally.shape[1]:
         raise ValueError(f"{folder}: the sizes of the files of {name} do not fit: tx {tx.shape}, ty {ty.shape}, allx {allx.shape}, ally {ally.shape}")
+    relations = name.lower() == "nell.0.001"  # nodes of the graph that are in no other file
     # Some nodes of CiteSeer are in no file: they lie among the test nodes, without features and without a label.
     low, high = (int(test.min()), int(test.max())) if test.size else (first, first - 1)
-    if low < first or high >= first + 10 * max(test.size, 1) or np.unique(test).size != test.size:
+    end = len(graph) if relations else first + 10 * max(test.size, 1)
+    if low < first or high >= end or np.unique(test).size != test.size:
         raise ValueError(f"{index_path}: test nodes must be different, and begin at {first}, the number of the others; they go from {low} to {high}")
-    n = max(first + test.size, high + 1)
-    x, y = np.zeros((n, allx.shape[1]), np.float32), np.zeros((n, ally.shape[1]), np.float32)
-    x[:first], y[:first] = allx, ally
-    x[test], y[test] = tx, ty
+    n = len(graph) if relations else max(first + test.size, high + 1)
+    alone = np.setdiff1d(np.arange(first, n), test) if relations else np.zeros(0, np.int64)
+    words = allx.shape[1]
+    x, y = np.zeros((n, words + alone.size), np.float32), np.zeros((n, ally.shape[1]), np.float32)
+    x[:first, :words], y[:first] = allx, ally
+    x[test, :words], y[test] = tx, ty
+    x[alone, words + np.arange(alone.size)] = 1  # a feature of its own for each relation
     if train + 500 > n:
         raise ValueError(f"{folder}: {train} training nodes and 500 for validation are more than {n}")
     sources = np.repeat(np.fromiter(graph, np.int64, len(graph)), [len(v) for v in graph.values()])
