@@ -180,3 +180,72 @@ def test_neighbours_by_names_of_edge_types():
     assert counts.get_mapped_values([("a", "to", "b"), ("b", "to", "a")]) == {"a__to__b": [1, 2], "b__to__a": [3, 4]}
     with pytest.raises(ValueError, match="same across all edge types"):
         NumNeighbors({("a", "to", "b"): [1], ("b", "to", "a"): [1, 2]}).get_values([("a", "to", "b"), ("b", "to", "a")])
+
+
+# ---- chains, switches, modules by key, attacks ----
+
+
+def test_chains_of_steps():
+    from polygrad.torch_geometric.data.datapipes import DatasetAdapter
+
+    graph = Data(x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    chain = DatasetAdapter([graph] * 5)
+    assert isinstance(chain, torch.utils.data.IterDataPipe) and len(InMemory([graph, graph]).to_datapipe()) == 2
+    batches = chain.to_undirected().batch_graphs(batch_size=2, drop_last=True)
+    assert len(batches) == 2 and [b.num_edges for b in batches] == [8, 8] and graph.num_edges == 2
+    loader = DataLoader(chain, batch_size=2, drop_last=True)
+    assert len(loader) == 2 and [b.num_graphs for b in loader] == [2, 2]
+    chain.apply_sharding(2, 1)
+    assert len(list(chain)) == 2
+    with pytest.raises(AttributeError, match="no attribute 'unheard_of'"):
+        chain.unheard_of()
+
+
+def test_modules_by_key():
+    from polygrad.torch_geometric.nn.module_dict import ModuleDict
+
+    modules = ModuleDict({("a", "to", "b"): torch.nn.Linear(1, 2)})
+    modules.update({"x.y": torch.nn.Linear(2, 3)})
+    assert str(modules).splitlines()[1:3] == [
+        "  (<a___to___b>): Linear(in_features=1, out_features=2, bias=True)", "  (x#y): Linear(in_features=2, out_features=3, bias=True)",
+    ]  # fmt: skip
+    assert modules.pop("x.y").out_features == 3 and list(modules) == [("a", "to", "b")]
+
+
+class Weighted(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = GCNConv(2, 2)
+
+    def forward(self, x, edge_index, edge_weight):
+        return self.conv(x, edge_index, edge_weight)
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+@pytest.mark.parametrize("kind", ["PRBCDAttack", "GRBCDAttack"])
+def test_attacks_flip_edges(kind, undirected):
+    from polygrad.torch_geometric.contrib import nn
+
+    torch.manual_seed(1)
+    edges = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
+    edges = utils.to_undirected(edges) if undirected else edges
+    x, y = torch.randn(6, 2), torch.tensor([0, 1, 0, 1, 0, 1])
+    attack = getattr(nn, kind)(Weighted(), block_size=200, epochs=6, loss="margin", is_undirected=undirected, log=False)
+    changed, flipped = attack.attack(x, edges, y, budget=2)
+    before, after = ({tuple(e) for e in pairs.t().tolist()} for pairs in (edges, changed))
+    pairs = {tuple(e) for e in flipped.t().tolist()}
+    pairs |= {(b, a) for a, b in pairs} if undirected else set()
+    assert before ^ after == pairs and 0 < flipped.size(1) <= 2
+    loss = [float(attack.loss(attack.model(x, e, None), y)) for e in (edges, changed)]
+    assert loss[1] > loss[0]
+
+
+def test_blocks_and_budgets():
+    import numpy as np
+
+    from polygrad.torch_geometric.contrib.nn.models.rbcd_attack import pairs_of, project
+
+    assert pairs_of(np.arange(6), 4, True).T.tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    assert pairs_of(np.arange(4), 2, False).T.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    values = np.array([3.0, 0.4, -1.0, 0.9], np.float32)
+    assert project(values, 1.5, 1e-7).sum() == pytest.approx(1.5, abs=1e-3) and project(values, 10, 1e-7)[2] == pytest.approx(1e-7)

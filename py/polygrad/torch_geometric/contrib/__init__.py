@@ -1,0 +1,1 @@
+"""torch_geometric.contrib: what others have added to PyTorch Geometric."""
