@@ -249,3 +249,33 @@ def test_blocks_and_budgets():
     assert pairs_of(np.arange(4), 2, False).T.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
     values = np.array([3.0, 0.4, -1.0, 0.9], np.float32)
     assert project(values, 1.5, 1e-7).sum() == pytest.approx(1.5, abs=1e-3) and project(values, 10, 1e-7)[2] == pytest.approx(1e-7)
+
+
+# ---- what examples do ----
+
+
+class FromAnother(InMemoryDataset):
+    """A dataset that is made of another one's graph, which is set before the constructor runs."""
+
+    def __init__(self, graph, root):
+        self._data = graph
+        super().__init__(root)
+        self.load(self.processed_paths[0])
+
+    @property
+    def processed_file_names(self):
+        return "all.pt"
+
+    def process(self):
+        self.save([Data(x=self._data.x[k : k + 1]) for k in range(self._data.num_nodes)], self.processed_paths[0])
+
+
+def test_a_dataset_of_the_graph_of_another(tmp_path):
+    dataset = FromAnother(Data(x=torch.arange(3.0).view(3, 1)), str(tmp_path))
+    assert len(dataset) == 3 and dataset[2].x.item() == 2
+
+
+def test_distributions_by_the_names_of_their_files():
+    from polygrad.torch.distributions.gamma import Gamma
+
+    assert torch.distributions.normal.Normal is torch.distributions.Normal and torch.distributions.gamma.Gamma is Gamma

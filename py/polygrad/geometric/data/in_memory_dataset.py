@@ -45,7 +45,7 @@ class InMemoryDataset(Dataset):
         log: bool = True,
         force_reload: bool = False,
     ):
-        self._data: Any = None
+        self._data: Any = self.__dict__.get("_data")  # what a subclass has set for its process() stays
         self._slices: Any = None
         self._joined: Pile | None = None
         self._data_list: list[Any] | None = None

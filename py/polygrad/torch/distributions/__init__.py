@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from .._modules import same as _same
 from . import constraints
 from .base import Distribution, Independent
 from .continuous import (
@@ -42,6 +43,14 @@ from .discrete import (
     RelaxedOneHotCategorical,
 )
 from .divergence import kl_divergence, register_kl
+
+# PyTorch has a file for each distribution, torch.distributions.normal and so on: each is this package, under that name too.
+_FILES = [
+    "bernoulli", "beta", "binomial", "categorical", "cauchy", "chi2", "dirichlet", "distribution", "exponential", "gamma", "geometric", "gumbel",
+    "half_normal", "independent", "kl", "laplace", "log_normal", "multinomial", "multivariate_normal", "normal", "one_hot_categorical", "pareto",
+    "poisson", "relaxed_bernoulli", "relaxed_categorical", "studentT", "uniform", "weibull",
+]  # fmt: skip
+globals().update(dict.fromkeys(_FILES, _same(__name__, *_FILES)))
 
 __all__ = [
     "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Dirichlet", "Distribution", "Exponential", "Gamma", "Geometric", "Gumbel",
