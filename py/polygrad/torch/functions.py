@@ -192,7 +192,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 def randint(
     *args: Any, low: Any = None, high: Any = None, size: Any = None, dtype: Any = None, device: Any = None, generator: Any = None, **others: Any
 ) -> Any:
-    """Whole numbers: randint(high, size) or randint(low, high, size), int64."""
+    """Whole numbers: randint(high, size) or randint(low, high, size), int64; as dtype says, which may be bool or a float too."""
     given = list(args)
     if given and isinstance(given[-1], (tuple, list)):
         size = given.pop()
@@ -201,7 +201,9 @@ def randint(
     elif given:
         low, high = (low or 0, given[0]) if high is None else (given[0], high)
     d = dtypes.int64 if dtype is None else dtype
-    return _make(Plain.randint, *size, low=int(low or 0), high=int(high), dtype=d, device=device, generator=generator)
+    whole = getattr(d, "kind", "i") in "iu"
+    out = _make(Plain.randint, *size, low=int(low or 0), high=int(high), dtype=d if whole else dtypes.int64, device=device, generator=generator)
+    return out if whole else out.to(d)
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, **others: Any) -> Any:

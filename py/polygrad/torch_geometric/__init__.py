@@ -60,13 +60,14 @@ _ALSO = {
     "nn.resolver": _RESOLVERS,
     "edge_index": _EDGES,
     "typing": _TYPING,
+    "place": dict.fromkeys(("device", "is_mps_available", "is_xpu_available"), "polygrad.torch_geometric._about"),
 }
 own("polygrad.geometric.edge_index", "polygrad.torch_geometric._edge_index")
 _EXPERIMENTAL = ("experimental_mode", "is_experimental_mode_enabled", "set_experimental_mode")
 # Names of this package that are in files of their own here.
 _FILES = {
     **dict.fromkeys(_EXPERIMENTAL, "experimental"), "HashTensor": "hash_tensor", "is_torch_instance": "_isinstance",
-    **dict.fromkeys(("compile", "is_compiling", "is_in_onnx_export", "is_mps_available", "is_xpu_available", "safe_onnx_export"), "_about"),
+    **dict.fromkeys(("compile", "device", "is_compiling", "is_in_onnx_export", "is_mps_available", "is_xpu_available", "safe_onnx_export"), "_about"),
 }  # fmt: skip
 # Files of PyTorch Geometric that are here in another one.
 _STAND_INS = {

@@ -27,6 +27,19 @@ def safe_onnx_export(*args: Any, **kwargs: Any) -> bool:
     raise NotImplementedError("models are not exported to ONNX")
 
 
+def device(device: Any) -> Any:
+    """A torch.device by name; 'auto' is the one that tensors are computed on.
+
+    >>> import polygrad.torch as torch
+    >>> from polygrad.torch_geometric import device
+    >>> device("auto") == torch.zeros(1).device, device("cpu").type
+    (True, 'cpu')
+    """
+    from .. import torch
+
+    return torch.zeros(1).device if device == "auto" else torch.device(device)
+
+
 def is_mps_available() -> bool:
     """No."""
     return False
@@ -37,4 +50,4 @@ def is_xpu_available() -> bool:
     return False
 
 
-__all__ = ["compile", "is_compiling", "is_in_onnx_export", "is_mps_available", "is_xpu_available", "safe_onnx_export"]
+__all__ = ["compile", "device", "is_compiling", "is_in_onnx_export", "is_mps_available", "is_xpu_available", "safe_onnx_export"]

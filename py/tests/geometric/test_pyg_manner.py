@@ -140,6 +140,24 @@ def test_what_cannot_be_gathered():
         GCNConv(2, 2, normalize=False)(x, torch.tensor([[0, -1], [1, 0]]))
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max", "min", "logsumexp", "std", "var"])
+def test_aggregations_over_aggregations(mode):
+    from polygrad.torch_geometric.nn import MultiAggregation
+
+    x, index = torch.tensor([[1.0, 4.0], [3.0, 2.0], [5.0, 0.0]]), torch.tensor([0, 0, 1])
+    out = MultiAggregation(["mean", "max"], mode=mode)(x, index)
+    parts = torch.tensor([[[2.0, 3.0], [5.0, 0.0]], [[3.0, 4.0], [5.0, 0.0]]])
+    want = getattr(parts, f"a{mode}" if mode in ("max", "min") else mode)(0)
+    assert isinstance(out, torch.Tensor) and torch.allclose(out, want)
+
+
+def test_random_masks():
+    mask = torch.randint(0, 2, (50,), dtype=torch.bool)
+    assert mask.dtype == torch.bool and 0 < int(mask.sum()) < 50
+    numbers = torch.randint(3, (50,), dtype=torch.float)
+    assert numbers.dtype == torch.float and set(numbers.tolist()) <= {0.0, 1.0, 2.0}
+
+
 # ---- schedulers and loaders ----
 
 
@@ -279,3 +297,56 @@ def test_distributions_by_the_names_of_their_files():
     from polygrad.torch.distributions.gamma import Gamma
 
     assert torch.distributions.normal.Normal is torch.distributions.Normal and torch.distributions.gamma.Gamma is Gamma
+
+
+# ---- modes ----
+
+
+def test_sizes_that_must_be_given():
+    from polygrad.torch_geometric.experimental import disable_dynamic_shapes
+
+    from polygrad.torch_geometric import experimental_mode, is_experimental_mode_enabled, set_experimental_mode
+
+    @disable_dynamic_shapes(required_args=["size"])
+    def sized(x, size=None):
+        return x
+
+    x, batch = torch.ones(3, 2), torch.tensor([0, 0, 1])
+    assert sized(1) == 1 and not is_experimental_mode_enabled("disable_dynamic_shapes")
+    with experimental_mode("disable_dynamic_shapes"):
+        assert is_experimental_mode_enabled() and sized(1, 2) == 1
+        with pytest.raises(ValueError, match="'size' needs to be set"):
+            sized(1)
+        with pytest.raises(ValueError, match="'max_num_nodes' needs to be set"):
+            utils.to_dense_batch(x, batch, batch_size=2)
+        with pytest.raises(ValueError, match="'dim_size' needs to be set"):
+            SumAggregation()(x, batch)
+        assert utils.to_dense_batch(x, batch, batch_size=2, max_num_nodes=2)[0].size() == (2, 2, 2)
+    with set_experimental_mode(True):
+        assert is_experimental_mode_enabled()
+    assert not is_experimental_mode_enabled() and SumAggregation()(x, batch).size() == (2, 2)
+    with pytest.raises(ValueError, match="does not have a 'none' argument"):
+        disable_dynamic_shapes(["none"])(sized)
+    with pytest.raises(KeyError, match="unheard"):
+        experimental_mode("unheard")
+
+
+def test_devices_by_name():
+    from polygrad.torch_geometric.device import device, is_mps_available
+
+    import polygrad.torch_geometric as torch_geometric
+
+    assert torch_geometric.device("cpu") == torch.device("cpu") == device("cpu") and not is_mps_available()
+    assert torch_geometric.device("auto") == torch.ones(1).device and torch.ones(1).to(device("auto")).item() == 1
+
+
+def test_deprecated():
+    from polygrad.torch_geometric.deprecation import deprecated
+
+    @deprecated("use 'New' instead", func_name="Old")
+    class Thing:
+        def __init__(self, value):
+            self.value = value
+
+    with pytest.warns(UserWarning, match="'Old' is deprecated, use 'New' instead"):
+        assert Thing(3).value == 3

@@ -27,6 +27,27 @@ def _unknown(query: str, names: Any) -> ValueError:
     return ValueError(f"Could not resolve {query!r} among choices {', '.join(sorted(names))}")
 
 
+def resolver(classes: list[Any], class_dict: dict[str, Any], query: Any, base_cls: Any, base_cls_repr: str | None, *args: Any, **kwargs: Any) -> Any:
+    """An object of the class that query names, of class_dict by its keys or of classes by their names, which may be written without that of the
+    base; functions and what is not a name are given back.
+
+    >>> from polygrad.geometric.nn.resolver import resolver
+    >>> resolver([dict, list], {}, "List", None, None, "ab")
+    ['a', 'b']
+    """
+    if not isinstance(query, str):
+        return query
+    suffix = base_cls_repr if base_cls_repr is not None else getattr(base_cls, "__name__", "")
+    names = {c.__name__: c for c in classes}
+    found = class_dict.get(normalize_string(query))
+    if found is None:
+        name = _resolve(query, names, suffix)
+        if name is None:
+            raise _unknown(query, [*names, *class_dict])
+        found = names[name]
+    return found(*args, **kwargs) if isinstance(found, type) else found
+
+
 def swish(x: Tensor) -> Tensor:
     """x * sigmoid(x).
 

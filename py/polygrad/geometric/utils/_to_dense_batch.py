@@ -9,6 +9,7 @@ from ...symbolic import Dim
 from ...tensor import Tensor
 from .._rows import Rows, count_of, rows_of
 from ..data._sizes import size as variable
+from ..experimental import need_sizes
 
 
 def largest(graphs: Rows) -> Any:
@@ -31,6 +32,7 @@ def to_dense_batch(
     >>> out.tolist(), mask.tolist()
     ([[[1.0], [2.0]], [[3.0], [0.0]]], [[True, True], [True, False]])
     """
+    need_sizes(batch_size=batch_size, max_num_nodes=max_num_nodes)
     if batch is None and max_num_nodes is None:
         return x.unsqueeze(0), Tensor.ones(1, x.shape[0], dtype=dtypes.bool)
     if batch is None:

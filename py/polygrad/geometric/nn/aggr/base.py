@@ -8,6 +8,7 @@ from .... import dtypes
 from ....nn.module import Module
 from ....tensor import Tensor
 from ..._rows import Rows, axis_of, count_of, rows_of
+from ...experimental import need_sizes
 
 
 def _check_size(index: Tensor, dim_size: Any) -> None:
@@ -36,6 +37,7 @@ class Aggregation(Module):
     def __call__(  # type: ignore[override]
         self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2, **kwargs: Any
     ) -> Tensor:
+        need_sizes(dim_size=dim_size)
         if not -x.ndim <= dim < x.ndim:
             raise ValueError(f"Encountered invalid dimension '{dim}' of source tensor with shape {list(x.shape)}")
         if index is None and ptr is None:
@@ -92,6 +94,7 @@ class Aggregation(Module):
         """The rows as [rows, longest, features], filled up with fill_value, and the mask of what is not filling."""
         from .dense import dense_rows
 
+        need_sizes(max_num_elements=max_num_elements)
         self.assert_two_dimensional_input(x, dim)
         return dense_rows(x, self.rows(x, index, ptr, dim_size, dim), fill_value, max_num_elements)
 

@@ -95,7 +95,8 @@ class MultiAggregation(Aggregation):
             heads = self.lin_heads({str(k): v for k, v in enumerate(inputs)})
             x = Tensor.stack(*[heads[str(k)] for k in range(len(inputs))])
             return self.multihead_attn(x, x, x)[0].mean(0)
-        return getattr(Tensor.stack(*inputs), str(self.mode))(0)
+        mode = str(self.mode)
+        return getattr(Tensor.stack(*inputs), f"a{mode}" if mode in ("max", "min") else mode)(0)
 
     def __repr__(self) -> str:
         aggrs = "".join(f"  {aggr},\n" for aggr in self.aggrs)
