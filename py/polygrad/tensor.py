@@ -440,10 +440,17 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         if x.ndim == 0 and self.ndim:
             x = x.cast(self.dtype).reshape((1,) * self.ndim).expand(self.shape)
         self._g.check(C.poly_assign(self._h, x._h))
-        self._g.changes += 1
+        self._changed()
         if files.opened:
             files.write_out(self)
         return self
+
+    def _changed(self) -> None:
+        """It was assigned to: what was known of its values is known no longer."""
+        self._g.changes += 1
+        for name in ("_rows", "_count", "_bounds"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def replace(self, x: Tensor) -> Tensor:
         """Points at another tensor's value, without a copy.
@@ -453,7 +460,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         """
         same_graph(self, x)
         self._g.check(C.poly_replace(self._h, x._h))
-        self._g.changes += 1
+        self._changed()
         return self
 
     def to(self, device: Any) -> Tensor:

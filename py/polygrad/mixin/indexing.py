@@ -110,7 +110,7 @@ class Indexing:
         n, array, keep = _index(self, key)
         v = operand(self, value)
         self._g.check(C.poly_setitem(self._h, n, array, v._h))
-        self._g.changes += 1
+        self._changed()
         if files.opened:
             files.write_out(self)
 

@@ -350,3 +350,16 @@ def test_a_batch_vector_that_was_changed(change):
     x, mask = U.to_dense_batch(b.x, b.batch)
     assert mask.numpy().sum(1).tolist() == [2, 3] and x.numpy().sum() == 5
     assert U.to_dense_adj(b.edge_index, b.batch).numpy().sum((1, 2)).tolist() == [1, 1]
+
+
+def test_an_index_that_was_changed_is_looked_at_again(device):
+    """What an index vector says of itself, how many rows there are and where they begin, holds no longer once it was assigned to."""
+    graphs = [Data(x=Tensor.ones(n, 1), edge_index=Tensor.zeros(2, 0, dtype="int64")) for n in (2, 3)]
+    for change in (
+        lambda b: b.__setitem__(0, 2),
+        lambda b: b.assign(Tensor([2, 0, 1, 1, 1], dtype=b.dtype)),
+        lambda b: b.replace(Tensor([2, 0, 1, 1, 1], dtype=b.dtype)),
+    ):
+        batch = next(iter(DataLoader(graphs, batch_size=2)))
+        change(batch.batch)
+        assert gnn.global_add_pool(batch.x, batch.batch).reshape(-1).tolist() == [1, 3, 1]
