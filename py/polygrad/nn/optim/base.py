@@ -159,6 +159,7 @@ class Rate(float):
     """A learning rate, with what scripts for tinygrad ask of it, where it is a tensor."""
 
     _owner: Any
+    _tensor: Any
     dtype, shape = dtypes.float32, ()
 
     def __new__(cls, owner: Any) -> Rate:
@@ -174,6 +175,13 @@ class Rate(float):
     def realize(self, *others: Any) -> Rate:
         """The rate itself."""
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        """It may stand among tensors: Tensor.realize(opt.lr.assign(0.1), *opt.schedule_step())."""
+        if name not in ("_h", "_g"):
+            raise AttributeError(f"a learning rate has no {name!r}")
+        self._tensor = self.__dict__["_tensor"] if "_tensor" in self.__dict__ else Tensor(float(self))
+        return getattr(self._tensor, name)
 
     def item(self) -> float:
         """The number."""
