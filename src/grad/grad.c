@@ -35,9 +35,9 @@ typedef struct Tape {
   Arena arena;
   Node *node;
   int n;
-  int *target; /* place of each target, -1: not reached */
+  int *target;   /* place of each target, -1: not reached */
   VEC(int) twin; /* places of nodes in whose place a target is */
-  int *root;   /* place of each root */
+  int *root;     /* place of each root */
   VEC(UOp *) terms;
 } Tape;
 

@@ -70,7 +70,7 @@ struct PolyContext {
   int nspare;
   uint32_t epoch;
   uint64_t last_serial; /* see UOp.serial */
-  VEC(UOp *) walking; /* scratch of uop_walk */
+  VEC(UOp *) walking;   /* scratch of uop_walk */
   VEC(UOp *) walked;
   int64_t unique;
   Scope *scope;
