@@ -389,6 +389,7 @@ from polygrad.torch import sparse as sparse
 from polygrad.torch import special as special
 from polygrad.torch import testing as testing
 from polygrad.torch import utils as utils
+from polygrad.torch._axes import axes_of as axes_of
 from polygrad.torch._inplace import into as into
 from polygrad.torch.autograd import enable_grad as enable_grad
 from polygrad.torch.autograd import inference_mode as inference_mode
@@ -590,6 +591,7 @@ __all__ = [
     "atleast_3d",
     "autocast",
     "autograd",
+    "axes_of",
     "backends",
     "baddbmm",
     "bernoulli",
