@@ -371,28 +371,22 @@ static bool find_slot(PolyContext *ctx, Arena *arena, const Canon *c, uint64_t *
 
 static bool is_known(Form *const *slot, uint64_t hash) { return *slot && (*slot)->hash == hash; }
 
-/* A program whose form is known was searched for loops when it came with other numbers. */
-static bool fold_unless_known(PolyContext *ctx, Arena *arena, const Canon *given, Canon *c) {
-  uint64_t hash;
-  Form **slot;
-  uint8_t *met;
-  *c = *given;
-  if (!ctx->engine->exact && !find_slot(ctx, arena, given, &hash, &slot, &met)) return false;
-  return (!ctx->engine->exact && is_known(slot, hash)) || folded_program(ctx, arena, given, c);
-}
-
 Plan *form_plan(PolyContext *ctx, Arena *arena, const Canon *given, const int64_t **value) {
-  Canon canon, *c = &canon;
+  Canon folded = *given, *c = &folded;
   uint64_t hash;
   uint8_t *met;
   Form **slot;
   *value = given->value;
   Plan *p = plan_find(ctx, given);
   if (p) return p;
-  if (!fold_unless_known(ctx, arena, given, c)) return NULL;
-  p = c->root == given->root ? NULL : plan_find(ctx, c);
-  if (p || ctx->engine->exact) return p ? p : plan_get(ctx, c);
-  if (!find_slot(ctx, arena, c, &hash, &slot, &met)) return NULL;
+  if (ctx->engine->exact) return folded_program(ctx, arena, given, c) ? plan_get(ctx, c) : NULL;
+  if (!find_slot(ctx, arena, given, &hash, &slot, &met)) return NULL;
+  /* A known form was searched for loops when it came with other numbers. The search numbers nodes anew. */
+  if (!is_known(slot, hash)) {
+    if (!folded_program(ctx, arena, given, c)) return NULL;
+    if (c->root != given->root && (p = plan_find(ctx, c))) return p;
+    if (!find_slot(ctx, arena, c, &hash, &slot, &met)) return NULL;
+  }
   if (is_known(slot, hash)) {
     int64_t *general = NULL;
     p = plan_of_form(ctx, arena, c, slot, &general);
