@@ -48,7 +48,7 @@ static bool remember(PolyContext *ctx, Folded **at, const Canon *c, UOp *const *
 static bool fold(PolyContext *ctx, Arena *arena, const Canon *c, UOp **root, int *loops) {
   Base *b = ctx_base(ctx);
   memcpy(root, c->root, (size_t)c->nroot * sizeof *root);
-  if (repeats_fold(ctx, arena, c->nroot, root, loops)) return true;
+  if (repeats_fold(ctx, arena, c->nroot, root, ctx->runtime->current->target.loop_steps, loops)) return true;
   if (b->code == POLY_ERROR_MEMORY || b->passing || (ctx->verify && b->code != POLY_OK)) return false;
   base_clear(b);
   *loops = 0;
@@ -64,7 +64,8 @@ bool folded_program(PolyContext *ctx, Arena *arena, const Canon *c, Canon *out) 
     return true;
   }
   bool possible;
-  if (!repeats_possible(ctx, arena, c->nroot, c->root, &possible)) return false;
+  if (!repeats_possible(ctx, arena, c->nroot, c->root, ctx->runtime->current->target.loop_steps, &possible))
+    return false;
   if (!possible) return true;
   int loops;
   UOp **root = arena_new(arena, (size_t)(c->nroot + 1) * sizeof *root);

@@ -248,7 +248,7 @@ static int *find_levels(const Written *p, int n, UOp *const *chain) {
 
 /* Matches the copies of a chain. Those at its ends may differ from the others: they are cut off. */
 static bool fit_chain(Written *p, Chain *c, int64_t *left, Match *m) {
-  for (int t = 0; t < MOST_TRIES && c->n >= REPEAT_LEAST_STEPS && *left > 0; t++) {
+  for (int t = 0; t < MOST_TRIES && c->n >= p->least && *left > 0; t++) {
     *m = (Match){.p = p, .n = c->n, .level = find_levels(p, c->n, c->at)};
     bool fits = m->level && match_chain(m, c->at);
     *left -= (int64_t)m->places.n * c->n;
@@ -322,7 +322,7 @@ static bool fold_one(Written *p, bool *done) {
   return ok;
 }
 
-bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, bool *possible) {
+bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, int least, bool *possible) {
   Walk w;
   Map count = {0};
   bool ok = uop_walk(ctx, arena, nroot, root, NULL, NULL, &w);
@@ -331,7 +331,7 @@ bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *roo
     uint64_t hash = repeat_stores(w.at[i]) || w.at[i]->op == OP_PAD ? own_hash(w.at[i]) : 0, n = 0;
     if (!hash) continue;
     map_get(&count, hash, &n);
-    *possible = ++n >= REPEAT_LEAST_STEPS;
+    *possible = ++n >= (uint64_t)least;
     ok = map_put(ctx_base(ctx), &count, hash, n);
   }
   map_free(ctx_base(ctx), &count);
@@ -339,8 +339,8 @@ bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *roo
 }
 
 /* A program that no loop was found in is left as it is, sums and all. */
-bool repeats_fold(PolyContext *ctx, Arena *arena, int nroot, UOp **root, int *loops) {
-  Written p = {.ctx = ctx, .arena = arena, .nroot = nroot, .root = root};
+bool repeats_fold(PolyContext *ctx, Arena *arena, int nroot, UOp **root, int least, int *loops) {
+  Written p = {.ctx = ctx, .arena = arena, .nroot = nroot, .root = root, .least = least};
   bool ok = true, done = true;
   *loops = 0;
   for (p.depth = DEEP; ok && p.depth; p.depth = p.depth == DEEP ? SHALLOW : 0)

@@ -17,10 +17,10 @@
 
 #include "ir/uop.h"
 
-/* Replaces the roots by ones with loops. loops: how many were made. O(nodes) for each loop. */
-bool repeats_fold(PolyContext *ctx, Arena *arena, int nroot, UOp **root, int *loops);
+/* Replaces the roots by ones with loops of `least` steps or more. loops: how many were made. O(nodes) for each loop. */
+bool repeats_fold(PolyContext *ctx, Arena *arena, int nroot, UOp **root, int least, int *loops);
 
 /* Is it worth looking? Without as many reductions of one kind as a loop has steps there is nothing to find. */
-bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, bool *possible);
+bool repeats_possible(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, int least, bool *possible);
 
 #endif

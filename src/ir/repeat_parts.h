@@ -5,7 +5,7 @@
 #include "ir/repeat.h"
 #include "ir/scan.h"
 
-enum { REPEAT_LEAST_STEPS = 4 /* fewer copies stay: they share kernels, and fuse with what is around them */ };
+enum { REPEAT_LEAST_TERMS = 4 /* of a sum or a join of copies: fewer stay as they are */ };
 
 /* A program while copies are looked for in it. Slots of nodes hold until something is built. */
 typedef struct Written {
@@ -13,6 +13,7 @@ typedef struct Written {
   Arena *arena;
   int nroot;
   UOp **root;
+  int least; /* copies that are worth a loop */
   Walk walk;
   uint64_t *mask;       /* loops that each node is inside of: what is inside is left alone */
   uint64_t *own, *deep; /* hashes of each node by itself, and with what is below it */

@@ -103,7 +103,7 @@ static int find_side(int n, UOp *const *term) {
 
 /* The sum of PADs whose parts lie side by side: one PAD of the parts joined. */
 static UOp *join_pads(const Sums *s, int n, UOp **term) {
-  int axis = n >= REPEAT_LEAST_STEPS ? find_side(n, term) : -1;
+  int axis = n >= REPEAT_LEAST_TERMS ? find_side(n, term) : -1;
   if (axis < 0) return NULL;
   if (term[0]->src[1 + 2 * axis]->arg.i > term[1]->src[1 + 2 * axis]->arg.i)
     for (int k = 0; k < n / 2; k++) {
@@ -139,7 +139,7 @@ static bool list_parts(const Sums *s, UOp *join, NodeList *parts) {
 /* A join of equal parts; NULL without an error: it is none. */
 static UOp *fold_join(const Sums *s, UOp *join) {
   NodeList parts = {0};
-  bool same = list_parts(s, join, &parts) && parts.n >= REPEAT_LEAST_STEPS;
+  bool same = list_parts(s, join, &parts) && parts.n >= REPEAT_LEAST_TERMS;
   for (int k = 1; same && k < parts.n; k++) same = shape_equal(parts.at[k], parts.at[0]);
   UOp *all = same ? join_copies(s, parts.n, parts.at, (int)join->arg.i) : NULL;
   vec_free(ctx_base(s->p->ctx), &parts);
@@ -161,7 +161,7 @@ static UOp *total_of(Match *m) {
  */
 static UOp *sum_of_copies(const Sums *s, int n, UOp **term, NodeList *rest) {
   Base *b = ctx_base(s->p->ctx);
-  for (int t = 0; t <= MOST_DROPPED && n >= REPEAT_LEAST_STEPS; t++) {
+  for (int t = 0; t <= MOST_DROPPED && n >= REPEAT_LEAST_TERMS; t++) {
     Match m = {.p = s->p, .n = n};
     bool fits = match_values(&m, term) && m.places.at[0]->kind != PLACE_SAME;
     int bad = m.bad;
@@ -206,7 +206,7 @@ static bool fold_all(Sums *s) {
     if (inner[i]) continue;
     NodeList terms = {0};
     ok = list_terms(s, u, &terms);
-    UOp *sum = ok && terms.n >= REPEAT_LEAST_STEPS ? fold_sum(s, &terms) : NULL;
+    UOp *sum = ok && terms.n >= REPEAT_LEAST_TERMS ? fold_sum(s, &terms) : NULL;
     vec_free(b, &terms);
     ok = ok && b->code == POLY_OK;
     if (ok && sum) ok = vec_push(b, &s->from, u) && vec_push(b, &s->to, sum);

@@ -112,6 +112,8 @@ typedef struct Target {
   int tile_edges; /* that a tile has at most, */
   int tile_least; /* and at least, however wide its values are */
 
+  int loop_steps; /* copies of a body, one after the other, from which on they become a loop over steps (ir/repeat.h) */
+
   int split_pieces;       /* a reduction of at least split_elements elements a result, */
   int64_t split_elements; /* to at most split_results results, is cut into so many pieces */
   int64_t split_results;

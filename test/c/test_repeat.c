@@ -27,7 +27,7 @@ static void expect_fold(PolyContext *c, const char *from, const char *want, int 
   Arena arena = {.b = &c->base};
   int found = -1;
   if (!uop_parse(c, from, &in)) fail_msg("%s\n%s", c->base.text, from);
-  if (!repeats_fold(c, &arena, in.n, in.at, &found)) fail_msg("%s\n%s", c->base.text, from);
+  if (!repeats_fold(c, &arena, in.n, in.at, 4, &found)) fail_msg("%s\n%s", c->base.text, from);
   arena_free(&arena);
   if (!uop_parse(c, want, &out)) fail_msg("%s\n%s", c->base.text, want);
   Str s = {.b = &c->base};
