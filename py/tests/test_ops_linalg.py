@@ -217,6 +217,17 @@ def test_conv_transpose(device):
     batch.check()
 
 
+def test_places_that_a_convolution_passes_over_have_no_gradient(device):
+    """A kernel of one place with a step, dilated or not: not even a weight that is NaN reaches what it does not read."""
+    x, w = Tensor(np.ones((1, 1, 5, 5))), Tensor(np.full((1, 1, 1, 1), np.nan))
+    read = np.zeros((5, 5), bool)
+    read[::2, ::2] = True
+    for dilation in (1, 2):
+        g = x.conv2d(w, stride=2, dilation=dilation).sum().gradient(x)[0].numpy()[0, 0]
+        np.testing.assert_array_equal(np.isnan(g), read)
+        assert not g[~read].any()
+
+
 def test_conv_errors():
     with pytest.raises(ValueError) as e:
         Tensor.ones(1, 3, 5, 5).conv2d(Tensor.ones(4, 2, 3, 3))

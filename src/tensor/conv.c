@@ -217,6 +217,7 @@ static UOp *conv_spread(UOp *y, UOp *weight, int groups, const Geometry *given, 
   UOp *before[MAX_DIMS], *after[MAX_DIMS], *ng = uop_index(ctx, groups), *in = weight->shape[1];
   int64_t part[MAX_SPATIAL], phase[MAX_SPATIAL];
   for (int k = 0; k < g.n && y; k++) {
+    if (uop_is_int(weight->shape[2 + k], 1)) g.dilation[k] = 1; /* one place has no distance to others */
     if (g.stride[k] == 1 || g.dilation[k] == 1) continue;
     y = t_insert_zeros(y, 2 + k, g.stride[k]);
     g.stride[k] = 1;
