@@ -77,7 +77,6 @@ REASONS = {
     "data.lightning": "tied to PyTorch Lightning",
     "distributed": "distributed training of PyTorch",
     "contrib.explain": "experimental there; tied to pgmpy",
-    "contrib.nn.models": "experimental there",
     "contrib.utils": "experimental there; tied to relbench",
 }
 

@@ -192,14 +192,3 @@ def test_state_of_a_module_is_what_was_registered():
     assert [name for name, _ in held.named_buffers()] == ["buffer"]
     assert [name for name, _ in held.named_children()] == ["layers", "more"] and len(held.modules()) == 5
     assert "(0-1): 2 x Linear(in_features=1" in repr(held) and "(0): Parameter containing: [torch.float32 of size 2x3]" in repr(held)
-
-
-def test_gradients_of_inputs_that_are_not_used():
-    x, unused = (torch.ones(2, requires_grad=True) for _ in range(2))
-    y = (x * 2).sum()
-    assert torch.autograd.grad(y, {"x": x, "unused": unused}.values(), allow_unused=True)[1] is None
-    assert torch.autograd.grad(y, [x, unused], materialize_grads=True)[1].tolist() == [0, 0]
-    with pytest.raises(RuntimeError, match="at index 1"):
-        torch.autograd.grad(y, [x, unused])
-    with pytest.raises(RuntimeError, match="does not require grad"):
-        torch.autograd.grad(y, torch.ones(2))

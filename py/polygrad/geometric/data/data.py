@@ -615,7 +615,7 @@ class Data(AsStores, BaseData):
         >>> from polygrad.geometric.data import Data
         >>> Data(edge_index=Tensor([[0], [3]]), num_nodes=2).validate()
         Traceback (most recent call last):
-        ValueError: edge_index of Data holds 3, but there are 2 nodes
+        ValueError: edge_index of Data contains larger indices than the number of nodes: 3, but there are 2 nodes
         """
         wrong = list(self._problems())
         return report(wrong, raise_on_error)
