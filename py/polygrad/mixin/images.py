@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from .._core import make_tuple
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 def pairs_of(padding: Any, n: int) -> list[tuple[int, int]]:
     """(before, after) for each of n spatial axes, out of one number, one for each axis, or PyTorch's flat list from the last axis."""
-    if isinstance(padding, int):
-        return [(padding, padding)] * n
+    if isinstance(padding, Integral):
+        return [(int(padding), int(padding))] * n
     padding = tuple(padding)
     if len(padding) == n:
         return [(p, p) for p in padding]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, argfix, handles, like, make_tuple, operand, same_graph
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def _padding(padding: Any, n: int) -> Any:
     """(before, after) for each spatial axis, out of one number, one an axis, or PyTorch's flat list from the last axis."""
-    if isinstance(padding, int):
+    if isinstance(padding, Integral):
         return int64_array([padding] * (2 * n))
     padding = tuple(padding)
     if len(padding) == n:

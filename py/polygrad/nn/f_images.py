@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 from typing import Any
 
 from .._core import make_tuple
@@ -212,7 +213,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 
 def _sizes(x: Tensor, output_size: Any, n: int) -> tuple[int, ...]:
     """The sizes asked for; None keeps that of the input."""
-    given = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
+    given = (output_size,) * n if isinstance(output_size, Integral) or output_size is None else tuple(output_size)
     given = given * n if len(given) == 1 else given
     return tuple(int(x.shape[x.ndim - n + k]) if v is None else int(v) for k, v in enumerate(given))
 
@@ -384,9 +385,9 @@ def interpolate(
     old = [int(v) for v in input.shape[2:]]
     factors = None
     if size is not None:
-        sizes = [int(v) for v in ((size,) * n if isinstance(size, int) else size)]
+        sizes = [int(v) for v in ((size,) * n if isinstance(size, Integral) else size)]
     else:
-        factors = [float(v) for v in ((scale_factor,) * n if isinstance(scale_factor, (int, float)) else scale_factor)]
+        factors = [float(v) for v in ((scale_factor,) * n if isinstance(scale_factor, Real) else scale_factor)]
         sizes = [math.floor(a * f) for a, f in zip(old, factors)]
     if len(sizes) != n:
         raise ValueError(f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {old} and "

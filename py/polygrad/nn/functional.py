@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any, Callable
 
 from .._core import C, like, same_graph
@@ -411,7 +412,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """x / sqrt(mean(x^2) + eps) over the last axes, times weight; eps is the smallest step of the dtype by default."""
-    count = 1 if isinstance(normalized_shape, int) else len(normalized_shape)
+    count = 1 if isinstance(normalized_shape, Integral) else len(normalized_shape)
     if eps is None:
         eps = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[input.dtype.name]
     y = input * (input.square().mean(tuple(range(-count, 0)), keepdim=True) + eps).rsqrt()
@@ -440,7 +441,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """(x - mean) / sqrt(var + eps) over the last axes, times weight, plus bias."""
-    count = 1 if isinstance(normalized_shape, int) else len(normalized_shape)
+    count = 1 if isinstance(normalized_shape, Integral) else len(normalized_shape)
     out = input.layernorm(tuple(range(-count, 0)), eps)
     out = out if weight is None else out * weight
     return out if bias is None else out + bias

@@ -4,6 +4,7 @@ beyond tinygrad's goes by name."""
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any
 
 from .._core import C, like, make_tuple
@@ -352,7 +353,7 @@ class LayerNorm(Module):
     def __init__(
         self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None
     ):
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, Integral) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self.weight = Tensor.ones(*self.normalized_shape, dtype=dtype, requires_grad=True) if elementwise_affine else None
         self.bias = Tensor.zeros(*self.normalized_shape, dtype=dtype, requires_grad=True) if elementwise_affine and bias else None

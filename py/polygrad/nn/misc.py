@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 from .._core import make_tuple
@@ -226,7 +227,7 @@ class _Pad(Module):
     value: float = 0.0
 
     def __init__(self, padding: Any):
-        self.padding = make_tuple(padding, 2 * self.spatial) if isinstance(padding, int) else tuple(padding)
+        self.padding = make_tuple(padding, 2 * self.spatial) if isinstance(padding, Integral) else tuple(padding)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.pad(x, self.padding, self.mode, self.value)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import operator
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,7 +114,7 @@ class Algebra:
 
     def split(self: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
         """Parts of a size, or of these sizes, along an axis."""
-        if isinstance(split_size, int):
+        if isinstance(split_size, Integral):
             return parts(self, Plain.split(self, split_size, dim), dim)
         sizes = [int(s) for s in split_size]
         return parts(self, Plain.split(self, sizes, dim), dim, sizes)
@@ -129,9 +130,10 @@ class Algebra:
         n = int(self.shape[dim])
         if isinstance(indices, Plain):
             indices = indices.tolist()
-        if isinstance(indices, int):
-            q, r = divmod(n, indices)
-            sizes = [q + 1] * r + [q] * (indices - r)
+        if isinstance(indices, Integral):
+            count = int(indices)
+            q, r = divmod(n, count)
+            sizes = [q + 1] * r + [q] * (count - r)
         else:
             ends = [0, *(min(max(int(i) if i >= 0 else n + int(i), 0), n) for i in indices), n]
             sizes = [max(b - a, 0) for a, b in zip(ends, ends[1:])]
@@ -155,7 +157,7 @@ class Algebra:
 
     def repeat_interleave(self: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
         """Each slice repeated: all as often, or each by its own number."""
-        if isinstance(repeats, int):
+        if isinstance(repeats, Integral):
             return Plain.repeat_interleave(self, repeats, dim)
         x, axis = (self.reshape(-1), 0) if dim is None else (self, dim)
         counts: Any = repeats.reshape(-1).long() if isinstance(repeats, Plain) else x.new_tensor(repeats, dtype=dtypes.int64)

@@ -10,6 +10,7 @@ called; gradients flow to the values.
 from __future__ import annotations
 
 import functools
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -288,7 +289,7 @@ def dense_to(x: Any, layout: str) -> SparseMatrix:
 def to_torch_coo_tensor(edge_index: Any, edge_attr: Any = None, size: Any = None, is_coalesced: bool = False) -> SparseMatrix:
     """The matrix whose entry (i, j) is the edge from i to j; values edge_attr, or 1."""
     n = int(edge_index.numpy().max(initial=-1)) + 1
-    given = (n, n) if size is None else (size, size) if isinstance(size, int) else tuple(n if s is None else int(s) for s in size)
+    given = (n, n) if size is None else (size, size) if isinstance(size, Integral) else tuple(n if s is None else int(s) for s in size)
     out = sparse_coo_tensor(edge_index, edge_attr, given)
     return _like(out, COO, True) if is_coalesced else out.coalesce()
 
@@ -314,7 +315,7 @@ def to_torch_sparse_tensor(
 
 def cat(tensors: Any, dim: Any) -> SparseMatrix:
     """Sparse matrices below each other (dim 0), beside each other (1), or along the diagonal, (0, 1)."""
-    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = (dim,) if isinstance(dim, Integral) else tuple(dim)
     down, beside = 0 in dims, 1 in dims
     parts = [(t._row, t._col, *t._sizes) for t in tensors]
     rows, cols = (np.cumsum([0, *(p[k] for p in parts)]) for k in (2, 3))

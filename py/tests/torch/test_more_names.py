@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import polygrad
 import polygrad.torch as torch
 from polygrad.torch_geometric.nn import GATConv, GCNConv
 from polygrad.torch_geometric.utils import is_torch_sparse_tensor, to_edge_index, to_torch_csc_tensor
@@ -138,3 +139,16 @@ def test_axes_and_spans_beyond_the_end_are_refused():
     assert x.movedim(np.int64(0), 1).shape == (4, 3) and x.select(np.int64(1), np.int32(2)).tolist() == [2, 6, 10]
     with pytest.raises((RuntimeError, ValueError)):
         torch.tril_indices(2**63, 2)
+
+
+def test_whole_numbers_of_numpy_are_sizes():
+    """np.int64(2), as a size comes out of an array, means 2 wherever a number or several of them may stand."""
+    two, x, image = np.int64(2), torch.arange(24.0).reshape(4, 6), torch.rand(1, 2, 8, 8)
+    weight = torch.rand(2, 2, 3, 3)
+    F = torch.nn.functional
+    assert [len(x.split(two)), len(x.tensor_split(two)), *x.repeat_interleave(two, dim=0).shape] == [2, 2, 8, 6]
+    assert F.interpolate(image, size=two).shape == F.adaptive_avg_pool2d(image, two).shape == (1, 2, 2, 2)
+    assert F.interpolate(image, scale_factor=np.float32(2)).shape == (1, 2, 16, 16)
+    assert F.conv2d(image, weight, padding=two).shape == polygrad.Tensor.rand(1, 2, 8, 8).conv2d(polygrad.Tensor(weight.numpy()), padding=two).shape
+    assert F.conv_transpose2d(image, weight, padding=np.int64(1), stride=two).shape == (1, 2, 15, 15)
+    assert torch.nn.LayerNorm(np.int64(6))(x).shape == x.shape
