@@ -159,6 +159,9 @@ POLY_API int poly_dtype_size(PolyDType d);
 /* Smallest dtype that both convert to, tinygrad's lattice. */
 POLY_API PolyDType poly_promote(PolyDType a, PolyDType b);
 POLY_API bool poly_is_realized(const PolyTensor *t);
+/* A number for the value of each tensor, into out[n]. A tensor that was assigned to, also through a view of it, gets
+ * another one: as long as the number stays, so does the value. O(n). */
+POLY_API PolyStatus poly_value_ids(PolyTensor *const *t, int n, int64_t *out);
 
 /* ---- symbolic sizes ---- */
 

@@ -51,6 +51,7 @@ FUNCTIONS = {
     "poly_dtype_size": ("i", "i", "d"),
     "poly_promote": ("i", "ii", "a b"),
     "poly_is_realized": ("b", "p", "t"),
+    "poly_value_ids": ("i", "pip", "t n out"),
     "poly_var_bind": ("l", "pslll", "ctx name min max value"),
     "poly_dim_is_symbolic": ("b", "l", "dim"),
     "poly_dim_hold": ("v", "plb", "ctx dim on"),

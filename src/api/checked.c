@@ -387,6 +387,18 @@ bool poly_is_realized(const PolyTensor *t) {
   return result;
 }
 
+PolyStatus poly_value_ids(PolyTensor *const *t, int n, int64_t *out) {
+  ApiCall call;
+  api_begin(&call, "poly_value_ids");
+  api_handles(&call, t, n, HANDLE_TENSOR, "t", false);
+  api_count(&call, n, "n");
+  api_array(&call, out, n != 0, "out");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_value_ids(t, n, out);
+  api_leave(&call, result);
+  return result;
+}
+
 int64_t poly_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value) {
   ApiCall call;
   api_begin(&call, "poly_var_bind");

@@ -191,6 +191,11 @@ int poly_dtype_size(PolyDType d) { return known_dtype(d) ? dtype_size(d) : 0; }
 PolyDType poly_promote(PolyDType a, PolyDType b) { return known_dtype(a) && known_dtype(b) ? dtype_promote(a, b) : a; }
 bool poly_is_realized(const PolyTensor *t) { return t && t->uop->buffer; }
 
+PolyStatus poly_value_ids(PolyTensor *const *t, int n, int64_t *out) {
+  for (int k = 0; k < n; k++) out[k] = (int64_t)t[k]->uop->serial;
+  return POLY_OK;
+}
+
 /* ---- scopes ---- */
 
 void poly_scope_begin(PolyContext *ctx) {

@@ -50,6 +50,7 @@ const char *core_dtype_name(PolyDType d);
 int core_dtype_size(PolyDType d);
 PolyDType core_promote(PolyDType a, PolyDType b);
 bool core_is_realized(const PolyTensor *t);
+PolyStatus core_value_ids(PolyTensor *const *t, int n, int64_t *out);
 int64_t core_var_bind(PolyContext *ctx, const char *name, int64_t min, int64_t max, int64_t value);
 bool core_dim_is_symbolic(int64_t dim);
 void core_dim_hold(PolyContext *ctx, int64_t dim, bool on);
@@ -436,6 +437,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_dtype_size core_dtype_size
 #define poly_promote core_promote
 #define poly_is_realized core_is_realized
+#define poly_value_ids core_value_ids
 #define poly_var_bind core_var_bind
 #define poly_dim_is_symbolic core_dim_is_symbolic
 #define poly_dim_hold core_dim_hold

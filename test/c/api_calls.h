@@ -40,6 +40,7 @@ static bool call_poly_dtype_name(const Arg *a, Result *r) { (void)r; (void)poly_
 static bool call_poly_dtype_size(const Arg *a, Result *r) { (void)r; (void)poly_dtype_size((PolyDType)a[0].i); return true; }
 static bool call_poly_promote(const Arg *a, Result *r) { (void)r; (void)poly_promote((PolyDType)a[0].i, (PolyDType)a[1].i); return true; }
 static bool call_poly_is_realized(const Arg *a, Result *r) { (void)r; (void)poly_is_realized((const PolyTensor *)a[0].p); return true; }
+static bool call_poly_value_ids(const Arg *a, Result *r) { (void)r; return poly_value_ids((PolyTensor *const *)a[0].p, (int)a[1].i, (int64_t *)a[2].p) == POLY_OK; }
 static bool call_poly_var_bind(const Arg *a, Result *r) { (void)r; (void)poly_var_bind((PolyContext *)a[0].p, (const char *)a[1].p, (int64_t)a[2].i, (int64_t)a[3].i, (int64_t)a[4].i); return true; }
 static bool call_poly_dim_hold(const Arg *a, Result *r) { (void)r; poly_dim_hold((PolyContext *)a[0].p, (int64_t)a[1].i, (bool)a[2].i); return true; }
 static bool call_poly_dim_value(const Arg *a, Result *r) { (void)r; (void)poly_dim_value((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
@@ -417,6 +418,7 @@ static const Call calls[] = {
   {"poly_dtype_size", call_poly_dtype_size, 1, false, {{"d", "T", true}}},
   {"poly_promote", call_poly_promote, 2, false, {{"a", "T", true}, {"b", "T", true}}},
   {"poly_is_realized", call_poly_is_realized, 1, false, {{"t", "HTENSOR", true}}},
+  {"poly_value_ids", call_poly_value_ids, 3, true, {{"t", "LTENSOR", true}, {"n", "N", true}, {"out", "A", true}}},
   {"poly_var_bind", call_poly_var_bind, 5, false, {{"ctx", "HCONTEXT", true}, {"name", "S", true}, {"min", "I", true}, {"max", "I", true}, {"value", "I", true}}},
   {"poly_dim_hold", call_poly_dim_hold, 3, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}, {"on", "B", true}}},
   {"poly_dim_value", call_poly_dim_value, 2, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}}},

@@ -363,3 +363,21 @@ def test_an_index_that_was_changed_is_looked_at_again(device):
         batch = next(iter(DataLoader(graphs, batch_size=2)))
         change(batch.batch)
         assert gnn.global_add_pool(batch.x, batch.batch).reshape(-1).tolist() == [1, 3, 1]
+
+
+def test_a_loader_sees_what_is_assigned_to_its_graphs(device):
+    """Graphs of a list are joined once, and again when one of their tensors was changed, itself or through a view of it."""
+    graphs = [Data(x=Tensor(np.ones((2, 1), np.float32)), edge_index=Tensor.zeros(2, 0, dtype="int64")) for _ in range(2)]
+    loader = DataLoader(graphs, batch_size=2)
+
+    def seen():
+        return next(iter(loader)).x.reshape(-1).tolist()
+
+    assert seen() == [1, 1, 1, 1]
+    graphs[0].x[0] = 5.0
+    assert seen() == [5, 1, 1, 1]
+    graphs[1].x.assign(graphs[1].x * 3).realize()
+    assert seen() == [5, 1, 3, 3]
+    part = graphs[0].x[1]
+    part.assign(part + 6)
+    assert seen() == [5, 7, 3, 3] and loader._joined() is loader._joined()

@@ -14,6 +14,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ..._ffi import C, handle_array
 from ...tensor import Tensor
 from .._moved import plain
 from ..data.batch import Batch
@@ -87,6 +88,7 @@ class DataLoader:
         self._piled: list[Any] = []  # what the pile was made of: all values, for lists of graphs also these and their storages
         self._graphs: list[Any] = []
         self._stores: list[dict[str, Any]] = []
+        self._values = _Values([])
 
     def __len__(self) -> int:
         if self.batch_sampler is not None:
@@ -145,16 +147,17 @@ class DataLoader:
             return _without(self._pile, self.exclude_keys)
         if not isinstance(d, (list, tuple)) or not d:
             return None
-        if self._pile is not None and _same(self._graphs, d) and _same(self._piled, chain.from_iterable(map(dict.values, self._stores))):
+        kept = self._pile is not None and self._values.stayed()
+        if kept and _same(self._graphs, d) and _same(self._piled, chain.from_iterable(map(dict.values, self._stores))):
             return self._pile
         if not all(isinstance(g, BaseData) and not isinstance(g, (Batch, TemporalData)) for g in d):
             return None
         values = [v for g in d for store in g.stores for v in store.values()]
-        if self._pile is not None and _same(self._piled, values):
+        if kept and _same(self._piled, values):
             return self._pile
         if not all(plain(v) for v in values if isinstance(v, Tensor)):
             return None
-        self._pile, self._piled = Pile.of(d, exclude=self.exclude_keys), values
+        self._pile, self._piled, self._values = Pile.of(d, exclude=self.exclude_keys), values, _Values(values)
         # A graph of several storages may get another one, so all are listed anew each time.
         one = all(len(g.stores) == 1 for g in d)
         self._graphs, self._stores = (list(d), [g.stores[0]._mapping for g in d]) if one else ([], [])
@@ -185,6 +188,27 @@ class DataLoader:
         if self.collate_fn is not None:
             return self.collate_fn(graphs)
         return collate(graphs, self.follow_batch, self.exclude_keys)
+
+
+class _Values:
+    """What the tensors among some objects hold now, to be told later whether they still do."""
+
+    def __init__(self, objects: list[Any]):
+        tensors = [v for v in objects if isinstance(v, Tensor)]
+        self._g = tensors[0]._g if tensors and all(t._g is tensors[0]._g for t in tensors) else None
+        self._handles = handle_array([t._h for t in tensors]) if self._g is not None else None
+        self._ids = self._read()
+
+    def _read(self) -> Any:
+        if self._g is None:
+            return None
+        ids = np.zeros(len(self._handles), np.int64)
+        self._g.check(C.poly_value_ids(self._handles, len(ids), ids.ctypes.data))
+        return ids
+
+    def stayed(self) -> bool:
+        """Was nothing assigned to any of them? The objects must still be there."""
+        return np.array_equal(self._ids, self._read()) if self._g is not None else True
 
 
 def _same(a: list[Any], b: Any) -> bool:
