@@ -196,7 +196,7 @@ class _Values:
     def __init__(self, objects: list[Any]):
         tensors = [v for v in objects if isinstance(v, Tensor)]
         self._g = tensors[0]._g if tensors and all(t._g is tensors[0]._g for t in tensors) else None
-        self._handles = handle_array([t._h for t in tensors]) if self._g is not None else None
+        self._handles: Any = handle_array([t._h for t in tensors]) if self._g is not None else None
         self._ids = self._read()
 
     def _read(self) -> Any:
