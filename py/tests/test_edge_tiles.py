@@ -398,3 +398,24 @@ def test_values_that_are_looked_for_among_their_minima_have_one_rounding(device,
             return (least * Tensor(w.astype(dtype))).sum().gradient(scale)[0].numpy()
 
         np.testing.assert_allclose(gradient(np.float32, False), gradient(np.float64, True), rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_edges_that_join_the_tiles_of_rows(device):
+    """The gradient of e is taken in any order of the edges until it shares its tiles with that of x, which has the order of the sources: then it reads what
+    the edges are in that order."""
+    rng = np.random.default_rng(6)
+    index = rng.integers(0, V, (2, 60))
+    a = values(60, seed=6)
+    weight = [rng.standard_normal(s) for s in ((V, H), (V, D))]
+
+    def gradients():
+        g, t = Graph(Tensor(index), V), {k: Tensor(v) for k, v in a.items()}
+        outs = [g.max(message(t, g), "out"), g.logsumexp(t["e"], "in")]
+        loss = (outs[0] * Tensor(weight[0])).sum() + (outs[1] * Tensor(weight[1])).sum()
+        return [*outs, *loss.gradient(t["x"], t["e"])]
+
+    want = [t.numpy() for t in gradients()]  # one plan each
+    got = gradients()
+    got[0].realize(*got[1:])
+    for t, w in zip(got, want, strict=True):
+        np.testing.assert_allclose(t.numpy(), w, rtol=1e-9, atol=1e-12)

@@ -190,10 +190,14 @@ def add_rows(t, index):
     return Tensor.zeros(*t.shape, dtype=t.dtype).index_add(0, Tensor(index), t)
 
 
-def add_rows_np(a, index):
-    out = np.zeros_like(a)
+def sum_at(index, a, rows):
+    out = np.zeros((rows, *a.shape[1:]))
     np.add.at(out, index, a)
     return out
+
+
+def add_rows_np(a, index):
+    return sum_at(index, a, len(a))
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 1, 3, 2), (3, 0, 1, 2), (1, 3, 2, 0)])
@@ -241,6 +245,40 @@ def test_an_assignment_waits_for_what_a_loop_over_entries_reads():
     np.testing.assert_allclose(got[0], add_rows_np(old, j), rtol=1e-9)
     np.testing.assert_allclose(got[1], b * 0.5, rtol=1e-9)
     np.testing.assert_allclose(got[2], add_rows_np(old[i], i), rtol=1e-9)
+
+
+def test_an_assignment_waits_for_rows_that_a_loop_over_entries_could_take():
+    """Alone, the scores read nothing but the first part of the join. The loop that sums them stores them entry by entry, at rows that it loads, and reads both
+    parts: the second may not be overwritten before."""
+    index, a, b = RNG.integers(0, 6, (2, 40)), RNG.standard_normal((40, 1)), RNG.standard_normal((3, 1))
+    x, w = Tensor(a).realize(), Tensor(b).realize()
+    score = Tensor.cat(x, w).sin()[:40].exp()
+    total = Graph(Tensor(index), 6).sum(score * score)
+    w.assign(Tensor(np.full((3, 1), 7.0)))
+    with Profile() as p:
+        got = together(w, total, score)
+    want = np.exp(np.sin(a))
+    np.testing.assert_array_equal(got[0], np.full((3, 1), 7.0))
+    np.testing.assert_allclose(got[1], sum_at(index[1], want * want, 6), rtol=1e-9)
+    np.testing.assert_allclose(got[2], want, rtol=1e-9)
+    assert len(p.kernels) == 2  # one loop for the sums and the scores
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])
+def test_a_loop_over_entries_waits_for_rows_that_it_could_take(order):
+    """The part of the join that the scores need not read is made of a sum over the same rows: the two sums, which could share a loop by what they need, may
+    not."""
+    index, a, b = RNG.integers(0, 6, (2, 40)), RNG.standard_normal((40, 1)), RNG.standard_normal((40, 1))
+    x, y, graph = Tensor(a).realize(), Tensor(b).realize(), Graph(Tensor(index), 6)
+    first = graph.sum((x * y).exp())
+    other = (Tensor.ones(6, 6, dtype="float64") @ first).contiguous()
+    score = Tensor.cat(x * y, other).sin()[:40].exp()
+    results = [first, graph.sum(score * score * y), score, other]
+    results[order[0]].realize(*(results[k] for k in order[1:]))
+    sums, scores = sum_at(index[1], np.exp(a * b), 6), np.exp(np.sin(a * b))
+    want = [sums, sum_at(index[1], scores * scores * b, 6), scores, np.full((6, 1), sums.sum())]
+    for t, w in zip(results, want, strict=True):
+        np.testing.assert_allclose(t.numpy(), w, rtol=1e-9, atol=1e-12)
 
 
 def test_layers_that_differ_in_a_factor_share_their_kernels():

@@ -25,7 +25,7 @@ typedef struct Draft {
   int target[MAX_OUTPUTS];   /* slot that it writes */
   bool by_edge[MAX_OUTPUTS]; /* it is stored from inside the loop over edges that reads it: see join.c */
   bool absorbed;             /* out[1..] may be read by the others at their own place: see join.c */
-  VEC(int) reads;            /* slots */
+  VEC(int) reads;            /* slots: all that its kernel reads as it is now, or more */
   VEC(int) needs;            /* drafts that must come first because they make what it reads, */
   VEC(int) waits;            /* or because they still read what it overwrites */
   int part;                  /* of a CAT, each of which is a kernel; -1: all of it */

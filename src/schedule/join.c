@@ -73,21 +73,109 @@ static void add_outputs(Draft *x, const Draft *y) {
   x->absorbed |= y->absorbed;
 }
 
-/* Can the kernel of x be written, and does it read what it overwrites only at the place that it writes? */
-static bool kernel_is_sound(Sched *s, const Draft *x) {
+/* Can the kernel of x be written, and does it read what it overwrites only at the place that it writes? `reads` gets
+ * the slots that it reads. */
+static bool kernel_is_sound(Sched *s, const Draft *x, IntVec *reads) {
   Base *b = ctx_base(s->ctx);
   Lower l;
   UOp *store[MAX_OUTPUTS];
   bool sound = lower_kernel(s, &l, x, store);
   for (int o = 0; o < x->nout && sound; o++)
     sound = s->slot.at[x->target[o]].kind != SLOT_INPUT || !overwrites_early(b, x->nout, store, o);
+  for (int i = x->nout; i < l.param.n && sound; i++) sound = vec_push(b, reads, l.param.at[i]);
   lower_end(&l);
   if (b->code == POLY_ERROR_RUNTIME) base_clear(b); /* it was only tried */
   return sound;
 }
 
+/* ---- who reads what ---- */
+
+/* Which drafts read each slot: a list of them for each slot that there was when joining began. */
+typedef struct User {
+  int draft, next; /* the next one of the slot, -1: none */
+} User;
+
+typedef struct Users {
+  int *first, nslot;
+  VEC(User) at;
+} Users;
+
+static bool add_user(Sched *s, Users *u, int slot, int draft) {
+  if (slot >= u->nslot) return true; /* an input, which no draft writes */
+  User one = {draft, u->first[slot]};
+  u->first[slot] = u->at.n;
+  return vec_push(ctx_base(s->ctx), &u->at, one);
+}
+
+static bool list_users(Sched *s, const Drafts *d, Users *u) {
+  *u = (Users){.nslot = s->slot.n, .first = arena_new(s->arena, ((size_t)s->slot.n + 1) * sizeof(int))};
+  if (!u->first) return false;
+  for (int k = 0; k < u->nslot; k++) u->first[k] = -1;
+  for (int i = 0; i < d->at.n; i++)
+    for (int r = 0; !d->at.at[i]->dead && r < d->at.at[i]->reads.n; r++)
+      if (!add_user(s, u, d->at.at[i]->reads.at[r], i)) return false;
+  return true;
+}
+
+/* Joining in progress. */
+typedef struct Joining {
+  Sched *s;
+  Drafts *d;
+  Order *o;
+  Users users;
+} Joining;
+
+/* Does any draft write the slot? */
+static bool is_written(const Joining *j, int slot) {
+  for (int i = 0; i < j->d->at.n; i++)
+    for (int o = 0; !j->d->at.at[i]->dead && o < j->d->at.at[i]->nout; o++)
+      if (j->d->at.at[i]->target[o] == slot) return true;
+  return map_get(&j->d->writer, (uint64_t)slot, NULL); /* another result of a loop */
+}
+
+/* Is there an order in which a and b, with what they read now, can be one? Then that is the order. direct: a may not
+ * read what b makes. */
+static bool order_again(Joining *j, int a, int b, bool direct) {
+  Order now;
+  int bad = find_order(j->s, j->d) ? sort_drafts(j->s, j->d, &now) : -2;
+  if (bad != -1 || depends(j->s, j->d, &now, a, b, direct) || depends(j->s, j->d, &now, b, a, true)) return false;
+  *j->o = now;
+  return true;
+}
+
+/* A kernel of a and b may read what neither reads alone: a value at an edge whose number is loaded is computed with
+ * other indices than in a loop of its own, and of a CAT it may be in any part. Those slots become reads of a. False:
+ * it would have to run before what makes one of them, or after what overwrites it. */
+static bool read_more(Joining *j, int a, int b, const IntVec *reads, bool direct) {
+  Draft *x = j->d->at.at[a];
+  int had = x->reads.n;
+  bool written = false, ok = true;
+  for (int i = 0; i < reads->n && ok; i++) {
+    if (reads_slot(x, reads->at[i]) || reads_slot(j->d->at.at[b], reads->at[i])) continue;
+    written |= is_written(j, reads->at[i]);
+    ok = add_read(j->s, x, reads->at[i]);
+  }
+  if (ok && written && !order_again(j, a, b, direct)) {
+    x->reads.n = had;
+    find_order(j->s, j->d); /* as before */
+    return false;
+  }
+  for (int i = had; i < x->reads.n && ok; i++) ok = add_user(j->s, &j->users, x->reads.at[i], a);
+  return ok;
+}
+
+/* Can `both`, which is a and b as one, be written, and be ordered? */
+static bool fits_as_one(Joining *j, int a, int b, const Draft *both, bool direct) {
+  IntVec reads = {0};
+  bool fits = kernel_is_sound(j->s, both, &reads) && read_more(j, a, b, &reads, direct);
+  vec_free(ctx_base(j->s->ctx), &reads);
+  return fits;
+}
+
 /* Reads and outputs of b move into a. In-place writes are safe: joined kernels load before they store, at one index. */
-static bool join(Sched *s, Drafts *d, Order *o, int a, int b) {
+static bool join(Joining *j, int a, int b) {
+  Sched *s = j->s;
+  Drafts *d = j->d;
   Draft *x = d->at.at[a], *y = d->at.at[b];
   for (int i = 0; i < y->reads.n; i++)
     if (!add_read(s, x, y->reads.at[i])) return false;
@@ -99,7 +187,7 @@ static bool join(Sched *s, Drafts *d, Order *o, int a, int b) {
       return false;
   y->dead = true;
   y->merged = a;
-  return order_merge(s, d, o, a, b);
+  return order_merge(s, d, j->o, a, b);
 }
 
 static bool overwrites_read(const Sched *s, const Draft *a, const Draft *b) {
@@ -110,13 +198,14 @@ static bool overwrites_read(const Sched *s, const Draft *a, const Draft *b) {
 
 /* Would a and b, in one kernel, be in each other's way? In-place writes of one and reads of the other are safe at one
  * index only, and what is stored from inside a loop over edges needs its loops to stay as they are. */
-static bool in_conflict(Sched *s, const Draft *a, const Draft *b) {
-  bool ask = overwrites_read(s, a, b) || overwrites_read(s, b, a);
-  for (int o = 0; o < a->nout; o++) ask |= a->by_edge[o];
-  for (int o = 0; o < b->nout; o++) ask |= b->by_edge[o];
-  Draft both = *a;
-  add_outputs(&both, b);
-  return ask && !kernel_is_sound(s, &both);
+static bool in_conflict(Joining *j, int a, int b) {
+  const Draft *x = j->d->at.at[a], *y = j->d->at.at[b];
+  bool ask = overwrites_read(j->s, x, y) || overwrites_read(j->s, y, x);
+  for (int o = 0; o < x->nout; o++) ask |= x->by_edge[o];
+  for (int o = 0; o < y->nout; o++) ask |= y->by_edge[o];
+  Draft both = *x;
+  add_outputs(&both, y);
+  return ask && !fits_as_one(j, a, b, &both, true);
 }
 
 /* ---- absorbing ---- */
@@ -186,7 +275,7 @@ static bool walk_two_ends(Sched *s, const Draft *a, const Draft *b) {
 }
 
 /* Does the kernel of x, which stores values of edges from inside its loops, read what p stores nowhere but at its own
- * outer loops, and can it be written with what p computes? */
+ * outer loops? */
 static bool by_edge_in_place(Sched *s, const Draft *x, const Draft *p) {
   Base *b = ctx_base(s->ctx);
   Lower l;
@@ -204,10 +293,7 @@ static bool by_edge_in_place(Sched *s, const Draft *x, const Draft *p) {
   }
   lower_end(&l);
   if (b->code == POLY_ERROR_RUNTIME) base_clear(b); /* it was only tried */
-  Draft both = *x;
-  add_outputs(&both, p);
-  both.absorbed = true;
-  return fits && kernel_is_sound(s, &both);
+  return fits;
 }
 
 /* Could it be a value for each entry of a segment loop? */
@@ -257,43 +343,28 @@ static bool can_store_by_edge(Sched *s, const Draft *x, const Draft *p) {
   if (x->nout == MAX_STORED || p->target[0] != n->slot) return false;
   for (int k = 0; k < x->nout; k++) /* one that is stored so itself must not read it */
     if (x->by_edge[k] && kernel_reads(s, x->out[k], n->slot)) return false;
-  Draft both = *x;
-  add_outputs(&both, p);
-  both.absorbed = both.by_edge[x->nout] = true;
-  return kernel_is_sound(s, &both);
-}
-
-/* Which drafts read each slot. Joining changes that only by whom a draft is part of. */
-typedef struct Users {
-  int *draft, *at;
-} Users;
-
-static bool list_users(Sched *s, const Drafts *d, Users *u) {
-  size_t n = (size_t)s->slot.n + 2;
-  u->at = arena_new(s->arena, n * sizeof(int));
-  int *next = arena_new(s->arena, n * sizeof(int)), total = 0;
-  if (!u->at || !next) return false;
-  for (int i = 0; i < d->at.n; i++)
-    for (int r = 0; !d->at.at[i]->dead && r < d->at.at[i]->reads.n; r++) u->at[d->at.at[i]->reads.at[r] + 1]++;
-  for (int k = 0; k <= s->slot.n; k++) total = u->at[k + 1] += u->at[k];
-  u->draft = arena_new(s->arena, (size_t)(total + 1) * sizeof(int));
-  if (!u->draft) return false;
-  for (int i = 0; i < d->at.n; i++)
-    for (int r = 0; !d->at.at[i]->dead && r < d->at.at[i]->reads.n; r++) {
-      int slot = d->at.at[i]->reads.at[r];
-      u->draft[u->at[slot] + next[slot]++] = i;
-    }
   return true;
 }
 
+/* Can x be written and ordered with what p computes, which it may? */
+static bool fits_absorbed(Joining *j, int x, int p, bool by_edge) {
+  Draft both = *j->d->at.at[x];
+  int at = both.nout;
+  add_outputs(&both, j->d->at.at[p]);
+  both.absorbed = true;
+  both.by_edge[at] = by_edge;
+  return fits_as_one(j, x, p, &both, false);
+}
+
 /* The draft that reads what p stores and comes next in the order behind `place`; -1: there is none. */
-static int next_reader(const Users *u, const Drafts *d, const Order *o, const Draft *p, int place) {
+static int next_reader(const Joining *j, const Draft *p, int place) {
+  const Users *u = &j->users;
   int next = -1;
   for (int t = 0; t < p->nout; t++)
-    for (int k = u->at[p->target[t]]; k < u->at[p->target[t] + 1]; k++) {
-      int x = draft_now(d, u->draft[k]);
-      if (o->place[x] <= place || (next >= 0 && o->place[x] >= o->place[next])) continue;
-      if (reads_slot(d->at.at[x], p->target[t])) next = x;
+    for (int k = u->first[p->target[t]]; k >= 0; k = u->at.at[k].next) {
+      int x = draft_now(j->d, u->at.at[k].draft), at = j->o->place[x];
+      if (at <= place || (next >= 0 && at >= j->o->place[next])) continue;
+      if (reads_slot(j->d->at.at[x], p->target[t])) next = x;
     }
   return next;
 }
@@ -314,17 +385,21 @@ static bool fits_outer_loops(const Draft *x, const Draft *p) {
 }
 
 /* The first reader of p that may take it in; -1: there is none. */
-static int find_absorber(Sched *s, const Drafts *d, const Users *u, Order *o, int p, bool *by_edge) {
-  const Draft *y = d->at.at[p];
+static int find_absorber(Joining *j, int p, bool *by_edge) {
+  Sched *s = j->s;
+  const Draft *y = j->d->at.at[p];
   if (!plain_kernel(y)) return -1;
-  for (int r = next_reader(u, d, o, y, o->place[p]); r >= 0; r = next_reader(u, d, o, y, o->place[r])) {
-    const Draft *x = d->at.at[r];
+  for (int r = next_reader(j, y, j->o->place[p]); r >= 0; r = next_reader(j, y, j->o->place[r])) {
+    const Draft *x = j->d->at.at[r];
     bool rows = fits_outer_loops(x, y) && !keeps_rows_apart(s, x, y);
     bool entries = !s->target->rows_apart && y->nout == 1 && entry_sized(s, y->out[0]->node);
-    if (!plain_kernel(x) || (!rows && !entries) || walk_two_ends(s, x, y) || depends(s, d, o, r, p, false)) continue;
-    *by_edge = !rows || !can_absorb(s, x, y);
+    if (!plain_kernel(x) || (!rows && !entries) || walk_two_ends(s, x, y) || depends(s, j->d, j->o, r, p, false))
+      continue;
+    *by_edge = false;
+    if (rows && can_absorb(s, x, y) && fits_absorbed(j, r, p, false)) return r;
+    *by_edge = true;
     if (ctx_base(s->ctx)->code != POLY_OK) return -1;
-    if (!*by_edge || (entries && can_store_by_edge(s, x, y))) return r;
+    if (entries && can_store_by_edge(s, x, y) && fits_absorbed(j, r, p, true)) return r;
   }
   return -1;
 }
@@ -348,17 +423,18 @@ static void walk_as_reader(const Draft *x, Draft *p, bool by_edge) {
 }
 
 /* Latest first, so that what a value is made of can follow it. */
-static bool absorb_kernels(Sched *s, Drafts *d, const Users *u, Order *o) {
+static bool absorb_kernels(Joining *j) {
+  Drafts *d = j->d;
   for (bool changed = true; changed;) {
     changed = false;
-    for (int i = o->n; i-- > 0;) {
+    for (int i = j->o->n; i-- > 0;) {
       bool by_edge;
-      int p = o->at[i], x = p < 0 ? -1 : find_absorber(s, d, u, o, p, &by_edge);
-      if (ctx_base(s->ctx)->code != POLY_OK) return false;
+      int p = j->o->at[i], x = p < 0 ? -1 : find_absorber(j, p, &by_edge);
+      if (ctx_base(j->s->ctx)->code != POLY_OK) return false;
       if (x < 0) continue;
-      int last = o->place[x];
+      int last = j->o->place[x];
       walk_as_reader(d->at.at[x], d->at.at[p], by_edge);
-      if (!join(s, d, o, x, p)) return false;
+      if (!join(j, x, p)) return false;
       d->at.at[x]->absorbed = true;
       d->at.at[x]->by_edge[d->at.at[x]->nout - 1] = by_edge;
       drop_own_reads(d->at.at[x]);
@@ -372,37 +448,40 @@ static bool absorb_kernels(Sched *s, Drafts *d, const Users *u, Order *o) {
 /* ---- both ---- */
 
 /* The draft of equal loops, among those not far before b, that b joins; -1: none. */
-static int find_partner(Sched *s, const Drafts *d, Order *o, int b) {
-  const Draft *y = d->at.at[b];
-  for (int j = o->place[b] - 1, tried = 0; j >= 0 && tried < JOIN_WINDOW; j--) {
-    if (o->at[j] < 0) continue;
+static int find_partner(Joining *j, int b) {
+  Sched *s = j->s;
+  Order *o = j->o;
+  const Draft *y = j->d->at.at[b];
+  for (int k = o->place[b] - 1, tried = 0; k >= 0 && tried < JOIN_WINDOW; k--) {
+    int a = o->at[k];
+    if (a < 0) continue;
     tried++;
-    const Draft *x = d->at.at[o->at[j]];
+    const Draft *x = j->d->at.at[a];
     if (x->nout + y->nout > max_stored(s) || !same_loops(x, y) || !share_input(x, y) || walk_two_ends(s, x, y))
       continue;
-    if (depends(s, d, o, b, o->at[j], true) || in_conflict(s, x, y)) continue;
-    return o->at[j];
+    if (!depends(s, j->d, o, b, a, true) && !in_conflict(j, a, b)) return a;
   }
   return -1;
 }
 
 /* Is output o of a kernel read by another, or asked for? */
-static bool is_read(Sched *s, const Drafts *d, const Users *u, int at, int o) {
-  const Draft *x = d->at.at[at];
-  bool read = s->slot.at[x->target[o]].kind != SLOT_TEMP || x->out[o]->root || x->by_edge[o] || !x->absorbed;
-  for (int k = u->at[x->target[o]]; k < u->at[x->target[o] + 1] && !read; k++) {
-    int reader = draft_now(d, u->draft[k]);
-    read = reader != at && reads_slot(d->at.at[reader], x->target[o]);
+static bool is_read(const Joining *j, int at, int o) {
+  const Draft *x = j->d->at.at[at];
+  const Users *u = &j->users;
+  bool read = j->s->slot.at[x->target[o]].kind != SLOT_TEMP || x->out[o]->root || x->by_edge[o] || !x->absorbed;
+  for (int k = u->first[x->target[o]]; k >= 0 && !read; k = u->at.at[k].next) {
+    int reader = draft_now(j->d, u->at.at[k].draft);
+    read = reader != at && reads_slot(j->d->at.at[reader], x->target[o]);
   }
   return read;
 }
 
 /* What a kernel has taken in and nobody else reads is no longer stored. One of which nothing is read stays as it is. */
-static void drop_unread(Sched *s, const Drafts *d, const Users *u, int at) {
-  Draft *x = d->at.at[at];
+static void drop_unread(const Joining *j, int at) {
+  Draft *x = j->d->at.at[at];
   bool read[MAX_OUTPUTS], any = false;
   int n = 0;
-  for (int o = 0; o < x->nout; o++) any |= read[o] = is_read(s, d, u, at, o);
+  for (int o = 0; o < x->nout; o++) any |= read[o] = is_read(j, at, o);
   for (int o = 0; o < x->nout && any; o++) {
     if (!read[o]) {
       x->out[o]->slot = -1;
@@ -415,23 +494,29 @@ static void drop_unread(Sched *s, const Drafts *d, const Users *u, int at) {
   if (any) x->nout = n;
 }
 
-bool join_kernels(Sched *s, Drafts *d, Order *o) {
-  Users users;
-  if (!list_users(s, d, &users) || !absorb_kernels(s, d, &users, o)) return false;
-  for (int i = 0; i < o->n; i++) {
-    int a = o->at[i] < 0 ? -1 : find_partner(s, d, o, o->at[i]);
+static bool join_partners(Joining *j) {
+  for (int i = 0; i < j->o->n; i++) {
+    const int *order = j->o->at;
+    int b = order[i], a = b < 0 ? -1 : find_partner(j, b);
     if (a < 0) continue;
-    int from = o->place[a];
-    if (!join(s, d, o, a, o->at[i])) return false;
+    int from = j->o->at == order ? j->o->place[a] : 0;
+    if (!join(j, a, b)) return false;
     i = from - 1; /* places changed: look again from here */
   }
+  return true;
+}
+
+bool join_kernels(Sched *s, Drafts *d, Order *o) {
+  Joining j = {.s = s, .d = d, .o = o};
+  bool ok = list_users(s, d, &j.users) && absorb_kernels(&j) && join_partners(&j);
   int n = 0;
-  for (int i = 0; i < o->n; i++)
+  for (int i = 0; i < o->n && ok; i++)
     if (o->at[i] >= 0) {
-      drop_unread(s, d, &users, o->at[i]);
+      drop_unread(&j, o->at[i]);
       o->place[o->at[i]] = n;
       o->at[n++] = o->at[i];
     }
   o->n = n;
-  return ctx_base(s->ctx)->code == POLY_OK;
+  vec_free(ctx_base(s->ctx), &j.users.at);
+  return ok && ctx_base(s->ctx)->code == POLY_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "ir/context.h"
 #include "ir/scan.h"
+#include "ir/verify.h"
 #include "schedule/edge_order.h"
 #include "schedule/edge_sums.h"
 #include "schedule/joins.h"
@@ -271,16 +272,28 @@ static bool find_all_over(Sched *s, const Schedule *out) {
   return true;
 }
 
+/* The order was made from what drafts read: an item that reads more may run too early or too late. */
+static bool reads_as_drafted(Sched *s, const Drafts *d, const Draft *draft, const Item *item, int at) {
+  for (int k = item->nout; k < item->narg; k++) {
+    int slot = item->arg[k];
+    bool made = s->slot.at[slot].kind == SLOT_INPUT || map_get(&d->writer, (uint64_t)slot, NULL);
+    if (made && !reads_slot(draft, slot))
+      return base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "item %d: reads slot %d (%s), which the order leaves out",
+                       at, slot, s->slot.at[slot].why);
+  }
+  return true;
+}
+
 /* Composite items keep their sub-items in one list of the schedule. */
 static bool emit(Sched *s, Drafts *d, const Order *o, const IntVec *copies, Schedule *out) {
   ItemVec sub = {0};
   out->item = arena_new(s->arena, (size_t)MAX(o->n + copies->n, 1) * sizeof(Item));
   bool ok = out->item != NULL;
   for (int i = 0; ok && i < o->n + copies->n; i++) {
-    int x = i < o->n ? o->at[i] : copies->at[i - o->n];
-    const Draft *draft = d->at.at[x];
+    const Draft *draft = d->at.at[i < o->n ? o->at[i] : copies->at[i - o->n]];
     Item *item = &out->item[out->nitem++];
     ok = draft->tiles ? tiles_fill(s, draft, item, &sub) : fill_item(s, draft, item);
+    if (ok && s->ctx->verify) ok = verify_result(s->ctx, "the schedule", reads_as_drafted(s, d, draft, item, i));
   }
   out->nsub = sub.n;
   out->sub = ok ? arena_new(s->arena, (size_t)(sub.n + 1) * sizeof(Item)) : NULL;

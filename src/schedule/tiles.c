@@ -491,6 +491,32 @@ static int find_host(Sched *s, const Drafts *d, const IntVec *made, int x, uint8
   return best;
 }
 
+/* x, which took edges in any order, in that of the rows of `end`: what it reads then of each edge may lie elsewhere.
+ * False: it cannot be computed so, or an error was set. */
+static bool read_by_rows(Sched *s, Draft *x, UOp *end) {
+  Base *b = ctx_base(s->ctx);
+  Tiles t = {.edges = x->tiles->edges, .end = end};
+  int misread;
+  LowerTile tile;
+  bool ok = make_vars(s, &tile, t.edges, end);
+  tile.misread = &misread;
+  for (int o = 0; ok && o < x->nout; o++) ok = gather_nodes(s, &t, x->out[o], &tile, x);
+  vec_free(b, &t.node);
+  if (b->code == POLY_ERROR_RUNTIME) base_clear(b); /* it was only tried */
+  return ok;
+}
+
+/* Can the edges of both be taken in one order? */
+static bool have_one_order(Sched *s, const Drafts *d, int a, int b, uint8_t *seen) {
+  Draft *x = d->at.at[a], *y = d->at.at[b];
+  if (x->tiles->end == y->tiles->end) return true;
+  Draft *any = x->tiles->end ? y : x;
+  int had = any->reads.n;
+  if (read_by_rows(s, any, x->tiles->end ? x->tiles->end : y->tiles->end) && independent(s, d, a, b, seen)) return true;
+  any->reads.n = had;
+  return false;
+}
+
 static bool join_composite(Sched *s, Drafts *d, int into, int x) {
   Base *b = ctx_base(s->ctx);
   Draft *h = d->at.at[into], *y = d->at.at[x];
@@ -518,7 +544,8 @@ static bool share(Sched *s, Drafts *d, const IntVec *made) {
       Draft *x = d->at.at[made->at[i]];
       if (x->dead || (x->tiles->end == NULL) != any) continue;
       int host = find_host(s, d, made, made->at[i], seen);
-      if (host >= 0 && !join_composite(s, d, host, made->at[i])) return false;
+      bool fits = host >= 0 && have_one_order(s, d, host, made->at[i], seen);
+      if (ctx_base(s->ctx)->code != POLY_OK || (fits && !join_composite(s, d, host, made->at[i]))) return false;
     }
   return true;
 }
