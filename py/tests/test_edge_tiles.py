@@ -419,3 +419,13 @@ def test_gradients_of_edges_that_join_the_tiles_of_rows(device):
     got[0].realize(*got[1:])
     for t, w in zip(got, want, strict=True):
         np.testing.assert_allclose(t.numpy(), w, rtol=1e-9, atol=1e-12)
+
+
+def test_a_sum_over_edges_times_a_number(device):
+    """A number has no axes: it is neither the columns of a map of each edge nor its features."""
+    rng = np.random.default_rng(7)
+    a, index = rng.standard_normal((4000, 6)), rng.integers(0, 50, (2, 4000))
+    e = Tensor(a)
+    total, rows = (e.exp() * 0.5).sum(0), Graph(Tensor(index), 50).sum(e.exp())
+    total.realize(rows)
+    np.testing.assert_allclose(total.numpy(), np.exp(a).sum(0) / 2, rtol=1e-9)

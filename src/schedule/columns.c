@@ -14,10 +14,10 @@
 
 enum { MOST_COLUMNS = 8 };
 
-/* Does the operand change along the axis? */
+/* Does the operand change along the axis? A constant is a scalar, which fits any shape. */
 static bool varies(const UOp *u, int axis) {
   const UOp *x = u->op == OP_EXPAND && !u->buffer ? u->src[0] : u;
-  return !uop_is_int(x->shape[axis], 1);
+  return axis < x->ndim && !uop_is_int(x->shape[axis], 1);
 }
 
 static bool is_given(const UOp *u) {
@@ -28,7 +28,7 @@ static bool is_given(const UOp *u) {
 /* The one axis along which a, the columns, alone changes; -1: there is none, or both change along another. */
 static int column_axis(const UOp *x, const UOp *a) {
   int axis = -1;
-  for (int i = 1; i < x->ndim; i++) {
+  for (int i = 1; i < MAX(x->ndim, a->ndim); i++) {
     if (varies(a, i) && (axis >= 0 || varies(x, i))) return -1;
     if (varies(a, i)) axis = i;
   }
