@@ -46,6 +46,12 @@ def test_programs_compiled(block, tmp_path):
     report(run_group([generate(s) for s in range(100000 + block * 30, 100000 + (block + 1) * 30)], "CPU"), tmp_path)
 
 
+@pytest.mark.parametrize("block", range(10))
+def test_programs_for_groups_of_threads(block, tmp_path):
+    """On the test device: the passes and kernels of GPUs."""
+    report(run_group([generate(s) for s in range(200000 + block * 40, 200000 + (block + 1) * 40)], "TEST"), tmp_path)
+
+
 def test_damaged_files(tmp_path):
     command = [sys.executable, "-m", "fuzz", "--files", "--seed", "1", "--programs", "120", "--out", str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1])])}
