@@ -24,7 +24,7 @@ import tempfile
 import time
 
 from graph_common import ARXIV, machine, write_json
-from graph_train import CLASSES, FEATURES, HIDDEN, load, make_layer, save
+from graph_train import load, make_step, save
 
 HAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hand")
 MODELS = ("gcn", "sage", "gin", "gat")
@@ -49,30 +49,10 @@ def rates(folder, threads):
     return 2 * 12 * 16 * turns * threads / arithmetic, data.nbytes / read
 
 
-def make_step(model, folder):
-    import polygrad.geometric.nn as gnn
-    from polygrad import Tensor, nn
+def step_of(model, folder):
+    from polygrad import Tensor
 
-    edge_index, x, y = (Tensor(a).realize() for a in load(folder))
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.one = make_layer(gnn, nn, model, FEATURES, HIDDEN, False)
-            self.two = make_layer(gnn, nn, model, HIDDEN, CLASSES, True)
-
-        def forward(self, h):
-            return self.two(self.one(h, edge_index).relu(), edge_index)
-
-    def train(net, opt, a, b):
-        loss = net(a).cross_entropy(b)
-        loss.backward()
-        opt.step()
-        opt.zero_grad()
-        return loss
-
-    net = Net()
-    return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), x, y)
+    return make_step(model, *(Tensor(a).realize() for a in load(folder)))
 
 
 def profile(step, runs, threads):
@@ -130,7 +110,7 @@ def report(model, kernels, edges, arithmetic, memory):
 
 def growth(model, folders, runs):
     """CPU time of a step on the large graph over that on the small one; both run in turns."""
-    steps, times = [make_step(model, f) for f in folders], ([], [])
+    steps, times = [step_of(model, f) for f in folders], ([], [])
     for k in range(runs + 1):
         for step, kept in zip(steps, times):
             start = time.process_time()
@@ -168,7 +148,7 @@ def main():
             edges = int(ARXIV[1] * args.scale)
             for m in MODELS:
                 if args.k in (m, ""):
-                    rows.append(report(m, profile(make_step(m, folder), args.runs, args.threads), edges, arithmetic, memory))
+                    rows.append(report(m, profile(step_of(m, folder), args.runs, args.threads), edges, arithmetic, memory))
     write_json(args.json, **machine(args.threads), rows=rows)
 
 

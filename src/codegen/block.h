@@ -101,6 +101,10 @@ bool begin_blocks(Codegen *g, int nstore, UOp *const *store);
 /* shared.c: functions of a row that two loops need go through a local array; store has room for one more. */
 bool share_values(Codegen *g, int *nstore, UOp **store);
 uint64_t block_ranges(Codegen *g, UOp *u);
+/* Does u depend on range r? NULL does not. */
+static inline bool block_varies(Codegen *g, UOp *u, const UOp *r) {
+  return u && (block_ranges(g, u) & (1ull << r->arg.i));
+}
 /* Pieces of a tree, for those who build one by hand. */
 int block_inst(Codegen *g, Block *b, Inst inst, UOp *origin);        /* -1: no memory */
 Block *block_open(Codegen *g, Block *b, UOp *range, uint32_t flags); /* a loop inside b; */

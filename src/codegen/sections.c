@@ -13,13 +13,11 @@
 
 enum { MOST_COLUMNS = 4096 }; /* of the loop: a longer one is left to the threads as a whole */
 
-static bool varies(Codegen *g, UOp *u, const UOp *r) { return block_ranges(g, u) & (1ull << r->arg.i); }
-
 /* Where the value of a comparison changes along r; 0: nowhere, or it depends on more than r. */
 static int64_t cut_of(Codegen *g, UOp *u, const UOp *r) {
   UOp *term[2], *difference;
   int64_t coef[2], constant;
-  if (u->op != OP_CMPLT || u->src[0]->dtype != POLY_INT64 || !varies(g, u, r)) return 0;
+  if (u->op != OP_CMPLT || u->src[0]->dtype != POLY_INT64 || !block_varies(g, u, r)) return 0;
   if (!(difference = int_sub(u->src[1], u->src[0]))) return 0;
   if (int_terms(difference, LEN(term), term, coef, &constant) != 1 || term[0] != r) return 0;
   return coef[0] == -1 ? constant : coef[0] == 1 ? 1 - constant : 0; /* r < constant; -constant < r */
@@ -27,7 +25,8 @@ static int64_t cut_of(Codegen *g, UOp *u, const UOp *r) {
 
 /* Is it a load that is gathered because of what decides whether it is made? */
 static bool is_gathered(Codegen *g, const UOp *u, const UOp *r) {
-  return u->op == OP_LOAD && u->nsrc == 3 && varies(g, u->src[2], r) && block_stride(g, u->src[1], r) == STRIDE_NONE;
+  return u->op == OP_LOAD && u->nsrc == 3 && block_varies(g, u->src[2], r) &&
+         block_stride(g, u->src[1], r) == STRIDE_NONE;
 }
 
 /* Adds a cut, in order. Returns false if there are too many. */
@@ -46,7 +45,7 @@ static bool find_cuts(Codegen *g, const Walk *walk, const UOp *r, int64_t *cut, 
   *n = 0;
   for (int i = 0; i < walk->n; i++) {
     UOp *u = walk->at[i];
-    if (u->op == OP_LOOP && varies(g, u, r)) return false;
+    if (u->op == OP_LOOP && block_varies(g, u, r)) return false;
     gathered |= is_gathered(g, u, r);
     int64_t at = cut_of(g, u, r);
     if (at > 0 && at < r->src[1]->arg.i && !add_cut(cut, n, at)) return false;
@@ -68,7 +67,7 @@ static UOp *resolved(Codegen *g, UOp *u, UOp **src) {
 static UOp *moved(Codegen *g, Map *done, UOp *u, const UOp *from, UOp *to) {
   uint64_t at;
   if (u == from) return to;
-  if (!varies(g, u, from)) return u;
+  if (!block_varies(g, u, from)) return u;
   if (map_get(done, (uint64_t)(uintptr_t)u, &at)) return (UOp *)(uintptr_t)at;
   UOp **src = arena_new(g->arena, (size_t)u->nsrc * sizeof *src);
   if (!src) return NULL;

@@ -31,8 +31,6 @@ int64_t block_stride(Codegen *g, UOp *index, const UOp *r) {
 
 static UOp *access_index(const UOp *u) { return u->op == OP_STORE ? u->src[2] : u->src[1]; }
 
-static bool varies(Codegen *g, UOp *u, const UOp *r) { return u && (block_ranges(g, u) & (1ull << r->arg.i)); }
-
 static int64_t constant_trips(const UOp *r) {
   bool constant = r->src[0]->op == OP_CONST && r->src[1]->op == OP_CONST;
   return constant ? r->src[1]->arg.i - r->src[0]->arg.i : 0;
@@ -54,7 +52,7 @@ static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, cons
   if (inst->kind == INST_LOAD || inst->kind == INST_STORE) {
     int64_t s = lane_step(g, access_index(u), r, outer);
     UOp *gate = u->op == OP_LOAD && u->nsrc > 2 ? u->src[2] : NULL;
-    if ((r && varies(g, gate, r)) || (outer && varies(g, gate, outer))) return gain->gated;
+    if ((r && block_varies(g, gate, r)) || (outer && block_varies(g, gate, outer))) return gain->gated;
     if (s == STRIDE_NONE && outer) return gain->scattered; /* addresses of all lanes */
     return s == 1 ? gain->contiguous : s == -1 ? gain->reversed : s == 0 ? gain->same : gain->strided;
   }
@@ -68,8 +66,8 @@ static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, cons
  * found where a loop beside it has no iterations, so that steps along r are of no elements. */
 static bool stores_over(Codegen *g, Line l, const UOp *r) {
   const Inst *in = l.child ? NULL : &g->inst.at[l.inst];
-  if (!in || in->kind != INST_STORE || varies(g, access_index(g->origin.at[l.inst]), r)) return false;
-  return (g->local.n && in->param >= g->nargs) || varies(g, g->origin.at[l.inst]->src[1], r);
+  if (!in || in->kind != INST_STORE || block_varies(g, access_index(g->origin.at[l.inst]), r)) return false;
+  return (g->local.n && in->param >= g->nargs) || block_varies(g, g->origin.at[l.inst]->src[1], r);
 }
 
 /* May the loop of block b run as lanes? Loops inside it must not have bounds that depend on it, and lanes have one
@@ -80,7 +78,8 @@ bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
     const Block *c = b->line.at[i].child;
     if (stores_over(g, b->line.at[i], r)) return false;
     if (!c) continue;
-    if (varies(g, c->range->src[0], r) || varies(g, c->range->src[1], r) || !lanes_allowed(g, c, r)) return false;
+    if (block_varies(g, c->range->src[0], r) || block_varies(g, c->range->src[1], r) || !lanes_allowed(g, c, r))
+      return false;
   }
   return true;
 }

@@ -42,7 +42,7 @@ enum {
 
 UOp *tiles_index(const Tiles *t, int64_t v) { return uop_index(t->g->ctx, v); }
 
-static bool varies(const Tiles *t, UOp *u, const UOp *range) { return block_ranges(t->g, u) & (1ull << range->arg.i); }
+static bool varies(const Tiles *t, UOp *u, const UOp *range) { return block_varies(t->g, u, range); }
 
 /* ---- recognising ---- */
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from .._core import C, argfix, handles, like, make_tuple, operand, same_graph
 from .._ffi import int64_array
+from .images import pairs_of
 
 if TYPE_CHECKING:
     from ..dtypes import DTypeLike
@@ -14,15 +14,8 @@ if TYPE_CHECKING:
 
 
 def _padding(padding: Any, n: int) -> Any:
-    """(before, after) for each spatial axis, out of one number, one an axis, or PyTorch's flat list from the last axis."""
-    if isinstance(padding, Integral):
-        return int64_array([padding] * (2 * n))
-    padding = tuple(padding)
-    if len(padding) == n:
-        return int64_array([v for p in padding for v in (p, p)])
-    if len(padding) == 2 * n:
-        return int64_array([v for k in range(n) for v in padding[2 * (n - 1 - k) : 2 * (n - 1 - k) + 2]])
-    raise ValueError(f"padding needs 1, {n} or {2 * n} numbers for {n} spatial axes, got {padding}")
+    """What pairs_of makes of it, as C takes it."""
+    return int64_array([v for pair in pairs_of(padding, n) for v in pair])
 
 
 def _spatial(value: Any, n: int) -> Any:
