@@ -1094,6 +1094,8 @@ POLY_API void poly_text_free(PolyContext *ctx, char *text);
 POLY_API int64_t poly_compilations(const PolyContext *ctx);
 POLY_API int64_t poly_plans_built(const PolyContext *ctx);
 POLY_API int64_t poly_plans_reused(const PolyContext *ctx);
+/* Training steps (poly_backward, then poly_optim_step) that ran the plan of an earlier one without being built. */
+POLY_API int64_t poly_steps_recalled(const PolyContext *ctx);
 /* Compiled kernels that are kept on disk: the directory (NULL: nothing is kept), programs and bytes in it, and how many
  * bytes it may have before those that were not used for longest are removed. O(entries). Clearing removes nothing that
  * is loaded. */

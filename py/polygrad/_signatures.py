@@ -385,6 +385,7 @@ FUNCTIONS = {
     "poly_compilations": ("l", "p", "ctx"),
     "poly_plans_built": ("l", "p", "ctx"),
     "poly_plans_reused": ("l", "p", "ctx"),
+    "poly_steps_recalled": ("l", "p", "ctx"),
     "poly_cache_dir": ("s", "p", "ctx"),
     "poly_cache_entries": ("l", "p", "ctx"),
     "poly_cache_bytes": ("l", "p", "ctx"),

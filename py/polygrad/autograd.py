@@ -203,6 +203,11 @@ class AutogradGraph:
     def plans_reused(self) -> int:
         return C.poly_plans_reused(self.ptr)
 
+    @property
+    def steps_recalled(self) -> int:
+        """Training steps that ran the plan of an earlier one without being built."""
+        return C.poly_steps_recalled(self.ptr)
+
     def check_cycles(self) -> bool:
         """Has the graph a cycle? Never: a node is made from nodes that are there already, and is never changed.
 

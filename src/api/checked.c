@@ -4059,6 +4059,16 @@ int64_t poly_plans_reused(const PolyContext *ctx) {
   return result;
 }
 
+int64_t poly_steps_recalled(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_steps_recalled");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_steps_recalled(ctx);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 const char *poly_cache_dir(const PolyContext *ctx) {
   ApiCall call;
   api_begin(&call, "poly_cache_dir");

@@ -278,7 +278,11 @@ static bool enter(ApiCall *c) {
   last = c->ctx;
   c->ctx->function = c->name;
   if (ctx_base(c->ctx)->passing && !c->reads_error) base_clear(ctx_base(c->ctx));
-  return true;
+  if (!c->ctx->interrupt || c->reads_error || strcmp(c->name, "poly_optim_step") == 0 || c->ctx->interrupt(c->ctx))
+    return true;
+  c->code = ctx_base(c->ctx)->code;
+  give(g);
+  return false;
 }
 
 static bool report(ApiCall *c) {

@@ -26,6 +26,7 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
     const char *megabytes = getenv("POLY_KEEP");
     ctx->engine->exact = set_in_environment("POLY_EXACT");
     ctx->engine->unrolled = set_in_environment("POLY_UNROLL");
+    ctx->engine->recalls = !set_in_environment("POLY_NO_RECALL");
     ctx->engine->keep_limit = (size_t)MAX(megabytes ? atoll(megabytes) : 256, 0) << 20;
     return ctx;
   }
@@ -39,6 +40,7 @@ PolyContext *poly_context_new(void) { return poly_context_new_with(NULL); }
  * last. */
 void poly_context_free(PolyContext *ctx) {
   if (!ctx) return;
+  ctx->interrupt = NULL;
   if (ctx->engine) {
     poly_trace_end(ctx);
     steps_free(ctx);
@@ -131,6 +133,7 @@ int poly_threads(const PolyContext *ctx) { return ctx->runtime->threads; }
 int64_t poly_compilations(const PolyContext *ctx) { return ctx->runtime->compilations; }
 int64_t poly_plans_built(const PolyContext *ctx) { return ctx->engine->plans_built; }
 int64_t poly_plans_reused(const PolyContext *ctx) { return ctx->engine->plans_reused; }
+int64_t poly_steps_recalled(const PolyContext *ctx) { return ctx->engine->steps_recalled; }
 
 const char *poly_cache_dir(const PolyContext *ctx) { return ctx->runtime->cache_dir; }
 int64_t poly_cache_entries(const PolyContext *ctx) { return runtime_cached(ctx->runtime).entries; }

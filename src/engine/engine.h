@@ -10,6 +10,7 @@
  *   view.c     assignment to a part           form.c    plans for programs that differ in numbers alone
  *   loop.c     loops over steps: plans inside a plan
  *   keep.c     values that are the same in every step
+ *   recall.c   training steps that come again: the plan of the step before, on other data
  *   profile.c  what ran, how long             api.c     contexts */
 #ifndef POLY_ENGINE_H
 #define POLY_ENGINE_H
@@ -343,6 +344,24 @@ typedef struct Kept {
   uint64_t used; /* keep_clock when it was last met */
 } Kept;
 
+/* ---- recall.c; what other folders call is in recall.h ---- */
+
+/* What a realize has done, for the recording of a step. */
+typedef struct Realized {
+  int nroot, nhandle;
+  UOp *const *root;
+  const bool *inplace;
+  PolyTensor *const *handle;
+  const bool *moves; /* the handle is about to get a node of its own, */
+  const bool *asked; /* and somebody wants its value */
+  const Canon *canon;
+  const int64_t *value; /* that the plan was run with */
+  Plan *plan;
+} Realized;
+void recall_record(PolyContext *ctx, const Realized *r);
+
+void recall_free(PolyContext *ctx); /* while nodes still live */
+
 /* ---- the engine of a context ---- */
 
 enum { PLAN_BUCKETS = 1024, PLAN_LIMIT = 256, FORM_SETS = 256, FORM_WAYS = 4, FOLDED_PROGRAMS = 16 };
@@ -356,11 +375,13 @@ typedef struct Engine {
   PolyBuffer ended; /* and for the inputs of a trace that has ended */
   bool exact;       /* POLY_EXACT=1: no general plans */
   bool unrolled;    /* POLY_UNROLL=1: loops that were written out stay so */
+  bool recalls;     /* POLY_NO_RECALL=1: every step is built */
+  struct Recall *recall;
   Folded *folded[FOLDED_PROGRAMS];
   struct Form *form[FORM_SETS][FORM_WAYS];
   uint64_t form_clock;
   uint8_t widths[256]; /* forms that were made for last axes of their own: see form.c */
-  int64_t plans_built, plans_reused;
+  int64_t plans_built, plans_reused, steps_recalled;
   /* values that do not change from step to step: keep.c */
   VEC(Kept) kept;
   size_t keep_bytes, keep_limit; /* POLY_KEEP; 0: nothing is kept */

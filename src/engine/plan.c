@@ -581,6 +581,7 @@ bool engine_new(PolyContext *ctx) {
 }
 
 void engine_drop_plans(PolyContext *ctx) {
+  recall_free(ctx);
   keep_free(ctx);
   forms_free(ctx);
   folded_free(ctx);

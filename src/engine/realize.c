@@ -86,8 +86,9 @@ typedef struct Job {
   Map place; /* of a node in root */
   /* the run */
   Canon canon;
-  PolyBuffer **input; /* of the canonical program */
-  bool *own;          /* inputs that are copies made for this run */
+  const int64_t *value; /* of the plan's variables */
+  PolyBuffer **input;   /* of the canonical program */
+  bool *own;            /* inputs that are copies made for this run */
   Plan *plan;
   PolyBuffer **out; /* by slot */
 } Job;
@@ -468,11 +469,10 @@ static bool unshare_targets(Job *j) {
 }
 
 static bool run(Job *j) {
-  const int64_t *value;
-  if (!find_inputs(j) || !(j->plan = form_plan(j->ctx, &j->arena, &j->canon, &value))) return false;
+  if (!find_inputs(j) || !(j->plan = form_plan(j->ctx, &j->arena, &j->canon, &j->value))) return false;
   j->out = arena_new(&j->arena, (size_t)(j->plan->nslot + 1) * sizeof *j->out);
   if (!j->out || !unshare_targets(j)) return false;
-  bool ok = plan_run(j->plan, value, j->input, j->out, NULL);
+  bool ok = plan_run(j->plan, j->value, j->input, j->out, NULL);
   if (!ok) name_index_error(j->ctx, j->ncompute, j->root);
   return ok;
 }
@@ -499,6 +499,15 @@ static void commit_root(Job *j, int r) {
     node_set_buffer(u, b);
 }
 
+/* For a step that is recorded. Copies of shared memory, and views of memory that is there, are cases of their own. */
+static void record(const Job *j) {
+  bool plain = j->ncompute && j->ncompute == j->nroot && !j->readers_only;
+  for (int k = 0; plain && k < j->canon.ninput; k++) plain = !j->own[k];
+  if (plain)
+    recall_record(j->ctx, &(Realized){j->nroot, j->nhandle, j->root, j->inplace, j->handle, j->chosen, j->asked,
+                                      &j->canon, j->value, j->plan});
+}
+
 static void commit(Job *j) {
   for (int r = 0; r < j->nroot; r++) commit_root(j, r);
   for (int h = 0; h < j->nhandle; h++)
@@ -519,6 +528,7 @@ static bool realize(Job *j) {
   bool ok = find_roots(j) && save_losers(j) && (j->readers_only || keep_constants(ctx, j->ncompute, j->root));
   if (ok && j->ncompute) ok = canon_build(ctx, &j->arena, j->ncompute, j->root, j->inplace, &j->canon);
   ok = ok && make_fresh(j) && (!j->ncompute || run(j));
+  if (ok) record(j);
   if (ok) commit(j);
   return ok;
 }

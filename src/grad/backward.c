@@ -1,5 +1,6 @@
 /* backward.c: gradients at the API: leaves with a mark, poly_grad and poly_backward. In: handles. Out: new lazy
  * handles. The rules and the pass over the graph are in grad.c. */
+#include "engine/recall.h"
 #include "grad/grad.h"
 
 static bool float_only(PolyContext *ctx, const UOp *u, const char *what) {
@@ -244,7 +245,12 @@ PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTenso
   return status_of(ctx, ok);
 }
 
+static bool backward_now(PolyTensor *root) { return poly_backward_until(root, NULL, NULL, 0, NULL) == POLY_OK; }
+
+/* A step that came before leaves the pass to what follows it. */
 PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
+  Recalled put_off = root && !gradient ? recall_defer(root, backward_now) : RECALL_NOT;
+  if (put_off != RECALL_NOT) return status_of(root->ctx, put_off == RECALLED);
   return poly_backward_until(root, gradient, NULL, 0, NULL);
 }
 

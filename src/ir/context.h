@@ -97,6 +97,9 @@ struct PolyContext {
   int debug;            /* the DEBUG ladder */
   bool verify;          /* POLY_VERIFY=1: the verifier runs after every pass (ir/verify.h), */
   bool illegal;         /* and has refused something */
+  /* What was put off, and is to be done before any call but the one that it waits for (engine/recall.h); NULL: nothing.
+   * False: an error was set. */
+  bool (*interrupt)(PolyContext *ctx);
   /* later layers */
   void (*buffer_release)(PolyContext *ctx, struct PolyBuffer *b);
   struct Runtime *runtime;

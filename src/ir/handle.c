@@ -123,6 +123,7 @@ PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u) {
 
 /* A handle owns the handle of its accumulated gradient. */
 void poly_free(PolyTensor *t) {
+  if (t && t->ctx->interrupt) t->ctx->interrupt(t->ctx);
   while (t) {
     PolyContext *ctx = t->ctx;
     PolyTensor *grad = t->grad;

@@ -384,6 +384,7 @@ void core_text_free(PolyContext *ctx, char *text);
 int64_t core_compilations(const PolyContext *ctx);
 int64_t core_plans_built(const PolyContext *ctx);
 int64_t core_plans_reused(const PolyContext *ctx);
+int64_t core_steps_recalled(const PolyContext *ctx);
 const char *core_cache_dir(const PolyContext *ctx);
 int64_t core_cache_entries(const PolyContext *ctx);
 int64_t core_cache_bytes(const PolyContext *ctx);
@@ -771,6 +772,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_compilations core_compilations
 #define poly_plans_built core_plans_built
 #define poly_plans_reused core_plans_reused
+#define poly_steps_recalled core_steps_recalled
 #define poly_cache_dir core_cache_dir
 #define poly_cache_entries core_cache_entries
 #define poly_cache_bytes core_cache_bytes

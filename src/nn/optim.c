@@ -7,12 +7,14 @@
 #include "nn/optim.h"
 
 #include "base/handles.h"
+#include "engine/recall.h"
 
 struct PolyOptim {
   PolyContext *ctx;
   const OptimKind *kind;
   PolyOptimOptions set;
   double lr;
+  int64_t rule;                             /* another number whenever the settings or the state are others */
   int n, given;                             /* parameters, and how many were given: duplicates are dropped */
   PolyTensor **param;                       /* the caller's, */
   uint64_t *id;                             /* whose numbers tell a parameter from what was made where it was freed */
@@ -113,6 +115,7 @@ static bool realize_all(PolyOptim *o) {
 /* State is made of leaves, whatever the caller has switched. */
 static bool make_and_realize(PolyOptim *o) {
   bool no_grad = o->ctx->no_grad;
+  o->rule = ctx_unique(o->ctx);
   o->ctx->no_grad = false;
   bool ok = make_state(o) && realize_all(o);
   o->ctx->no_grad = no_grad;
@@ -234,13 +237,15 @@ static bool all_live(const PolyOptim *o) {
   return true;
 }
 
-/* Fresh state for parameters that were replaced; nothing where none was. */
-static bool renew(PolyOptim *o) {
+static bool any_outdated(const PolyOptim *o) {
   bool any = false;
   for (int k = 0; k < o->n; k++)
     for (int j = 0; j < OPTIM_SLOTS; j++) any = any || outdated(o, k, j);
-  return !any || make_and_realize(o);
+  return any;
 }
+
+/* Fresh state for parameters that were replaced; nothing where none was. */
+static bool renew(PolyOptim *o) { return !any_outdated(o) || make_and_realize(o); }
 
 /* State is renewed here too: a step that is compiled next must find it. */
 void poly_optim_zero_grad(PolyOptim *o) {
@@ -407,9 +412,53 @@ static PolyStatus realize_step(PolyOptim *o) {
   return status;
 }
 
-PolyStatus poly_optim_step(PolyOptim *o) {
+/* The tensors that a step reads and changes besides those of the loss. */
+static PolyTensor **tensors_of(const PolyOptim *o, Arena *arena, int *n) {
+  int count = 0, most = (1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS + 2;
+  PolyTensor **all = arena_new(arena, (size_t)most * sizeof *all);
+  for (int k = 0; all && k < o->n; k++) {
+    all[count++] = o->param[k];
+    for (int j = 0; j < OPTIM_SLOTS; j++)
+      if (o->slot[j][k]) all[count++] = o->slot[j][k];
+  }
+  for (int k = 0; all && k < OPTIM_SCALARS; k++)
+    if (o->scalar[k]) all[count++] = o->scalar[k];
+  if (all) all[count++] = o->rate;
+  if (all && o->momentum) all[count++] = o->momentum;
+  *n = count;
+  return all;
+}
+
+static PolyStatus build_step(PolyOptim *o) {
   PolyStatus status = poly_optim_schedule(o);
   return status == POLY_OK ? realize_step(o) : status;
+}
+
+/* A step that came before is recalled: neither gradients nor updates are built. Otherwise it may be recorded. */
+static PolyStatus recall_or_build(PolyOptim *o, const RecallUpdate *update) {
+  switch (recall_run(o->ctx, update)) {
+  case RECALLED: return POLY_OK;
+  case RECALL_FAILED: return failed(o->ctx);
+  case RECALL_NOT: break;
+  }
+  recall_watch(o->ctx, update);
+  PolyStatus status = build_step(o);
+  recall_unwatch(o->ctx);
+  return status;
+}
+
+PolyStatus poly_optim_step(PolyOptim *o) {
+  if (!o) return POLY_ERROR_VALUE;
+  PolyContext *ctx = o->ctx;
+  if (!ctx->interrupt) return build_step(o);
+  if (!all_live(o)) return failed(ctx);
+  if (any_outdated(o)) return ctx->interrupt(ctx) ? build_step(o) : failed(ctx);
+  Arena arena = {.b = ctx_base(ctx)};
+  RecallUpdate update = {.rule = o->rule};
+  update.named = tensors_of(o, &arena, &update.n);
+  PolyStatus status = update.named ? recall_or_build(o, &update) : failed(ctx);
+  arena_free(&arena);
+  return status;
 }
 
 PolyStatus poly_optim_step_if(PolyOptim *o, PolyTensor *condition) {

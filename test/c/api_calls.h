@@ -373,6 +373,7 @@ static bool call_poly_text_free(const Arg *a, Result *r) { (void)r; poly_text_fr
 static bool call_poly_compilations(const Arg *a, Result *r) { (void)r; (void)poly_compilations((const PolyContext *)a[0].p); return true; }
 static bool call_poly_plans_built(const Arg *a, Result *r) { (void)r; (void)poly_plans_built((const PolyContext *)a[0].p); return true; }
 static bool call_poly_plans_reused(const Arg *a, Result *r) { (void)r; (void)poly_plans_reused((const PolyContext *)a[0].p); return true; }
+static bool call_poly_steps_recalled(const Arg *a, Result *r) { (void)r; (void)poly_steps_recalled((const PolyContext *)a[0].p); return true; }
 static bool call_poly_cache_dir(const Arg *a, Result *r) { (void)r; (void)poly_cache_dir((const PolyContext *)a[0].p); return true; }
 static bool call_poly_cache_entries(const Arg *a, Result *r) { (void)r; (void)poly_cache_entries((const PolyContext *)a[0].p); return true; }
 static bool call_poly_cache_bytes(const Arg *a, Result *r) { (void)r; (void)poly_cache_bytes((const PolyContext *)a[0].p); return true; }
@@ -751,6 +752,7 @@ static const Call calls[] = {
   {"poly_compilations", call_poly_compilations, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_plans_built", call_poly_plans_built, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_plans_reused", call_poly_plans_reused, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_steps_recalled", call_poly_steps_recalled, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_cache_dir", call_poly_cache_dir, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_cache_entries", call_poly_cache_entries, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_cache_bytes", call_poly_cache_bytes, 1, false, {{"ctx", "HCONTEXT", true}}},

@@ -363,7 +363,9 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
                 t.grad = g.detach() if t.grad is None else t.grad + g.detach()
         else:
             Plain.backward(self, gradient)
-        if not (create_graph if retain_graph is None else retain_graph) and not self.is_leaf:
+        # It is computed from a leaf, so it is one itself only if it was marked as one. Asking the library would be one more call between this
+        # pass and the optimizer's step, which would build the gradients of a step that is known.
+        if not (create_graph if retain_graph is None else retain_graph) and not getattr(self, "_wanted", None):
             self._freed = True
 
     @property
