@@ -264,6 +264,11 @@ static void thread_error(PolyStatus code, const char *text) {
   snprintf(mine.text, sizeof mine.text, "%s", text);
 }
 
+/* Calls that what was put off may wait for, and those that free tensors whatever happens: freeing one does it. */
+static bool may_be_next(const char *name) {
+  return strcmp(name, "poly_optim_step") == 0 || strcmp(name, "poly_scope_end") == 0;
+}
+
 /* False: nobody can use the context any more, and nothing in it is to be touched. */
 static bool enter(ApiCall *c) {
   struct Guard *g = c->ctx->guard;
@@ -278,8 +283,7 @@ static bool enter(ApiCall *c) {
   last = c->ctx;
   c->ctx->function = c->name;
   if (ctx_base(c->ctx)->passing && !c->reads_error) base_clear(ctx_base(c->ctx));
-  if (!c->ctx->interrupt || c->reads_error || strcmp(c->name, "poly_optim_step") == 0 || c->ctx->interrupt(c->ctx))
-    return true;
+  if (!c->ctx->interrupt || c->reads_error || may_be_next(c->name) || c->ctx->interrupt(c->ctx)) return true;
   c->code = ctx_base(c->ctx)->code;
   give(g);
   return false;

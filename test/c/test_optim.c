@@ -307,6 +307,50 @@ static void allocations_may_fail(void **state) {
   }
 }
 
+/* A loop of plain steps; the parameter after them. */
+static bool plain_step(PolyContext *c, PolyTensor *p, PolyOptim *o) {
+  poly_optim_zero_grad(o);
+  poly_scope_begin(c);
+  bool ok = poly_backward(poly_sum(poly_square(p), 0, NULL, false), NULL) == POLY_OK;
+  ok = ok && poly_optim_step(o) == POLY_OK;
+  poly_scope_end(c);
+  return ok;
+}
+
+enum { KNOWN = 4 }; /* steps after which the next one is recalled */
+
+/* A step that is recalled meets a failing allocation, for each one: an error comes back, the parameter has its value
+ * from before or from after the step, and the loop goes on. */
+static void allocations_may_fail_in_known_steps(void **state) {
+  (void)state;
+  int64_t recalled = 0;
+  for (int64_t n = 0, done = 0; !done; n++) {
+    Failing f = {.until = -1};
+    PolyContext *c = failing_context(&f);
+    float v[2] = {1, 2}, before[2], after[2];
+    PolyTensor *p = poly_from_data(c, v, POLY_FLOAT32, 1, (int64_t[]){2});
+    poly_set_requires_grad(p, true);
+    PolyOptim *o = poly_adam(&p, 1, 0.1, 0.9, 0.999, 1e-8, 0);
+    for (int k = 0; k < KNOWN; k++) assert_true(plain_step(c, p, o));
+    assert_int_equal(poly_read(p, before, sizeof before), POLY_OK);
+    f.until = n;
+    done = plain_step(c, p, o);
+    assert_true(done == (poly_error_code(c) == POLY_OK));
+    f.until = -1;
+    recalled = poly_steps_recalled(c);
+    poly_clear_error(c);
+    assert_true(plain_step(c, p, o));
+    assert_int_equal(poly_read(p, after, sizeof after), POLY_OK);
+    assert_true(after[0] < before[0] && after[1] < before[1]);
+    poly_optim_free(o);
+    poly_free(p);
+    assert_int_equal(poly_live_tensors(c), 0);
+    poly_context_free(c);
+    assert_int_equal(f.bytes, 0);
+  }
+  assert_true(recalled > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void) {
@@ -318,6 +362,7 @@ int main(void) {
       TEST(gradients_outlive_the_step),
       TEST(bad_settings),
       cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(allocations_may_fail_in_known_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
