@@ -7,8 +7,9 @@ how much the resident memory of the process grows during steps; each side runs i
 Layers with a dense map of each edge (marked *) are to be 4 times as fast as PyG in a fifth of its memory, no layer below 2 times, the median at 10.
 Layers that search neighbours by their features (DynamicEdgeConv, GravNetConv) cannot do so inside a step and are left out; library.py has GravNetConv.
 
-Usage: layers.py [-k NAME,NAME] [--nodes 4000] [--edges 50000] [--full] [--threads 2] [--seconds 1] [--json FILE]
+Usage: layers.py [-k NAME,NAME] [--nodes 4000] [--edges 50000] [--full] [--threads 2] [--seconds 1] [--cpu] [--json FILE]
   --full: 40,000 nodes and 500,000 edges
+  --cpu: CPU time, for one thread on a busy machine
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import os
 import statistics
 import sys
+import time
 
 import numpy as np
 from graph_common import Growth, child, machine, median_ms, rmat, write_json
@@ -151,7 +153,7 @@ def inputs(nodes, edges):
     }
 
 
-def ours(name, arrays, seconds):
+def ours(name, arrays, seconds, clock):
     import polygrad.geometric.nn as gnn
     from polygrad import Tensor, nn
 
@@ -172,11 +174,11 @@ def ours(name, arrays, seconds):
 
     grow = Growth()
     step = nn.compile_step(train, layer, opt)
-    ms = median_ms(lambda: (step.run(), step.loss_value()), seconds, most=200)
+    ms = median_ms(lambda: (step.run(), step.loss_value()), seconds, most=200, clock=clock)
     return {"ms": ms, "mib": grow.mib()}
 
 
-def peer(name, arrays, seconds):
+def peer(name, arrays, seconds, clock):
     import torch
     import torch_geometric.nn as gnn
 
@@ -198,11 +200,11 @@ def peer(name, arrays, seconds):
     step()
     opt.zero_grad(set_to_none=True)
     grow = Growth()
-    ms = median_ms(step, seconds, most=200)
+    ms = median_ms(step, seconds, most=200, clock=clock)
     return {"ms": ms, "mib": grow.mib()}
 
 
-def measure(side, names, nodes, edges, threads, seconds):
+def measure(side, names, nodes, edges, threads, cpu, seconds):
     if side == "pyg":
         import torch
 
@@ -211,7 +213,7 @@ def measure(side, names, nodes, edges, threads, seconds):
     found = {}
     for name in names:
         try:
-            found[name] = (ours if side == "ours" else peer)(name, arrays, seconds)
+            found[name] = (ours if side == "ours" else peer)(name, arrays, seconds, time.process_time if cpu else time.perf_counter)
         except Exception as e:  # noqa: BLE001  a layer that one side cannot run is a row of its own
             found[name] = {"error": f"{type(e).__name__}: {e}".splitlines()[0][:200]}
         print(side, name, found[name], file=sys.stderr, flush=True)
@@ -245,6 +247,7 @@ def main():
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--child", nargs="+")
     args = parser.parse_args()
@@ -257,7 +260,7 @@ def main():
     wanted = [k.lower() for k in args.k.split(",")]
     names = [n for n in LAYERS if any(k in n.lower() for k in wanted)]
     print(machine(args.threads), f"{args.nodes} nodes, {args.edges} edges")
-    sides = [child(__file__, s, ",".join(names), args.nodes, args.edges, args.threads, args.seconds) for s in ("ours", "pyg")]
+    sides = [child(__file__, s, ",".join(names), args.nodes, args.edges, args.threads, int(args.cpu), args.seconds) for s in ("ours", "pyg")]
     for side in sides:
         if "error" in side:
             sys.exit(side["error"])

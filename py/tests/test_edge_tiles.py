@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from graph_helpers import big_graph, stored_by
 
-from polygrad import Device, Graph, Tensor
+from polygrad import Device, Graph, Profile, Tensor
 from polygrad._ffi import C
 from polygrad.autograd import current
 
@@ -429,3 +429,21 @@ def test_a_sum_over_edges_times_a_number(device):
     total, rows = (e.exp() * 0.5).sum(0), Graph(Tensor(index), 50).sum(e.exp())
     total.realize(rows)
     np.testing.assert_allclose(total.numpy(), np.exp(a).sum(0) / 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_by_one_end_share_their_tiles_whatever_is_asked_first(seed):
+    """The largest score of a row, its softmax, and the gradients by rows of either end: four composites, which sums over all edges join. A sum over all
+    edges that took the rows of the first one it has something in common with would keep sums by the same rows apart, and each computes its products anew."""
+    from polygrad.geometric.nn import PointTransformerConv
+    from polygrad.nn import Linear, ReLU, Sequential
+
+    rng = np.random.default_rng(seed)
+    maps = Sequential(Linear(3, 8), ReLU(), Linear(8, F)), Sequential(Linear(F, 8), ReLU(), Linear(8, F))
+    conv = PointTransformerConv(H, F, *maps, add_self_loops=False)
+    x, pos = (Tensor(rng.standard_normal((V, n)).astype(np.float32), requires_grad=True) for n in (H, 3))
+    asked = conv(x, pos, Tensor(GRAPHS["hub"])).square().sum().gradient(x, *conv.parameters())
+    first, *rest = (asked[k] for k in rng.permutation(len(asked)))
+    with Profile() as p:
+        first.realize(*rest)
+    assert sum(k.count for k in p.kernels if k.name.startswith("tiles")) == 4

@@ -474,14 +474,14 @@ static bool same_reads(const Draft *a, const Draft *b) {
   return n >= LEAST && 4 * n >= 3 * fewer && fewer >= MAX(a->reads.n, b->reads.n) / 2;
 }
 
-/* The composite that x shares most with and may join; -1: none. */
-static int find_host(Sched *s, const Drafts *d, const IntVec *made, int x, uint8_t *seen) {
+/* The composite that x shares most with and may join, one by rows or not; -1: none. */
+static int find_host(Sched *s, const Drafts *d, const IntVec *made, int x, bool by_rows, uint8_t *seen) {
   const Draft *a = d->at.at[x];
   int best = -1, most = 0;
   for (int i = 0; i < made->n; i++) {
     const Draft *b = d->at.at[made->at[i]];
     if (made->at[i] == x || b->dead || b->nout + a->nout > MAX_OUTPUTS || a->tiles->edges != b->tiles->edges) continue;
-    if (a->tiles->end && b->tiles->end && a->tiles->end != b->tiles->end) continue;
+    if ((b->tiles->end != NULL) != by_rows || (a->tiles->end && a->tiles->end != b->tiles->end)) continue;
     int shared = shared_nodes(a->tiles, b->tiles);
     if (!shared) shared = same_reads(a, b);
     if (shared <= most || !independent(s, d, x, made->at[i], seen)) continue;
@@ -535,15 +535,18 @@ static bool join_composite(Sched *s, Drafts *d, int into, int x) {
   return ok;
 }
 
-/* Composites whose order is that of rows first: the others take any. */
+/* Composites by rows join those by the same rows, then those that take any order join the former, and the rest each
+ * other. A composite of any order that took the rows of the first that comes would keep it from those that share more
+ * with it and have the rows of another end. */
 static bool share(Sched *s, Drafts *d, const IntVec *made) {
+  enum { ROWS_TO_ROWS, ANY_TO_ROWS, ANY_TO_ANY, ROUNDS };
   uint8_t *seen = arena_new(s->arena, (size_t)d->at.n + 1);
   if (!seen) return false;
-  for (int any = 0; any < 2; any++)
+  for (int round = 0; round < ROUNDS; round++)
     for (int i = 0; i < made->n; i++) {
       Draft *x = d->at.at[made->at[i]];
-      if (x->dead || (x->tiles->end == NULL) != any) continue;
-      int host = find_host(s, d, made, made->at[i], seen);
+      if (x->dead || (x->tiles->end != NULL) != (round == ROWS_TO_ROWS)) continue;
+      int host = find_host(s, d, made, made->at[i], round != ANY_TO_ANY, seen);
       bool fits = host >= 0 && have_one_order(s, d, host, made->at[i], seen);
       if (ctx_base(s->ctx)->code != POLY_OK || (fits && !join_composite(s, d, host, made->at[i]))) return false;
     }
