@@ -2,9 +2,10 @@
  *
  * In: edge_index [2, E] of int32 or int64. Out: the sorted edges, where each came from, and where each run of equal
  * edges begins. Edges are first distributed into groups of neighbouring rows, so that each group fits a cache; then
- * each group is ordered by row with a counting sort, and each row by its other end. Threads share the edges in the
- * first step and the groups afterwards; both keep the order, so the result does not depend on their number. O(V + E log
- * degree). */
+ * each group is ordered by the other end with a radix sort, and by row with a counting sort, which keeps that order. Of
+ * a group of few edges each row is ordered by comparing instead: there, counters would be most of the work. Threads
+ * share the edges in the first step and the groups afterwards; both keep the order, so the result does not depend on
+ * their number. O(V + E log V). */
 #include "algorithms/sampler.h"
 #include "base/threads.h"
 #include "graph/graph.h"
@@ -12,7 +13,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { GROUPS = 256, RUN = 16, MAX_PARTS = 64 };
+enum { GROUPS = 256, RUN = 16, MAX_PARTS = 64, BITS = 11, BUCKETS = 1 << BITS, MAX_PASSES = 3, FEW_EDGES = 512 };
+_Static_assert(MAX_PASSES *BITS >= 32, "the bits of a node");
 
 /* The two ends that edges are sorted by, and the room to do it in. */
 typedef struct EdgeSort {
@@ -23,7 +25,7 @@ typedef struct EdgeSort {
   int64_t (*count)[GROUPS]; /* of each part */
   int64_t begin[GROUPS + 1];
   int64_t kept[GROUPS + 1]; /* edges that are left in front of each group */
-  uint32_t *row;            /* of the distributed edges */
+  uint32_t *row, *row_room; /* of the distributed edges */
   uint64_t *word, *sorted;  /* the other end and the place as one number */
   int64_t *rowptr;          /* where each row begins in `sorted` */
 } EdgeSort;
@@ -86,6 +88,43 @@ static void distribute_part(EdgeSort *s, int part) {
   }
 }
 
+/* ---- groups by their other ends ---- */
+
+/* Orders a group by the other end, passes over equally many of its bits. Where its words and rows are now. */
+typedef struct Words {
+  uint64_t *word;
+  uint32_t *row;
+} Words;
+
+static Words sort_by_other_end(const EdgeSort *s, int64_t from, int64_t to) {
+  uint32_t count[MAX_PASSES][BUCKETS] = {{0}};
+  int width = s->nodes > 1 ? 64 - __builtin_clzll((uint64_t)s->nodes - 1) : 1;
+  int passes = (width + BITS - 1) / BITS, bits = (width + passes - 1) / passes;
+  uint64_t mask = ((uint64_t)1 << bits) - 1;
+  Words now = {s->word + from, s->row + from}, next = {s->sorted + from, s->row_room + from};
+  for (int64_t i = 0; i < to - from; i++) {
+    uint64_t end = now.word[i] >> 32;
+    for (int p = 0; p < passes; p++, end >>= bits) count[p][end & mask]++;
+  }
+  for (int p = 0; p < passes; p++) {
+    uint32_t sum = 0, *place = count[p];
+    for (uint64_t k = 0; k <= mask; k++) {
+      uint32_t c = place[k];
+      place[k] = sum;
+      sum += c;
+    }
+    for (int64_t i = 0; i < to - from; i++) {
+      uint32_t at = place[(now.word[i] >> (32 + p * bits)) & mask]++;
+      next.word[at] = now.word[i];
+      next.row[at] = now.row[i];
+    }
+    Words t = now;
+    now = next;
+    next = t;
+  }
+  return now;
+}
+
 /* ---- rows ---- */
 
 /* x[0 .. n) in order, with room for as many. Long rows are merged from short sorted pieces. */
@@ -126,8 +165,14 @@ static int64_t sort_group(EdgeSort *s, int g, bool merge) {
     next[v] = sum;
     sum += c;
   }
-  for (int64_t i = from; i < to; i++) s->sorted[next[s->row[i]]++] = s->word[i];
-  for (int64_t v = first, at = from; v < last; at = next[v++]) sort_words(s->sorted + at, s->word + at, next[v] - at);
+  bool few = to - from < FEW_EDGES;
+  Words w = {s->word + from, s->row + from};
+  if (!few) w = sort_by_other_end(s, from, to);
+  uint64_t *out = w.word == s->sorted + from ? s->word : s->sorted;
+  for (int64_t i = 0; i < to - from; i++) out[next[w.row[i]]++] = w.word[i];
+  if (out != s->sorted) memcpy(s->sorted + from, out + from, (size_t)(to - from) * sizeof *out);
+  for (int64_t v = first, at = from; few && v < last; at = next[v++])
+    sort_words(s->sorted + at, s->word + at, next[v] - at);
   if (!merge) return to - from;
   for (int64_t v = first, at = from; v < last; at = next[v++])
     for (int64_t i = at; i < next[v]; i++) left += i == at || s->sorted[i] >> 32 != s->sorted[i - 1] >> 32;
@@ -210,7 +255,7 @@ static bool sort_edges(PolyContext *ctx, EdgeSort *s, bool by_row, bool merge, P
   s->groups = (int)(((s->nodes - 1) >> s->shift) + 1);
   size_t n = (size_t)s->edges, counts = (size_t)s->parts * sizeof *s->count;
   size_t pointers = ((size_t)s->nodes + 1) * sizeof *s->rowptr;
-  size_t bytes = counts + pointers + n * (2 * sizeof *s->word + sizeof *s->row);
+  size_t bytes = counts + pointers + n * 2 * (sizeof *s->word + sizeof *s->row);
   char *room = mem_resize(b, NULL, 0, bytes);
   if (!room) return false;
   s->count = (int64_t(*)[GROUPS])room;
@@ -218,6 +263,7 @@ static bool sort_edges(PolyContext *ctx, EdgeSort *s, bool by_row, bool merge, P
   s->word = (uint64_t *)(room + counts + pointers);
   s->sorted = s->word + n;
   s->row = (uint32_t *)(s->sorted + n);
+  s->row_room = s->row + n;
   run_sort(s, merge, threads);
   bool ok = give_results(ctx, s, by_row, merge, threads, dtype, sorted, order, begin);
   mem_free(b, room, bytes);

@@ -5,6 +5,8 @@
  * In: a LibraryCall with row-major tensors. Out: the call's result, the same for any number of threads. */
 #include "runtime/library.h"
 
+#include "runtime/keys.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -282,24 +284,36 @@ static bool run_segment_order(Device *d, const LibraryCall *call) {
 
 /* ---- nonzero ---- */
 
-static int64_t count_true(const uint8_t *x, int64_t from, int64_t to) {
-  int64_t n = 0;
-  for (int64_t i = from; i < to; i++) n += x[i] != 0;
+/* Blocks so short that a byte counts each lane. */
+WIDE_CLONES static int64_t count_true(const uint8_t *x, int64_t from, int64_t to) {
+  enum { LANES = 64, TURNS = 255 };
+  int64_t n = 0, i = from;
+  while (to - i >= LANES) {
+    uint8_t lane[LANES] = {0};
+    int64_t end = i + MIN((int64_t)TURNS, (to - i) / LANES) * LANES;
+    for (; i < end; i += LANES)
+      for (int k = 0; k < LANES; k++) lane[k] = (uint8_t)(lane[k] + (x[i + k] != 0));
+    for (int k = 0; k < LANES; k++) n += lane[k];
+  }
+  for (; i < to; i++) n += x[i] != 0;
   return n;
 }
 
 /* Places of the true values in [from, to), written from place `at` on, never at `end` or behind it. Each place is
- * written and kept if its value is true, since a branch would be guessed wrong half the time; the last few are
- * careful. */
+ * written and kept if its value is true, since a branch would be guessed wrong half the time; eight that are all false
+ * are passed over, and the last few are careful. */
 #define WRITE(T)                                                                                                       \
   do {                                                                                                                 \
     T *y = host_at(out->data);                                                                                         \
     int64_t i = from;                                                                                                  \
-    for (; i + 8 <= to && at + 8 <= end; i += 8)                                                                       \
-      for (int j = 0; j < 8; j++) {                                                                                    \
+    for (; i + 8 <= to && at + 8 <= end; i += 8) {                                                                     \
+      uint64_t eight;                                                                                                  \
+      memcpy(&eight, x + i, sizeof eight);                                                                             \
+      for (int j = 0; eight && j < 8; j++) {                                                                           \
         y[at] = (T)(i + j);                                                                                            \
         at += x[i + j] != 0;                                                                                           \
       }                                                                                                                \
+    }                                                                                                                  \
     for (; i < to && at < end; i++)                                                                                    \
       if (x[i]) y[at++] = (T)i;                                                                                        \
   } while (0)

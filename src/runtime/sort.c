@@ -131,7 +131,7 @@ enum { CHUNK = 512 };
     }                                                                                                                  \
   } while (0)
 
-static Range part_range(const Row *row, int64_t from, int64_t to) {
+WIDE_CLONES static Range part_range(const Row *row, int64_t from, int64_t to) {
   Range r = {UINT64_MAX, 0};
 #define WIDEN(i, k) r.least = MIN(r.least, k), r.most = MAX(r.most, k)
   EACH_KEY(row, from, to, WIDEN);
@@ -149,7 +149,7 @@ static Range row_range(const Row *row) {
   return r;
 }
 
-static void fill_narrow(const Row *row, int64_t from, int64_t to, uint64_t least) {
+WIDE_CLONES static void fill_narrow(const Row *row, int64_t from, int64_t to, uint64_t least) {
   uint64_t *x = row->room;
 #define PUT(i, k) x[i] = ((k)-least) << 32 | (uint64_t)(i)
   EACH_KEY(row, from, to, PUT);
