@@ -63,6 +63,8 @@ bool library_run(Device *d, const LibraryCall *call);
 void matmul_naive(const MatmulCall *m, int threads);
 /* float32 and float64, any strides: blocked and vectorised; the order of a sum does not depend on threads. */
 bool matmul_blocked(Memory *memory, const MatmulCall *m, int threads);
+/* Does it read both factors where they lie? They have a row for each k, and few results. */
+bool matmul_blocked_along(const MatmulCall *m);
 /* Bytes that it needs for a product, or one with fewer rows or a shorter sum, on one thread. */
 size_t matmul_blocked_room(const MatmulCall *m);
 

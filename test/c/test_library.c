@@ -101,6 +101,7 @@ static void test_blocked_shapes(void **state) {
       for (int k = 0; k < LEN(sums); k++) {
         check_blocked(w, POLY_FLOAT32, rows[i], cols[j], sums[k], (i + j + k) % 5);
         check_blocked(w, POLY_FLOAT64, rows[i], cols[j], sums[k], (i + 2 * j + k) % 5);
+        check_blocked(w, j % 2 ? POLY_FLOAT32 : POLY_FLOAT64, rows[i], cols[j], sums[k], 1); /* nothing is packed */
       }
   check_blocked(w, POLY_FLOAT32, 3, 600, 2100, 0); /* a sum of two pieces, and columns of two tiles */
 }
@@ -121,6 +122,17 @@ static void test_blocked_matmul(void **state) {
     assert_true(matmul_blocked(device(w, "CPU")->memory, &m, threads));
     assert_memory_equal(c, c2, sizeof(float) * M * N);
   }
+  float *turned = malloc(sizeof(float) * M * K); /* A with a row for each k, which is not packed */
+  for (int i = 0; i < M * K; i++) turned[i % K * M + i / K] = a[i];
+  MatmulCall along = m;
+  along.a.memory = turned;
+  along.a_row = 1, along.a_col = M;
+  for (int threads = 1; threads < 6; threads++) {
+    memset(c2, 0, sizeof(float) * M * N);
+    assert_true(matmul_blocked(device(w, "CPU")->memory, &along, threads));
+    assert_memory_equal(c, c2, sizeof(float) * M * N);
+  }
+  free(turned);
   plain.c.memory = c2;
   matmul_naive(&plain, 1);
   for (int i = 0; i < M * N; i++) assert_true(fabsf(c[i] - c2[i]) < 1e-3f);
