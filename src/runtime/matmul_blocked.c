@@ -33,8 +33,8 @@ enum {
   MOST_VECTORS = 6,
   TILE_MAX = MOST_ROWS * 32, /* and its elements */
   MOST_LANES = 16,
-  DIRECT = 28,  /* rows up to which packing B takes longer than it saves */
-  ALONG = 512,  /* elements of both factors for each k, up to which two blocks fit the second cache */
+  DIRECT = 28, /* rows up to which packing B takes longer than it saves */
+  ALONG = 512, /* elements of both factors for each k, up to which two blocks fit the second cache */
   CACHE_LINE = 64
 };
 
@@ -199,6 +199,12 @@ static int next_rows(const Tile *t, int64_t i, int64_t left) {
   return (int)MAX(each + (i ? each & 1 : -(each & 1)), 2);
 }
 
+/* Columns in front of j that a strip has which is wider than what is left, where B is not packed for it. */
+static int64_t columns_over(const Tile *t, int64_t j, int64_t width) {
+  int64_t over = MAX(j + width - t->nc, 0);
+  return t->along && t->j0 + j >= over ? over : 0;
+}
+
 /* What the register tile `count` of a block prefetches: lines of the next block of A, then of B. */
 static void look_ahead(const Tile *t, Block *block, int64_t k0, int64_t count) {
   const MatmulCall *m = t->m;
@@ -269,7 +275,8 @@ TURN(double, 2, TURN_TWO)
     T *to = t->bpack;                                                                                                  \
     for (int64_t j = 0, width; j < t->nc; j += width, to += width * kc) {                                              \
       width = strip_vectors(t, j) * t->shapes->lanes;                                                                  \
-      if (!t->direct || j + width > t->nc) name##_strip(m, b + j * m->b_col, kc, MIN(width, t->nc - j), width, to);    \
+      if (!t->direct || j + width - columns_over(t, j, width) > t->nc)                                                 \
+        name##_strip(m, b + j * m->b_col, kc, MIN(width, t->nc - j), width, to);                                       \
     }                                                                                                                  \
   }                                                                                                                    \
   static void name##_a(const Tile *t, const T *a, int64_t kc, int64_t mc) {                                            \
@@ -293,13 +300,14 @@ PACK(pack_f64, double)
 
 #define TILES(name, T, PANEL)                                                                                          \
   /* Rows i0 .. i0+mc of a tile times a strip. block: of row i0, count: register tiles of it so far. A tile that is    \
-   * higher than what is left of packed A has rows of zeros; of A where it lies, rows that were computed before. */    \
-  static void name##_strip(const Tile *t, int vectors, int64_t i0, int64_t mc, int64_t j, Block block, int64_t k0,     \
-                           int64_t *count) {                                                                           \
+   * higher than what is left of packed A has rows of zeros; of A where it lies, rows that were computed before; so    \
+   * has one that is wider than what is left, `over` columns. */                                                       \
+  static void name##_strip(const Tile *t, int vectors, int64_t i0, int64_t mc, int64_t j, int64_t over, Block block,   \
+                           int64_t k0, int64_t *count) {                                                               \
     const T *a = block.a;                                                                                              \
     int64_t width = vectors * t->shapes->lanes, nr = MIN(width, t->nc - j);                                            \
     for (int64_t i = 0, mr, rows; i < mc; i += rows) {                                                                 \
-      mr = next_rows(t, t->i0 + i0 + i, mc - i);                                                                                 \
+      mr = next_rows(t, t->i0 + i0 + i, mc - i);                                                                       \
       rows = MIN(mr, mc - i);                                                                                          \
       int64_t skip = t->along ? mr - rows : 0;                                                                         \
       bool whole = rows == mr && nr == width, add = k0 > t->k0;                                                        \
@@ -309,7 +317,7 @@ PACK(pack_f64, double)
       micro_of(t, (int)mr, vectors)(&block, whole ? c : edge, whole ? t->ld : width, whole && add);                    \
       for (int64_t y = 0; y < rows && !whole; y++)                                                                     \
         for (int64_t x = 0; x < nr; x++) {                                                                             \
-          T *to = c + y * t->ld + x, from = edge[(y + skip) * width + x];                                              \
+          T *to = c + y * t->ld + x, from = edge[(y + skip) * width + over + x];                                       \
           *to = add ? *to + from : from;                                                                               \
         }                                                                                                              \
     }                                                                                                                  \
@@ -328,13 +336,14 @@ PACK(pack_f64, double)
         for (int64_t j = 0, width; j < t->nc; j += width, packed += width * kc) {                                      \
           int vectors = strip_vectors(t, j);                                                                           \
           width = vectors * t->shapes->lanes;                                                                          \
-          bool here = t->direct && j + width <= t->nc;                                                                 \
+          int64_t over = columns_over(t, j, width);                                                                    \
+          bool here = t->direct && j + width - over <= t->nc;                                                          \
           Block block = {.kc = kc,                                                                                     \
                          .a = t->along ? rows : t->apack,                                                              \
                          .a_step = t->along ? m->a_col : 1,                                                            \
-                         .b = here ? b + k0 * m->b_row + j : packed,                                                   \
+                         .b = here ? b + k0 * m->b_row + j - over : packed,                                            \
                          .b_step = here ? m->b_row : width};                                                           \
-          name##_strip(t, vectors, i, mc, j, block, k0, &count);                                                       \
+          name##_strip(t, vectors, i, mc, j, over, block, k0, &count);                                                 \
         }                                                                                                              \
       }                                                                                                                \
     }                                                                                                                  \
