@@ -329,6 +329,7 @@ void profile_free(PolyContext *ctx);
 void debug_plan(const Plan *p, const Lowered *l);
 void debug_item(const Plan *p, const PlanItem *it, double ms);
 void debug_run(const Plan *p, double ms);
+void debug_memory(const Plan *p); /* what is in use where most is */
 void debug_form(const PolyContext *ctx, int nvar, int nsample, bool planned);
 
 /* ---- keep.c ---- */

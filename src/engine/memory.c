@@ -392,5 +392,6 @@ bool plan_size(Plan *p, const int64_t *value) {
   if (p->sized) return true;
   p->expected = false;
   if (!size_slots(p) || !size_items(p) || !place_temps(p)) return false;
+  debug_memory(p);
   return p->sized = true;
 }

@@ -200,6 +200,33 @@ void debug_item(const Plan *p, const PlanItem *it, double ms) {
   fprintf(stderr, "  %-6s %-48s %10.3f ms %8.1f GB/s %8.1f GFLOP/s\n", p->device->name, it->name, ms, gb, gflop);
 }
 
+/* Is the memory of temporary s taken while item i runs? Values that lie over each other are one, under the first's name. */
+static bool is_taken(const PlanSlot *s, int i) {
+  return s->kind >= SLOT_TEMP && s->over < 0 && s->first <= i && i <= s->until;
+}
+
+void debug_memory(const Plan *p) {
+  if (p->ctx->debug < 3) return;
+  size_t most = 0;
+  int at = 0;
+  for (int i = 0; i < p->nitem; i++) {
+    size_t now = 0;
+    for (int k = 0; k < p->nslot; k++) now += is_taken(&p->slot[k], i) ? p->slot[k].bytes : 0;
+    if (now > most) most = now, at = i;
+  }
+  if (!most) return;
+  fprintf(stderr, "  memory: %.1f kB, of which %.1f kB in use at item %d, %s:\n", (double)p->arena_bytes * 1e-3,
+          (double)most * 1e-3, at, p->item[at].name ? p->item[at].name : "");
+  for (int k = 0; k < p->nslot; k++) {
+    const PlanSlot *s = &p->slot[k];
+    if (!is_taken(s, at) || s->bytes * 100 < most) continue;
+    fprintf(stderr, "    slot %d: %.1f kB, items %d to %d", k, (double)s->bytes * 1e-3, s->first, s->until);
+    for (int o = 0; o < p->nslot; o++)
+      if (p->slot[o].over == k) fprintf(stderr, ", then slot %d from item %d", o, p->slot[o].first);
+    fprintf(stderr, "\n");
+  }
+}
+
 void debug_run(const Plan *p, double ms) {
   if (p->ctx->debug < 1) return;
   fprintf(stderr, "plan %016llx on %s: %d items, %d kernels, %.1f kB temporary, %.1f kB results, %.3f ms\n",
