@@ -101,6 +101,19 @@ def test_terms_of_a_sum_of_products_share_memory():
     np.testing.assert_allclose(total.numpy(), want, rtol=1e-4)
 
 
+def test_dot_products_of_both_ends_are_computed_where_they_are_read():
+    """The gradient of an attention weight is a dot product for each edge and head. The sums over the edges of both ends need it, and each has one factor at hand and
+    gathers the other anyway: nothing as large as edges times heads is stored."""
+    rng, nodes, edges = np.random.default_rng(0), 200, 3000
+    layer, edge_index = gnn.GATConv(16, 8, heads=8, add_self_loops=False), rng.integers(0, nodes, (2, edges))
+    parameters, x = nn.get_parameters(layer), Tensor.rand(nodes, 16).realize()
+    with Profile() as p:
+        loss = (layer(x, Tensor(edge_index)).relu() ** 2).mean()
+        loss.backward()
+        loss.realize(*(w.grad for w in parameters))
+    assert not [s for s in p.stored if s.shape[:1] == (edges,)], p.stored
+
+
 def test_exponentials_of_one_head_are_computed_along_the_edges():
     """They are stored by the sum of each row, whose lanes go along its edges; a loop whose lanes go along the features would compute them one by one, and so would
     the backward pass. The largest score of each row is found by the same kernel."""
