@@ -488,6 +488,26 @@ def test_arrays_of_a_large_graph_are_made_again():
     np.testing.assert_array_equal(back.edge_index.numpy(), index[::-1])
 
 
+def test_origins_of_a_large_graph_are_made_when_asked_for():
+    """Where the edges of a graph without loops, or with one at each node, came from takes no memory until somebody asks, and is right then, also where the ends that
+    it is made of have given back their memory."""
+    rng, nodes = np.random.default_rng(0), 300
+    index = rng.integers(0, nodes, (2, 1 << 17)).astype(np.int32)
+    loops, edges = index[0] == index[1], np.arange(1 << 17)
+    last = np.full(nodes, -1)
+    last[index[0][loops]] = edges[loops]
+    for thin in (False, True):
+        g = Graph(index, nodes)
+        if thin:
+            g.sum(g.src(Tensor.ones(nodes, 1))).realize()
+        for made, want in ((g.without_self_loops, edges[~loops]), (g.with_own_loops, np.concatenate([edges[~loops], last]))):
+            before = current().live_bytes
+            h = made()
+            if not thin:
+                assert current().live_bytes < before + 2.1 * 4 * len(want)  # both ends
+            np.testing.assert_array_equal(h.origin.numpy(), want)
+
+
 def test_sums_are_taken_on_the_narrower_side_of_a_product():
     """(x + A x) @ w reads w's columns at the edges and not x's, and so do both gradients; nothing as wide as x is stored for the nodes."""
     rng, nodes, wide, narrow = np.random.default_rng(0), 300, 48, 12

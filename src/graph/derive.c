@@ -195,7 +195,10 @@ static PolyGraph *derive_marked(PolyGraph *g, const Marks *m, const char *kind) 
 }
 
 static PolyGraph *derive_no_loops(PolyGraph *g, Marks *m) {
-  return mark_not_loops(g, m) ? derive_marked(g, m, "no loops") : NULL;
+  PolyGraph *h = mark_not_loops(g, m) ? derive_marked(g, m, "no loops") : NULL;
+  if (!h || graph_origins_later(g, h, 0)) return h;
+  poly_graph_free(h);
+  return NULL;
 }
 
 static PolyGraph *derive_coalesced(PolyGraph *g, Marks *m) {
@@ -260,7 +263,9 @@ static PolyGraph *derive_own_loops(PolyGraph *g, Marks *m) {
   copy_edges(&from, g->num_edges, m, before, false, &to, 0, threads);
   add_loops(NULL, NULL, num_loops(g), &to, kept, threads);
   note_own_loops(&from, g->num_edges, to.origin + kept);
-  return h;
+  if (graph_origins_later(g, h, num_loops(g))) return h;
+  poly_graph_free(h);
+  return NULL;
 }
 
 static const struct {

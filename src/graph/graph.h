@@ -94,6 +94,8 @@ bool graph_count_loops(PolyGraph *g); /* derive.c */
 
 /* Both rows of a large graph are there: gives back the memory of those arrays that can be made again out of others. */
 bool graph_thin(PolyGraph *g);
+/* Where the edges of h came from is made when it is asked for: those of g that are no loops, then `loops` of nodes. */
+bool graph_origins_later(PolyGraph *g, PolyGraph *h, int64_t loops);
 /* Sets rows[].rows and rows[].places, which are made where they are needed. */
 bool graph_order_edges(PolyGraph *g);
 

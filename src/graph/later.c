@@ -3,7 +3,8 @@
  * A graph has six arrays as long as its edges: both ends in the user's order, and for each end the edges row by row and
  * their other ends. A sum over neighbours reads the other ends and nothing else. Of the rest, the edges row by row of
  * one end are enough to make all others: their memory is given back once the rows are built, and whoever asks for them
- * later (edge features, attention weights) has them made. */
+ * later (edge features, attention weights) has them made. So are the edges that those of a graph without loops, or with
+ * a loop at each node, came from: few ask. */
 #include "base/threads.h"
 #include "graph/graph.h"
 
@@ -90,6 +91,60 @@ bool graph_thin(PolyGraph *g) {
          give_back(g, by[SRC].entries, make_entries);
 }
 
+/* What was made for one use alone is given back. */
+static void put_back(PolyBuffer *b, bool was_missing) {
+  if (was_missing) buffer_forget(b);
+}
+
+/* ---- where edges came from ---- */
+
+/* The ends of the edges of a graph, of which one without its loops was made, or one with a loop at each of `loops`
+ * nodes behind the other edges. */
+typedef struct Origins {
+  PolyContext *ctx;
+  PolyBuffer *end[2];
+  int64_t num_edges, loops;
+} Origins;
+
+/* The edges that are no loops; then the last loop that each node had, -1: it had none. */
+static bool make_origins(void *user, void *data) {
+  const Origins *o = user;
+  bool missing[2];
+  const int32_t *end[2];
+  for (int k = 0; k < 2; k++) {
+    missing[k] = buffer_is_missing(o->end[k]);
+    end[k] = buffer_read(o->end[k], host_memory(o->ctx->runtime));
+  }
+  bool ok = end[SRC] && end[DST];
+  int32_t *out = data;
+  for (int64_t e = 0; ok && e < o->num_edges; e++)
+    if (end[SRC][e] != end[DST][e]) *out++ = (int32_t)e;
+  for (int64_t v = 0; ok && v < o->loops; v++) out[v] = -1;
+  for (int64_t e = 0; ok && o->loops && e < o->num_edges; e++)
+    if (end[SRC][e] == end[DST][e]) out[end[SRC][e]] = (int32_t)e;
+  for (int k = 0; k < 2; k++) put_back(o->end[k], missing[k]);
+  return ok;
+}
+
+static void origins_free(void *user) {
+  Origins *o = user;
+  buffer_release(o->end[SRC]);
+  buffer_release(o->end[DST]);
+  mem_free(ctx_base(o->ctx), o, sizeof *o);
+}
+
+bool graph_origins_later(PolyGraph *g, PolyGraph *h, int64_t loops) {
+  if (h->num_edges < LEAST_EDGES) return true;
+  Origins *o = mem_new(ctx_base(g->ctx), sizeof *o);
+  if (!o) return false;
+  *o = (Origins){.ctx = g->ctx,
+                 .end = {buffer_retain(g->index[SRC]->buffer), buffer_retain(g->index[DST]->buffer)},
+                 .num_edges = g->num_edges,
+                 .loops = loops};
+  if (!buffer_make_later(h->origin->buffer, make_origins, origins_free, o)) origins_free(o);
+  return true;
+}
+
 /* ---- edges row by row ---- */
 
 /* One end's rows, and the edges by the rows of the other. */
@@ -117,16 +172,20 @@ static bool make_places(void *user, void *data) {
   const ByRow *r = user;
   Base *b = ctx_base(r->ctx);
   size_t bytes = (size_t)r->num_edges * sizeof(int32_t);
-  const int32_t *own = read_at(r, r->entries), *other = own ? read_at(r, r->other_entries) : NULL;
+  bool own_missing = buffer_is_missing(r->entries), other_missing = buffer_is_missing(r->other_entries);
+  const int32_t *other = read_at(r, r->other_entries);
   int32_t *out = data, *place = other ? mem_resize(b, NULL, 0, bytes) : NULL;
   if (!place && r->num_edges) return false;
   int threads = threads_allowed(poly_threads(r->ctx));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int64_t i = 0; i < r->num_edges; i++) place[other[i]] = (int32_t)i;
+  put_back(r->other_entries, other_missing);
+  const int32_t *own = read_at(r, r->entries);
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t i = 0; i < r->num_edges; i++) out[i] = place[own[i]];
+  for (int64_t i = 0; i < (own ? r->num_edges : 0); i++) out[i] = place[own[i]];
+  put_back(r->entries, own_missing);
   mem_free(b, place, bytes);
-  return true;
+  return own != NULL;
 }
 
 static void by_row_free(void *user) {

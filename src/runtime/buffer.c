@@ -153,6 +153,13 @@ bool buffer_make_later(PolyBuffer *b, bool (*make)(void *user, void *data), void
   return true;
 }
 
+void buffer_forget(PolyBuffer *b) {
+  b = origin(b);
+  if (!b->make || b->borrowed || b->exposed) return;
+  for (int k = 0; k < MAX_MEMORIES; k++)
+    if (b->copy[k].data) drop_copy(b, k);
+}
+
 /* Bytes of a current copy on another memory than the host's. */
 static bool fetch(const PolyBuffer *b, void *host, size_t bytes) {
   for (int k = 1; k < MAX_MEMORIES; k++) {

@@ -184,6 +184,8 @@ void buffer_release(PolyBuffer *b);
 /* Gives its memory back; `make` writes the contents again where somebody asks for them. False: they have to stay where
  * they are, and user is the caller's; otherwise `release` is called for it at the end. */
 bool buffer_make_later(PolyBuffer *b, bool (*make)(void *user, void *data), void (*release)(void *user), void *user);
+/* Gives its memory back once more, if it can be made again and nobody outside knows its address. */
+void buffer_forget(PolyBuffer *b);
 /* Will the next reader have to wait for `make`? */
 bool buffer_is_missing(const PolyBuffer *b);
 /* Its contents in m: copied from another memory if they are not valid there. NULL: an error was set. */
