@@ -29,8 +29,8 @@ from graph_train import load, make_step, save
 HAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hand")
 MODELS = ("gcn", "sage", "gin", "gat")
 MEDIAN, LEAST, GROWTH = 0.6, 0.3, 18
-# kernels of GAT whose loop over edges the name does not show, since they reduce the features of each edge in it: how many
-DOTS = {r"reduce_\d+_8_r_8": 64, r"reduce_\d+_r_40": 40}
+# kernels of GAT that reduce the features of each edge inside their loop over edges, which the name does not show: how many
+DOTS = {r"reduce_\d+_8_r_(8|x)": 64, r"reduce_\d+_r_(40|x)": 40}
 
 
 def rates(folder, threads):

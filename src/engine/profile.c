@@ -200,7 +200,8 @@ void debug_item(const Plan *p, const PlanItem *it, double ms) {
   fprintf(stderr, "  %-6s %-48s %10.3f ms %8.1f GB/s %8.1f GFLOP/s\n", p->device->name, it->name, ms, gb, gflop);
 }
 
-/* Is the memory of temporary s taken while item i runs? Values that lie over each other are one, under the first's name. */
+/* Is the memory of temporary s taken while item i runs? Values that lie over each other are one, under the first's
+ * name. */
 static bool is_taken(const PlanSlot *s, int i) {
   return s->kind >= SLOT_TEMP && s->over < 0 && s->first <= i && i <= s->until;
 }
