@@ -39,6 +39,25 @@ def test_sizes_and_layouts(cpu, m, k, n):
     close(left[1] @ right[1], want)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("m,k,n", [(3, 300, 5), (17, 520, 33), (40, 2500, 70), (129, 257, 520), (130, 1025, 9), (300, 700, 300)])
+def test_long_sums_of_every_layout(cpu, m, k, n, dtype):
+    """By the library: factors by rows and by columns, with short lines and long ones, and register tiles that are not whole."""
+    a, b = normal(m, k, dtype=dtype), normal(k, n, dtype=dtype)
+    want = np.matmul(a.astype(np.longdouble), b.astype(np.longdouble)).astype(np.float64)
+    wide = [np.ascontiguousarray(np.pad(v, ((0, 0), (0, 300)))) for v in (a.T, b)]
+    left = [Tensor(a), Tensor(np.ascontiguousarray(a.T)).transpose(), Tensor(wide[0])[:, :m].transpose()]
+    right = [Tensor(b), Tensor(np.ascontiguousarray(b.T)).transpose(), Tensor(wide[1])[:, :n]]
+    Tensor.realize(*left, *right)
+    found = []
+    for threads in (1, 3):
+        with Context(THREADS=threads):
+            found.append([(x @ y).numpy() for x in left for y in right])
+    for one, several in zip(*found):
+        close(one, want, 1e-6 if dtype == np.float32 else 1e-14)
+        assert one.tobytes() == several.tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int32", "uint8", "int64"])
 def test_dtypes(cpu, dtype):
     integer = "int" in dtype
@@ -167,6 +186,35 @@ def test_symbolic_sizes(cpu):
         big = Tensor(np.concatenate([a, normal(1000 - n, 40)])).realize()
         got = layer(big.shrink(((0, v), None)))
         close(got.numpy() if got.numpy().shape[0] == n else got.numpy()[:n], np.maximum(np.matmul(*exact(a, b)) + c, 0))
+
+
+@pytest.mark.parametrize("k,n", [(64, 64), (32, 32), (20, 96), (100, 40)])
+def test_symbolic_rows_with_their_gradients(cpu, k, n):
+    """Rows in tiles of any number: a bias, a residual and an activation after the product, in registers where columns are whole vectors; the
+    gradients of the input and of the weight; each element has the bits that it has alone and on other numbers of threads."""
+    w, c = normal(k, n), normal(n)
+    W, C = Tensor(w).realize(), Tensor(c).realize()
+    every, products = normal(2300, k), []
+    for rows in (0, 1, 13, 14, 15, 56, 113, 448, 449, 1023, 2300):
+        x, r = every[:rows], normal(rows, n)
+        size = Variable("rows", 0, 1 << 20).bind(rows)
+        X, R = Tensor(x).sized(size, k).realize(), Tensor(r).sized(size, n).realize()
+        found = []
+        for threads in (1, 2, 3):
+            with Context(THREADS=threads):
+                y = (X @ W + C + R).relu()
+                gx, gw = (y * R) @ W.transpose(), X.transpose() @ (y * R)
+                Tensor.realize(y, gx, gw)
+                found.append([t.numpy().tobytes() for t in (y, gx, gw)])
+        assert found[0] == found[1] == found[2]
+        want = np.maximum(np.matmul(*exact(x, w)) + c + r, 0)
+        if rows:
+            close(y, want)
+            close(gx, (want * r) @ w.T.astype(np.float64), 2e-6)
+        close(gw, x.T.astype(np.float64) @ (want * r), 2e-6)
+        products.append((X @ W).numpy())
+    for part in products:
+        assert part.tobytes() == products[-1][: len(part)].tobytes()
 
 
 def test_bits(cpu):

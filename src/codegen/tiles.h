@@ -14,6 +14,7 @@ typedef struct Group {
   int n;
   UOp *range[MAX_DIMS]; /* outermost first; of a tile some iterations of the first and all of the others */
   int64_t tile, inner;  /* iterations of the first in a tile; of all others together */
+  int64_t unit;         /* of the first, distributed evenly over the tiles; 0: every tile but the last is whole */
   UOp *tiles;           /* how many tiles there are, */
   UOp *first, *count;   /* and of the one at hand: where it begins, and its iterations of the first loop */
   UOp *to[MAX_DIMS];    /* what stands for each range in the nest that is open */
@@ -34,7 +35,9 @@ typedef struct Tiles {
   int64_t a_line, b_line; /* elements from row to row of a panel */
   bool a_by_k, b_by_k;    /* the panel of x, of y, has a row for each k */
   bool pairs;
-  bool plain_end, direct; /* what follows the sum is little work along the columns; it is done in the register tile */
+  bool plain_end, direct; /* what follows the sum is little work along the columns; it is done in the register tile, */
+  bool ragged;            /* which may go beyond the rows of the tile */
+  bool inside;            /* x is packed for a register tile at a time */
   UOp *a, *b, *c, *low;   /* local arrays, as PARAMs */
 } Tiles;
 
@@ -74,9 +77,9 @@ UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name);
 bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value); /* array[index] = value, in b */
 void tiles_note(Change *c, const Group *group);
 UOp *tiles_changed(Change *c, UOp *u);
-/* What follows the sum at the row and column that the groups are at, and the stores of it; gate: whether they are done.
- */
-bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate);
+/* What follows the sum at the row and column that the groups are at, and the stores of it; gate: whether they are done,
+ * and the loads that vary with the loop `along`, or with any that is open where that is NULL. */
+bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along);
 UOp *tiles_flops(const Tiles *t);
 
 /* group_tiles.c: the same by a group of threads. *done: false if the target has none for it. */
