@@ -335,6 +335,8 @@ class SparseTensor:
                 if one != slice(None):
                     out = out.index_select(dim, np.arange(out._sizes[dim])[one])
             elif isinstance(one, (int, np.integer)):
+                if not -out._sizes[dim] <= one < out._sizes[dim]:
+                    raise IndexError(f"index {one} is out of range for dimension {dim} of size {out._sizes[dim]}")
                 out = out.index_select(dim, np.array([one % out._sizes[dim]]))
             else:
                 a = _host(one)

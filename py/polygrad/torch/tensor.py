@@ -183,6 +183,10 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
             raise RuntimeError("a bool tensor has no negative: use ~ for the opposite")
         return Plain.__neg__(self)
 
+    def __rtruediv__(self, other: Any) -> Any:
+        """other / self, rounded as PyTorch does: the reciprocal times other."""
+        return self.reciprocal() * other
+
     def __contains__(self, x: Any) -> bool:
         return bool(Plain.any(self == x).item())
 

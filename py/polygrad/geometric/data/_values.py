@@ -67,15 +67,18 @@ def apply(value: Any, function: Callable[[Tensor], Any]) -> Any:
     return value
 
 
-def positions(index: Any, size: int, what: str = "index") -> np.ndarray:
-    """Positions among `size` things out of a slice, a mask, a list or a tensor of indices; negative ones count from the end."""
+def positions(index: Any, size: int, what: str = "index", short: bool = False) -> np.ndarray:
+    """Positions among `size` things out of a slice, a mask, a list or a tensor of indices; negative ones count from the end.
+
+    short: a mask may end early, and chooses among the first things.
+    """
     if isinstance(index, slice):
         return np.arange(size, dtype=np.int64)[index]
     if isinstance(index, range):
         index = list(index)
     a = to_array(index).reshape(-1)
     if a.dtype == np.bool_:
-        if a.size != size:
+        if a.size > size or (a.size < size and not short):
             raise IndexError(f"{what} is a mask of {a.size} entries for {size}")
         return np.flatnonzero(a)
     if not a.size:

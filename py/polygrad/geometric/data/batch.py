@@ -76,7 +76,7 @@ class Batch:
 
     def index_select(self, idx: Any) -> list[Any]:
         """The graphs of a slice, a mask or a list of numbers."""
-        return [self.get_example(int(k)) for k in positions(idx, self.num_graphs, "index")]
+        return [self.get_example(int(k)) for k in positions(idx, self.num_graphs, "index", short=True)]
 
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, (int, np.integer)) or (isinstance(idx, (Tensor, np.ndarray)) and idx.ndim == 0):

@@ -14,6 +14,7 @@ import numpy as np
 from ...autograd import current, making
 from ...tensor import Tensor
 from .._moved import array, like, plain
+from ..edge_index import EdgeIndex, Index, Known
 from ..sparse_tensor import SparseTensor
 from ._sizes import size, sized
 from ._values import kind_in, to_array
@@ -96,12 +97,13 @@ class Column:
             return [c.befores() for c in self.values] if self.values and isinstance(self.values[0], Column) else None
         return None if self.incs is None else np.cumsum(self.incs, axis=0) - self.incs
 
-    def slices(self) -> Any:
+    def slices(self, increment: bool = True) -> Any:
+        """Where each graph begins: nested as the values are. increment: of the raised values."""
         if self.ptr is None:
             if isinstance(self.values, dict):
-                return {k: c.slices() for k, c in self.values.items()}
+                return {k: c.slices(increment) for k, c in self.values.items()}
             nested = self.values and isinstance(self.values[0], Column)
-            return [c.slices() for c in self.values] if nested else np.arange(len(self.values) + 1)
+            return [c.slices(increment) for c in self.values] if nested else np.arange(len(self.values) + 1)
         return self.ptr
 
 
@@ -117,12 +119,57 @@ class Matrices(Column):
     def take(self, index: np.ndarray) -> Column:
         return Matrices([self.values[k] for k in index], self.dims)
 
-    def slices(self) -> Any:
-        """Where the rows and the columns of each matrix begin, [n + 1, 2]."""
+    def slices(self, increment: bool = True) -> Any:
+        """Where the rows and the columns of each matrix begin, [n + 1, 2]; those of the list where they are not joined."""
+        if not increment:
+            return np.arange(len(self.values) + 1)
         return np.concatenate([np.zeros((1, 2), np.int64), np.cumsum([m.sparse_sizes() for m in self.values], axis=0)])
 
     def _raise(self) -> Any:
         return joined_matrices(self.values, self.dims)
+
+
+class Indices(Column):
+    """EdgeIndex or Index of many graphs: the joined one knows what its parts know, and of what they were made."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[Any], dim: int, incs: np.ndarray | None):
+        super().__init__(parts, None, dim, incs)
+        self.parts = pointers([int(v.shape[dim]) for v in parts])
+
+    def take(self, index: np.ndarray) -> Column:
+        return Indices([self.values[k] for k in index], self.dim, None if self.incs is None else self.incs[index])
+
+    def slices(self, increment: bool = True) -> Any:
+        return self.parts
+
+    def befores(self) -> Any:
+        return None if self.incs is None else np.cumsum(self.incs, axis=0) - self.incs
+
+    def joined(self) -> Any:
+        """The parts one after the other, as they are."""
+        return self.values[0].cat(*self.values[1:], dim=self.dim)
+
+    def _raise(self) -> Any:
+        before = self.befores()
+        parts = self.values if before is None else [v + _added(v, b) for v, b in zip(self.values, before)]
+        out = parts[0].cat(*parts[1:], dim=self.dim)
+        first = parts[0]
+        if isinstance(first, EdgeIndex) and first.is_sorted and _ascending(out[0 if first.is_sorted_by_row else 1]):
+            out._sort_order = first.sort_order
+        elif isinstance(first, Index) and first.is_sorted and _ascending(out):
+            out._is_sorted = True
+        return out
+
+
+def _added(index: Known, by: Any) -> Any:
+    """What is added to the indices of a graph: a number, or a tensor of their own class."""
+    return int(by) if np.ndim(by) == 0 else index._own(np.asarray(by))
+
+
+def _ascending(values: Tensor) -> bool:
+    return bool((np.diff(to_array(values)) >= 0).all())
 
 
 def joined_matrices(values: list[SparseTensor], dims: tuple[int, ...]) -> SparseTensor:
@@ -159,10 +206,14 @@ def column(key: str, values: list[Any], graphs: list[Any], stores: list[Any], in
     """One attribute of all graphs, joined as the class of the graphs says."""
     first = values[0]
     if isinstance(first, SparseTensor):
-        return Matrices(values, _both_axes(graphs[0].__cat_dim__(key, first, stores[0])))
+        return Matrices(values, both_axes(graphs[0].__cat_dim__(key, first, stores[0])))
     if isinstance(first, (Tensor, np.ndarray)):
         if any(type(v) is not type(first) for v in values):
             raise TypeError(f"{key!r} is a {type(first).__name__} in the first graph and something else in others")
+        if isinstance(first, Known):
+            along = graphs[0].__cat_dim__(key, first, stores[0])
+            if along is not None and along % first.ndim == first.ndim - 1:
+                return Indices(values, first.ndim - 1, _increments(key, values, graphs, stores) if increment else None)
         return _joined(key, values, graphs, stores, increment)
     if isinstance(first, (bool, int, float)) and all(isinstance(v, (bool, int, float)) for v in values):
         array = np.array(values)
@@ -175,13 +226,13 @@ def column(key: str, values: list[Any], graphs: list[Any], stores: list[Any], in
             if set(v) != set(first):
                 raise KeyError(f"{key!r} has the entries {sorted(map(str, first))} in one graph and {sorted(map(str, v))} in another")
         return Column({k: column(str(k), [v[k] for v in values], graphs, stores, increment) for k in first})
-    if isinstance(first, Sequence) and not isinstance(first, str) and first and isinstance(first[0], Tensor):
+    if isinstance(first, Sequence) and not isinstance(first, str) and first and isinstance(first[0], (Tensor, SparseTensor)):
         if all(len(v) == len(first) for v in values):
             return Column([column(key, [v[k] for v in values], graphs, stores, increment) for k in range(len(first))])
     return Column(list(values))
 
 
-def _both_axes(dim: Any) -> tuple[int, ...]:
+def both_axes(dim: Any) -> tuple[int, ...]:
     return tuple(dim) if isinstance(dim, (tuple, list)) else (int(dim or 0),)
 
 
@@ -333,7 +384,7 @@ class Pile:
                 if key in exclude:
                     continue
                 store[key] = rows.values(key, col, increment, (part.key, key) not in self.arrays)
-                my_slices[key], my_befores[key] = col.slices(), col.befores() if increment else None
+                my_slices[key], my_befores[key] = col.slices(increment), col.befores() if increment else None
                 if key in follow:
                     store[f"{key}_batch"], store[f"{key}_ptr"] = rows.batch_of(key, my_slices[key])
             if part.given and part.counts is not None:
@@ -380,7 +431,10 @@ class _Rows:
 
     def values(self, key: str, col: Column, increment: bool, tensors: bool) -> Any:
         if isinstance(col, Matrices):
-            return col.raised()
+            return col.raised() if increment else list(col.values)
+        if isinstance(col, Indices):
+            whole = col.raised() if increment else col.joined()
+            return whole._with(sized(to_array(whole), col.dim, self.rows(key, col.parts))) if self.symbolic else whole
         if col.ptr is None:
             if isinstance(col.values, dict):
                 return {k: self.values(str(k), c, increment, tensors) for k, c in col.values.items()}
@@ -456,24 +510,29 @@ def separate(data: Any, k: int, slices: Mapping[Any, Any], befores: Mapping[Any,
         mine = store_of(out, key)
         for name in table:
             if name in store and (key is not None or not isinstance(name, tuple)):
-                mine[name] = _separate(name, store[name], k, table[name], minus.get(name), data, store)
+                mine[name] = separate_value(name, store[name], k, table[name], minus.get(name), data, store)
         if "_num_nodes" in store.__dict__:
             mine["num_nodes"] = store._num_nodes[k]
     return out
 
 
-def _separate(key: str, values: Any, k: int, ptr: Any, minus: Any, data: Any, store: Any) -> Any:
+def separate_value(key: str, values: Any, k: int, ptr: Any, minus: Any, data: Any, store: Any) -> Any:
+    if isinstance(values, (EdgeIndex, Index)) and values._cat_metadata is not None:
+        part = values.narrow(-1, int(ptr[k]), int(ptr[k + 1] - ptr[k]))
+        for name in part._KNOWN:
+            setattr(part, name, getattr(values._cat_metadata, name[1:])[k])
+        return part if minus is None else part - _added(part, minus[k])
     if isinstance(values, (Tensor, np.ndarray)) and isinstance(ptr, np.ndarray):
         dim = data.__cat_dim__(key, values, store)
         axis = 0 if dim is None else dim % values.ndim
         return cut(values, int(ptr[k]), int(ptr[k + 1]), axis, dim is None, None if minus is None else minus[k], isinstance(values, Tensor))
     if isinstance(values, SparseTensor):
-        return cut_matrix(values, ptr[k], ptr[k + 1], _both_axes(data.__cat_dim__(key, values, store)))
+        return cut_matrix(values, ptr[k], ptr[k + 1], both_axes(data.__cat_dim__(key, values, store)))
     if isinstance(values, Mapping):
-        return {n: _separate(n, v, k, ptr[n], None if minus is None else minus[n], data, store) for n, v in values.items()}
+        return {n: separate_value(n, v, k, ptr[n], None if minus is None else minus[n], data, store) for n, v in values.items()}
     if isinstance(ptr, list):
-        return [_separate(key, v, k, p, None if minus is None else minus[i], data, store) for i, (v, p) in enumerate(zip(values, ptr))]
+        return [separate_value(key, v, k, p, None if minus is None else minus[i], data, store) for i, (v, p) in enumerate(zip(values, ptr))]
     return values[k]
 
 
-__all__ = ["Column", "Part", "Pile", "pointers", "separate"]
+__all__ = ["Column", "Indices", "Matrices", "Part", "Pile", "both_axes", "pointers", "separate", "separate_value", "store_of"]

@@ -286,8 +286,16 @@ class BaseData:
         """Moves the tensors to the CPU."""
         return self.to("CPU", *args)
 
+    def cuda(self, device: Any = None, *args: str, non_blocking: bool = False) -> Any:
+        """Moves the tensors to a GPU."""
+        return self.to("CUDA" if device is None else device, *args)
+
     def contiguous(self, *args: str) -> Any:
         return self._each("contiguous", *args)
+
+    def detach_(self, *args: str) -> Any:
+        """Cuts the tensors off from what they were computed from, in place."""
+        return self._each("detach_", *args)
 
     def detach(self, *args: str) -> Any:
         """Cuts the tensors off from what they were computed from."""

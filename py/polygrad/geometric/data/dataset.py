@@ -165,7 +165,7 @@ class Dataset:
         elif isinstance(idx, str):
             raise IndexError(f"Only slices (':'), lists, tuples and tensors or arrays of whole numbers or of bool are valid indices (got {idx!r})")
         else:
-            chosen = [numbers[k] for k in positions(idx, len(numbers)).tolist()]
+            chosen = [numbers[k] for k in positions(idx, len(numbers), short=True).tolist()]
         out = copy.copy(self)
         out._indices = chosen
         return out

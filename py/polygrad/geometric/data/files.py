@@ -13,6 +13,7 @@ import numpy as np
 
 from ...nn.state import safe_load, safe_save
 from ...tensor import Tensor
+from ..sparse_tensor import SparseTensor
 from .data import BaseData, Data
 
 DESCRIPTION = "__graph__"
@@ -39,6 +40,8 @@ class _Writer:
             return {kind: [self.value(f"{name}.{k}", v) for k, v in enumerate(value)]}
         if isinstance(value, dict):
             return {"dict": [[self.value("", k), self.value(f"{name}.{k}", v)] for k, v in value.items()]}
+        if isinstance(value, SparseTensor):
+            return {"matrix": self.value(name, [value._row, value._col, value._value, list(value.sparse_sizes())])}
         raise TypeError(f"{name!r} is a {type(value).__name__}, which cannot be saved: only tensors, arrays, plain values, lists and dicts can")
 
     def add(self, name: str, t: Tensor) -> str:
@@ -83,6 +86,11 @@ class _Reader:
             return items if kind == "list" else tuple(items)
         if kind == "dict" and isinstance(content, list) and all(isinstance(p, list) and len(p) == 2 for p in content):
             return {self.value(k, depth + 1): self.value(v, depth + 1) for k, v in content}
+        if kind == "matrix":
+            parts = self.value(content, depth + 1)
+            if not isinstance(parts, list) or len(parts) != 4 or not isinstance(parts[3], list) or len(parts[3]) != 2:
+                raise ValueError(f"{self.path}: a matrix is damaged")
+            return SparseTensor(row=parts[0], col=parts[1], value=parts[2], sparse_sizes=(parts[3][0], parts[3][1]))
         raise ValueError(f"{self.path}: the description of the graph has an entry {kind!r}, which is not known")
 
 

@@ -37,6 +37,16 @@ def _once(values: np.ndarray) -> np.ndarray:
     return found[np.argsort(first)]
 
 
+_warned: set[str] = set()
+
+
+def _check_type_name(name: str) -> None:
+    """Warns once of a type whose name cannot be told from a joined name of an edge type."""
+    if "__" in name and not _warned:
+        _warned.add(name)
+        warnings.warn(f"the type name {name!r} has double underscores '__', which join the parts of edge types: use single underscores", stacklevel=4)
+
+
 class HeteroData(AsStores, BaseData):
     """Several types of nodes and edges, each with a storage of its own.
 
@@ -117,7 +127,7 @@ class HeteroData(AsStores, BaseData):
         if isinstance(key, tuple) and len(key) == 2:
             found = [t for t in self._edge_store_dict if t[0] == key[0] and t[-1] == key[1]]
             if len(found) > 1:
-                raise KeyError(f"several edge types join {key[0]!r} to {key[1]!r}: {found}")
+                raise TypeError(f"missing 1 required name: several edge types join {key[0]!r} to {key[1]!r}: {found}")
             return found[0] if found else (key[0], "to", key[1])
         return key
 
@@ -195,6 +205,7 @@ class HeteroData(AsStores, BaseData):
         if not isinstance(key, str):
             raise TypeError(f"a node type is a text, an edge type a tuple of three: got {key!r}")
         if key not in self._node_store_dict:
+            _check_type_name(key)
             self._node_store_dict[key] = NodeStorage(_parent=self, _key=key)
         return self._node_store_dict[key]
 
@@ -203,6 +214,7 @@ class HeteroData(AsStores, BaseData):
         if len(key) != 3 or not all(isinstance(part, str) for part in key):
             raise TypeError(f"an edge type is (source type, name, destination type), not {key!r}")
         if key not in self._edge_store_dict:
+            _check_type_name(key[1])
             self._edge_store_dict[key] = EdgeStorage(_parent=self, _key=key)
         return self._edge_store_dict[key]
 

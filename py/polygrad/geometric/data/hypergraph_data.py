@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class HyperGraphData(Data):
     def num_nodes(self) -> int | None:  # type: ignore[override]
         if self.edge_index is None or any(key in self._store for key in ("num_nodes", "x", "pos", "batch")):
             return Data.num_nodes.fget(self)  # type: ignore[attr-defined]
+        warnings.warn("Unable to accurately infer 'num_nodes': only 'edge_index' tells it. Set it as an attribute.", stacklevel=2)
         return self._count(0)
 
     @num_nodes.setter

@@ -12,8 +12,10 @@ import numpy as np
 
 from ...autograd import current, making
 from ...tensor import Tensor
+from ..edge_index import EdgeIndex, Index
+from ..sparse_tensor import SparseTensor
 from ._values import kind_in, to_array
-from .collate import Column, Part, Pile, store_of
+from .collate import Column, Indices, Matrices, Part, Pile, both_axes, separate_value, store_of
 from .data import BaseData, Data, by_nodes
 from .dataset import Dataset, count_classes
 from .hetero_data import HeteroData, by_sizes
@@ -211,8 +213,12 @@ def _column(data: Any, store: Any, key: str, value: Any, ptr: Any) -> Column:
         return Column({k: _column(data, store, k, v, ptr[k]) for k, v in value.items()})
     if isinstance(ptr, list):
         return Column([_column(data, store, key, v, p) for v, p in zip(value, ptr)])
+    if isinstance(value, list) and value and isinstance(value[0], SparseTensor):
+        return Matrices(value, both_axes(data.__cat_dim__(key, value[0], store)))
     if not isinstance(value, (Tensor, np.ndarray)):
         return Column(list(value))
+    if isinstance(value, (EdgeIndex, Index)) and value._cat_metadata is not None:
+        return Indices([separate_value(key, value, k, ptr, None, data, store) for k in range(len(ptr) - 1)], value.ndim - 1, None)
     dim = data.__cat_dim__(key, value, store)
     array = value._data if isinstance(value, Tensor) and value.is_realized and value.numel() else to_array(value)
     return Column(array, np.asarray(to_array(ptr), np.int64), 0 if dim is None else dim % value.ndim, None, dim is None)
@@ -261,8 +267,8 @@ def _simple_increments(data: Any, parts: list[Part]) -> bool:
         for key, col in part.columns.items():
             rule = data._join(key, store[key], store)
             if col.ptr is None:
-                if isinstance(col.values, dict) or (col.values and isinstance(col.values[0], Column)):
-                    return False  # nested values: rare, and their names may be declared too
+                if isinstance(col, Indices) or isinstance(col.values, dict) or (col.values and isinstance(col.values[0], Column)):
+                    return False  # nested values and indices that know their sizes: rare, and their names may be declared too
                 continue
             if rule is None or rule.inc is None:
                 continue

@@ -70,7 +70,10 @@ class BaseStorage(MutableMapping):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {key!r}")
 
     def __setattr__(self, key: str, value: Any) -> None:
-        if key == "_parent":
+        setter = getattr(getattr(type(self), key, None), "fset", None)  # of a property of the user's own class
+        if setter is not None:
+            setter(self, value)
+        elif key == "_parent":
             self.__dict__[key] = weakref.ref(value)
         elif key.startswith("_"):
             self.__dict__[key] = value
@@ -167,8 +170,24 @@ class BaseStorage(MutableMapping):
     def to(self, device: Any, *args: str, non_blocking: bool = False) -> Any:
         return self.apply(lambda t: t.to(device), *args)
 
+    def cpu(self, *args: str) -> Any:
+        return self.to("CPU", *args)
+
+    def cuda(self, device: Any = None, *args: str, non_blocking: bool = False) -> Any:
+        return self.to("CUDA" if device is None else device, *args)
+
+    def pin_memory(self, *args: str) -> Any:
+        return self  # memory of the host is memory of the library
+
+    def share_memory_(self, *args: str) -> Any:
+        """Moves the tensors into memory that processes share, where their class can."""
+        return self.apply(lambda t: getattr(t, "share_memory_", lambda: t)(), *args)
+
     def contiguous(self, *args: str) -> Any:
         return self.apply(lambda t: t.contiguous(), *args)
+
+    def detach_(self, *args: str) -> Any:
+        return self.apply(lambda t: t.detach_() if hasattr(t, "detach_") else t.detach(), *args)
 
     def detach(self, *args: str) -> Any:
         return self.apply(lambda t: t.detach(), *args)

@@ -31,7 +31,7 @@ def _cast(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return args[0]
         if isinstance(args[0], dict):
             return cls(**args[0])
-        if isinstance(args[0], tuple) and not (cls is EdgeAttr and isinstance(args[0][0], str)):
+        if isinstance(args[0], tuple):
             return cls(*args[0])
     return cls(*args, **kwargs)
 

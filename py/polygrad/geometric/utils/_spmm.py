@@ -14,7 +14,7 @@ def spmm(src: Any, other: Tensor, reduce: str = "sum") -> Tensor:
     :math:`\bigoplus`. Rows without entries give 0.
 
     src: a Graph, whose matrix has a row for each destination and a column for each source; a pair of a Graph and edge weights [E]; a scipy
-    sparse matrix; or a dense Tensor (sum only). Gradients flow to other, and to the weights.
+    sparse matrix; or a dense Tensor (sum only). other: [N, F], or several such matrices [..., N, F]. Gradients flow to other, and to the weights.
 
     >>> from polygrad import Graph, Tensor
     >>> from polygrad.geometric.utils import spmm
@@ -40,10 +40,13 @@ def spmm(src: Any, other: Tensor, reduce: str = "sum") -> Tensor:
         weight = weight.cast(other.dtype)
     else:
         raise ValueError(f"spmm takes a Graph, a pair of a Graph and weights, or a scipy sparse matrix, not {type(src).__name__}")
+    if other.ndim > 2:  # several dense matrices: their rows lie along the axis before the last
+        other = other.transpose(0, -2)
     message = graph.src(other)
     if weight is not None:
         message = weight.reshape(-1, *[1] * (other.ndim - 1)) * message
-    return graph.reduce(message, reduce)
+    out = graph.reduce(message, reduce)
+    return out.transpose(0, -2) if out.ndim > 2 else out
 
 
 __all__ = ["spmm"]

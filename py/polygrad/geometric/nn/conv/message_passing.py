@@ -170,7 +170,7 @@ class MessagePassing(Module):
             from ...sparse_tensor import repacked, unpacked
 
             if self.flow == "target_to_source":
-                raise ValueError("the flow 'target_to_source' is invalid with a sparse matrix: pass the transposed matrix, or edge_index")
+                raise ValueError("Flow direction 'target_to_source' is invalid with a sparse matrix: pass the transposed matrix, or edge_index")
             plain, named = unpacked(type(self).forward, self, args, kwargs)
             outer, given = self.__dict__.get("_given", ()), (*args, *kwargs.values())
             self.__dict__["_given"] = given

@@ -1,0 +1,129 @@
+"""Containers of graphs with PyTorch's tensors: indices and matrices that stay what they are in batches, datasets and files."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from polygrad.torch_geometric.data.hypergraph_data import HyperGraphData
+from polygrad.torch_geometric.data.storage import BaseStorage
+from polygrad.torch_geometric.typing import SparseTensor
+
+import polygrad.torch as torch
+from polygrad.torch_geometric import EdgeIndex, Index
+from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
+from polygrad.torch_geometric.loader import DataLoader
+from polygrad.torch_geometric.testing import MyGraphStore
+
+
+class Kept(InMemoryDataset):
+    def __init__(self, graphs):
+        super().__init__(None)
+        self.data, self.slices = self.collate(graphs)
+
+
+def edges(n, order="row"):
+    """A ring of n nodes in both directions, in an order of the edges."""
+    a = np.arange(n)
+    pairs = np.concatenate([np.stack([a, (a + 1) % n]), np.stack([(a + 1) % n, a])], axis=1)
+    pairs = pairs[:, np.argsort(pairs[0 if order == "row" else 1], kind="stable")]
+    return EdgeIndex(torch.tensor(pairs), sparse_size=(n, n), sort_order=order, is_undirected=True)
+
+
+@pytest.mark.parametrize("order", ["row", "col"])
+def test_batches_keep_what_is_known_of_edges(order):
+    graphs = [Data(x=torch.randn(n, 2), edge_index=edges(n, order)) for n in (3, 5)]
+    batch = Batch.from_data_list(graphs)
+    assert isinstance(batch.edge_index, EdgeIndex)
+    assert batch.edge_index.sparse_size() == (8, 8) and batch.edge_index.sort_order == order and batch.edge_index.is_undirected
+    assert batch.edge_index.validate().max() == 7
+    for got, graph in zip(batch.to_data_list(), graphs):
+        assert isinstance(got.edge_index, EdgeIndex) and got.edge_index.equal(graph.edge_index)
+        assert got.edge_index.sparse_size() == graph.edge_index.sparse_size() and got.edge_index.sort_order == order
+
+
+def test_batches_keep_what_is_known_of_indices():
+    parts = [Index([0, 1, 1], dim_size=2, is_sorted=True), Index([0, 2], dim_size=3, is_sorted=True)]
+    batch = Batch.from_data_list([Data(index=i, num_nodes=i.dim_size) for i in parts])
+    assert isinstance(batch.index, Index) and batch.index.tolist() == [0, 1, 1, 2, 4] and batch.index.dim_size == 5 and batch.index.is_sorted
+    assert [(g.index.tolist(), g.index.dim_size) for g in batch.to_data_list()] == [([0, 1, 1], 2), ([0, 2], 3)]
+
+
+def test_datasets_keep_indices_and_matrices(tmp_path):
+    matrix = SparseTensor(row=torch.tensor([0, 2]), col=torch.tensor([1, 0]), value=torch.tensor([1.0, 2.0]), sparse_sizes=(3, 3))
+    graphs = [Data(x=torch.full((3, 1), float(k)), edge_index=edges(3), adj=matrix, adj_both=[matrix, matrix]) for k in range(3)]
+    dataset = Kept(graphs)
+    assert len(dataset) == 3 and dataset[1].adj.sparse_sizes() == (3, 3) and dataset[1].adj_both[1].nnz() == 2
+    assert isinstance(dataset[2].edge_index, EdgeIndex) and dataset[2].edge_index.sparse_size() == (3, 3)
+    batch = next(iter(DataLoader(dataset, batch_size=3)))
+    assert batch.adj.sparse_sizes() == (9, 9) and batch.adj_both[0].sparse_sizes() == (9, 9)
+    assert isinstance(batch.edge_index, EdgeIndex) and batch.edge_index.is_sorted_by_row
+    kept = Kept([Data(x=g.x, adj=g.adj) for g in graphs])
+    kept.save([Data(x=g.x, adj=g.adj) for g in graphs], tmp_path / "kept.pt")
+    kept.load(tmp_path / "kept.pt")
+    assert kept[2].adj.to_dense().tolist() == matrix.to_dense().tolist() and kept[2].x.tolist() == graphs[2].x.tolist()
+
+
+def test_rows_of_a_matrix_end():
+    matrix = SparseTensor(row=torch.tensor([0]), col=torch.tensor([1]), sparse_sizes=(2, 3))
+    assert len(list(matrix)) == 2
+    with pytest.raises(IndexError, match="out of range"):
+        matrix[2]
+
+
+def test_masks_of_the_first_graphs():
+    batch = Batch.from_data_list([Data(x=torch.zeros(n, 1)) for n in (1, 2, 3)])
+    assert [int(g.num_nodes) for g in batch.index_select(np.array([False, True]))] == [2]
+    with pytest.raises(IndexError):
+        batch.index_select(torch.tensor([True] * 4))
+
+
+def test_storages_move_and_have_properties():
+    class Named(BaseStorage):
+        @property
+        def title(self):
+            return self._title
+
+        @title.setter
+        def title(self, value):
+            self._title = value
+
+    storage = Named(x=torch.zeros(2))
+    storage.title = "a"
+    assert storage.title == "a" and "title" not in storage
+    assert storage.cpu().detach_().share_memory_().x.is_shared()
+
+
+def test_ambiguous_and_odd_names_of_types():
+    data = HeteroData()
+    data["a", "buys", "b"].edge_index = data["a", "sells", "b"].edge_index = torch.zeros(2, 1).long()
+    with pytest.raises(TypeError, match="several edge types"):
+        data["a", "b"]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        HeteroData()["a", "x__y", "a"].edge_attr = torch.zeros(1, 1)
+    assert len(seen) <= 1 and all("underscores" in str(w.message) for w in seen)  # once in a process
+
+
+def test_number_of_nodes_of_a_hypergraph_is_a_guess():
+    with pytest.warns(UserWarning, match="Unable to accurately infer"):
+        assert HyperGraphData(edge_index=torch.tensor([[0, 3], [0, 0]])).num_nodes == 4
+
+
+def test_edges_of_a_store_by_a_tuple():
+    store = MyGraphStore()
+    pair = torch.tensor([0, 1]), torch.tensor([1, 0])
+    store["likes", "coo", False, (2, 2)] = pair
+    assert [t.tolist() for t in store["likes", "coo", False, (2, 2)]] == [[0, 1], [1, 0]]
+
+
+def test_several_dense_matrices():
+    matrix = SparseTensor(row=torch.tensor([0, 1, 1]), col=torch.tensor([2, 0, 1]), value=torch.tensor([1.0, 2.0, 3.0]), sparse_sizes=(2, 3))
+    x = torch.randn(4, 3, 5)
+    assert torch.allclose(matrix.matmul(x), matrix.to_dense() @ x, atol=1e-6)
+
+
+def test_a_number_divided_by_a_tensor_is_rounded_as_a_product():
+    x = torch.tensor([0.6, 3.0])
+    assert (0.2 / x).tolist() == (x.reciprocal() * 0.2).tolist()
