@@ -39,7 +39,7 @@ DIFFER = {
     "data.OnDiskDataset": "SQLite only; rows are JSON and arrays, not pickles",
     "loader.PrefetchLoader": "one batch ahead; there is no transfer to a device to hide",
     "utils.geodesic_distance": "along the edges of the mesh, not across its faces",
-    "transforms.ToSparseTensor": "always a SparseTensor of this library; there are no layouts of PyTorch",
+    "transforms.ToSparseTensor": "a SparseTensor of this library, or with a layout a matrix of `polygrad.torch`",
     "transforms.TwoHop": "edge_attr stays with its edge where edges are not sorted; there PyTorch Geometric gives it to another edge",
     "transforms.LineGraph": "features of a directed graph are those of its edges once they are sorted and merged, one for each node",
     "torch_geometric.EdgeIndex": "a tensor with what is known of the edges, kept by copies, parts and shifts; else a plain tensor",

@@ -354,7 +354,7 @@ class Module:
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Calls hook(module, args) before forward; what it returns, if not None, takes the place of args."""
-        return self._hook("_forward_pre_hooks", (hook, with_kwargs, False), prepend)
+        return self._add_hook("_forward_pre_hooks", (hook, with_kwargs, False), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -369,7 +369,7 @@ class Module:
         >>> handle.remove(); m(Tensor([-1.0])).tolist()
         [0.0]
         """
-        return self._hook("_forward_hooks", (hook, with_kwargs, always_call), prepend)
+        return self._add_hook("_forward_hooks", (hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls hook(module, grad_input, grad_output) when gradients pass through the module, with tuples that have None for what has no gradient.
@@ -382,16 +382,16 @@ class Module:
         [[3.0]]
         """
         self.__dict__.setdefault("_forward_hooks", {})
-        return self._hook("_backward_hooks", hook, prepend)
+        return self._add_hook("_backward_hooks", hook, prepend)
 
     register_backward_hook = register_full_backward_hook
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls hook(module, grad_output) before gradients pass through the module; what it returns, if not None, takes the place of grad_output."""
         self.__dict__.setdefault("_forward_hooks", {})
-        return self._hook("_backward_pre_hooks", hook, prepend)
+        return self._add_hook("_backward_pre_hooks", hook, prepend)
 
-    def _hook(self, where: str, entry: Any, prepend: bool) -> RemovableHandle:
+    def _add_hook(self, where: str, entry: Any, prepend: bool) -> RemovableHandle:
         hooks = self.__dict__.setdefault(where, {})
         handle = RemovableHandle(hooks)
         others = list(hooks.items()) if prepend else []

@@ -1,4 +1,4 @@
-"""Containers of graphs with PyTorch's tensors: indices and matrices that stay what they are in batches, datasets and files."""
+"""PyTorch Geometric's manners with PyTorch's tensors: what graphs, batches, loaders and layers keep, take and refuse."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from polygrad.torch_geometric.typing import SparseTensor
 import polygrad.torch as torch
 from polygrad.torch_geometric import EdgeIndex, Index
 from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
-from polygrad.torch_geometric.loader import DataLoader
-from polygrad.torch_geometric.testing import MyGraphStore
+from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader
+from polygrad.torch_geometric.nn import GCN, GATConv, GATv2Conv, Linear, LSTMAggregation, SortAggregation, summary
+from polygrad.torch_geometric.sampler import NeighborSampler, NodeSamplerInput, NumNeighbors
+from polygrad.torch_geometric.testing import MyFeatureStore, MyGraphStore
+from polygrad.torch_geometric.transforms import Pad, RootedEgoNets, ToSparseTensor
+from polygrad.torch_geometric.utils import trim_to_layer
 
 
 class Kept(InMemoryDataset):
@@ -127,3 +131,101 @@ def test_several_dense_matrices():
 def test_a_number_divided_by_a_tensor_is_rounded_as_a_product():
     x = torch.tensor([0.6, 3.0])
     assert (0.2 / x).tolist() == (x.reciprocal() * 0.2).tolist()
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_matrices_of_a_graph_in_a_layout(layout):
+    data = Data(edge_index=torch.tensor([[2, 0, 1], [0, 1, 1]]), edge_weight=torch.tensor([3.0, 1.0, 2.0]), num_nodes=3)
+    adj_t = ToSparseTensor(layout=layout)(data).adj_t
+    assert adj_t.layout == layout and adj_t.to_dense().tolist() == [[0, 0, 3], [1, 2, 0], [0, 0, 0]]
+
+
+def test_subgraphs_of_a_batch():
+    data = RootedEgoNets(1)(Data(x=torch.arange(3).view(-1, 1), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])))
+    batch = next(iter(DataLoader([data, data], batch_size=2))).map_data()
+    assert len(batch) == 2 and batch.x.view(-1).tolist() == [0, 1, 0, 1, 2, 1, 2] * 2
+    assert batch.batch.tolist() == [0] * 7 + [1] * 7 and int(batch.edge_index.max()) == 13 and "n_id" not in batch
+
+
+def test_sizes_too_small_to_pad_to():
+    data = Data(x=torch.zeros(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    with pytest.raises(AssertionError, match="nodes after padding"):
+        Pad(2)(data)
+    with pytest.raises(AssertionError, match="edges after padding"):
+        Pad(4, 1)(data)
+
+
+def test_parts_that_are_given():
+    data = Data(x=torch.arange(4).view(-1, 1), edge_index=torch.tensor([[0, 1, 2, 3], [2, 3, 0, 1]]))
+    parts = ClusterData(data, num_parts=2, log=False)._partition(data.edge_index, torch.tensor([1, 0, 1, 0]))
+    assert parts.partptr.tolist() == [0, 2, 4] and parts.node_perm.tolist() == [1, 3, 0, 2] and parts.edge_perm.tolist() == [1, 3, 0, 2]
+
+
+def test_batches_that_were_seen():
+    loader = CachedLoader([1, 2])
+    for k, _ in enumerate(loader):
+        assert len(loader._cache) == k + 1
+        break
+    assert list(loader) == [1, 2] and list(loader) == [1, 2]  # a loop that was left early does not count
+    loader.clear()
+    assert loader._cache == []
+
+
+def test_samples_of_nodes_alone():
+    batch = next(iter(LinkNeighborLoader(Data(num_nodes=5), num_neighbors=[], edge_label_index=torch.tensor([[0, 1], [3, 4]]), batch_size=2)))
+    assert "edge_index" not in batch and batch.num_nodes == 4
+
+
+def test_samplers_read_stores():
+    features, edges = MyFeatureStore(), MyGraphStore()
+    features.put_tensor(torch.arange(4), group_name="default", attr_name="x", index=None)
+    features.put_tensor(torch.arange(3), group_name="default", attr_name="edge_attr", index=None)
+    edges.put_edge_index(torch.tensor([[0, 0, 2], [1, 2, 3]]), edge_type=None, layout="coo", is_sorted=True, size=(4, 4))
+    out = NeighborSampler((features, edges), [1, 1]).sample_from_nodes(NodeSamplerInput(None, torch.tensor([3])))
+    assert out.node.tolist() == [3, 2, 0]
+    with pytest.raises(NotImplementedError):
+        NeighborSampler((features, edges), [1], weight_attr="w")
+
+
+def test_numbers_of_neighbours_by_type():
+    count = NumNeighbors.cast({("a", "to", "b"): [2, 1]}, [-1, -1])
+    assert count.values == {"a__to__b": [2, 1]} and count.num_hops == 2
+    assert count.get_mapped_values([("a", "to", "b"), ("b", "to", "a")]) == {"a__to__b": [2, 1], "b__to__a": [-1, -1]}
+
+
+def test_layers_of_matrices_and_known_edges_are_trimmed():
+    edges = EdgeIndex([[1, 2, 3], [0, 1, 2]], sparse_size=(4, 4), sort_order="col")
+    x, out, _ = trim_to_layer(1, [1, 1, 1, 1], [1, 1, 1], torch.arange(4), edges)
+    assert isinstance(out, EdgeIndex) and out.sparse_size() == (3, 3) and x.tolist() == [0, 1, 2]
+    matrix = SparseTensor.from_edge_index(edges.as_tensor(), torch.arange(3), (4, 4)).t()
+    row, col, value = trim_to_layer(1, [1, 1, 1, 1], [1, 1, 1], torch.arange(4), matrix)[1].coo()
+    assert (row.tolist(), col.tolist(), value.tolist()) == ([0, 1], [1, 2], [0, 1])
+
+
+@pytest.mark.parametrize("make", [lambda: LSTMAggregation(2, 3), lambda: SortAggregation(2)])
+def test_items_in_order(make):
+    aggr = make()
+    with pytest.raises(ValueError, match="not sorted"):
+        aggr(torch.randn(3, 2), torch.tensor([0, 1, 0]))
+    assert aggr(torch.randn(3, 2), torch.tensor([0, 0, 1])).size(0) == 2
+
+
+@pytest.mark.parametrize("layer", [GATConv, GATv2Conv])
+def test_loops_of_values_of_a_matrix(layer):
+    matrix = SparseTensor.from_edge_index(torch.tensor([[0, 1], [1, 2]]), torch.randn(2), (3, 3))
+    with pytest.raises(NotImplementedError):
+        layer(2, 4, edge_dim=1)(torch.randn(3, 2), matrix.t())
+    assert layer(2, 4, edge_dim=1, add_self_loops=False)(torch.randn(3, 2), matrix.t()).size() == (3, 4)
+
+
+def test_tables_of_layers():
+    x, adj = torch.randn(4, 3), SparseTensor.from_edge_index(torch.tensor([[0], [1]]), sparse_sizes=(4, 4))
+    lines = summary(GCN(-1, 2, num_layers=1), x, adj.t()).split("\n")
+    assert lines[1].startswith("| Layer") and "[4, 3], [4, 4]" in lines[3] and lines[3].endswith("| -1       |")
+
+
+def test_a_layer_that_waits_for_its_input():
+    lazy = Linear(-1, 2)
+    assert hasattr(lazy, "_hook") and not hasattr(Linear(3, 2), "_hook")
+    lazy(torch.randn(1, 3))
+    assert not hasattr(lazy, "_hook")

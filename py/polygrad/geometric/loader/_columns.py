@@ -158,6 +158,13 @@ def place_edges(store: Any, columns: list[Column], found: dict[str, Any], pairs:
         store["e_id"] = sized(edge, 0, edges)
 
 
+def without_edges(batch: Any, data: Any) -> Any:
+    """A sample of a graph of nodes alone has no edge_index either."""
+    if not isinstance(data, HeteroData) and not any(key in data for key in ("edge_index", "adj", "adj_t")):
+        batch.edge_index = None
+    return batch
+
+
 def place_batch(store: Any, of: np.ndarray | None, rows: Any) -> None:
     """`batch`, the seed that each node belongs to, of a disjoint sample."""
     store["batch"] = None if of is None else sized(of, 0, rows)
@@ -174,4 +181,4 @@ def collect_sample(data: Any, columns: dict[Any, Columns], out: Any, threads: in
     return found | {kind: collect(columns[kind].edge, edge.get(kind, none), threads) for kind in data.edge_types}
 
 
-__all__ = ["Columns", "Sizes", "all_columns", "collect_sample", "columns_of", "place_sample"]
+__all__ = ["Columns", "Sizes", "all_columns", "collect_sample", "columns_of", "place_sample", "without_edges"]

@@ -61,13 +61,15 @@ def graph_of(data: Any, time_attr: str | None = None) -> Any:
     remote: dict[Any, dict[str, Remote]] = {}
     for attr in features.get_all_tensor_attrs():
         shape = features.get_tensor_size(copy.copy(attr))
-        if shape:
-            counts[attr.group_name] = int(shape[0]) if not isinstance(attr.group_name, tuple) else counts.get(attr.group_name, 0)
+        if shape and not isinstance(attr.group_name, tuple) and not str(attr.attr_name).startswith("edge_"):
+            counts[attr.group_name] = int(shape[0])
         remote.setdefault(attr.group_name, {})[attr.attr_name] = Remote(features, attr)
     made: Any = Data() if set(edges) <= {None} else HeteroData()
-    for name, n in counts.items():
-        if not isinstance(name, tuple):
-            (made._store if isinstance(made, Data) else made[name])["num_nodes"] = n
+    if isinstance(made, Data):  # one kind of nodes: the edges say how many there are, unless attributes know of more
+        made._store["num_nodes"] = max(counts.values(), default=0)
+    else:
+        for name, n in counts.items():
+            made[name]["num_nodes"] = n
     for kind, (pairs, _) in edges.items():
         (made._store if kind is None else made[kind])["edge_index"] = Tensor(np.ascontiguousarray(pairs))
     for name, parts in remote.items():

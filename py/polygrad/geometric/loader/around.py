@@ -69,22 +69,23 @@ class CachedLoader:
 
     def __init__(self, loader: Any, device: Any = None, transform: Callable[[Any], Any] | None = None):
         self.loader, self.device, self.transform = loader, device, transform
-        self._cache: list[Any] | None = None
+        self.clear()
 
     def clear(self) -> None:
         """Forgets the batches."""
-        self._cache = None
+        self._cache: list[Any] = []
+        self._whole = False  # a loop that was left early has not seen all batches
 
     def __iter__(self) -> Iterator[Any]:
-        if self._cache is not None:
+        if self._whole:
             yield from self._cache
             return
-        made = []
+        made = self._cache = []
         for batch in self.loader:
             batch = _moved(batch if self.transform is None else self.transform(batch), self.device)
             made.append(batch)
             yield batch
-        self._cache = made  # only once it is whole
+        self._whole = made is self._cache
 
     def __len__(self) -> int:
         return len(self.loader)

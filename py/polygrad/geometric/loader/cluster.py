@@ -12,7 +12,7 @@ import numpy as np
 from ..._core import C
 from ...graphs import Graph
 from ...tensor import Tensor
-from ..data._values import select
+from ..data._values import select, to_array
 from ..sampler import SamplerOutput
 from ..sampler._draw import Plan, Relations, Seeds
 from ..sampler.neighbor_sampler import count_of, edges_of
@@ -38,6 +38,10 @@ class Partition(NamedTuple):
     node_perm: Any
     edge_perm: Any
     sparse_format: str
+
+
+def _as_tensors(parts: Partition) -> Partition:
+    return Partition._make([*(Tensor(a) for a in parts[:5]), parts.sparse_format])
 
 
 class ClusterData:
@@ -77,8 +81,8 @@ class ClusterData:
         self.keep_inter_cluster_edges = keep_inter_cluster_edges
         self._count = count_of(data, "nodes")
         self._pairs = np.array(edges_of(data._store), np.int64)
-        self._arrays = self._partition(self._parts(save_dir, filename, log))
-        self.partition = Partition._make([*(Tensor(a) for a in self._arrays[:5]), sparse_format])
+        self._arrays = self._divided(self._pairs, self._parts(save_dir, filename, log))
+        self.partition = _as_tensors(self._arrays)
         self.data = self._permuted(data)
 
     def _parts(self, save_dir: str | None, filename: str | None, log: bool) -> np.ndarray:
@@ -101,13 +105,17 @@ class ClusterData:
             print("Done!", file=sys.stderr)
         return parts
 
-    def _partition(self, parts: np.ndarray) -> Partition:
+    def _partition(self, edge_index: Any, cluster: Any) -> Partition:
+        """Nodes and edges in the order of parts that are given: cluster has the part of each node."""
+        return _as_tensors(self._divided(to_array(edge_index), to_array(cluster)))
+
+    def _divided(self, pairs: np.ndarray, parts: np.ndarray) -> Partition:
         order = np.argsort(parts, kind="stable")
         partptr = np.zeros(self.num_parts + 1, np.int64)
         partptr[1:] = np.cumsum(np.bincount(parts, minlength=self.num_parts))
         number = np.empty_like(order)
         number[order] = np.arange(order.size)
-        row, col = number[self._pairs]
+        row, col = number[pairs]
         csr = self.sparse_format == "csr"
         edges = np.lexsort((col, row) if csr else (row, col))
         key, other = (row, col) if csr else (col, row)

@@ -11,7 +11,7 @@ from ..data._sizes import sized
 from ..data._values import is_array
 from ..sampler import EdgeSamplerInput, NegativeSampling
 from ..sampler.neighbor_sampler import edges_of, host
-from ._columns import Sizes, all_columns, collect_sample, place_sample
+from ._columns import Sizes, all_columns, collect_sample, place_sample, without_edges
 from ._loop import SamplingLoader
 from ._stores import graph_of, remote_of
 from .node_loader import own_edges
@@ -124,7 +124,7 @@ class LinkLoader(SamplingLoader):
     def _make_batch(self, prepared: Any, work: Any) -> Any:
         out, found = work
         sizes = Sizes(self.static_sizes)
-        batch = place_sample(self.data, prepared, out, found, sizes)
+        batch = without_edges(place_sample(self.data, prepared, out, found, sizes), self.data)
         kind = self.input_data.input_type
         store = batch._store if kind is None else batch[kind]
         seeds = sizes("seeds", out.metadata[0].size)

@@ -11,7 +11,7 @@ from ..data._sizes import sized
 from ..data._values import positions
 from ..sampler import NodeSamplerInput
 from ..sampler.neighbor_sampler import count_of, host
-from ._columns import Sizes, all_columns, collect_sample, place_sample
+from ._columns import Sizes, all_columns, collect_sample, place_sample, without_edges
 from ._loop import SamplingLoader
 from ._stores import graph_of, remote_of
 
@@ -112,7 +112,7 @@ class NodeLoader(SamplingLoader):
     def _make_batch(self, prepared: Any, work: Any) -> Any:
         out, found = work
         sizes = Sizes(self.static_sizes)
-        batch = place_sample(self.data, prepared, out, found, sizes)
+        batch = without_edges(place_sample(self.data, prepared, out, found, sizes), self.data)
         kind = self.input_data.input_type
         store = batch._store if kind is None else batch[kind]
         ids, time = out.metadata[:2]

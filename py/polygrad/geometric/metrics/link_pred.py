@@ -452,7 +452,7 @@ class LinkPredPersonalization(_LinkPredMetric):
         self._reset()
 
     def _reset(self) -> None:
-        self._preds: list[np.ndarray] = []
+        self.preds: list[np.ndarray] = []
         self._total = 0
 
     def update(self, pred_index_mat: Any, edge_label_index: Any = None, edge_label_weight: Any = None) -> None:
@@ -460,13 +460,13 @@ class LinkPredPersonalization(_LinkPredMetric):
         if self.max_src_nodes is not None:
             pred = pred[: max(0, self.max_src_nodes - self._total)]
         if pred.shape[0]:
-            self._preds.append(pred.astype(np.int64))
+            self.preds.append(pred.astype(np.int64))
             self._total += pred.shape[0]
 
     def compute(self) -> Tensor:
         if self._total < 2:
             return Tensor(np.array(0.0 if not self._total else np.nan, np.float32))
-        pred = np.concatenate(self._preds)
+        pred = np.concatenate(self.preds)
         n, k = pred.shape
         span = int(pred.max()) + 1
         # Which (source, destination) occur, sorted: whether a pair of sources shares one is a search.

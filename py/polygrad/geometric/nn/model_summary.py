@@ -11,6 +11,7 @@ from ...nn.later import is_lazy
 from ...nn.module import evaluation
 from ...nn.state import get_parameters
 from ...tensor import Tensor
+from ..sparse_tensor import SparseTensor
 
 
 def summary(model: Any, *args: Any, max_depth: int = 3, leaf_module: Any = "MessagePassing", **kwargs: Any) -> str:
@@ -42,6 +43,7 @@ def summary(model: Any, *args: Any, max_depth: int = 3, leaf_module: Any = "Mess
         leaf_module = MessagePassing
     leaves = None if leaf_module is None else tuple(leaf_module) if isinstance(leaf_module, (list, tuple)) else (leaf_module,)
     rows = _rows(model, type(model).__name__, 0, max_depth, leaves)
+    counts = [_count(module) for _, _, module in rows]  # before the run, which makes weights whose size is not known
     seen: dict[int, tuple[str, str]] = {}
     try:
         for _, _, module in rows:
@@ -52,9 +54,9 @@ def summary(model: Any, *args: Any, max_depth: int = 3, leaf_module: Any = "Mess
         for _, _, module in rows:
             module.__dict__.pop("forward", None)
     lines = [["Layer", "Input Shape", "Output Shape", "#Param"]]
-    for depth, name, module in rows:
+    for (depth, name, module), count in zip(rows, counts):
         lead = "" if depth == 0 else "├─" if depth == 1 else "│    " * (depth - 1) + "└─"
-        lines.append([lead + name, *seen.get(id(module), ("--", "--")), _count(module)])
+        lines.append([lead + name, *seen.get(id(module), ("--", "--")), count])
     return _table(lines)
 
 
@@ -95,7 +97,8 @@ def _watch(module: Any, seen: dict[int, tuple[str, str]]) -> None:
 
 def _shapes(values: Any) -> str:
     values = values if isinstance(values, (tuple, list)) else (values,)
-    return ", ".join(str([int(n) for n in v.shape]) for v in values if isinstance(getattr(v, "shape", None), tuple))
+    sizes = [v.sparse_sizes() if isinstance(v, SparseTensor) else getattr(v, "shape", None) for v in values]
+    return ", ".join(str([int(n) for n in size]) for size in sizes if isinstance(size, tuple))
 
 
 def _count(module: Any) -> str:
@@ -114,7 +117,7 @@ def _all(module: Any) -> list[Any]:
 
 
 def _table(lines: list[list[str]]) -> str:
-    wide = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    wide = [max(len(head) + 2, *(len(line[k]) for line in lines)) for k, head in enumerate(lines[0])]  # as tabulate sets headers
 
     def row(line: list[str]) -> str:
         return "| " + " | ".join(cell.ljust(w) for cell, w in zip(line, wide)) + " |"

@@ -19,6 +19,8 @@ import numpy as np
 from ...tensor import Tensor
 from .._moved import like
 from ..data._values import apply, to_array
+from ..typing import EdgeTypeStr
+from ..utils.mixin import CastMixin
 from ._draw import draw_seed, generator
 
 
@@ -292,11 +294,7 @@ class HeteroSamplerOutput(_Fields):
 # ---- counts ----
 
 
-def _type_key(key: Any) -> Any:
-    return tuple(key.split("__")) if isinstance(key, str) else tuple(key)
-
-
-class NumNeighbors:
+class NumNeighbors(CastMixin):
     """How many neighbours are drawn at each hop: a list, or {edge type: list} with a default for types that are not there.
 
     >>> from polygrad.geometric.sampler import NumNeighbors
@@ -307,38 +305,49 @@ class NumNeighbors:
     def __init__(self, values: Any, default: Any = None):
         if isinstance(values, (list, tuple)) and default is not None:
             raise ValueError(f"'default' must be set to 'None' where one list is given for all edge types, got {default!r}")
-        self.values = {_type_key(k): list(v) for k, v in values.items()} if isinstance(values, dict) else list(values)
+        self.values = {EdgeTypeStr(k): list(v) for k, v in values.items()} if isinstance(values, dict) else list(values)
         self.default = default
 
-    def get_values(self, edge_types: Any = None) -> Any:
-        """The list, or with edge types a list for each."""
+    def _by_type(self, edge_types: Any) -> Any:
+        """The list, or with edge types a list for the text of each."""
         if edge_types is None:
-            return copy.copy(self.values)
-        if isinstance(self.values, list):
-            return {tuple(t): self.values for t in edge_types}
-        known = {tuple(t) for t in edge_types}
-        unknown = set(self.values) - known
-        if unknown:
-            raise ValueError(f"Not all edge types in 'num_neighbors' exist in the graph: it has no {sorted(unknown)}; it has {sorted(known)}")
-        out = {}
-        for t in map(tuple, edge_types):
-            if t not in self.values and self.default is None:
-                raise ValueError(f"Missing number of neighbors for edge type {t}")
-            out[t] = self.values.get(t, self.default)
-        lengths = {len(v) for v in out.values()}
+            out = copy.copy(self.values)
+        elif isinstance(self.values, list):
+            out = {EdgeTypeStr(t): self.values for t in edge_types}
+        else:
+            known = [EdgeTypeStr(t) for t in edge_types]
+            unknown = set(self.values) - set(known)
+            if unknown:
+                raise ValueError(f"Not all edge types in 'num_neighbors' exist in the graph: it has no {sorted(unknown)}; it has {sorted(known)}")
+            missing = next((t for t in known if t not in self.values), None)
+            if missing is not None and self.default is None:
+                raise ValueError(f"Missing number of neighbors for edge type {missing.to_tuple()}")
+            out = {t: self.values.get(t, self.default) for t in known}
+        lengths = {len(v) for v in out.values()} if isinstance(out, dict) else set()
         if len(lengths) > 1:
             raise ValueError(f"the number of hops must be the same across all edge types in num_neighbors, got {sorted(lengths)}")
         return out
 
+    def get_values(self, edge_types: Any = None) -> Any:
+        """The list, or with edge types a list for each."""
+        found = self._by_type(edge_types)
+        if edge_types is not None:
+            found = {tuple(t): v for t, v in zip(edge_types, found.values())}
+        elif isinstance(found, dict):
+            found = {t.to_tuple(): v for t, v in found.items()}
+        self._values = found
+        return found
+
     def get_mapped_values(self, edge_types: Any = None) -> Any:
         """As get_values, by the names 'a__to__b' of edge types."""
-        values = self.get_values(edge_types)
-        return {"__".join(t): v for t, v in values.items()} if isinstance(values, dict) else values
+        self._mapped_values = self._by_type(edge_types)
+        return self._mapped_values
 
     @property
     def num_hops(self) -> int:
         lists = [self.values] if isinstance(self.values, list) else list(self.values.values())
-        return max([0, *map(len, lists), len(self.default or [])])
+        self._num_hops = max([0, *map(len, lists), len(self.default or [])])
+        return self._num_hops
 
     def __len__(self) -> int:
         return self.num_hops

@@ -97,6 +97,11 @@ class NeighborSampler(BaseSampler):
             raise ValueError(f"sample_direction must be 'forward' or 'backward', not {sample_direction!r}")
         if sample_direction == "backward" and time_attr is not None:
             raise NotImplementedError("sampling by time goes against the edges: sample_direction='backward' has no time_attr")
+        from ..loader._stores import graph_of, is_stores
+
+        if is_stores(data) and weight_attr is not None:
+            raise NotImplementedError("weights of edges are not read from a pair of stores")
+        data = graph_of(data, time_attr)
         self.is_hetero = isinstance(data, HeteroData)
         if not self.is_hetero and not isinstance(data, Data):
             raise ValueError(f"a Data or a HeteroData is needed, not a {type(data).__name__}")

@@ -36,7 +36,7 @@ class UniformPadding(Padding):
 
     def __init__(self, value: int | float = 0.0):
         if not isinstance(value, (int, float)):
-            raise ValueError(f"a number is needed, not {type(value).__name__}")
+            raise ValueError(f"Expected 'value' to be an integer or float, not {type(value).__name__}")
         self.value = value
 
     def get_value(self, store_type: Any = None, attr_name: str | None = None) -> Any:
@@ -52,7 +52,7 @@ class MappingPadding(Padding):
 
     def __init__(self, values: dict[Any, Any], default: int | float = 0.0):
         if not isinstance(values, dict):
-            raise ValueError(f"a dictionary is needed, not {type(values).__name__}")
+            raise ValueError(f"Expected 'values' to be a dictionary, not {type(values).__name__}")
         self.values = {key: UniformPadding(v) if isinstance(v, (int, float)) else v for key, v in values.items()}
         self.default = UniformPadding(default)
         for key, value in self.values.items():
@@ -72,9 +72,9 @@ class AttrNamePadding(MappingPadding):
 
     def validate_key_value(self, key: Any, value: Any) -> None:
         if not isinstance(key, str):
-            raise ValueError(f"the name of an attribute is a string, not {key!r}")
+            raise ValueError(f"Expected the attribute name {key!r} to be a string")
         if not isinstance(value, UniformPadding):
-            raise ValueError(f"the padding of {key!r} must be a number or a UniformPadding, not {type(value).__name__}")
+            raise ValueError(f"Expected the value of {key!r} to be of type 'UniformPadding' or a number, not {type(value).__name__}")
 
     def get_value(self, store_type: Any = None, attr_name: str | None = None) -> Any:
         return self.values.get(attr_name, self.default).get_value()
@@ -86,7 +86,8 @@ class _TypePadding(MappingPadding):
 
     def _check_value(self, key: Any, value: Any) -> None:
         if not isinstance(value, (UniformPadding, AttrNamePadding)):
-            raise ValueError(f"the padding of {key!r} must be a number, a UniformPadding or an AttrNamePadding, not {type(value).__name__}")
+            kinds = "'UniformPadding' or 'AttrNamePadding'"
+            raise ValueError(f"Expected the value of {key!r} to be of type {kinds} or a number, not {type(value).__name__}")
 
 
 class NodeTypePadding(_TypePadding):
@@ -94,7 +95,7 @@ class NodeTypePadding(_TypePadding):
 
     def validate_key_value(self, key: Any, value: Any) -> None:
         if not isinstance(key, str):
-            raise ValueError(f"a type of nodes is a string, not {key!r}")
+            raise ValueError(f"Expected the node type {key!r} to be a string")
         self._check_value(key, value)
 
 
@@ -102,8 +103,10 @@ class EdgeTypePadding(_TypePadding):
     """A value, or an AttrNamePadding, for each type of edges."""
 
     def validate_key_value(self, key: Any, value: Any) -> None:
-        if not isinstance(key, tuple) or len(key) != 3:
-            raise ValueError(f"a type of edges is a tuple of three names, not {key!r}")
+        if not isinstance(key, tuple):
+            raise ValueError(f"Expected the edge type {key!r} to be a tuple")
+        if len(key) != 3:
+            raise ValueError(f"Expected the edge type {key!r} to hold exactly three elements")
         self._check_value(key, value)
 
 
@@ -174,7 +177,8 @@ class Pad(BaseTransform):
             return
         wanted = self._nodes(kind)
         if wanted < n:
-            raise ValueError(f"Pad to {wanted} nodes: the graph has {n}{'' if kind is None else f' of the type {kind!r}'}")
+            of = "" if kind is None else f" of the type {kind!r}"
+            raise AssertionError(f"The number of nodes after padding ({wanted}) cannot be lower than the number of nodes{of}, {n}")
         for key in keys:
             fill = self.mask_pad_value if key in ("train_mask", "val_mask", "test_mask") else self.node_pad.get_value(kind, key)
             store[key] = append(store[key], wanted - n, data.__cat_dim__(key, store[key]), fill)
@@ -187,7 +191,8 @@ class Pad(BaseTransform):
             return
         wanted, m = self._edges(kind), int(store.num_edges)
         if wanted < m:
-            raise ValueError(f"Pad to {wanted} edges: the graph has {m}{'' if kind is None else f' of the type {kind}'}")
+            of = "" if kind is None else f" of the type {kind}"
+            raise AssertionError(f"The number of edges after padding ({wanted}) cannot be lower than the number of edges{of}, {m}")
         for key in keys:
             if key == "edge_index":
                 e = to_array(store[key])

@@ -79,7 +79,9 @@ class RandomLinkSplit(BaseTransform):
         disjoint = self.disjoint_train_ratio
         disjoint = int(disjoint * max(num_train, 0)) if isinstance(disjoint, float) else disjoint
         if num_train <= 0 or num_train - disjoint <= 0:
-            raise ValueError(f"{order.size} edges are not enough: {num_val} for validation, {num_test} for test, {disjoint} to be predicted")
+            raise ValueError(
+                f"Insufficient number of edges for training, {order.size}: {num_val} for validation, {num_test} for test, {disjoint} to be predicted"
+            )
         train, val, test = order[:num_train], order[num_train : num_train + num_val], order[num_train + num_val :]
         for part, out, edges in zip(parts, outs, (train[disjoint:], train, order[: num_train + num_val])):
             _keep_edges(part, out, e, edges, undirected, rev)

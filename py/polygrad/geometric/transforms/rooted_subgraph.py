@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,9 @@ from .base_transform import BaseTransform
 
 def _sub_edges(data: Any, value: Any, store: Any) -> Any:
     return int(data["n_id"].shape[0])
+
+
+_SUBGRAPH = ("sub_edge_index", "n_id", "e_id", "n_sub_batch", "e_sub_batch")
 
 
 class RootedSubgraphData(Data):
@@ -31,15 +35,20 @@ class RootedSubgraphData(Data):
 
     def map_data(self) -> Data:
         """The subgraphs as one graph, with the attributes of the nodes and edges."""
-        out = Data(edge_index=self["sub_edge_index"], num_nodes=int(self["n_id"].shape[0]))
-        n, m = int(self.num_nodes), int(self.num_edges)
-        for key, value in self:
-            if key in (*self.joins, "num_nodes") or not isinstance(value, Tensor) or not value.ndim:
-                continue
-            if value.shape[0] == n:
-                out[key] = value[self["n_id"]]
-            elif value.shape[0] == m:
-                out[key] = value[self["e_id"]]
+        out = copy.copy(self)
+        counted = "num_nodes" in self
+        of_nodes = [key for key in self.keys() if key not in _SUBGRAPH and self.is_node_attr(key)]
+        of_edges = [key for key in self.keys() if key not in _SUBGRAPH and key != "edge_index" and self.is_edge_attr(key)]
+        out["edge_index"] = self["sub_edge_index"]
+        for key in of_nodes:
+            out[key] = self[key].index_select(self.__cat_dim__(key, self[key]), self["n_id"])
+        for key in of_edges:
+            out[key] = self[key].index_select(self.__cat_dim__(key, self[key]), self["e_id"])
+        if counted:
+            out["num_nodes"] = int(self["n_id"].shape[0])
+        for key in _SUBGRAPH:
+            if key != "n_sub_batch":
+                del out[key]
         return out
 
 

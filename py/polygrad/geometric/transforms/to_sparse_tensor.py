@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...tensor import Tensor
 from ..sparse_tensor import SparseTensor
 from ..utils import _host
 from ..utils.num_nodes import maybe_num_nodes
@@ -13,7 +14,8 @@ from .base_transform import BaseTransform
 class ToSparseTensor(BaseTransform):
     """Puts a SparseTensor `adj_t` (rows are destinations) in the place of edge_index; edge attributes are sorted as its entries are.
 
-    attr: the edge attribute that becomes its values. remove_edge_index: takes edge_index and that attribute away.
+    attr: the edge attribute that becomes its values. remove_edge_index: takes edge_index and that attribute away. layout: one of PyTorch's
+    (`polygrad.torch.sparse_coo`, `sparse_csr`, `sparse_csc`), for a sparse matrix with PyTorch's methods.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.data import Data
@@ -39,7 +41,8 @@ class ToSparseTensor(BaseTransform):
             store["edge_index"] = edge_index
             row, col = _host.edges(edge_index)[::-1]
             value = store.get(self.attr) if self.attr is not None else None
-            store["adj_t"] = SparseTensor(row=row, col=col, value=value, sparse_sizes=sizes, is_sorted=True)
+            adj_t = SparseTensor(row=row, col=col, value=value, sparse_sizes=sizes, is_sorted=True)
+            store["adj_t"] = adj_t if self.layout is None else _in_layout(adj_t, self.layout)
             if self.remove_edge_index:
                 del store["edge_index"]
                 if self.attr is not None:
@@ -48,6 +51,14 @@ class ToSparseTensor(BaseTransform):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(attr={self.attr}, layout={self.layout})"
+
+
+def _in_layout(matrix: SparseTensor, layout: Any) -> Any:
+    """A sparse matrix in one of PyTorch's layouts."""
+    from ...torch.sparse import to_torch_sparse_tensor
+
+    row, col, value = matrix.coo()
+    return to_torch_sparse_tensor(Tensor.stack(row, col), value, matrix.sparse_sizes(), True, layout)
 
 
 __all__ = ["ToSparseTensor"]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...graphs import Graph
 from ...tensor import Tensor
+from ..edge_index import EdgeIndex
+from ..sparse_tensor import SparseTensor
 
 
 def trim_to_layer(
@@ -70,7 +74,21 @@ def trim_adj(edge_index: Any, layer: int, num_src: list[int], num_dst: list[int]
         e = edge_index.edge_index[:, : edge_index.num_edges - num_edges[-layer]]
         sizes = edge_index.num_src - num_src[-layer], edge_index.num_dst - num_dst[-layer]
         return Graph(e, num_src=sizes[0], num_dst=sizes[1]) if edge_index.is_bipartite else Graph(e, sizes[0])
-    return edge_index[:, : edge_index.shape[1] - num_edges[-layer]]
+    if isinstance(edge_index, SparseTensor):
+        size = edge_index.sparse_size(0) - num_dst[-layer], edge_index.sparse_size(1) - num_src[-layer]
+        return trim_sparse_tensor(edge_index, size, size[0] - num_dst[-(layer + 1)])
+    out = edge_index[:, : edge_index.shape[1] - num_edges[-layer]]
+    if isinstance(out, EdgeIndex):
+        sizes_left = zip(out.sparse_size(), (num_src[-layer], num_dst[-layer]))
+        out.sparse_resize_(*[None if n is None else n - gone for n, gone in sizes_left])
+    return out
 
 
-__all__ = ["TrimToLayer", "trim_adj", "trim_feat", "trim_to_layer"]
+def trim_sparse_tensor(src: SparseTensor, size: tuple[int, int], num_seed_nodes: int) -> SparseTensor:
+    """The upper left part of a matrix of a sampled neighbourhood, with the entries of its first num_seed_nodes rows alone."""
+    keep = np.flatnonzero(src._row < num_seed_nodes)
+    value = None if src._value is None else src._value[Tensor(keep)]
+    return src._made(row=src._row[keep], col=src._col[keep], value=value, sparse_sizes=size, is_sorted=True)
+
+
+__all__ = ["TrimToLayer", "trim_adj", "trim_feat", "trim_sparse_tensor", "trim_to_layer"]

@@ -120,9 +120,7 @@ class PGExplainer(ExplainerAlgorithm):
         if index is None:
             raise ValueError("PGExplainer needs the 'index' of the node to explain")
         if isinstance(index, Tensor) and index.numel() > 1:
-            raise ValueError(
-                f"Only scalars are supported for the 'index' of PGExplainer, which explains one node at a time: got shape {tuple(index.shape)}"
-            )
+            raise ValueError(f"Only scalars are supported for the 'index' of PGExplainer, not one of shape {tuple(index.shape)}")
 
     def _seen(self, model: Any, x: Any, edge_index: Any, kind: Any, index: Any) -> Tensor | None:
         """The edges that the explained node can see; None for all."""

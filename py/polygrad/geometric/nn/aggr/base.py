@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .... import dtypes
 from ....nn.module import Module
 from ....tensor import Tensor
+from ..._moved import plain
 from ..._rows import Rows, axis_of, count_of, rows_of
 from ...experimental import need_sizes
 
@@ -68,7 +71,14 @@ class Aggregation(Module):
             raise NotImplementedError(f"Aggregation requires 'index' to be specified: {type(self).__name__} does not take row pointers alone")
 
     def assert_sorted_index(self, index: Tensor | None) -> None:
-        """Nothing: items are put in order here."""
+        """An error if an index of PyTorch's class is not sorted, as in PyTorch Geometric. Other items are put in order here."""
+        if index is None or index._kind is Tensor or type(index.shape[0]) is not int or not plain(index):
+            return
+        if (np.diff(index.numpy()) < 0).any():
+            raise ValueError(
+                "Can not perform aggregation since the 'index' tensor is not sorted. In a layer, sort 'edge_index' by destination, for example"
+                " with data.sort(sort_by_row=False)"
+            )
 
     def assert_two_dimensional_input(self, x: Tensor, dim: int) -> None:
         """An error unless x is [items, features]."""
@@ -96,6 +106,7 @@ class Aggregation(Module):
 
         need_sizes(max_num_elements=max_num_elements)
         self.assert_two_dimensional_input(x, dim)
+        self.assert_sorted_index(index)
         return dense_rows(x, self.rows(x, index, ptr, dim_size, dim), fill_value, max_num_elements)
 
 

@@ -30,6 +30,7 @@ class SortAggregation(Aggregation):
         max_num_elements: int | None = None,
     ) -> Tensor:  # fmt: skip
         self.assert_two_dimensional_input(x, dim)
+        self.assert_sorted_index(index)
         rows, features = self.rows(x, index, ptr, dim_size, dim), x.shape[-1]
         d = DenseRows(rows, max_num_elements, index is None)
         count, longest = d.mask.shape

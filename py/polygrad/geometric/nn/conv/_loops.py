@@ -11,6 +11,7 @@ from ....nn.later import is_lazy
 from ....symbolic import Dim
 from ....tensor import Tensor
 from ..._rows import OPS
+from ...sparse_tensor import SparseTensor
 
 Fill = Any  # a number, a Tensor, or the name of a reduction over the edges into the node
 
@@ -20,6 +21,21 @@ def same_size(a: Any, b: Any) -> bool:
     if isinstance(a, Dim) or isinstance(b, Dim):
         return isinstance(a, Dim) and isinstance(b, Dim) and a.code == b.code
     return a == b
+
+
+class NoLoopsOfValues:
+    """A layer that, as in PyTorch Geometric, does not add loops to the values of a SparseTensor where its inputs are of PyTorch's class."""
+
+    add_self_loops: bool
+    edge_dim: int | None
+
+    def _check_matrix(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given = (*args, *kwargs.values())
+        x = next((v for v in (*given, *(v for pair in given if isinstance(pair, tuple) for v in pair)) if isinstance(v, Tensor)), None)
+        if not self.add_self_loops or self.edge_dim is None or x is None or x._kind is Tensor:
+            return
+        if any(isinstance(v, SparseTensor) and not hasattr(v, "layout") for v in given):
+            raise NotImplementedError("edge attributes and add_self_loops=True together are not supported for a SparseTensor: pass edge_index")
 
 
 def graph_of(edge_index: Any, num_src: Any, num_dst: Any = None) -> Graph:

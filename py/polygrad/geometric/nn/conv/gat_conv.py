@@ -9,7 +9,7 @@ from ....tensor import Tensor
 from ...utils._softmax import softmax
 from ..dense.linear import Linear
 from ..inits import glorot, zeros
-from ._loops import graph_of, weight_of, with_loops
+from ._loops import NoLoopsOfValues, graph_of, weight_of, with_loops
 from .message_passing import MessagePassing
 
 
@@ -20,7 +20,7 @@ def edge_index_of(given: Any, graph: Any) -> Any:
     return given if graph is None else graph.edge_index.cast(given.dtype)
 
 
-class GATConv(MessagePassing):
+class GATConv(NoLoopsOfValues, MessagePassing):
     r"""x'_i = sum over j in N(i) and i of alpha_ij W_s x_j, with alpha_ij = softmax over j of LeakyReLU(a_s . W_s x_j + a_t . W_t x_i).
 
     With edge features e_ij of edge_dim, a_e . W_e e_ij is added inside the LeakyReLU. Sources and targets share W unless in_channels is

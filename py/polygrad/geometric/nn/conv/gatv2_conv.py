@@ -8,12 +8,12 @@ from ....tensor import Tensor
 from ...utils._softmax import softmax
 from ..dense.linear import Linear
 from ..inits import glorot, zeros
-from ._loops import graph_of, with_loops
+from ._loops import NoLoopsOfValues, graph_of, with_loops
 from .gat_conv import edge_index_of
 from .message_passing import MessagePassing
 
 
-class GATv2Conv(MessagePassing):
+class GATv2Conv(NoLoopsOfValues, MessagePassing):
     r"""x'_i = sum over j in N(i) and i of alpha_ij W_l x_j, with alpha_ij = softmax over j of a . LeakyReLU(W_r x_i + W_l x_j + W_e e_ij).
 
     There are `heads` of these, side by side (concat) or averaged. share_weights: W_l = W_r.

@@ -171,6 +171,7 @@ class MessagePassing(Module):
 
             if self.flow == "target_to_source":
                 raise ValueError("Flow direction 'target_to_source' is invalid with a sparse matrix: pass the transposed matrix, or edge_index")
+            self._check_matrix(args, kwargs)
             plain, named = unpacked(type(self).forward, self, args, kwargs)
             outer, given = self.__dict__.get("_given", ()), (*args, *kwargs.values())
             self.__dict__["_given"] = given
@@ -179,6 +180,9 @@ class MessagePassing(Module):
             finally:
                 self.__dict__["_given"] = outer
         return super().__call__(*args, **kwargs)
+
+    def _check_matrix(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """An error if the layer does not take these arguments, among which is a sparse matrix."""
 
     def jittable(self, typing: str | None = None) -> MessagePassing:
         """The layer itself: everything is compiled in any case."""

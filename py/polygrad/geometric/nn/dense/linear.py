@@ -62,6 +62,11 @@ class Linear(Module):
         self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None
         self.reset_parameters()
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "_hook" and is_lazy(self.__dict__.get("weight")):  # scripts ask for it to see whether the size is still unknown
+            return self.initialize_parameters
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def reset_parameters(self) -> None:
         """Draws the parameters anew."""
         reset_weight_(self.weight, self.in_channels, self.weight_initializer)
