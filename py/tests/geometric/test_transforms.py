@@ -330,7 +330,7 @@ def test_link_split():
     assert train.num_edges + train.edge_label.shape[0] == n_train and train.edge_label.numpy().all()
     train, val, _ = T.RandomLinkSplit(5, 5, split_labels=True, neg_sampling_ratio=2.0)(data)
     assert val.pos_edge_label.shape == (5,) and val.neg_edge_label_index.shape == (2, 10) and "edge_label" not in val
-    with pytest.raises(ValueError, match="not enough"):
+    with pytest.raises(ValueError, match="Insufficient number of edges"):
         T.RandomLinkSplit(0.5, 0.6)(data)
 
 
@@ -377,9 +377,9 @@ def test_pad():
     assert T.Pad(5)(data).num_edges == 25 and "y" not in T.Pad(5, exclude_keys=["y"])(data)
     named = T.Pad(4, 5, P.AttrNamePadding({"x": 9.0}), mask_pad_value=True)(data)
     assert named.x.tolist()[3] == [9.0, 9.0] and named.train_mask.tolist()[3] is True
-    with pytest.raises(ValueError, match="to 2 nodes: the graph has 3"):
+    with pytest.raises(AssertionError, match=r"nodes after padding \(2\)"):
         T.Pad(2, 9)(data)
-    with pytest.raises(ValueError, match="to 3 edges: the graph has 4"):
+    with pytest.raises(AssertionError, match=r"edges after padding \(3\)"):
         T.Pad(4, 3)(data)
 
 
@@ -392,8 +392,8 @@ def test_pad_of_several_types():
     assert out["b", "self", "b"].num_edges == 36
     with pytest.raises(ValueError, match="NodeTypePadding"):
         T.Pad(5, node_pad_value=pads[0])(path(3))
-    for make, match in ((lambda: P.UniformPadding("a"), "number"), (lambda: P.AttrNamePadding({1: 2.0}), "string"),
-                        (lambda: P.EdgeTypePadding({"a": 1.0}), "three"), (lambda: P.AttrNamePadding([1]), "dictionary")):  # fmt: skip
+    for make, match in ((lambda: P.UniformPadding("a"), "integer or float"), (lambda: P.AttrNamePadding({1: 2.0}), "string"),
+                        (lambda: P.EdgeTypePadding({"a": 1.0}), "tuple"), (lambda: P.AttrNamePadding([1]), "dictionary")):  # fmt: skip
         with pytest.raises(ValueError, match=match):
             make()
 
