@@ -254,6 +254,28 @@ def test_icews(make):
     assert [int(make(files.icews, "GDELT", "test")[0][k].item()) for k in ("sub", "t")] == [4, 7]
 
 
+def test_a_transform_of_events_sees_all_parts_in_order(make):
+    """RENet's history of a test event begins in the training events; the dataset of the other parts is opened without the transform."""
+
+    class Seen:
+        def __init__(self):
+            self.times = []
+
+        def __call__(self, data):
+            data.before = Tensor([len(self.times)])
+            self.times.append(int(data.t.item()))
+            return data
+
+        def __repr__(self):
+            return "Seen()"
+
+    seen = Seen()
+    train = make(files.icews, "ICEWS18", "train", pre_transform=seen)
+    assert seen.times == [0, 2, 3, 4] and [int(g.before.item()) for g in train] == [0, 1]
+    for split, before in (("val", 2), ("test", 3)):
+        assert [int(g.before.item()) for g in make(files.icews, "ICEWS18", split)] == [before]
+
+
 def test_bitcoin(make):
     dataset = make(files.bitcoin, "BitcoinOTC", 1)
     # 13.8 days a window; the event after the pause opens one window only, and the next one another

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable, ClassVar
 
 import numpy as np
 
 from ...tensor import Tensor
 from ..data.data import Data
+from ..data.dataset import text_of
 from ..data.temporal import TemporalData
 from ._arrays import load_npy, number_of, numbers, read_rows, tensor
 from ._bases import Graphs, NamedGraph, OneGraph, SplitGraphs, many
@@ -121,6 +123,38 @@ class _Events(SplitGraphs):
 
     def urls(self) -> list[str]:
         return [f"{self.url}/{f}" for f in self.raw_file_names]
+
+    def _process(self) -> None:
+        """The parts follow each other in time, and a transform may remember what it saw (RENet's history): it gets the events of all parts in
+        their order. The parts that it made are kept, and a dataset without a transform takes them as they are."""
+        if self.pre_transform is None:
+            return super()._process()
+        mine, forced = self.split, self.force_reload
+        keep = {"pre_transform": text_of(self.pre_transform), "pre_filter": text_of(self.pre_filter)}
+        paths = [os.path.join(self.processed_dir, f"{part}.safetensors") for part in self.parts] if self.root else []
+        if paths and not forced and all(map(os.path.isfile, paths)) and self._reload(self.processed_paths[0], keep):
+            return None
+        found = None
+        try:
+            self.force_reload = True
+            for part in self.parts if self.root else self.parts[: self.parts.index(mine) + 1]:
+                self.split = part
+                try:
+                    super()._process()
+                except ValueError:
+                    if part == mine:
+                        raise
+                    continue  # a part without events
+                if part == mine:
+                    found = (self._data, self._slices)
+        finally:
+            self.split, self.force_reload = mine, forced
+        assert found is not None
+        self._set(*found)
+        return None
+
+    def _reload(self, path: str, keep: dict[str, str]) -> bool:
+        return super()._reload(path, keep if self.pre_transform is not None else {"pre_filter": keep["pre_filter"]})
 
     def read(self) -> tuple[Any, Any, dict[str, Any]]:
         tables = [read_table(p, np.int64) for p in self.raw_paths]
