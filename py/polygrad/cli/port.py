@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 
 from . import UserError
 
-HOMES = {"torch": "polygrad.torch", "torch_geometric": "polygrad.torch_geometric"}
-# Companions of PyTorch and PyTorch Geometric that scripts import.
+# Packages that scripts import, and the modules that take their place.
+HOMES = {
+    "torch": "polygrad.torch", "torch_geometric": "polygrad.torch_geometric",
+    **{name: f"polygrad.companions.{name}" for name in ("torch_scatter", "torch_sparse", "torch_cluster", "torchmetrics", "ogb")},
+}  # fmt: skip
+# Companions of PyTorch and PyTorch Geometric that nothing takes the place of.
 COMPANIONS = {
-    "torch_scatter": "use torch_geometric.utils.scatter, segment and softmax",
-    "torch_sparse": "pass edge_index, or a polygrad.Graph, in the place of a SparseTensor",
-    "torch_cluster": "knn, radius, fps and random_walk are in torch_geometric.nn.pool and torch_geometric.sampler",
-    "torch_spline_conv": "there is no SplineConv",
+    "torch_spline_conv": "SplineConv needs no package: see torch_geometric.nn",
     "pyg_lib": "sampling is built in: nothing has to be installed",
-    "torchvision": "not there", "torchmetrics": "not there", "pytorch_lightning": "not there", "lightning": "not there", "torchtext": "not there",
+    "torchvision": "not there", "pytorch_lightning": "not there", "lightning": "not there", "torchtext": "not there", "torch_frame": "not there",
 }  # fmt: skip
 
 

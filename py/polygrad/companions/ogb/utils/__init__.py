@@ -1,0 +1,1 @@
+"""ogb.utils: how many values the features of atoms and bonds have."""

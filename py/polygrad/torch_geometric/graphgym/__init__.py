@@ -1,0 +1,1 @@
+"""torch_geometric.graphgym: the encoders of features (`models.encoder`), which models outside of GraphGym use too."""

@@ -1,0 +1,1 @@
+"""torch_geometric.graphgym.models: the encoders of features."""
