@@ -924,7 +924,11 @@ POLY_API bool poly_check_cycles(PolyContext *ctx);
  * there is none, into every live floating-point tensor that it depends on and whose mark was not turned off. A
  * leaf that root does not depend on keeps the gradient it has, or none. */
 POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
-/* The same, but gradients end at the stops: out[k] is a new handle on what arrives at stops[k], NULL if nothing does,
+/* poly_backward as tinygrad's: beside leaves that require a gradient, every other live floating-point tensor that root is
+ * computed from, an intermediate or a leaf whose mark was not turned off, gets one as well. Such a gradient goes at the
+ * next step of an optimizer, or after 16 passes, if nobody has read it. Constants that were not assigned get none. */
+POLY_API PolyStatus poly_backward_all(PolyTensor *root, PolyTensor *gradient);
+/* The same as poly_backward, but gradients end at the stops: out[k] is a new handle on what arrives at stops[k], NULL if nothing does,
  * and neither the stop, if it is a leaf, nor what lies behind it gets anything of that. The caller goes on from there,
  * with poly_backward_until(stops[k], out[k],
  * ...), from the stops nearest to root on. If root is among the stops, it does not stop. */

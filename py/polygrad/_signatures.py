@@ -329,6 +329,7 @@ FUNCTIONS = {
     "poly_depends_on_leaves": ("b", "p", "root"),
     "poly_check_cycles": ("b", "p", "ctx"),
     "poly_backward": ("i", "pp", "root gradient"),
+    "poly_backward_all": ("i", "pp", "root gradient"),
     "poly_backward_until": ("i", "pppip", "root gradient stops n out"),
     "poly_get_grad": ("p", "p", "t"),
     "poly_set_grad": ("i", "pp", "t grad"),

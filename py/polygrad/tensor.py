@@ -90,6 +90,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
     _kind: Any  # the class of what is computed from this one: the class itself, unless it names another
     _binary = staticmethod(raw("poly_binary"))  # the core's function of two tensors, by which dtypes are promoted
+    _backward = staticmethod(C.poly_backward_all)  # the core's backward pass: which tensors get a gradient
+    _empty_extremes = True  # max and min over an axis of size 0 have a value
     _whole = b"i"  # the kind of a whole number beside a tensor, as the core names it
     _default_int: DType | None = None  # the dtype of whole numbers where this class is made, if it is not dtypes.default_int
 
@@ -428,7 +430,10 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor([1.0], requires_grad=True).detach().requires_grad
         False
         """
-        return like(self, C.poly_detach(self._h))
+        out = like(self, C.poly_detach(self._h))
+        if out.__class__ is Tensor:
+            out._wanted = False
+        return out
 
     def assign(self, x: Any) -> Tensor:
         """Holds other values from now on, in its own memory. The shape must agree.
@@ -494,14 +499,17 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     # ---- gradients ----
 
     @property
-    def requires_grad(self) -> bool:
-        """Does backward accumulate a gradient here, or further down? Can be set on leaves.
+    def requires_grad(self) -> bool | None:
+        """Does backward accumulate a gradient here, or further down? Can be set on leaves. None, as in tinygrad, where nobody has said: an
+        optimizer then makes it True.
 
         >>> x = Tensor([1.0]); x.requires_grad = True
-        >>> (x * 2).requires_grad
-        True
+        >>> (x * 2).requires_grad, Tensor([1.0]).requires_grad, Tensor([1.0], requires_grad=False).requires_grad
+        (True, None, False)
         """
-        return C.poly_requires_grad(self._h)
+        if C.poly_requires_grad(self._h):
+            return True
+        return None if getattr(self, "_wanted", None) is None else False
 
     @requires_grad.setter
     def requires_grad(self, on: bool | None) -> None:
@@ -530,7 +538,12 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
     @property
     def is_param(self) -> bool:
-        return self.requires_grad
+        """tinygrad's newer mark of what an optimizer trains: everything but what is_param_(False) was called on.
+
+        >>> Tensor([1.0]).is_param, Tensor([1.0]).is_param_(False).is_param
+        (True, False)
+        """
+        return self.requires_grad is not False
 
     @property
     def grad(self) -> Tensor | None:
@@ -558,8 +571,9 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         self.grad = None
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool = True) -> Tensor:
-        """Adds d(self)/d(leaf) into every leaf that requires a gradient. Returns self. With retain_graph=False a second backward of this
-        tensor is an error, as in PyTorch.
+        """Adds d(self)/d(tensor) into .grad of every leaf that requires a gradient and, as in tinygrad, of every other floating-point tensor in
+        scope that self is computed from, unless its requires_grad is False. Returns self. What did not require its gradient loses it at the
+        next step of an optimizer if nobody has read it. With retain_graph=False a second backward of this tensor is an error, as in PyTorch.
 
         >>> x = Tensor([1.0, 2.0], requires_grad=True)
         >>> (x * x).backward(gradient=Tensor([1.0, 10.0])).tolist()
@@ -573,7 +587,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             gradient = operand(self, gradient)
         if self._g.hooks:
             _backward_with_hooks(self, gradient)
-        elif C.poly_backward(self._h, gradient):
+        elif self._backward(self._h, gradient):
             self._g.fail()
         if not retain_graph:
             self._freed = True

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import polygrad
-from polygrad import Function, Tensor, custom, with_autograd_graph
+import polygrad.torch as torch
+from polygrad import Function, Tensor, custom, nn, with_autograd_graph
+from polygrad.autograd import current
 
 
 class Cube(Function):
@@ -137,8 +139,47 @@ def test_backward_without_marks_fills_every_gradient():
     (u * u * off).sum().backward()
     assert t.grad.tolist() == [24.0, 48.0] and u.grad.tolist() == [12.0, 24.0] and off.grad is None
     w, v = Tensor([1.0], requires_grad=True), Tensor([4.0])
-    (w * v).sum().backward()
-    assert w.grad.tolist() == [4.0] and v.grad is None  # a marked leaf: only marked ones
+    p = w * v
+    p.sum().backward()
+    assert w.grad.tolist() == [4.0] and v.grad.tolist() == [1.0] and p.grad.tolist() == [1.0]  # beside a marked leaf too
+
+
+def test_gradients_that_nobody_asked_for():
+    """They accumulate while they are read, and go with a step of an optimizer or when nobody reads them for long: no step's program is kept."""
+    x, fixed, w = Tensor([1.0, 2.0]), Tensor([1.0, 1.0], requires_grad=False), Tensor([3.0, 4.0], requires_grad=True)
+    y = x * fixed
+    (y * w).relu().sum().backward()
+    assert x.grad.tolist() == [3.0, 4.0] and y.grad.tolist() == [3.0, 4.0] and fixed.grad is None
+    (x * w).sum().backward()
+    assert x.grad.tolist() == [6.0, 8.0]
+    opt = nn.SGD([w], lr=1.0)
+    (x * w).sum().backward()
+    opt.step()
+    assert x.grad is None and w.tolist() == [0.0, -2.0]
+    for _ in range(40):
+        opt.zero_grad()
+        nodes = current().live_nodes
+        (x * w).sum().backward()
+    assert x.grad is None and current().live_nodes <= nodes + 8
+    shared = Tensor.ones(2)  # the same constant as inside the program below
+    (w * Tensor.ones(2)).sum().backward()
+    assert shared.grad is None
+
+
+def test_gradients_of_torch_tensors_are_those_asked_for():
+    a, b = torch.ones(3), torch.ones(3, requires_grad=True)
+    y = a * b
+    y.sum().backward()
+    assert a.grad is None and y.grad is None and b.grad.tolist() == [1.0] * 3 and a.requires_grad is False
+
+
+def test_requires_grad_that_nobody_set():
+    w = Tensor(3.5)
+    assert w.requires_grad is None and w.is_param and (w * 2).requires_grad is None and w.detach().requires_grad is False
+    nn.SGD([w], lr=0.1)
+    assert w.requires_grad is True and (w * 2).requires_grad is True
+    off = Tensor([1.0]).is_param_(False)
+    assert off.requires_grad is False and not off.is_param
 
 
 def test_graphs_have_no_cycles():

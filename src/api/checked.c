@@ -3458,6 +3458,17 @@ PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
   return result;
 }
 
+PolyStatus poly_backward_all(PolyTensor *root, PolyTensor *gradient) {
+  ApiCall call;
+  api_begin(&call, "poly_backward_all");
+  api_handle(&call, root, HANDLE_TENSOR, "root", false);
+  api_handle(&call, gradient, HANDLE_TENSOR, "gradient", true);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_backward_all(root, gradient);
+  api_leave(&call, result);
+  return result;
+}
+
 PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n, PolyTensor **out) {
   ApiCall call;
   api_begin(&call, "poly_backward_until");

@@ -1,5 +1,6 @@
 /* backward.c: gradients at the API: leaves with a mark, poly_grad and poly_backward. In: handles. Out: new lazy
  * handles. The rules and the pass over the graph are in grad.c. */
+#include "engine/engine.h"
 #include "engine/recall.h"
 #include "grad/grad.h"
 
@@ -90,7 +91,46 @@ static bool marked_leaves(PolyContext *ctx, Arena *arena, Leaves *out) {
 static bool possible_leaves(PolyContext *ctx, Arena *arena, Leaves *out) {
   if (!new_leaves(arena, out, ctx->ntensor)) return false;
   for (PolyTensor *t = ctx->tensors; t; t = t->next)
-    if (!t->refused && dtype_is_float((PolyDType)t->uop->dtype)) add_leaf(out, t);
+    if (!t->refused && !t->held && dtype_is_float((PolyDType)t->uop->dtype)) add_leaf(out, t);
+  return true;
+}
+
+/* ---- implied gradients: those of tensors that did not ask for one ---- */
+
+/* So often an implied gradient is added to without anybody reading it; then it goes, since each addition keeps the
+ * program of one more step. */
+enum { IMPLIED_MOST = 16 };
+
+/* Is the value something that was made, rather than a constant that any other program may contain too? */
+static bool *made_values(Arena *arena, const Walk *walk) {
+  bool *made = arena_new(arena, (size_t)(walk->n + 1) * sizeof *made);
+  for (int i = 0; made && i < walk->n; i++) {
+    const UOp *u = walk->at[i];
+    made[i] = u->buffer || node_is_own(u) || u->op == OP_RANDOM;
+    for (int k = 0; k < u->nsrc && !made[i] && u->op != OP_DETACH; k++) made[i] = made[u->src[k]->slot];
+  }
+  return made;
+}
+
+static bool takes_implied(const PolyTensor *t) {
+  return !t->requires_grad && !t->refused && !t->held && t->implied >= 0 && dtype_is_float((PolyDType)t->uop->dtype);
+}
+
+/* Leaves with the mark first, `marked` of them, then all other floating-point tensors that root is computed from. */
+static bool leaves_of(PolyContext *ctx, Arena *arena, UOp *root, Leaves *out, int *marked) {
+  Walk walk;
+  bool *made = uop_walk(ctx, arena, 1, &root, grad_is_detached, NULL, &walk) ? made_values(arena, &walk) : NULL;
+  if (!made) return false;
+  int n = 0;
+  for (PolyTensor *t = ctx->leaves; t; t = t->links[LIST_LEAF].next) n++;
+  for (int i = 0; i < walk.n; i++)
+    for (PolyTensor *t = walk.at[i]->handle; t; t = t->links[LIST_NODE].next) n++;
+  if (!new_leaves(arena, out, n)) return false;
+  for (PolyTensor *t = ctx->leaves; t; t = t->links[LIST_LEAF].next) add_leaf(out, t);
+  *marked = out->n;
+  for (int i = 0; i < walk.n; i++)
+    for (PolyTensor *t = walk.at[i]->handle; made[i] && t; t = t->links[LIST_NODE].next)
+      if (takes_implied(t)) add_leaf(out, t);
   return true;
 }
 
@@ -170,8 +210,9 @@ static bool fill_flat(PolyContext *ctx, Arena *arena, UOp *root, const Leaves *l
   return true;
 }
 
-/* Adds part[k] to the gradient of each leaf: all of them or, when memory runs out, none. */
-static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp *const *part) {
+/* Adds part[k] to the gradient of each leaf: all of them or, when memory runs out, none. From `marked` on they are
+ * implied. */
+static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, int marked, UOp *const *part) {
   PolyTensor **sum = arena_new(arena, (size_t)(leaves->n + 1) * sizeof *sum);
   bool ok = sum != NULL;
   for (int k = 0; ok && k < leaves->n; k++) {
@@ -182,10 +223,15 @@ static bool accumulate(PolyContext *ctx, Arena *arena, const Leaves *leaves, UOp
   }
   for (int k = 0; sum && k < leaves->n; k++) {
     if (!sum[k]) continue;
-    if (ok)
-      hold_grad(leaves->tensor[k], sum[k]);
-    else
+    PolyTensor *t = leaves->tensor[k];
+    int times = k < marked ? 0 : t->implied + 1;
+    if (!ok || times > IMPLIED_MOST) {
       poly_free(sum[k]);
+      sum[k] = NULL;
+    }
+    if (!ok) continue;
+    hold_grad(t, sum[k]);
+    imply_grad(t, sum[k] ? times : -1);
   }
   return ok;
 }
@@ -203,15 +249,21 @@ static UOp **parts_of(PolyTensor *root, UOp *seed, Arena *arena, const Leaves *l
 }
 
 /* The gradients of the stops go into `out`, in new handles or NULL; they are leaves to this pass. */
-static bool backward(PolyTensor *root, UOp *seed, Arena *arena, int n, PolyTensor *const *stops, PolyTensor **out) {
+static bool backward(PolyTensor *root, UOp *seed, Arena *arena, bool all, int n, PolyTensor *const *stops,
+                     PolyTensor **out) {
   PolyContext *ctx = root->ctx;
   Leaves leaves;
-  if (!seed || !marked_leaves(ctx, arena, &leaves)) return false;
+  int marked = 0;
+  if (!seed || !(all ? leaves_of(ctx, arena, root->uop, &leaves, &marked) : marked_leaves(ctx, arena, &leaves)))
+    return false;
+  if (!all) marked = leaves.n;
   UOp **part = parts_of(root, seed, arena, &leaves, n, stops);
   bool none = !n && part;
-  for (int k = 0; none && k < leaves.n; k++) none = !part[k];
-  if (none && !grad_reaches(ctx, root->uop, leaves.n, leaves.uop))
+  for (int k = 0; none && k < marked; k++) none = !part[k];
+  if (none && !grad_reaches(ctx, root->uop, marked, leaves.uop)) {
     part = possible_leaves(ctx, arena, &leaves) ? parts_of(root, seed, arena, &leaves, n, stops) : NULL;
+    marked = leaves.n;
+  }
   if (!part) return false;
   UOp **reached = part + leaves.n;
   for (int k = 0; k < n; k++) {
@@ -220,12 +272,12 @@ static bool backward(PolyTensor *root, UOp *seed, Arena *arena, int n, PolyTenso
       if (leaves.uop[i] == stops[k]->uop) part[i] = NULL;
     if (!(out[k] = tensor_wrap(ctx, reached[k]))) return false;
   }
-  if (!fill_flat(ctx, arena, root->uop, &leaves, part) || !accumulate(ctx, arena, &leaves, part)) return false;
+  if (!fill_flat(ctx, arena, root->uop, &leaves, part) || !accumulate(ctx, arena, &leaves, marked, part)) return false;
   root->consumed = true;
   return true;
 }
 
-PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n,
+static PolyStatus run_backward(PolyTensor *root, PolyTensor *gradient, bool all, PolyTensor *const *stops, int n,
                                PolyTensor **out) {
   for (int k = 0; k < n; k++) out[k] = NULL;
   if (!root) return POLY_ERROR_VALUE;
@@ -235,7 +287,7 @@ PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTenso
   Arena arena = {.b = ctx_base(ctx)};
   Scope scope;
   scope_enter(ctx, &scope);
-  bool ok = backward(root, start(root, gradient, "backward"), &arena, n, stops, out);
+  bool ok = backward(root, start(root, gradient, "backward"), &arena, all, n, stops, out);
   scope_leave(ctx, &scope);
   arena_free(&arena);
   for (int k = 0; !ok && k < n; k++) {
@@ -245,14 +297,24 @@ PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTenso
   return status_of(ctx, ok);
 }
 
-static bool backward_now(PolyTensor *root) { return poly_backward_until(root, NULL, NULL, 0, NULL) == POLY_OK; }
-
-/* A step that came before leaves the pass to what follows it. */
-PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) {
-  Recalled put_off = root && !gradient ? recall_defer(root, backward_now) : RECALL_NOT;
-  if (put_off != RECALL_NOT) return status_of(root->ctx, put_off == RECALLED);
-  return poly_backward_until(root, gradient, NULL, 0, NULL);
+PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n,
+                               PolyTensor **out) {
+  return run_backward(root, gradient, false, stops, n, out);
 }
+
+static bool backward_now(PolyTensor *root) { return run_backward(root, NULL, false, NULL, 0, NULL) == POLY_OK; }
+static bool backward_all_now(PolyTensor *root) { return run_backward(root, NULL, true, NULL, 0, NULL) == POLY_OK; }
+
+/* A step that came before leaves the pass to what follows it; gradients that are implied would go there in any case. */
+static PolyStatus backward_or_later(PolyTensor *root, PolyTensor *gradient, bool all) {
+  Recalled put_off = root && !gradient ? recall_defer(root, all ? backward_all_now : backward_now) : RECALL_NOT;
+  if (put_off != RECALL_NOT) return status_of(root->ctx, put_off == RECALLED);
+  return run_backward(root, gradient, all, NULL, 0, NULL);
+}
+
+PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient) { return backward_or_later(root, gradient, false); }
+
+PolyStatus poly_backward_all(PolyTensor *root, PolyTensor *gradient) { return backward_or_later(root, gradient, true); }
 
 /* Everything is a function of the elements of an empty tensor. */
 bool poly_depends_on(PolyTensor *root, PolyTensor *target) {

@@ -327,7 +327,7 @@ bool grad_build_many(PolyContext *ctx, int nroot, UOp *const *root, UOp *const *
   return ok && verify_gradients(ctx, n, out);
 }
 
-static bool is_detached(const UOp *u, void *user) {
+bool grad_is_detached(const UOp *u, void *user) {
   (void)user;
   return u->op == OP_DETACH;
 }
@@ -341,7 +341,7 @@ static bool meet_twin(PolyContext *ctx, int target, UOp *twin, void *user) {
 bool grad_depends(PolyContext *ctx, UOp *root, int n, UOp *const *targets, bool *met) {
   Arena arena = {.b = ctx_base(ctx)};
   Walk walk;
-  bool ok = uop_walk(ctx, &arena, 1, &root, is_detached, NULL, &walk);
+  bool ok = uop_walk(ctx, &arena, 1, &root, grad_is_detached, NULL, &walk);
   for (int k = 0; k < n; k++) met[k] = ok && targets[k]->epoch == walk.epoch;
   ok = ok && each_twin(ctx, &walk, n, targets, meet_twin, met);
   arena_free(&arena);
@@ -351,7 +351,7 @@ bool grad_depends(PolyContext *ctx, UOp *root, int n, UOp *const *targets, bool 
 bool grad_is_cut(PolyContext *ctx, UOp *root) {
   Arena arena = {.b = ctx_base(ctx)};
   Walk walk;
-  bool cut = false, ok = uop_walk(ctx, &arena, 1, &root, is_detached, NULL, &walk);
+  bool cut = false, ok = uop_walk(ctx, &arena, 1, &root, grad_is_detached, NULL, &walk);
   for (int i = 0; ok && i < walk.n && !cut; i++) cut = walk.at[i]->cut;
   arena_free(&arena);
   return cut;

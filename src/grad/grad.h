@@ -24,6 +24,9 @@ bool grad_reaches(PolyContext *ctx, UOp *root, int n, UOp *const *targets);
  * comparison, an integer), the derivative is zero. False: an error is in the context. O(nodes). */
 bool grad_depends(PolyContext *ctx, UOp *root, int n, UOp *const *targets, bool *met);
 
+/* Where a walk along a program stops that looks for what gradients may flow to. */
+bool grad_is_detached(const UOp *u, void *user);
+
 /* Is root computed from a value whose program is gone, though nobody had asked for that value? O(nodes). */
 bool grad_is_cut(PolyContext *ctx, UOp *root);
 

@@ -19,7 +19,7 @@ typedef struct PolyView {
   struct PolyView *up; /* NULL: of is no view */
 } PolyView;
 
-enum { LIST_NODE, LIST_PENDING, LIST_LEAF };
+enum { LIST_NODE, LIST_PENDING, LIST_LEAF, LIST_IMPLIED, LISTS };
 
 struct PolyTensor {
   PolyContext *ctx;
@@ -35,18 +35,22 @@ struct PolyTensor {
   PolyTensor *prev, *next; /* list of live handles */
   /* Further lists, so that no call has to look at every tensor of a large data set: links[LIST_NODE] of the handles on
    * one node, links[LIST_PENDING] of those that may have to be computed, links[LIST_LEAF] of those that require a
-   * gradient. */
+   * gradient, links[LIST_IMPLIED] of those that hold an implied one: see `implied`. */
   struct {
     PolyTensor *prev, *next;
     bool in;
-  } links[3];
+  } links[LISTS];
   PolyTensor *freed_next; /* see api/guard.c */
   int scope;              /* depth of the poly_scope that frees it, 0: the caller does */
   int renamed;            /* while a step is traced: its place, from 1, in the list of renamed tensors */
   bool assigned;          /* assigned by the step that is being traced */
+  /* How often poly_backward_all added to a gradient that was not asked for by requires_grad, since it was last read; 0:
+   * there is none. */
+  int implied;
   bool requires_grad;
   bool refused;  /* requires_grad was turned off, rather than never on */
   bool consumed; /* backward has run through it: its history may go when it is realized */
+  bool held;     /* the gradient of another handle, which owns it */
   bool given;    /* it has its value, and the program too until somebody asks for the value */
 };
 
@@ -85,6 +89,7 @@ struct PolyContext {
   PolyTensor *tensors;
   PolyTensor *pending;   /* every handle on a node without a value, and some that have one by now */
   PolyTensor *leaves;    /* every handle that requires a gradient */
+  PolyTensor *implied;   /* every handle with an implied gradient */
   PolyTensor *looked_up; /* the one that was last found by its number */
   int ntensor;
   uint64_t last_id;
@@ -125,6 +130,11 @@ bool shape_axis(PolyContext *ctx, int axis, int ndim, int *out);
  * accumulation over many steps would keep them all alive. NULL: none. held_grad makes the handle alone. */
 PolyTensor *held_grad(PolyContext *ctx, UOp *u);
 void hold_grad(PolyTensor *t, PolyTensor *grad);
+/* The gradient of t is an implied one, to which something was added so often. */
+void imply_grad(PolyTensor *t, int times);
+/* Implied gradients go: an optimizer is about to change what they are computed from, so their programs would have to
+ * keep copies of the old parameters, for gradients that nobody looked at. */
+void drop_implied_grads(PolyContext *ctx);
 
 /* Handles. tensor_wrap takes a scope-held node and returns a new handle that retains it. NULL in, NULL out. */
 PolyTensor *tensor_wrap(PolyContext *ctx, UOp *u);

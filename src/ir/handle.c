@@ -136,6 +136,7 @@ void poly_free(PolyTensor *t) {
     list_remove(&t->uop->handle, t, LIST_NODE);
     list_remove(&ctx->pending, t, LIST_PENDING);
     list_remove(&ctx->leaves, t, LIST_LEAF);
+    list_remove(&ctx->implied, t, LIST_IMPLIED);
     uop_release(t->uop);
     handle_free(ctx_base(ctx), t, sizeof *t);
     t = grad;
@@ -400,17 +401,31 @@ const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n) {
 PolyTensor *held_grad(PolyContext *ctx, UOp *u) {
   PolyTensor *t = tensor_wrap(ctx, u);
   if (!t) return NULL;
-  t->consumed = true;
+  t->consumed = t->held = true;
   return poly_keep(t);
+}
+
+void imply_grad(PolyTensor *t, int times) {
+  t->implied = times;
+  if (times)
+    list_add(&t->ctx->implied, t, LIST_IMPLIED);
+  else
+    list_remove(&t->ctx->implied, t, LIST_IMPLIED);
 }
 
 void hold_grad(PolyTensor *t, PolyTensor *grad) {
   poly_free(t->grad);
   t->grad = grad;
+  imply_grad(t, 0);
+}
+
+void drop_implied_grads(PolyContext *ctx) {
+  while (ctx->implied) hold_grad(ctx->implied, NULL);
 }
 
 PolyTensor *poly_get_grad(PolyTensor *t) {
   if (!t || !t->grad) return NULL;
+  imply_grad(t, 0); /* somebody wants it: it is a gradient like others from now on */
   Scope scope;
   scope_enter(t->ctx, &scope);
   PolyTensor *g = tensor_wrap(t->ctx, t->grad->uop);

@@ -328,6 +328,7 @@ bool core_depends_on(PolyTensor *root, PolyTensor *target);
 bool core_depends_on_leaves(PolyTensor *root);
 bool core_check_cycles(PolyContext *ctx);
 PolyStatus core_backward(PolyTensor *root, PolyTensor *gradient);
+PolyStatus core_backward_all(PolyTensor *root, PolyTensor *gradient);
 PolyStatus core_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n, PolyTensor **out);
 PolyTensor *core_get_grad(PolyTensor *t);
 PolyStatus core_set_grad(PolyTensor *t, PolyTensor *grad);
@@ -716,6 +717,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_depends_on_leaves core_depends_on_leaves
 #define poly_check_cycles core_check_cycles
 #define poly_backward core_backward
+#define poly_backward_all core_backward_all
 #define poly_backward_until core_backward_until
 #define poly_get_grad core_get_grad
 #define poly_set_grad core_set_grad

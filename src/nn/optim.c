@@ -372,6 +372,7 @@ static bool plan_apply(const Plan *plan) {
 static PolyStatus schedule(PolyOptim *o, UOp *when) {
   if (!o) return POLY_ERROR_VALUE;
   if (!all_live(o) || !renew(o)) return failed(o->ctx);
+  drop_implied_grads(o->ctx);
   Arena arena = {.b = ctx_base(o->ctx)};
   Plan plan = {.at = arena_new(&arena, (size_t)((1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS) * sizeof(Assign)),
                .when = when};

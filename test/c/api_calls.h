@@ -317,6 +317,7 @@ static bool call_poly_depends_on(const Arg *a, Result *r) { (void)r; (void)poly_
 static bool call_poly_depends_on_leaves(const Arg *a, Result *r) { (void)r; (void)poly_depends_on_leaves((PolyTensor *)a[0].p); return true; }
 static bool call_poly_check_cycles(const Arg *a, Result *r) { (void)r; (void)poly_check_cycles((PolyContext *)a[0].p); return true; }
 static bool call_poly_backward(const Arg *a, Result *r) { (void)r; return poly_backward((PolyTensor *)a[0].p, (PolyTensor *)a[1].p) == POLY_OK; }
+static bool call_poly_backward_all(const Arg *a, Result *r) { (void)r; return poly_backward_all((PolyTensor *)a[0].p, (PolyTensor *)a[1].p) == POLY_OK; }
 static bool call_poly_backward_until(const Arg *a, Result *r) { (void)r; return poly_backward_until((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *const *)a[2].p, (int)a[3].i, (PolyTensor **)a[4].p) == POLY_OK; }
 static bool call_poly_get_grad(const Arg *a, Result *r) { r->p = poly_get_grad((PolyTensor *)a[0].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_set_grad(const Arg *a, Result *r) { (void)r; return poly_set_grad((PolyTensor *)a[0].p, (PolyTensor *)a[1].p) == POLY_OK; }
@@ -696,6 +697,7 @@ static const Call calls[] = {
   {"poly_depends_on_leaves", call_poly_depends_on_leaves, 1, false, {{"root", "HTENSOR", true}}},
   {"poly_check_cycles", call_poly_check_cycles, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_backward", call_poly_backward, 2, true, {{"root", "HTENSOR", true}, {"gradient", "HTENSOR", false}}},
+  {"poly_backward_all", call_poly_backward_all, 2, true, {{"root", "HTENSOR", true}, {"gradient", "HTENSOR", false}}},
   {"poly_backward_until", call_poly_backward_until, 5, true, {{"root", "HTENSOR", true}, {"gradient", "HTENSOR", false}, {"stops", "LTENSOR", true}, {"n", "N", true}, {"out", "A", true}}},
   {"poly_get_grad", call_poly_get_grad, 1, true, {{"t", "HTENSOR", true}}},
   {"poly_set_grad", call_poly_set_grad, 2, true, {{"t", "HTENSOR", true}, {"grad", "HTENSOR", false}}},

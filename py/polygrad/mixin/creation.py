@@ -282,12 +282,15 @@ class Creation:
 
     @staticmethod
     def randn(*shape: Any, device: str | None = None, dtype: DTypeLike | None = None, requires_grad: bool | None = None) -> Tensor:
-        """Standard normal random numbers.
+        """Standard normal random numbers; those of an integer dtype are rounded towards zero.
 
         >>> Tensor.randn(2, 3).shape
         (2, 3)
         """
-        return _shaped("poly_randn", shape, device, dtype, requires_grad)
+        d = None if dtype is None else to_dtype(dtype)
+        if d is not None and d.kind != "f":
+            return _finish(_shaped("poly_randn", shape, device, None, None).cast(d), requires_grad)
+        return _shaped("poly_randn", shape, device, d, requires_grad)
 
     @staticmethod
     def randint(

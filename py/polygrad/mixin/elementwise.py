@@ -802,13 +802,14 @@ class Elementwise:
         """
         return like(self, C.poly_hardtanh(self._h, min_val, max_val))
 
-    def softplus(self: Any, beta: float = 1.0) -> Tensor:
-        """log(1 + exp(beta * x)) / beta.
+    def softplus(self: Any, beta: float = 1.0, threshold: float | None = None) -> Tensor:
+        """log(1 + exp(beta * x)) / beta; x itself where beta * x is above a threshold.
 
         >>> round(Tensor([0.0]).softplus().item(), 4)
         0.6931
         """
-        return like(self, C.poly_softplus(self._h, beta))
+        out = like(self, C.poly_softplus(self._h, beta))
+        return out if threshold is None else (self * beta > threshold).where(self, out)
 
     # ---- conversion ----
 

@@ -87,8 +87,8 @@ class Movement:
         order = argfix((order, *args))
         return like(self, C.poly_permute(self._h, len(order), int_array(order)))
 
-    def transpose(self: Any, dim0: int = 1, dim1: int = 0) -> Tensor:
-        """Swaps two axes, the first two by default.
+    def transpose(self: Any, dim0: int = -2, dim1: int = -1) -> Tensor:
+        """Swaps two axes, the last two by default.
 
         >>> Tensor([[1, 2], [3, 4]]).transpose().tolist()
         [[1, 3], [2, 4]]
@@ -377,13 +377,13 @@ class Movement:
 
     @property
     def T(self: Any) -> Tensor:
-        """The first two axes swapped.
+        """The last two axes swapped.
 
         >>> Tensor([[1, 2], [3, 4]]).T.tolist()
         [[1, 3], [2, 4]]
         """
         if self.ndim > 2:
-            warn_once("T", "x.T swaps the first two axes, as in tinygrad; PyTorch turns all of them around: write transpose or permute")
+            warn_once("T", "x.T swaps the last two axes; PyTorch turns all of them around: write transpose or permute")
         return self.transpose()
 
     @property

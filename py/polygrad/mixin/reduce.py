@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core import C, axes, like, sig, to_dtype
+from .._core import C, axes, dtypes, like, sig, to_dtype
 from .._meaning import Extremes, number, positional
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ def _extreme(x: Any, name: str, axis: Axis, keepdim: bool, dim: int | None) -> A
         return Extremes(_reduce(C.poly_extremum_first, x, dim, keepdim, name == "min"), places)
     if isinstance(axis, type(x)):
         raise TypeError(f"x.{name}(y) of two tensors is x.{name}imum(y)")
+    if x._empty_extremes and 0 in x.shape:
+        counts = _reduce(C.poly_sum, x, axis, keepdim)  # its shape is that of the result
+        if counts.numel():
+            return counts.full_like(dtypes.min(x.dtype) if name == "max" else dtypes.max(x.dtype), dtype=x.dtype)
     out = _reduce(C.poly_max if name == "max" else C.poly_min, x, axis, keepdim)
     out._pair = name if axis.__class__ is int else None
     return out
@@ -72,7 +76,7 @@ class Reduce:
         return _reduce(C.poly_prod, self if dtype is None else self.cast(dtype), axis, keepdim)
 
     def max(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: int | None = None) -> Any:
-        """Largest; NaN if there is one. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
+        """Largest; NaN if there is one; the least value of the dtype where there is none. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
 
         >>> Tensor([[1, 2], [3, 4]]).max(axis=1).tolist()
         [2, 4]
@@ -83,7 +87,7 @@ class Reduce:
         return _extreme(self, "max", axis, keepdim, dim)
 
     def min(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: int | None = None) -> Any:
-        """Smallest; NaN if there is one. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
+        """Smallest; NaN if there is one; the largest value of the dtype where there is none. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
 
         >>> Tensor([[1, 2], [3, 4]]).min(axis=1).tolist()
         [1, 3]

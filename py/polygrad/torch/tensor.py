@@ -70,6 +70,8 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
     _views: list[Any]  # weak references to the views that were taken from it
     _default_int = dtypes.int64
     _binary = staticmethod(raw("poly_binary_weak"))
+    _backward = staticmethod(C.poly_backward)  # leaves that require a gradient alone
+    _empty_extremes = False
     _whole = b"l"
     _higher = False  # gradients keep their history, once backward was called with create_graph
 
@@ -105,6 +107,15 @@ class Tensor(InPlace, Results, Algebra, More, Views, Plain, metaclass=TorchType)
 
     is_sparse = is_quantized = is_mkldnn = is_meta = False
     layout = "torch.strided"
+
+    @property
+    def requires_grad(self) -> bool:  # type: ignore[override]
+        """Does backward accumulate a gradient here, or further down? Can be set on leaves."""
+        return C.poly_requires_grad(self._h)
+
+    @requires_grad.setter
+    def requires_grad(self, on: bool) -> None:
+        Plain.requires_grad.fset(self, on)  # type: ignore[attr-defined]
 
     @property
     def is_leaf(self) -> bool:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core import C, wrap
 from ..._meaning import flag
+from ...tensor import Tensor
 from .base import Optimizer
 
 
@@ -57,8 +59,9 @@ class Muon(LARS):
 
     def __init__(
         self, params: Any, lr: Any = 0.001, momentum: float = 0.95, weight_decay: float = 0.1, ns_steps: int = 5,
-        ns_coefficients: Any = (3.4445, -4.775, 2.0315), nesterov: bool = True, *, device: Any = None, fused: Any = None,
+        ns_coefficients: Any = (3.4445, -4.775, 2.0315), nesterov: bool = True, *, ns_params: Any = None, device: Any = None, fused: Any = None,
     ):  # fmt: skip
+        ns_coefficients = ns_coefficients if ns_params is None else ns_params  # tinygrad's older name
         super().__init__(params, lr, momentum, weight_decay, ns_steps, ns_coefficients, nesterov, classic=False, pre_wd=False, tcoef=0.0)
 
 
@@ -78,6 +81,19 @@ class _Betas(Optimizer):
             b1, b2 = options["betas"]
             options = {**options, "b1": b1, "b2": b2}
         return {**options, "betas": (options["b1"], options["b2"])}
+
+    def _state(self, first: int, each: bool) -> list[Tensor]:
+        """Of each group the state after the powers of b1 and b2: the first or the second moments of its parameters; or a power."""
+        out = []
+        for g in self.groups:
+            state, n = g.state(), len(g.params)
+            out += state[2 + first * n : 2 + (first + 1) * n] if each else state[first : first + 1]
+        return [wrap(self.groups[0]._g, C.poly_retain_copy(h)) for h in out]
+
+    m = property(lambda self: self._state(0, True), doc="The first moments, one for each parameter, under tinygrad's name.")
+    v = property(lambda self: self._state(1, True), doc="The second moments.")
+    b1_t = property(lambda self: self._state(0, False)[0], doc="b1 to the power of the number of steps.")
+    b2_t = property(lambda self: self._state(1, False)[0], doc="b2 to the power of the number of steps.")
 
 
 class Adam(_Betas):
