@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import ctypes
 import functools
 import getpass
+import marshal
 import math
 import os
 import re
 import tempfile
 import time
+import types
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -21,6 +24,13 @@ from .context import VARIABLES, Context, ContextVar
 from .profile import GlobalCounters
 
 T = TypeVar("T")
+
+
+def _pickled_code(code: types.CodeType) -> Any:
+    return marshal.loads, (marshal.dumps(code),)
+
+
+copyreg.pickle(types.CodeType, _pickled_code)  # as with tinygrad, functions can be sent as their code
 CI, OSX, WIN = bool(os.getenv("CI")), os.uname().sysname == "Darwin" if hasattr(os, "uname") else False, os.name == "nt"
 
 
@@ -66,8 +76,8 @@ def round_up(num: int, amt: int) -> int:
 
 
 def ceildiv(num: int, amt: int) -> int:
-    """The quotient rounded up."""
-    return -(num // -amt)
+    """The quotient rounded up; of a symbolic size by adding before it is divided."""
+    return -(num // -amt) if num.__class__ is int and amt.__class__ is int else (num + amt - 1) // amt
 
 
 def make_tuple(x: Any, cnt: int) -> tuple[Any, ...]:
@@ -177,6 +187,8 @@ def argfix(*x: Any) -> Any:
 
 def fully_flatten(x: Any) -> list[Any]:
     """A nested list as one list."""
+    if isinstance(x, np.ndarray):
+        return x.reshape(-1).tolist()
     if isinstance(x, (list, tuple)):
         return [v for part in x for v in fully_flatten(part)]
     return [x]

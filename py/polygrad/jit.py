@@ -7,8 +7,11 @@ value that differs from run to run is an error. What was there before and is ass
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import marshal
 import math
+import types
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -332,6 +335,7 @@ class TinyJit:
         function = self.function = fxn
         self._parameters = _Parameters(function)
         self._steps: dict[Any, _Step] = {}
+        self._called = False  # it was called where it was pickled: the next call compiles it
         self._methods: weakref.WeakKeyDictionary[Any, TinyJit] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, function, updated=())
 
@@ -368,6 +372,11 @@ class TinyJit:
         """Forgets the compiled steps."""
         self._steps.clear()
 
+    def __reduce__(self) -> Any:
+        """A pickled TinyJit is its function and what the function holds on to; it is traced again, by the cache without compiling, once it is
+        called. Of what was captured, the state (tensors that the function assigns to) is thus a part where the function refers to it."""
+        return _unpickled, (self.__class__, *_function_parts(self.function), self.cnt)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) < self._parameters.places:
             args, kwargs = self._parameters.in_place(args, kwargs)
@@ -380,6 +389,7 @@ class TinyJit:
         step = self._steps.get(mode)
         if step is None:
             step = self._steps[mode] = _Step()
+            step.calls = int(self._called)
         if step.replay is None:
             step.calls += 1
             if step.calls == 1:
@@ -394,6 +404,37 @@ class TinyJit:
                 if not t.is_realized:
                     t.realize()
         return step.run(tensors)
+
+
+def _function_parts(function: Any) -> tuple[Any, ...]:
+    """What a function can be made of again, wherever it was defined: code, module, defaults and the values that it has closed over. Another
+    callable is pickled as it is."""
+    if not isinstance(function, types.FunctionType):
+        return function, "", "", None, None, None
+    cells = None if function.__closure__ is None else tuple(c.cell_contents for c in function.__closure__)
+    return marshal.dumps(function.__code__), function.__module__, function.__name__, function.__defaults__, function.__kwdefaults__, cells
+
+
+def _unpickled(kind: Any, code: Any, module: str, name: str, defaults: Any, named: Any, cells: Any, cnt: int) -> Any:
+    out = kind(_function_of(code, module, name, defaults, named, cells))
+    out._called = cnt > 0
+    return out
+
+
+def _unpickled_method(code: Any, module: str, name: str, defaults: Any, named: Any, cells: Any, obj: Any) -> Any:
+    out = _Method(_function_of(code, module, name, defaults, named, cells), obj)
+    out.kept = obj  # nobody else has it yet
+    return out
+
+
+def _function_of(code: Any, module: str, name: str, defaults: Any, named: Any, cells: Any) -> Any:
+    """The function that _function_parts took apart."""
+    if not isinstance(code, bytes):
+        return code
+    closed = None if cells is None else tuple(types.CellType(v) for v in cells)
+    function = types.FunctionType(marshal.loads(code), importlib.import_module(module).__dict__, name, defaults, closed)
+    function.__kwdefaults__, function.__module__ = named, module
+    return function
 
 
 class _Parameters:
@@ -479,7 +520,8 @@ class _Method(TinyJit):
     """A TinyJit of one object's method."""
 
     def __init__(self, function: Callable[..., Any], obj: Any):
-        owner = weakref.ref(obj)
+        owner = self.owner = weakref.ref(obj)
+        self.plain = function
 
         def method(*args: Any, **kwargs: Any) -> Any:
             return function(owner(), *args, **kwargs)
@@ -487,6 +529,9 @@ class _Method(TinyJit):
         functools.update_wrapper(method, function)
         super().__init__(method)
         self._parameters = _Parameters(function, own=1)
+
+    def __reduce__(self) -> Any:
+        return _unpickled_method, (*_function_parts(self.plain), self.owner())
 
     @property
     def func(self) -> Any:

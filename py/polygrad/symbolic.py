@@ -123,6 +123,10 @@ class Dim(int):
     def __neg__(self) -> Any:
         return self._op(b"-", 0, self)
 
+    def render(self, simplify: bool = True) -> str:
+        """The formula as tinygrad writes it: in parentheses unless it is a name."""
+        return _rendered(repr(self))
+
     def unbind(self) -> tuple[Any, int]:
         """The size and the value of this run, as in tinygrad."""
         return self, self.val
@@ -219,6 +223,15 @@ class Formula(_Arithmetic):
 
     min, max = vmin, vmax
 
+    def render(self, simplify: bool = True) -> str:
+        """The formula as tinygrad writes it: in parentheses unless it is a name.
+
+        >>> from polygrad import Variable
+        >>> (Variable("n", 1, 10) * 4).render(), Variable("n", 1, 10).render()
+        ('(n*4)', 'n')
+        """
+        return _rendered(repr(self))
+
     def __repr__(self) -> str:
         return repr(self._lowest())
 
@@ -291,8 +304,22 @@ class Variable(_Arithmetic):
             graph.fail()
         return dim(graph, code)
 
+    def render(self, simplify: bool = True) -> str:
+        """The name."""
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Variable) and (self.name, self.vmin, self.vmax) == (other.name, other.vmin, other.vmax)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.vmin, self.vmax))
+
     def __repr__(self) -> str:
         return f"Variable({self.name!r}, {self.vmin}, {self.vmax})"
+
+
+def _rendered(text: str) -> str:
+    return text if text.isidentifier() or text.lstrip("-").isdigit() else f"({text})"
 
 
 def _valued(part: Any, values: dict[Any, int]) -> Any:

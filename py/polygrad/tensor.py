@@ -29,6 +29,7 @@ from .mixin.losses import Losses
 from .mixin.movement import Movement
 from .mixin.reduce import Reduce
 from .mixin.storage import Storage
+from .node import TensorUOp, plain
 from .symbolic import DIM_LIMIT, dim
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_bounds", "_pair", "_freed", "_later", "_file", "__weakref__")
+    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_bounds", "_pair", "_freed", "_later", "_file", "_shard", "__weakref__")
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
@@ -84,6 +85,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     _freed: bool  # backward(retain_graph=False) has run
     _later: bool  # set on a parameter that has no shape yet (nn/later.py)
     _file: tuple[Any, ...]  # set on a tensor that is a file: its path first (files.py)
+    _shard: tuple[tuple[str, ...], int | None]  # set on a tensor that was put on several devices: their names, and the axis that they share
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
     __array_ufunc__ = None  # numpy_array + tensor comes to __radd__
@@ -109,6 +111,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         if device is not None and path is None:
             check_device(g, device)
         d = None if dtype is None else to_dtype(dtype)
+        data = plain(data)
         if d is None and data.__class__ is np.ndarray:  # the shortest way for what loaders make of each batch
             t = _core.from_numpy(g, data)
         elif isinstance(data, Tensor):
@@ -186,13 +189,15 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         return BY_CODE[C.poly_dtype(self._h)]
 
     @property
-    def device(self) -> str:
-        """Name of the device that it is computed on, or of the file that it is.
+    def device(self) -> Any:
+        """Name of the device that it is computed on, or of the file that it is; names where it was put on several (see shard).
 
         >>> Tensor([1]).device == Device.DEFAULT
         True
         """
-        return f"DISK:{self._file[0]}" if hasattr(self, "_file") else self._g.device
+        if hasattr(self, "_file"):
+            return f"DISK:{self._file[0]}"
+        return self._shard[0] if hasattr(self, "_shard") else self._g.device
 
     @property
     def graph(self) -> _core.AutogradGraph:
@@ -422,6 +427,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         out, grad = like(self, C.poly_clone(self._h)), self.grad
         if grad is not None:
             out.grad = grad.clone()
+        if hasattr(self, "_shard") and device is None:
+            out._shard = self._shard
         return out
 
     def detach(self) -> Tensor:
@@ -466,6 +473,10 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         same_graph(self, x)
         self._g.check(C.poly_replace(self._h, x._h))
         self._changed()
+        if hasattr(x, "_shard"):
+            self._shard = x._shard
+        elif hasattr(self, "_shard"):
+            del self._shard
         return self
 
     def to(self, device: Any) -> Tensor:
@@ -485,6 +496,10 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
                 self._g.check(C.poly_move_here(self._h))
             if hasattr(self, "_file"):
                 return self.clone()
+            if device.__class__ in (tuple, list) and len(device) > 1:
+                return self.shard(device)
+            if hasattr(self, "_shard"):
+                return like(self, C.poly_retain_copy(self._h))
         return self
 
     def to_(self, device: Any) -> Tensor:
@@ -493,7 +508,11 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor([1]).to_("CPU").tolist()
         [1]
         """
-        self.to(device)
+        moved = self.to(device)
+        if hasattr(moved, "_shard"):
+            self._shard = moved._shard
+        elif hasattr(self, "_shard"):
+            del self._shard
         return self
 
     # ---- gradients ----
@@ -584,7 +603,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         if getattr(self, "_freed", False):
             raise RuntimeError("backward a second time through a graph that was given up by backward(retain_graph=False)")
         if gradient is not None:
-            gradient = operand(self, gradient)
+            gradient = _seed(self, gradient)
         if self._g.hooks:
             _backward_with_hooks(self, gradient)
         elif self._backward(self._h, gradient):
@@ -608,7 +627,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             if not materialize_grads and not C.poly_depends_on(self._h, t._h):
                 raise RuntimeError(f"target {k} of shape {t.shape} has no influence on this tensor, or its history was dropped when it was realized")
         out = handle_array([None] * len(targets))
-        seed = None if gradient is None else operand(self, gradient)
+        seed = None if gradient is None else _seed(self, gradient)
         self._g.check(C.poly_grad(self._h, seed, handles(targets), len(targets), out))
         return [like(self, h) for h in out]
 
@@ -690,10 +709,37 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         return run_kernel(tensors, fxn) if grad_fxn is None else run_with_gradient(tensors, fxn, grad_fxn)
 
     @property
-    def uop(self) -> Tensor:
-        """The tensor itself, for code of tinygrad's that hands `t.uop` on to Tensor(...).
+    def uop(self) -> Any:
+        """The tensor as scripts for tinygrad look at its UOp; Tensor(t.uop) is a tensor again.
 
-        >>> Tensor(Tensor([1.0]).uop).tolist()
+        >>> Tensor(Tensor([1.0]).uop).tolist(), Tensor([1.0]).uop.is_realized
+        ([1.0], True)
+        """
+        return TensorUOp(self)
+
+    def schedule(self, *others: Tensor) -> list[Any]:
+        """What runs when the tensors are realized: a list for polygrad.engine.realize.run_schedule.
+
+        >>> x = Tensor([1.0, 2.0]).exp()
+        >>> len(x.schedule()), x.is_realized
+        (1, False)
+        """
+        from .engine.realize import schedule_of
+
+        return schedule_of([self, *others])
+
+    def schedule_with_vars(self, *others: Tensor) -> tuple[list[Any], dict[str, int]]:
+        """The schedule, and tinygrad's values of variables, which tensors carry themselves here.
+
+        >>> Tensor([1.0]).schedule_with_vars()
+        ([], {})
+        """
+        return self.schedule(*others), {}
+
+    def fuse(self) -> Tensor:
+        """The tensor itself: what can be fused is, without being told.
+
+        >>> Tensor([1.0]).fuse().tolist()
         [1.0]
         """
         return self
@@ -736,6 +782,12 @@ def _file(g: Any, path: os.PathLike[Any], d: DType | None) -> Tensor:
     if os.path.getsize(path) == 0:
         return from_numpy(g, np.empty(0, d.np))
     return from_numpy(g, np.memmap(path, d.np, "c"))
+
+
+def _seed(t: Tensor, gradient: Any) -> Tensor:
+    """The gradient that a pass over t begins with. That of a single number may have axes of size 1."""
+    g = operand(t, gradient)
+    return g.reshape(t.shape) if t.ndim == 0 and g.ndim and g.numel() == 1 else g
 
 
 def _text(t: Tensor, function: Any) -> str:

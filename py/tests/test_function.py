@@ -147,15 +147,15 @@ def test_backward_without_marks_fills_every_gradient():
 def test_gradients_that_nobody_asked_for():
     """They accumulate while they are read, and go with a step of an optimizer or when nobody reads them for long: no step's program is kept."""
     x, fixed, w = Tensor([1.0, 2.0]), Tensor([1.0, 1.0], requires_grad=False), Tensor([3.0, 4.0], requires_grad=True)
-    y = x * fixed
-    (y * w).relu().sum().backward()
-    assert x.grad.tolist() == [3.0, 4.0] and y.grad.tolist() == [3.0, 4.0] and fixed.grad is None
+    y, known = x * fixed, fixed * 2
+    (y * w * known).relu().sum().backward()
+    assert x.grad.tolist() == [6.0, 8.0] and y.grad.tolist() == [6.0, 8.0] and fixed.grad is None and known.grad is None
     (x * w).sum().backward()
-    assert x.grad.tolist() == [6.0, 8.0]
+    assert x.grad.tolist() == [9.0, 12.0]
     opt = nn.SGD([w], lr=1.0)
     (x * w).sum().backward()
     opt.step()
-    assert x.grad is None and w.tolist() == [0.0, -2.0]
+    assert x.grad is None and w.tolist() == [-1.0, -4.0]
     for _ in range(40):
         opt.zero_grad()
         nodes = current().live_nodes

@@ -1,8 +1,12 @@
 """What scripts for tinygrad ask of it beside tensors: counters, state dicts, devices, files, compiled functions, helpers."""
 
+import pickle
+import types
+
 import numpy as np
 import pytest
 
+import polygrad.torch as torch
 from polygrad import Device, GlobalCounters, Profile, Tensor, TinyJit, Variable, dtypes, helpers, nn, scan
 
 
@@ -250,3 +254,133 @@ def test_the_module_of_the_decorator():
 
     module = importlib.import_module("polygrad.function")
     assert module.function is polygrad.function and polygrad.function(lambda x: x + 1)(Tensor([1])).item() == 2
+
+
+def test_what_a_uop_tells_of_a_tensor():
+    x = Tensor([1.0, 2.0, 3.0]).realize()
+    y, z, lazy = x * 2, x * 2, x + 1
+    y.realize()
+    z.realize()
+    assert y.uop.is_realized and y.uop.buffer is z.uop.buffer and y.uop.buffer is not x.uop.buffer and lazy.uop.base.realized is None
+    assert x.uop.base.realized.size == 3 and x.uop.base.realized.nbytes == 12 and x.uop.shape == (3,) and x.uop.axis is None
+    assert pickle.loads(pickle.dumps(y.uop)).base.realized.as_buffer().cast("f").tolist() == [2.0, 4.0, 6.0]
+    assert Tensor(lazy.uop).tolist() == [2.0, 3.0, 4.0]
+
+
+def test_names_of_several_devices():
+    devices = ("CPU:1", "CPU:2")
+    x = Tensor.arange(8).reshape(4, 2).float().shard(devices, axis=0)
+    assert x.device == devices and x.uop.axis == 0 and x.uop.bounds == ((0, 2), (2, 4)) and [p.shape for p in x.uop.src] == [(2, 2)] * 2
+    assert x.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    for y in (x.zeros_like(), x.rand_like(), x.clone(), Tensor.ones(4, 2).shard_like(x), Tensor.ones(4, 2).replace(x)):
+        assert y.device == devices and y.uop.axis == 0
+    assert x.to("CPU").device == Device.DEFAULT and x.to("CPU").uop.axis is None and Tensor([1.0]).to(devices).device == devices
+    layer = nn.Linear(2, 4)
+    layer.weight.shard_(devices, axis=-1)
+    nn.load_state_dict(layer, nn.get_state_dict(nn.Linear(2, 4)))
+    assert layer.weight.device == devices and layer.weight.uop.axis == 1 and layer(x).shape == (4, 4)
+    with pytest.raises(RuntimeError, match="several devices"):
+        x.shard(devices)
+    with pytest.raises(ValueError, match="one device"):
+        Tensor.rand(4, device=devices)
+    with pytest.raises(RuntimeError):
+        Tensor.ones(3).shard(devices, axis=0)
+
+
+def test_schedules():
+    from polygrad.engine.realize import run_schedule
+
+    x = Tensor([1.0, 2.0]).realize()
+    y = (x.exp() + 1).sum()
+    items = y.schedule()
+    assert len(items) == 1 and not y.is_realized and x.schedule() == []
+    run_schedule(items)
+    assert y.is_realized and items == [] and y.fuse() is y
+    z = x + 5
+    z.schedule()[0].run()
+    assert z.is_realized
+
+
+def test_compiled_functions_in_pickles():
+    scale = 3.0
+
+    def make():
+        total = Tensor.zeros(2).contiguous().realize()
+
+        @TinyJit
+        def add(a, *, more=1):
+            total.assign(total + a).realize()
+            return (a.sum() * scale + more).realize(), total + 0
+
+        return add
+
+    f = make()
+    for _ in range(3):
+        f(Tensor([1.0, 2.0]))
+    g = pickle.loads(pickle.dumps(f))
+    for t in (f, g):  # each with a total of its own
+        value, total = t(Tensor([2.0, 2.0]))
+        assert value.item() == 13.0 and total.tolist() == [5.0, 8.0]
+    assert g.cnt == 2
+    code = pickle.loads(pickle.dumps((lambda v: v * 2).__code__))
+    assert types.FunctionType(code, {})(4) == 8
+
+
+class Counter:
+    def __init__(self):
+        self.n = Tensor([0.0]).realize()
+
+    @TinyJit
+    def up(self, by):
+        self.n.assign(self.n + by).realize()
+        return self.n + 0
+
+
+def test_methods_in_pickles():
+    counter = Counter()
+    for _ in range(3):
+        counter.up(Tensor([1.0]))
+    again = pickle.loads(pickle.dumps(counter.up))
+    assert again(Tensor([2.0])).item() == 5.0 and counter.n.item() == 3.0
+
+
+def test_state_of_optimizers_by_name():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+    for kind in (nn.LAMB, nn.Adam, nn.AdamW):
+        opt = kind([w], lr=0.01)
+        opt.zero_grad()
+        (w * Tensor([1.0, 3.0])).sum().backward()
+        opt.step()
+        np.testing.assert_allclose(opt.m[0].numpy(), [0.1, 0.3], rtol=1e-6)
+        np.testing.assert_allclose(opt.v[0].numpy(), [0.001, 0.009], rtol=1e-6)
+        np.testing.assert_allclose([opt.b1_t.item(), opt.b2_t.item()], [0.9, 0.999], rtol=1e-6)
+        for t in [*opt.m, *opt.v, opt.b1_t, opt.b2_t]:
+            t.to_(Device.DEFAULT)
+
+
+def test_names_and_forms_of_sizes():
+    n = Variable("n", 1, 10)
+    assert n == Variable("n", 1, 10) and n != Variable("n", 1, 9) and {n: 1}[Variable("n", 1, 10)] == 1
+    assert helpers.prod((3, n, 4)).render() == "(n*12)" and n.render() == "n" and n.bind(3).render() == "n"
+    assert helpers.ceildiv(n, 6).render() == "((n+5)//6)" and helpers.ceildiv(10, 3) == 4
+    assert helpers.fully_flatten([1, (2, np.array([[3], [4]]))]) == [1, 2, 3, 4]
+
+
+def test_values_of_nothing():
+    for dtype, low, high in (("float32", -np.inf, np.inf), ("int8", -128, 127), ("uint8", 0, 255), ("bool", False, True)):
+        x = Tensor.empty(2, 0, 3, dtype=dtype)
+        assert x.max(axis=1).numpy().tolist() == [[low] * 3] * 2 and x.min(axis=1, keepdim=True).shape == (2, 1, 3)
+        assert x.min().item() == high and x.max(axis=0).shape == (0, 3) and x.max().dtype == x.dtype
+    with pytest.raises((RuntimeError, ValueError)):
+        torch.empty(0).max()
+
+
+def test_smaller_differences_to_tinygrad():
+    assert Tensor.randn(3, dtype="int32").dtype == dtypes.int32
+    x = Tensor([-1.0, 0.2, 3.0])
+    np.testing.assert_allclose(x.softplus(2.0, threshold=1.0).numpy(), [np.log1p(np.exp(-2)) / 2, np.log1p(np.exp(0.4)) / 2, 3.0], rtol=1e-6)
+    assert x.sum().gradient(x, gradient=Tensor([2.0]))[0].tolist() == [2.0] * 3
+    w = Tensor.arange(12).reshape(4, 3).float()
+    np.testing.assert_allclose(x.linear(w).numpy(), x.numpy() @ w.numpy().T, rtol=1e-6)
+    np.testing.assert_allclose(x.linear(w.T).numpy(), x.numpy() @ w.numpy().T, rtol=1e-6)
+    assert nn.Muon([Tensor.eye(2).contiguous()], ns_params=(2.0, -1.5, 0.5)).groups[0]["ns_coefficients"] == (2.0, -1.5, 0.5)

@@ -101,12 +101,20 @@ static bool possible_leaves(PolyContext *ctx, Arena *arena, Leaves *out) {
  * program of one more step. */
 enum { IMPLIED_MOST = 16 };
 
-/* Is the value something that was made, rather than a constant that any other program may contain too? */
+/* Is there a tensor on this node, and do all of them refuse a gradient? */
+static bool is_refused(const UOp *u) {
+  const PolyTensor *t = u->handle;
+  while (t && (t->refused || t->held)) t = t->links[LIST_NODE].next;
+  return u->handle && !t;
+}
+
+/* Is the value made of something that may have a gradient, rather than of constants that any other program may contain
+ * too, or of tensors that refuse one? */
 static bool *made_values(Arena *arena, const Walk *walk) {
   bool *made = arena_new(arena, (size_t)(walk->n + 1) * sizeof *made);
   for (int i = 0; made && i < walk->n; i++) {
     const UOp *u = walk->at[i];
-    made[i] = u->buffer || node_is_own(u) || u->op == OP_RANDOM;
+    made[i] = (u->buffer || node_is_own(u) || u->op == OP_RANDOM) && !is_refused(u);
     for (int k = 0; k < u->nsrc && !made[i] && u->op != OP_DETACH; k++) made[i] = made[u->src[k]->slot];
   }
   return made;

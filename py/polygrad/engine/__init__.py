@@ -1,5 +1,5 @@
-"""tinygrad's place of TinyJit: polygrad.engine.jit.TinyJit."""
+"""tinygrad's place of TinyJit (polygrad.engine.jit.TinyJit) and of schedules (polygrad.engine.realize)."""
 
-from . import jit
+from . import jit, realize
 
-__all__ = ["jit"]
+__all__ = ["jit", "realize"]

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-def _finish(t: Tensor, requires_grad: bool | None) -> Tensor:
+def _finish(t: Tensor, requires_grad: bool | None, model: Any = None) -> Tensor:
+    """model: what t is to be like, also in the devices that it lies on."""
     if requires_grad is not None:
         t.requires_grad = requires_grad
+    if model is not None and hasattr(model, "_shard"):
+        t._shard = model._shard
     return t
 
 
@@ -202,9 +205,9 @@ class Creation:
         fill_value = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
         if isinstance(fill_value, int) and d.kind in "iu":
             zeros = like(self, C.poly_zeros_like(self._h)).cast(d)
-            return _finish(zeros + scalar(self._g, fill_value, d), requires_grad)
+            return _finish(zeros + scalar(self._g, fill_value, d), requires_grad, self)
         t = like(self, C.poly_full_like(self._h, float(fill_value)))
-        return _finish(t if dtype is None else t.cast(dtype), requires_grad)
+        return _finish(t if dtype is None else t.cast(dtype), requires_grad, self)
 
     def zeros_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """Zeros of the same shape and dtype.
@@ -213,7 +216,7 @@ class Creation:
         [0, 0]
         """
         t = like(self, C.poly_zeros_like(self._h))
-        return _finish(t if dtype is None else t.cast(dtype), requires_grad)
+        return _finish(t if dtype is None else t.cast(dtype), requires_grad, self)
 
     def ones_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """Ones of the same shape and dtype.
@@ -222,7 +225,7 @@ class Creation:
         [1, 1]
         """
         t = like(self, C.poly_ones_like(self._h))
-        return _finish(t if dtype is None else t.cast(dtype), requires_grad)
+        return _finish(t if dtype is None else t.cast(dtype), requires_grad, self)
 
     def empty_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """A tensor of the same shape and dtype whose values are not set.
@@ -231,8 +234,8 @@ class Creation:
         (1, 2)
         """
         if dtype is not None:
-            return Creation.empty(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
-        return _finish(like(self, C.poly_empty_like(self._h)), requires_grad)
+            return _finish(Creation.empty(*self.shape, device=device, dtype=dtype), requires_grad, self)
+        return _finish(like(self, C.poly_empty_like(self._h)), requires_grad, self)
 
     def rand_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """Uniform random numbers of the same shape and dtype.
@@ -240,9 +243,11 @@ class Creation:
         >>> Tensor.ones(2, 3).rand_like().shape
         (2, 3)
         """
+        if device is not None and hasattr(self, "_shard"):
+            raise RuntimeError("rand_like of a tensor on several devices lies on the same ones")
         if dtype is not None:
-            return Creation.rand(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
-        return _finish(like(self, C.poly_rand_like(self._h)), requires_grad)
+            return _finish(Creation.rand(*self.shape, device=device, dtype=dtype), requires_grad, self)
+        return _finish(like(self, C.poly_rand_like(self._h)), requires_grad, self)
 
     def randn_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """Normal random numbers of the same shape and dtype.
@@ -251,8 +256,8 @@ class Creation:
         (2, 3)
         """
         if dtype is not None:
-            return Creation.randn(*self.shape, device=device, dtype=dtype, requires_grad=requires_grad)
-        return _finish(like(self, C.poly_randn_like(self._h)), requires_grad)
+            return _finish(Creation.randn(*self.shape, device=device, dtype=dtype), requires_grad, self)
+        return _finish(like(self, C.poly_randn_like(self._h)), requires_grad, self)
 
     # ---- random ----
 
@@ -278,6 +283,8 @@ class Creation:
         >>> Tensor.rand(2, 3).shape
         (2, 3)
         """
+        if isinstance(device, (tuple, list)) and len(device) > 1:
+            raise ValueError(f"rand is drawn on one device, not on {device}: shard the result")
         return _shaped("poly_rand", shape, device, dtype, requires_grad)
 
     @staticmethod

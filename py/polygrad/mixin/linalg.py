@@ -90,14 +90,16 @@ class Linalg:
         return like(ts[0], C.poly_einsum(ts[0]._g.ptr, formula.encode(), handles(ts), len(ts)), *ts)
 
     def linear(self: Any, weight: Tensor, bias: Tensor | None = None, dtype: DTypeLike | None = None) -> Tensor:
-        """x @ weight + bias, weight [in, out]; a weight with one axis is multiplied element by element. PyTorch's linear, whose weight is
-        [out, in], is nn.functional.linear.
+        """x @ weight + bias, weight [in, out]; a weight with one axis is multiplied element by element. A weight that only fits the other way
+        around, [out, in] as nn.Linear has it, is taken so; PyTorch's linear, which always does, is nn.functional.linear.
 
         >>> Tensor([[1.0, 2.0]]).linear(Tensor([[1.0], [1.0]]), Tensor([5.0])).tolist()
         [[8.0]]
         """
         if dtype is not None:
             return self.cast(dtype).linear(weight.cast(dtype), None if bias is None else bias.cast(dtype))
+        if weight.ndim == 2 and self.ndim and weight.shape[0] != self.shape[-1] and weight.shape[1] == self.shape[-1]:
+            weight = weight.transpose()
         y = self * weight if weight.ndim == 1 else self.matmul(weight)
         return y if bias is None else y + bias
 

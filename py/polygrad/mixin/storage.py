@@ -34,6 +34,12 @@ def rebits(x: Any, d: Any) -> Tensor:
     return out if d is whole[new] else out.bitcast(d)
 
 
+def _numbered(device: str) -> str:
+    """A device's name with its number, but for the first of its kind: "cpu:1" is "CPU:1", "CPU:0" is "CPU"."""
+    kind, _, number = device.upper().partition(":")
+    return kind if number in ("", "0") else f"{kind}:{number}"
+
+
 class Storage:
     """Files, addresses, hashes and devices."""
 
@@ -116,11 +122,14 @@ class Storage:
         return _megabytes(data.pad((0, _MEGABYTE - int(data.shape[0]))).unsqueeze(0)).flatten()[:16]
 
     def shard(self: Any, devices: Any, axis: int | None = None) -> Tensor:
-        """The tensor on several devices. All devices of one machine that share its memory are one here: it stays as it is.
+        """The tensor on several devices. All devices of one machine that share its memory are one here: its values stay where they are, and it
+        carries the names of the devices and the axis.
 
-        >>> Tensor([1, 2]).shard(("CPU", "CPU"), axis=0).tolist()
+        >>> Tensor([1, 2]).shard(("CPU:0", "CPU:1"), axis=0).tolist()
         [1, 2]
         """
+        if hasattr(self, "_shard"):
+            raise RuntimeError("a tensor that lies on several devices cannot be put on others: bring it to one first")
         names = [Device.canonicalize(d) for d in (devices if isinstance(devices, (tuple, list)) else (devices,))]
         if axis is not None:
             size = int(self.shape[axis])
@@ -129,7 +138,10 @@ class Storage:
         for name in names:
             if name != self.device and not (name in HOST and self.device in HOST):
                 check_device(self._g, name)
-        return self
+        out = like(self, C.poly_retain_copy(self._h))
+        if len(names) > 1:
+            out._shard = (tuple(_numbered(d) for d in devices), axis if axis is None or axis >= 0 else axis + self.ndim)
+        return out
 
     def shard_(self: Any, devices: Any, axis: int | None = None) -> Tensor:
         """Like shard, in place.
@@ -137,7 +149,9 @@ class Storage:
         >>> Tensor([1, 2]).shard_(("CPU",)).tolist()
         [1, 2]
         """
-        self.shard(devices, axis)
+        out = self.shard(devices, axis)
+        if hasattr(out, "_shard"):
+            self._shard = out._shard
         return self
 
     def shard_like(self: Any, y: Tensor) -> Tensor:
@@ -146,7 +160,10 @@ class Storage:
         >>> Tensor([1, 2]).shard_like(Tensor([3])).tolist()
         [1, 2]
         """
-        return self.to(y.device)
+        wanted, have = getattr(y, "_shard", None), getattr(self, "_shard", None)
+        if wanted is None or wanted == have:
+            return self.to(y.device) if wanted is None else self
+        return self.shard(*wanted)
 
     def scatter_add_(self: Any, dim: int, index: Any, src: Any) -> Tensor:
         """scatter_add into self.

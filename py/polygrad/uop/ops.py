@@ -12,6 +12,7 @@ from typing import Any
 
 from ..dtypes import DType, dtypes
 from ..helpers import argfix
+from ..node import plain
 from ..symbolic import Variable, sym_infer
 from ..tensor import Tensor
 
@@ -490,7 +491,7 @@ def run_with_gradient(tensors: list[Tensor], fxn: Any, grad_fxn: Any) -> list[Te
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
             kernel = UOp("kernel", tuple(ctx.src))
-            return tuple(grad_fxn(gradients[0], kernel))
+            return tuple(plain(g) for g in grad_fxn(gradients[0], kernel))
 
     found = Kernel.apply(*tensors)
     return list(found) if isinstance(found, tuple) else [found]
