@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _signatures as sig
-from ._ffi import C, Release, describe, handle_array, int64_array, int_array, raw, whole
+from ._ffi import C, KindError, Release, describe, handle_array, int64_array, int_array, raw, whole
 from .autograd import AutogradGraph, current
 from .dtypes import DType, dtypes, to_dtype
 from .symbolic import Dim, Variable, dim_code
@@ -240,7 +240,7 @@ def from_values(g: AutogradGraph, data: Any, dtype: DType | None = None) -> Tens
         return scalar(g, data.item(), dtype or to_dtype(data.dtype))
     number = scalar_kind(data)
     if number is None:
-        raise TypeError(f"a tensor cannot be made out of a {type(data).__name__}")
+        raise KindError(f"a tensor cannot be made out of a {type(data).__name__}")
     return scalar(g, number, dtype or dtypes.from_py(number))
 
 

@@ -198,8 +198,9 @@ class ShapeError(ValueError, RuntimeError, AssertionError):
     catch that."""
 
 
-class KindError(TypeError, RuntimeError):
-    """Dtypes that do not fit. A TypeError; PyTorch raises RuntimeError here, and a script written for it may catch that."""
+class KindError(TypeError, RuntimeError, ValueError):
+    """Dtypes that do not fit. A TypeError; PyTorch raises RuntimeError here and tinygrad ValueError, and a script written for one of them may catch
+    that."""
 
 
 ERRORS: dict[int, type[Exception]] = {

@@ -56,13 +56,13 @@ class _Device:
 
     @staticmethod
     def canonicalize(name: str | None) -> str:
-        """Upper case, "CPU:0" to "CPU". A GPU keeps its number: "cuda:1" is "CUDA:1"."""
+        """Upper case, with the number unless that is 0: "cpu:0" is "CPU", "cuda:1" is "CUDA:1"."""
         if name is None:
             return current().device
         if name[:5].upper() == "DISK:":  # a file, see files.py
             return "DISK:" + name[5:]
         kind, _, number = name.upper().partition(":")
-        return f"{kind}:{int(number)}" if kind in GPUS and number.isdigit() and int(number) else kind
+        return f"{kind}:{int(number)}" if number.isdigit() and int(number) else kind
 
     @property
     def default(self) -> DeviceName:
@@ -74,7 +74,7 @@ class _Device:
         return [*HOST, *([self.DEFAULT] if is_gpu(self.DEFAULT) else [])]
 
     def __getitem__(self, name: str) -> DeviceName:
-        return DeviceName(self.canonicalize(name))
+        return DeviceName(computing(name))
 
 
 GPUS = ("CUDA", "OPENCL")
@@ -90,7 +90,7 @@ def check_device(g: AutogradGraph, name: Any) -> None:
         return
     if not isinstance(name, str):
         raise TypeError(f"a device is named by a text such as 'CPU', not {describe(name)}")
-    name = Device.canonicalize(name)
+    name = computing(name)
     now = g.device
     if name == now or (name in HOST and (now in HOST or is_gpu(now))):
         return
@@ -102,6 +102,13 @@ def check_device(g: AutogradGraph, name: Any) -> None:
         return
     g.device = now
     raise RuntimeError(f"this graph runs on {now}, not on {name}: set Device.DEFAULT = {name!r} before its tensors are made")
+
+
+def computing(name: str | None) -> str:
+    """The device that computes under a name: all numbers of the host are one."""
+    name = Device.canonicalize(name)
+    kind = name.partition(":")[0]
+    return name if kind in GPUS or kind == "DISK" else kind
 
 
 def is_gpu(name: str) -> bool:

@@ -155,6 +155,8 @@ class dtypes(metaclass=_DTypesMeta):
     @staticmethod
     def finfo(d: DType) -> tuple[Any, Any]:
         """Bits of the exponent and of the mantissa."""
+        if d.kind != "f":
+            raise ValueError(f"{d} is not a floating-point dtype")
         return {"fp8e4m3": (4, 3), "fp8e5m2": (5, 2), "float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}[d.name]
 
     @staticmethod

@@ -14,7 +14,7 @@ import numpy as np
 from . import _core, dlpack, files
 from . import autograd as _graph
 from ._core import C, current, from_numpy, from_values, handles, like, operand, same_graph, to_dtype
-from ._ffi import INT64, handle_array, raw
+from ._ffi import INT64, ShapeError, handle_array, raw
 from ._meaning import pair_warning, row_by_row
 from .context import Context, NoGrad
 from .device import check_device, is_gpu
@@ -622,6 +622,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> [g.tolist() for g in (x * x * x).sum().gradient(x)]
         [[3.0, 12.0]]
         """
+        if gradient is None and self.numel() != 1:
+            raise ShapeError(f"grad needs a gradient for a tensor of shape {self.shape}")
         for k, t in enumerate(targets):
             same_graph(self, t)
             if not materialize_grads and not C.poly_depends_on(self._h, t._h):

@@ -25,7 +25,7 @@ static void add_name(Names *names, const char *name) {
   if (strncmp(name, prefix, sizeof prefix - 1) == 0) name += sizeof prefix - 1;
   if (strcmp(name, "getitem") == 0) name = "x[index]";
   if (strcmp(name, "setitem") == 0) name = "x[index] = value";
-  if (strcmp(name, "grad") == 0 || strcmp(name, "backward") == 0 || strcmp(name, "backward_until") == 0) {
+  if (strcmp(name, "grad") == 0 || strncmp(name, "backward", strlen("backward")) == 0) {
     names->gradient = true;
     return;
   }

@@ -76,10 +76,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _choose(device: str) -> None:
-    from ..device import Device
+    from ..device import Device, computing
 
     try:
-        Device.DEFAULT = Device.canonicalize(device)
+        Device.DEFAULT = computing(device)
     except (RuntimeError, ValueError) as e:
         raise UserError(f"--device {device}: {e}") from None
 

@@ -201,6 +201,8 @@ class Creation:
         >>> Tensor([1.0, 2.0]).full_like(4).tolist()
         [4.0, 4.0]
         """
+        if device is not None and hasattr(self, "_shard"):
+            raise RuntimeError("full_like of a tensor on several devices lies on the same ones")
         d = self.dtype if dtype is None else to_dtype(dtype)
         fill_value = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
         if isinstance(fill_value, int) and d.kind in "iu":

@@ -296,7 +296,7 @@ class Movement:
         """
         chunks = integer(chunks, "chunks")
         if chunks <= 0:
-            raise ValueError(f"chunk needs a positive count, got {chunks}")
+            raise ShapeError(f"chunk needs a positive count, got {chunks}")
         chunks = min(chunks, max((1, *self.shape)))  # more parts than elements come to nothing
         out = handle_array([None] * chunks)
         n = C.poly_chunk(self._h, chunks, dim, out)

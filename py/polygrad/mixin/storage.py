@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import C, current, dtypes, like, to_dtype, wrap
 from .._ffi import Release, int64_array
-from ..device import HOST, Device, check_device
+from ..device import HOST, Device, check_device, computing
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -32,12 +32,6 @@ def rebits(x: Any, d: Any) -> Tensor:
         for k in range(1, new // old):
             out = out | (parts[..., k] << (8 * old * k))
     return out if d is whole[new] else out.bitcast(d)
-
-
-def _numbered(device: str) -> str:
-    """A device's name with its number, but for the first of its kind: "cpu:1" is "CPU:1", "CPU:0" is "CPU"."""
-    kind, _, number = device.upper().partition(":")
-    return kind if number in ("", "0") else f"{kind}:{number}"
 
 
 class Storage:
@@ -130,7 +124,7 @@ class Storage:
         """
         if hasattr(self, "_shard"):
             raise RuntimeError("a tensor that lies on several devices cannot be put on others: bring it to one first")
-        names = [Device.canonicalize(d) for d in (devices if isinstance(devices, (tuple, list)) else (devices,))]
+        names = [computing(d) for d in (devices if isinstance(devices, (tuple, list)) else (devices,))]
         if axis is not None:
             size = int(self.shape[axis])
             if size % len(names):
@@ -140,7 +134,7 @@ class Storage:
                 check_device(self._g, name)
         out = like(self, C.poly_retain_copy(self._h))
         if len(names) > 1:
-            out._shard = (tuple(_numbered(d) for d in devices), axis if axis is None or axis >= 0 else axis + self.ndim)
+            out._shard = (tuple(Device.canonicalize(d) for d in devices), axis if axis is None or axis >= 0 else axis + self.ndim)
         return out
 
     def shard_(self: Any, devices: Any, axis: int | None = None) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..device import Device
+from ..device import Device, computing
 from ..dtypes import BY_CODE, DType, to_dtype
 
 
@@ -114,7 +114,7 @@ class device(str):
 
 def device_name(name: Any) -> str:
     """polygrad's name of a device: the interpreter and the compiled code share PyTorch's "cpu"."""
-    here, there = Device.DEFAULT, Device.canonicalize(str(name))
+    here, there = Device.DEFAULT, computing(str(name))
     return here if there == "CPU" and here == "INTERP" else there
 
 

@@ -27,7 +27,7 @@ class ParamGroup:
 
     def __init__(self, kind: str, params: list[Tensor], options: dict[str, Any], fixed: dict[str, Any]):
         if not params:
-            raise ValueError("optimizer got an empty parameter list: it needs at least one parameter that can have a gradient")
+            raise EmptyError("optimizer got an empty parameter list: it needs at least one parameter that can have a gradient")
         self.params, self.options = params, options
         self._kind, self._fixed = kind, fixed
         self._g = params[0]._g
@@ -137,6 +137,10 @@ def _number(x: Any) -> float:
     return float(x.item()) if isinstance(x, Tensor) else float(x)
 
 
+class EmptyError(ValueError, AssertionError):
+    """An optimizer of nothing. tinygrad asserts that it has something."""
+
+
 class OptimizerState(dict):
     """Tensors by name, and the settings of the groups beside them."""
 
@@ -211,7 +215,7 @@ class Optimizer:
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got a Tensor")
         params = list(params)
         if not params:
-            raise ValueError("optimizer got an empty parameter list")
+            raise EmptyError("optimizer got an empty parameter list")
         self.defaults = settings
         self.params: list[Tensor] = []
         self.groups: list[ParamGroup] = []
