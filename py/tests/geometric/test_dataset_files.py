@@ -583,3 +583,29 @@ def test_ppi(make):
     dataset = make(files.ppi, "PPI", "val")
     assert len(dataset) == 2 and edges(dataset[0]) == [[0, 1, 1, 2], [1, 0, 2, 1]] and edges(dataset[1]) == [[0, 1], [1, 0]]
     assert dataset[1].x.tolist() == [[6, 7], [8, 9]]
+
+
+def test_sparse_matrices_of_graphs_are_kept(make):
+    """A transform before saving that makes sparse matrices: what is read again are the same matrices, one of each graph."""
+    from polygrad.geometric.loader import DataLoader
+    from polygrad.geometric.transforms import ToSparseTensor
+
+    plain = make(files.zinc, "ZINC", place="ZINC")
+    for _ in range(2):
+        kept = make(files.zinc, "ZINC", place="ZINC", pre_transform=ToSparseTensor(attr="edge_attr"))
+        assert len(kept) == len(plain)
+        for a, b in zip(plain, kept):
+            want = np.zeros((a.num_nodes, a.num_nodes))
+            want[tuple(a.edge_index.numpy()[::-1])] = a.edge_attr.numpy()
+            assert b.adj_t.sparse_sizes() == want.shape
+            np.testing.assert_array_equal(b.adj_t.to_dense().numpy(), want)
+        batch = next(iter(DataLoader(kept, batch_size=len(kept))))
+        assert batch.adj_t.nnz() == sum(g.num_edges for g in plain)
+
+
+def test_a_sparse_matrix_ends():
+    from polygrad.geometric import SparseTensor
+
+    assert len(list(SparseTensor.eye(3))) == 3
+    with pytest.raises(IndexError, match="out of range"):
+        SparseTensor.eye(3)[3]
