@@ -436,6 +436,14 @@ def test_relative_positions():
         T.Polar()(data)
 
 
+@pytest.mark.parametrize("name, width, columns", [("Cartesian", 3, 3), ("LocalCartesian", 3, 3), ("Distance", 3, 1), ("Polar", 2, 2), ("Spherical", 3, 3)])
+@pytest.mark.parametrize("norm", [True, False])
+def test_relative_positions_without_edges(name, width, columns, norm):
+    """There is no largest one to scale by."""
+    data = Data(pos=Tensor(np.ones((4, width), np.float32)), edge_index=Tensor(np.zeros((2, 0), np.int64)))
+    assert getattr(T, name)(norm=norm)(data).edge_attr.shape == (0, columns)
+
+
 def test_positions():
     pos = np.random.default_rng(1).random((8, 3)).astype(np.float32)
     data = Data(pos=Tensor(pos))

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...tensor import Tensor
+from ..utils._host import as_tensor
 from ._attributes import beside, edges_of, needed, to_array
 
 
@@ -14,6 +16,14 @@ def ends(data: Any, transform: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     pos = to_array(needed(data, "pos", transform))
     row, col = edges_of(data, transform)
     return row, col, pos
+
+
+def end_tensors(data: Any, transform: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The same as tensors, for transforms that are programs of all edges."""
+    pos = as_tensor(needed(data, "pos", transform))
+    edges_of(data, transform)
+    edge_index = as_tensor(data.edge_index)
+    return edge_index[0], edge_index[1], pos
 
 
 def set_edge_attr(data: Any, value: Any, cat: bool) -> Any:
@@ -26,4 +36,4 @@ def length_of(v: np.ndarray) -> np.ndarray:
     return np.sqrt((v * v).sum(-1))
 
 
-__all__ = ["ends", "length_of", "set_edge_attr"]
+__all__ = ["end_tensors", "ends", "length_of", "set_edge_attr"]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ._positions import ends, set_edge_attr
+from ._positions import end_tensors, set_edge_attr
 from .base_transform import BaseTransform
 
 
@@ -26,15 +24,13 @@ class Cartesian(BaseTransform):
         self.norm, self.max, self.cat, self.interval = norm, max_value, cat, interval
 
     def forward(self, data: Any) -> Any:
-        row, col, pos = ends(data, self)
+        row, col, pos = end_tensors(data, self)
         away = pos[row] - pos[col]
         away = away.reshape(-1, 1) if away.ndim == 1 else away
-        if self.norm and away.size:
-            top = float(np.abs(away).max()) if self.max is None else self.max
+        if self.norm and away.numel():
             low, high = self.interval
-            with np.errstate(divide="ignore", invalid="ignore"):
-                away = ((high - low) * away / (2 * top) + (low + high) / 2).astype(pos.dtype)
-        return set_edge_attr(data, away, self.cat)
+            away = (high - low) * away / (2 * (away.abs().max() if self.max is None else self.max)) + (low + high) / 2
+        return set_edge_attr(data, away.realize(), self.cat)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(norm={self.norm}, max_value={self.max})"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..utils._host import as_tensor
-from ._attributes import edges_of, needed
-from ._positions import set_edge_attr
+from ._positions import end_tensors, set_edge_attr
 from .base_transform import BaseTransform
 
 
@@ -26,9 +24,7 @@ class Distance(BaseTransform):
         self.norm, self.max, self.cat, self.interval = norm, max_value, cat, interval
 
     def forward(self, data: Any) -> Any:
-        pos = as_tensor(needed(data, "pos", self))
-        edges_of(data, self)
-        row, col = data.edge_index[0], data.edge_index[1]
+        row, col, pos = end_tensors(data, self)
         length = (pos[col] - pos[row]).square().sum(-1).sqrt().reshape(-1, 1)
         if self.norm and length.shape[0]:
             low, high = self.interval

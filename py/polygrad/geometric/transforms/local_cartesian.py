@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ._positions import ends, set_edge_attr
+from ..utils import scatter
+from ._positions import end_tensors, set_edge_attr
 from .base_transform import BaseTransform
 
 
@@ -25,16 +24,14 @@ class LocalCartesian(BaseTransform):
         self.norm, self.cat, self.interval = norm, cat, interval
 
     def forward(self, data: Any) -> Any:
-        row, col, pos = ends(data, self)
+        row, col, pos = end_tensors(data, self)
         away = pos[row] - pos[col]
         away = away.reshape(-1, 1) if away.ndim == 1 else away
-        if self.norm:
-            top = np.zeros(pos.shape[0], pos.dtype)
-            np.maximum.at(top, col, np.abs(away).max(-1, initial=0))
+        if self.norm and away.numel():
+            top = scatter(away.abs().amax(-1), col, 0, int(pos.shape[0]), "max")[col].reshape(-1, 1)
             low, high = self.interval
-            with np.errstate(invalid="ignore", divide="ignore"):
-                away = ((high - low) * away / (2 * top[col][:, None]) + (low + high) / 2).astype(pos.dtype)
-        return set_edge_attr(data, away, self.cat)
+            away = (high - low) * away / (2 * top) + (low + high) / 2
+        return set_edge_attr(data, away.realize(), self.cat)
 
 
 __all__ = ["LocalCartesian"]

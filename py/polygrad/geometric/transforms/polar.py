@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from ._positions import ends, length_of, set_edge_attr
+from ...tensor import Tensor
+from ._positions import end_tensors, set_edge_attr
 from .base_transform import BaseTransform
 
 
@@ -27,16 +26,16 @@ class Polar(BaseTransform):
         self.norm, self.max, self.cat = norm, max_value, cat
 
     def forward(self, data: Any) -> Any:
-        row, col, pos = ends(data, self)
+        row, col, pos = end_tensors(data, self)
         if pos.ndim != 2 or pos.shape[1] != 2:
             raise ValueError(f"Polar needs positions [N, 2], not {list(pos.shape)}")
         away = pos[col] - pos[row]
-        rho, theta = length_of(away), np.arctan2(away[:, 1], away[:, 0])
-        theta = theta + (theta < 0) * (2 * math.pi)
-        if self.norm:
-            rho = rho / (rho.max(initial=0) if self.max is None else self.max)
+        rho, theta = away.square().sum(-1).sqrt(), away[:, 1].atan2(away[:, 0])
+        theta = theta + (theta < 0).cast(theta.dtype) * (2 * math.pi)
+        if self.norm and rho.numel():
+            rho = rho / (rho.max() if self.max is None else self.max)
             theta = theta / (2 * math.pi)
-        return set_edge_attr(data, np.stack([rho, theta], axis=-1).astype(pos.dtype), self.cat)
+        return set_edge_attr(data, Tensor.stack(rho, theta, dim=-1).realize(), self.cat)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(norm={self.norm}, max_value={self.max})"
