@@ -29,6 +29,25 @@ static UOp *count_flops(Codegen *g, const Block *b) {
   return int_addc(sum, own);
 }
 
+/* Bytes that are loaded and stored, each time; NULL: a loop has bounds that are known in the run only. A kernel may
+ * read little of a large tensor, as the one that adds up the pieces of a sum and the rows left over. */
+static UOp *count_moved(Codegen *g, const Block *b) {
+  int64_t own = 0;
+  UOp *sum = uop_index(g->ctx, 0);
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    if (c) {
+      UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
+      if (!trips || block_ranges(g, trips)) return NULL;
+      sum = int_add(sum, int_mul(trips, count_moved(g, c)));
+      continue;
+    }
+    const Inst *in = &g->inst.at[b->line.at[i].inst];
+    own += in->kind == INST_LOAD || in->kind == INST_STORE ? dtype_size((PolyDType)in->dtype) : 0;
+  }
+  return int_addc(sum, own);
+}
+
 /* ---- name ---- */
 
 static void add_sizes(char *name, size_t n, const UOp *u, int first) {
@@ -89,8 +108,9 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   out->nvar = g->var.n;
   out->var = arena_new(g->arena, (size_t)MAX(g->var.n, 1) * sizeof(UOp *));
   out->flops = g->flops ? g->flops : count_flops(g, g->top);
+  out->moved = g->flops ? NULL : count_moved(g, g->top);
   out->name = kernel_name(g, store);
-  if (!out->var || !out->flops || !out->name) return false;
+  if (!out->var || !out->flops || !out->name || ctx_base(g->ctx)->code) return false;
   for (int i = 0; i < g->var.n; i++) out->var[i] = g->var.at[i];
   out->grid = g->grid;
   out->group = g->group;

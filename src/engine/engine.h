@@ -80,12 +80,12 @@ typedef struct PlanItem {
   int64_t outer[4], a_outer[4], b_outer[4], c_outer[4], a_offset, b_offset;
   int64_t each, a_step, b_step; /* of a product by tiles: see MatmulItem */
   struct PlanTiles *tiles;
-  UOp *library;           /* the LIBRARY node, */
-  UOp **offset;           /* and where its operands begin in their slots (Item) */
-  struct PlanLoop *loop;  /* loop over steps */
-  _Atomic int64_t spent;  /* nanoseconds of a part of a composite item, all threads together, where it is timed */
-  UOp *flops;             /* kernel */
-  int64_t nflops, nbytes; /* in this run */
+  UOp *library;          /* the LIBRARY node, */
+  UOp **offset;          /* and where its operands begin in their slots (Item) */
+  struct PlanLoop *loop; /* loop over steps */
+  _Atomic int64_t spent; /* nanoseconds of a part of a composite item, all threads together, where it is timed */
+  UOp *flops, *moved;    /* kernel; moved: NULL where it is not known before it runs */
+  int64_t nflops, nbytes, nmoved; /* in this run; nbytes: of all that it is given, nmoved: that it loads and stores */
 } PlanItem;
 
 /* A composite item: see TilesItem. Variable k of a tile is number -1 - k among those of a kernel. */

@@ -369,6 +369,9 @@ static bool size_item(Plan *p, PlanItem *it) {
   for (int a = 0; a < it->narg; a++) it->nbytes += (int64_t)p->slot[it->arg[a]].bytes;
   if (it->kind == ITEM_MATMUL && !size_matmul(p, it)) return false;
   if (it->kind == ITEM_TILES && !size_tiles(p, it)) return false;
+  it->nmoved = it->nbytes;
+  if (it->moved && !plan_eval(p, it->moved, &it->nmoved)) return false;
+  it->nmoved = MIN(it->nmoved, it->nbytes);
   return !it->flops || plan_eval(p, it->flops, &it->nflops);
 }
 

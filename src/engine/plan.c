@@ -385,7 +385,9 @@ static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanIt
   case ITEM_KERNEL:
     it->name = keep_text(p, l->item[i].name);
     it->flops = l->item[i].flops;
-    if (of) it->flops = NULL; /* it depends on the tile */
+    it->moved = l->item[i].moved;
+    if (of) it->flops = it->moved = NULL; /* they depend on the tile */
+    if (it->moved && !plan_hold_size(p, it->moved)) return false;
     if (of && MAX(it->narg, l->item[i].nvar) > TILE_ARGS)
       return base_fail(ctx_base(p->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s of a tile has too many arguments",
                        it->name);

@@ -135,7 +135,7 @@ static bool check_index_width(const Plan *p) {
  */
 static int kernel_threads(const Plan *p, const PlanItem *it) {
   int wanted = p->ctx->runtime->threads;
-  return threads_allowed(it->nvar ? target_threads(&p->device->target, wanted, it->nflops, it->nbytes) : wanted);
+  return threads_allowed(it->nvar ? target_threads(&p->device->target, wanted, it->nflops, it->nmoved) : wanted);
 }
 
 static bool run_kernel(Plan *p, const PlanItem *it) {

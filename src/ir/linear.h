@@ -131,6 +131,7 @@ typedef struct Linear {
   UOp **var; /* VARIABLE nodes, in the order of the kernel's integer arguments */
   int nvar;
   UOp *flops; /* floating-point operations of a launch, an integer UOp over var */
+  UOp *moved; /* bytes that it loads and stores, the same; NULL: known in the launch only */
   UOp *grid;  /* iterations of the grid, the same; NULL where the target has no groups */
   int group;  /* threads that run one of them; 0 and 1: one */
   int pack;   /* groups that a device starts together, as one block */

@@ -102,7 +102,7 @@ static bool keep_kernels(CpuProgram *cp, int n, const Linear *const *kernel) {
     to->param = copy_of(&cp->arena, kernel[k]->param, (size_t)to->nparam * sizeof *to->param);
     to->name = copy_of(&cp->arena, kernel[k]->name, strlen(kernel[k]->name));
     to->var = NULL;
-    to->flops = NULL;
+    to->flops = to->moved = NULL;
     if (!to->inst || !to->param || !to->name) return false;
     cp->lin[k] = to;
   }
