@@ -14,11 +14,22 @@ import polygrad.torch as torch
 from polygrad.torch_geometric import EdgeIndex, Index
 from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader
-from polygrad.torch_geometric.nn import GCN, GATConv, GATv2Conv, Linear, LSTMAggregation, SortAggregation, summary
+from polygrad.torch_geometric.nn import (
+    GCN,
+    BatchNorm,
+    GATConv,
+    GATv2Conv,
+    HGTConv,
+    LabelPropagation,
+    Linear,
+    LSTMAggregation,
+    SortAggregation,
+    summary,
+)
 from polygrad.torch_geometric.sampler import NeighborSampler, NodeSamplerInput, NumNeighbors
 from polygrad.torch_geometric.testing import MyFeatureStore, MyGraphStore
 from polygrad.torch_geometric.transforms import Pad, RootedEgoNets, ToSparseTensor
-from polygrad.torch_geometric.utils import trim_to_layer
+from polygrad.torch_geometric.utils import to_torch_csc_tensor, trim_to_layer
 
 
 class Kept(InMemoryDataset):
@@ -229,3 +240,28 @@ def test_a_layer_that_waits_for_its_input():
     assert hasattr(lazy, "_hook") and not hasattr(Linear(3, 2), "_hook")
     lazy(torch.randn(1, 3))
     assert not hasattr(lazy, "_hook")
+
+
+def test_layers_of_several_types_take_matrices():
+    x = {"a": torch.randn(3, 4), "b": torch.randn(2, 4)}
+    pairs = {("a", "to", "b"): torch.tensor([[0, 1, 2], [0, 0, 1]]), ("b", "to", "a"): torch.tensor([[0, 1], [2, 0]])}
+    layer = HGTConv(4, 8, (list(x), list(pairs)), heads=2)
+    sizes = {k: (x[k[0]].size(0), x[k[2]].size(0)) for k in pairs}
+    want = layer(x, pairs)
+    got = layer(x, {k: SparseTensor.from_edge_index(e, sparse_sizes=sizes[k]).t() for k, e in pairs.items()})
+    also = layer(x, {k: to_torch_csc_tensor(e, size=sizes[k]).t() for k, e in pairs.items()})
+    assert all(torch.allclose(want[k], out[k], atol=1e-5) for k in want for out in (got, also))
+
+
+def test_labels_spread_along_a_normalised_matrix():
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    y, spread = torch.tensor([0, 1, 0]), LabelPropagation(num_layers=2, alpha=0.5)
+    assert torch.allclose(spread(y, pairs), spread(y, to_torch_csc_tensor(pairs, size=(3, 3)).t()), atol=1e-6)
+    matrix = SparseTensor.from_edge_index(pairs, torch.full((4,), 0.25), (3, 3))
+    assert torch.allclose(spread(y, pairs, edge_weight=torch.full((4,), 0.25)), spread(y, matrix.t()), atol=1e-6)
+
+
+def test_one_row_has_no_statistics():
+    with pytest.raises(ValueError, match="more than 1 value"):
+        BatchNorm(2)(torch.ones(1, 2))
+    assert BatchNorm(2).eval()(torch.ones(1, 2)).size() == (1, 2)

@@ -42,6 +42,8 @@ def graph_of(edge_index: Any, num_src: Any, num_dst: Any = None) -> Graph:
     """edge_index as a graph between num_src and num_dst nodes (None: the same nodes)."""
     if isinstance(edge_index, Graph):
         return edge_index
+    if isinstance(edge_index, SparseTensor):  # adj_t, one of several in a dict
+        return edge_index.graph
     if num_dst is None or same_size(num_src, num_dst):
         return Graph(edge_index, num_src)
     return Graph(edge_index, num_src=num_src, num_dst=num_dst)

@@ -69,7 +69,7 @@ class GCNConv(CachingSmoother, MessagePassing):
         super().__init__(**kwargs)
         add_self_loops = normalize if add_self_loops is None else add_self_loops
         if add_self_loops and not normalize:
-            raise ValueError("GCNConv adds self loops only where it normalises: add_self_loops=True needs normalize=True")
+            raise ValueError("GCNConv does not support adding self-loops where it does not normalise: add_self_loops=True needs normalize=True")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.improved, self.cached, self.add_self_loops, self.normalize = improved, cached, add_self_loops, normalize
         self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")

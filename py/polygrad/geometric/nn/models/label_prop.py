@@ -7,6 +7,7 @@ from typing import Any, Callable
 from ....graphs import Graph
 from ....loops import repeated
 from ....tensor import Tensor
+from ...sparse_tensor import SparseTensor
 from ..conv.message_passing import MessagePassing
 
 
@@ -51,15 +52,17 @@ class LabelPropagation(MessagePassing):
                 y = y.float()
             out = y if mask is None else _where_labeled(mask, y)
             graph = edge_index if isinstance(edge_index, Graph) else Graph(edge_index, num_nodes=y.shape[0])
-            degree = graph.in_degree.cast(out.dtype).reshape(-1, *[1] * (out.ndim - 1))
-            scale = (degree > 0).where(degree.maximum(1).rsqrt(), 0.0)
+            ones = [1] * (out.ndim - 1)
+            # Values of one of PyTorch's matrices are normalised, weights and the values of a SparseTensor are used as they are.
+            normed = edge_weight is None or any(isinstance(v, SparseTensor) and hasattr(v, "layout") for v in self.__dict__.get("_given", ()))
+            weight = None if edge_weight is None else edge_weight.reshape(-1, *ones)
+            degree = (graph.in_degree.cast(out.dtype) if edge_weight is None else graph.sum(edge_weight)).reshape(-1, *ones)
+            scale = (degree > 0).where(degree.maximum(1e-30).rsqrt(), 0.0) if normed else 1.0
             rest = (1 - self.alpha) * out
 
             def step(out: Tensor) -> Tensor:
-                if edge_weight is None:
-                    out = graph.sum(graph.src(out * scale)) * scale
-                else:
-                    out = graph.sum(graph.src(out) * edge_weight.reshape(-1, *[1] * (out.ndim - 1)))
+                out = graph.src(out * scale)
+                out = graph.sum(out if weight is None else out * weight) * scale
                 return self.alpha * out + rest
 
             if post_step is None:

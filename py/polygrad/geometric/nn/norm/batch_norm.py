@@ -49,6 +49,8 @@ class BatchNorm(nn.Module):
         m = self.module
         if self.allow_single_element and m.running_mean is not None and m.running_var is not None and x.shape[0] <= 1:
             return x.batchnorm(m.weight, m.bias, m.running_mean, (m.running_var + m.eps).rsqrt())
+        if x._kind is not Tensor and x.shape[0] == 1 and (Tensor.training or m.running_mean is None):  # as PyTorch's own layer
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {tuple(x.shape)}")
         return m(x)
 
     def extra_repr(self) -> str:
