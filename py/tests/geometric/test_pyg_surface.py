@@ -25,7 +25,7 @@ def test_layers_take_every_kind_of_matrix(make):
     want = layer(x, e).numpy()
     for adj in (SparseTensor.from_edge_index(e, sparse_sizes=(4, 4)), to_torch_csc_tensor(e, size=4)):
         np.testing.assert_allclose(layer(x, adj.t()).numpy(), want, rtol=1e-5, atol=1e-6)
-    with pytest.raises(ValueError, match="flow"):
+    with pytest.raises(ValueError, match="Flow direction"):
         type(layer)(5, 4, flow="target_to_source")(x, to_torch_csc_tensor(e, size=4))
 
 
