@@ -79,12 +79,27 @@ _STAND_INS = {
 }  # fmt: skip
 
 
+# Parts of PyTorch Geometric that are not here, and why (docs/pyg-names.md has their names).
+_LEFT_OUT = {
+    "contrib.explain": "it needs pgmpy",
+    "data.lightning": "it needs PyTorch Lightning",
+    "distributed": "there is no training in several processes on parts of a graph",
+    "graphgym": "it is a program for running experiments with PyTorch Lightning and yacs",
+    "llm": "it is tied to language models of other libraries",
+    "nn.conv.cugraph": "it needs cuGraph",
+    "nn.fx": "modules are not rewritten as graphs of torch.fx; to_hetero takes them as they are",
+}
+
+
 class _Mirrors(MetaPathFinder, Loader):
     """Finds `polygrad.torch_geometric.X` where there is `polygrad.geometric.X`."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if not name.startswith(_HERE):
             return None
+        part = name[len(_HERE) :]
+        if part in _LEFT_OUT:
+            raise ModuleNotFoundError(f"torch_geometric.{part} is left out of {__name__}: {_LEFT_OUT[part]}", name=name)
         try:
             there = find_spec(_THERE + name[len(_HERE) :])
         except ModuleNotFoundError:

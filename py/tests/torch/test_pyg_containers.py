@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 
 import numpy as np
@@ -265,3 +266,9 @@ def test_one_row_has_no_statistics():
     with pytest.raises(ValueError, match="more than 1 value"):
         BatchNorm(2)(torch.ones(1, 2))
     assert BatchNorm(2).eval()(torch.ones(1, 2)).size() == (1, 2)
+
+
+@pytest.mark.parametrize("part", ["graphgym", "graphgym.config", "llm", "distributed", "data.lightning", "nn.fx"])
+def test_parts_that_are_left_out_say_so(part):
+    with pytest.raises(ModuleNotFoundError, match="is left out of"):
+        importlib.import_module(f"polygrad.torch_geometric.{part}")
