@@ -15,6 +15,7 @@ import polygrad.torch as torch
 from polygrad.torch_geometric import EdgeIndex, Index
 from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader
+from polygrad.torch_geometric.metrics import LinkPredMAP, LinkPredMetricCollection, LinkPredNDCG
 from polygrad.torch_geometric.nn import (
     GCN,
     BatchNorm,
@@ -272,3 +273,12 @@ def test_one_row_has_no_statistics():
 def test_parts_that_are_left_out_say_so(part):
     with pytest.raises(ModuleNotFoundError, match="is left out of"):
         importlib.import_module(f"polygrad.torch_geometric.{part}")
+
+
+def test_a_measure_is_the_same_alone_and_among_others():
+    ranked = torch.rand(10, 50).argsort(dim=1)
+    links = torch.stack([torch.randint(0, 10, (200,)), torch.randint(0, 50, (200,))])
+    alone, among = LinkPredMAP(k=10), LinkPredMetricCollection([LinkPredMAP(k=10), LinkPredNDCG(k=40)])
+    alone.update(ranked[:, :10], links)
+    among.update(ranked, links)
+    assert float(among.compute()["LinkPredMAP@10"]) == float(alone.compute())

@@ -201,7 +201,8 @@ class LinkPredMetric(_Mean):
 
     def _first(self, data: LinkPredMetricData) -> Tensor:
         """The relevance of the first k predictions, as numbers."""
-        return data.pred_rel_mat[:, : self.k].cast("float32")
+        # Stored, so that sums are taken in one order however many predictions the matrix has.
+        return data.pred_rel_mat[:, : self.k].cast("float32").contiguous()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(k={self.k}{', weighted=True' if self.weighted else ''})"
