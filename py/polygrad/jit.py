@@ -519,6 +519,8 @@ class _Step:
 class _Method(TinyJit):
     """A TinyJit of one object's method."""
 
+    kept: Any  # the object, where it came out of a pickle
+
     def __init__(self, function: Callable[..., Any], obj: Any):
         owner = self.owner = weakref.ref(obj)
         self.plain = function

@@ -93,7 +93,7 @@ class TensorUOp:
         devices, axis = self._parts()
         if axis is None:
             return tuple(self for _ in devices)
-        whole = [None] * self.tensor.ndim
+        whole: list[Any] = [None] * self.tensor.ndim
         return tuple(TensorUOp(self.tensor.shrink(tuple(whole[:axis] + [b] + whole[axis + 1 :]))) for b in self.bounds)
 
     @property

@@ -76,7 +76,8 @@ class Reduce:
         return _reduce(C.poly_prod, self if dtype is None else self.cast(dtype), axis, keepdim)
 
     def max(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: int | None = None) -> Any:
-        """Largest; NaN if there is one; the least value of the dtype where there is none. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
+        """Largest; NaN if there is one; the least value of the dtype where there is none. With dim, PyTorch's name, the
+        values and their first places, as PyTorch gives them.
 
         >>> Tensor([[1, 2], [3, 4]]).max(axis=1).tolist()
         [2, 4]
@@ -87,7 +88,8 @@ class Reduce:
         return _extreme(self, "max", axis, keepdim, dim)
 
     def min(self: Any, axis: Axis = None, keepdim: bool = False, *, dim: int | None = None) -> Any:
-        """Smallest; NaN if there is one; the largest value of the dtype where there is none. With dim, PyTorch's name, the values and their first places, as PyTorch gives them.
+        """Smallest; NaN if there is one; the largest value of the dtype where there is none. With dim, PyTorch's name, the
+        values and their first places, as PyTorch gives them.
 
         >>> Tensor([[1, 2], [3, 4]]).min(axis=1).tolist()
         [1, 3]

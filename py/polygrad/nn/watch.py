@@ -22,7 +22,7 @@ class _Seen(Function):
 
 
 def _has_gradient(t: Any) -> bool:
-    return isinstance(t, Tensor) and t.is_floating_point() and t.requires_grad
+    return isinstance(t, Tensor) and t.is_floating_point() and bool(t.requires_grad)
 
 
 class Watch:

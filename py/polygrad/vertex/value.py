@@ -59,7 +59,7 @@ class Value:
 
     @property
     def requires_grad(self) -> bool:
-        return self._t.requires_grad
+        return bool(self._t.requires_grad)
 
     @property
     def T(self) -> Value:
