@@ -132,8 +132,10 @@ def test_empty_axes(device):
     batch.add("sum 0", lambda: Tensor(z).sum(0), np.zeros(0), dtypes.float32)
     batch.add("mean", lambda: Tensor(z).mean(1), np.full(3, np.nan), dtypes.float32)
     batch.add("max over the other", lambda: Tensor(z).max(0), np.zeros(0), dtypes.float32)
+    batch.add("max", lambda: Tensor(z).max(1), np.full(3, -np.inf), dtypes.float32)
+    batch.add("min", lambda: Tensor(z).min(1), np.full(3, np.inf), dtypes.float32)
     batch.check()
-    for name in ("max", "min", "argmax", "argmin"):
+    for name in ("argmax", "argmin", "amax", "amin"):
         with pytest.raises((ValueError, IndexError)):
             getattr(Tensor(z), name)(1)
 
