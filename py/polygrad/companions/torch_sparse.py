@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import torch
 from ..torch_geometric import utils as _utils
-from ..torch_geometric.typing import SparseTensor, torch_sparse
+from ..torch_geometric.typing import SparseTensor, torch_sparse  # type: ignore[import-not-found]
 
 fill_diag, get_diag, remove_diag, set_diag = torch_sparse.fill_diag, torch_sparse.get_diag, torch_sparse.remove_diag, torch_sparse.set_diag
 index_select, masked_select, matmul, mul = torch_sparse.index_select, torch_sparse.masked_select, torch_sparse.matmul, torch_sparse.mul
@@ -54,6 +54,6 @@ def spspmm(indexA: Any, valueA: Any, indexB: Any, valueB: Any, m: int, k: int, n
 
 
 __all__ = [
-    "SparseTensor", "coalesce", "fill_diag", "get_diag", "index_select", "masked_select", "matmul", "max", "mean", "min", "mul", "remove_diag", "set_diag",
-    "spmm", "spspmm", "sum", "t", "to_symmetric", "transpose",
+    "SparseTensor", "coalesce", "fill_diag", "get_diag", "index_select", "masked_select", "matmul", "max", "mean", "min", "mul", "remove_diag",
+    "set_diag", "spmm", "spspmm", "sum", "t", "to_symmetric", "transpose",
 ]  # fmt: skip

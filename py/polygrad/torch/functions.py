@@ -8,7 +8,7 @@ import contextlib
 import math
 import operator
 from collections.abc import Callable, Iterator
-from numbers import Integral
+from numbers import Integral as _Integral
 from typing import Any
 
 import numpy as np
@@ -468,10 +468,10 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """Sum of products over the last axes of a and the first ones of b, or over pairs of axes."""
-    if isinstance(dims, Integral):
+    if isinstance(dims, _Integral):
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
-        left, right = ([d] if isinstance(d, Integral) else list(d) for d in dims)
+        left, right = ([d] if isinstance(d, _Integral) else list(d) for d in dims)
     left, right = axes_of(a, left), axes_of(b, right)
     for p, q in zip(left, right):  # of size 1 on one side: broadcast, so the other one can be summed before
         if a.shape[p] != b.shape[q] and 1 in (int(a.shape[p]), int(b.shape[q])):
@@ -510,7 +510,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
     """Slopes along each axis by differences: central ones inside, one-sided ones at the ends."""
     if edge_order != 1:
         raise NotImplementedError("gradient: edge_order=1 is what there is")
-    axes = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, Integral) else list(dim)
+    axes = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, _Integral) else list(dim)
     spacing = 1 if spacing is None else spacing
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
     found = []
@@ -554,7 +554,7 @@ def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:  # noqa: A002
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Places along each axis of numbers in the flat tensor."""
-    sizes = [int(n) for n in ((shape,) if isinstance(shape, Integral) else shape)]
+    sizes = [int(n) for n in ((shape,) if isinstance(shape, _Integral) else shape)]
     return tuple(indices // math.prod(sizes[k + 1 :]) % n for k, n in enumerate(sizes))
 
 

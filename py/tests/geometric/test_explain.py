@@ -400,6 +400,19 @@ def test_graph_mask():
         GraphMaskExplainer(2, allowance=2)
 
 
+def test_graph_mask_of_several_heads():
+    """A gate for each head: the mask of an edge is their mean."""
+    from polygrad.geometric.nn import GAT
+
+    Tensor.manual_seed(0)
+    model = GAT(5, 8, 2, 3, heads=4)
+    model.eval()
+    x, edges = Tensor.rand(8, 5).realize(), Tensor([[0, 1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 7]])
+    found = Explainer(model, GraphMaskExplainer(2, epochs=3), "model", NODE, "attributes", "object")(x, edges, index=3)
+    mask = found.edge_mask.numpy()
+    assert mask.shape == (7,) and ((mask >= 0) & (mask <= 1)).all()
+
+
 def test_graph_level(cpu):
     dataset = BA2MotifDataset(num_graphs=4)
 

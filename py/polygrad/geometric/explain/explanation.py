@@ -127,13 +127,13 @@ class Explanation(ExplanationMixin, Data):
 
     def visualize_graph(self, path: Any = None, backend: str | None = None, node_labels: Sequence[str] | None = None) -> str:
         """Draws the edges with a mask above zero, the darker the larger it is, and the nodes at their ends. Gives the SVG, and writes it to path
-        if one is given: an .html file becomes a page around it. backend: None or 'svg'."""
+        if one is given: an .html file becomes a page around it. backend: None or 'svg'; 'graphviz' and 'networkx' give the same picture."""
         from .picture import draw_explanation
 
         if self.get("edge_mask") is None:
             raise ValueError(f"the attribute 'edge_mask' is not available in this {type(self).__name__}, only {self.available_explanations}")
-        if backend not in (None, "svg"):
-            raise ValueError(f"pictures are drawn as SVG: backend must be None or 'svg', not {backend!r}")
+        if backend not in (None, "svg", "graphviz", "networkx"):
+            raise ValueError(f"backend must be None, 'svg', 'graphviz' or 'networkx', not {backend!r}")
         return draw_explanation(self, path, node_labels)
 
 

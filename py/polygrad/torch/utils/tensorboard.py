@@ -118,7 +118,8 @@ class SummaryWriter:
         """Logs the modules of a model, each after the one before it in the same module. The model is called once if an input is given."""
         if input_to_model is not None:
             model(*input_to_model) if isinstance(input_to_model, (list, tuple)) else model(input_to_model)
-        nodes, last = b"", {}
+        nodes = b""
+        last: dict[str, str] = {}
         for path, module in model.named_modules():
             name = "/".join([type(model).__name__, *path.split(".")]) if path else type(model).__name__
             parent = name.rpartition("/")[0]

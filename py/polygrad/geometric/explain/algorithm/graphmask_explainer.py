@@ -70,7 +70,7 @@ class GraphMaskExplainer(ExplainerAlgorithm):
     num_layers: layers of the model. epochs, lr: for each layer. penalty_scaling: a, 0 to 10. init_lambda: 0 to 1. lambda_optimizer_lr,
     allowance: 0 to 1. log is accepted and has no effect. kwargs: coefficients node_feat_size, node_feat_reduction, node_feat_ent, EPS.
 
-    Shapes: node_mask by its type ([1, F] if none is asked for), edge_mask [E]: the mean over the layers of 0 or 1.
+    Shapes: node_mask by its type ([1, F] if none is asked for), edge_mask [E]: the mean over the layers, and over their heads, of 0 or 1.
 
     >>> from polygrad.geometric.explain import GraphMaskExplainer
     >>> GraphMaskExplainer(num_layers=2, epochs=10)
@@ -111,7 +111,8 @@ class GraphMaskExplainer(ExplainerAlgorithm):
             latest = self._latest(model, layers, x, edge_index, kwargs)
             with Tensor.no_grad():
                 open_ = [_hard_concrete(gate(values), training=False)[0][: edge_index.shape[1]] for gate, values in zip(gates, latest)]
-                edge_mask = Tensor.stack(*open_).mean(0).realize()
+                # a layer with several heads has a gate for each of them
+                edge_mask = Tensor.stack(*[o if o.ndim == 1 else o.reshape(o.shape[0], -1).mean(1) for o in open_]).mean(0).realize()
         finally:
             for layer in layers_of(model):
                 layer.__dict__.pop("explain_message", None)

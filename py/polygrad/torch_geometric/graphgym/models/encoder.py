@@ -22,6 +22,8 @@ class IntegerFeatureEncoder(_Module):
 
     def __init__(self, emb_dim: int, num_classes: int | None = None):
         super().__init__()
+        if num_classes is None:
+            raise ValueError("num_classes is needed")
         self.encoder = nn.Embedding(num_classes, emb_dim)
         nn.init.xavier_uniform_(self.encoder.weight.data)
 
