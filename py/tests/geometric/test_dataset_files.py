@@ -201,6 +201,31 @@ def test_movielens(make):
     assert data["movie"].x.numpy()[:, 0].tolist() == [10, 4]
 
 
+def test_titles_by_a_language_model(make, monkeypatch):
+    """model_name is that of the package sentence-transformers, which is asked when the files are read; they may be in the folder of their archive."""
+    import sys
+    import types
+
+    class Model:
+        def __init__(self, name):
+            self.name = name
+
+        def encode(self, titles):
+            return np.array([[len(self.name), len(t)] for t in titles])
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ImportError, match="sentence-transformers"):
+        make(files.movielens, "MovieLens", model_name="some")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", types.SimpleNamespace(SentenceTransformer=Model))
+
+    def inside(folder):
+        (folder / "ml-latest-small").mkdir(exist_ok=True)
+        files.movielens(folder / "ml-latest-small")
+
+    data = make(inside, "MovieLens", model_name="some")[0]
+    assert data["movie"].x.numpy()[:, :2].tolist() == [[4, 10], [4, 4]]
+
+
 def test_books_and_taobao(make):
     data = make(files.amazon_book, "AmazonBook")[0]
     assert data["user", "rates", "book"].edge_index.tolist() == [[0, 0, 1], [1, 2, 0]] and data["book"].num_nodes == 3

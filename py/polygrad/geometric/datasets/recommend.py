@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable, ClassVar
 
 import numpy as np
@@ -116,11 +117,22 @@ class MovieLens1M(OneGraph):
         return one(data)
 
 
+def _language_model(name: str) -> Callable[[list[str]], Any]:
+    try:
+        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    except ImportError as e:
+        raise ImportError(
+            f"the language model {name!r} needs the package sentence-transformers; or give a function of a list of titles as encoder"
+        ) from e
+    found: Callable[[list[str]], Any] = SentenceTransformer(name).encode
+    return found
+
+
 class MovieLens(OneGraph):
     """The small set of MovieLens: 9,742 movies, 610 users, 100,836 ratings.
 
-    encoder: makes a table of features [movies, F] out of the titles (a list of texts), such as a language model's `encode`; without it the features
-    of a movie are its genres alone.
+    model_name: a model of the package sentence-transformers, which makes features out of the titles when the files are read. encoder: makes a table
+    of features [movies, F] out of a list of titles, in its place. With neither, the features of a movie are its genres alone.
 
     >>> from polygrad.geometric.datasets import MovieLens
     >>> dataset = MovieLens("data/MovieLens")  # doctest: +SKIP
@@ -140,8 +152,6 @@ class MovieLens(OneGraph):
         encoder: Callable[[list[str]], Any] | None = None,
     ):
         self.model_name, self.encoder = model_name, encoder
-        if model_name is not None and encoder is None:
-            raise ValueError(f"no language model {model_name!r} is part of this library: give its function of a list of titles as encoder")
         super().__init__(root, transform, pre_transform, force_reload)
 
     @property
@@ -151,6 +161,10 @@ class MovieLens(OneGraph):
     @property
     def processed_file_names(self) -> str:
         return f"data_{self.model_name or ('genres' if self.encoder is None else 'encoder')}.safetensors"
+
+    def _places(self, folder: str) -> list[str]:
+        places = super()._places(folder)
+        return [*places, *(os.path.join(p, "ml-latest-small") for p in places)]  # the folder of the archive
 
     def archives(self) -> list[tuple[str, str]]:
         return [("https://files.grouplens.org/datasets/movielens/ml-latest-small.zip", "ml-latest-small.zip")]
@@ -162,8 +176,9 @@ class MovieLens(OneGraph):
         at = [head.index(c) for c in ("movieId", "title", "genres")]
         movies = _table([r[at[0]] for r in rows], movie)
         x = dummies([r[at[2]] for r in rows])
-        if self.encoder is not None:
-            text = np.asarray(self.encoder([r[at[1]] for r in rows]), np.float32)
+        encoder = self.encoder if self.encoder is not None or self.model_name is None else _language_model(self.model_name)
+        if encoder is not None:
+            text = np.asarray(encoder([r[at[1]] for r in rows]), np.float32)
             x = np.concatenate([text, x], axis=1)
         data["movie"].x = Tensor(x)
         head, rows = read_csv(ratings, ("userId", "movieId", "rating", "timestamp"))
