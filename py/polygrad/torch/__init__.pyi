@@ -372,7 +372,6 @@ float64: Any
 float8_e4m3fn: Any
 float8_e5m2: Any
 float: Any
-from numbers import Integral as Integral
 from polygrad.precision import GradScaler as GradScaler
 from polygrad.precision import autocast as autocast
 from polygrad.precision import is_autocast_enabled as is_autocast_enabled
@@ -529,7 +528,6 @@ __all__ = [
     "GradScaler",
     "HalfTensor",
     "IntTensor",
-    "Integral",
     "LongTensor",
     "ShortTensor",
     "Size",

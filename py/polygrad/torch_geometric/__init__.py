@@ -84,7 +84,10 @@ _LEFT_OUT = {
     "contrib.explain": "it needs pgmpy",
     "data.lightning": "it needs PyTorch Lightning",
     "distributed": "there is no training in several processes on parts of a graph",
-    "graphgym": "it is a program for running experiments with PyTorch Lightning and yacs",
+    **{
+        f"graphgym.{part}": "it belongs to a program for running experiments with PyTorch Lightning and yacs; graphgym.models.encoder is here"
+        for part in "benchmark checkpoint cmd_args config imports init loader logger loss optim register train utils".split()
+    },
     "llm": "it is tied to language models of other libraries",
     "nn.conv.cugraph": "it needs cuGraph",
     "nn.fx": "modules are not rewritten as graphs of torch.fx; to_hetero takes them as they are",
