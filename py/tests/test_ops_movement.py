@@ -26,7 +26,7 @@ MOVES = [
     ("permute negative", lambda t: t.permute(-1, 0, 1), lambda a: a.transpose(2, 0, 1)),
     ("transpose", lambda t: t.transpose(0, 2), lambda a: a.swapaxes(0, 2)),
     ("transpose negative", lambda t: t.transpose(-1, 0), lambda a: a.swapaxes(0, 2)),
-    ("T", lambda t: t.T, lambda a: a.swapaxes(0, 1)),
+    ("T", lambda t: t.T, lambda a: a.swapaxes(-2, -1)),
     ("expand", lambda t: t.reshape(2, 1, 3, 4).expand(2, 5, 3, 4), lambda a: np.broadcast_to(a[:, None], (2, 5, 3, 4))),
     ("expand -1", lambda t: t.reshape(2, 1, 3, 4).expand(-1, 5, -1, -1), lambda a: np.broadcast_to(a[:, None], (2, 5, 3, 4))),
     ("expand leading", lambda t: t.expand(5, 2, 3, 4), lambda a: np.broadcast_to(a, (5, 2, 3, 4))),
