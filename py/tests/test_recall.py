@@ -47,7 +47,12 @@ def state_of(opt):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda p: Adam(p, lr=0.01), lambda p: SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01), lambda p: AdamW(p, lr=0.01), lambda p: RMSprop(p, lr=0.01)],
+    [
+        lambda p: Adam(p, lr=0.01),
+        lambda p: SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
+        lambda p: AdamW(p, lr=0.01),
+        lambda p: RMSprop(p, lr=0.01),
+    ],
     ids=["adam", "sgd", "adamw", "rmsprop"],
 )
 def test_values_of_a_whole_step(make):

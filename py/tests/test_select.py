@@ -101,7 +101,9 @@ def test_errors_name_what_was_asked_for():
         pt.zeros(3, 4).searchsorted(pt.zeros(2, 4))
 
 
-@pytest.mark.parametrize("nodes, edges", [(1, 3), (5, 40), (300, 5000), (1, 2000), (3, 60_000), (5000, 70_000), (1 << 12, 300_000), (5_000_000, 300_000)])
+@pytest.mark.parametrize(
+    "nodes, edges", [(1, 3), (5, 40), (300, 5000), (1, 2000), (3, 60_000), (5000, 70_000), (1 << 12, 300_000), (5_000_000, 300_000)]
+)
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_edges_are_sorted_and_merged(nodes, edges, dtype):
     e = RNG.integers(0, nodes, (2, edges)).astype(dtype)

@@ -436,7 +436,9 @@ def test_relative_positions():
         T.Polar()(data)
 
 
-@pytest.mark.parametrize("name, width, columns", [("Cartesian", 3, 3), ("LocalCartesian", 3, 3), ("Distance", 3, 1), ("Polar", 2, 2), ("Spherical", 3, 3)])
+@pytest.mark.parametrize(
+    "name, width, columns", [("Cartesian", 3, 3), ("LocalCartesian", 3, 3), ("Distance", 3, 1), ("Polar", 2, 2), ("Spherical", 3, 3)]
+)
 @pytest.mark.parametrize("norm", [True, False])
 def test_relative_positions_without_edges(name, width, columns, norm):
     """There is no largest one to scale by."""

@@ -23,7 +23,19 @@ def summary(model: Any, *args: Any, max_depth: int = 3, leaf_module: Any = "Mess
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import GCN, summary
     >>> print(summary(GCN(4, 8, num_layers=2, out_channels=3), Tensor.ones(5, 4), Tensor([[0, 1], [1, 2]])))
-    
+    +---------------------+----------------+----------------+----------+
+    | Layer               | Input Shape    | Output Shape   | #Param   |
+    |---------------------+----------------+----------------+----------|
+    | GCN                 | [5, 4], [2, 2] | [5, 3]         | 67       |
+    | ├─(dropout)Dropout  | [5, 8]         | [5, 8]         | --       |
+    | ├─(act)ReLU         | [5, 8]         | [5, 8]         | --       |
+    | ├─(convs)ModuleList | --             | --             | 67       |
+    | │    └─(0)GCNConv   | [5, 4], [2, 2] | [5, 8]         | 40       |
+    | │    └─(1)GCNConv   | [5, 8], [2, 2] | [5, 3]         | 27       |
+    | ├─(norms)ModuleList | --             | --             | --       |
+    | │    └─(0)Identity  | [5, 8]         | [5, 8]         | --       |
+    | │    └─(1)Identity  | --             | --             | --       |
+    +---------------------+----------------+----------------+----------+
     """
     if isinstance(leaf_module, str) and leaf_module == "MessagePassing":
         from .conv.message_passing import MessagePassing
