@@ -150,7 +150,7 @@ test-fake-cuda: all $(VENV)/ready
 	  $(PYTHON) -m pytest -q py/tests/test_group_products.py
 # On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.
 CUDA_PYTHON ?= python3
-CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_trace.py test_vertex.py geometric/test_golden.py)
+CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_trace.py test_recall.py test_vertex.py geometric/test_golden.py)
 CUDA_JOBS ?= 16
 # As many processes as jobs, each with its part of the tests of every file: files take from seconds to minutes.
 test-cuda: all

@@ -216,6 +216,30 @@ def test_two_optimizers_and_two_losses():
     both(loop)
 
 
+def test_gradients_that_are_other_tensors():
+    """The gradient of w in sum(w * x) is x itself; two parameters may have one gradient; that of an input may wait until it is read."""
+
+    def loop(between, case):
+        rng, out = np.random.default_rng(0), []
+        w, v = (Tensor(rng.standard_normal(4).astype(np.float32), requires_grad=True) for _ in range(2))
+        params = [w, v] if case == "same" else [w]
+        opt = SGD(params, lr=0.1)
+        for _ in range(STEPS):
+            x = Tensor(rng.standard_normal(4).astype(np.float32), requires_grad=case == "input")
+            opt.zero_grad()
+            loss = {"itself": lambda: (w * x).sum(), "same": lambda: ((w + v) * x).tanh().sum(), "input": lambda: (x * 3).sum() + (w * w).sum()}[
+                case
+            ]()
+            loss.backward()
+            between(params)
+            opt.step()
+            out += [loss.numpy(), *(p.grad.numpy() for p in params), *(p.numpy() for p in params), *([x.grad.numpy()] if case == "input" else [])]
+        return out
+
+    for case in ("itself", "same", "input"):
+        both(loop, recalled=False, case=case)
+
+
 def test_any_call_between_sees_the_gradients():
     """What is asked for between backward and step is there, as if nothing had been put off."""
     for ask in (

@@ -499,10 +499,12 @@ static void commit_root(Job *j, int r) {
     node_set_buffer(u, b);
 }
 
-/* For a step that is recorded. Copies of shared memory, and views of memory that is there, are cases of their own. */
+/* For a step that is recorded. Copies of shared memory, views of memory that is there and histories that are given up
+ * are cases of their own. */
 static void record(const Job *j) {
   bool plain = j->ncompute && j->ncompute == j->nroot && !j->readers_only;
   for (int k = 0; plain && k < j->canon.ninput; k++) plain = !j->own[k];
+  for (int r = 0; plain && r < j->nroot; r++) plain = !j->fresh[r] || !j->fresh[r]->cut;
   if (plain)
     recall_record(j->ctx, &(Realized){j->nroot, j->nhandle, j->root, j->inplace, j->handle, j->chosen, j->asked,
                                       &j->canon, j->value, j->plan});

@@ -7,7 +7,7 @@ enum {
   RECIPES = 8,    /* of a context; the one that was not used for longest goes */
   SEEN = 32,      /* structures that were met and have no recipe */
   MOST_BUILT = 4, /* times that a deferred pass was built after all, one after the other: then it is deferred no more */
-  MOST_BARREN = 16 /* passes without a recipe, after which only every so manieth is looked at */
+  MOST_BARREN = 16 /* passes without a recipe, after which only one in so many is looked at */
 };
 
 /* Where a value is found, in the structure of a step or among the tensors that its update names. */
@@ -251,6 +251,16 @@ static bool new_recipe(Recording *w) {
   return r->word && r->input && r->var && r->result && r->becomes && r->named_at;
 }
 
+/* Has every gradient a result of its own? One that is a tensor of the program itself, or that of another leaf as well,
+ * has none, and neither has one that nobody computed yet. */
+static bool gradients_are_results(const Recording *w) {
+  const Structure *s = &w->a->now;
+  int left = 0;
+  for (int h = 0; h < s->handle.n; h++) left += s->handle.at[h]->grad != NULL;
+  for (int k = 0; k < w->r->nresult; k++) left -= w->r->result[k].place.kind == AT_GRADIENT;
+  return left == 0;
+}
+
 static bool note(Recording *w) {
   const Structure *s = &w->a->now;
   const Canon *c = w->done->canon;
@@ -264,7 +274,7 @@ static bool note(Recording *w) {
     if (!note_result(w, k, &r->result[k])) return false;
   for (int k = 0; k < r->nnamed; k++)
     r->named_at[k] = w->a->watched.named[k] ? node_at(w, memory_before(w->a->watched.named[k])) : -1;
-  return note_handles(w);
+  return gradients_are_results(w) && note_handles(w);
 }
 
 static void put_recipe(struct Recall *a, Recipe *r) {
