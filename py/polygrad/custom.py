@@ -146,7 +146,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Computes forward; gradients of the result are those of backward."""
         places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
-        ctx = FunctionContext(tuple(isinstance(a, Tensor) and a.is_floating_point() and a.requires_grad is not False for a in args))
+        ctx = FunctionContext(tuple(isinstance(a, Tensor) and a.is_floating_point() and a.is_param for a in args))
         if cls.setup_context is not Function.setup_context:
             out = cls.forward(*args, **kwargs)
             cls.setup_context(ctx, args, out)

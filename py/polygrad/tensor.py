@@ -518,17 +518,14 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     # ---- gradients ----
 
     @property
-    def requires_grad(self) -> bool | None:
-        """Does backward accumulate a gradient here, or further down? Can be set on leaves. None, as in tinygrad, where nobody has said: an
-        optimizer then makes it True.
+    def requires_grad(self) -> bool:
+        """Does backward accumulate a gradient here, or further down? Can be set on leaves; an optimizer sets it where nobody has.
 
         >>> x = Tensor([1.0]); x.requires_grad = True
-        >>> (x * 2).requires_grad, Tensor([1.0]).requires_grad, Tensor([1.0], requires_grad=False).requires_grad
-        (True, None, False)
+        >>> (x * 2).requires_grad, Tensor([1.0]).requires_grad
+        (True, False)
         """
-        if C.poly_requires_grad(self._h):
-            return True
-        return None if getattr(self, "_wanted", None) is None else False
+        return C.poly_requires_grad(self._h)
 
     @requires_grad.setter
     def requires_grad(self, on: bool | None) -> None:
@@ -562,7 +559,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor([1.0]).is_param, Tensor([1.0]).is_param_(False).is_param
         (True, False)
         """
-        return self.requires_grad is not False
+        return self.requires_grad or getattr(self, "_wanted", None) is not False
 
     @property
     def grad(self) -> Tensor | None:

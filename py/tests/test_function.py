@@ -175,7 +175,9 @@ def test_gradients_of_torch_tensors_are_those_asked_for():
 
 def test_requires_grad_that_nobody_set():
     w = Tensor(3.5)
-    assert w.requires_grad is None and w.is_param and (w * 2).requires_grad is None and w.detach().requires_grad is False
+    assert (
+        w.requires_grad is False and w.is_param and (w * 2).requires_grad is False and w.detach().requires_grad is False and not w.detach().is_param
+    )
     nn.SGD([w], lr=0.1)
     assert w.requires_grad is True and (w * 2).requires_grad is True
     off = Tensor([1.0]).is_param_(False)
