@@ -601,8 +601,9 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
             raise RuntimeError("backward a second time through a graph that was given up by backward(retain_graph=False)")
         if gradient is not None:
             gradient = _seed(self, gradient)
-        if self._g.hooks:
-            _backward_with_hooks(self, gradient)
+        hooked = _hooked(self) if self._g.hooks else []
+        if hooked:
+            _backward_with_hooks(self, gradient, hooked)
         elif self._backward(self._h, gradient):
             self._g.fail()
         if not retain_graph:
@@ -827,9 +828,8 @@ def _hooked(root: Tensor) -> list[tuple[Tensor, list[Any]]]:
     return found
 
 
-def _backward_with_hooks(root: Tensor, gradient: Tensor | None) -> None:
-    """Gradients stop at tensors with hooks and go on from there as what the hooks return."""
-    hooked = _hooked(root)
+def _backward_with_hooks(root: Tensor, gradient: Tensor | None, hooked: list[tuple[Tensor, list[Any]]]) -> None:
+    """Gradients stop at tensors with hooks and go on from there as what the hooks return. Only tensors that require a gradient get one."""
     stops = handles(t for t, _ in hooked)
     arrived: list[Tensor | None] = [None] * len(hooked)
 

@@ -394,7 +394,7 @@ _UNARY = """neg logical_not bitwise_not abs sign square sqrt rsqrt reciprocal ex
 sinh cosh tanh asinh acosh atanh erf ceil floor round trunc isnan isinf isfinite relu relu6 sigmoid logsigmoid hardsigmoid hardswish gelu
 quick_gelu silu swish mish selu softsign lgamma digamma polygamma erfinv leaky_relu leakyrelu elu
 celu hardtanh softplus cast bitcast float half bfloat16 double int long short bool
-contiguous contiguous_backward const_like clone detach dropout to one_hot zeros_like ones_like full_like empty_like rand_like randn_like
+contiguous contiguous_backward fuse const_like clone detach dropout to one_hot zeros_like ones_like full_like empty_like rand_like randn_like
 rmsnorm __neg__ __pos__ __invert__ __abs__""".split()
 _NARY = """add sub mul div idiv mod fmod pow maximum minimum bitwise_and bitwise_or bitwise_xor lshift rshift lt le gt ge eq ne where clamp clip lerp
 isclose copysign logaddexp atan2 hypot gcd lcm masked_fill __lt__ __le__ __gt__ __ge__ __eq__ __ne__""".split()
@@ -434,7 +434,7 @@ _LOSS = "a loss is taken over all vertices: use it on what zoomOut gives"
 _PLACE = "values of a vertex program are never changed in place: make a new one"
 _COUNT = "the size of its result depends on values and would differ from vertex to vertex"
 _NAMES = """realize numpy item tolist data source uops explain backward gradient register_hook grad zero_grad is_realized graph requires_grad_
-is_param_ is_param allclose sized uop"""
+is_param_ is_param allclose sized uop schedule schedule_with_vars"""
 REFUSED.update({name: _LATER for name in _NAMES.split()})
 _NAMES = """cross_entropy sparse_categorical_crossentropy nll_loss binary_crossentropy binary_crossentropy_logits mse_loss l1_loss
 huber_loss smooth_l1_loss kl_div"""

@@ -282,7 +282,7 @@ def test_pg_explainer_as_pyg():
     close(explainer(case.t("x"), case.t("edge_index"), **given).edge_mask, case["edge_mask"], 1e-3, 1e-5)
     with pytest.raises(ValueError, match="needs the 'index'"):
         explainer(case.t("x"), case.t("edge_index"), target=case.t("target"))
-    with pytest.raises(ValueError, match="one node at a time"):
+    with pytest.raises(ValueError, match="Only scalars are supported"):
         explainer(case.t("x"), case.t("edge_index"), target=case.t("target"), index=Tensor([1, 2]))
 
 
