@@ -9,41 +9,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- flops: floating-point work of each block times the sizes of its loops ---- */
+/* ---- work of each block times the sizes of its loops ---- */
 
-static UOp *count_flops(Codegen *g, const Block *b) {
-  int64_t own = 0;
-  UOp *sum = uop_index(g->ctx, 0);
-  for (int i = 0; i < b->line.n; i++) {
-    const Block *c = b->line.at[i].child;
-    if (c) {
-      UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
-      if (trips && block_ranges(g, trips)) trips = uop_index(g->ctx, 1); /* loaded bounds: unknown before the run */
-      sum = int_add(sum, int_mul(trips, count_flops(g, c)));
-      continue;
-    }
-    const Inst *in = &g->inst.at[b->line.at[i].inst];
-    bool alu = in->kind == INST_ALU || in->kind == INST_UPDATE;
-    own += alu && dtype_is_float((PolyDType)in->dtype) && in->op != OP_CAST && in->op != OP_WHERE;
-  }
-  return int_addc(sum, own);
+static int64_t flops_of(const Inst *in) {
+  bool alu = in->kind == INST_ALU || in->kind == INST_UPDATE;
+  return alu && dtype_is_float((PolyDType)in->dtype) && in->op != OP_CAST && in->op != OP_WHERE;
 }
 
-/* Bytes that are loaded and stored, each time; NULL: a loop has bounds that are known in the run only. A kernel may
- * read little of a large tensor, as the one that adds up the pieces of a sum and the rows left over. */
-static UOp *count_moved(Codegen *g, const Block *b) {
+static int64_t bytes_moved(const Inst *in) {
+  return in->kind == INST_LOAD || in->kind == INST_STORE ? dtype_size((PolyDType)in->dtype) : 0;
+}
+
+/* guess: loops whose bounds are loaded, and so unknown before the run, count once; else there is no result. */
+static UOp *count_work(Codegen *g, const Block *b, int64_t (*of)(const Inst *in), bool guess) {
   int64_t own = 0;
   UOp *sum = uop_index(g->ctx, 0);
   for (int i = 0; i < b->line.n; i++) {
     const Block *c = b->line.at[i].child;
-    if (c) {
-      UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
-      if (!trips || block_ranges(g, trips)) return NULL;
-      sum = int_add(sum, int_mul(trips, count_moved(g, c)));
+    if (!c) {
+      own += of(&g->inst.at[b->line.at[i].inst]);
       continue;
     }
-    const Inst *in = &g->inst.at[b->line.at[i].inst];
-    own += in->kind == INST_LOAD || in->kind == INST_STORE ? dtype_size((PolyDType)in->dtype) : 0;
+    UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
+    if (trips && block_ranges(g, trips)) trips = guess ? uop_index(g->ctx, 1) : NULL;
+    if (!trips) return NULL;
+    sum = int_add(sum, int_mul(trips, count_work(g, c, of, guess)));
   }
   return int_addc(sum, own);
 }
@@ -107,8 +97,9 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   if (!flatten_blocks(g, out)) return false;
   out->nvar = g->var.n;
   out->var = arena_new(g->arena, (size_t)MAX(g->var.n, 1) * sizeof(UOp *));
-  out->flops = g->flops ? g->flops : count_flops(g, g->top);
-  out->moved = g->flops ? NULL : count_moved(g, g->top);
+  out->flops = g->flops ? g->flops : count_work(g, g->top, flops_of, true);
+  /* A kernel may read little of a large tensor, as the one that adds up the pieces of a sum and the rows left over. */
+  out->moved = g->flops ? NULL : count_work(g, g->top, bytes_moved, false);
   out->name = kernel_name(g, store);
   if (!out->var || !out->flops || !out->name || ctx_base(g->ctx)->code) return false;
   for (int i = 0; i < g->var.n; i++) out->var[i] = g->var.at[i];

@@ -45,6 +45,20 @@ bool canon_build_step(PolyContext *ctx, Arena *arena, int nroot, UOp *const *roo
 static inline bool node_is_own(const UOp *u) {
   return u->op == OP_BUFFER || u->op == OP_ASSIGN || (u->op == OP_CONTIGUOUS && u->arg.i != 0);
 }
+/* Is what was known of such a node of no use for the next one? Loops over steps are numbered anew each time they are
+ * built, and a callback may do anything. */
+static inline bool node_is_unique(const UOp *u) {
+  switch (u->op) {
+  case OP_VARIABLE:
+  case OP_ARGUMENT:
+  case OP_SCAN:
+  case OP_FINAL:
+  case OP_STATES:
+  case OP_STACKED: return true;
+  case OP_FUNCTION: return function_rule(u) == FUNCTION_USER;
+  default: return false;
+  }
+}
 /* Is this the counter of a random draw? Each of its BINDs is a variable of its own. */
 bool canon_is_rng(const UOp *variable);
 

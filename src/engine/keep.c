@@ -72,18 +72,8 @@ static bool leaf_is_constant(const Engine *e, const UOp *u, uint64_t *hash) {
 }
 
 static bool may_be_constant(const UOp *u) {
-  switch (u->op) {
-  case OP_VARIABLE:
-  case OP_ARGUMENT:
-  case OP_SCAN:
-  case OP_FINAL:
-  case OP_STATES:
-  case OP_STACKED:
-  case OP_ASSIGN: return false;
-  case OP_CONTIGUOUS: return u->arg.i == 0;
-  case OP_FUNCTION: return function_rule(u) != FUNCTION_USER;
-  default: return true;
-  }
+  if (node_is_unique(u) || u->op == OP_ASSIGN) return false;
+  return u->op != OP_CONTIGUOUS || u->arg.i == 0;
 }
 
 static double own_work(const UOp *u) {

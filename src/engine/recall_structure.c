@@ -22,20 +22,6 @@ static uint64_t handle_word(const PolyTensor *t) {
   return (uint64_t)1 << 63 | flags;
 }
 
-/* Loops over steps are numbered anew each time they are built, and a callback may do anything. */
-static bool can_be_recalled(const UOp *u) {
-  switch (u->op) {
-  case OP_VARIABLE:
-  case OP_ARGUMENT:
-  case OP_SCAN:
-  case OP_FINAL:
-  case OP_STATES:
-  case OP_STACKED: return false;
-  case OP_FUNCTION: return function_rule(u) != FUNCTION_USER;
-  default: return true;
-  }
-}
-
 static bool put_node(Structure *s, const UOp *u) {
   bool stale = u->buffer && u->buffer->stale;
   uint64_t word = (uint64_t)u->op | (uint64_t)u->dtype << 16 | (uint64_t)u->ndim << 24 |
@@ -94,7 +80,7 @@ bool structure_read(PolyContext *ctx, PolyTensor *root, bool keep, Structure *s,
   if (!read_nodes(ctx, root, keep, s)) return false;
   for (int i = 0; i < s->walk.n && plain; i++) {
     const UOp *u = s->walk.at[i];
-    plain = can_be_recalled(u);
+    plain = !node_is_unique(u);
     if (!put_node(s, u)) return false;
     for (PolyTensor *t = u->op == OP_CONST ? NULL : u->handle; t; t = t->links[LIST_NODE].next) {
       plain = plain && !t->grad; /* a gradient would be added to it */
