@@ -128,3 +128,17 @@ def test_bad_reshape_fails_at_once():
     c = Tensor([1, 2, 3]) + Tensor([4, 5, 6])
     with pytest.raises(ValueError):
         c.reshape((99, 99))
+
+
+def test_defaults_that_the_description_names():
+    """Where tinygrad's defaults are others: the rate of SGD, the axes of transpose and T; requires_grad is a truth value."""
+    import inspect
+
+    from polygrad.nn import SGD
+
+    x = Tensor.zeros(2, 3, 4)
+    assert inspect.signature(SGD).parameters["lr"].default == 0.01
+    assert x.transpose().shape == (2, 4, 3) and Tensor.zeros(3, 4).T.shape == (4, 3)
+    assert x.requires_grad is False and (x * 2).requires_grad is False
+    x.requires_grad = True
+    assert x.requires_grad is True and (x * 2).requires_grad is True

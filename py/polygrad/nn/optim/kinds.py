@@ -26,7 +26,7 @@ class SGD(Optimizer):
     kind = "sgd"
 
     def __init__(
-        self, params: Any, lr: Any = 0.001, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, classic: bool = False,
+        self, params: Any, lr: Any = 0.01, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, classic: bool = False,
         *, dampening: float = 0.0, maximize: bool = False, foreach: Any = None, fused: Any = None, differentiable: bool = False,
         device: Any = None,
     ):  # fmt: skip
