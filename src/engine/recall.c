@@ -164,9 +164,7 @@ static int node_at(const Recording *w, const UOp *u) {
 }
 
 /* The memory of the named tensors before the update: they are on its assignment now. */
-static const UOp *memory_before(const PolyTensor *t) {
-  return t && t->uop->op == OP_ASSIGN ? t->uop->src[0] : t ? t->uop : NULL;
-}
+static const UOp *memory_before(const PolyTensor *t) { return t->uop->op == OP_ASSIGN ? t->uop->src[0] : t->uop; }
 
 static bool place_input(const Recording *w, const UOp *u, Place *out) {
   int at = node_at(w, u);
@@ -181,7 +179,7 @@ static bool place_result(const Recording *w, const UOp *u, Place *out) {
   int at = node_at(w, u);
   if (at >= 0) return *out = (Place){AT_NODE, at}, true;
   for (int k = 0; k < w->a->watched.n; k++)
-    if (w->a->watched.named[k] && w->a->watched.named[k]->uop == u) return *out = (Place){AT_NAMED, k}, true;
+    if (w->a->watched.named[k]->uop == u) return *out = (Place){AT_NAMED, k}, true;
   for (int h = 0; h < s->handle.n; h++)
     if (s->handle.at[h]->grad && s->handle.at[h]->grad->uop == u) return *out = (Place){AT_GRADIENT, h}, true;
   return false;
@@ -272,8 +270,7 @@ static bool note(Recording *w) {
     if ((r->var[k] = node_at(w, c->bound[k])) < 0) return false;
   for (int k = 0; k < r->nresult; k++)
     if (!note_result(w, k, &r->result[k])) return false;
-  for (int k = 0; k < r->nnamed; k++)
-    r->named_at[k] = w->a->watched.named[k] ? node_at(w, memory_before(w->a->watched.named[k])) : -1;
+  for (int k = 0; k < r->nnamed; k++) r->named_at[k] = node_at(w, memory_before(w->a->watched.named[k]));
   return gradients_are_results(w) && note_handles(w);
 }
 
@@ -334,9 +331,7 @@ typedef struct Run {
 static bool named_fit(const Run *w) {
   if (w->r->rule != w->update->rule || w->r->nnamed != w->update->n) return false;
   for (int k = 0; k < w->update->n; k++) {
-    const PolyTensor *t = w->update->named[k];
-    if (!t) continue;
-    const UOp *u = t->uop;
+    const UOp *u = w->update->named[k]->uop;
     int at = u->epoch == w->a->now.walk.epoch ? u->slot : -1;
     if (u->op != OP_BUFFER || !u->buffer || u->buffer->stale || at != w->r->named_at[k]) return false;
   }

@@ -18,7 +18,7 @@ typedef enum Recalled { RECALLED, RECALL_FAILED, RECALL_NOT } Recalled;
 Recalled recall_defer(PolyTensor *root, bool (*build)(PolyTensor *root));
 
 /* An update of some tensors: what stands behind it is told by `rule`, a number that no other update has. named: the
- * tensors that it reads and changes, each on memory of its own; entries may be NULL. */
+ * tensors that it reads and changes, each on memory of its own. */
 typedef struct RecallUpdate {
   int64_t rule;
   PolyTensor *const *named;

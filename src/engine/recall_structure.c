@@ -3,8 +3,6 @@
  * plan serves them. See recall.h. */
 #include "engine/recall_parts.h"
 
-#include <string.h>
-
 /* Gradients flow through nodes that hold a value, so these are entered; the sizes of a BUFFER are its sources. */
 static bool stop(const UOp *u, void *user) {
   (void)user;

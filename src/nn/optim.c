@@ -9,6 +9,8 @@
 #include "base/handles.h"
 #include "engine/recall.h"
 
+#include <string.h>
+
 struct PolyOptim {
   PolyContext *ctx;
   const OptimKind *kind;
@@ -99,16 +101,26 @@ static bool make_state(PolyOptim *o) {
   return make_scalars(o);
 }
 
+/* The tensors that a step reads and changes besides those of the loss: parameters, state, settings that are tensors. */
+static PolyTensor **tensors_of(PolyOptim *o, Arena *arena, int *n) {
+  int nstate = poly_optim_state(o, NULL, 0), count = o->n + nstate;
+  PolyTensor **all = arena_new(arena, (size_t)(count + 2) * sizeof *all);
+  if (!all) return NULL;
+  memcpy(all, o->param, (size_t)o->n * sizeof *all);
+  poly_optim_state(o, all + o->n, nstate);
+  all[count++] = o->rate;
+  if (o->momentum) all[count++] = o->momentum;
+  *n = count;
+  return all;
+}
+
 /* Assignments go into a tensor's own memory, so it must have some: one plan computes all initial values. */
 static bool realize_all(PolyOptim *o) {
-  Base *b = ctx_base(o->ctx);
-  int nstate = poly_optim_state(o, NULL, 0), n = o->n + nstate;
-  PolyTensor **all = mem_new(b, (size_t)n * sizeof *all);
-  if (!all) return false;
-  for (int k = 0; k < o->n; k++) all[k] = o->param[k];
-  poly_optim_state(o, all + o->n, nstate);
-  bool ok = poly_realize_many(all, n) == POLY_OK;
-  mem_free(b, all, (size_t)n * sizeof *all);
+  Arena arena = {.b = ctx_base(o->ctx)};
+  int n;
+  PolyTensor **all = tensors_of(o, &arena, &n);
+  bool ok = all && poly_realize_many(all, n) == POLY_OK;
+  arena_free(&arena);
   return ok;
 }
 
@@ -411,23 +423,6 @@ static PolyStatus realize_step(PolyOptim *o) {
   if (n) status = poly_realize_many(all, n);
   arena_free(&arena);
   return status;
-}
-
-/* The tensors that a step reads and changes besides those of the loss. */
-static PolyTensor **tensors_of(const PolyOptim *o, Arena *arena, int *n) {
-  int count = 0, most = (1 + OPTIM_SLOTS) * o->n + OPTIM_SCALARS + 2;
-  PolyTensor **all = arena_new(arena, (size_t)most * sizeof *all);
-  for (int k = 0; all && k < o->n; k++) {
-    all[count++] = o->param[k];
-    for (int j = 0; j < OPTIM_SLOTS; j++)
-      if (o->slot[j][k]) all[count++] = o->slot[j][k];
-  }
-  for (int k = 0; all && k < OPTIM_SCALARS; k++)
-    if (o->scalar[k]) all[count++] = o->scalar[k];
-  if (all) all[count++] = o->rate;
-  if (all && o->momentum) all[count++] = o->momentum;
-  *n = count;
-  return all;
 }
 
 static PolyStatus build_step(PolyOptim *o) {
