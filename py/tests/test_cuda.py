@@ -233,6 +233,27 @@ def test_short_maps_of_edges():
     np.testing.assert_allclose(t["w"].grad.numpy(), a["e"].T @ (weight[index[1]] * (pre > 0)), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(("shape", "edges"), [*((s, 0) for s in ((64,), (40,), (8, 4), (8,), (), (3,))), ((8,), 64), ((), 64)])
+def test_the_longest_rows(shape, edges):
+    """A sum, a maximum and a softmax over rows of up to 9,000 edges; where rows are long on the average, over one that the blocks of a cluster share."""
+    rng = np.random.default_rng(12)
+    nodes = 4200
+    degree = rng.integers(0, 3, nodes)
+    degree[[7, 2000, 4199, 30]] = 9000, 2100, 4097 + nodes * edges, 500
+    index = np.stack([rng.integers(0, nodes, degree.sum()), np.repeat(np.arange(nodes), degree)])
+    x = rng.standard_normal((nodes, *shape)).astype(np.float32)
+    g, t = Graph(Tensor(index), num_nodes=nodes), Tensor(x)
+    message = x[index[0]].astype(np.float64)
+    total, most, weight = (np.full((nodes, *shape), v) for v in (0.0, -np.inf, 0.0))
+    np.add.at(total, index[1], message)
+    np.maximum.at(most, index[1], message)
+    np.add.at(weight, index[1], np.exp(message - most[index[1]]))
+    np.testing.assert_allclose(g.sum(g.src(t)).numpy(), total, rtol=1e-5, atol=1e-3)
+    np.testing.assert_array_equal(g.max(g.src(t)).numpy(), np.where(np.isinf(most), 0, most))
+    np.testing.assert_allclose(g.sum(g.softmax(g.src(t))).numpy()[degree > 0], 1.0, rtol=1e-5)
+    np.testing.assert_allclose(g.softmax(g.src(t)).numpy(), np.exp(message - most[index[1]]) / weight[index[1]], rtol=2e-5, atol=1e-9)
+
+
 def test_an_index_out_of_range_inside_a_sum_over_edges():
     """It is noted in the loop and told at the end of the kernel."""
     rng = np.random.default_rng(0)

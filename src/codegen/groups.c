@@ -31,6 +31,7 @@ enum {
   WARP_TRIPS = 8,        /* of a thread, up to which a warp has the whole loop */
   MANY_GROUPS = 1 << 18, /* that keep a device busy, however few threads each has */
   GROUP_TRIPS = 4,       /* of a thread there */
+  LONG_ROWS = 6,         /* mean number of edges, as a power of two, of graphs most of whose rows are long */
   NARROW = 2,            /* threads for the results of a row that are few */
   MOST_WASTE = 5         /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
 };
@@ -289,20 +290,25 @@ static void find_rows(Codegen *g) {
 }
 
 /* Which rows are long, and who has them. Where a row has few results, few threads work on it: shorter rows are long
- * then, and smaller blocks enough for them; and still shorter ones where there are few rows. */
+ * then, and smaller blocks enough for them. Where all threads of a graph run at once, the kernel takes as long as the
+ * longest row of a thread: still shorter ones are long. */
 static void choose_hubs(Codegen *g) {
   enum { LESS = 4, SEVERAL = 16 };
   const Target *t = g->target;
   double rows = range_trips(g, next_output(g, g->top)->range), results = 1;
   for (const Block *b = g->body; b->parent != g->top; b = b->parent) results *= range_trips(g, b->range);
   results /= MAX(g->strip, 1);
-  int less = g->group <= LESS && results <= NARROW ? LESS : 1;
-  int shorter = less > 1 && rows * results < t->strip_threads ? LESS * LESS : less;
+  bool small = rows * results < t->strip_threads;
+  int less = small || (g->group <= LESS && results <= NARROW) ? LESS : 1;
+  int shorter = small ? LESS * LESS : less;
   /* few rows of a small graph are long */
   int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less));
   int edges = MAX(t->hub_edges / shorter, 1);
-  bool split = g->by_length && g->nragged == 1 && rows * SEVERAL >= t->strip_threads;
-  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, split ? t->hub_split : 0};
+  bool split = g->by_length && g->nragged == 1 && rows * SEVERAL >= t->strip_threads && t->hub_split;
+  /* the longest are of the same length, however short the others are */
+  int log = split ? t->hub_split : 0;
+  for (int k = shorter; split && k > 1; k /= 2) log++;
+  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, log};
 }
 
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it
@@ -335,7 +341,6 @@ static int64_t row_threads(const Codegen *g, int n) {
  * GPU reads at once. The rest of them are other blocks: more of the device works on the longest rows. Where most rows
  * are long there is enough to do: a warp reads as much of a neighbour as it can. */
 static int same_row(Codegen *g, bool *whole) {
-  enum { LONG_ROWS = 6 };
   bool enough = g->rows == ROWS_MIDDLE && g->log_edges >= LONG_ROWS;
   int n = 1, most = g->strip > 1 && !enough ? SECTOR : 32;
   int64_t results = row_threads(g, 1);
@@ -361,7 +366,10 @@ bool shape_hubs(Codegen *g, RowClass class) {
   unmark(g);
   g->rows = class;
   if (class == ROWS_MIDDLE) g->hubs.threads /= SMALLER;
-  if (class == ROWS_LONGEST) g->hubs.threads = g->target->hub_threads;
+  bool shared = class == ROWS_LONGEST && g->log_edges >= LONG_ROWS && !g->local.n;
+  g->cluster = shared ? MAX(g->target->hub_cluster, 1) : 1;
+  /* two blocks of a cluster fit on a multiprocessor */
+  if (class == ROWS_LONGEST) g->hubs.threads = g->target->hub_threads / MIN(g->cluster, 2);
   for (int i = 0; i < g->body->line.n; i++)
     if (g->body->line.at[i].child) mark_shared(g, g->body->line.at[i].child);
   const Block *rows = next_output(g, g->top);
@@ -371,9 +379,12 @@ bool shape_hubs(Codegen *g, RowClass class) {
   if (g->strip > 1 && !whole_strips(g->body->range, g->strip)) g->padded = g->pack * g->strip;
   /* the blocks of a row together: as many as there are of one where a row has one; where each looks for long rows by
    * itself, most of them would look in vain */
-  if (class == ROWS_LONGEST || !g->by_length)
-    g->hubs.workers = (int)MAX(1, g->hubs.workers / MAX(row_threads(g, 1) / g->pack, 1));
-  g->group = g->hubs.threads / g->pack;
+  int64_t blocks = MAX(row_threads(g, 1) / g->pack, 1) * g->cluster;
+  if (class == ROWS_LONGEST)
+    g->hubs.workers = (int)MAX(1, g->target->hub_longest / blocks);
+  else if (!g->by_length)
+    g->hubs.workers = (int)MAX(1, g->hubs.workers / blocks);
+  g->group = g->hubs.threads / g->pack * g->cluster;
   g->spread = g->pack > 1 ? g->pack : 0;
   g->grid = uop_index(g->ctx, g->hubs.workers);
   for (const Block *b = g->body; b != rows; b = b->parent) {

@@ -138,14 +138,18 @@ static int kernel_threads(const Plan *p, const PlanItem *it) {
   return threads_allowed(it->nvar ? target_threads(&p->device->target, wanted, it->nflops, it->nmoved) : wanted);
 }
 
+bool launch_kernels(Plan *p, const PlanItem *it, const MemoryRef *args, const int64_t *vars, int threads) {
+  bool ok = true;
+  for (int k = 0; ok && k < MAX_ALSO && it->also[k] >= 0; k++)
+    ok = p->device->launch(p->program, it->also[k], args, vars, threads);
+  return ok && p->device->launch(p->program, it->kernel, args, vars, threads);
+}
+
 static bool run_kernel(Plan *p, const PlanItem *it) {
   for (int a = 0; a < it->narg; a++) p->args[a] = p->at[it->arg[a]];
   for (int k = 0; k < it->nvar; k++) p->vars[k] = p->value[it->var[k]];
   int threads = kernel_threads(p, it);
-  bool ok = p->device->launch(p->program, it->kernel, p->args, p->vars, threads);
-  for (int k = 0; ok && k < MAX_ALSO && it->also[k] >= 0; k++)
-    ok = p->device->launch(p->program, it->also[k], p->args, p->vars, threads);
-  return ok;
+  return launch_kernels(p, it, p->args, p->vars, threads);
 }
 
 static MemoryRef element(MemoryRef at, int64_t place, PolyDType dtype) {

@@ -53,10 +53,7 @@ static bool run_sub(const TilesRun *r, const PlanItem *it, const int64_t *var, i
   }
   if (it->kind == ITEM_KERNEL) {
     for (int k = 0; k < it->nvar; k++) vars[k] = it->var[k] >= 0 ? p->value[it->var[k]] : var[-1 - it->var[k]];
-    bool ok = p->device->launch(p->program, it->kernel, args, vars, threads);
-    for (int k = 0; ok && k < MAX_ALSO && it->also[k] >= 0; k++)
-      ok = p->device->launch(p->program, it->also[k], args, vars, threads);
-    return ok;
+    return launch_kernels(p, it, args, vars, threads);
   }
   MatmulCall c = it->call;
   c.worker = true;

@@ -11,7 +11,8 @@ enum { STRIP_BYTES = 16 };
 typedef struct GpuKernel {
   char name[SYMBOL_SIZE];
   int narg, nvar;
-  int group, pack; /* threads of a group, groups of a block */
+  int group, pack; /* threads of a group in a block, groups of a block */
+  int cluster;     /* blocks that a group is distributed over */
   int turns;       /* iterations of the grid that a group runs */
   bool checks;     /* it may note an index error */
   bool updates;    /* it changes what it reads, unless an index error is noted */
