@@ -95,6 +95,7 @@ const Target test_target = {
     .product_work = 1 << 13,
     .strip = 2,
     .strip_threads = 8,
+    .busy_threads = 1 << 15,
     .hub_edges = 8,
     .hub_most = 16,
     .hub_threads = 16,
@@ -177,6 +178,7 @@ const Target cuda_target = {
     .product_work = 1 << 28,
     .strip = 4,
     .strip_threads = 65536,
+    .busy_threads = 1 << 18, /* an H200 has 132 multiprocessors of 2048 threads */
     .turns = 4,
     /* Blocks of 1024 threads: a row of 16,746 edges, the longest of an R-MAT graph, keeps one busy for as long as
      * memory takes, 30 us for 32 features on an H200. */
