@@ -30,8 +30,7 @@ enum {
   SECTOR = 8,            /* neighbouring elements, of four bytes, that a GPU reads at once at least, */
   LINE = 32,             /* and how many lie side by side in its cache */
   WARP_TRIPS = 8,        /* of a thread, up to which a warp has the whole loop */
-  MANY_GROUPS = 1 << 18, /* that keep a device busy, however few threads each has */
-  GROUP_TRIPS = 4,       /* of a thread there */
+  GROUP_TRIPS = 4,       /* of a thread of a group where there are so many groups that all threads are busy */
   NARROW = 2,            /* threads for the results of a row that are few */
   MOST_WASTE = 5         /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
 };
@@ -193,8 +192,11 @@ static int threads_for(const Codegen *g, double trips, int strip) {
   int n = 1, most = g->target->group;
   bool many = g->grid && g->grid->vmax >= FEW_THREADS;
   if (many && g->target->warp > 1 && trips <= WARP_TRIPS * g->target->warp) most = g->target->warp;
-  if (g->target->warp > 1 && g->grid && g->grid->vmax >= MANY_GROUPS) trips = MAX(trips / GROUP_TRIPS, SECTOR / strip);
   while (n < trips && n < most) n *= 2;
+  if (!g->grid) return n;
+  int least = MAX(SECTOR / strip, 1);
+  double busy = (double)g->target->busy_threads / (double)MAX(g->grid->vmax, 1);
+  while (busy > 0 && n / 2 >= least && n / 2 >= busy && n / 2 * GROUP_TRIPS >= trips) n /= 2;
   return n;
 }
 
