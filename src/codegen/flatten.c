@@ -30,7 +30,7 @@
 
 #include <math.h>
 
-enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, MAX_SUMS = 8 };
+enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, MAX_SUMS = 64 };
 
 typedef struct Flat {
   Codegen *g;
