@@ -103,3 +103,55 @@ def test_maps(width, nodes, edges, kind):
     env = {**os.environ, "POLY_TEST_TARGET": "CUDA"}
     done = subprocess.run([sys.executable, "-c", MAPS, *map(str, (width, nodes, edges)), kind], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+COLUMNS = """
+import sys
+import numpy as np
+from polygrad import Device, Tensor
+
+rows, width, sums, kind, pieces = [int(a) for a in sys.argv[1:4]] + [sys.argv[4], int(sys.argv[5])]
+rng = np.random.default_rng(width)
+x0, y0 = (rng.standard_normal((rows, width)).astype(np.float32) + 1 for _ in range(2))
+at0 = rng.integers(0, rows // 8, rows)
+
+
+def run(device):
+    Device.DEFAULT = device
+    x, y, at = Tensor(x0).realize(), Tensor(y0).realize(), Tensor(at0).realize()
+    if kind == "gathered":  # what is summed is read through an index
+        terms = (x + y[at]).relu()
+    else:
+        terms = (x <= 0).where(0.0, y)
+    results = [(terms.reshape(pieces, rows // pieces, width) * (0.5 + k)).sum(1) for k in range(sums)]
+    results[0].realize(*results[1:])
+    return [r.numpy().astype(np.float64) for r in results]
+
+
+for k, (ours, near) in enumerate(zip(run("TEST"), run("INTERP"))):
+    terms = np.maximum(x0 + y0[at0], 0) if kind == "gathered" else np.where(x0 <= 0, 0, y0)
+    terms = terms.reshape(pieces, rows // pieces, width)
+    want = (terms * np.float32(0.5 + k)).astype(np.float32).sum(1, dtype=np.float64)
+    scale = np.abs(want).max()
+    assert np.abs(ours - want).max() / scale < 1e-6, (k, np.abs(ours - want).max() / scale)
+    assert np.abs(near - want).max() / scale < 1e-6, (k, np.abs(near - want).max() / scale)
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "pieces, each, width, sums, kind",
+    [
+        (512, 128, 32, 1, "masked"),
+        (512, 150, 36, 2, "gathered"),
+        (512, 65, 41, 1, "masked"),
+        (516, 64, 36, 1, "gathered"),
+        (1, 80000, 16, 3, "masked"),
+    ],
+)
+def test_columns(pieces, each, width, sums, kind):
+    """Sums along memory that neighbouring results share: threads share each of them."""
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA"}
+    sizes = [str(a) for a in (pieces * each, width, sums, kind, pieces)]
+    done = subprocess.run([sys.executable, "-c", COLUMNS, *sizes], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

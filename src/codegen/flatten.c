@@ -30,7 +30,7 @@
 
 #include <math.h>
 
-enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, MAX_SUMS = 8 };
+enum { PLAIN = 64, LOG_BLOCK = 5, BLOCK = 1 << LOG_BLOCK, MAX_SUMS = 64 };
 
 typedef struct Flat {
   Codegen *g;
@@ -446,6 +446,7 @@ static void open_store(Flat *f, int inst, const Block *b) {
     if (shared_by_group(f, b)) return;
   for (int i = f->out.n; i-- > 0;) {
     int kind = f->out.at[i].kind;
+    if (kind == INST_COMBINE && f->loaded[f->g->inst.at[inst].param]) break; /* shuffles order no memory */
     if (kind == INST_COMBINE || kind == INST_FENCE || kind == INST_STORE) return;
     if (kind == INST_LOAD || kind == INST_LOOP || kind == INST_END) break;
   }

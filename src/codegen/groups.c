@@ -24,16 +24,16 @@
 #include <math.h>
 
 enum {
-  SHORT_LOOP = 8,        /* trips that are not worth several threads */
-  FEW_THREADS = 4096,    /* of a grid: a group for each iteration keeps more of the device busy */
-  LONG_SUM = 64,         /* trips of a reduction that several threads share where results are few */
-  SECTOR = 8,            /* neighbouring elements, of four bytes, that a GPU reads at once at least */
-  WARP_TRIPS = 8,        /* of a thread, up to which a warp has the whole loop */
-  MANY_GROUPS = 1 << 18, /* that keep a device busy, however few threads each has */
-  GROUP_TRIPS = 4,       /* of a thread there */
-  LONG_ROWS = 6,         /* mean number of edges, as a power of two, of graphs most of whose rows are long */
-  NARROW = 2,            /* threads for the results of a row that are few */
-  MOST_WASTE = 5         /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
+  SHORT_LOOP = 8,     /* trips that are not worth several threads */
+  FEW_THREADS = 4096, /* of a grid: a group for each iteration keeps more of the device busy */
+  LONG_SUM = 64,      /* trips of a reduction that several threads share where results are few */
+  SECTOR = 8,         /* neighbouring elements, of four bytes, that a GPU reads at once at least, */
+  LINE = 32,          /* and how many lie side by side in its cache */
+  WARP_TRIPS = 8,     /* of a thread, up to which a warp has the whole loop */
+  GROUP_TRIPS = 4,    /* of a thread of a group where there are so many groups that all threads are busy */
+  LONG_ROWS = 6,      /* mean number of edges, as a power of two, of graphs most of whose rows are long */
+  NARROW = 2,         /* threads for the results of a row that are few */
+  MOST_WASTE = 5      /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
 };
 
 /* ---- the grid ---- */
@@ -193,8 +193,11 @@ static int threads_for(const Codegen *g, double trips, int strip) {
   int n = 1, most = g->target->group;
   bool many = g->grid && g->grid->vmax >= FEW_THREADS;
   if (many && g->target->warp > 1 && trips <= WARP_TRIPS * g->target->warp) most = g->target->warp;
-  if (g->target->warp > 1 && g->grid && g->grid->vmax >= MANY_GROUPS) trips = MAX(trips / GROUP_TRIPS, SECTOR / strip);
   while (n < trips && n < most) n *= 2;
+  if (!g->grid) return n;
+  int least = MAX(SECTOR / strip, 1);
+  double busy = (double)g->target->busy_threads / (double)MAX(g->grid->vmax, 1);
+  while (busy > 0 && n / 2 >= least && n / 2 >= busy && n / 2 * GROUP_TRIPS >= trips) n /= 2;
   return n;
 }
 
@@ -465,27 +468,60 @@ static bool share_rows(Codegen *g) {
   return true;
 }
 
-/* Few results, each a long sum along memory that neighbouring results share: threads share the sum. */
-static bool share_long_sums(Codegen *g) {
-  enum { MORE_THREADS = 4, EACH = 8 };
-  Block *b = g->body;
-  if (b == g->top || g->nragged || g->grid->op != OP_CONST || g->grid->vmax >= MORE_THREADS * FEW_THREADS) return false;
-  bool any = false, few = g->grid->vmax < FEW_THREADS;
+static void share_loops(Codegen *g, const Block *b) {
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+}
+
+/* Trips of the shortest loop in b, all of which are long sums; 0: they are not, or there is none. */
+static double shortest_sum(Codegen *g, const Block *b) {
   double shortest = INFINITY;
   for (int i = 0; i < b->line.n; i++) {
     Block *c = b->line.at[i].child;
     if (!c) continue;
     bool reduces = g->inst.at[c->loop].flags & LOOP_REDUCE;
-    if (!reduces || range_trips(g, c->range) < LONG_SUM || has_ragged(g, c)) return false;
+    if (!reduces || range_trips(g, c->range) < LONG_SUM || has_ragged(g, c)) return 0;
     shortest = fmin(shortest, range_trips(g, c->range));
-    any = true;
   }
+  return shortest < INFINITY ? shortest : 0;
+}
+
+enum { MORE_THREADS = 4, SUM_TRIPS = 8 }; /* trips of a long sum that each of its threads is to have */
+
+/* Few results, each a long sum along memory that neighbouring results share: threads share the sum. */
+static bool share_long_sums(Codegen *g) {
+  Block *b = g->body;
+  if (b == g->top || g->nragged || g->grid->op != OP_CONST || g->grid->vmax >= MORE_THREADS * FEW_THREADS) return false;
+  bool few = g->grid->vmax < FEW_THREADS;
+  double shortest = shortest_sum(g, b);
   int threads = g->target->hub_threads;
-  while (!few && threads > SECTOR && threads / SECTOR * EACH > shortest) threads /= 2;
-  if (!any || threads <= SECTOR) return false;
-  for (int i = 0; i < b->line.n; i++)
-    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+  while (!few && threads > SECTOR && threads / SECTOR * SUM_TRIPS > shortest) threads /= 2;
+  if (!shortest || threads <= SECTOR) return false;
+  share_loops(g, b);
   spread_groups(g, g->grid->arg.i, SECTOR, threads);
+  return true;
+}
+
+/* More results, such as the columns of each piece of a long sum, whose threads are still too few to keep the device
+ * waiting for enough loads: threads share each sum until there are busy_threads of them. Neighbouring threads have
+ * neighbouring results, of which each takes a strip; those that share a sum lie in one warp if they are few. */
+static bool share_columns(Codegen *g) {
+  Block *b = g->body;
+  int64_t busy = g->target->busy_threads;
+  if (!busy || b == g->top || g->nragged || g->grid->op != OP_CONST || next_output(g, b)) return false;
+  if (g->grid->arg.i < MORE_THREADS * FEW_THREADS || gain_below(g, b, b->range, NULL) <= 0) return false;
+  double shortest = shortest_sum(g, b);
+  int64_t threads = g->grid->arg.i / strip_of(g, b);
+  int lanes = 1, most = MAX(g->target->group / SECTOR, 2), warp = g->target->warp;
+  while (lanes < most && threads * lanes < busy && 2 * lanes * SUM_TRIPS <= shortest) lanes *= 2;
+  if (lanes == 1) return false;
+  g->group = lanes;
+  strip_grid(g);
+  share_loops(g, b);
+  int side = 1, wide = g->strip > 1 ? SECTOR : LINE;
+  while (side < wide && 2 * side * lanes <= g->target->group && g->grid->arg.i % (2 * side) == 0) side *= 2;
+  g->spread = side > 1 ? side : 0;
+  g->pack = side * lanes <= warp ? g->target->group / lanes : side;
   return true;
 }
 
@@ -519,7 +555,9 @@ bool shape_groups(Codegen *g) {
   }
   Block *b = g->body = mark_grid(g);
   find_rows(g);
-  bool rows = shape_rows(g), group = !rows && wants_group(g, b);
+  bool rows = shape_rows(g);
+  if (!rows && share_columns(g)) return ctx_base(g->ctx)->code == POLY_OK && g->grid;
+  bool group = !rows && wants_group(g, b);
   for (int i = 0; i < b->line.n && group; i++)
     if (b->line.at[i].child) choose_group(g, b->line.at[i].child, true);
   if (g->group == 1 && !rows && (share_rows(g) || share_long_sums(g)))

@@ -87,6 +87,7 @@ typedef struct Target {
   int64_t product_work; /* multiplications of a product from which on they do it rather than a library */
   int strip;            /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
   int strip_threads;    /* that a grid is to have left for it */
+  int64_t busy_threads; /* that keep the device busy: long sums are shared by threads up to so many; 0: not known */
   int turns; /* of a short body, that a thread runs one after the other so that their loads are under way together; 0
               * and 1: one */
   /* Rows of more edges are left to a kernel in which several threads share a row: powers of two; where rows are long on

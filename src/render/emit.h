@@ -98,6 +98,8 @@ void emit_strip(Emit *e, int i); /* one instruction inside */
 void open_run(Emit *e, int loop);
 void close_run(Emit *e);
 bool is_run(const Emit *e, int i); /* is the value of this load there already, in an array? */
+/* The load of a loop before this one whose array has its value, as element *k; -1: there is none. */
+int run_before(const Emit *e, int i, int64_t *k);
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */

@@ -446,7 +446,9 @@ void emit_group_loop(Emit *e, int loop) {
     line(e, "for (int k%d = 0; k%d < %lld; k%d++) {", loop, loop, (long long)turns, loop);
     e->indent++;
     line(e, "const %s i%d = %s + %sthread + %d * k%d;", type.s, loop, begin.s, times.s, each, loop);
-    line(e, whole ? "{" : "if (i%d < %s) {", loop, end.s);
+    int64_t full = loop_trips(e->lin, loop) / each; /* turns that all threads take, without a look at the end */
+    Txt early = full ? txt("k%d < %lld || ", loop, (long long)full) : no_text();
+    line(e, whole ? "{" : "if (%si%d < %s) {", early.s, loop, end.s);
   } else {
     emit_unroll(e, loop);
     line(e, "for (%s i%d = %s + %sthread; i%d < %s; i%d += %d) {", type.s, loop, begin.s, times.s, loop, end.s, loop,

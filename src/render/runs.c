@@ -7,10 +7,12 @@
  *   const float4 q9_0 = *(const float4 *)(a + 8 * e), q9_4 = ..;  const float q9[8] = {q9_0.x, q9_0.y, ..};
  *   for k < 8: q9[k] * w[128 * k + f]
  *
- * The compiler cannot do that by itself: it does not know that a row begins at a multiple of 16 bytes. */
+ * The compiler cannot do that by itself: it does not know that a row begins at a multiple of 16 bytes. Nor does it see
+ * that elements which are loaded one by one behind the loop, as by the gradient of a map beside the map, are there
+ * already: these are taken from the array too. */
 #include "render/emit.h"
 
-enum { TOGETHER = 4, DEEP = 8 };
+enum { TOGETHER = 4, DEEP = 8, NEAR = 256 };
 
 /* Is the integer a multiple of TOGETHER? */
 static bool is_multiple(const Emit *e, int i, int depth) {
@@ -47,11 +49,18 @@ bool is_run(const Emit *e, int i) {
   return run_base(e, loop, in->src[0]) >= 0;
 }
 
-void open_run(Emit *e, int loop) {
+/* How many iterations a loop has whose loads can stand before it; 0: they cannot. */
+static int64_t run_length(const Emit *e, int loop) {
   int64_t begin, end;
-  if (!loop_trip(e->lin, loop, &begin, &end) || begin || end % TOGETHER) return;
+  if (!loop_trip(e->lin, loop, &begin, &end) || begin || end % TOGETHER) return 0;
   for (int i = loop + 1; i < e->at[loop].end; i++)
-    if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return;
+    if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return 0;
+  return end;
+}
+
+void open_run(Emit *e, int loop) {
+  int64_t end = run_length(e, loop);
+  if (!end) return;
   e->run_loop = loop;
   for (int i = loop + 1; i < e->at[loop].end; i++) {
     if (!is_run(e, i)) continue;
@@ -63,6 +72,40 @@ void open_run(Emit *e, int loop) {
     }
     line(e, "const float q%d[%d] = {%s};", i, (int)end, list.s);
   }
+}
+
+/* The innermost loop around an instruction; -1: there is none. */
+static int loop_of(const Emit *e, int i) {
+  for (int k = i; k-- > 0;)
+    if (e->lin->inst[k].kind == INST_LOOP && e->at[k].end > i) return k;
+  return -1;
+}
+
+/* Has the array of load j, whose base is `base`, element k of what load i reads from, and does it stand in a loop
+ * around i? */
+static bool run_has(const Emit *e, int j, int i, int base, int64_t k) {
+  const Inst *in = &e->lin->inst[j];
+  if (in->kind != INST_LOAD || in->param != e->lin->inst[i].param || in->src[1] >= 0 || in->dtype != POLY_FLOAT32)
+    return false;
+  int loop = loop_of(e, j), around = loop >= 0 ? loop_of(e, loop) : -1;
+  if (loop < 0 || e->at[loop].end > i || (around >= 0 && e->at[around].end <= i)) return false;
+  if (e->lin->inst[loop].flags & (LOOP_ONCE | LOOP_IF | LOOP_GROUP | LOOP_PARALLEL) || !is_written_out(e, loop))
+    return false;
+  return k < run_length(e, loop) && run_base(e, loop, in->src[0]) == base && !(e->vary && e->vary[j]);
+}
+
+int run_before(const Emit *e, int i, int64_t *k) {
+  const Inst *in = &e->lin->inst[i], *index = &e->lin->inst[in->src[0]];
+  if (in->dtype != POLY_FLOAT32 || in->src[1] >= 0 || e->lin->param[in->param].written) return -1;
+  int base = in->src[0];
+  *k = 0;
+  if (index->kind == INST_ALU && index->op == OP_ADD && e->lin->inst[index->src[1]].kind == INST_CONST) {
+    base = index->src[0];
+    *k = e->lin->inst[index->src[1]].arg.i;
+  }
+  for (int j = i - 1; j >= 0 && j > i - NEAR && *k >= 0; j--)
+    if (run_has(e, j, i, base, *k)) return j;
+  return -1;
 }
 
 void close_run(Emit *e) { e->run_loop = 0; }

@@ -95,6 +95,7 @@ const Target test_target = {
     .product_work = 1 << 13,
     .strip = 2,
     .strip_threads = 8,
+    .busy_threads = 1 << 15,
     .hub_edges = 8,
     .hub_most = 16,
     .hub_threads = 16,
@@ -179,6 +180,7 @@ const Target cuda_target = {
     .product_work = 1 << 28,
     .strip = 4,
     .strip_threads = 65536,
+    .busy_threads = 1 << 18, /* an H200 has 132 multiprocessors of 2048 threads */
     .turns = 4,
     /* A row of 16,746 edges, the longest of an R-MAT graph of 2.3M, keeps a block of 1024 threads busy for as long as a
      * multiprocessor takes to read it, 30 us for 32 features on an H200; others are at work meanwhile. 4084 blocks that
