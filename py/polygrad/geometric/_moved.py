@@ -28,7 +28,7 @@ def plain(t: Any) -> bool:
 
 def tensor(a: np.ndarray) -> Tensor:
     """A tensor on the array's own memory; on a copy of an array that may only be read, which is the memory of another tensor."""
-    a = np.ascontiguousarray(a)
+    a = np.asarray(a, order="C")  # ascontiguousarray would give a number an axis
     return Tensor(a if a.flags.writeable else a.copy())
 
 
@@ -44,7 +44,7 @@ def _tensor(x: Any) -> Tensor:
 def like(a: np.ndarray, *sources: Any) -> Tensor:
     """A tensor on the array's own memory, of the class of the tensors that it was made of."""
     kind = kind_of(*sources)
-    return tensor(a) if kind is None else kind(np.ascontiguousarray(a))
+    return tensor(a) if kind is None else kind(np.asarray(a, order="C"))
 
 
 def moved(lazy: Callable[[], Tensor], now: Callable[[], Any], *sources: Tensor) -> Tensor:

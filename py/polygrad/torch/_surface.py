@@ -193,6 +193,11 @@ def as_it_is(*values: Any) -> None:
         _lifted[value] = value
 
 
+def lift_as(origin: type, lifted: Any) -> None:
+    """The class of this namespace for one of the library's is `lifted`, unless it has one already."""
+    _lifted.setdefault(origin, lifted)
+
+
 _OWN: dict[str, str] = {}
 
 
@@ -261,4 +266,4 @@ def mirror(name: str, origin: str, also: dict[str, str]) -> types.ModuleType:
     return module
 
 
-__all__ = ["Lifted", "Module", "as_it_is", "lift", "lift_class", "made_here", "mirror", "own"]
+__all__ = ["Lifted", "Module", "as_it_is", "lift", "lift_as", "lift_class", "made_here", "mirror", "own"]

@@ -22,7 +22,7 @@ from typing import Any
 from .. import geometric as _geometric
 from ..geometric._paths import install as install_paths
 from ..geometric._paths import stand_in
-from ..torch._surface import as_it_is, lift, mirror, own
+from ..torch._surface import as_it_is, lift, lift_as, lift_class, mirror, own
 
 _HERE, _THERE = __name__ + ".", "polygrad.geometric."
 
@@ -122,7 +122,9 @@ def _data_classes() -> None:
     """Containers are the library's own: they hold tensors of any class, and what their methods make has the class of what they hold."""
     from ..geometric import data
 
-    as_it_is(data.Data, data.HeteroData, data.Batch, data.TemporalData)
+    as_it_is(data.Data, data.HeteroData, data.TemporalData)
+    # A batch of graphs without tensors makes the first ones. Batch(...) is a DataBatch, which is no subclass of the name's class.
+    lift_as(data.Batch, lift_class(data.Batch, "polygrad.torch_geometric.data", __new__=lambda cls, *args, **kwargs: data.Batch(*args, **kwargs)))
 
 
 if not any(isinstance(f, _Mirrors) for f in sys.meta_path):

@@ -10,6 +10,7 @@ import pytest
 from polygrad.torch_geometric.data.hypergraph_data import HyperGraphData
 from polygrad.torch_geometric.data.storage import BaseStorage
 from polygrad.torch_geometric.typing import SparseTensor
+from polygrad.torch_geometric.utils.sparse import cat
 
 import polygrad.torch as torch
 from polygrad.torch_geometric import EdgeIndex, Index
@@ -30,8 +31,16 @@ from polygrad.torch_geometric.nn import (
 )
 from polygrad.torch_geometric.sampler import NeighborSampler, NodeSamplerInput, NumNeighbors
 from polygrad.torch_geometric.testing import MyFeatureStore, MyGraphStore
-from polygrad.torch_geometric.transforms import Pad, RootedEgoNets, ToSparseTensor
-from polygrad.torch_geometric.utils import to_torch_csc_tensor, trim_to_layer
+from polygrad.torch_geometric.transforms import GCNNorm, Pad, RootedEgoNets, ToSparseTensor
+from polygrad.torch_geometric.utils import (
+    from_networkx,
+    maybe_num_nodes,
+    spmm,
+    to_edge_index,
+    to_torch_csc_tensor,
+    to_torch_csr_tensor,
+    trim_to_layer,
+)
 
 
 class Kept(InMemoryDataset):
@@ -282,3 +291,82 @@ def test_a_measure_is_the_same_alone_and_among_others():
     alone.update(ranked[:, :10], links)
     among.update(ranked, links)
     assert float(among.compute()["LinkPredMAP@10"]) == float(alone.compute())
+
+
+def test_a_batch_of_graphs_without_tensors_has_pytorchs():
+    counted = Batch.from_data_list([Data(num_nodes=2), Data(num_nodes=3)])
+    assert isinstance(counted, Batch) and issubclass(type(counted), Batch) and isinstance(counted, Data)
+    pairs = torch.tensor([[0, 1], [1, 2]])
+    sparse = Batch.from_data_list([Data(adj=to_torch_csr_tensor(pairs, size=(3, 3)))] * 2)
+    nested = Batch.from_data_list([Data(d={"a": torch.ones(2), "n": 1}), Data(d={"a": torch.ones(3), "n": 2})])
+    assert all(isinstance(t, torch.Tensor) for t in (counted.batch, counted.ptr, sparse.batch, sparse.ptr, nested.d["n"], nested[1].d["n"]))
+    assert str(sparse) == "DataBatch(adj=[6, 6], batch=[6], ptr=[3])"  # a sparse tensor is shown as tensors are
+    made = Batch(x=torch.ones(3, 1), batch=torch.tensor([0, 0, 1]))
+    assert isinstance(made, Data) and made.num_graphs == 2
+
+
+def test_graphs_as_stores_keep_the_class_of_tensors():
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    data = Data(x=torch.arange(6.0).view(3, 2), edge_index=pairs)
+    row, colptr, perm = data.csc()  # a graph of one type has no dicts
+    assert row.tolist() == [1, 0, 2, 1] and colptr.tolist() == [0, 1, 3, 4] and perm.tolist() == [1, 0, 3, 2]
+    assert all(isinstance(t, torch.Tensor) for t in (row, colptr, perm, *data.csr(), *data.coo()[:2]))
+    assert data.put_tensor(torch.zeros(1, 2), attr_name="x", index=torch.tensor([1])) and isinstance(data.x, torch.Tensor)
+    assert data.x.tolist() == [[0, 1], [0, 0], [4, 5]] and data.get_tensor(attr_name="x", index=2).tolist() == [4, 5]
+    store, kind = MyGraphStore(), ("v", "to", "v")
+    store.put_edge_index((pairs[0], pairs[1]), edge_type=kind, layout="coo", size=(3, 3))
+    rowptr, col, perm = store.csr(store=True)
+    assert rowptr[kind].tolist() == [0, 1, 3, 4] and isinstance(perm[kind], torch.Tensor)
+    assert [attr.layout.value for attr in store.get_all_edge_attrs()] == ["coo", "csr"]
+    assert [t.tolist() for t in store.get_edge_index(kind, "csr")] == [rowptr[kind].tolist(), col[kind].tolist()]
+    with pytest.raises(ValueError, match="not found in the graph store"):
+        store.csr([("v", "to", "w")])
+
+
+def test_part_of_a_graph_with_a_type_of_unknown_size():
+    data = HeteroData()
+    data["a"].x, data["b"].note = torch.arange(3), "nothing tells how many"
+    data["a", "b"].edge_index = torch.tensor([[0, 1, 2], [5, 6, 7]])
+    part = data.subgraph({"a": torch.tensor([0, 2])})
+    assert part["a"].x.tolist() == [0, 2] and part["a", "b"].edge_index.tolist() == [[0, 1], [5, 7]]
+
+
+def test_sparse_matrices_in_their_layouts():
+    pairs = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 1]])
+    csr, csc = (make(pairs, torch.arange(4.0), (3, 3)) for make in (to_torch_csr_tensor, to_torch_csc_tensor))
+    places, values = to_edge_index(csc)  # the entries of compressed columns come column by column, with their values
+    assert places.tolist() == [[2, 0, 2, 1], [0, 1, 1, 2]] and values.tolist() == csc.values().tolist() == [2, 0, 3, 1]
+    assert [cat([csr, csr], d).layout for d in (0, 1, (0, 1))] == [torch.sparse_csr, torch.sparse_coo, torch.sparse_csr]
+    assert [cat([csc, csc], d).layout for d in (0, 1, (0, 1))] == [torch.sparse_coo, torch.sparse_csc, torch.sparse_csc]
+    with pytest.raises(AssertionError):
+        cat([csr, csr], 2)
+    assert maybe_num_nodes(csr) == 3 and maybe_num_nodes(to_torch_csr_tensor(pairs, size=(3, 7))) == 7
+    x = torch.rand(3, 2)
+    for matrix in (csc, csr.to_sparse_coo()):
+        with pytest.warns(UserWarning, match="Converting sparse tensor"):
+            assert torch.allclose(spmm(matrix, x), csr.to_dense() @ x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.allclose(spmm(csr, x), csc @ x)
+    normed = GCNNorm()(Data(adj_t=csr.t(), num_nodes=3)).adj_t
+    want = GCNNorm()(Data(edge_index=pairs, edge_weight=torch.arange(4.0), num_nodes=3))
+    assert torch.allclose(normed.to_dense().t(), to_torch_csr_tensor(want.edge_index, want.edge_weight, (3, 3)).to_dense())
+
+
+def test_inputs_of_samplers_are_tensors():
+    nodes = NodeSamplerInput(None, torch.tensor([4, 5, 6]))[torch.tensor([2, 0])]
+    assert isinstance(nodes.input_id, torch.Tensor) and nodes.input_id.tolist() == [2, 0] and nodes.node.tolist() == [6, 4]
+
+
+def test_names_that_are_deprecated_say_so():
+    data = Data(edge_index=torch.tensor([[0, 1], [1, 1]]), num_nodes=3)
+    with pytest.warns(UserWarning, match="has_isolated_nodes"):
+        assert data.contains_isolated_nodes()
+    with pytest.warns(UserWarning, match="has_self_loops"):
+        assert data.contains_self_loops()
+
+
+def test_a_number_of_a_whole_graph_has_no_axis():
+    nx = pytest.importorskip("networkx")
+    data = from_networkx(nx.Graph([(0, 1)], age=3))
+    assert data.age.size() == () and int(data.age) == 3

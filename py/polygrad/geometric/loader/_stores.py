@@ -32,6 +32,8 @@ def is_stores(data: Any) -> bool:
 def _edges(store: Any) -> dict[Any, tuple[np.ndarray, tuple[int, int] | None]]:
     """By type: the pairs of all edges, and the numbers of nodes where they are known."""
     row, col, _ = store.coo()
+    if not isinstance(row, dict):  # edges without types
+        row, col = {None: row}, {None: col}
     sizes: dict[Any, Any] = {}
     for attr in store.get_all_edge_attrs():
         sizes[attr.edge_type] = attr.size or sizes.get(attr.edge_type)

@@ -12,9 +12,9 @@ from ._subgraph import subgraph
 from .num_nodes import maybe_num_nodes
 
 
-def _check(p: float) -> None:
+def _check(p: float, what: str = "Dropout probability") -> None:
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"a probability has to be between 0 and 1, got {p}")
+        raise ValueError(f"{what} has to be between 0 and 1 (got {p})")
 
 
 def _all(n: int) -> Tensor:
@@ -112,7 +112,7 @@ def dropout_path(
     >>> e.shape[1] < 4
     True
     """
-    _check(p)
+    _check(p, "Sample probability")
     if not training or p == 0.0:
         return edge_index, _all(_num_edges(edge_index))
     e = _host.edges(edge_index)
