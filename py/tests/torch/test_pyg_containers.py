@@ -15,7 +15,7 @@ from polygrad.torch_geometric.utils.sparse import cat
 import polygrad.torch as torch
 from polygrad.torch_geometric import EdgeIndex, Index
 from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
-from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader
+from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader, ShaDowKHopSampler
 from polygrad.torch_geometric.metrics import LinkPredMAP, LinkPredMetricCollection, LinkPredNDCG
 from polygrad.torch_geometric.nn import (
     GCN,
@@ -370,3 +370,12 @@ def test_a_number_of_a_whole_graph_has_no_axis():
     nx = pytest.importorskip("networkx")
     data = from_networkx(nx.Graph([(0, 1)], age=3))
     assert data.age.size() == () and int(data.age) == 3
+
+
+def test_nodes_of_a_shadow_subgraph_come_by_their_numbers():
+    pairs = torch.tensor([[0, 0, 1, 1, 2, 2, 3], [1, 3, 0, 2, 0, 1, 0]])
+    data = Data(edge_index=pairs, edge_weight=torch.arange(7), x=torch.arange(4), y=torch.tensor([5, 6, 7, 8]))
+    batch = next(iter(ShaDowKHopSampler(data, depth=1, num_neighbors=3, node_idx=torch.tensor([1, 0]), batch_size=2)))
+    assert batch.x.tolist() == [0, 1, 2, 0, 1, 2, 3] and batch.ptr.tolist() == [0, 3, 7] and batch.batch.tolist() == [0] * 3 + [1] * 4
+    assert batch.root_n_id.tolist() == [1, 3] and batch.y.tolist() == [6, 5]
+    assert batch.x[batch.edge_index].tolist() == [data.edge_index[end][batch.edge_weight].tolist() for end in (0, 1)]

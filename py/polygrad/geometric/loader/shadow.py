@@ -55,7 +55,7 @@ class ShaDowKHopSampler(SamplingLoader):
 
     def _make_batch(self, prepared: Any, work: Any) -> Any:
         count, out = work
-        order = np.argsort(out.batch, kind="stable")  # the nodes of a subgraph one after the other, its root first
+        order = np.lexsort((out.node, out.batch))  # the nodes of a subgraph one after the other, by their numbers
         place = np.empty(order.size, np.int64)
         place[order] = np.arange(order.size)
         owner, nodes = out.batch[order], out.node[order]
