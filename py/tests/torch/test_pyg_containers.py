@@ -7,13 +7,22 @@ import warnings
 
 import numpy as np
 import pytest
+from polygrad.torch_geometric.data.collate import collate
+from polygrad.torch_geometric.data.data import DataEdgeAttr
 from polygrad.torch_geometric.data.hypergraph_data import HyperGraphData
+from polygrad.torch_geometric.data.separate import separate
 from polygrad.torch_geometric.data.storage import BaseStorage
+from polygrad.torch_geometric.loader.dataloader import Collater
+from polygrad.torch_geometric.sampler.neighbor_sampler import BidirectionalNeighborSampler
 from polygrad.torch_geometric.typing import SparseTensor
+from polygrad.torch_geometric.utils.convert import to_networkit
+from polygrad.torch_geometric.utils.dropout import filter_adj
 from polygrad.torch_geometric.utils.sparse import cat
 
 import polygrad.torch as torch
 from polygrad.torch_geometric import EdgeIndex, Index
+from polygrad.torch_geometric import data as pyg_data
+from polygrad.torch_geometric import transforms as pyg_transforms
 from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader, ShaDowKHopSampler
 from polygrad.torch_geometric.metrics import LinkPredMAP, LinkPredMetricCollection, LinkPredNDCG
@@ -379,3 +388,40 @@ def test_nodes_of_a_shadow_subgraph_come_by_their_numbers():
     assert batch.x.tolist() == [0, 1, 2, 0, 1, 2, 3] and batch.ptr.tolist() == [0, 3, 7] and batch.batch.tolist() == [0] * 3 + [1] * 4
     assert batch.root_n_id.tolist() == [1, 3] and batch.y.tolist() == [6, 5]
     assert batch.x[batch.edge_index].tolist() == [data.edge_index[end][batch.edge_weight].tolist() for end in (0, 1)]
+
+
+def test_graphs_are_joined_and_taken_apart_as_datasets_do():
+    graphs = [Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=1), Data(x=torch.zeros(3, 1), edge_index=torch.tensor([[2], [0]]), y=2)]
+    joined, slices, raised = collate(Data, graphs, increment=False, add_batch=False)
+    assert "batch" not in joined and joined.edge_index.tolist() == [[0, 2], [1, 0]] and isinstance(joined.y, torch.Tensor)
+    part = separate(cls=Data, batch=joined, idx=1, slice_dict=slices, decrement=False)
+    assert part.edge_index.tolist() == [[2], [0]] and part.x.size() == (3, 1) and part.y.tolist() == [2]
+    joined, slices, raised = collate(Data, graphs, follow_batch=["edge_index"])
+    assert joined.edge_index.tolist() == [[0, 4], [1, 2]] and joined.edge_index_batch.tolist() == [0, 1] and joined.batch.tolist() == [0, 0, 1, 1, 1]
+    assert separate(Data, joined, 1, slices, raised).edge_index.tolist() == [[2], [0]]
+
+
+def test_old_names_warn():
+    graphs = [Data(x=torch.ones(2, 1))] * 2
+    with pytest.warns(UserWarning, match="use 'loader.DataLoader' instead"):
+        loader = pyg_data.DataLoader(graphs, batch_size=2)
+    assert isinstance(loader, DataLoader) and next(iter(loader)).num_graphs == 2 and "DataLoader" not in pyg_data.__all__
+    with pytest.warns(UserWarning, match="use 'transforms.RandomJitter' instead"):
+        assert pyg_transforms.RandomTranslate(0.0)(Data(pos=torch.ones(2, 2))).pos.tolist() == [[1, 1], [1, 1]]
+
+
+def test_names_in_the_files_that_scripts_take_them_from():
+    assert BidirectionalNeighborSampler.__name__ == "BidirectionalNeighborSampler" and DataEdgeAttr("coo").edge_type is None
+    batch = Collater(None, follow_batch=["x"])([(Data(x=torch.ones(2, 1)), 1.5), (Data(x=torch.ones(1, 1)), 2.5)])
+    assert batch[0].x_batch.tolist() == [0, 0, 1] and isinstance(batch[1], torch.Tensor) and batch[1].tolist() == [1.5, 2.5]
+    kept = filter_adj(torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0]), None, torch.tensor([True, False, True]))
+    assert [None if t is None else t.tolist() for t in kept] == [[0, 2], [1, 0], None] and callable(to_networkit)
+
+
+def test_modules_of_scripts_are_shown_as_pytorchs():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(2, 3)
+
+    assert str(Net()) == "Net(\n  (lin): Linear(in_features=2, out_features=3, bias=True)\n)"

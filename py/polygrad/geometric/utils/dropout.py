@@ -25,6 +25,18 @@ def _num_edges(edge_index: Tensor) -> int:
     return int(edge_index.shape[1])
 
 
+def filter_adj(row: Tensor, col: Tensor, edge_attr: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The sources, destinations and attributes of the edges of a mask.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils.dropout import filter_adj
+    >>> [t.tolist() for t in filter_adj(Tensor([0, 1]), Tensor([1, 0]), Tensor([5, 6]), Tensor([False, True]))]
+    [[1], [0], [6]]
+    """
+    kept = _host.read(mask)
+    return _host.rows(row, kept), _host.rows(col, kept), None if edge_attr is None else _host.rows(edge_attr, kept)
+
+
 def dropout_adj(
     edge_index: Tensor,
     edge_attr: Tensor | None = None,
@@ -135,4 +147,4 @@ def dropout_path(
     return _host.tensor(e[:, keep]), _host.tensor(keep)
 
 
-__all__ = ["dropout_adj", "dropout_edge", "dropout_node", "dropout_path"]
+__all__ = ["dropout_adj", "dropout_edge", "dropout_node", "dropout_path", "filter_adj"]
