@@ -24,7 +24,7 @@ from polygrad.torch_geometric import EdgeIndex, Index
 from polygrad.torch_geometric import data as pyg_data
 from polygrad.torch_geometric import transforms as pyg_transforms
 from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
-from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader, ShaDowKHopSampler
+from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader, NeighborLoader, ShaDowKHopSampler
 from polygrad.torch_geometric.metrics import LinkPredMAP, LinkPredMetricCollection, LinkPredNDCG
 from polygrad.torch_geometric.nn import (
     GCN,
@@ -425,3 +425,16 @@ def test_modules_of_scripts_are_shown_as_pytorchs():
             self.lin = torch.nn.Linear(2, 3)
 
     assert str(Net()) == "Net(\n  (lin): Linear(in_features=2, out_features=3, bias=True)\n)"
+
+
+def test_loaders_over_stores_keep_the_order_of_edges():
+    features, graph, kind = MyFeatureStore(), MyGraphStore(), ("v", "to", "v")
+    pairs = torch.tensor([[0, 1, 2, 3, 0], [3, 2, 1, 0, 1]])  # not sorted by destination
+    features.put_tensor(torch.arange(4.0), group_name="v", attr_name="x", index=None)
+    features.put_tensor(torch.arange(5) * 10, group_name=kind, attr_name="edge_attr", index=None)
+    graph.put_edge_index((pairs[0], pairs[1]), edge_type=kind, layout="coo", size=(4, 4))
+    batch = next(iter(NeighborLoader((features, graph), num_neighbors=[-1], input_nodes="v", batch_size=4)))
+    edges = batch[kind]
+    assert batch["v"].n_id[edges.edge_index].tolist() == pairs[:, edges.e_id].tolist() and edges.edge_attr.tolist() == (edges.e_id * 10).tolist()
+    links = next(iter(LinkNeighborLoader((features, graph), num_neighbors=[-1], edge_label_index=kind, batch_size=3)))
+    assert links["v"].n_id[links[kind].edge_label_index].tolist() == pairs[:, :3].tolist()
