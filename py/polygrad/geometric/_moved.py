@@ -34,7 +34,8 @@ def tensor(a: np.ndarray) -> Tensor:
 
 def array(t: Tensor) -> np.ndarray:
     """t's own memory, for reading; a copy where it is not on the host."""
-    return t._data if t.ndim and t.numel() and t._g.device in HOST else t.numpy()
+    memory = t._data if t.ndim and t.numel() and t._g.device in HOST else t.numpy()
+    return array(memory) if isinstance(memory, Tensor) else memory  # indices that know their sizes are about a tensor
 
 
 def _tensor(x: Any) -> Tensor:

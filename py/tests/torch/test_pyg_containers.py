@@ -42,9 +42,13 @@ from polygrad.torch_geometric.sampler import NeighborSampler, NodeSamplerInput, 
 from polygrad.torch_geometric.testing import MyFeatureStore, MyGraphStore
 from polygrad.torch_geometric.transforms import GCNNorm, Pad, RootedEgoNets, ToSparseTensor
 from polygrad.torch_geometric.utils import (
+    add_self_loops,
     from_networkx,
+    get_laplacian,
+    is_undirected,
     maybe_num_nodes,
     spmm,
+    subgraph,
     to_edge_index,
     to_torch_csc_tensor,
     to_torch_csr_tensor,
@@ -438,3 +442,14 @@ def test_loaders_over_stores_keep_the_order_of_edges():
     assert batch["v"].n_id[edges.edge_index].tolist() == pairs[:, edges.e_id].tolist() and edges.edge_attr.tolist() == (edges.e_id * 10).tolist()
     links = next(iter(LinkNeighborLoader((features, graph), num_neighbors=[-1], edge_label_index=kind, batch_size=3)))
     assert links["v"].n_id[links[kind].edge_label_index].tolist() == pairs[:, :3].tolist()
+
+
+def test_edges_that_know_their_sizes_are_taken_by_functions():
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    edges = EdgeIndex(pairs, sparse_size=(4, 4), sort_order="row")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Data(edge_index=edges).num_nodes == 4
+    assert add_self_loops(edges, num_nodes=3)[0].tolist() == add_self_loops(pairs)[0].tolist()
+    assert subgraph(torch.tensor([0, 1]), edges)[0].tolist() == [[0, 1], [1, 0]] and is_undirected(edges)
+    assert get_laplacian(edges, num_nodes=3)[1].tolist() == get_laplacian(pairs)[1].tolist()
