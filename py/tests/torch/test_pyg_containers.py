@@ -35,8 +35,10 @@ from polygrad.torch_geometric.nn import (
     LabelPropagation,
     Linear,
     LSTMAggregation,
+    SAGEConv,
     SortAggregation,
     summary,
+    to_hetero,
 )
 from polygrad.torch_geometric.sampler import NeighborSampler, NodeSamplerInput, NumNeighbors
 from polygrad.torch_geometric.testing import MyFeatureStore, MyGraphStore
@@ -44,6 +46,7 @@ from polygrad.torch_geometric.transforms import GCNNorm, Pad, RootedEgoNets, ToS
 from polygrad.torch_geometric.utils import (
     add_self_loops,
     from_networkx,
+    get_embeddings_hetero,
     get_laplacian,
     is_undirected,
     maybe_num_nodes,
@@ -453,3 +456,20 @@ def test_edges_that_know_their_sizes_are_taken_by_functions():
     assert add_self_loops(edges, num_nodes=3)[0].tolist() == add_self_loops(pairs)[0].tolist()
     assert subgraph(torch.tensor([0, 1]), edges)[0].tolist() == [[0, 1], [1, 0]] and is_undirected(edges)
     assert get_laplacian(edges, num_nodes=3)[1].tolist() == get_laplacian(pairs)[1].tolist()
+
+
+def test_embeddings_of_a_model_by_type():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.conv2 = SAGEConv((-1, -1), 8), SAGEConv((-1, -1), 4)
+
+        def forward(self, x, edge_index):
+            return self.conv2(self.conv1(x, edge_index).relu(), edge_index)
+
+    x = {"a": torch.randn(3, 5), "b": torch.randn(2, 6)}
+    pairs = {("a", "to", "b"): torch.tensor([[0, 1, 2], [0, 0, 1]]), ("b", "to", "a"): torch.tensor([[0, 1], [2, 0]])}
+    model = to_hetero(Net(), (list(x), list(pairs)))
+    want = model(x, pairs)
+    found = get_embeddings_hetero(model, None, x, pairs)
+    assert set(found) == {"a", "b"} and all(len(v) == 1 and torch.allclose(v[0], want[k]) for k, v in found.items())
