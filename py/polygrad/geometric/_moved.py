@@ -28,13 +28,14 @@ def plain(t: Any) -> bool:
 
 def tensor(a: np.ndarray) -> Tensor:
     """A tensor on the array's own memory; on a copy of an array that may only be read, which is the memory of another tensor."""
-    a = np.ascontiguousarray(a)
+    a = np.asarray(a, order="C")  # ascontiguousarray would give a number an axis
     return Tensor(a if a.flags.writeable else a.copy())
 
 
 def array(t: Tensor) -> np.ndarray:
     """t's own memory, for reading; a copy where it is not on the host."""
-    return t._data if t.ndim and t.numel() and t._g.device in HOST else t.numpy()
+    memory = t._data if t.ndim and t.numel() and t._g.device in HOST else t.numpy()
+    return array(memory) if isinstance(memory, Tensor) else memory  # indices that know their sizes are about a tensor
 
 
 def _tensor(x: Any) -> Tensor:
@@ -44,7 +45,7 @@ def _tensor(x: Any) -> Tensor:
 def like(a: np.ndarray, *sources: Any) -> Tensor:
     """A tensor on the array's own memory, of the class of the tensors that it was made of."""
     kind = kind_of(*sources)
-    return tensor(a) if kind is None else kind(np.ascontiguousarray(a))
+    return tensor(a) if kind is None else kind(np.asarray(a, order="C"))
 
 
 def moved(lazy: Callable[[], Tensor], now: Callable[[], Any], *sources: Tensor) -> Tensor:

@@ -349,10 +349,10 @@ class SparseTensor:
         """The product with a dense matrix (reduce: 'sum', 'mean', 'min' or 'max'), or with a sparse one (sum)."""
         if isinstance(other, SparseTensor):
             return self._times(other, reduce)
-        from .utils import spmm
+        from .utils._spmm import product
 
         dense = other.reshape(-1, 1) if other.ndim == 1 else other
-        out = spmm(self, dense, reduce)
+        out = product(self, dense, reduce)
         return out.reshape(-1) if other.ndim == 1 else out
 
     spmm = matmul

@@ -161,6 +161,9 @@ class Module:
 
     # ---- what it holds ----
 
+    # Does the text of a class of the user's own end with the number of its parameters?
+    _shows_count = True
+
     # Are plain tensors, and what lists and dicts hold, part of a module's state? In tinygrad all of it is; in PyTorch parameters, buffers that were
     # registered, and modules are.
     _every_tensor = True
@@ -588,7 +591,7 @@ class Module:
             text = f"{name}({extra})" if "\n" not in extra else f"{name}(\n  {_indented(extra)}\n)"
         else:
             text = f"{name}(\n  " + "\n  ".join([*(extra.split("\n") if extra else ()), *lines]) + "\n)"
-        if type(self).__module__.startswith("polygrad."):
+        if type(self).__module__.startswith("polygrad.") or not self._shows_count:
             return text
         count = sum(p.numel() for p in self.parameters())
         return f"{text}  # {count:,} parameters" if count else text

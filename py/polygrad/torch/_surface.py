@@ -178,7 +178,7 @@ def lift_class(origin: type, module: str, **members: Any) -> Any:
         **methods, "__module__": module, "__qualname__": origin.__qualname__, "__doc__": origin.__doc__, "_origin": origin, **members,
     }  # fmt: skip
     if origin.__name__ in ("Module", "MessagePassing"):
-        members["_every_tensor"] = False  # of the classes that a script derives from these
+        members["_every_tensor"] = members["_shows_count"] = False  # of the classes that a script derives from these
     if not hasattr(origin, "__dict__") or "__slots__" in origin.__dict__:
         members["__slots__"] = ()
     return _meta(type(origin))(origin.__name__, (origin,), members)
@@ -191,6 +191,11 @@ def as_it_is(*values: Any) -> None:
     """These are the same in this namespace: they hold tensors and make none out of nothing."""
     for value in values:
         _lifted[value] = value
+
+
+def lift_as(origin: type, lifted: Any) -> None:
+    """The class of this namespace for one of the library's is `lifted`, unless it has one already."""
+    _lifted.setdefault(origin, lifted)
 
 
 _OWN: dict[str, str] = {}
@@ -244,7 +249,9 @@ def mirror(name: str, origin: str, also: dict[str, str]) -> types.ModuleType:
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         try:
-            value = getattr(import_module(also[attribute]) if attribute in also else source, attribute)
+            home = import_module(also[attribute]) if attribute in also else source
+            old = attribute in also and home.__name__.endswith("._deprecated")  # which is no part of `import *`
+            value = home.take(name.rpartition(".")[2], attribute) if old else getattr(home, attribute)
         except AttributeError:
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}") from None
         if isinstance(value, types.ModuleType) and value.__name__.startswith("polygrad.geometric"):
@@ -257,8 +264,9 @@ def mirror(name: str, origin: str, also: dict[str, str]) -> types.ModuleType:
     module.__getattr__ = load  # type: ignore[method-assign]
     module.__dir__ = lambda: sorted({*dir(source), *also})  # type: ignore[method-assign]
     names = getattr(source, "__all__", [n for n in dir(source) if not n.startswith("_")])
-    module.__all__ = [*names, *(n for n in also if not n.startswith("_") and n not in names)]  # type: ignore[attr-defined]
+    more = (n for n in also if not n.startswith("_") and n not in names and not also[n].endswith("._deprecated"))
+    module.__all__ = [*names, *more]  # type: ignore[attr-defined]
     return module
 
 
-__all__ = ["Lifted", "Module", "as_it_is", "lift", "lift_class", "made_here", "mirror", "own"]
+__all__ = ["Lifted", "Module", "as_it_is", "lift", "lift_as", "lift_class", "made_here", "mirror", "own"]

@@ -22,7 +22,8 @@ from typing import Any
 from .. import geometric as _geometric
 from ..geometric._paths import install as install_paths
 from ..geometric._paths import stand_in
-from ..torch._surface import as_it_is, lift, mirror, own
+from ..torch._surface import as_it_is, lift, lift_as, lift_class, mirror, own
+from ._deprecated import names_of
 
 _HERE, _THERE = __name__ + ".", "polygrad.geometric."
 
@@ -51,7 +52,17 @@ _MEGABYTES = dict.fromkeys(("byte_to_megabyte", "medibyte_to_megabyte"), "polygr
 _POINTERS = dict.fromkeys(("index2ptr", "ptr2index"), "polygrad.torch_geometric.index")
 _NESTED = dict.fromkeys(("from_nested_tensor", "to_nested_tensor"), "polygrad.torch_geometric._nested")
 _ALSO = {
+    "data": names_of("data"),
+    "data.collate": dict.fromkeys(("collate", "separate"), "polygrad.torch_geometric._collate"),
+    "data.data": dict.fromkeys(("DataEdgeAttr", "DataTensorAttr"), "polygrad.geometric.data._as_stores"),
+    "loader": names_of("loader"),
+    "sampler.neighbor_sampler": {"BidirectionalNeighborSampler": "polygrad.geometric.sampler.bidirectional"},
+    "transforms": names_of("transforms"),
     "utils": {**_SPARSE, **_NESTED},
+    "utils.convert": dict.fromkeys(
+        "from_cugraph from_dgl from_networkit from_trimesh to_cugraph to_dgl to_networkit to_trimesh".split(),
+        "polygrad.geometric.utils.other_libraries",
+    ),
     "utils.sparse": {**_SPARSE, **dict.fromkeys(("cat", "get_sparse_diag"), "polygrad.torch.sparse"), **_POINTERS},
     "nn": _WRAPPING,
     "profile": _PROFILE,
@@ -122,7 +133,9 @@ def _data_classes() -> None:
     """Containers are the library's own: they hold tensors of any class, and what their methods make has the class of what they hold."""
     from ..geometric import data
 
-    as_it_is(data.Data, data.HeteroData, data.Batch, data.TemporalData)
+    as_it_is(data.Data, data.HeteroData, data.TemporalData)
+    # A batch of graphs without tensors makes the first ones. Batch(...) is a DataBatch, which is no subclass of the name's class.
+    lift_as(data.Batch, lift_class(data.Batch, "polygrad.torch_geometric.data", __new__=lambda cls, *args, **kwargs: data.Batch(*args, **kwargs)))
 
 
 if not any(isinstance(f, _Mirrors) for f in sys.meta_path):

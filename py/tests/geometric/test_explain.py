@@ -514,9 +514,9 @@ def test_configs():
     assert ExplainerConfig("phenomenon", "object").edge_mask_type is None
     for call, match in (
         (lambda: ExplainerConfig("model"), "must be provided"), (lambda: ExplainerConfig("model", edge_mask_type="attributes"), "'object'"),
-        (lambda: ExplainerConfig("modell", "object"), "modell"), (lambda: ModelConfig("regression", "node", "probs"), "raw values"),
+        (lambda: ExplainerConfig("modell", "object"), "modell"), (lambda: ModelConfig("regression", "node", "probs"), "raw outputs"),
         (lambda: ModelConfig("binary_classification", "node", "log_probs"), "log_probs"), (lambda: ThresholdConfig("hard", 1.5), "between 0 and 1"),
-        (lambda: ThresholdConfig("topk", 0), "positive"), (lambda: ThresholdConfig("topk", 0.5), "whole number"), (lambda: ThresholdConfig("topk", "1"), "number"),
+        (lambda: ThresholdConfig("topk", 0), "positive"), (lambda: ThresholdConfig("topk", 0.5), "an integer"), (lambda: ThresholdConfig("topk", "1"), "float or int"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=match):
             call()
@@ -632,9 +632,9 @@ def test_motifs():
     assert CycleMotif(4)().edge_index.tolist() == [[0, 0, 1, 1, 2, 2, 3, 3], [1, 3, 0, 2, 1, 3, 0, 2]]
     assert isinstance(MotifGenerator.resolve("house"), HouseMotif) and isinstance(GraphGenerator.resolve("BAGraph", 10, 2), BAGraph)
     assert ERGraph(20, 0.5)().num_nodes == 20 and GridGraph(2, 3)().num_nodes == 6 and TreeGraph(2, 3)().num_nodes == 13
-    with pytest.raises(ValueError, match="none of"):
+    with pytest.raises(ValueError, match="Could not resolve"):
         MotifGenerator.resolve("tower")
-    with pytest.raises(ValueError, match="a motif is"):
+    with pytest.raises(ValueError, match="Expected a motif"):
         CustomMotif([1])
 
 

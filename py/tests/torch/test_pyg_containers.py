@@ -7,14 +7,24 @@ import warnings
 
 import numpy as np
 import pytest
+from polygrad.torch_geometric.data.collate import collate
+from polygrad.torch_geometric.data.data import DataEdgeAttr
 from polygrad.torch_geometric.data.hypergraph_data import HyperGraphData
+from polygrad.torch_geometric.data.separate import separate
 from polygrad.torch_geometric.data.storage import BaseStorage
+from polygrad.torch_geometric.loader.dataloader import Collater
+from polygrad.torch_geometric.sampler.neighbor_sampler import BidirectionalNeighborSampler
 from polygrad.torch_geometric.typing import SparseTensor
+from polygrad.torch_geometric.utils.convert import to_networkit
+from polygrad.torch_geometric.utils.dropout import filter_adj
+from polygrad.torch_geometric.utils.sparse import cat
 
 import polygrad.torch as torch
 from polygrad.torch_geometric import EdgeIndex, Index
+from polygrad.torch_geometric import data as pyg_data
+from polygrad.torch_geometric import transforms as pyg_transforms
 from polygrad.torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
-from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader
+from polygrad.torch_geometric.loader import CachedLoader, ClusterData, DataLoader, LinkNeighborLoader, NeighborLoader, ShaDowKHopSampler
 from polygrad.torch_geometric.metrics import LinkPredMAP, LinkPredMetricCollection, LinkPredNDCG
 from polygrad.torch_geometric.nn import (
     GCN,
@@ -25,13 +35,28 @@ from polygrad.torch_geometric.nn import (
     LabelPropagation,
     Linear,
     LSTMAggregation,
+    SAGEConv,
     SortAggregation,
     summary,
+    to_hetero,
 )
 from polygrad.torch_geometric.sampler import NeighborSampler, NodeSamplerInput, NumNeighbors
 from polygrad.torch_geometric.testing import MyFeatureStore, MyGraphStore
-from polygrad.torch_geometric.transforms import Pad, RootedEgoNets, ToSparseTensor
-from polygrad.torch_geometric.utils import to_torch_csc_tensor, trim_to_layer
+from polygrad.torch_geometric.transforms import GCNNorm, Pad, RootedEgoNets, ToSparseTensor
+from polygrad.torch_geometric.utils import (
+    add_self_loops,
+    from_networkx,
+    get_embeddings_hetero,
+    get_laplacian,
+    is_undirected,
+    maybe_num_nodes,
+    spmm,
+    subgraph,
+    to_edge_index,
+    to_torch_csc_tensor,
+    to_torch_csr_tensor,
+    trim_to_layer,
+)
 
 
 class Kept(InMemoryDataset):
@@ -282,3 +307,169 @@ def test_a_measure_is_the_same_alone_and_among_others():
     alone.update(ranked[:, :10], links)
     among.update(ranked, links)
     assert float(among.compute()["LinkPredMAP@10"]) == float(alone.compute())
+
+
+def test_a_batch_of_graphs_without_tensors_has_pytorchs():
+    counted = Batch.from_data_list([Data(num_nodes=2), Data(num_nodes=3)])
+    assert isinstance(counted, Batch) and issubclass(type(counted), Batch) and isinstance(counted, Data)
+    pairs = torch.tensor([[0, 1], [1, 2]])
+    sparse = Batch.from_data_list([Data(adj=to_torch_csr_tensor(pairs, size=(3, 3)))] * 2)
+    nested = Batch.from_data_list([Data(d={"a": torch.ones(2), "n": 1}), Data(d={"a": torch.ones(3), "n": 2})])
+    assert all(isinstance(t, torch.Tensor) for t in (counted.batch, counted.ptr, sparse.batch, sparse.ptr, nested.d["n"], nested[1].d["n"]))
+    assert str(sparse) == "DataBatch(adj=[6, 6], batch=[6], ptr=[3])"  # a sparse tensor is shown as tensors are
+    made = Batch(x=torch.ones(3, 1), batch=torch.tensor([0, 0, 1]))
+    assert isinstance(made, Data) and made.num_graphs == 2
+
+
+def test_graphs_as_stores_keep_the_class_of_tensors():
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    data = Data(x=torch.arange(6.0).view(3, 2), edge_index=pairs)
+    row, colptr, perm = data.csc()  # a graph of one type has no dicts
+    assert row.tolist() == [1, 0, 2, 1] and colptr.tolist() == [0, 1, 3, 4] and perm.tolist() == [1, 0, 3, 2]
+    assert all(isinstance(t, torch.Tensor) for t in (row, colptr, perm, *data.csr(), *data.coo()[:2]))
+    assert data.put_tensor(torch.zeros(1, 2), attr_name="x", index=torch.tensor([1])) and isinstance(data.x, torch.Tensor)
+    assert data.x.tolist() == [[0, 1], [0, 0], [4, 5]] and data.get_tensor(attr_name="x", index=2).tolist() == [4, 5]
+    store, kind = MyGraphStore(), ("v", "to", "v")
+    store.put_edge_index((pairs[0], pairs[1]), edge_type=kind, layout="coo", size=(3, 3))
+    rowptr, col, perm = store.csr(store=True)
+    assert rowptr[kind].tolist() == [0, 1, 3, 4] and isinstance(perm[kind], torch.Tensor)
+    assert [attr.layout.value for attr in store.get_all_edge_attrs()] == ["coo", "csr"]
+    assert [t.tolist() for t in store.get_edge_index(kind, "csr")] == [rowptr[kind].tolist(), col[kind].tolist()]
+    with pytest.raises(ValueError, match="not found in the graph store"):
+        store.csr([("v", "to", "w")])
+
+
+def test_part_of_a_graph_with_a_type_of_unknown_size():
+    data = HeteroData()
+    data["a"].x, data["b"].note = torch.arange(3), "nothing tells how many"
+    data["a", "b"].edge_index = torch.tensor([[0, 1, 2], [5, 6, 7]])
+    part = data.subgraph({"a": torch.tensor([0, 2])})
+    assert part["a"].x.tolist() == [0, 2] and part["a", "b"].edge_index.tolist() == [[0, 1], [5, 7]]
+
+
+def test_sparse_matrices_in_their_layouts():
+    pairs = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 1]])
+    csr, csc = (make(pairs, torch.arange(4.0), (3, 3)) for make in (to_torch_csr_tensor, to_torch_csc_tensor))
+    places, values = to_edge_index(csc)  # the entries of compressed columns come column by column, with their values
+    assert places.tolist() == [[2, 0, 2, 1], [0, 1, 1, 2]] and values.tolist() == csc.values().tolist() == [2, 0, 3, 1]
+    assert [cat([csr, csr], d).layout for d in (0, 1, (0, 1))] == [torch.sparse_csr, torch.sparse_coo, torch.sparse_csr]
+    assert [cat([csc, csc], d).layout for d in (0, 1, (0, 1))] == [torch.sparse_coo, torch.sparse_csc, torch.sparse_csc]
+    with pytest.raises(AssertionError):
+        cat([csr, csr], 2)
+    assert maybe_num_nodes(csr) == 3 and maybe_num_nodes(to_torch_csr_tensor(pairs, size=(3, 7))) == 7
+    x = torch.rand(3, 2)
+    for matrix in (csc, csr.to_sparse_coo()):
+        with pytest.warns(UserWarning, match="Converting sparse tensor"):
+            assert torch.allclose(spmm(matrix, x), csr.to_dense() @ x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.allclose(spmm(csr, x), csc @ x)
+    normed = GCNNorm()(Data(adj_t=csr.t(), num_nodes=3)).adj_t
+    want = GCNNorm()(Data(edge_index=pairs, edge_weight=torch.arange(4.0), num_nodes=3))
+    assert torch.allclose(normed.to_dense().t(), to_torch_csr_tensor(want.edge_index, want.edge_weight, (3, 3)).to_dense())
+
+
+def test_inputs_of_samplers_are_tensors():
+    nodes = NodeSamplerInput(None, torch.tensor([4, 5, 6]))[torch.tensor([2, 0])]
+    assert isinstance(nodes.input_id, torch.Tensor) and nodes.input_id.tolist() == [2, 0] and nodes.node.tolist() == [6, 4]
+
+
+def test_names_that_are_deprecated_say_so():
+    data = Data(edge_index=torch.tensor([[0, 1], [1, 1]]), num_nodes=3)
+    with pytest.warns(UserWarning, match="has_isolated_nodes"):
+        assert data.contains_isolated_nodes()
+    with pytest.warns(UserWarning, match="has_self_loops"):
+        assert data.contains_self_loops()
+
+
+def test_a_number_of_a_whole_graph_has_no_axis():
+    nx = pytest.importorskip("networkx")
+    data = from_networkx(nx.Graph([(0, 1)], age=3))
+    assert data.age.size() == () and int(data.age) == 3
+
+
+def test_nodes_of_a_shadow_subgraph_come_by_their_numbers():
+    pairs = torch.tensor([[0, 0, 1, 1, 2, 2, 3], [1, 3, 0, 2, 0, 1, 0]])
+    data = Data(edge_index=pairs, edge_weight=torch.arange(7), x=torch.arange(4), y=torch.tensor([5, 6, 7, 8]))
+    batch = next(iter(ShaDowKHopSampler(data, depth=1, num_neighbors=3, node_idx=torch.tensor([1, 0]), batch_size=2)))
+    assert batch.x.tolist() == [0, 1, 2, 0, 1, 2, 3] and batch.ptr.tolist() == [0, 3, 7] and batch.batch.tolist() == [0] * 3 + [1] * 4
+    assert batch.root_n_id.tolist() == [1, 3] and batch.y.tolist() == [6, 5]
+    assert batch.x[batch.edge_index].tolist() == [data.edge_index[end][batch.edge_weight].tolist() for end in (0, 1)]
+
+
+def test_graphs_are_joined_and_taken_apart_as_datasets_do():
+    graphs = [Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=1), Data(x=torch.zeros(3, 1), edge_index=torch.tensor([[2], [0]]), y=2)]
+    joined, slices, raised = collate(Data, graphs, increment=False, add_batch=False)
+    assert "batch" not in joined and joined.edge_index.tolist() == [[0, 2], [1, 0]] and isinstance(joined.y, torch.Tensor)
+    part = separate(cls=Data, batch=joined, idx=1, slice_dict=slices, decrement=False)
+    assert part.edge_index.tolist() == [[2], [0]] and part.x.size() == (3, 1) and part.y.tolist() == [2]
+    joined, slices, raised = collate(Data, graphs, follow_batch=["edge_index"])
+    assert joined.edge_index.tolist() == [[0, 4], [1, 2]] and joined.edge_index_batch.tolist() == [0, 1] and joined.batch.tolist() == [0, 0, 1, 1, 1]
+    assert separate(Data, joined, 1, slices, raised).edge_index.tolist() == [[2], [0]]
+
+
+def test_old_names_warn():
+    graphs = [Data(x=torch.ones(2, 1))] * 2
+    with pytest.warns(UserWarning, match="use 'loader.DataLoader' instead"):
+        loader = pyg_data.DataLoader(graphs, batch_size=2)
+    assert isinstance(loader, DataLoader) and next(iter(loader)).num_graphs == 2 and "DataLoader" not in pyg_data.__all__
+    with pytest.warns(UserWarning, match="use 'transforms.RandomJitter' instead"):
+        assert pyg_transforms.RandomTranslate(0.0)(Data(pos=torch.ones(2, 2))).pos.tolist() == [[1, 1], [1, 1]]
+
+
+def test_names_in_the_files_that_scripts_take_them_from():
+    assert BidirectionalNeighborSampler.__name__ == "BidirectionalNeighborSampler" and DataEdgeAttr("coo").edge_type is None
+    batch = Collater(None, follow_batch=["x"])([(Data(x=torch.ones(2, 1)), 1.5), (Data(x=torch.ones(1, 1)), 2.5)])
+    assert batch[0].x_batch.tolist() == [0, 0, 1] and isinstance(batch[1], torch.Tensor) and batch[1].tolist() == [1.5, 2.5]
+    kept = filter_adj(torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0]), None, torch.tensor([True, False, True]))
+    assert [None if t is None else t.tolist() for t in kept] == [[0, 2], [1, 0], None] and callable(to_networkit)
+
+
+def test_modules_of_scripts_are_shown_as_pytorchs():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(2, 3)
+
+    assert str(Net()) == "Net(\n  (lin): Linear(in_features=2, out_features=3, bias=True)\n)"
+
+
+def test_loaders_over_stores_keep_the_order_of_edges():
+    features, graph, kind = MyFeatureStore(), MyGraphStore(), ("v", "to", "v")
+    pairs = torch.tensor([[0, 1, 2, 3, 0], [3, 2, 1, 0, 1]])  # not sorted by destination
+    features.put_tensor(torch.arange(4.0), group_name="v", attr_name="x", index=None)
+    features.put_tensor(torch.arange(5) * 10, group_name=kind, attr_name="edge_attr", index=None)
+    graph.put_edge_index((pairs[0], pairs[1]), edge_type=kind, layout="coo", size=(4, 4))
+    batch = next(iter(NeighborLoader((features, graph), num_neighbors=[-1], input_nodes="v", batch_size=4)))
+    edges = batch[kind]
+    assert batch["v"].n_id[edges.edge_index].tolist() == pairs[:, edges.e_id].tolist() and edges.edge_attr.tolist() == (edges.e_id * 10).tolist()
+    links = next(iter(LinkNeighborLoader((features, graph), num_neighbors=[-1], edge_label_index=kind, batch_size=3)))
+    assert links["v"].n_id[links[kind].edge_label_index].tolist() == pairs[:, :3].tolist()
+
+
+def test_edges_that_know_their_sizes_are_taken_by_functions():
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    edges = EdgeIndex(pairs, sparse_size=(4, 4), sort_order="row")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Data(edge_index=edges).num_nodes == 4
+    assert add_self_loops(edges, num_nodes=3)[0].tolist() == add_self_loops(pairs)[0].tolist()
+    assert subgraph(torch.tensor([0, 1]), edges)[0].tolist() == [[0, 1], [1, 0]] and is_undirected(edges)
+    assert get_laplacian(edges, num_nodes=3)[1].tolist() == get_laplacian(pairs)[1].tolist()
+
+
+def test_embeddings_of_a_model_by_type():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.conv2 = SAGEConv((-1, -1), 8), SAGEConv((-1, -1), 4)
+
+        def forward(self, x, edge_index):
+            return self.conv2(self.conv1(x, edge_index).relu(), edge_index)
+
+    x = {"a": torch.randn(3, 5), "b": torch.randn(2, 6)}
+    pairs = {("a", "to", "b"): torch.tensor([[0, 1, 2], [0, 0, 1]]), ("b", "to", "a"): torch.tensor([[0, 1], [2, 0]])}
+    model = to_hetero(Net(), (list(x), list(pairs)))
+    want = model(x, pairs)
+    found = get_embeddings_hetero(model, None, x, pairs)
+    assert set(found) == {"a", "b"} and all(len(v) == 1 and torch.allclose(v[0], want[k]) for k, v in found.items())

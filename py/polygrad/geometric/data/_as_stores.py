@@ -9,7 +9,7 @@ import numpy as np
 
 from ...tensor import Tensor
 from ..sparse_tensor import SparseTensor
-from ._values import select, to_array
+from ._values import like, select, to_array
 from .storage import NODE_KEYS
 from .stores import UNSET, EdgeAttr, EdgeLayout, EdgeMethods, FeatureStore, GraphStore, TensorAttr, TensorMethods, _cast
 
@@ -60,7 +60,7 @@ class AsStores(TensorMethods, EdgeMethods):
             return False
         whole = to_array(store[attr.attr_name]).copy()
         whole[attr.index if isinstance(attr.index, slice) else to_array(attr.index)] = to_array(tensor)
-        store[attr.attr_name] = Tensor(whole)
+        store[attr.attr_name] = like(whole, store[attr.attr_name])
         return True
 
     def _get_tensor(self, attr: TensorAttr) -> Any:
@@ -68,7 +68,9 @@ class AsStores(TensorMethods, EdgeMethods):
         found = None if store is None else store.get(attr.attr_name)
         if found is None or attr.index is None:
             return found
-        return found[attr.index] if isinstance(attr.index, slice) else select(found, np.atleast_1d(to_array(attr.index)))
+        if isinstance(attr.index, (slice, int, np.integer)):
+            return found[attr.index]
+        return select(found, np.atleast_1d(to_array(attr.index)))
 
     def _remove_tensor(self, attr: TensorAttr) -> bool:
         store = self._part(attr.group_name)

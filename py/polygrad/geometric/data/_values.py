@@ -25,12 +25,22 @@ def to_array(value: Any) -> np.ndarray:
 
 def like(array: np.ndarray, value: Any) -> Any:
     """An array as the kind of thing that value is."""
-    return value._kind(np.ascontiguousarray(array)) if isinstance(value, Tensor) else array
+    return value._kind(np.asarray(array, order="C")) if isinstance(value, Tensor) else array
 
 
 def kind_in(*datas: Any) -> Any:
     """The class of the tensors of a graph; None if there are none."""
-    return next((v._kind for data in datas for store in data.stores for v in store.values() if isinstance(v, Tensor)), None)
+    kinds = (_kind(v) for data in datas for store in data.stores for v in store.values())
+    return next((kind for kind in kinds if kind is not None), None)
+
+
+def _kind(value: Any) -> Any:
+    """The class of the tensors of a value: a tensor, a sparse matrix, or a dict or list with some in it."""
+    if isinstance(value, Mapping):
+        return next((kind for kind in map(_kind, value.values()) if kind is not None), None)
+    if isinstance(value, (list, tuple)):
+        return _kind(value[0]) if value else None
+    return getattr(value, "_kind", None)
 
 
 def following(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,7 +118,8 @@ def size_repr(key: Any, value: Any, indent: int = 0) -> str:
     if is_array(value):
         text = str(value.item()) if value.ndim == 0 else str([int(s) for s in value.shape])
     elif hasattr(value, "sparse_sizes"):
-        text = f"[{', '.join(map(str, value.sparse_sizes()))}, nnz={value.nnz()}]"
+        count = "" if hasattr(value, "layout") else f", nnz={value.nnz()}"  # a tensor with a layout is shown as tensors are
+        text = f"[{', '.join(map(str, value.sizes()))}{count}]"
     elif isinstance(value, str):
         text = f"'{value}'"
     elif isinstance(value, (Sequence, set)):

@@ -262,7 +262,15 @@ class BaseData:
     def is_directed(self) -> bool:
         return not self.is_undirected()
 
-    contains_isolated_nodes, contains_self_loops = has_isolated_nodes, has_self_loops
+    def contains_isolated_nodes(self) -> bool:
+        """Deprecated: has_isolated_nodes."""
+        warnings.warn("'contains_isolated_nodes' is deprecated, use 'has_isolated_nodes' instead", stacklevel=2)
+        return self.has_isolated_nodes()
+
+    def contains_self_loops(self) -> bool:
+        """Deprecated: has_self_loops."""
+        warnings.warn("'contains_self_loops' is deprecated, use 'has_self_loops' instead", stacklevel=2)
+        return self.has_self_loops()
 
     # ---- all tensors ----
 

@@ -353,9 +353,9 @@ class HeteroData(AsStores, BaseData):
         """The nodes of masks or vectors of indices by type, numbered anew, and the edges between them. Other types stay whole."""
         out = copy.copy(self)
         number, kept = {}, {}
-        for kind, store in self.node_items():
-            n = int(store.num_nodes)
-            nodes = positions(subset_dict[kind], n, f"subset of {kind!r}") if kind in subset_dict else np.arange(n)
+        for kind in subset_dict:
+            n = int(self._node_store_dict[kind].num_nodes)
+            nodes = positions(subset_dict[kind], n, f"subset of {kind!r}")
             number[kind] = np.full(n, -1, np.int64)
             number[kind][nodes] = np.arange(nodes.size)
             kept[kind] = nodes
@@ -368,7 +368,7 @@ class HeteroData(AsStores, BaseData):
             if "edge_index" not in links:
                 continue
             row, col = links._pairs()
-            pairs = np.stack([number[relation[0]][row], number[relation[2]][col]])
+            pairs = np.stack([number[end][old] if end in number else old for end, old in ((relation[0], row), (relation[2], col))])
             edges = np.flatnonzero((pairs >= 0).all(axis=0))
             mine = out._edge_store_dict[relation]
             mine._choose([key for key in links.keys() if key != "edge_index" and links.is_edge_attr(key)], edges)

@@ -324,6 +324,10 @@ class NodeStorage(_Typed):
         for key, dim in (("adj_t", 1), ("adj", 0)):
             if hasattr(self._mapping.get(key), "sparse_size"):
                 return self._mapping[key].sparse_size(dim)
+        if hasattr(self._mapping.get("edge_index"), "sparse_size"):  # indices that know of how many nodes they are
+            told = next((n for n in map(self._mapping["edge_index"].sparse_size, (0, 1)) if n is not None), None)
+            if told is not None:
+                return told
         known = [self._mapping[key] for key in ("edge_index", "face") if is_array(self._mapping.get(key))]
         warnings.warn(
             f"Unable to accurately infer 'num_nodes': none of {list(self._mapping)} tells it. Set it as an attribute."

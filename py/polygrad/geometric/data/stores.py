@@ -6,13 +6,14 @@ import copy
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...tensor import Tensor
+from .._moved import like as _like
 from ._values import like, select, to_array
 
 
@@ -275,6 +276,14 @@ class EdgeAttr:
         self.is_sorted = self.is_sorted or self.layout is EdgeLayout.CSC
 
 
+# Of layouts that edges are stored in, which one is converted first.
+_DETOURS = (EdgeLayout.COO, EdgeLayout.CSC, EdgeLayout.CSR)
+
+
+class UnknownEdgeType(KeyError, ValueError):
+    """A store has no edges of a type."""
+
+
 class EdgeMethods:
     """What a source of edges by type and layout offers, on the methods with a leading underscore or `get_all_edge_attrs` of its class."""
 
@@ -311,30 +320,34 @@ class EdgeMethods:
 
     # ---- layouts ----
 
-    def _all(self, layout: EdgeLayout, edge_types: list[Any] | None) -> tuple[dict[Any, Any], dict[Any, Any], dict[Any, Any]]:
+    def _all(self, layout: EdgeLayout, edge_types: list[Any] | None, store: bool) -> Any:
+        """The edges of each type in a layout; those of a store without types alone."""
         by_type: dict[Any, list[EdgeAttr]] = defaultdict(list)
         for attr in self.get_all_edge_attrs():
             by_type[attr.edge_type].append(attr)
         first, second, perm = {}, {}, {}
         for kind in by_type if edge_types is None else edge_types:
             if kind not in by_type:
-                raise KeyError(f"there are no edges of type {kind}; there are {list(by_type)}")
-            attrs = by_type[kind]
-            attr = next((a for a in attrs if a.layout is layout), attrs[0])
-            first[kind], second[kind], perm[kind] = _to_layout(self.get_edge_index(attr), attr, layout)
+                raise UnknownEdgeType(f"the edges of type {kind!r} were not found in the graph store, which has {list(by_type)}")
+            attr = min(by_type[kind], key=lambda a: _DETOURS.index(a.layout) if a.layout is not layout else -1)
+            first[kind], second[kind], perm[kind] = found = _to_layout(self.get_edge_index(attr), attr, layout)
+            if store and attr.layout is not layout:
+                self.put_edge_index(found[:2], replace(attr, layout=layout, is_sorted=attr.is_sorted and perm[kind] is None))
+        if list(first) == [None]:
+            return first[None], second[None], perm[None]
         return first, second, perm
 
     def coo(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
-        """(row, col, perm) of each type."""
-        return self._all(EdgeLayout.COO, edge_types)
+        """(row, col, perm), by type where edges have types. store: what had to be converted is put in this layout, too."""
+        return self._all(EdgeLayout.COO, edge_types, store)
 
     def csr(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
-        """(rowptr, col, perm) of each type; perm is the order of the stored edges, None where they lie so."""
-        return self._all(EdgeLayout.CSR, edge_types)
+        """(rowptr, col, perm), by type where edges have types; perm is the order of the stored edges, None where they lie so."""
+        return self._all(EdgeLayout.CSR, edge_types, store)
 
     def csc(self, edge_types: list[Any] | None = None, store: bool = False) -> Any:
-        """(row, colptr, perm) of each type."""
-        return self._all(EdgeLayout.CSC, edge_types)
+        """(row, colptr, perm), by type where edges have types."""
+        return self._all(EdgeLayout.CSC, edge_types, store)
 
 
 class GraphStore(EdgeMethods, ABC):
@@ -379,21 +392,21 @@ def _spread(ptr: np.ndarray) -> np.ndarray:
 
 
 def _to_layout(edges: Any, attr: EdgeAttr, layout: EdgeLayout) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Stored edges in another layout."""
-    a, b = (to_array(v) for v in edges)
+    """Stored edges in another layout, in tensors of the class that they are stored in."""
     if attr.layout is layout:
-        return Tensor(a), Tensor(b), None
+        return edges[0], edges[1], None
+    a, b = (to_array(v) for v in edges)
     row, col = (_spread(a), b) if attr.layout is EdgeLayout.CSR else (a, _spread(b)) if attr.layout is EdgeLayout.CSC else (a, b)
     if layout is EdgeLayout.COO:
-        return Tensor(row), Tensor(col), None
+        return _like(row, *edges), _like(col, *edges), None
     major = row if layout is EdgeLayout.CSR else col
     known = attr.size[0 if layout is EdgeLayout.CSR else 1] if attr.size is not None else None
     n = int(major.max(initial=-1)) + 1 if known is None else int(known)
     order = None if layout is EdgeLayout.CSC and attr.is_sorted else np.argsort(major, kind="stable")
     ptr = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=n))]).astype(np.int64)
     row, col = (row, col) if order is None else (row[order], col[order])
-    perm = None if order is None else Tensor(order)
-    return (Tensor(ptr), Tensor(col), perm) if layout is EdgeLayout.CSR else (Tensor(row), Tensor(ptr), perm)
+    pair = (ptr, col) if layout is EdgeLayout.CSR else (row, ptr)
+    return _like(pair[0], *edges), _like(pair[1], *edges), None if order is None else _like(order, *edges)
 
 
 class MemoryFeatureStore(FeatureStore):

@@ -13,7 +13,7 @@ def resolve(query: Any, classes: tuple[type, ...], suffix: str, *args: Any, **kw
     for cls in classes:
         if wanted in (cls.__name__.lower(), cls.__name__.lower().replace(suffix.lower(), "")):
             return cls(*args, **kwargs)
-    raise ValueError(f"{query!r} is none of {', '.join(cls.__name__ for cls in classes)}")
+    raise ValueError(f"Could not resolve {query!r} among {', '.join(cls.__name__ for cls in classes)}")
 
 
 __all__ = ["resolve"]

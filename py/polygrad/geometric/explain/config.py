@@ -127,7 +127,7 @@ class ExplainerConfig(_Config):
         node = None if node_mask_type is None else MaskType(node_mask_type)
         edge = None if edge_mask_type is None else MaskType(edge_mask_type)
         if edge not in (None, MaskType.object):
-            raise ValueError(f"'edge_mask_type' must be None or 'object', not {edge.value!r}")
+            raise ValueError(f"'edge_mask_type' needs be None or of type 'object' (got {edge.value!r})")
         if node is None and edge is None:
             raise ValueError("Either 'node_mask_type' or 'edge_mask_type' must be provided")
         self.explanation_type = ExplanationType(explanation_type)
@@ -151,9 +151,9 @@ class ModelConfig(_Config):
             return_type = ModelReturnType.raw
         self.return_type = ModelReturnType(return_type)
         if self.mode == ModelMode.regression and self.return_type != ModelReturnType.raw:
-            raise ValueError(f"a model for regression gives raw values, not {self.return_type.value!r}")
+            raise ValueError(f"A model for regression needs to return raw outputs (got {self.return_type.value!r})")
         if self.mode == ModelMode.binary_classification and self.return_type == ModelReturnType.log_probs:
-            raise ValueError("a model for binary classification gives raw values or probabilities, not 'log_probs'")
+            raise ValueError("A model for binary classification needs to return raw outputs or probabilities (got 'log_probs')")
 
 
 class ThresholdConfig(_Config):
@@ -169,14 +169,14 @@ class ThresholdConfig(_Config):
     def __init__(self, threshold_type: Any, value: Any):
         self.type, self.value = ThresholdType(threshold_type), value
         if not isinstance(value, (int, float)):
-            raise ValueError(f"the value of a threshold is a number, not a {type(value).__name__}")
+            raise ValueError(f"Threshold value must be a float or int, not a {type(value).__name__}")
         if self.type == ThresholdType.hard:
             if not 0 <= value <= 1:
-                raise ValueError(f"the threshold value must be between 0 and 1 for a hard threshold, not {value}")
+                raise ValueError(f"Threshold value must be between 0 and 1 for a hard threshold (got {value})")
         elif not isinstance(value, int):
-            raise ValueError(f"a threshold of type {self.type.value!r} takes a whole number of entries, not {value}")
+            raise ValueError(f"Threshold value needs to be an integer for {self.type.value!r}, a number of entries (got {value})")
         elif value <= 0:
-            raise ValueError(f"a threshold of type {self.type.value!r} takes a positive number of entries, not {value}")
+            raise ValueError(f"Threshold value needs to be positive for {self.type.value!r} (got {value})")
 
 
 __all__ = [

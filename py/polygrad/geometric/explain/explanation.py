@@ -119,7 +119,7 @@ class Explanation(ExplanationMixin, Data):
 
         mask = self.get("node_mask")
         if mask is None:
-            raise ValueError(f"the attribute 'node_mask' is not available in this {type(self).__name__}, only {self.available_explanations}")
+            raise ValueError(f"The attribute 'node_mask' is not available in this {type(self).__name__}, only {self.available_explanations}")
         if mask.ndim != 2 or mask.shape[1] <= 1:
             raise ValueError(f"Cannot compute feature importance: a node mask of shape {mask.shape} says nothing about single features")
         labels = range(mask.shape[1]) if feat_labels is None else feat_labels
@@ -131,9 +131,9 @@ class Explanation(ExplanationMixin, Data):
         from .picture import draw_explanation
 
         if self.get("edge_mask") is None:
-            raise ValueError(f"the attribute 'edge_mask' is not available in this {type(self).__name__}, only {self.available_explanations}")
+            raise ValueError(f"The attribute 'edge_mask' is not available in this {type(self).__name__}, only {self.available_explanations}")
         if backend not in (None, "svg", "graphviz", "networkx"):
-            raise ValueError(f"backend must be None, 'svg', 'graphviz' or 'networkx', not {backend!r}")
+            raise ValueError(f"Expected graph drawing backend to be None, 'svg', 'graphviz' or 'networkx' (got {backend!r})")
         return draw_explanation(self, path, node_labels)
 
 

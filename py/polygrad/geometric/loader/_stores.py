@@ -10,7 +10,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..data import Data, HeteroData
 from ..data._values import to_array
-from ..data.stores import EdgeLayout, FeatureStore, GraphStore
+from ..data.stores import FeatureStore, GraphStore
 
 
 class Remote:
@@ -30,21 +30,15 @@ def is_stores(data: Any) -> bool:
 
 
 def _edges(store: Any) -> dict[Any, tuple[np.ndarray, tuple[int, int] | None]]:
-    """By type: the pairs of all edges, and the numbers of nodes where they are known."""
+    """By type: the pairs of all edges in the order in which they are stored, and the numbers of nodes where they are known."""
     row, col, _ = store.coo()
+    if not isinstance(row, dict):  # edges without types
+        row, col = {None: row}, {None: col}
     sizes: dict[Any, Any] = {}
     for attr in store.get_all_edge_attrs():
         sizes[attr.edge_type] = attr.size or sizes.get(attr.edge_type)
-    out = {}
-    for kind in row:
-        pairs = np.stack([to_array(row[kind]), to_array(col[kind])]).astype(np.int64, copy=False)
-        order = np.argsort(pairs[1], kind="stable") if not _by_column(store, kind) else slice(None)
-        out[kind] = (pairs[:, order], sizes[kind])
-    return out
-
-
-def _by_column(store: Any, kind: Any) -> bool:
-    return any(a.edge_type == kind and a.layout is EdgeLayout.CSC for a in store.get_all_edge_attrs())
+    pairs = {kind: np.stack([to_array(row[kind]), to_array(col[kind])]).astype(np.int64, copy=False) for kind in row}
+    return {kind: (pairs[kind], sizes[kind]) for kind in row}
 
 
 def graph_of(data: Any, time_attr: str | None = None) -> Any:

@@ -239,6 +239,23 @@ def collate(items: list[Any], follow_batch: Sequence[str] = (), exclude_keys: Se
     raise TypeError(f"DataLoader found invalid type {type(first).__name__}: a batch cannot be made of it")
 
 
+class Collater:
+    """What DataLoader makes a batch with, to be called on a list. dataset: is kept, and not read.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.data import Data
+    >>> from polygrad.geometric.loader.dataloader import Collater
+    >>> Collater(None)([(Data(x=Tensor.ones(2, 1)), 1), (Data(x=Tensor.ones(3, 1)), 2)])[0]
+    DataBatch(x=[5, 1], batch=[5], ptr=[3])
+    """
+
+    def __init__(self, dataset: Any, follow_batch: Sequence[str] | None = None, exclude_keys: Sequence[str] | None = None):
+        self.dataset, self.follow_batch, self.exclude_keys = dataset, follow_batch, exclude_keys
+
+    def __call__(self, batch: list[Any]) -> Any:
+        return collate(batch, self.follow_batch or (), self.exclude_keys or ())
+
+
 class Ahead:
     """Runs an iterator in a thread of its own, a few items ahead. What it raises is raised where its items are taken."""
 
@@ -297,4 +314,4 @@ def _without(pile: Pile, exclude: Sequence[str]) -> Pile:
     return Pile(pile.cls, pile.count, parts, pile.arrays, pile.kind)
 
 
-__all__ = ["DataLoader", "collate"]
+__all__ = ["Collater", "DataLoader", "collate"]

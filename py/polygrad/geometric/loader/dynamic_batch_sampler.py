@@ -29,9 +29,9 @@ class DynamicBatchSampler:
         self, dataset: Any, max_num: int, mode: str = "node", shuffle: bool = False, skip_too_big: bool = False, num_steps: int | None = None
     ):  # fmt: skip
         if max_num <= 0:
-            raise ValueError(f"'max_num' should be a positive integer value, got {max_num}")
+            raise ValueError(f"`max_num` should be a positive integer value (got {max_num})")
         if mode not in ("node", "edge"):
-            raise ValueError(f"'mode' should be either 'node' or 'edge', not {mode!r}")
+            raise ValueError(f"`mode` choice should be either 'node' or 'edge' (got {mode!r})")
         self.dataset, self.max_num, self.mode, self.shuffle = dataset, max_num, mode, shuffle
         self.skip_too_big, self.num_steps = skip_too_big, num_steps
 
@@ -58,7 +58,9 @@ class DynamicBatchSampler:
 
     def __len__(self) -> int:
         if self.num_steps is None:
-            raise NoLength("the length is undefined, how many batches there are is not known: give num_steps, or use a batch sampler of a fixed size")
+            raise NoLength(
+                "The length of 'DynamicBatchSampler' is undefined: the number of batches is not known. Give num_steps, or use a fixed size"
+            )
         return self.num_steps
 
 

@@ -34,7 +34,7 @@ class ShaDowKHopSampler(SamplingLoader):
     >>> data = Data(x=Tensor.ones(4, 2), edge_index=Tensor([[0, 1, 2, 3], [1, 2, 3, 0]]))
     >>> batch = next(iter(ShaDowKHopSampler(data, depth=1, num_neighbors=2, batch_size=2)))
     >>> int(batch.num_nodes), batch.root_n_id.tolist()
-    (4, [0, 2])
+    (4, [0, 3])
     """
 
     def __init__(self, data: Data, depth: int, num_neighbors: int, node_idx: Any = None, replace: bool = False, **kwargs: Any):
@@ -55,7 +55,7 @@ class ShaDowKHopSampler(SamplingLoader):
 
     def _make_batch(self, prepared: Any, work: Any) -> Any:
         count, out = work
-        order = np.argsort(out.batch, kind="stable")  # the nodes of a subgraph one after the other, its root first
+        order = np.lexsort((out.node, out.batch))  # the nodes of a subgraph one after the other, by their numbers
         place = np.empty(order.size, np.int64)
         place[order] = np.arange(order.size)
         owner, nodes = out.batch[order], out.node[order]

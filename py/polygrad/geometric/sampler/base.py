@@ -19,6 +19,7 @@ import numpy as np
 from ...tensor import Tensor
 from .._moved import like
 from ..data._values import apply, to_array
+from ..data._values import like as kept_as
 from ..typing import EdgeTypeStr
 from ..utils.mixin import CastMixin
 from ._draw import draw_seed, generator
@@ -85,7 +86,7 @@ class NodeSamplerInput(_Fields):
 
     def __getitem__(self, index: Any) -> NodeSamplerInput:
         at = to_array(index).astype(np.int64, copy=False)
-        ids = at if self.input_id is None else _rows(self.input_id, at)
+        ids = kept_as(at, self.node) if self.input_id is None else _rows(self.input_id, at)
         return NodeSamplerInput(ids, _rows(self.node, at), _rows(self.time, at), self.input_type)
 
 
@@ -109,7 +110,7 @@ class EdgeSamplerInput(_Fields):
 
     def __getitem__(self, index: Any) -> EdgeSamplerInput:
         at = to_array(index).astype(np.int64, copy=False)
-        ids = at if self.input_id is None else _rows(self.input_id, at)
+        ids = kept_as(at, self.row) if self.input_id is None else _rows(self.input_id, at)
         row, col, label, time = (_rows(x, at) for x in (self.row, self.col, self.label, self.time))
         return EdgeSamplerInput(ids, row, col, label, time, self.input_type)
 

@@ -29,7 +29,7 @@ class FaceToEdge(BaseTransform):
             return data
         face = to_array(data.face)
         if face.shape[0] not in (3, 4):
-            raise RuntimeError(f"faces have the shape [3, F] or [4, F], not {list(face.shape)}")
+            raise RuntimeError(f"Expected 'face' tensor with shape [3, num_faces] or [4, num_faces], not {list(face.shape)}")
         pairs = [(0, 1), (1, 2), (0, 2)] if face.shape[0] == 3 else [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]
         index = np.concatenate([face[[a, b]] for a, b in pairs], axis=1)
         data.edge_index = to_undirected(_host.tensor(index), num_nodes=data.num_nodes)

@@ -81,7 +81,7 @@ class GDC(BaseTransform):
         if normalization is None:
             return weight
         if normalization not in ("sym", "col", "row"):
-            raise ValueError(f"normalization must be 'sym', 'col', 'row' or None, not {normalization!r}")
+            raise ValueError(f"Transition matrix normalization {normalization!r} unknown: use 'sym', 'col', 'row' or None")
         end = e[0] if normalization == "row" else e[1]
         degree = np.bincount(end, weights=weight, minlength=n)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,18 +112,18 @@ class GDC(BaseTransform):
                 power = power @ matrix
                 out = out + c * power
         else:
-            raise ValueError(f"the exact diffusion method must be 'ppr', 'heat' or 'coeff', not {method!r}")
+            raise ValueError(f"Exact GDC diffusion {method!r} unknown: use 'ppr', 'heat' or 'coeff'")
         return out.astype(weight.dtype)
 
     def _approximate(
         self, e: np.ndarray, weight: np.ndarray, n: int, normalization: str | None, method: str, **kwargs: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         if method == "heat":
-            raise NotImplementedError("there is no approximate heat kernel: use exact=True")
+            raise NotImplementedError("Currently no fast heat kernel is implemented: use exact=True")
         if method != "ppr":
-            raise ValueError(f"the approximate diffusion method must be 'ppr', not {method!r}")
+            raise ValueError(f"Approximate GDC diffusion {method!r} unknown: use 'ppr', or exact=True")
         if normalization not in ("sym", "col", "row"):
-            raise ValueError(f"normalization must be 'sym', 'col' or 'row' with exact=False, not {normalization!r}")
+            raise ValueError(f"Transition matrix normalization {normalization!r} unknown with exact=False: use 'sym', 'col' or 'row'")
         degree = np.bincount(e[1], weights=weight, minlength=n)
         ptr, col, share = push_ppr(_host.tensor(e), kwargs["alpha"], kwargs["eps"], None, n)
         row = np.repeat(np.arange(n), np.diff(ptr))
@@ -149,14 +149,14 @@ class GDC(BaseTransform):
             else:
                 e = np.stack([np.repeat(np.arange(n), k), order[:, :k].reshape(-1)])
         else:
-            raise ValueError(f"the sparsification method must be 'threshold' or 'topk', not {method!r}")
+            raise ValueError(f"GDC sparsification {method!r} unknown: use 'threshold' or 'topk'")
         return e, matrix[e[0], e[1]]
 
     def _sparsify_sparse(self, e: np.ndarray, weight: np.ndarray, n: int, method: str, **kwargs: Any) -> tuple[np.ndarray, np.ndarray]:
         if method == "topk":
-            raise NotImplementedError("sparsification by 'topk' needs exact=True")
+            raise NotImplementedError("Sparse topk sparsification not implemented: use exact=True")
         if method != "threshold":
-            raise ValueError(f"the sparsification method must be 'threshold' or 'topk', not {method!r}")
+            raise ValueError(f"GDC sparsification {method!r} unknown: use 'threshold' or 'topk'")
         keep = weight >= (kwargs["eps"] if "eps" in kwargs else _threshold(weight, n * kwargs["avg_degree"]))
         return e[:, keep], weight[keep]
 

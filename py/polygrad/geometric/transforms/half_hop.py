@@ -26,14 +26,14 @@ class HalfHop(BaseTransform):
     """
 
     def __init__(self, alpha: float = 0.5, p: float = 1.0):
-        for what, value in (("alpha", alpha), ("p", p)):
+        for what, value in (("Interpolation factor", alpha), ("Ratio of half-hopped edges", p)):
             if not 0.0 <= value <= 1.0:
-                raise ValueError(f"{what} has to be between 0 and 1, got {value}")
+                raise ValueError(f"{what} has to be between 0 and 1 (got {value})")
         self.alpha, self.p = alpha, p
 
     def forward(self, data: Any) -> Any:
         if data.edge_weight is not None or data.edge_attr is not None:
-            raise ValueError("HalfHop is not supported if the graph contains 'edge_weight' or 'edge_attr'")
+            raise ValueError("HalfHop augmentation is not supported if the graph contains 'edge_weight' or 'edge_attr'")
         x, e, n = to_array(needed(data, "x", self)), edges_of(data, self), nodes_of(data, self)
         loops = e[0] == e[1]
         slowed = (_host.generator().random(n) < self.p)[e[1]] & ~loops

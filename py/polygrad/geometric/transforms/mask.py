@@ -28,7 +28,7 @@ class IndexToMask(BaseTransform):
             attrs = self.attrs if self.attrs is not None else [key for key in store.keys() if key.endswith("_index")]
             sizes = list(self.sizes) if isinstance(self.sizes, (list, tuple)) else [self.sizes] * len(attrs)
             if len(sizes) != len(attrs):
-                raise ValueError(f"{len(attrs)} attributes need as many sizes, got {len(sizes)}")
+                raise ValueError(f"The number of attributes (got {len(attrs)}) must match the number of sizes (got {len(sizes)})")
             for attr, size in zip(attrs, sizes):
                 if "edge_index" in attr or attr not in store:
                     continue

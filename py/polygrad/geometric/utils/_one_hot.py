@@ -16,7 +16,7 @@ def one_hot(index: Tensor, num_classes: int | None = None, dtype: DTypeLike | No
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     if index.ndim != 1:
-        raise ValueError(f"'index' needs to be one-dimensional, not of the shape {index.shape}")
+        raise ValueError(f"'index' tensor needs to be one-dimensional, not of the shape {index.shape}")
     if num_classes is None:
         num_classes = _host.top(_host.read(index))
     d = dtypes.float32 if dtype is None else dtype

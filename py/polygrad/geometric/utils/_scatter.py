@@ -21,7 +21,7 @@ def scatter(src: Tensor, index: Tensor, dim: int = 0, dim_size: int | None = Non
     [4.0, 0.0, 2.0]
     """
     if index.ndim != 1:
-        raise ValueError(f"The 'index' argument must be one-dimensional, not of the shape {index.shape}")
+        raise ValueError(f"The `index` argument must be one-dimensional, not of the shape {tuple(index.shape)}")
     axis = axis_of(src, dim)
     if reduce not in _REDUCTIONS:
         raise ValueError(f"invalid `reduce` argument {reduce!r}: use one of {', '.join(_REDUCTIONS)}")

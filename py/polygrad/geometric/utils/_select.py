@@ -23,7 +23,7 @@ def select(src: Any, index_or_mask: Tensor, dim: int) -> Any:
         return mask_select(src, dim, index_or_mask) if is_mask else src.index_select(dim, index_or_mask)
     if isinstance(src, (tuple, list)):
         if dim != 0:
-            raise ValueError(f"Cannot select from a list along dimension other than 0, such as {dim}")
+            raise ValueError(f"Cannot select along dimension other than 0 of a list, such as {dim}")
         a = index_or_mask.numpy()
         return [src[i] for i in (np.flatnonzero(a) if is_mask else a).tolist()]
     raise ValueError(f"Encountered invalid input type {type(src).__name__}: a tensor or a list is needed")
@@ -42,7 +42,7 @@ def narrow(src: Any, dim: int, start: int, length: int) -> Any:
         return src[tuple(slice(start, start + length) if k == dim else slice(None) for k in range(dim + 1))]
     if isinstance(src, list):
         if dim != 0:
-            raise ValueError(f"Cannot narrow a list along dimension other than 0, such as {dim}")
+            raise ValueError(f"Cannot narrow along dimension other than 0 of a list, such as {dim}")
         return src[start : start + length]
     raise ValueError(f"Encountered invalid input type {type(src).__name__}: a tensor or a list is needed")
 

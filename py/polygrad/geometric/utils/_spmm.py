@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ...graphs import Graph
@@ -21,9 +22,17 @@ def spmm(src: Any, other: Tensor, reduce: str = "sum") -> Tensor:
     >>> spmm(Graph([[0, 1], [1, 1]]), Tensor([[1.0], [2.0]])).tolist()
     [[0.0], [3.0]]
     """
+    layout = str(getattr(src, "layout", ""))
+    if layout.endswith("coo") or (layout.endswith("csc") and not other.requires_grad):
+        warnings.warn(f"Converting sparse tensor of layout '{layout}' to CSR: rows are multiplied, so keep the matrix in that layout", stacklevel=2)
+    return product(src, other, reduce)
+
+
+def product(src: Any, other: Tensor, reduce: str = "sum") -> Tensor:
+    """spmm, of a matrix in any layout."""
     reduce = "sum" if reduce == "add" else reduce
     if reduce not in ("sum", "mean", "min", "max"):
-        raise ValueError(f"reduce must be 'sum', 'mean', 'min' or 'max', not {reduce!r}")
+        raise ValueError(f"`reduce` argument {reduce!r} not supported: use 'sum', 'mean', 'min' or 'max'")
     if isinstance(src, Tensor):
         if reduce != "sum":
             raise ValueError(f"a dense matrix can be multiplied with reduce='sum' only, not {reduce!r}")

@@ -40,7 +40,7 @@ def mask_feature(x: Tensor, p: float = 0.5, mode: str = "col", fill_value: float
     [[0.0, 0.0]]
     """
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"a probability has to be between 0 and 1, got {p}")
+        raise ValueError(f"Masking ratio has to be between 0 and 1 (got {p})")
     if not training or p == 0.0:
         return x, x.ones_like(dtype=dtypes.bool)
     if mode not in ("row", "col", "all"):
@@ -63,9 +63,9 @@ def add_random_edge(
     ((2, 6), (2, 2))
     """
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"the ratio of added edges has to be between 0 and 1, got {p}")
+        raise ValueError(f"Ratio of added edges has to be between 0 and 1 (got {p})")
     if force_undirected and isinstance(num_nodes, (tuple, list)):
-        raise RuntimeError("force_undirected makes no sense for a bipartite graph")
+        raise RuntimeError("'force_undirected' is not supported for bipartite graphs")
     if not training or p == 0.0:
         return edge_index, _host.tensor(np.zeros((2, 0), np.int64))
     e = _host.edges(edge_index)

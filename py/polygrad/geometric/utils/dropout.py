@@ -12,9 +12,9 @@ from ._subgraph import subgraph
 from .num_nodes import maybe_num_nodes
 
 
-def _check(p: float) -> None:
+def _check(p: float, what: str = "Dropout probability") -> None:
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"a probability has to be between 0 and 1, got {p}")
+        raise ValueError(f"{what} has to be between 0 and 1 (got {p})")
 
 
 def _all(n: int) -> Tensor:
@@ -23,6 +23,18 @@ def _all(n: int) -> Tensor:
 
 def _num_edges(edge_index: Tensor) -> int:
     return int(edge_index.shape[1])
+
+
+def filter_adj(row: Tensor, col: Tensor, edge_attr: Tensor | None, mask: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The sources, destinations and attributes of the edges of a mask.
+
+    >>> from polygrad import Tensor
+    >>> from polygrad.geometric.utils.dropout import filter_adj
+    >>> [t.tolist() for t in filter_adj(Tensor([0, 1]), Tensor([1, 0]), Tensor([5, 6]), Tensor([False, True]))]
+    [[1], [0], [6]]
+    """
+    kept = _host.read(mask)
+    return _host.rows(row, kept), _host.rows(col, kept), None if edge_attr is None else _host.rows(edge_attr, kept)
 
 
 def dropout_adj(
@@ -112,7 +124,7 @@ def dropout_path(
     >>> e.shape[1] < 4
     True
     """
-    _check(p)
+    _check(p, "Sample probability")
     if not training or p == 0.0:
         return edge_index, _all(_num_edges(edge_index))
     e = _host.edges(edge_index)
@@ -135,4 +147,4 @@ def dropout_path(
     return _host.tensor(e[:, keep]), _host.tensor(keep)
 
 
-__all__ = ["dropout_adj", "dropout_edge", "dropout_node", "dropout_path"]
+__all__ = ["dropout_adj", "dropout_edge", "dropout_node", "dropout_path", "filter_adj"]

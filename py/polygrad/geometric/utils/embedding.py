@@ -84,7 +84,8 @@ def get_embeddings(model: Any, *args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 def get_embeddings_hetero(model: Any, supported_models: Any = None, *args: Any, **kwargs: Any) -> dict[str, list[Tensor]]:
-    """As get_embeddings, for layers that give a dict by node type (HGTConv, HANConv, HeteroConv, or those in supported_models).
+    """As get_embeddings, for layers that give a dict by node type: HGTConv, HANConv, HeteroConv (or those in supported_models), models that
+    to_hetero has made, and modules with a ModuleDict, of layers by type.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import HGTConv
@@ -96,16 +97,18 @@ def get_embeddings_hetero(model: Any, supported_models: Any = None, *args: Any, 
     >>> {k: [t.shape for t in v] for k, v in outs.items()}
     {'a': [(2, 8)], 'b': [(3, 8)]}
     """
+    from ...nn import ModuleDict
     from ..nn import HANConv, HeteroConv, HGTConv
+    from ..nn.to_hetero_transformer import HeteroModule
 
-    kinds = tuple(supported_models or (HGTConv, HANConv, HeteroConv))
+    kinds = (*(supported_models or (HGTConv, HANConv, HeteroConv)), HeteroModule)
     found: dict[str, list[Tensor]] = {}
 
     def hook(layer: Any, out: Any) -> None:
         for kind, value in out.items() if isinstance(out, dict) else ():
             found.setdefault(kind, []).append(value)
 
-    layers = [m for m in modules_of(model) if isinstance(m, kinds)]
+    layers = [m for m in modules_of(model) if isinstance(m, kinds) or any(isinstance(part, ModuleDict) for part in m.__dict__.values())]
     if not layers:
         warnings.warn("the model does not have any heterogenous 'MessagePassing' layers", stacklevel=2)
     with _watched(layers, hook):

@@ -21,6 +21,8 @@ def maybe_num_nodes(edge_index: Any, num_nodes: int | None = None) -> int:
         return num_nodes
     if isinstance(edge_index, Graph):
         return max(edge_index.num_src, edge_index.num_dst)
+    if hasattr(edge_index, "sparse_sizes"):
+        return max(edge_index.sparse_sizes())
     if isinstance(edge_index, (tuple, list)):
         return max((_host.top(_host.vector(x)) for x in edge_index), default=0)
     return _host.top(_host.read(edge_index))

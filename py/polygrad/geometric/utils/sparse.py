@@ -25,7 +25,7 @@ def dense_to_sparse(adj: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Te
     ([[0, 0, 1], [0, 1, 0]], [3.0, 1.0, 2.0])
     """
     if adj.ndim not in (2, 3):
-        raise ValueError(f"a dense adjacency matrix must be two- or three-dimensional, not of the shape {tuple(adj.shape)}")
+        raise ValueError(f"A dense adjacency matrix 'adj' must be two- or three-dimensional, not of the shape {tuple(adj.shape)}")
     if mask is not None and adj.ndim == 2:
         warnings.warn("Mask should not be provided for a single adjacency matrix: it has no effect", stacklevel=2)
         mask = None
@@ -78,13 +78,18 @@ def to_edge_index(adj: Any) -> tuple[Tensor, Tensor]:
     if isinstance(adj, Graph):
         return adj.edge_index, _host.ones(adj.num_edges)
     if hasattr(adj, "sparse_sizes"):
-        row, col, value = adj.coo()
+        by_column = str(getattr(adj, "layout", "")).endswith("csc")  # entries in the order in which the matrix has its values
+        if by_column:
+            starts, row, value = adj.csc()
+            col = _host.tensor(np.repeat(np.arange(adj.sparse_size(1)), np.diff(starts.numpy())))
+        else:
+            row, col, value = adj.coo()
         return Tensor.stack(row, col), _host.ones(adj.nnz()) if value is None else value
     if is_scipy_sparse(adj):
         from .convert import from_scipy_sparse_matrix
 
         return from_scipy_sparse_matrix(adj)
-    raise ValueError(f"to_edge_index takes a Graph or a scipy sparse matrix, not {type(adj).__name__}")
+    raise ValueError(f"Unexpected sparse tensor layout: to_edge_index takes a sparse matrix or a Graph, not {type(adj).__name__}")
 
 
 __all__ = ["dense_to_sparse", "is_scipy_sparse", "is_sparse", "to_edge_index"]

@@ -51,7 +51,7 @@ class CustomMotif(MotifGenerator):
     def __init__(self, structure: Any):
         if not isinstance(structure, Data):
             if not hasattr(structure, "nodes") or not hasattr(structure, "edges"):
-                raise ValueError(f"a motif is a Data or a networkx graph, not a {type(structure).__name__}")
+                raise ValueError(f"Expected a motif structure that is a Data or a networkx graph, not a {type(structure).__name__}")
             from ...utils import from_networkx
 
             structure = from_networkx(structure)
