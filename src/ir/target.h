@@ -73,6 +73,7 @@ typedef struct Target {
 
   int vector_bytes;     /* widest register that lanes fill; 0: no loop runs as lanes */
   int vector_registers; /* how many there are */
+  bool masks;           /* loads and stores of some lanes of a float32 vector take as long as those of all */
   int least_lanes;      /* fewer are not worth a vector */
   int lanes;            /* lanes that a loop has, as far as costs go, and that the sizes of two loops have in common */
   int log_sum_lanes;    /* sums of its own, as a power of two, that a sum along lanes is taken to have */

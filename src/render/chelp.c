@@ -221,6 +221,16 @@ const HelperText basic_helpers[] = {
      "  *(quad *)(p + 15 * step) = __builtin_shufflevector(r3, r3, 12, 13, 14, 15);\n|>"
      "}"},
     {"scatter", KIND_ANY, "void @scatter($E *p, $X i, $T v) {\n  for (int l = 0; l < $W; l++) p[i[l]] = v[l];\n}"},
+    {"store_if", KIND_F32,
+     "void @store_if($E *p, int64_t step, $T v, $I m) {\n"
+     "<16|#if defined(__AVX512DQ__) && !defined(__clang__)\n"
+     "  if (step == 1) {\n    __builtin_ia32_storeups512_mask(p, v, __builtin_ia32_cvtd2mask512(m));\n    return;\n  }\n"
+     "#endif\n|>"
+     "<8|#if defined(__AVX512VL__) && defined(__AVX512DQ__) && !defined(__clang__)\n"
+     "  if (step == 1) {\n    __builtin_ia32_storeups256_mask(p, v, __builtin_ia32_cvtd2mask256(m));\n    return;\n  }\n"
+     "#endif\n|>"
+     "  if (step == 1 && !@I:any(~m)) {\n    @store(p, v);\n    return;\n  }\n"
+     "  for (int l = 0; l < $W; l++) {\n    if (m[l]) p[l * step] = v[l];\n  }\n}"},
     {"store_if", KIND_ANY,
      "void @store_if($E *p, int64_t step, $T v, $I m) {\n"
      "  if (step == 1 && !@I:any(~m)) {\n    @store(p, v);\n    return;\n  }\n"

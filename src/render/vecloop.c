@@ -66,7 +66,7 @@ static void load_ahead(Emit *e, int i) {
   enum { LINE = 64 };
   const Inst *in = &e->lin->inst[i];
   int64_t size = dtype_size((PolyDType)in->dtype), n = size * e->lanes * e->copies;
-  if (!in->ahead || lane_stride(e->lin, e->at, i) != 1 || in->src[1] >= 0) return;
+  if (!in->ahead || lane_stride(e->lin, e->at, i) != 1) return;
   for (int64_t at = 0; at < n; at += LINE)
     line(e, "__builtin_prefetch(p%d + %s + %lld);", in->param, scalar_name(e, in->src[0]).s,
          (long long)(in->ahead + at / size));
