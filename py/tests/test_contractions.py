@@ -109,6 +109,25 @@ def test_what_follows_whole_register_tiles(cpu, rows):
     close(heads.transpose(0, 1), (np.matmul(p, q).reshape(m, 2, 32) + s.reshape(m, 2, 32)[::-1]).transpose(1, 0, 2))
 
 
+@pytest.mark.parametrize("m,k,n", [(63, 40, 40), (200, 64, 47), (29, 33, 17), (1000, 20, 31), (56, 64, 300), (400, 8, 10)])
+def test_what_follows_a_last_register_tile_of_fewer_columns(cpu, m, k, n):
+    """Lanes beyond the columns are neither read nor stored: a bias, a residual that is written over, a mask, an output beside the memory of others,
+    gradients."""
+    a, b, c, r = normal(m, k), normal(k, n), normal(n), normal(m + 2, n)
+    p, q, v, s = exact(a, b, c, r)
+    want = p @ q
+    whole = Tensor(r.copy()).realize()
+    whole[1:-1].assign(whole[1:-1] + Tensor(a) @ Tensor(b) + Tensor(c)).realize()
+    close(whole, np.concatenate([s[:1], s[1:-1] + want + v, s[-1:]]))
+    x, w, bias = (Tensor(t, requires_grad=True) for t in (a, b, c))
+    out = (x @ w + bias).relu()
+    close(out, np.maximum(want + v, 0))
+    (out * Tensor(r[1:-1])).sum().backward()
+    slope = s[1:-1] * (want + v > 0)
+    for got, grad in zip((x.grad, w.grad, bias.grad), (slope @ q.T, p.T @ slope, slope.sum(0))):
+        close(got, grad, 2e-6)
+
+
 def test_a_product_that_several_read(cpu):
     a, b = normal(70, 40), normal(40, 50)
     y = Tensor(a) @ Tensor(b)
@@ -222,6 +241,8 @@ def test_bits(cpu):
     a, b, c = normal(150, 200), normal(200, 90), normal(90)
     old = Device.DEFAULT
     try:
+        x, y, z, r = normal(230, 40), normal(40, 40), normal(64, 47), normal(230, 40)
+        compare(lambda: [(Tensor(r) <= 0).where(0, Tensor(x) @ Tensor(y)), (Tensor(a[:, :64].copy()) @ Tensor(z)).exp()])
         compare(
             lambda: [(Tensor(a) @ Tensor(b) + Tensor(c)).relu(), Tensor(a).transpose().relu() @ Tensor(a), Tensor(a[:, ::2].copy()) @ Tensor(b[::2])]
         )

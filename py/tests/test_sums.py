@@ -6,7 +6,7 @@ References are float64 sums of the same float32 values.
 import numpy as np
 import pytest
 
-from polygrad import Device, Tensor
+from polygrad import Context, Device, Tensor
 from polygrad._ffi import C
 from polygrad.autograd import current
 from polygrad.geometric.nn import SimpleConv
@@ -260,3 +260,19 @@ def test_multinomial_draws_no_class_of_weight_zero(device, replacement):
     assert set(Tensor([1.0, 0.0, 3.0]).multinomial(2, replacement=replacement).tolist()) <= {0, 2}
     many = Tensor(np.array([0, 1, 1, 0], np.float32)).multinomial(500 if replacement else 2, replacement=replacement)
     assert set(many.numpy().tolist()) == {1, 2}
+
+
+def test_lanes_of_a_sum_over_rows_go_along_memory(cpu, capfd):
+    """Values of the row beside what is summed, which lie along the rows, do not turn the lanes that way: the matrix would be loaded element by
+    element."""
+    rng = np.random.default_rng(8)
+    x = rng.standard_normal((3000, 40), dtype=np.float32)
+    a, b, c = (rng.random((3000, 1), dtype=np.float32) + 0.5 for _ in range(3))
+    t = [Tensor(v).realize() for v in (x, a, b, c)]
+    with Context(DEBUG=4):
+        y = ((t[0] - t[1]).exp() / t[2] * t[3]).sum(0).realize()
+    source = capfd.readouterr().err
+    assert "void sum_" in source or "void reduce_" in source
+    assert "load_step" not in source
+    want = (np.exp(x.astype(np.float64) - a) / b * c).sum(0)
+    assert np.abs(y.numpy() - want).max() <= 1e-6 * np.abs(want).max()

@@ -204,7 +204,7 @@ static bool finish_one(GroupTiles *p, Block *b, int r, int c) {
   UOp *sum = tiles_load(t, t->a, tiles_line(row, p->cols, col), 1 + r * 2 * MOST_FRAGMENTS + c);
   if (!sum || !block_name(t->g, b, sum, p->acc[r][c])) return false;
   if (!tiles_at(&t->row, row, NULL) || !tiles_at(&t->col, col, NULL)) return false;
-  return tiles_finish(t, b, uop_cast(sum, (PolyDType)t->loop->dtype), gate, NULL);
+  return tiles_finish(t, b, uop_cast(sum, (PolyDType)t->loop->dtype), gate, NULL, NULL);
 }
 
 static bool finish(GroupTiles *p, Block *b) {

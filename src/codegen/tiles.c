@@ -286,18 +286,20 @@ static bool is_whole(const Group *group, int64_t of) {
 }
 
 /* A sum of one block whose tiles have whole register tiles of columns is finished in registers, and needs no third
- * array: the rows of a register tile are as many as divide the tile, unless that is less than half of what there is
+ * array; so is one whose last register tile has fewer, where some lanes are stored as quickly as all. The rows of a register tile are as many as divide the tile, unless that is less than half of what there is
  * room for. Then each row is looked at before it is stored, if rows are one loop. */
 static void choose_end(Tiles *t) {
   const UOp *last = t->col.range[t->col.n - 1];
-  t->direct = t->ragged = false;
-  if (!t->plain_end || !uop_is_int(t->blocks, 1) || !is_whole(&t->col, t->nr)) return;
-  if (t->col.n > 1 && last->src[1]->vmax % t->nr) return;
+  t->direct = t->ragged = t->clipped = false;
+  if (!t->plain_end || !uop_is_int(t->blocks, 1)) return;
+  bool whole = is_whole(&t->col, t->nr), some = t->g->target->masks && t->dtype == POLY_FLOAT32;
+  if (whole ? t->col.n > 1 && last->src[1]->vmax % t->nr : !some || t->col.n > 1) return;
   int64_t most = MIN(t->most_rows, tiles_each(&t->row)), mr = most;
   while (2 * mr > most && !is_whole(&t->row, mr)) mr--;
   t->ragged = 2 * mr <= most;
   if (t->ragged && t->row.n > 1) return;
   if (!t->ragged) t->mr = mr;
+  t->clipped = !whole;
   t->direct = true;
 }
 
@@ -556,8 +558,15 @@ void tiles_note(Change *c, const Group *group) {
   }
 }
 
-static UOp *gated(Change *c, const UOp *u, UOp *const *src) {
-  UOp *all[3] = {src[0], src[1], u->nsrc > 2 ? uop_binary(OP_AND, src[2], c->gate) : c->gate};
+static UOp *both(UOp *a, UOp *b) { return a && b ? uop_binary(OP_AND, a, b) : a ? a : b; }
+
+static UOp *gate_of(Change *c, UOp *u) {
+  UOp *gate = c->gate && (!c->along || varies(c->t, u, c->along)) ? c->gate : NULL;
+  return c->clip && varies(c->t, u, c->t->col.range[0]) ? both(gate, c->clip) : gate;
+}
+
+static UOp *gated(Change *c, const UOp *u, UOp *const *src, UOp *gate) {
+  UOp *all[3] = {src[0], src[1], u->nsrc > 2 ? uop_binary(OP_AND, src[2], gate) : gate};
   return all[2] ? uop_make(c->t->g->ctx, OP_LOAD, (PolyDType)u->dtype, u->arg, 3, all, 0, NULL) : NULL;
 }
 
@@ -573,7 +582,8 @@ UOp *tiles_changed(Change *c, UOp *u) {
   for (int i = 0; i < u->nsrc; i++)
     if (!(src[i] = tiles_changed(c, u->src[i]))) return NULL;
   bool kernel = op_info[u->op].cls == CLASS_KERNEL;
-  if (u->op == OP_LOAD && c->gate && (!c->along || varies(c->t, u, c->along))) return gated(c, u, src);
+  UOp *gate = u->op == OP_LOAD ? gate_of(c, u) : NULL;
+  if (gate) return gated(c, u, src, gate);
   UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
                   : uop_with_sources(u, src);
   return r && map_put(ctx_base(g->ctx), &c->done, (uint64_t)(uintptr_t)u, (uint64_t)(uintptr_t)r) ? r : NULL;
@@ -612,6 +622,32 @@ static bool fill(Tiles *t, Block *b, UOp *array, int64_t line, bool lines, UOp *
   UOp *j = tiles_open(t, &in, lines ? tiles_index(t, 0) : from, lines ? others : to, 0);
   if (!i || !j || !tiles_store(t, in, array, tiles_line(i, line, j), uop_const(t->g->ctx, t->dtype, 0))) return false;
   return tiles_close(t, in, b);
+}
+
+/* ---- memory that is read soon ---- */
+
+/* What the loop over register tiles reads along `lane` in its next iteration is asked for in this one, so that it comes
+ * while products are formed: 169,343 x 64 by 64 x 40 took 0.84 of the time, and where its rows are masked by another
+ * matrix 0.7. */
+static bool ask_ahead(Tiles *t, Block *b, UOp *u, const UOp *lane, Map *seen) {
+  if (!varies(t, u, lane) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
+  if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
+  for (int i = 0; i < u->nsrc; i++)
+    if (!ask_ahead(t, b, u->src[i], lane, seen)) return false;
+  if (u->op != OP_LOAD || block_stride(t->g, u->src[1], lane) != 1) return true;
+  int64_t step = block_stride(t->g, u->src[1], t->step);
+  if (step == STRIDE_NONE || !step) return true;
+  int load = block_value(t->g, b, u);
+  if (load >= 0) t->g->inst.at[load].ahead = step;
+  return load >= 0;
+}
+
+static bool read_ahead(Tiles *t, Block *b, UOp *value, const UOp *lane) {
+  if (!t->g->target->ahead || !t->step || lane->op != OP_RANGE) return true;
+  Map seen = {0};
+  bool ok = ask_ahead(t, b, value, lane, &seen);
+  map_free(ctx_base(t->g->ctx), &seen);
+  return ok;
 }
 
 UOp *tiles_elements(const Group *group) { return int_mulc(group->count, group->inner); }
@@ -693,7 +729,8 @@ static bool pack_rows(Tiles *t, Block *b, UOp *row) {
   if (!r) return false;
   place_one(&t->row, int_add(row, r));
   UOp *k = open_factor(t, &in, t->x, &t->k, &gate), *value = k ? factor_here(t, t->x, &t->row, &t->k, gate) : NULL;
-  if (!value || !tiles_store(t, in, t->a, tiles_line(r, t->a_line, k), value) || !tiles_close(t, in, b)) return false;
+  if (!value || !tiles_store(t, in, t->a, tiles_line(r, t->a_line, k), value)) return false;
+  if (!read_ahead(t, in, value, t->k.to[t->k.n - 1]) || !tiles_close(t, in, b)) return false;
   return fill(t, b, t->a, t->a_line, true, count, tiles_index(t, t->mr), tiles_elements(&t->k));
 }
 
@@ -730,9 +767,9 @@ bool tiles_at(Group *group, UOp *flat, UOp *lane) {
   return flat && group->to[0] && group->to[group->n - 1];
 }
 
-bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along) {
+bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along, UOp *clip) {
   UOp *value[MAX_STORES], *index[MAX_STORES];
-  Change c = {.t = t, .sum = sum, .gate = gate, .along = along};
+  Change c = {.t = t, .sum = sum, .gate = gate, .along = along, .clip = clip};
   tiles_note(&c, &t->row);
   tiles_note(&c, &t->col);
   tiles_note(&c, &t->batch);
@@ -741,18 +778,24 @@ bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along) {
     value[i] = tiles_changed(&c, t->store[i]->src[1]);
     index[i] = tiles_changed(&c, t->store[i]->src[2]);
     ok = value[i] && index[i] && block_value(t->g, b, value[i]) >= 0 && block_value(t->g, b, index[i]) >= 0;
+    ok = ok && (!b->range || read_ahead(t, b, value[i], b->range));
   }
   map_free(ctx_base(t->g->ctx), &c.done);
-  for (int i = 0; ok && i < t->nstore; i++) ok = store_if(t, b, t->store[i]->src[0], index[i], value[i], gate);
+  for (int i = 0; ok && i < t->nstore; i++) ok = store_if(t, b, t->store[i]->src[0], index[i], value[i], both(gate, clip));
   return ok;
 }
 
 /* What follows the sum `part`, of one row of a register tile. */
 static bool finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *part) {
-  UOp *gate = t->ragged ? int_lt(row, tiles_elements(&t->row)) : NULL;
+  UOp *gate = t->ragged ? int_lt(row, tiles_elements(&t->row)) : NULL, *clip = NULL;
   if (t->ragged && !gate) return false;
+  if (t->clipped) { /* in 32 bits, as lanes of the sums */
+    UOp *left = int_sub(tiles_elements(&t->col), col);
+    clip = left ? uop_binary(OP_CMPLT, uop_cast(lane, POLY_INT32), uop_cast(left, POLY_INT32)) : NULL;
+    if (!clip) return false;
+  }
   return tiles_at(&t->row, row, NULL) && tiles_at(&t->col, col, lane) &&
-         tiles_finish(t, b, part, gate, t->row.range[0]);
+         tiles_finish(t, b, part, gate, t->row.range[0], clip);
 }
 
 /* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
@@ -794,8 +837,11 @@ static bool multiply(Tiles *t, Block *b, UOp *block) {
   UOp *cols = int_div(int_addc(tiles_elements(&t->col), t->nr - 1), nr);
   UOp *rows = int_div(int_addc(tiles_elements(&t->row), t->mr - 1), mr);
   UOp *col = t->inside ? NULL : open_up_to(t, &in, cols), *row = t->inside || col ? open_up_to(t, &in, rows) : NULL;
+  t->step = t->inside && row && row->op == OP_RANGE ? row : NULL;
   if (!row || (t->inside && (!pack_rows(t, in, int_mul(row, mr)) || !(col = open_up_to(t, &in, cols))))) return false;
-  return register_tile(t, in, int_mul(row, mr), int_mul(col, nr), block) && tiles_close(t, in, b);
+  bool ok = register_tile(t, in, int_mul(row, mr), int_mul(col, nr), block) && tiles_close(t, in, b);
+  t->step = NULL;
+  return ok;
 }
 
 /* ---- what follows ---- */
@@ -839,7 +885,7 @@ static bool finish(Tiles *t, Block *b) {
   Block *in = b;
   UOp *row, *col;
   if (!open_outputs(t, &in, &row, &col)) return false;
-  return tiles_finish(t, in, sum_at(t, tiles_line(row, t->b_line, col)), NULL, NULL) && tiles_close(t, in, b);
+  return tiles_finish(t, in, sum_at(t, tiles_line(row, t->b_line, col)), NULL, NULL, NULL) && tiles_close(t, in, b);
 }
 
 /* ---- the kernel ---- */

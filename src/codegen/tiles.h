@@ -36,9 +36,10 @@ typedef struct Tiles {
   bool a_by_k, b_by_k;    /* the panel of x, of y, has a row for each k */
   bool pairs;
   bool plain_end, direct; /* what follows the sum is little work along the columns; it is done in the register tile, */
-  bool ragged;            /* which may go beyond the rows of the tile */
+  bool ragged, clipped;   /* which may go beyond the rows of the tile, beyond its columns */
   bool inside;            /* x is packed for a register tile at a time */
   UOp *a, *b, *c, *low;   /* local arrays, as PARAMs */
+  const UOp *step;        /* the loop over register tiles of rows while it is open; NULL: it is none */
 } Tiles;
 
 /* u with what stands for the ranges of the groups; `sum`: what stands for the reduction, NULL: it is not in there. */
@@ -49,6 +50,7 @@ typedef struct Change {
   UOp *sum;
   UOp *gate;        /* of loads that vary with the loop `along`; */
   const UOp *along; /* NULL: that vary with any of the ranges */
+  UOp *clip;        /* of loads that vary with the columns */
   Map done;
 } Change;
 
@@ -78,8 +80,9 @@ bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value); /* arr
 void tiles_note(Change *c, const Group *group);
 UOp *tiles_changed(Change *c, UOp *u);
 /* What follows the sum at the row and column that the groups are at, and the stores of it; gate: whether they are done,
- * and the loads that vary with the loop `along`, or with any that is open where that is NULL. */
-bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along);
+ * and the loads that vary with the loop `along`, or with any that is open where that is NULL; clip: the same for loads
+ * that vary with the columns. Both may be NULL. */
+bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along, UOp *clip);
 UOp *tiles_flops(const Tiles *t);
 
 /* group_tiles.c: the same by a group of threads. *done: false if the target has none for it. */

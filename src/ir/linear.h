@@ -108,6 +108,7 @@ typedef struct Inst {
   int64_t cost;   /* LOOP: rough operations an iteration, all that is inside counted */
   int64_t stride; /* LOAD, STORE inside a vector loop */
   int64_t outer;  /* LOAD, STORE inside an outer loop of lanes */
+  int64_t ahead;  /* LOAD with a stride of 1: what lies so many elements further on is read soon after; 0: it is not */
   UArg arg;
 } Inst;
 

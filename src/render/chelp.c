@@ -48,11 +48,36 @@ const HelperText basic_helpers[] = {
      "<8|#if defined(__AVX512F__) && !defined(__clang__)\n"
      "  return __builtin_ia32_minpd512_mask(a, b, a, -1, 4);\n#endif\n|>"
      "  return @where(a < b, a, b);\n}"},
-    /* NaN wins on either side; as a vector, all bits set are a NaN */
-    {"max", KIND_FLOAT,
-     "$T @max($T a, $T b) { return <s|a != a ? a : @larger(a, b)|><v|($T)(($I)@larger(a, b) | (a != a))|>; }"},
-    {"min", KIND_FLOAT,
-     "$T @min($T a, $T b) { return <s|a != a ? a : @smaller(a, b)|><v|($T)(($I)@smaller(a, b) | (a != a))|>; }"},
+    /* NaN wins on either side; as a vector, all bits set are a NaN. Scalars, too, are compared as vectors, without branches:
+     * which half of a row has the largest element cannot be foreseen */
+    {"max", KIND_F32,
+     "$T @max($T a, $T b) {\n"
+     "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
+     "  const lanes x = {a, a, a, a}, y = {b, b, b, b};\n"
+     "  return ((lanes)((bits)__builtin_ia32_maxps(x, y) | (x != x)))[0];\n#endif\n|>"
+     "  return <s|a != a ? a : @larger(a, b)|><v|($T)(($I)@larger(a, b) | (a != a))|>;\n}"},
+    {"max", KIND_F64,
+     "$T @max($T a, $T b) {\n"
+     "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
+     "  const lanes x = {a, a}, y = {b, b};\n"
+     "  return ((lanes)((bits)__builtin_ia32_maxpd(x, y) | (x != x)))[0];\n#endif\n|>"
+     "  return <s|a != a ? a : @larger(a, b)|><v|($T)(($I)@larger(a, b) | (a != a))|>;\n}"},
+    {"min", KIND_F32,
+     "$T @min($T a, $T b) {\n"
+     "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
+     "  const lanes x = {a, a, a, a}, y = {b, b, b, b};\n"
+     "  return ((lanes)((bits)__builtin_ia32_minps(x, y) | (x != x)))[0];\n#endif\n|>"
+     "  return <s|a != a ? a : @smaller(a, b)|><v|($T)(($I)@smaller(a, b) | (a != a))|>;\n}"},
+    {"min", KIND_F64,
+     "$T @min($T a, $T b) {\n"
+     "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
+     "  const lanes x = {a, a}, y = {b, b};\n"
+     "  return ((lanes)((bits)__builtin_ia32_minpd(x, y) | (x != x)))[0];\n#endif\n|>"
+     "  return <s|a != a ? a : @smaller(a, b)|><v|($T)(($I)@smaller(a, b) | (a != a))|>;\n}"},
     {"max", KIND_INT, "$T @max($T a, $T b) { return @where(<v|($I)|>(a > b), a, b); }"},
     {"min", KIND_INT, "$T @min($T a, $T b) { return @where(<v|($I)|>(a < b), a, b); }"},
 
@@ -196,6 +221,16 @@ const HelperText basic_helpers[] = {
      "  *(quad *)(p + 15 * step) = __builtin_shufflevector(r3, r3, 12, 13, 14, 15);\n|>"
      "}"},
     {"scatter", KIND_ANY, "void @scatter($E *p, $X i, $T v) {\n  for (int l = 0; l < $W; l++) p[i[l]] = v[l];\n}"},
+    {"store_if", KIND_F32,
+     "void @store_if($E *p, int64_t step, $T v, $I m) {\n"
+     "<16|#if defined(__AVX512DQ__) && !defined(__clang__)\n"
+     "  if (step == 1) {\n    __builtin_ia32_storeups512_mask(p, v, __builtin_ia32_cvtd2mask512(m));\n    return;\n  }\n"
+     "#endif\n|>"
+     "<8|#if defined(__AVX512VL__) && defined(__AVX512DQ__) && !defined(__clang__)\n"
+     "  if (step == 1) {\n    __builtin_ia32_storeups256_mask(p, v, __builtin_ia32_cvtd2mask256(m));\n    return;\n  }\n"
+     "#endif\n|>"
+     "  if (step == 1 && !@I:any(~m)) {\n    @store(p, v);\n    return;\n  }\n"
+     "  for (int l = 0; l < $W; l++) {\n    if (m[l]) p[l * step] = v[l];\n  }\n}"},
     {"store_if", KIND_ANY,
      "void @store_if($E *p, int64_t step, $T v, $I m) {\n"
      "  if (step == 1 && !@I:any(~m)) {\n    @store(p, v);\n    return;\n  }\n"
@@ -229,7 +264,17 @@ const HelperText basic_helpers[] = {
     /* a vector to one value, in a fixed order: halves are combined until one is left */
     {"fold_add", KIND_ANY, "$E @fold_add($T v) { return <s|v|><v|@@fold_add($lo + $hi)|>; }"},
     {"fold_mul", KIND_ANY, "$E @fold_mul($T v) { return <s|v|><v|@@fold_mul($lo * $hi)|>; }"},
+    {"fold_max", KIND_F32,
+     "$E @fold_max($T v) {\n"
+     "<4|  v = @max(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));\n"
+     "  return @max(v, __builtin_shufflevector(v, v, 1, 0, 3, 2))[0];\n|>"
+     "  return <s|v|><v|@@fold_max(@@max($lo, $hi))|>;\n}"},
     {"fold_max", KIND_ANY, "$E @fold_max($T v) { return <s|v|><v|@@fold_max(@@max($lo, $hi))|>; }"},
+    {"fold_min", KIND_F32,
+     "$E @fold_min($T v) {\n"
+     "<4|  v = @min(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));\n"
+     "  return @min(v, __builtin_shufflevector(v, v, 1, 0, 3, 2))[0];\n|>"
+     "  return <s|v|><v|@@fold_min(@@min($lo, $hi))|>;\n}"},
     {"fold_min", KIND_ANY, "$E @fold_min($T v) { return <s|v|><v|@@fold_min(@@min($lo, $hi))|>; }"},
     {"fold_or", KIND_INT, "$E @fold_or($T v) { return <s|v|><v|@@fold_or($lo | $hi)|>; }"},
     {"fold_and", KIND_INT, "$E @fold_and($T v) { return <s|v|><v|@@fold_and($lo & $hi)|>; }"},

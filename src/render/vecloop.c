@@ -61,6 +61,17 @@ static Txt load_lanes(Emit *e, int i, int copy) {
   return load_text(e, d, e->lanes, x);
 }
 
+/* Lines of memory of what all copies will read soon after. */
+static void load_ahead(Emit *e, int i) {
+  enum { LINE = 64 };
+  const Inst *in = &e->lin->inst[i];
+  int64_t size = dtype_size((PolyDType)in->dtype), n = size * e->lanes * e->copies;
+  if (!in->ahead || lane_stride(e->lin, e->at, i) != 1) return;
+  for (int64_t at = 0; at < n; at += LINE)
+    line(e, "__builtin_prefetch(p%d + %s + %lld);", in->param, scalar_name(e, in->src[0]).s,
+         (long long)(in->ahead + at / size));
+}
+
 static void store_lanes(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
@@ -189,6 +200,7 @@ void emit_lanes(Emit *e, int i) {
     emit_scalar(e, i);
     return;
   }
+  if (in->kind == INST_LOAD && vector) load_ahead(e, i);
   for (int copy = 0; copy < e->copies && vector; copy++) {
     switch ((InstKind)in->kind) {
     case INST_ALU: alu_lanes(e, i, copy); break;

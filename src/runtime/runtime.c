@@ -76,6 +76,7 @@ static void find_vectors(Target *t) {
   if (__builtin_cpu_supports("avx512f")) {
     t->vector_bytes = 64;
     t->vector_registers = 32;
+    t->masks = __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   } else if (__builtin_cpu_supports("avx2")) {
     t->vector_bytes = 32;
   }

@@ -68,10 +68,12 @@ const Target cpu_target = {
     .split_elements = 32768,
     .split_results = 64,
     .cost = COSTS,
+    /* lanes that are loaded one by one are put together one by one, too: the sum over 100,000 rows of 40 columns of
+     * exp(x - a) / b * c, where a, b and c are of the row, takes 2.5 ms with lanes along rows, 0.75 along columns */
     .gain = {.contiguous = 2,
              .reversed = 1.5,
              .same = 1,
-             .strided = -0.5,
+             .strided = -1.5,
              .scattered = -2,
              .gated = -1,
              .function = 6,
