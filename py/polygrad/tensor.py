@@ -215,7 +215,10 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor.ones(2, 3).numel()
         6
         """
-        return C.poly_numel(self._h)
+        n: int = 1
+        for size in self.shape:
+            n *= size
+        return n
 
     def element_size(self) -> int:
         """Bytes an element.
