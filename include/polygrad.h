@@ -153,6 +153,8 @@ POLY_API int64_t poly_dim(const PolyTensor *t, int axis);
 POLY_API void poly_shape(const PolyTensor *t, int64_t *out);
 /* Number of elements with the values that symbolic sizes have in this run. */
 POLY_API int64_t poly_numel(const PolyTensor *t);
+/* Likewise as a size: a number, or the code of a symbolic size. */
+POLY_API int64_t poly_numel_size(const PolyTensor *t);
 POLY_API PolyDType poly_dtype(const PolyTensor *t);
 POLY_API const char *poly_dtype_name(PolyDType d);
 POLY_API int poly_dtype_size(PolyDType d);
