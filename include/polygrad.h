@@ -153,6 +153,8 @@ POLY_API int64_t poly_dim(const PolyTensor *t, int axis);
 POLY_API void poly_shape(const PolyTensor *t, int64_t *out);
 /* Number of elements with the values that symbolic sizes have in this run. */
 POLY_API int64_t poly_numel(const PolyTensor *t);
+/* Likewise as a size: a number, or the code of a symbolic size. */
+POLY_API int64_t poly_numel_size(const PolyTensor *t);
 POLY_API PolyDType poly_dtype(const PolyTensor *t);
 POLY_API const char *poly_dtype_name(PolyDType d);
 POLY_API int poly_dtype_size(PolyDType d);
@@ -302,8 +304,9 @@ POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_binary_weak(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
 /* With a number: it takes the tensor's dtype where that can hold its kind (a float with an int tensor gives float32).
  * kind 'b', 'i' (value in i; with a bool tensor it is an int32), 'l' (likewise, but an int64), 'u' (the bits of a
- * uint64 in i, beside one) or 'f' (value in f); reversed: the number is the left side. Sums, products and bits of
- * integers wrap around; elsewhere a number that the dtype does not hold is an error. */
+ * uint64 in i, beside one), 's' (a size in i, a number or the code of a symbolic one, which compiled steps follow) or
+ * 'f' (value in f); reversed: the number is the left side. Sums, products and bits of integers wrap around; elsewhere a
+ * number that the dtype does not hold is an error. */
 POLY_API PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed);
 POLY_API PolyTensor *poly_add(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_sub(PolyTensor *a, PolyTensor *b);

@@ -172,6 +172,8 @@ def past_double(number: Any, d: DType) -> bool:
 
 def scalar(g: AutogradGraph, number: Any, d: DType) -> Tensor:
     """A tensor without axes."""
+    if number.__class__ is Dim and number.graph is g and d.kind != "b":
+        return binary_other(sig.POLY_ADD, wrap(g, C.poly_scalar(g.ptr, d.code, 0.0)), number, False)
     if isinstance(number, int) and d.kind != "f":
         return wrap(g, C.poly_full_int(g.ptr, d.code, 0, None, int_value(number, d)))
     return wrap(g, C.poly_scalar(g.ptr, d.code, float(number)))
@@ -302,7 +304,9 @@ def binary_other(op: int, a: Any, b: Any, reverse: bool) -> Tensor:
     """The rarer cases of binary: other kinds of numbers, arrays, subclasses, the number on the left."""
     number = scalar_kind(b)
     if number is not None:
-        if number.__class__ is bool:
+        if number.__class__ is Dim and number.graph is a._g:
+            h = _binary_scalar(op, a._h, b"s", number.code, 0.0, reverse)
+        elif number.__class__ is bool:
             h = _binary_scalar(op, a._h, b"b", int(number), 0.0, reverse)
         elif isinstance(number, int) and (a.dtype.kind != "f" or INT64_MIN <= number <= INT64_MAX):
             h = _binary_scalar(op, a._h, a._whole if number <= INT64_MAX else b"u", int_bits(number, a.dtype), 0.0, reverse)

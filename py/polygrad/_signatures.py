@@ -46,6 +46,7 @@ FUNCTIONS = {
     "poly_dim": ("l", "pi", "t axis"),
     "poly_shape": ("v", "pp", "t out"),
     "poly_numel": ("l", "p", "t"),
+    "poly_numel_size": ("l", "p", "t"),
     "poly_dtype": ("i", "p", "t"),
     "poly_dtype_name": ("s", "i", "d"),
     "poly_dtype_size": ("i", "i", "d"),

@@ -215,7 +215,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         >>> Tensor.ones(2, 3).numel()
         6
         """
-        return C.poly_numel(self._h)
+        n: int = C.poly_numel_size(self._h)
+        return n if n >= DIM_LIMIT else dim(self._g, n)
 
     def element_size(self) -> int:
         """Bytes an element.

@@ -107,6 +107,28 @@ def test_sizes_that_change():
         np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
 
 
+def test_a_size_that_is_a_number():
+    """A size that changes and stands beside a tensor is a value of the program, which is the same for all sizes."""
+
+    def loop(between):
+        from polygrad import Variable
+
+        rng, net = np.random.default_rng(0), Net()
+        params = get_parameters(net)
+        opt, out = Adam(params, lr=0.01), []
+        for n in (16, 5, 9, 12, 3, 16, 7, 8):
+            x, y = (t.realize().sized(Variable("rows", 2, 64).bind(n), t.shape[1]) for t in batch(rng, n))
+            opt.zero_grad()
+            loss = (net(x) - y).square().sum() / y.numel() + x.sum() / x.shape[0]
+            loss.backward()
+            between(params)
+            opt.step()
+            out.append(loss.numpy())
+        return out + [p.numpy() for p in params]
+
+    both(loop)
+
+
 def quiet(rng, net, opt, n=16):
     x, y = batch(rng, n)
     opt.zero_grad()

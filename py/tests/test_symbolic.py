@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polygrad import Graph, Tensor, Variable, with_autograd_graph
+from polygrad import Graph, Tensor, TinyJit, Variable, dtypes, with_autograd_graph
 from polygrad.symbolic import sym_infer
 
 
@@ -266,3 +266,38 @@ def test_state_that_nobody_reads_does_not_pile_up():
             live.append(graph.live_nodes)
         assert live[-1] == live[5]
         assert count.item() == 30
+
+
+NUMBERS = {
+    "divided": (lambda x: x.sum() / x.shape[0], lambda x: x.sum() / len(x)),
+    "elements": (lambda x: x / x.numel(), lambda x: x / x.size),
+    "reversed": (lambda x: (x.shape[0] - x).sum(), lambda x: (len(x) - x).sum()),
+    "formula": (lambda x: x * (x.shape[0] * 2 + 1), lambda x: x * (2 * len(x) + 1)),
+    "compared": (lambda x: (x < x.shape[0]).sum(), lambda x: (x < len(x)).sum()),
+    "power": (lambda x: (x / 8) ** x.shape[0], lambda x: (x / 8) ** len(x)),
+    "chosen": (lambda x: Tensor.where(x > 2, x, x.shape[0]), lambda x: np.where(x > 2, x, len(x))),
+    "integers": (lambda x: x.cast(dtypes.int32) % x.shape[0], lambda x: x.astype(np.int32) % len(x)),
+    "value": (lambda x: Tensor(x.shape[0]) * 2, lambda x: np.int32(2 * len(x))),
+}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_size_as_a_number_follows_the_run(name, compiled):
+    """In a compiled function a size that changes is the size of each run, also where it is a number beside a tensor. Built anew, it is one program."""
+    ours, theirs = NUMBERS[name]
+    with with_autograd_graph() as graph:
+        step = TinyJit(ours) if compiled else ours
+        for n in (3, 4, 5, 7, 6, 3):
+            a = np.arange(n, dtype=np.float32) + 1
+            x = Tensor(a).realize().sized(Variable("numbers", 1, 10).bind(n))
+            got, want = step(x).numpy(), theirs(a)
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+            assert got.shape == np.shape(want)
+        assert compiled or graph.plans_built == 1
+
+
+def test_a_size_of_another_graph_is_a_number():
+    n = Tensor.ones(Variable("theirs", 1, 10).bind(3)).shape[0]
+    with with_autograd_graph():
+        assert (Tensor([1.0, 2.0]) * n).tolist() == [3.0, 6.0]

@@ -184,7 +184,10 @@ typedef struct Product {
   const double *value_a, *value_b;
   double *sums; /* [threads][columns]: of the row at hand, by node */
   PolyDType dtype;
-  void *values;
+  /* rows that are on their way: where each has room for its edges, and these with their values */
+  int64_t *room;
+  int32_t *new_dst;
+  char *new_value;
 } Product;
 
 static Seen seen_of(const Product *p) {
@@ -276,61 +279,149 @@ static PolyGraph *product_fill(PolyGraph *a, PolyGraph *b, Product *p, PolyTenso
   return NULL;
 }
 
-/* The row's edges as they are reached, with the sum over their paths. */
-static void sum_row(const Product *p, int64_t i, Seen seen, double *sums) {
-  int64_t first = p->edges[i], n = 0;
+/* A row's edges as they are reached, with the sum over their paths, to its room. No branch: whether a node was reached
+ * before is guessed wrong too often. */
+static void sum_row(const Product *p, int64_t i, int32_t *seen, double *sums) {
+  int32_t *dst = p->new_dst + p->room[i], row = (int32_t)i + 1;
+  int64_t n = 0;
   for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++) {
     int32_t j = p->a.other[x];
     double va = p->value_a ? p->value_a[x] : 1;
     for (int64_t y = p->b.rowptr[j]; y < p->b.rowptr[j + 1]; y++) {
       int32_t k = p->b.other[y];
-      double v = p->value_b ? va * p->value_b[y] : va;
-      if (seen.row[k] == (int32_t)i + 1) {
-        sums[k] += v;
-        continue;
-      }
-      seen.row[k] = (int32_t)i + 1;
-      p->dst[first + n++] = k;
-      sums[k] = v;
+      double v = p->value_b ? va * p->value_b[y] : va, sum = sums[k] + v;
+      bool again = seen[k] == row;
+      seen[k] = row;
+      dst[n] = k;
+      n += !again;
+      sums[k] = again ? sum : v;
     }
   }
-  for (int64_t e = first; e < first + n; e++) {
-    p->src[e] = (int32_t)i;
+  for (int64_t e = 0; e < n; e++) {
     if (p->dtype == POLY_FLOAT32)
-      ((float *)p->values)[e] = (float)sums[p->dst[e]];
+      ((float *)p->new_value)[p->room[i] + e] = (float)sums[dst[e]];
     else
-      ((double *)p->values)[e] = sums[p->dst[e]];
+      ((double *)p->new_value)[p->room[i] + e] = sums[dst[e]];
   }
+  p->edges[i + 1] = n;
+}
+
+/* Entries that the rows of a round may come to. How many edges a row has is known once its sums are, and there may be
+ * many more paths: so some rows at a time are computed, and what they have is put together. */
+enum { ROUND = 1 << 18 };
+
+/* At most so many edges has row i; one more is written to, and not kept. */
+static int64_t row_room(const Product *p, int64_t i) { return MIN(p->paths[i + 1], p->columns) + 1; }
+
+static int64_t round_end(Product *p, int64_t from, int64_t *room) {
+  int64_t i = from, at = 0;
+  for (; i < p->rows && (i == from || at + row_room(p, i) <= ROUND); i++) {
+    p->room[i] = at;
+    at += row_room(p, i);
+  }
+  *room = at;
+  return i;
+}
+
+/* The edges of all rows and their values. */
+typedef struct Summed {
+  size_t size; /* of a value */
+  void *dst, *value;
+  size_t dst_bytes, value_bytes;
+} Summed;
+
+static bool summed_reserve(Base *b, void **at, size_t *bytes, size_t need) {
+  if (need <= *bytes) return true;
+  size_t more = MAX(need, 2 * *bytes);
+  void *p = mem_resize(b, *at, *bytes, more);
+  if (!p) return false;
+  *at = p;
+  *bytes = more;
+  return true;
+}
+
+/* Takes what a round has computed. */
+static bool take_rows(Base *b, Product *p, int64_t from, int64_t to, Summed *s, int threads) {
+  for (int64_t i = from; i < to; i++) p->edges[i + 1] += p->edges[i];
+  int64_t all = p->edges[to];
+  if (all > INT32_MAX)
+    return base_fail(b, POLY_ERROR_VALUE, "product: more than %d edges are too many", INT32_MAX);
+  if (!summed_reserve(b, &s->dst, &s->dst_bytes, (size_t)all * sizeof(int32_t)) ||
+      !summed_reserve(b, &s->value, &s->value_bytes, (size_t)all * s->size))
+    return false;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = from; i < to; i++) {
+    size_t at = (size_t)p->edges[i], n = (size_t)(p->edges[i + 1] - p->edges[i]), room = (size_t)p->room[i];
+    if (!n) continue;
+    memcpy((int32_t *)s->dst + at, p->new_dst + room, n * sizeof(int32_t));
+    memcpy((char *)s->value + at * s->size, p->new_value + room * s->size, n * s->size);
+  }
+  return true;
+}
+
+static bool sum_rounds(Base *b, Product *p, Summed *s, int threads) {
+  int64_t room = 0, most = 0;
+  for (int64_t from = 0; from < p->rows; most = MAX(most, room)) from = round_end(p, from, &room);
+  size_t dst_bytes = (size_t)MAX(most, 1) * sizeof *p->new_dst, value_bytes = (size_t)MAX(most, 1) * s->size;
+  p->new_dst = mem_resize(b, NULL, 0, dst_bytes);
+  p->new_value = p->new_dst ? mem_resize(b, NULL, 0, value_bytes) : NULL;
+  bool ok = p->new_value;
+  for (int64_t from = 0, to; ok && from < p->rows; from = to) {
+    to = round_end(p, from, &room);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (int64_t i = from; i < to; i++) sum_row(p, i, seen_of(p).row, p->sums + p->columns * omp_get_thread_num());
+    ok = take_rows(b, p, from, to, s, threads);
+  }
+  mem_free(b, p->new_value, p->new_value ? value_bytes : 0);
+  mem_free(b, p->new_dst, p->new_dst ? dst_bytes : 0);
+  return ok;
+}
+
+/* The graph of the sums. */
+static PolyGraph *summed_graph(PolyGraph *a, PolyGraph *b, Product *p, const Summed *s, PolyTensor **values) {
+  PolyContext *ctx = a->ctx;
+  int64_t edges = p->edges[p->rows];
+  Scope scope;
+  scope_enter(ctx, &scope);
+  PolyGraph *g = graph_alloc(ctx, uop_index(ctx, edges), a->nodes[SRC], b->nodes[DST]);
+  scope_leave(ctx, &scope);
+  if (g && (p->src = graph_data(g->index[SRC])) && (p->dst = graph_data(g->index[DST]))) {
+    for (int64_t i = 0; i < p->rows; i++)
+      for (int64_t e = p->edges[i]; e < p->edges[i + 1]; e++) p->src[e] = (int32_t)i;
+    if (edges) memcpy(p->dst, s->dst, (size_t)edges * sizeof *p->dst);
+    if (graph_note_sorted(g)) *values = poly_from_data(ctx, edges ? s->value : "", p->dtype, 1, &edges);
+  }
+  if (*values) return g;
+  poly_graph_free(g);
+  return NULL;
 }
 
 /* Second half where values are known. */
 static PolyGraph *product_sum(PolyGraph *a, PolyGraph *b, Product *p, PolyTensor **values, int threads) {
-  PolyContext *ctx = a->ctx;
-  Base *base = ctx_base(ctx);
-  int64_t edges = p->edges[p->rows];
-  Scope s;
-  scope_enter(ctx, &s);
-  PolyGraph *g = graph_alloc(ctx, uop_index(ctx, edges), a->nodes[SRC], b->nodes[DST]);
-  scope_leave(ctx, &s);
+  Base *base = ctx_base(a->ctx);
   size_t sum_bytes = (size_t)threads * (size_t)MAX(p->columns, 1) * sizeof *p->sums;
-  PolyTensor *out = g ? poly_empty(ctx, p->dtype, 1, &edges) : NULL;
-  p->sums = out ? mem_new(base, sum_bytes) : NULL;
-  bool fine = p->sums && (p->src = graph_data(g->index[SRC])) && (p->dst = graph_data(g->index[DST])) &&
-              (!edges || (p->values = poly_data(out)));
-  if (fine) {
-    memset(p->seen, 0, 2 * (size_t)threads * (size_t)p->columns * sizeof *p->seen);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
-    for (int64_t i = 0; i < p->rows; i++) sum_row(p, i, seen_of(p), p->sums + p->columns * omp_get_thread_num());
-    fine = graph_note_sorted(g);
-  }
+  size_t room_bytes = (size_t)(p->rows + 1) * sizeof *p->room;
+  Summed s = {.size = (size_t)dtype_size(p->dtype)};
+  PolyGraph *g = NULL;
+  p->sums = mem_new(base, sum_bytes);
+  p->room = p->sums ? mem_new(base, room_bytes) : NULL;
+  if (p->room && sum_rounds(base, p, &s, threads)) g = summed_graph(a, b, p, &s, values);
+  mem_free(base, s.dst, s.dst_bytes);
+  mem_free(base, s.value, s.value_bytes);
+  mem_free(base, p->room, p->room ? room_bytes : 0);
   mem_free(base, p->sums, p->sums ? sum_bytes : 0);
-  if (fine) {
-    *values = out;
-    return g;
+  return g;
+}
+
+/* How many paths the rows have. */
+static void count_paths(const Product *p, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < p->rows; i++) {
+    int64_t paths = 0;
+    for (int64_t x = p->a.rowptr[i]; x < p->a.rowptr[i + 1]; x++)
+      paths += p->b.rowptr[p->a.other[x] + 1] - p->b.rowptr[p->a.other[x]];
+    p->paths[i + 1] = paths;
   }
-  poly_free(out);
-  poly_graph_free(g);
-  return NULL;
 }
 
 /* Both halves; p may have values, and gets the rest. out: paths or values. */
@@ -346,16 +437,20 @@ static PolyGraph *product_of(PolyGraph *a, PolyGraph *b, Product *p, bool sums, 
   p->seen = p->paths ? mem_new(base, seen_bytes) : NULL;
   if (p->seen) {
     p->edges = p->paths + p->rows + 1;
+    if (sums) {
+      count_paths(p, threads);
+      g = product_sum(a, b, p, out, threads);
+    } else {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
-    for (int64_t i = 0; i < p->rows; i++) count_row(p, i, seen_of(p));
-    sum_up(p->paths, p->rows);
-    sum_up(p->edges, p->rows);
-    int64_t most = sums ? p->edges[p->rows] : p->paths[p->rows];
-    if (most > INT32_MAX)
-      base_fail(base, POLY_ERROR_VALUE, "product: %" PRId64 " %s are too many", most,
-                sums ? "edges" : "paths of two edges");
-    else
-      g = sums ? product_sum(a, b, p, out, threads) : product_fill(a, b, p, out, threads);
+      for (int64_t i = 0; i < p->rows; i++) count_row(p, i, seen_of(p));
+      sum_up(p->paths, p->rows);
+      sum_up(p->edges, p->rows);
+      int64_t most = p->paths[p->rows];
+      if (most > INT32_MAX)
+        base_fail(base, POLY_ERROR_VALUE, "product: %" PRId64 " paths of two edges are too many", most);
+      else
+        g = product_fill(a, b, p, out, threads);
+    }
   }
   mem_free(base, p->seen, p->seen ? seen_bytes : 0);
   mem_free(base, p->paths, p->paths ? count_bytes : 0);

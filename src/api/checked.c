@@ -338,6 +338,16 @@ int64_t poly_numel(const PolyTensor *t) {
   return result;
 }
 
+int64_t poly_numel_size(const PolyTensor *t) {
+  ApiCall call;
+  api_begin(&call, "poly_numel_size");
+  api_handle(&call, t, HANDLE_TENSOR, "t", false);
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_numel_size(t);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 PolyDType poly_dtype(const PolyTensor *t) {
   ApiCall call;
   api_begin(&call, "poly_dtype");

@@ -9,7 +9,7 @@
 enum {
   ALIGN = 64,
   MANY_SLOTS = 1024,      /* temporaries from which on one way of placing them is tried: its time is quadratic */
-  SMALL_ARENA = 16 << 20, /* bytes; see place_apart. Above, it is worth more time to waste less: */
+  SMALL_ARENA = 16 << 20, /* bytes; see place_apart. For a larger one it is worth more time to waste less: */
   ROUNDS = 8              /* times that what lies topmost is placed again */
 };
 
@@ -122,6 +122,7 @@ static size_t best_offset(const Placed *placed, int n, const PlanSlot *s, size_t
     if (placed[i].offset >= end + need && placed[i].offset - end - need < best_waste) {
       best = end;
       best_waste = placed[i].offset - end - need;
+      if (!best_waste) break;
     }
     end = MAX(end, placed[i].end);
   }
@@ -155,14 +156,17 @@ static void sort_temps(PlanSlot **temp, int n, int (*order)(const void *, const 
   }
 }
 
-/* The most that is alive at one time: no way of placing needs less. */
-static size_t most_alive(const Placing *w) {
-  size_t most = 0;
+/* The most that is alive at one time: no way of placing needs less. change: room for a number for each item, and one. */
+static size_t most_alive(const Plan *p, const Placing *w, size_t *change) {
+  size_t most = 0, now = 0;
   for (int i = 0; i < w->n; i++) {
-    size_t now = 0;
-    for (int k = 0; k < w->n; k++)
-      if (w->temp[k]->first <= w->temp[i]->first && w->temp[i]->first <= w->temp[k]->until)
-        now += align_up(w->temp[k]->bytes);
+    const PlanSlot *s = w->temp[i];
+    if (s->first > s->until) continue; /* nothing touches it */
+    change[s->first] += align_up(s->bytes);
+    change[s->until + 1] -= align_up(s->bytes);
+  }
+  for (int i = 0; i < p->nitem; i++) {
+    now += change[i];
     most = MAX(most, now);
   }
   return most;
@@ -182,9 +186,8 @@ static void topmost_first(const Placing *w, size_t size) {
 }
 
 /* By the best of all orders, each of which is tried several times where memory is large, until one wastes nothing. */
-static void place_best(Plan *p, Placing *w, bool large) {
-  int ways = w->n > MANY_SLOTS ? 1 : LEN(placements), rounds = large && ways > 1 ? ROUNDS : 0;
-  size_t least = rounds ? most_alive(w) : 0;
+static void place_best(Plan *p, Placing *w, size_t least) {
+  int ways = w->n > MANY_SLOTS ? 1 : LEN(placements), rounds = least > SMALL_ARENA && ways > 1 ? ROUNDS : 0;
   p->arena_bytes = SIZE_MAX;
   for (int k = 0; k < ways && p->arena_bytes > least; k++) {
     w->temp = p->temp[k];
@@ -239,13 +242,14 @@ static bool place_temps(Plan *p) {
   w.placed = arena_new(&scratch, (size_t)(w.n + 1) * sizeof *w.placed);
   w.rest = arena_new(&scratch, (size_t)(w.n + 1) * sizeof *w.rest);
   w.best = arena_new(&scratch, (size_t)(p->nslot + 1) * sizeof *w.best);
-  bool ok = w.placed && w.rest && w.best;
+  size_t *change = arena_new(&scratch, (size_t)(p->nitem + 2) * sizeof *change);
+  bool ok = w.placed && w.rest && w.best && change;
   size_t all = 0;
   for (int i = 0; i < w.n; i++) all += align_up(w.temp[i]->bytes);
   if (ok && p->device && p->device->touches && all <= SMALL_ARENA)
     place_apart(p, &w);
   else if (ok)
-    place_best(p, &w, all > SMALL_ARENA);
+    place_best(p, &w, most_alive(p, &w, change));
   for (int i = 0; ok && i < p->nslot; i++)
     if (p->slot[i].kind >= SLOT_TEMP) p->slot[i].offset = first_owner(p, &p->slot[i])->offset;
   arena_free(&scratch);

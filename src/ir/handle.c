@@ -388,6 +388,17 @@ int64_t poly_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b) {
   return r;
 }
 
+int64_t poly_numel_size(const PolyTensor *t) {
+  bool symbolic = false;
+  for (int d = 0; d < poly_ndim(t); d++) symbolic |= t->uop->shape[d]->op != OP_CONST;
+  if (!symbolic) return poly_numel(t);
+  Scope s;
+  scope_enter(t->ctx, &s);
+  int64_t size = dim_to_api(uop_numel(t->uop));
+  scope_leave(t->ctx, &s);
+  return size;
+}
+
 const char *poly_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n) {
   const UOp *u = symbol(ctx, dim);
   if (n == 0) return buf;

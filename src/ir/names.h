@@ -45,6 +45,7 @@ int core_ndim(const PolyTensor *t);
 int64_t core_dim(const PolyTensor *t, int axis);
 void core_shape(const PolyTensor *t, int64_t *out);
 int64_t core_numel(const PolyTensor *t);
+int64_t core_numel_size(const PolyTensor *t);
 PolyDType core_dtype(const PolyTensor *t);
 const char *core_dtype_name(PolyDType d);
 int core_dtype_size(PolyDType d);
@@ -434,6 +435,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_dim core_dim
 #define poly_shape core_shape
 #define poly_numel core_numel
+#define poly_numel_size core_numel_size
 #define poly_dtype core_dtype
 #define poly_dtype_name core_dtype_name
 #define poly_dtype_size core_dtype_size

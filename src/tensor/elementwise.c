@@ -299,8 +299,22 @@ static bool number_fits(PolyBinaryOp op, PolyDType d, char kind, int64_t i) {
   }
 }
 
+/* A size that changes from run to run is a value of the program. Where its dtype might not hold all of them it is the
+ * number that it is in this run. */
+static UOp *binary_size(PolyBinaryOp op, UOp *x, int64_t dim, bool reversed) {
+  UOp *size;
+  if (!t_shape_from_api(x->ctx, 1, &dim, &size)) return NULL;
+  PolyDType d = number_dtype(op, x, 'i', size->vmax);
+  if (size->op == OP_CONST || !number_fits(op, d, 'i', size->vmax))
+    return t_binary_number(op, x, 'i', poly_dim_value(x->ctx, dim), 0, reversed);
+  UOp *number = t_size_value(size, d);
+  x = t_cast(x, d);
+  return reversed ? t_binary_op(op, number, x) : t_binary_op(op, x, number);
+}
+
 UOp *t_binary_number(PolyBinaryOp op, UOp *x, char kind, int64_t i, double f, bool reversed) {
   if (!x) return NULL;
+  if (kind == 's') return binary_size(op, x, i, reversed);
   if (kind != 'b' && kind != 'i' && kind != 'l' && kind != 'u' && kind != 'f')
     return fail_null(ctx_base(x->ctx), POLY_ERROR_TYPE, "'%c' is not a kind of number", kind);
   PolyDType d = number_dtype(op, x, kind, i);

@@ -35,6 +35,7 @@ static bool call_poly_ndim(const Arg *a, Result *r) { (void)r; (void)poly_ndim((
 static bool call_poly_dim(const Arg *a, Result *r) { (void)r; (void)poly_dim((const PolyTensor *)a[0].p, (int)a[1].i); return true; }
 static bool call_poly_shape(const Arg *a, Result *r) { (void)r; poly_shape((const PolyTensor *)a[0].p, (int64_t *)a[1].p); return true; }
 static bool call_poly_numel(const Arg *a, Result *r) { (void)r; (void)poly_numel((const PolyTensor *)a[0].p); return true; }
+static bool call_poly_numel_size(const Arg *a, Result *r) { (void)r; (void)poly_numel_size((const PolyTensor *)a[0].p); return true; }
 static bool call_poly_dtype(const Arg *a, Result *r) { (void)r; (void)poly_dtype((const PolyTensor *)a[0].p); return true; }
 static bool call_poly_dtype_name(const Arg *a, Result *r) { (void)r; (void)poly_dtype_name((PolyDType)a[0].i); return true; }
 static bool call_poly_dtype_size(const Arg *a, Result *r) { (void)r; (void)poly_dtype_size((PolyDType)a[0].i); return true; }
@@ -415,6 +416,7 @@ static const Call calls[] = {
   {"poly_dim", call_poly_dim, 2, false, {{"t", "HTENSOR", true}, {"axis", "I", true}}},
   {"poly_shape", call_poly_shape, 2, false, {{"t", "HTENSOR", true}, {"out", "A", true}}},
   {"poly_numel", call_poly_numel, 1, false, {{"t", "HTENSOR", true}}},
+  {"poly_numel_size", call_poly_numel_size, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_dtype", call_poly_dtype, 1, false, {{"t", "HTENSOR", true}}},
   {"poly_dtype_name", call_poly_dtype_name, 1, false, {{"d", "T", true}}},
   {"poly_dtype_size", call_poly_dtype_size, 1, false, {{"d", "T", true}}},

@@ -151,6 +151,17 @@ static void test_numbers(void **state) {
   PolyTensor *k = poly_arange(&f->ctx, POLY_UINT8, 0, 3, 1);
   VALUES(f, poly_binary_scalar(POLY_LT, k, 'i', -1, 0, false), 0, 0, 0);
   VALUES(f, poly_binary_scalar(POLY_LT, k, 'i', 300, 0, false), 1, 1, 1);
+  int64_t size = poly_var_bind(&f->ctx, "n", 1, 300, 2), plain = 2;
+  for (int s = 0; s < 2; s++) {
+    int64_t n = s ? size : plain;
+    VALUES(f, poly_binary_scalar(POLY_MUL, k, 's', n, 0, false), 0, 2, 4);
+    VALUES(f, poly_binary_scalar(POLY_LT, k, 's', n, 0, false), 1, 1, 0);
+    VALUES(f, poly_binary_scalar(POLY_MOD, k, 's', n, 0, false), 0, 1, 0); /* not every n fits the dtype */
+    VALUES(f, poly_binary_scalar(POLY_SUB, poly_ones_like(k), 's', n, 0, true), 1, 1, 1);
+    assert_is(f, poly_binary_scalar(POLY_DIV, k, 's', n, 0, false), POLY_FLOAT32, "(3,)");
+    assert_is(f, poly_binary_scalar(POLY_ADD, LEAF(f, POLY_BOOL, 3), 's', n, 0, false), POLY_INT32, "(3,)");
+    assert_is(f, poly_binary_scalar(POLY_ADD, k, 's', n, 0, false), POLY_UINT8, "(3,)");
+  }
   PolyTensor *i = LEAF(f, POLY_INT32, 2);
   assert_fails(f, poly_binary_scalar(POLY_POW, i, 'i', -2, 0, false), POLY_ERROR_VALUE,
                "integers cannot be raised to the negative power -2");

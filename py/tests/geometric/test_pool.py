@@ -7,8 +7,8 @@ import pytest
 from helpers import gradcheck
 
 import polygrad.geometric.nn as gnn
-from polygrad import Graph, Tensor
-from polygrad.geometric._product import product
+from polygrad import Context, Graph, Tensor
+from polygrad.geometric._product import _paths, product
 from polygrad.geometric.nn.pool.consecutive import consecutive_cluster
 
 RNG = np.random.default_rng(0)
@@ -197,6 +197,24 @@ def test_product():
     assert none.num_edges == 0 and nothing is None
     with pytest.raises(ValueError, match="3 nodes, the second comes from 12"):
         product(Graph([[0], [1]], 3), None, g, None)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_product_of_many_rows(dtype):
+    """More edges than are computed at a time, also from several threads: sums in the order of their paths, edges in the order in which they are met."""
+    rng, n = np.random.default_rng(0), 1500
+    e = rng.integers(0, n, (2, 30 * n))
+    e[1, e[0] < 100] %= 7  # many paths to one edge
+    weight = rng.standard_normal(e.shape[1]).astype(dtype)
+    g = Graph(e, n)
+    pattern, paths = _paths(g, g)
+    sums = np.zeros(pattern.num_edges)
+    np.add.at(sums, paths[2], weight[paths[0]].astype(np.float64) * weight[paths[1]])  # in their order
+    for threads in (1, 3):
+        with Context(THREADS=threads):
+            c, values = product(g, Tensor(weight), g, Tensor(weight))
+        assert np.array_equal(c.edge_index.numpy(), pattern.edge_index.numpy())
+        assert values.numpy().tobytes() == sums.astype(dtype).tobytes()
 
 
 @pytest.mark.parametrize("kind", ["max", "avg"])

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from ...dtypes import dtypes
-from ...symbolic import Dim
 from ...tensor import Tensor
 from .._rows import count_of, rows_of
 from . import _host
@@ -47,9 +42,7 @@ def to_dense_adj(
         src, dst, begin = edge_index[0], edge_index[1], graphs.begin
         graph = batch[src]
         row, col = src - begin[graph], dst - begin[batch[dst]]
-        # A variable size is given as a value, because a number in a program is a constant of it.
-        width: Any = _host.tensor(np.array([int(n)])) if isinstance(n, Dim) else n
-        index = (graph.cast(dtypes.int64) * width + row) * width + col
+        index = (graph.cast(dtypes.int64) * n + row) * n + col
     flat = (size * n * n, *edge_attr.shape[1:])
     if not num_edges or not n or not size:
         return Tensor.zeros(size, n, n, *edge_attr.shape[1:], dtype=edge_attr.dtype)

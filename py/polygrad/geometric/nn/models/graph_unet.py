@@ -20,26 +20,25 @@ from ..resolver import activation_resolver
 
 def paths_between(edge_index: Tensor, weight: Tensor, num_nodes: int, nodes: np.ndarray | None) -> tuple[Tensor, Tensor]:
     """(A + I)^2 without its diagonal, and of that the rows and columns of `nodes`: paths of two edges become edges."""
-    e = _host.edges(edge_index)
-    keep = e[0] != e[1]
-    loops = np.arange(num_nodes, dtype=e.dtype)
-    src, dst = np.concatenate([e[0][keep], loops]), np.concatenate([e[1][keep], loops])
-    weight = _host.join(_host.rows(weight, keep), _host.ones(num_nodes, weight.dtype))
+    plain, stays = _host.filter_edges(edge_index, loops="n")
+    ends = _host.with_loops(plain, num_nodes)
+    weight = _host.join(_host.rows(weight, stays), _host.ones(num_nodes, weight.dtype))
     if nodes is None:
-        a = b = Graph(np.stack([src, dst]), num_nodes=num_nodes)
+        a = b = Graph(_host.edges(ends), num_nodes=num_nodes)
         square, values = product(a, weight, b, weight)
     else:
-        place = np.full(num_nodes, -1, e.dtype)
+        place = np.full(num_nodes, -1, np.int64)
         place[nodes] = np.arange(nodes.size)
-        first, second = place[src], place[dst]
-        out, into = first >= 0, second >= 0
-        a = Graph(np.stack([first[out], dst[out]]), num_src=nodes.size, num_dst=num_nodes)
-        b = Graph(np.stack([src[into], second[into]]), num_src=num_nodes, num_dst=nodes.size)
+        first, out = _host.filter_edges(ends, src=place)
+        second, into = _host.filter_edges(ends, dst=place)
+        a = Graph(_host.edges(first), num_src=nodes.size, num_dst=num_nodes)
+        b = Graph(_host.edges(second), num_src=num_nodes, num_dst=nodes.size)
         square, values = product(a, _host.rows(weight, out), b, _host.rows(weight, into))
     assert values is not None
-    made = np.stack([square.src_index.numpy(), square.dst_index.numpy()]).astype(np.int64)
-    between = made[0] != made[1]
-    return _host.tensor(made[:, between]), _host.rows(values, between)
+    made, memory = _host.room((2, int(square.num_edges)), np.int64)
+    memory[0], memory[1] = square.src_index.numpy(), square.dst_index.numpy()
+    made, between = _host.filter_edges(made, loops="n")
+    return made, _host.rows(values, between)
 
 
 class GraphUNet(nn.Module):
