@@ -205,7 +205,7 @@ def test_bases_without_layers_of_messages():
     assert {k: v.shape for k, v in nodes.items()} == {"paper": (6, 3), "author": (4, 3)}
     assert {k: v.shape for k, v in edges.items()} == {k: (e.shape[1], 5) for k, e in EDGES.items()}
     with pytest.raises(ValueError, match="edges by type"):
-        gnn.to_hetero_with_bases(Narrow(), TYPES, 2)(X)
+        gnn.to_hetero_with_bases(Narrow(), TYPES, 2, in_channels={"x": 8})(X)
 
 
 def test_input_map():

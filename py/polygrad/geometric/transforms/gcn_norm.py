@@ -11,7 +11,7 @@ from .base_transform import BaseTransform
 class GCNNorm(BaseTransform):
     r"""Sets edge_index and edge_weight to the entries of :math:`\hat D^{-1/2} \hat A \hat D^{-1/2}` with self loops (add_self_loops).
 
-    For layers with normalize=False.
+    For layers with normalize=False. Without edge_index it is adj_t (transforms.ToSparseTensor) that is normalized.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.data import Data
@@ -26,6 +26,10 @@ class GCNNorm(BaseTransform):
     def forward(self, data: Any) -> Any:
         from ..nn.conv.gcn_conv import gcn_norm
 
+        if "edge_index" not in data and data.get("adj_t") is not None:
+            adj = gcn_norm(data.adj_t, add_self_loops=self.add_self_loops)
+            data.adj_t = adj[0] if isinstance(adj, tuple) else adj
+            return data
         index = needed(data, "edge_index", self)
         found, weight = gcn_norm(index, data.edge_weight, data.num_nodes, add_self_loops=self.add_self_loops)
         data.edge_index, data.edge_weight = found.cast(index.dtype).realize(weight), weight
