@@ -50,10 +50,20 @@ _PROFILE = dict.fromkeys(
 _MEGABYTES = dict.fromkeys(("byte_to_megabyte", "medibyte_to_megabyte"), "polygrad.torch_geometric._profile")
 _POINTERS = dict.fromkeys(("index2ptr", "ptr2index"), "polygrad.torch_geometric.index")
 _NESTED = dict.fromkeys(("from_nested_tensor", "to_nested_tensor"), "polygrad.torch_geometric._nested")
+_OLD = "polygrad.torch_geometric._old_names"
+_OLD_LOADERS = (
+    "ClusterData ClusterLoader DataListLoader DataLoader DenseDataLoader GraphSAINTEdgeSampler GraphSAINTNodeSampler GraphSAINTRandomWalkSampler"
+    " GraphSAINTSampler NeighborSampler RandomNodeSampler ShaDowKHopSampler"
+)
+_OLD_POOLS = dict.fromkeys(("GlobalAttention", "global_sort_pool"), _OLD)
 _ALSO = {
+    "data": dict.fromkeys(_OLD_LOADERS.split(), _OLD),
+    "loader": {"RandomNodeSampler": _OLD},
+    "nn.glob": _OLD_POOLS,
+    "transforms": {"RandomTranslate": _OLD},
     "utils": {**_SPARSE, **_NESTED},
     "utils.sparse": {**_SPARSE, **dict.fromkeys(("cat", "get_sparse_diag"), "polygrad.torch.sparse"), **_POINTERS},
-    "nn": _WRAPPING,
+    "nn": {**_WRAPPING, **_OLD_POOLS},
     "profile": _PROFILE,
     "profile.timer": _PROFILE,
     "profile.utils": {**_PROFILE, **_MEGABYTES},

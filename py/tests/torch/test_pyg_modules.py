@@ -227,3 +227,23 @@ def test_small_ones():
     assert out.size() == (3, 1)
     with pytest.raises(ValueError, match="Could not resolve"):
         pyg.nn.resolver.activation_resolver("nothing")
+
+
+def test_names_from_before_things_moved():
+    """Loaders were in `data`, attention over graphs in `nn.glob`: each warns, and does what stands elsewhere now."""
+    from polygrad.torch_geometric import data, loader, nn, transforms
+
+    entries = [data.Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0, 1], [1, 0]])) for _ in range(4)]
+    with pytest.warns(UserWarning, match="'data.DataLoader' is deprecated, use 'loader.DataLoader'"):
+        old = data.DataLoader(entries, batch_size=2)
+    assert isinstance(old, loader.DataLoader) and [batch.num_graphs for batch in old] == [2, 2]
+    with pytest.warns(UserWarning, match="RandomNodeLoader"):
+        assert len(loader.RandomNodeSampler(entries[0], num_parts=2)) == 2
+    with pytest.warns(UserWarning, match="AttentionalAggregation"):
+        pool = nn.GlobalAttention(torch.nn.Linear(3, 1))
+    found = pool(torch.ones(3, 3), torch.tensor([0, 0, 1]), 3)
+    assert repr(pool).startswith("GlobalAttention") and found.tolist() == [[1.0] * 3, [1.0] * 3, [0.0] * 3]
+    with pytest.warns(UserWarning, match="SortAggregation"):
+        assert nn.global_sort_pool(torch.ones(3, 2), torch.tensor([0, 0, 1]), 2).size() == (2, 4)
+    with pytest.warns(UserWarning, match="RandomJitter"):
+        assert transforms.RandomTranslate(0.0)(data.Data(pos=torch.ones(2, 3))).pos.tolist() == [[1.0] * 3] * 2

@@ -114,10 +114,12 @@ class HeteroBasesModule(nn.Module):
         self._edge_type: list[Any] = [None]  # shared with the layers
         self._kept: Any = None
         self._matrices: Any = None
+        self._has_layers = False
 
         def make(child: Any, path: str) -> Any:
             if not isinstance(child, MessagePassing):
                 return child
+            self._has_layers = True
             return _Layer(HeteroBasisConv(child, len(edges), num_bases), self._edge_type, child)
 
         replace_modules(self._inner, make)
@@ -146,12 +148,13 @@ class HeteroBasesModule(nn.Module):
         sizes = [first[kind].shape[0] for kind in self._metadata[0]]
         on_edges = {n: v for n, v in given.items() if self._levels.get(n) == "edge" and isinstance(v, dict)}
         indices = {n: self._unpacked(v) for n, v in on_edges.items() if _is_index(v)}
-        index, counts = None, []
+        index: Any = None
+        counts: list[int] = []
         if indices:
             index, counts = self._joined(next(iter(indices.values())), sizes)
         elif on_edges:
             counts = [next(iter(on_edges.values()))[kind].shape[0] for kind in self._metadata[1]]
-        if index is None and any(isinstance(m, HeteroBasisConv) for m in self.modules()):
+        if index is None and self._has_layers:
             raise ValueError("the model needs the edges by type, each of shape [2, E]")
         joined = {n: index if n in indices else self._one(n, v) for n, v in given.items()}
         return self._split(self._inner.forward(**joined), sizes, counts)
