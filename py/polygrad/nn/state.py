@@ -104,7 +104,7 @@ def load_state_dict(
 def match(model: Any, state_dict: Any) -> tuple[dict[str, Tensor], list[str], list[str]]:
     """The model's tensors by name, the names that state_dict lacks, and those that the model lacks."""
     own = get_state_dict(model)
-    if not own.keys() >= state_dict.keys() or any(is_lazy(t) for t in own.values()):
+    if not own.keys() >= state_dict.keys() or any(is_lazy(t) for t in (*own.values(), *state_dict.values())):
         _prepare(model, "", state_dict, set())
         own = get_state_dict(model)
     return own, [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]

@@ -51,6 +51,7 @@ _PROFILE = dict.fromkeys(
 _MEGABYTES = dict.fromkeys(("byte_to_megabyte", "medibyte_to_megabyte"), "polygrad.torch_geometric._profile")
 _POINTERS = dict.fromkeys(("index2ptr", "ptr2index"), "polygrad.torch_geometric.index")
 _NESTED = dict.fromkeys(("from_nested_tensor", "to_nested_tensor"), "polygrad.torch_geometric._nested")
+_OLD_POOLS = dict.fromkeys(("GlobalAttention", "global_sort_pool"), "polygrad.torch_geometric._old_pools")
 _ALSO = {
     "data": names_of("data"),
     "data.collate": dict.fromkeys(("collate", "separate"), "polygrad.torch_geometric._collate"),
@@ -58,13 +59,14 @@ _ALSO = {
     "loader": names_of("loader"),
     "sampler.neighbor_sampler": {"BidirectionalNeighborSampler": "polygrad.geometric.sampler.bidirectional"},
     "transforms": names_of("transforms"),
+    "nn.glob": _OLD_POOLS,
     "utils": {**_SPARSE, **_NESTED},
     "utils.convert": dict.fromkeys(
         "from_cugraph from_dgl from_networkit from_trimesh to_cugraph to_dgl to_networkit to_trimesh".split(),
         "polygrad.geometric.utils.other_libraries",
     ),
     "utils.sparse": {**_SPARSE, **dict.fromkeys(("cat", "get_sparse_diag"), "polygrad.torch.sparse"), **_POINTERS},
-    "nn": _WRAPPING,
+    "nn": {**_WRAPPING, **_OLD_POOLS},
     "profile": _PROFILE,
     "profile.timer": _PROFILE,
     "profile.utils": {**_PROFILE, **_MEGABYTES},

@@ -178,7 +178,7 @@ def test_names_and_errors():
         (lambda: same(Tensor(X), Tensor(INDEX), dim=5), "dimension '5'"),
         (lambda: same(Tensor(X), ptr=Tensor([0, 2, 6]), dim_size=3), "dim_size"),
         (lambda: same(Tensor(X), Tensor(INDEX[:4].copy()), dim_size=6), "do not fit"),
-        (lambda: gnn.LSTMAggregation(2, 3)(Tensor.rand(2, 6, 2), Tensor(INDEX)), "two axes"),
+        (lambda: gnn.LSTMAggregation(2, 3)(Tensor.rand(2, 6, 2), Tensor(INDEX)), "two-dimensional"),
         (lambda: scatter(Tensor(X), Tensor(INDEX), reduce="avg"), "'avg'"),
         (lambda: scatter(Tensor(X), Tensor(INDEX.reshape(2, 3).copy())), "one-dimensional"),
     ]:

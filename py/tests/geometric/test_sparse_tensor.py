@@ -7,7 +7,8 @@ import pytest
 
 from polygrad import Tensor
 from polygrad.geometric import EdgeIndex, Index, SparseTensor
-from polygrad.geometric.data import Data
+from polygrad.geometric.data import Data, HeteroData
+from polygrad.geometric.loader import HGTLoader, LinkNeighborLoader, NeighborLoader
 from polygrad.geometric.nn import conv
 from polygrad.geometric.transforms import ToSparseTensor
 from polygrad.geometric.utils import is_sparse, spmm, to_edge_index
@@ -195,3 +196,42 @@ def test_index():
         Index([1, 0], is_sorted=True).validate()
     with pytest.raises(ValueError, match="sorted"):
         Index([1, 0]).get_indptr()
+
+
+@pytest.mark.parametrize("key", ["adj_t", "adj"])
+def test_samples_of_a_matrix(key):
+    """A loader draws the entries of a graph's matrix, and a batch has a matrix of them with their values: layers give what they give on all edges."""
+    edges = np.stack([RNG.integers(0, 20, 60), RNG.integers(0, 20, 60)])
+    edges = np.unique(edges, axis=1)
+    weight = np.arange(edges.shape[1], dtype=np.float32)
+    x = Tensor(RNG.normal(size=(20, 3)).astype(np.float32))
+    whole = SparseTensor.from_edge_index(Tensor(edges if key == "adj" else edges[::-1].copy()), Tensor(weight), (20, 20))
+    data = Data(x=x, **{key: whole})
+    layer = conv.GraphConv(3, 2)
+    expected = layer(x, Tensor(edges), Tensor(weight)).numpy()
+    for batch in NeighborLoader(data, num_neighbors=[-1], batch_size=6):
+        assert "edge_index" not in batch
+        part = batch[key]
+        assert part.sparse_sizes() == (batch.x.shape[0],) * 2
+        np.testing.assert_array_equal(np.sort(part.storage.value().numpy()), np.sort(whole.storage.value().numpy()[batch.e_id.numpy()]))
+        n = batch.batch_size
+        close(layer(batch.x, part if key == "adj_t" else part.t())[:n], expected[batch.n_id.numpy()[:n]])
+    links = next(iter(LinkNeighborLoader(data, num_neighbors=[2], edge_label_index=Tensor(edges[:, :4]), batch_size=4)))
+    assert links[key].nnz() > 0 and "edge_index" not in links
+
+
+def test_samples_of_matrices_by_type():
+    """By type as well, without values and with a gradient through them."""
+    data = HeteroData()
+    data["a"].x, data["b"].x = Tensor.ones(6, 2), Tensor.ones(5, 3)
+    row, col = RNG.integers(0, 6, 12), RNG.integers(0, 5, 12)
+    data["a", "to", "b"].adj_t = SparseTensor(row=Tensor(col), col=Tensor(row), sparse_sizes=(5, 6))
+    value = Tensor(RNG.random(12).astype(np.float32), requires_grad=True)
+    data["b", "to", "a"].adj_t = SparseTensor(row=Tensor(row), col=Tensor(col), value=value, sparse_sizes=(6, 5))
+    for loader in (NeighborLoader(data, [-1, -1], ("a", None), batch_size=3), HGTLoader(data, [4, 4], ("a", None), batch_size=3)):
+        batch = next(iter(loader))
+        forth, back = batch["a", "to", "b"].adj_t, batch["b", "to", "a"].adj_t
+        assert back.nnz() > 0 and forth.storage.value() is None
+        assert forth.sparse_sizes()[::-1] == back.sparse_sizes() == (batch["a"].x.shape[0], batch["b"].x.shape[0])
+        (slope,) = back.storage.value().sum().gradient(value)
+        assert slope.numpy().sum() == back.nnz()

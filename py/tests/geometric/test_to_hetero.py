@@ -10,6 +10,7 @@ from golden import Case, close, names
 
 import polygrad.geometric.nn as gnn
 from polygrad import Tensor, nn
+from polygrad.geometric.typing import SparseTensor
 from polygrad.nn import functional as F
 
 TYPES = (["paper", "author"], [("paper", "cites", "paper"), ("author", "writes", "paper"), ("paper", "by", "author")])
@@ -172,6 +173,39 @@ def test_bases():
     assert weights == ["conv.convs.0.edge_type_weight", "conv.convs.1.edge_type_weight"]
     slopes = out["paper"].sum().gradient(*[model.state_dict()[n] for n in weights])
     assert all(np.abs(g.numpy()).sum() > 0 for g in slopes)
+
+
+def test_bases_of_matrices():
+    """Transposed matrices by type are the same edges; the copies of a layer are found by its name."""
+    model = gnn.to_hetero_with_bases(Narrow(), TYPES, num_bases=2, in_channels={"x": 8})
+    sizes = {kind: x.shape[0] for kind, x in X.items()}
+    adj = {k: SparseTensor.from_edge_index(e, sparse_sizes=(sizes[k[0]], sizes[k[-1]])).t() for k, e in EDGES.items()}
+    expected, out = model(X, EDGES), model(X, adj)
+    for kind in X:
+        np.testing.assert_allclose(out[kind].numpy(), expected[kind].numpy(), atol=1e-5)
+    assert len(model.conv.convs) == model.conv.num_bases == 2
+    valued = {k: a.set_value(Tensor.ones(a.nnz())) for k, a in adj.items()}
+    with pytest.raises(ValueError, match="matrices with values"):
+        model(X, valued)
+
+
+def test_bases_without_layers_of_messages():
+    """A model of maps alone needs no edges: values of edges tell how many there are of each type."""
+
+    class Maps(nn.Module):
+        def __init__(self):
+            self.nodes, self.edges = gnn.Linear(8, 3), gnn.Linear(2, 5)
+
+        def forward(self, x, edge_attr):
+            return self.nodes(x), self.edges(edge_attr)
+
+    attr = {kind: Tensor.ones(e.shape[1], 2) for kind, e in EDGES.items()}
+    model = gnn.to_hetero_with_bases(Maps(), TYPES, num_bases=2, in_channels={"x": 8})
+    nodes, edges = model(X, attr)
+    assert {k: v.shape for k, v in nodes.items()} == {"paper": (6, 3), "author": (4, 3)}
+    assert {k: v.shape for k, v in edges.items()} == {k: (e.shape[1], 5) for k, e in EDGES.items()}
+    with pytest.raises(ValueError, match="edges by type"):
+        gnn.to_hetero_with_bases(Narrow(), TYPES, 2, in_channels={"x": 8})(X)
 
 
 def test_input_map():

@@ -193,6 +193,9 @@ def test_gcn_norm_sign_and_dense():
     got[tuple(normed.edge_index.numpy())] = normed.edge_weight.numpy()
     np.testing.assert_allclose(got, root @ looped @ root, rtol=1e-5)
     assert normed.edge_index.dtype == dtypes.int64
+    matrix = T.GCNNorm()(T.ToSparseTensor()(Data(x=Tensor(x), edge_index=Tensor(e))))
+    assert "edge_index" not in matrix and "edge_weight" not in matrix
+    np.testing.assert_allclose(matrix.adj_t.to_dense().numpy(), (root @ looped @ root).T, rtol=1e-5)
     dense = T.ToDense(5)(Data(x=Tensor(x), edge_index=Tensor(e), y=Tensor([1, 2, 3])))
     assert np.array_equal(dense.adj.numpy()[:3, :3], a) and dense.mask.tolist() == [True] * 3 + [False] * 2
     assert dense.x.shape == (5, 2) and dense.y.tolist() == [1, 2, 3, 0, 0] and dense.edge_index is None

@@ -27,7 +27,7 @@ from polygrad.torch_geometric.config_store import (
 from polygrad.torch_geometric.data import Batch, Data, HeteroData
 from polygrad.torch_geometric.inspector import Inspector
 from polygrad.torch_geometric.io import fs
-from polygrad.torch_geometric.nn import DataParallel, GCNConv, Linear, SAGEConv, SumAggregation, to_fixed_size
+from polygrad.torch_geometric.nn import DataParallel, GCNConv, Linear, MessagePassing, SAGEConv, SumAggregation, to_fixed_size
 from polygrad.torch_geometric.profile import nvtxit
 from polygrad.torch_geometric.utils import from_nested_tensor, to_nested_tensor
 from polygrad.torch_geometric.visualization import influence
@@ -227,3 +227,79 @@ def test_small_ones():
     assert out.size() == (3, 1)
     with pytest.raises(ValueError, match="Could not resolve"):
         pyg.nn.resolver.activation_resolver("nothing")
+
+
+def test_names_from_before_things_moved():
+    """Loaders were in `data`, attention over graphs in `nn.glob`: each warns, and does what stands elsewhere now."""
+    from polygrad.torch_geometric import data, loader, nn, transforms
+
+    entries = [data.Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0, 1], [1, 0]])) for _ in range(4)]
+    with pytest.warns(UserWarning, match="'data.DataLoader' is deprecated, use 'loader.DataLoader'"):
+        old = data.DataLoader(entries, batch_size=2)
+    assert isinstance(old, loader.DataLoader) and [batch.num_graphs for batch in old] == [2, 2]
+    with pytest.warns(UserWarning, match="RandomNodeLoader"):
+        assert len(loader.RandomNodeSampler(entries[0], num_parts=2)) == 2
+    with pytest.warns(UserWarning, match="AttentionalAggregation"):
+        pool = nn.GlobalAttention(torch.nn.Linear(3, 1))
+    found = pool(torch.ones(3, 3), torch.tensor([0, 0, 1]), 3)
+    assert repr(pool).startswith("GlobalAttention") and found.tolist() == [[1.0] * 3, [1.0] * 3, [0.0] * 3]
+    with pytest.warns(UserWarning, match="SortAggregation"):
+        assert nn.global_sort_pool(torch.ones(3, 2), torch.tensor([0, 0, 1]), 2).size() == (2, 4)
+    with pytest.warns(UserWarning, match="RandomJitter"):
+        assert transforms.RandomTranslate(0.0)(data.Data(pos=torch.ones(2, 3))).pos.tolist() == [[1.0] * 3] * 2
+
+
+def test_patches_are_reduced_to_values():
+    """`min` and `max` of PyTorch's tensor are pairs; an aggregation of several reductions takes the values of each."""
+    from polygrad.torch_geometric.nn import PatchTransformerAggregation
+
+    x, index = torch.randn(6, 4), torch.tensor([0, 0, 1, 1, 1, 2])
+    layer = PatchTransformerAggregation(4, 3, 2, 4, 1, heads=2, aggr=["sum", "mean", "min", "max", "var", "std"])
+    assert layer(x, index).size() == (3, 3)
+
+
+def test_matrices_by_type():
+    """A layer that is called with a matrix for each type of edges sends along their entries."""
+    from polygrad.torch_geometric.typing import SparseTensor
+
+    from polygrad.torch_geometric.nn import HANConv
+
+    x = {"a": torch.randn(4, 3), "b": torch.randn(5, 2)}
+    edges = {("a", "to", "b"): torch.tensor([[0, 1, 3], [4, 0, 2]]), ("b", "to", "a"): torch.tensor([[0, 4], [1, 1]])}
+    adj = {k: SparseTensor.from_edge_index(e, sparse_sizes=(x[k[0]].size(0), x[k[2]].size(0))).t() for k, e in edges.items()}
+    layer = HANConv({"a": 3, "b": 2}, 4, (list(x), list(edges)), heads=2)
+    found, expected = layer(x, adj), layer(x, edges)
+    for kind in x:
+        assert torch.allclose(found[kind], expected[kind], atol=1e-6)
+
+
+class Weighing(MessagePassing):
+    """Messages times a value of their edge."""
+
+    def forward(self, x, edges, weight=None):
+        return self.propagate(edges[0], x=x, edge_weight=weight)
+
+    def message(self, x_j, edge_weight):
+        return x_j * edge_weight.view(-1, 1)
+
+
+def test_values_of_a_matrix_that_propagate_is_given():
+    """The values of a matrix are the weights of its edges, where no weights are given."""
+    from polygrad.torch_geometric.typing import SparseTensor
+
+    x, edges, weight = torch.randn(4, 3), torch.tensor([[0, 1, 3], [2, 0, 2]]), torch.tensor([2.0, 3.0, 4.0])
+    adj = SparseTensor.from_edge_index(edges, weight, (4, 4)).t()
+    layer = Weighing()
+    assert torch.allclose(layer(x, [adj]), layer(x, [edges], weight)) and torch.equal(layer(x, [adj], 0 * weight), 0 * x)
+
+
+def test_a_width_that_is_not_known_is_loaded():
+    """The state of a linear map that has seen no input makes another one wait for its input."""
+    from polygrad.torch_geometric.nn import HeteroLinear, Linear
+
+    made, x = Linear(3, 2), torch.ones(4, 5)
+    made.load_state_dict(Linear(-1, 2).state_dict())
+    assert made.in_channels == -1 and made(x).size() == (4, 2) and made.in_channels == 5
+    typed = HeteroLinear(3, 2, num_types=2)
+    typed.load_state_dict(HeteroLinear(-1, 2, num_types=2).state_dict())
+    assert typed.in_channels == -1 and typed(x, torch.tensor([0, 1, 1, 0])).size() == (4, 2)

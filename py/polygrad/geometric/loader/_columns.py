@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...autograd import making
 from ...tensor import Tensor
 from ..data import HeteroData
 from ..data._sizes import size, sized
 from ..sampler._draw import gather
-from ..sampler.neighbor_sampler import host
+from ..sampler.neighbor_sampler import host, matrix_of
 from ._stores import Remote, remote_of
 
 
 class Column(NamedTuple):
-    """One attribute. values: an array on the host; a list; or a tensor whose rows are taken lazily, because it has a gradient."""
+    """One attribute. values: an array on the host; a list; a tensor whose rows are taken lazily, because it has a gradient; None for a matrix
+    without values."""
 
     key: str
     values: Any
@@ -42,10 +44,14 @@ def _column(store: Any, key: str, value: Any) -> Column:
 def columns_of(store: Any) -> Columns:
     """To be called in the thread that the tensors belong to."""
     node, edge = [], []
+    name, matrix = matrix_of(store)
     for key, value in store.items():
         if key in ("edge_index", "num_nodes", "num_edges"):
             continue
-        if store.is_node_attr(key):
+        if key == name:
+            values = matrix._value
+            edge.append(Column(key, None if values is None else host(values) if not values.requires_grad else values, 0))
+        elif store.is_node_attr(key):
             node.append(_column(store, key, value))
         elif store.is_edge_attr(key):
             edge.append(_column(store, key, value))
@@ -67,7 +73,7 @@ def collect(columns: list[Column], index: np.ndarray | None, threads: int) -> di
     """The rows `index` of every column. Without an index the attributes are not there."""
     out: dict[str, Any] = {}
     for key, values, dim in columns:
-        if index is None:
+        if index is None or values is None:
             out[key] = None
         elif isinstance(values, np.ndarray):
             out[key] = gather(values, index, threads) if dim == 0 else np.take(values, index, axis=dim)
@@ -152,10 +158,27 @@ def place_nodes(store: Any, columns: list[Column], found: dict[str, Any], node: 
 
 
 def place_edges(store: Any, columns: list[Column], found: dict[str, Any], pairs: np.ndarray, edge: Any, edges: Any) -> None:
-    place(store, columns, found, edge, edges)
-    store["edge_index"] = sized(pairs, 1, edges)
+    name, matrix = matrix_of(store)
+    place(store, [c for c in columns if c.key != name], found, edge, edges)
+    if name is None:
+        store["edge_index"] = sized(pairs, 1, edges)
+    else:
+        store[name] = _part_of(
+            matrix, pairs if name == "adj" else pairs[::-1], found[name], edge, store.size() if name == "adj" else store.size()[::-1]
+        )
     if edge is not None and "e_id" not in store:
         store["e_id"] = sized(edge, 0, edges)
+
+
+def _part_of(matrix: Any, pairs: np.ndarray, values: Any, edge: Any, sizes: Any) -> Any:
+    """The matrix of some of the entries of a matrix. values: those of the entries, or of all where a gradient is wanted."""
+    order = np.lexsort((pairs[1], pairs[0]))
+    with making(matrix._kind):
+        if isinstance(values, np.ndarray):
+            values = Tensor(np.ascontiguousarray(values[order]))
+        elif values is not None:
+            values = values[Tensor(edge[order])]
+    return matrix._made(row=pairs[0][order], col=pairs[1][order], value=values, sparse_sizes=tuple(int(n) for n in sizes), is_sorted=True)
 
 
 def without_edges(batch: Any, data: Any) -> Any:

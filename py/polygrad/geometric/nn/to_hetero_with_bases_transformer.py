@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import nn
 from ...tensor import Tensor
+from ..sparse_tensor import SparseTensor
 from .conv.message_passing import MessagePassing
 from .dense.linear import Linear
 from .inits import glorot
@@ -94,7 +95,8 @@ class _Layer(nn.Module):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "_layer" not in self.__dict__:
             raise AttributeError(name)
-        return getattr(self.__dict__["_layer"].module, name)
+        made = self.__dict__["_made"]
+        return getattr(made, name) if name in ("convs", "num_bases", "num_relations") else getattr(self.__dict__["_layer"].module, name)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._made(self._owner[0], *args, **kwargs)
@@ -111,10 +113,13 @@ class HeteroBasesModule(nn.Module):
         self._inner = copy.deepcopy(module)
         self._edge_type: list[Any] = [None]  # shared with the layers
         self._kept: Any = None
+        self._matrices: Any = None
+        self._has_layers = False
 
         def make(child: Any, path: str) -> Any:
             if not isinstance(child, MessagePassing):
                 return child
+            self._has_layers = True
             return _Layer(HeteroBasisConv(child, len(edges), num_bases), self._edge_type, child)
 
         replace_modules(self._inner, make)
@@ -141,12 +146,29 @@ class HeteroBasesModule(nn.Module):
         if first is None:
             raise ValueError("the model needs features of nodes by type, to know how many nodes there are")
         sizes = [first[kind].shape[0] for kind in self._metadata[0]]
-        edges = next((v for n, v in given.items() if self._levels.get(n) == "edge" and isinstance(v, dict) and _is_index(v)), None)
-        if edges is None:
+        on_edges = {n: v for n, v in given.items() if self._levels.get(n) == "edge" and isinstance(v, dict)}
+        indices = {n: self._unpacked(v) for n, v in on_edges.items() if _is_index(v)}
+        index: Any = None
+        counts: list[int] = []
+        if indices:
+            index, counts = self._joined(next(iter(indices.values())), sizes)
+        elif on_edges:
+            counts = [next(iter(on_edges.values()))[kind].shape[0] for kind in self._metadata[1]]
+        if index is None and self._has_layers:
             raise ValueError("the model needs the edges by type, each of shape [2, E]")
-        index, counts = self._joined(edges, sizes)
-        joined = {n: self._one(n, v, index) for n, v in given.items()}
+        joined = {n: index if n in indices else self._one(n, v) for n, v in given.items()}
         return self._split(self._inner.forward(**joined), sizes, counts)
+
+    def _unpacked(self, values: dict[Any, Any]) -> dict[Any, Tensor]:
+        """Edges by type out of transposed matrices by type; the same for the same matrices."""
+        if not any(isinstance(v, SparseTensor) for v in values.values()):
+            return values
+        matrices = list(values.values())
+        if self._matrices is None or any(a is not b for a, b in zip(self._matrices[0], matrices)):
+            if any(m.has_value() for m in matrices):
+                raise ValueError("matrices with values are not joined: give the edges and their values as tensors by type")
+            self._matrices = (matrices, {kind: Tensor.stack(*m.coo()[1::-1]) for kind, m in values.items()})
+        return self._matrices[1]
 
     def _joined(self, edges: dict[Any, Tensor], sizes: list[int]) -> tuple[Tensor, list[int]]:
         """The edges of all types between nodes that are numbered one type after the other. Kept while the same tensors come, so that a compiled step
@@ -162,12 +184,10 @@ class HeteroBasesModule(nn.Module):
         self._edge_type[0] = self._kept[3]
         return self._kept[2], counts
 
-    def _one(self, name: str, value: Any, index: Tensor) -> Any:
+    def _one(self, name: str, value: Any) -> Any:
         level = self._levels.get(name)
         if not isinstance(value, dict) or level not in ("node", "edge"):
             return value
-        if level == "edge" and _is_index(value):
-            return index
         parts = [value[kind] for kind in self._metadata[level == "edge"]]
         return parts[0] if len(parts) == 1 else Tensor.cat(*parts, dim=0 if parts[0].ndim == 1 else -2)
 
@@ -189,7 +209,9 @@ class HeteroBasesModule(nn.Module):
 
 
 def _is_index(values: dict[Any, Any]) -> bool:
-    return all(isinstance(v, Tensor) and v.ndim == 2 and v.shape[0] == 2 and v.dtype.kind in "iu" for v in values.values())
+    return all(
+        isinstance(v, SparseTensor) or (isinstance(v, Tensor) and v.ndim == 2 and v.shape[0] == 2 and v.dtype.kind in "iu") for v in values.values()
+    )
 
 
 def to_hetero_with_bases(

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..data import Data, HeteroData
 from ..data._values import to_array
+from ..sparse_tensor import SparseTensor
 from ._draw import Drawn, Plan, Relations, Seeds, draw_seed, generator, thread_count, vector
 from .base import (
     BaseSampler,
@@ -37,11 +38,21 @@ def host(value: Any) -> np.ndarray:
     return to_array(value)
 
 
+def matrix_of(store: Any) -> tuple[str | None, Any]:
+    """The name of the sparse matrix that a storage has in the place of edge_index, and the matrix."""
+    if store.get("edge_index") is None:
+        for key in ("adj_t", "adj"):
+            if isinstance(store.get(key), SparseTensor):
+                return key, store[key]
+    return None, None
+
+
 def edges_of(store: Any) -> np.ndarray:
-    """edge_index of a storage as an array."""
+    """edge_index of a storage as an array; the entries of its matrix, in their order, where it has that instead."""
     index = store.get("edge_index")
     if index is None:
-        return NO_EDGES
+        key, matrix = matrix_of(store)
+        return NO_EDGES if matrix is None else np.stack([matrix._col, matrix._row] if key == "adj_t" else [matrix._row, matrix._col])
     pairs = host(index)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         raise ValueError(f"edge_index must have the shape [2, E], not {list(pairs.shape)}")

@@ -83,7 +83,7 @@ class Aggregation(Module):
     def assert_two_dimensional_input(self, x: Tensor, dim: int) -> None:
         """An error unless x is [items, features]."""
         if x.ndim != 2:
-            raise ValueError(f"{type(self).__name__} needs an input with two axes, not the shape {x.shape}")
+            raise ValueError(f"{type(self).__name__} needs a two-dimensional input, not one of shape {x.shape}")
         if dim not in (-2, 0):
             raise ValueError(f"{type(self).__name__} needs the items along the first axis, not along {dim}")
 

@@ -14,6 +14,7 @@ from .base import Aggregation
 from .utils import MultiheadAttentionBlock
 
 AGGRS = ("sum", "mean", "min", "max", "var", "std")
+_METHODS = {"min": "amin", "max": "amax"}  # values alone, whatever the class of the tensor
 
 
 class PatchTransformerAggregation(Aggregation):
@@ -64,7 +65,7 @@ class PatchTransformerAggregation(Aggregation):
         y = y + self.pe(Tensor.arange(patches, dtype=dtypes.int32)).cast(y.dtype)
         for block in self.blocks:
             y = block(y, y)
-        return self.fc(Tensor.cat(*[getattr(y, a)(1) for a in self.aggrs], dim=1))
+        return self.fc(Tensor.cat(*[getattr(y, _METHODS.get(a, a))(dim=1) for a in self.aggrs], dim=1))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, patch_size={self.patch_size})"

@@ -98,6 +98,15 @@ def _any_sparse(values: Any) -> bool:
     return False
 
 
+def _plain_graph(edge_index: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A graph in the place of a sparse matrix, for a layer that was called with matrices by type; the values belong to what was not given."""
+    if not _any_sparse((edge_index,)):
+        return edge_index, kwargs
+    value = edge_index.storage.value()
+    missing = {n: value for n in ("edge_weight", "edge_attr", "edge_type") if value is not None and kwargs.get(n) is None}
+    return edge_index.graph, {**kwargs, **missing}
+
+
 class MessagePassing(Module):
     r"""Base of layers in which nodes send messages along edges:
 
@@ -274,6 +283,7 @@ class MessagePassing(Module):
         `message`, `aggregate` and `update` ask for.
         """
         signatures = self._inspect()
+        edge_index, kwargs = _plain_graph(edge_index, kwargs)
         if self._before.get("propagate"):
             edge_index, size, kwargs = self._run_before("propagate", (edge_index, size, kwargs))
         sizes = self._sizes(edge_index, size)
@@ -372,6 +382,7 @@ class MessagePassing(Module):
     def edge_updater(self, edge_index: Any, size: Any = None, **kwargs: Any) -> Any:
         """Values of edges by `edge_update`, out of what is given here; arguments as for propagate."""
         signatures = self._inspect()
+        edge_index, kwargs = _plain_graph(edge_index, kwargs)
         if self._before.get("edge_update"):
             edge_index, size, kwargs = self._run_before("edge_update", (edge_index, size, kwargs))
         values, _ = self._collect(signatures.on_edges, edge_index, self._sizes(edge_index, size), kwargs)

@@ -79,8 +79,11 @@ class Linear(Module):
         self.reset_parameters()
 
     def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
-        if is_lazy(self.weight) and not is_lazy(state_dict.get(f"{prefix}weight", self.weight)):
-            self.initialize_parameters(state_dict[f"{prefix}weight"].shape[-1])
+        given = state_dict.get(f"{prefix}weight", self.weight)
+        if is_lazy(self.weight) and not is_lazy(given):
+            self.initialize_parameters(given.shape[-1])
+        elif is_lazy(given) and not is_lazy(self.weight):  # the size is unknown again
+            self.in_channels, self.weight = -1, zeros_or_later(self.out_channels, -1)
 
     def forward(self, x: Tensor) -> Tensor:
         if is_lazy(self.weight):
@@ -123,8 +126,11 @@ class HeteroLinear(Module):
         self.reset_parameters()
 
     def _before_load(self, state_dict: dict[str, Tensor], prefix: str) -> None:
-        if is_lazy(self.weight) and not is_lazy(state_dict.get(f"{prefix}weight", self.weight)):
-            self.initialize_parameters(state_dict[f"{prefix}weight"].shape[1])
+        given = state_dict.get(f"{prefix}weight", self.weight)
+        if is_lazy(self.weight) and not is_lazy(given):
+            self.initialize_parameters(given.shape[1])
+        elif is_lazy(given) and not is_lazy(self.weight):
+            self.in_channels, self.weight = -1, zeros_or_later(self.num_types, -1, self.out_channels)
 
     def forward(self, x: Tensor, type_vec: Tensor) -> Tensor:
         if is_lazy(self.weight):

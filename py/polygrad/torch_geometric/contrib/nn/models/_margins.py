@@ -11,27 +11,28 @@ from ..... import torch
 F: Any = torch.nn.functional
 
 
-def _margins(score: Any, labels: Any, chosen: Any) -> Any:
-    """Largest score of another class minus that of the right one."""
+def margins(score: Any, labels: Any, chosen: Any = None, reduce: str | None = None) -> Any:
+    """Largest score of another class minus that of the right one. reduce: a method of tensors, such as 'mean'."""
     if chosen is not None:
         score, labels = score[chosen], labels[chosen]
     right = F.one_hot(labels, score.size(-1)).bool()
-    return score.masked_fill(right, float("-inf")).amax(dim=-1) - score.masked_fill(~right, 0.0).sum(dim=-1)
+    out = score.masked_fill(right, float("-inf")).amax(dim=-1) - score.masked_fill(~right, 0.0).sum(dim=-1)
+    return out if reduce is None else getattr(out, reduce)()
 
 
 def margin(prediction: Any, labels: Any, chosen: Any = None) -> Any:
     """Mean margin of what the model gives."""
-    return _margins(prediction, labels, chosen).mean()
+    return margins(prediction, labels, chosen).mean()
 
 
 def prob_margin(prediction: Any, labels: Any, chosen: Any = None) -> Any:
     """Mean margin of the probabilities."""
-    return _margins(prediction.softmax(dim=-1), labels, chosen).mean()
+    return margins(prediction.softmax(dim=-1), labels, chosen).mean()
 
 
 def tanh_margin(prediction: Any, labels: Any, chosen: Any = None) -> Any:
     """Mean of tanh of the margins of the log-probabilities: predictions near the border count most."""
-    return _margins(prediction.log_softmax(dim=-1), labels, chosen).tanh().mean()
+    return margins(prediction.log_softmax(dim=-1), labels, chosen).tanh().mean()
 
 
 def masked(prediction: Any, labels: Any, chosen: Any = None) -> Any:
@@ -46,4 +47,4 @@ def masked(prediction: Any, labels: Any, chosen: Any = None) -> Any:
 
 LOSSES = {"margin": margin, "masked": masked, "prob_margin": prob_margin, "tanh_margin": tanh_margin}
 
-__all__ = ["LOSSES"]
+__all__ = ["LOSSES", "margins"]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..... import torch
-from ._margins import LOSSES
+from ._margins import LOSSES, margins
 
 
 def pairs_of(numbers: np.ndarray, n: int, undirected: bool) -> np.ndarray:
@@ -58,6 +58,12 @@ class PRBCDAttack(torch.nn.Module):
     """
 
     settings: ClassVar[dict[str, Any]] = {"max_final_samples": 20, "max_trials_sampling": 20, "with_early_stopping": True, "eps": 1e-7}
+
+    # Under the names by which scripts measure what an attack did.
+    _margin_loss = staticmethod(margins)
+    _probability_margin_loss = staticmethod(LOSSES["prob_margin"])
+    _tanh_margin_loss = staticmethod(LOSSES["tanh_margin"])
+    _masked_cross_entropy = staticmethod(LOSSES["masked"])
 
     def __init__(
         self, model: Any, block_size: int, epochs: int = 125, epochs_resampling: int = 100, loss: Any = "prob_margin", metric: Any = None,
