@@ -24,7 +24,12 @@ static void emit_load(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
   int64_t k;
-  int before = e->style->writes_out ? run_before(e, i, &k) : -1;
+  if (pair_first(e, i) >= 0) return;
+  int second = pair_second(e, i), before = e->style->writes_out && second < 0 ? run_before(e, i, &k) : -1;
+  if (second >= 0) {
+    emit_load_pair(e, i, second);
+    return;
+  }
   Txt at = is_run(e, i)  ? txt("q%d[i%d]", i, e->run_loop)
            : before >= 0 ? txt("q%d[%d]", before, (int)k)
                          : txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s);
@@ -35,6 +40,12 @@ static void emit_load(Emit *e, int i) {
 
 static void emit_store(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
+  int first = pair_first(e, i);
+  if (pair_second(e, i) >= 0) return;
+  if (first >= 0) {
+    emit_store_pair(e, first, i);
+    return;
+  }
   Txt x = store_text(e, (PolyDType)in->dtype, 1, scalar_name(e, in->src[1]));
   Txt gate = in->src[2] >= 0 ? txt("if (%s) ", scalar_name(e, in->src[2]).s) : no_text();
   if (stores_alone(e, i)) gate = txt("if (thread == 0) %s", gate.s);

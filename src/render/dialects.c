@@ -85,6 +85,7 @@ const Style *dialect_style(Dialect dialect) {
                      .parallel = c_parallel,
                      .close_program = c_close_program},
       [DIALECT_CUDA] = {.groups = true,
+                        .pairs = true,
                         .writes_out = true,
                         .warp = 32,
                         .tensor = true,

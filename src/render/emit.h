@@ -14,6 +14,7 @@ typedef struct Style {
   bool groups;         /* a kernel is run by the threads of a grid of groups; else those marks are ignored */
   int warp;            /* threads that exchange values by themselves; 0: none */
   bool tensor;         /* they multiply tiles of matrices together (tensor.c) */
+  bool pairs;          /* two neighbouring elements are loaded or stored at once, where a thread has two */
   bool writes_out;     /* its compiler writes a short loop out if it is told so: an array that it indexes is none */
   const char *boolean; /* the type of a bool */
   const char *float_suffix; /* of a function of <math.h>, for float32 */
@@ -97,9 +98,17 @@ void emit_strip(Emit *e, int i); /* one instruction inside */
 /* runs.c: neighbouring elements that a short loop loads, several together before it */
 void open_run(Emit *e, int loop);
 void close_run(Emit *e);
-bool is_run(const Emit *e, int i); /* is the value of this load there already, in an array? */
+int index_base(const Emit *e, int i, int64_t *added); /* an integer without the constant that is added to it */
+bool is_multiple(const Emit *e, int i, int n);        /* is the integer one of n, 2 or 4? */
+bool is_run(const Emit *e, int i);                    /* is the value of this load there already, in an array? */
 /* The load of a loop before this one whose array has its value, as element *k; -1: there is none. */
 int run_before(const Emit *e, int i, int64_t *k);
+
+/* pairs.c: the access of the element behind that of i, if both are made at once, or before it; -1: there is none */
+int pair_second(const Emit *e, int i);
+int pair_first(const Emit *e, int i);
+void emit_load_pair(Emit *e, int i, int second);
+void emit_store_pair(Emit *e, int first, int i);
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */

@@ -14,14 +14,14 @@
 
 enum { TOGETHER = 4, DEEP = 8, NEAR = 256 };
 
-/* Is the integer a multiple of TOGETHER? */
-static bool is_multiple(const Emit *e, int i, int depth) {
+/* Is the integer a multiple of n, a power of two of at most 4, as far as `depth` operations tell? */
+static bool multiple_of(const Emit *e, int i, int n, int depth) {
   const Inst *in = &e->lin->inst[i];
   if (i < 0 || depth == 0) return false;
-  if (in->kind == INST_CONST) return in->arg.i % TOGETHER == 0;
-  if (in->kind == INST_LOOP) return in->strip % TOGETHER == 0 && in->strip && is_multiple(e, in->src[0], depth - 1);
+  if (in->kind == INST_CONST) return in->arg.i % n == 0;
+  if (in->kind == INST_LOOP) return in->strip % n == 0 && in->strip && multiple_of(e, in->src[0], n, depth - 1);
   if (in->kind != INST_ALU) return false;
-  bool a = is_multiple(e, in->src[0], depth - 1), b = in->src[1] >= 0 && is_multiple(e, in->src[1], depth - 1);
+  bool a = multiple_of(e, in->src[0], n, depth - 1), b = in->src[1] >= 0 && multiple_of(e, in->src[1], n, depth - 1);
   const Inst *by = in->src[1] >= 0 ? &e->lin->inst[in->src[1]] : NULL;
   switch (in->op) {
   case OP_ADD:
@@ -33,12 +33,22 @@ static bool is_multiple(const Emit *e, int i, int depth) {
   }
 }
 
+bool is_multiple(const Emit *e, int i, int n) { return multiple_of(e, i, n, DEEP); }
+
+int index_base(const Emit *e, int i, int64_t *added) {
+  const Inst *in = &e->lin->inst[i];
+  *added = 0;
+  if (in->kind != INST_ALU || in->op != OP_ADD || e->lin->inst[in->src[1]].kind != INST_CONST) return i;
+  *added = e->lin->inst[in->src[1]].arg.i;
+  return in->src[0];
+}
+
 /* What is added to the loop's variable in the index of a load; -1: it is another index. */
 static int run_base(const Emit *e, int loop, int index) {
   const Inst *in = &e->lin->inst[index];
   if (in->kind != INST_ALU || in->op != OP_ADD) return -1;
   int base = in->src[0] == loop ? in->src[1] : in->src[1] == loop ? in->src[0] : -1;
-  return base >= 0 && base < loop && is_multiple(e, base, DEEP) ? base : -1;
+  return base >= 0 && base < loop && is_multiple(e, base, TOGETHER) ? base : -1;
 }
 
 bool is_run(const Emit *e, int i) {
@@ -95,14 +105,9 @@ static bool run_has(const Emit *e, int j, int i, int base, int64_t k) {
 }
 
 int run_before(const Emit *e, int i, int64_t *k) {
-  const Inst *in = &e->lin->inst[i], *index = &e->lin->inst[in->src[0]];
+  const Inst *in = &e->lin->inst[i];
   if (in->dtype != POLY_FLOAT32 || in->src[1] >= 0 || e->lin->param[in->param].written) return -1;
-  int base = in->src[0];
-  *k = 0;
-  if (index->kind == INST_ALU && index->op == OP_ADD && e->lin->inst[index->src[1]].kind == INST_CONST) {
-    base = index->src[0];
-    *k = e->lin->inst[index->src[1]].arg.i;
-  }
+  int base = index_base(e, in->src[0], k);
   for (int j = i - 1; j >= 0 && j > i - NEAR && *k >= 0; j--)
     if (run_has(e, j, i, base, *k)) return j;
   return -1;

@@ -32,8 +32,16 @@ VECTOR(int4, int32_t);
 VECTOR(uint4, uint32_t);
 VECTOR(float4, float);
 #undef VECTOR
-struct float2 {
+struct alignas(8) float2 {
   float x, y;
+  float2() = default;
+  float2(float a, float b) : x(a), y(b) {}
+  float2(const float2 &o) { *this = o; }
+  float2 &operator=(const float2 &o) {
+    if (((uintptr_t)this | (uintptr_t)&o) % 8) abort();
+    x = o.x, y = o.y;
+    return *this;
+  }
 };
 static inline float2 make_float2(float x, float y) { return {x, y}; }
 
