@@ -210,7 +210,20 @@ static void find_meets(Sched *s, const Walk *walk) {
   }
 }
 
-/* Is there another reduction below its end, one that is not stored for its own sake as a product is? */
+/* Marks what products read that is made of reductions: it is stored for them. */
+static void find_factors(Sched *s, const Walk *walk) {
+  for (int i = 0; i < walk->n; i++) {
+    const NodeInfo *n = sched_info(s, walk->at[i]);
+    if (!n->contraction || n->by_tiles) continue;
+    for (int k = 0; k < 2; k++) {
+      NodeInfo *f = n->factor[k] ? sched_info(s, sched_memory(n->factor[k])) : NULL;
+      if (f && f->cost >= COST_LIMIT) f->is_factor = true;
+    }
+  }
+}
+
+/* Is there another reduction below its end, one that is not stored for its own sake as a product and its factors are?
+ */
 static bool has_others(Sched *s, NodeInfo *end, const NodeInfo *n) {
   enum { LOOK = 256 };
   NodeInfo *todo[LOOK];
@@ -219,7 +232,8 @@ static bool has_others(Sched *s, NodeInfo *end, const NodeInfo *n) {
   end->visited = stamp;
   for (int k = 0; k < ntodo; k++) {
     const UOp *u = todo[k]->node;
-    if (todo[k] == n || todo[k]->contraction || u->op == OP_BUFFER || u->op == OP_GATHER || u->buffer) continue;
+    if (todo[k] == n || todo[k]->contraction || todo[k]->is_factor || todo[k]->slot >= 0) continue;
+    if (u->op == OP_BUFFER || u->op == OP_GATHER || u->buffer) continue;
     if (u->op == OP_REDUCE || u->op == OP_SEGMENT || ntodo + u->nsrc > LOOK) return true;
     for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
       NodeInfo *below = sched_info(s, u->src[i]);
@@ -292,6 +306,7 @@ bool sched_measure(Sched *s, const Walk *walk) {
   }
   tiles_find_sums(s, walk);
   if (!tiles_store_values(s, walk)) return false;
+  find_factors(s, walk);
   for (int i = 0; i < walk->n; i++) find_end(s, sched_info(s, walk->at[i]));
   return true;
 }
@@ -685,10 +700,13 @@ bool sched_store_factors(Sched *s, const NodeInfo *n) {
 
 /* May the current kernel compute the product n, and what follows it, tile by tile? It reads it once, element by
  * element, and has no other. */
-static bool may_hold_product(const Sched *s, const NodeInfo *n, const Reading *r, const UOp *gate) {
-  const NodeInfo *kernel = s->info.at[s->work.at[s->current]];
+static bool may_hold_product(Sched *s, const NodeInfo *n, const Reading *r, const UOp *gate) {
+  NodeInfo *kernel = s->info.at[s->work.at[s->current]];
   if (!n->tiled || !r->whole || r->through_load || gate || kernel->node->op == OP_CAT) return false;
-  if (s->target->group > 1 && kernel->cost > GROUP_END) return false;
+  /* its cost counts what was not yet stored when it was measured */
+  if (s->target->group > 1 && kernel->cost > GROUP_END &&
+      (has_others(s, kernel, n) || inlined_work(s, kernel, COST_LIMIT).ops > GROUP_END))
+    return false;
   return !kernel->product || kernel->product == n;
 }
 

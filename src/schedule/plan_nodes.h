@@ -59,6 +59,7 @@ typedef struct NodeInfo {
   bool contraction;         /* a matrix product, with what follows filled in */
   bool tiled;               /* and it is computed by loops over tiles rather than by a library, */
   struct NodeInfo *product; /* as this one is in the kernel of a stored node; NULL: there is none in it */
+  bool is_factor;           /* a matrix product reads it, and it holds reductions */
   MatmulItem matmul;
   UOp *operand[2]; /* what the library reads, */
   UOp *factor[2];  /* and what is multiplied, before it is moved into place */
