@@ -60,6 +60,31 @@ def test_attention(heads, width, nodes, edges, kind):
     assert done.returncode == 0, done.stderr
 
 
+ENDS = """
+import numpy as np
+from polygrad import Device, Graph, Profile, Tensor
+
+Device.DEFAULT = "TEST"
+nodes, edges, heads, width = 60, 900, 4, 8
+rng = np.random.default_rng(0)
+g = Graph(rng.integers(0, nodes, (2, edges)), num_nodes=nodes)
+x, a, b = (Tensor(rng.standard_normal(s).astype(np.float32)).realize() for s in ((nodes, heads, width), (heads, width), (heads, width)))
+with Profile() as p:
+    w = g.softmax((g.src((x * a).sum(-1)) + g.dst((x * b).sum(-1))).leaky_relu(0.2))
+    g.sum(g.src(x) * w.reshape(edges, heads, 1)).realize()
+print(*[k.name for k in p.kernels])
+"""
+
+
+@pytest.mark.integration
+def test_scores_of_both_ends_are_one_kernel():
+    """In the kernel of the softmax, threads side by side would read the features of a row one by one."""
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA"}
+    done = subprocess.run([sys.executable, "-c", ENDS], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "reduce_60_4_r_8" in done.stdout.split()
+
+
 MAPS = """
 import sys
 import numpy as np

@@ -262,9 +262,12 @@ static const UOp *rows_of(Sched *s, const Draft *x) {
   return NULL;
 }
 
-/* Has x loops inside those of p, which walks rows? */
+/* Has x loops inside those of p, which walks rows? Or does it walk rows, and p reduces values of a row that lie side by
+ * side: the threads of x are not side by side there. */
 static bool keeps_rows_apart(Sched *s, const Draft *x, const Draft *p) {
-  return s->target->rows_apart && uop_numel_max(x->out[0]->node) > uop_numel_max(p->out[0]->node) && rows_of(s, p);
+  if (!s->target->rows_apart) return false;
+  if (uop_numel_max(x->out[0]->node) > uop_numel_max(p->out[0]->node) && rows_of(s, p)) return true;
+  return p->out[0]->node->op == OP_REDUCE && rows_of(s, x) && !rows_of(s, p);
 }
 
 /* Do both walk rows, of two ends? They would have no loop in common, and what both read and store would be in memory at
