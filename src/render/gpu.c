@@ -198,9 +198,9 @@ static bool has_many_sums(const Emit *e, int loop) {
 /* Blocks that are to run on a multiprocessor at a time, which limits their registers, and tells the compiler how many
  * it may use. Where rows of edges are walked and several features loaded at once, it would by itself rather wait for
  * each load before the next than use a few registers more; where they go through maps and functions, it would keep all
- * weights in registers, and leave too few threads to wait for memory; of many sums, it would put some into memory; of
- * blocks as large as can be it would fit two, and put what they need into memory. Products of a warp have their sums
- * and four factors in registers. */
+ * weights in registers, and leave too few threads to wait for memory; where it has many sums, it would spill some of them
+ * rather than use more; of blocks as large as can be it would fit two,
+ * and put what they need into memory. Products of a warp have their sums and four factors in registers. */
 static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 85, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
