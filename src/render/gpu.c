@@ -185,21 +185,10 @@ static bool is_open(const Emit *e, int loop) {
   return e->lin->inst[loop].flags & LOOP_REDUCE && !loop_trip(e->lin, loop, &begin, &end);
 }
 
-/* A reduction around short loops, as a map of each edge, to many sums, as the gradients of the map's weights: it has
- * registers for what several iterations load besides. */
-static bool has_many_sums(const Emit *e, int loop) {
-  enum { MANY = 8 };
-  int sums = 0;
-  for (int i = loop + 1; i < e->at[loop].end; i++)
-    sums += e->lin->inst[i].kind == INST_UPDATE && e->lin->inst[i].src[0] < loop;
-  return sums >= MANY && is_around(e, loop) && !is_heavy(e, loop);
-}
-
 /* Blocks that are to run on a multiprocessor at a time, which limits their registers, and tells the compiler how many
  * it may use. Where rows of edges are walked and several features loaded at once, it would by itself rather wait for
  * each load before the next than use a few registers more; where they go through maps and functions, it would keep all
- * weights in registers, and leave too few threads to wait for memory; where it has many sums, it would spill some of them
- * rather than use more; of blocks as large as can be it would fit two,
+ * weights in registers, and leave too few threads to wait for memory; of blocks as large as can be it would fit two,
  * and put what they need into memory. Products of a warp have their sums and four factors in registers. */
 static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 85, PRODUCTS = 168, LARGE = 512 };
@@ -209,7 +198,7 @@ static Txt blocks_at_once(const Emit *e) {
   bool strip = linear_has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&
-        (has_many_sums(e, i) || (strip && !is_heavy(e, i) ? is_open(e, i) : is_around(e, i) && is_heavy(e, i))))
+        (strip && !is_heavy(e, i) ? is_open(e, i) : is_around(e, i) && is_heavy(e, i)))
       return txt(", %d", MAX(REGISTERS / EACH / size, 1));
   return size > LARGE ? txt(", 1") : no_text();
 }
@@ -422,8 +411,6 @@ void emit_unroll(Emit *e, int loop) {
   if (!can_unroll(e, loop)) return;
   if (around && is_heavy(e, loop))
     line(e, "UNROLL_NONE");
-  else if (has_many_sums(e, loop))
-    line(e, "UNROLL_STRIP");
   else if (around || (is_short(e, loop) && in_heavy(e, loop)))
     line(e, "UNROLL_AROUND");
   else
