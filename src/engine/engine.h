@@ -87,6 +87,7 @@ typedef struct PlanItem {
   const char *name;
   int kernel, nvar;
   int also[MAX_ALSO]; /* its further kernels (Linear.also), -1: no more */
+  bool also_first;    /* they are launched before it */
   int *var;           /* kernel: places of its integer arguments among the plan's variables */
   MatmulItem matmul;  /* matrix product */
   MatmulCall call;    /* the same in this run: one batch axis, and */

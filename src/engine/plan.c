@@ -378,6 +378,7 @@ static bool take_offsets(Plan *p, const Item *from, PlanItem *it) {
 static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanItem *it, const PlanTiles *of) {
   *it = (PlanItem){.kind = from->kind, .nout = from->nout, .narg = from->narg, .kernel = l->item_kernel[i]};
   memcpy(it->also, l->item_also[i], sizeof it->also);
+  it->also_first = from->kind == ITEM_KERNEL && l->item[i].also_first;
   it->arg = arena_new(&p->arena, (size_t)(from->narg + 1) * sizeof *it->arg);
   if (!it->arg) return false;
   memcpy(it->arg, from->arg, (size_t)from->narg * sizeof *it->arg);

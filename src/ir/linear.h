@@ -144,6 +144,7 @@ typedef struct Linear {
                 * side, and local arrays are not used. */
   int turns;   /* iterations of the grid that a group runs one after the other, a block's side by side; 0 and 1: one */
   struct Linear *also; /* a further kernel with the same arguments, for rows that this one leaves out; or NULL */
+  bool also_first;     /* the further kernels are started before this one, which takes less time than they do */
 } Linear;
 
 int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */
