@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import torch
+from ..geometric._sparse_more import joined as _joined
 from ..torch_geometric import utils as _utils
 from ..torch_geometric.typing import SparseTensor, torch_sparse  # type: ignore[import-not-found]
 
@@ -19,6 +20,36 @@ fill_diag, get_diag, remove_diag, set_diag = torch_sparse.fill_diag, torch_spars
 index_select, masked_select, matmul, mul = torch_sparse.index_select, torch_sparse.masked_select, torch_sparse.matmul, torch_sparse.mul
 sum, mean, max, min, t = torch_sparse.sum, torch_sparse.mean, torch_sparse.max, torch_sparse.min, torch_sparse.t
 to_symmetric = torch_sparse.to_symmetric
+
+
+def cat(tensors: Any, dim: Any) -> Any:
+    """Matrices below each other (0), beside each other (1), or along the diagonal, (0, 1)."""
+    return _joined(tensors, dim)
+
+
+def narrow(src: Any, dim: int, start: int, length: int) -> Any:
+    """Some rows or columns one after the other."""
+    return src.narrow(dim, start, length)
+
+
+def select(src: Any, dim: int, idx: int) -> Any:
+    """One row or column, as a matrix."""
+    return src.select(dim, idx)
+
+
+def permute(src: Any, perm: Any) -> Any:
+    """Rows and columns in another order."""
+    return src.permute(perm)
+
+
+def add(src: Any, other: Any) -> Any:
+    """The sum with a sparse matrix, a column or a row."""
+    return src.add(other)
+
+
+def random_walk(src: Any, start: Any, walk_length: int) -> Any:
+    """Walks from rows to columns."""
+    return src.random_walk(start, walk_length)
 
 
 def coalesce(index: Any, value: Any, m: int, n: int, op: str = "add") -> tuple[Any, Any]:
@@ -54,6 +85,6 @@ def spspmm(indexA: Any, valueA: Any, indexB: Any, valueB: Any, m: int, k: int, n
 
 
 __all__ = [
-    "SparseTensor", "coalesce", "fill_diag", "get_diag", "index_select", "masked_select", "matmul", "max", "mean", "min", "mul", "remove_diag",
-    "set_diag", "spmm", "spspmm", "sum", "t", "to_symmetric", "transpose",
+    "SparseTensor", "add", "cat", "coalesce", "fill_diag", "get_diag", "index_select", "masked_select", "matmul", "max", "mean", "min", "mul",
+    "narrow", "permute", "random_walk", "remove_diag", "select", "set_diag", "spmm", "spspmm", "sum", "t", "to_symmetric", "transpose",
 ]  # fmt: skip

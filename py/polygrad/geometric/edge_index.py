@@ -625,6 +625,10 @@ class EdgeIndex(Known):
         """The edges from start on (dim 1), or rows."""
         return self[:, start : start + length] if dim % 2 == 1 else self._data[start : start + length]
 
+    def select(self, dim: int, index: int) -> Any:
+        """The rows or the columns (dim 0), or one edge."""
+        return self[index] if dim % 2 == 0 else self._data[:, index]
+
     def __getitem__(self, key: Any) -> Any:
         out = self._data[key]
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):

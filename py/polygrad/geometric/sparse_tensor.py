@@ -17,6 +17,7 @@ from .._core import kind_of
 from ..autograd import current, making
 from ..graphs import Graph
 from ..tensor import Tensor
+from ._sparse_more import MoreSparse
 
 
 def _host(x: Any) -> np.ndarray:
@@ -53,6 +54,21 @@ class SparseStorage:
     def colptr(self) -> Tensor:
         return Tensor(np.concatenate([[0], np.cumsum(self.colcount().numpy())]).astype(np.int64))
 
+    def has_row(self) -> bool:
+        """Is it there? What is asked for is made then."""
+        return True
+
+    has_rowptr = has_colptr = has_rowcount = has_colcount = has_csr2csc = has_csc2csr = has_row
+
+    def sparse_size(self, dim: int) -> int:
+        return self._matrix._sizes[dim]
+
+    def csc2csr(self) -> Tensor:
+        """The place of each entry among those that lie column by column."""
+        back = np.empty(self._matrix.nnz(), np.int64)
+        back[self.csr2csc().numpy()] = np.arange(back.size)
+        return Tensor(back)
+
     def csr2csc(self) -> Tensor:
         """The order in which the entries lie column by column."""
         return Tensor(np.lexsort((self._matrix._row, self._matrix._col)))
@@ -64,7 +80,7 @@ class SparseStorage:
         return self._matrix.is_coalesced()
 
 
-class SparseTensor:
+class SparseTensor(MoreSparse):
     """A sparse matrix of the entries (row, col) with values `value` [nnz, ...], or 1 without.
 
     row, col: whole numbers; rowptr may stand for row. sparse_sizes: numbers of rows and columns, by default the largest indices + 1. is_sorted: the
@@ -313,17 +329,18 @@ class SparseTensor:
         return scatter(value[Tensor(np.flatnonzero(here))], Tensor(self._row[here]), 0, n)
 
     def index_select(self, dim: int, idx: Any) -> SparseTensor:
-        """Rows (dim 0) or columns (1) in the order of idx, which has none twice."""
-        chosen = _host(idx).astype(np.int64).reshape(-1)
-        place = np.full(self._sizes[dim], -1, np.int64)
-        place[chosen] = np.arange(chosen.size)
-        if np.unique(chosen).size != chosen.size:
-            raise ValueError("index_select of a sparse matrix takes every row or column at most once")
-        new = place[self._row if dim == 0 else self._col]
-        keep = np.flatnonzero(new >= 0)
-        sizes = (chosen.size, self._sizes[1]) if dim == 0 else (self._sizes[0], chosen.size)
-        out = (new[keep], self._col[keep]) if dim == 0 else (self._row[keep], new[keep])
-        return self._made(row=out[0], col=out[1], value=None if self._value is None else self._value[Tensor(keep)], sparse_sizes=sizes)
+        """Rows (dim 0) or columns (1) in the order of idx, which may have some several times."""
+        if dim % 2 == 1:
+            return self.t().index_select(0, idx).t()
+        chosen, n = _host(idx).astype(np.int64).reshape(-1), self._sizes[0]
+        if chosen.size and (chosen.min() < -n or chosen.max() >= n):
+            raise IndexError(f"index {int(chosen.max() if chosen.max() >= n else chosen.min())} is out of range for {n} rows or columns")
+        starts = np.searchsorted(self._row, np.arange(n + 1))
+        counts = np.diff(starts)[chosen]
+        keep = np.repeat(starts[:-1][chosen] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        value = None if self._value is None else self._value[Tensor(keep)]
+        row, sizes = np.repeat(np.arange(chosen.size), counts), (chosen.size, self._sizes[1])
+        return self._made(row=row, col=self._col[keep], value=value, sparse_sizes=sizes)
 
     def masked_select(self, dim: int, mask: Any) -> SparseTensor:
         return self.index_select(dim, np.flatnonzero(_host(mask)))
@@ -373,19 +390,6 @@ class SparseTensor:
             value = a[Tensor(left)] * b[Tensor(right)]
         sizes = (self._sizes[0], other._sizes[1])
         return self._made(row=self._row[left], col=other._col[right], value=value, sparse_sizes=sizes).coalesce()
-
-    def mul(self, other: Any) -> SparseTensor:
-        """Entries times numbers, a column [rows, 1] or a row [1, columns]."""
-        value = Tensor.ones(self.nnz()) if self._value is None else self._value
-        if not isinstance(other, Tensor) or other.ndim == 0:
-            return self.set_value(value * other)
-        if other.shape[0] == self._sizes[0] and other.shape[1] == 1:
-            return self.set_value(value * other.reshape(-1)[Tensor(self._row)])
-        if other.shape[0] == 1 and other.shape[1] == self._sizes[1]:
-            return self.set_value(value * other.reshape(-1)[Tensor(self._col)])
-        raise ValueError(f"a matrix of {self._sizes} cannot be multiplied by {other.shape}")
-
-    __mul__ = __rmul__ = mul
 
     def _reduce(self, dim: int | None, op: str) -> Tensor:
         from .utils import scatter
@@ -485,5 +489,6 @@ def _in_its_class(cls: type) -> None:
 
 _in_its_class(SparseStorage)
 _in_its_class(SparseTensor)
+_in_its_class(MoreSparse)
 
 __all__ = ["SparseStorage", "SparseTensor", "repacked", "unpacked"]

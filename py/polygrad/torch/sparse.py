@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .._ffi import ShapeError
 from ..autograd import making
 from ..dtypes import dtypes
+from ..geometric._sparse_more import joined
 from ..geometric.sparse_tensor import SparseTensor
 from ..tensor import Tensor as Plain
 from .tensor import Tensor
@@ -316,19 +316,11 @@ def to_torch_sparse_tensor(
 
 def cat(tensors: Any, dim: Any) -> SparseMatrix:
     """Sparse matrices below each other (dim 0), beside each other (1), or along the diagonal, (0, 1)."""
+    out, layout = joined(tensors, dim), tensors[0].layout
     dims = (dim,) if isinstance(dim, Integral) else tuple(dim)
-    if not dims or not set(dims) <= {0, 1}:
-        raise ShapeError(f"sparse matrices are joined along 0, 1 or (0, 1), not along {dim}")
-    down, beside = 0 in dims, 1 in dims
-    layout = tensors[0].layout
-    if not (down if layout == CSR else beside):  # parts of a compressed row (or column) come from several matrices
+    if layout != COO and (0 if layout == CSR else 1) not in dims:  # parts of a compressed row (or column) come from several matrices
         layout = COO
-    parts = [(t._row, t._col, *t._sizes) for t in tensors]
-    rows, cols = (np.cumsum([0, *(p[k] for p in parts)]) for k in (2, 3))
-    row = np.concatenate([p[0] + (rows[k] if down else 0) for k, p in enumerate(parts)])
-    col = np.concatenate([p[1] + (cols[k] if beside else 0) for k, p in enumerate(parts)])
-    sizes = (int(rows[-1]) if down else max(p[2] for p in parts), int(cols[-1]) if beside else max(p[3] for p in parts))
-    return SparseMatrix(row, col, tensors[0]._value.cat(*[t._value for t in tensors[1:]]), sizes, layout, tensors[0]._coalesced)
+    return _like(out, layout, tensors[0]._coalesced)
 
 
 def get_sparse_diag(size: int, fill_value: float = 1.0, layout: Any = None, dtype: Any = None, device: Any = None) -> SparseMatrix:

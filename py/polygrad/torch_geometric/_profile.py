@@ -74,6 +74,9 @@ def torch_profile(export_chrome_trace: Any = True, csv_data: Any = None, write_c
 def trace_handler(p: Any) -> None:
     """Shows a profile and writes it into timeline.json."""
     print(p)
+    if hasattr(p, "export_chrome_trace"):  # one of torch.profiler
+        p.export_chrome_trace("timeline.json")
+        return
     with open("timeline.json", "w") as out:
         out.write(str(p))
 

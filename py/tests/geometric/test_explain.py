@@ -620,7 +620,7 @@ def test_hetero_pictures(tmp_path):
     assert ElementTree.fromstring(svg) is not None and ">paper<" in svg and ">author<" in svg
     assert "paper#0" in found.visualize_feature_importance()
     assert "<svg" in write_page(found, tmp_path / "page.html")
-    with pytest.raises(ValueError, match="labels for 6 nodes"):
+    with pytest.raises(ValueError, match="Number of labels"):
         found.visualize_graph(node_labels={"paper": ["a"]})
 
 

@@ -10,6 +10,10 @@ from polygrad.cli.port import missing, rewritten
 from polygrad.companions import torch_cluster, torch_scatter, torch_sparse
 from polygrad.companions.ogb import graphproppred, linkproppred, nodeproppred
 from polygrad.companions.torchmetrics.functional import confusion_matrix, jaccard_index
+from polygrad.torch_geometric.data import Data
+from polygrad.torch_geometric.loader import NeighborSampler
+from polygrad.torch_geometric.transforms import FeaturePropagation
+from polygrad.torch_geometric.utils import assortativity, homophily
 
 
 def test_imports_of_companions_are_rewritten():
@@ -177,3 +181,50 @@ def test_log_for_tensorboard(tmp_path):
     assert b"acc/test" in records[3] and b"hello" in records[4] and b"Linear" in records[5]
     with pytest.raises(ValueError, match="closed"):
         writer.add_scalar("loss", 1)
+
+
+def test_sparse_matrices_are_cut_and_joined():
+    dense = torch.tensor([[0.0, 2.0, 0.0], [3.0, 0.0, 4.0], [0.0, 0.0, 5.0]])
+    a = torch_sparse.SparseTensor.from_dense(dense)
+    for dim, index in ((0, [2, 0, 2, 1]), (1, [1, 1, 0]), (0, [])):
+        index = torch.tensor(index, dtype=torch.long)
+        assert a.index_select(dim, index).to_dense().tolist() == dense.index_select(dim, index).tolist()  # a row may be there several times
+    with pytest.raises(IndexError):
+        a.index_select(0, torch.tensor([3]))
+    assert a.narrow(1, 1, 2).to_dense().tolist() == dense[:, 1:].tolist() and a.select(0, 1).to_dense().tolist() == dense[1:2].tolist()
+    order = torch.tensor([2, 0, 1])
+    assert torch_sparse.permute(a, order).to_dense().tolist() == dense[order][:, order].tolist()
+    assert a.sparse_reshape(1, 9).to_dense().tolist() == dense.view(1, 9).tolist()
+    assert torch_sparse.cat([a, a], 0).to_dense().tolist() == torch.cat([dense, dense]).tolist()
+    both = torch_sparse.cat([a, a], (0, 1)).to_dense()
+    assert both[:3, :3].tolist() == both[3:, 3:].tolist() == dense.tolist() and float(both.sum()) == 2 * float(dense.sum())
+
+
+def test_sparse_matrices_are_added_and_cast():
+    dense, column = torch.tensor([[0.0, 2.0], [3.0, 0.0]]), torch.tensor([[10.0], [100.0]])
+    a = torch_sparse.SparseTensor.from_dense(dense)
+    assert (a + a.t()).to_dense().tolist() == (dense + dense.t()).tolist() and torch_sparse.add(a, column).to_dense().tolist() == [[0, 12], [103, 0]]
+    assert (a * column).to_dense().tolist() == (dense * column).tolist() and (a + a.set_value(None)).to_dense().tolist() == [[0, 3], [4, 0]]
+    assert a.add_nnz(torch.tensor([1.0, 2.0])).coo()[2].tolist() == [3, 5] and a.mul_nnz(torch.tensor([1.0, 2.0])).coo()[2].tolist() == [2, 6]
+    assert a.dtype() == torch.float32 and a.double().dtype() == torch.float64 and a.long().coo()[2].dtype == torch.int64 and not a.is_cuda()
+    assert a.device() == torch.device("cpu") == a.set_value(None).device() and a.is_floating_point() and not a.bool().is_floating_point()
+    for layout, made in (("coo", a.to_torch_sparse_coo_tensor()), ("csr", a.to_torch_sparse_csr_tensor()), ("csc", a.to_torch_sparse_csc_tensor())):
+        assert made.layout == getattr(torch, f"sparse_{layout}") and made.to_dense().tolist() == dense.tolist()
+        assert torch_sparse.SparseTensor.from_torch_sparse_coo_tensor(made) == a
+    assert a.bandwidth() == 1 and a.avg_row_length() == 1.0 and a.sparsity() == 0.5 and a.random_walk(torch.tensor([0]), 3).tolist() == [[0, 1, 0, 1]]
+
+
+def test_functions_and_samplers_take_sparse_matrices():
+    pairs = torch.tensor([[0, 1, 2, 3, 2], [1, 2, 0, 1, 3]])
+    a, y = torch_sparse.SparseTensor.from_edge_index(pairs, torch.arange(5.0), sparse_sizes=(4, 4)), torch.tensor([0, 0, 1, 0])
+    assert homophily(a, y) == homophily(pairs, y) and abs(assortativity(a) - assortativity(pairs)) < 1e-6
+    missing, x = torch.tensor([[True], [False], [False], [True]]), torch.tensor([[0.0], [1.0], [2.0], [0.0]])
+    ours, want = (
+        FeaturePropagation(missing)(data).x for data in (Data(x=x, adj_t=a.t()), Data(x=x, edge_index=pairs, edge_weight=torch.arange(5.0)))
+    )
+    assert torch.allclose(ours, want, atol=1e-6)
+    size, nodes, layer = next(iter(NeighborSampler(a.t(), sizes=[-1], batch_size=4)))
+    assert size == 4 and layer.adj_t.sparse_sizes() == (4, 4) and layer.size == (4, 4)
+    row, col, value = layer.adj_t.coo()
+    found = {(int(nodes[c]), int(nodes[r])): v for r, c, v in zip(row.tolist(), col.tolist(), value.tolist())}
+    assert found == {(s, d): float(v) for v, (s, d) in enumerate(pairs.t().tolist())}

@@ -110,3 +110,10 @@ def test_index():
     assert i[1:].is_sorted and not i.flip(0).is_sorted and (i + 2).dim_size == 6 and i.add(i).dim_size == 8
     assert torch.cat([i, i]).dim_size == 4 and type(torch.cat([i, i.as_tensor()])) is torch.Tensor
     assert str(i) == "Index([0, 1, 1, 2], dim_size=4, is_sorted=True)"
+
+
+def test_select_knows_what_it_is():
+    edges = EdgeIndex([[0, 1, 1], [1, 0, 2]], sparse_size=(3, 3), sort_order="row")
+    rows, one = edges.select(0, 0), edges.select(1, 2)
+    assert isinstance(rows, Index) and rows.dim_size == 3 and rows.is_sorted and rows.tolist() == [0, 1, 1]
+    assert not isinstance(one, Index) and one.tolist() == [1, 2]

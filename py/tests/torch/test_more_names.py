@@ -60,7 +60,7 @@ def test_sparse_matrices():
     assert type(adj.values()) is torch.Tensor and type(adj.t() @ torch.eye(3)) is torch.Tensor
     twice = torch.sparse_coo_tensor([[0, 0], [1, 1]], [1.0, 2.0], (2, 2))
     assert not twice.is_coalesced() and twice.coalesce().values().tolist() == [3] and twice.to_dense().tolist() == [[0, 3], [0, 0]]
-    assert dense.to_sparse().indices().tolist() == [[0, 0, 1, 2], [1, 2, 2, 0]] and to_edge_index(adj)[0].tolist() == [[0, 0, 1, 2], [1, 2, 2, 0]]
+    assert dense.to_sparse().indices().tolist() == [[0, 0, 1, 2], [1, 2, 2, 0]] and to_edge_index(adj)[0].tolist() == [[2, 0, 0, 1], [0, 1, 2, 2]]
     x = torch.randn(3, 4)
     for layer in (GCNConv(4, 2), GATConv(4, 2)):
         with_weight = (weight,) if isinstance(layer, GCNConv) else ()

@@ -238,7 +238,7 @@ class HeteroData(AsStores, BaseData):
             elif isinstance(getattr(type(store), key, None), property):
                 out[kind] = getattr(store, key)
         if not out and not allow_empty:
-            raise KeyError(f"no type of nodes or edges has the attribute {key!r}: did not find any occurrences of it")
+            raise KeyError(f"Tried to collect {key!r}, but did not find any occurrences of it: no type of nodes or edges has it")
         return out
 
     def set_value_dict(self, key: str, value_dict: Mapping[Any, Any]) -> Any:

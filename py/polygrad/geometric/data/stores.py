@@ -17,12 +17,12 @@ from .._moved import like as _like
 from ._values import like, select, to_array
 
 
-class _Unset(Enum):
+class _FieldStatus(Enum):
     UNSET = None
 
 
-UNSET = _Unset.UNSET
-_field_status = _FieldStatus = _Unset  # the names that scripts know the class by
+UNSET = _FieldStatus.UNSET
+_field_status = _FieldStatus  # a name that scripts know the class by
 
 
 def _cast(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

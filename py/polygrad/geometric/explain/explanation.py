@@ -187,9 +187,9 @@ class HeteroExplanation(ExplanationMixin, HeteroData):
 
         for kind, labels in (node_labels or {}).items():
             if kind not in self.node_types:
-                raise ValueError(f"there are labels for nodes of type {kind!r}, but only the types {self.node_types}")
+                raise ValueError(f"Node type {kind!r} has labels, but there are only the types {self.node_types}")
             if len(labels) != self[kind].num_nodes:
-                raise ValueError(f"there are {len(labels)} labels for {self[kind].num_nodes} nodes of type {kind!r}")
+                raise ValueError(f"Number of labels ({len(labels)}) must match the number of nodes of type {kind!r}, {self[kind].num_nodes}")
         ranges = (node_size_range, node_opacity_range, edge_width_range, edge_opacity_range)
         return draw_hetero_explanation(self, path, node_labels, *ranges)
 

@@ -27,12 +27,24 @@ class EdgeIndex(NamedTuple):
         return EdgeIndex(self.edge_index.to(*args, **kwargs), e_id, self.size)
 
 
+class Adj(NamedTuple):
+    """The same as a sparse matrix, whose row i holds the edges into node i, with the values of the matrix that was sampled from."""
+
+    adj_t: Any
+    e_id: Tensor | None
+    size: tuple[int, int]
+
+    def to(self, *args: Any, **kwargs: Any) -> Adj:
+        e_id = None if self.e_id is None else self.e_id.to(*args, **kwargs)
+        return Adj(self.adj_t.to(*args, **kwargs), e_id, self.size)
+
+
 class NeighborSampler(SamplingLoader):
     """Samples around nodes in the manner of GraphSAGE ("Inductive Representation Learning on Large Graphs", 2017), one bipartite graph a layer.
 
-    edge_index: [2, E]. sizes: how many edges into each node, for each hop; -1 for all. node_idx: nodes, a mask, or None for all. transform: a
-    function of
-    (batch_size, n_id, adjs). Further arguments are those of SamplingLoader.
+    edge_index: [2, E], or a sparse matrix whose row i holds the edges into node i: the graphs are such matrices then. sizes: how many edges into
+    each node, for each hop; -1 for all. node_idx: nodes, a mask, or None for all. transform: a function of (batch_size, n_id, adjs). Further
+    arguments are those of SamplingLoader.
 
     A batch is (batch_size, n_id, adjs): the nodes that were met, the input nodes first, and the graphs from the outermost hop in; a single one
     is not in a
@@ -50,6 +62,10 @@ class NeighborSampler(SamplingLoader):
         self, edge_index: Any, sizes: list[int], node_idx: Any = None, num_nodes: int | None = None, return_e_id: bool = True,
         transform: Callable[..., Any] | None = None, **kwargs: Any,
     ):  # fmt: skip
+        self._adj_t = edge_index if hasattr(edge_index, "sparse_sizes") else None
+        if self._adj_t is not None:
+            row, col, _ = self._adj_t.coo()
+            edge_index, num_nodes = col.stack(row), max(self._adj_t.sparse_sizes()) if num_nodes is None else num_nodes
         pairs = host(edge_index)
         chosen = None if node_idx is None else host(node_idx) if hasattr(node_idx, "shape") else np.asarray(node_idx)
         if num_nodes is None:
@@ -73,10 +89,20 @@ class NeighborSampler(SamplingLoader):
 
     def _make_batch(self, prepared: Any, work: Any) -> Any:
         size, nodes, layers = work
-        made = [EdgeIndex(Tensor(pairs), Tensor(edge) if self.return_e_id else None, sizes) for pairs, edge, sizes in layers]
+        made = [self._layer(*layer) for layer in layers]
         adjs: Any = made[0] if len(made) == 1 else made[::-1]
         out = (size, Tensor(np.ascontiguousarray(nodes)), adjs)
         return out if self.transform is None else self.transform(*out)
+
+    def _layer(self, pairs: np.ndarray, edge: np.ndarray, sizes: tuple[int, int]) -> EdgeIndex | Adj:
+        if self._adj_t is None:
+            return EdgeIndex(Tensor(pairs), Tensor(edge) if self.return_e_id else None, sizes)
+        order = np.lexsort(pairs)  # as the entries of the matrix lie
+        pairs, edge = pairs[:, order], edge[order]
+        values = self._adj_t.storage.value()
+        values = None if values is None else values[Tensor(edge)]
+        adj_t = self._adj_t._made(row=pairs[1], col=pairs[0], value=values, sparse_sizes=sizes[::-1])
+        return Adj(adj_t, Tensor(edge) if self.return_e_id else None, sizes)
 
     sample = SamplingLoader.__call__
 
@@ -84,4 +110,4 @@ class NeighborSampler(SamplingLoader):
         return f"{type(self).__name__}(sizes={self.sizes})"
 
 
-__all__ = ["EdgeIndex", "NeighborSampler"]
+__all__ = ["Adj", "EdgeIndex", "NeighborSampler"]

@@ -47,6 +47,12 @@ def _bytes(value: Any, seen: set[int]) -> int:
             return 0
         seen.add(place)
         return tensor_bytes(value) if isinstance(value, Tensor) else int(value.nbytes)
+    if hasattr(value, "sparse_sizes"):  # in compressed rows: where each begins, columns, values
+        if id(value) in seen:
+            return 0
+        seen.add(id(value))
+        rowptr, col, entries = value.csr()
+        return tensor_bytes(rowptr) + tensor_bytes(col) + _bytes(entries, seen)
     if isinstance(value, Mapping):
         return sum(_bytes(v, seen) for v in value.values())
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -30,11 +30,18 @@ class FeaturePropagation(BaseTransform):
         self.missing_mask, self.num_iterations = missing_mask, num_iterations
 
     def forward(self, data: Any) -> Any:
-        x, index = needed(data, "x", self), needed(data, "edge_index", self)
+        x = needed(data, "x", self)
+        matrix = data.adj_t if "edge_index" not in data and "adj_t" in data else None
+        entries = None
+        if matrix is None:
+            index = needed(data, "edge_index", self)
+        else:
+            row, col, entries = matrix.coo()
+            index = col.stack(row)
         if tuple(x.shape) != tuple(self.missing_mask.shape):
             raise ValueError(f"features of shape {x.shape} do not fit a mask of shape {self.missing_mask.shape}")
         n = nodes_of(data, self)
-        weight = data.edge_weight if "edge_weight" in data else data.edge_attr
+        weight = entries if matrix is not None else data.edge_weight if "edge_weight" in data else data.edge_attr
         index, weight = coalesce(index, _host.ones(index.shape[1]) if weight is None else weight, n)
         graph = Graph(index, n)
         root = inverse_or_zero(graph.sum(weight), -0.5)

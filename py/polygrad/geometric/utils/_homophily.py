@@ -8,6 +8,7 @@ from ...dtypes import dtypes
 from ...graphs import Graph
 from ...tensor import Tensor
 from .._rows import count_of, rows_of
+from . import _host
 
 
 def homophily(edge_index: Any, y: Tensor, batch: Tensor | None = None, method: str = "edge") -> Any:
@@ -28,6 +29,8 @@ def homophily(edge_index: Any, y: Tensor, batch: Tensor | None = None, method: s
     if method not in ("edge", "node", "edge_insensitive"):
         raise ValueError(f"method must be 'edge', 'node' or 'edge_insensitive', not {method!r}")
     y = y.squeeze(-1) if y.ndim > 1 else y
+    if hasattr(edge_index, "sparse_sizes"):
+        edge_index = _host.edges(edge_index)
     graph = edge_index if isinstance(edge_index, Graph) else Graph(edge_index, y.shape[0])
     same = (graph.src(y) == graph.dst(y)).cast(dtypes.float32)
     if method == "edge":

@@ -87,9 +87,11 @@ def vector(x: Any, what: str = "index") -> np.ndarray:
 
 
 def edges(edge_index: Any) -> np.ndarray:
-    """edge_index as an array [2, E]."""
+    """edge_index as an array [2, E]; of a sparse matrix the rows and columns of its entries."""
     if isinstance(edge_index, Graph):
         edge_index = edge_index.edge_index
+    if hasattr(edge_index, "sparse_sizes"):
+        edge_index = edge_index.coo()[:2]
     if isinstance(edge_index, (tuple, list)) and len(edge_index) == 2 and any(isinstance(x, Tensor) for x in edge_index):
         edge_index = np.stack([vector(x) for x in edge_index])
     a = read(edge_index)

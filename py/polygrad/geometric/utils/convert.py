@@ -153,9 +153,8 @@ def from_networkx(G: Any, group_node_attrs: Any = None, group_edge_attrs: Any = 
     for key, value in G.graph.items():
         if key not in ("node_default", "edge_default"):
             found[f"graph_{key}" if key in node_attrs else str(key)] = value
-    data = Data(edge_index=_host.tensor(np.array(pairs, np.int64).reshape(-1, 2).T))
-    for key, value in found.items():
-        data[key] = _stack(value)
+    edge_index = _host.tensor(np.array(pairs, np.int64).reshape(-1, 2).T)
+    data = Data.from_dict({"edge_index": edge_index, **{key: _stack(value) for key, value in found.items()}})
     if group_node_attrs is not None:
         data.x = _side_by_side(data, [str(k) for k in group_node_attrs])
     if group_edge_attrs is not None:
