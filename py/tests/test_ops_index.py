@@ -6,7 +6,7 @@ from helpers import ALL, FLOATS, INTS, Batch, exact, tensor, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygrad import Tensor, dtypes
+from polygrad import Tensor, TinyJit, dtypes
 
 A = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
 I1 = np.array([1, 0, 1])
@@ -332,3 +332,23 @@ def test_selection(d, device):
     assert Tensor(np.zeros((2, 2), np.float32)).nonzero().shape == (0, 2)
     assert Tensor([1.0, 2.0]).masked_select(Tensor([False, False])).shape == (0,)
     np.testing.assert_array_equal(Tensor([5, 6, 7]).masked_select(Tensor([True, False, True]), size=3, fill_value=-1).numpy(), [5, 7, -1])
+    np.testing.assert_array_equal(Tensor([5, 6, 7]).masked_select(Tensor([[True], [False]]), size=2).numpy(), [5, 6])
+    np.testing.assert_array_equal(Tensor([[0, 5], [6, 1]]).nonzero(size=2).numpy(), [[0, 1], [1, 0]])
+    assert Tensor.zeros(0).nonzero(size=2, fill_value=7).tolist() == [[7], [7]] and Tensor(3).nonzero(size=2).shape == (2, 0)
+    with pytest.raises(TypeError, match="mask must be bool"):
+        Tensor([5, 6]).masked_select(Tensor([1, 0]), size=2)
+
+
+def test_selection_of_a_known_size_in_a_compiled_step():
+    """With a size nothing depends on how many elements there are: each run has its own."""
+    select = TinyJit(lambda x, mask: x.masked_select(mask, size=4, fill_value=-1).realize())
+    places = TinyJit(lambda x: x.nonzero(size=3, fill_value=-1).realize())
+    for _ in range(2):
+        for x, mask, want in (
+            ([1, 2, 3, 4], [1, 0, 1, 0], [1, 3, -1, -1]),
+            ([5, 6, 7, 8], [0, 1, 1, 1], [6, 7, 8, -1]),
+            ([1, 1, 1, 1], [0] * 4, [-1] * 4),
+        ):
+            assert select(Tensor(x), Tensor(mask, dtype=dtypes.bool)).tolist() == want
+        for x, want in (([1, 0, 2, 0, 3], [0, 2, 4]), ([0, 0, 5, 0, 0], [2, -1, -1]), ([1, 1, 1, 1, 1], [0, 1, 2])):
+            assert places(Tensor(x)).flatten().tolist() == want

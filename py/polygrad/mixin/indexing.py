@@ -10,6 +10,7 @@ from .. import files
 from .._core import INT64_MAX, C, from_values, like, number_dtype, operand, same_graph
 from .._ffi import KindError, PolyIndex, handle_array
 from .._meaning import pair_warning
+from ..dtypes import dtypes
 from ..symbolic import DIM_LIMIT, Dim, dim_code
 from .elementwise import Elementwise
 
@@ -205,13 +206,18 @@ class Indexing:
         return like(self, values[0]), like(self, indices[0])
 
     def masked_select(self: Any, mask: Any, size: int | None = None, fill_value: Any = 0) -> Tensor:
-        """The values where mask is true, as a vector; with size, cut or filled up to that length.
+        """The values where mask is true, as a vector; with size, cut or filled up to that length, so that it works in a compiled step too.
 
         >>> Tensor([1, 2, 3]).masked_select(Tensor([True, False, True])).tolist()
         [1, 3]
         """
-        t = like(self, C.poly_masked_select(self._h, operand(self, mask)), mask)
-        return t if size is None else _fit(t, size, fill_value)
+        if size is None:
+            return like(self, C.poly_masked_select(self._h, operand(self, mask)), mask)
+        mask = operand(self, mask)
+        if mask.dtype is not dtypes.bool:
+            raise KindError(f"masked_select: the mask must be bool, not {mask.dtype.name}")
+        shape = np.broadcast_shapes(self.shape, mask.shape)
+        return _first(self.expand(*shape).flatten(), mask.expand(*shape).flatten(), size, fill_value)
 
     def masked_fill(self: Any, mask: Any, value: Any) -> Tensor:
         """value where mask is true, else self.
@@ -225,17 +231,24 @@ class Indexing:
         return Elementwise.where(mask, value, self)  # both may be bools, where a subclass reads its method where as PyTorch does
 
     def nonzero(self: Any, size: int | None = None, fill_value: Any = 0) -> Tensor:
-        """Places of the elements that are not zero, one row each.
+        """Places of the elements that are not zero, one row each; with size, cut or filled up to that many rows, also in a compiled step.
 
         >>> Tensor([[0, 5], [6, 0]]).nonzero().tolist()
         [[0, 1], [1, 0]]
         """
-        t = like(self, C.poly_nonzero(self._h))
-        return t if size is None else _fit(t, size, fill_value)
+        if size is None:
+            return like(self, C.poly_nonzero(self._h))
+        flat = (self != 0).flatten()
+        place = _first(type(self).arange(flat.shape[0], dtype=dtypes.int32), flat, size, -1)
+        columns, step = [], 1
+        for n in reversed(self.shape):
+            columns.append((place < 0).where(fill_value, place // step % n))
+            step *= n
+        return columns[0].stack(*columns[1:], dim=1).flip(1) if columns else type(self).zeros(size, 0, dtype=dtypes.int32)
 
 
-def _fit(t: Any, size: int, fill_value: Any) -> Any:
-    """t with its first axis cut or filled up to size."""
-    n = int(t.shape[0])
-    rest = [None] * (t.ndim - 1)
-    return t.shrink(((0, size), *rest)) if n >= size else t.pad(((0, size - n), *rest), value=fill_value)
+def _first(values: Any, keep: Any, size: int, fill_value: Any) -> Any:
+    """The first of the values that are kept, size of them: what is left out, and what is too many, goes to one more place that is cut off."""
+    place = keep.cast(dtypes.int32).cumsum(0) - 1
+    place = (keep & (place < size)).where(place, size)
+    return type(values).full((size + 1,), fill_value, dtype=values.dtype).scatter(0, place, values).shrink(((0, size),))

@@ -42,7 +42,7 @@ def summary(model: Any, *args: Any, max_depth: int = 3, leaf_module: Any = "Mess
 
         leaf_module = MessagePassing
     leaves = None if leaf_module is None else tuple(leaf_module) if isinstance(leaf_module, (list, tuple)) else (leaf_module,)
-    rows = _rows(model, type(model).__name__, 0, max_depth, leaves)
+    rows = _rows(model, _name(model), 0, max_depth, leaves)
     counts = [_count(module) for _, _, module in rows]  # before the run, which makes weights whose size is not known
     seen: dict[int, tuple[str, str]] = {}
     try:
@@ -74,16 +74,21 @@ def children(module: Any) -> list[tuple[str, Any]]:
     return out
 
 
+def _name(module: Any) -> str:
+    """What a module is called in the table: its class, or what it stands for."""
+    return getattr(type(module), "stands_for", type(module).__name__)
+
+
 def _rows(module: Any, name: str, depth: int, most: int, leaves: Any) -> list[tuple[int, str, Any]]:
     rows = [(depth, name, module)]
     if depth < most and not (leaves and isinstance(module, leaves)):
         for key, child in children(module):
-            rows += _rows(child, f"({key}){type(child).__name__}", depth + 1, most, leaves)
+            rows += _rows(child, f"({key}){_name(child)}", depth + 1, most, leaves)
     return rows
 
 
 def _watch(module: Any, seen: dict[int, tuple[str, str]]) -> None:
-    if "forward" in module.__dict__:  # the same module under another name
+    if "forward" in module.__dict__ or _name(module) == "ModuleDict":  # the same module under another name, or one that holds others
         return
     forward = module.forward
 
@@ -117,10 +122,11 @@ def _all(module: Any) -> list[Any]:
 
 
 def _table(lines: list[list[str]]) -> str:
+    numbers = [all(line[k].removeprefix("-").replace(",", "").isdigit() for line in lines[1:]) for k in range(len(lines[0]))]  # to the right
     wide = [max(len(head) + 2, *(len(line[k]) for line in lines)) for k, head in enumerate(lines[0])]  # as tabulate sets headers
 
     def row(line: list[str]) -> str:
-        return "| " + " | ".join(cell.ljust(w) for cell, w in zip(line, wide)) + " |"
+        return "| " + " | ".join(cell.rjust(w) if n else cell.ljust(w) for cell, w, n in zip(line, wide, numbers)) + " |"
 
     rule = "+".join("-" * (w + 2) for w in wide)
     return "\n".join([f"+{rule}+", row(lines[0]), f"|{rule}|", *map(row, lines[1:]), f"+{rule}+"])

@@ -95,6 +95,8 @@ class Held:
 class _PerType(ModuleDict):
     """Copies of one module, by the name of the type. Before they are made it records at which level it is called."""
 
+    stands_for = "ModuleDict"
+
     def __init__(self, module: Any, path: str, types: dict[str, list[Any]], aggr: str):
         super().__init__()
         self._held, self._path, self._types, self._aggr = Held(module), path, types, aggr
@@ -166,6 +168,8 @@ def _has_probe(value: Any) -> bool:
 
 class HeteroModule(nn.Module):
     """What to_hetero makes: called with dicts by type in place of the arguments of the model, gives dicts."""
+
+    stands_for = "GraphModule"
 
     def __init__(self, module: Any, metadata: Any, aggr: str, input_map: dict[str, str] | None):
         if aggr not in AGGRS:
