@@ -9,10 +9,10 @@ import numpy as np
 from .....tensor import Tensor
 from ...._length import norm
 from ...._rows import rows_of
+from ....data._sizes import like_batch
 from ....utils import _host
 from ...inits import uniform
 from ...resolver import activation_resolver
-from ....data._sizes import like_batch
 from .base import Select, SelectOutput
 
 
