@@ -129,6 +129,38 @@ def test_a_size_that_is_a_number():
     both(loop)
 
 
+@pytest.mark.parametrize("score", ["ratio", "min_score"])
+def test_pools_of_batches(score):
+    """A pool keeps other numbers of nodes and edges of each batch: sizes that change, so that steps are one program."""
+    import polygrad.geometric.nn as gnn
+    from polygrad.geometric.data import Data
+    from polygrad.geometric.loader import DataLoader
+
+    rng, graphs = np.random.default_rng(0), []
+    for _ in range(40):
+        n = int(rng.integers(4, 12))
+        e = rng.integers(0, n, (2, 3 * n))
+        graphs.append(Data(x=Tensor(rng.standard_normal((n, 3)).astype(np.float32)), edge_index=Tensor(e), y=Tensor(rng.integers(0, 2, 1))))
+
+    def loop(between):
+        first, second, pool = gnn.GraphConv(3, 8), gnn.GraphConv(8, 2), gnn.TopKPooling(8, **{score: 0.6 if score == "ratio" else 0.1})
+        params = [*get_parameters(first), *get_parameters(second), *get_parameters(pool)]
+        opt, out = Adam(params, lr=0.01), []
+        for batch in [b for _ in range(2) for b in DataLoader(graphs, batch_size=8)]:
+            opt.zero_grad()
+            x, edge_index, _, index, perm, weight = pool(first(batch.x, batch.edge_index).relu(), batch.edge_index, None, batch.batch)
+            loss = gnn.global_mean_pool(second(x, edge_index), index).cross_entropy(batch.y)
+            loss.backward()
+            between(params)
+            opt.step()
+            assert x.shape[0] == perm.shape[0] == index.shape[0] == weight.shape[0] < batch.num_nodes
+            assert edge_index.numpy().max() < x.shape[0]
+            out += [loss.numpy(), x.numpy(), edge_index.numpy(), index.numpy(), perm.numpy()]
+        return out + [p.numpy() for p in params]
+
+    both(loop)
+
+
 def quiet(rng, net, opt, n=16):
     x, y = batch(rng, n)
     opt.zero_grad()

@@ -284,7 +284,7 @@ NUMBERS = {
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_size_as_a_number_follows_the_run(name, compiled):
-    """In a compiled function a size that changes is the size of each run, also where it is a number beside a tensor. Built anew, it is one program."""
+    """In a compiled function a size that changes is the size of each run, also as a number beside a tensor. Built anew, it is one program."""
     ours, theirs = NUMBERS[name]
     with with_autograd_graph() as graph:
         step = TinyJit(ours) if compiled else ours

@@ -344,8 +344,7 @@ static bool summed_reserve(Base *b, void **at, size_t *bytes, size_t need) {
 static bool take_rows(Base *b, Product *p, int64_t from, int64_t to, Summed *s, int threads) {
   for (int64_t i = from; i < to; i++) p->edges[i + 1] += p->edges[i];
   int64_t all = p->edges[to];
-  if (all > INT32_MAX)
-    return base_fail(b, POLY_ERROR_VALUE, "product: more than %d edges are too many", INT32_MAX);
+  if (all > INT32_MAX) return base_fail(b, POLY_ERROR_VALUE, "product: more than %d edges are too many", INT32_MAX);
   if (!summed_reserve(b, &s->dst, &s->dst_bytes, (size_t)all * sizeof(int32_t)) ||
       !summed_reserve(b, &s->value, &s->value_bytes, (size_t)all * s->size))
     return false;

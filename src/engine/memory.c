@@ -156,7 +156,7 @@ static void sort_temps(PlanSlot **temp, int n, int (*order)(const void *, const 
   }
 }
 
-/* The most that is alive at one time: no way of placing needs less. change: room for a number for each item, and one. */
+/* The most that is alive at one time: no way of placing needs less. change: zeros, two more than items. */
 static size_t most_alive(const Plan *p, const Placing *w, size_t *change) {
   size_t most = 0, now = 0;
   for (int i = 0; i < w->n; i++) {

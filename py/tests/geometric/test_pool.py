@@ -201,7 +201,7 @@ def test_product():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_product_of_many_rows(dtype):
-    """More edges than are computed at a time, also from several threads: sums in the order of their paths, edges in the order in which they are met."""
+    """More edges than are computed at a time, also from several threads: sums in the order of paths, edges in the order in which they are met."""
     rng, n = np.random.default_rng(0), 1500
     e = rng.integers(0, n, (2, 30 * n))
     e[1, e[0] < 100] %= 7  # many paths to one edge

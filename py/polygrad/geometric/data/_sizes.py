@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...symbolic import Variable
+from ...symbolic import Dim, Variable
 from ...tensor import Tensor
 
 LIMIT = 1 << 30
@@ -27,4 +27,14 @@ def sized(array: np.ndarray, dim: int, rows: Any) -> Tensor:
     return t.sized(*shape)
 
 
-__all__ = ["size", "sized"]
+def like_batch(t: Tensor, rows: Any, name: str, dim: int = 0) -> Tensor:
+    """t, which was chosen of `rows` rows along `dim`: where their number is a variable, that of t is one, too."""
+    n = t.shape[dim]
+    if not isinstance(rows, Dim) or isinstance(n, Dim) or not n:
+        return t
+    shape = list(t.shape)
+    shape[dim] = size(name, n, 1)
+    return t.sized(*shape)
+
+
+__all__ = ["like_batch", "size", "sized"]

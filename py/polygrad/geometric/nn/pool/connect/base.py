@@ -61,6 +61,7 @@ class Connect(nn.Module):
         new = np.arange(int(select_output.num_clusters), dtype=old.dtype)
         new[_host.vector(select_output.cluster_index)] = old[_host.vector(select_output.node_index)]
         out = _host.tensor(new)
+        out = out if select_output.num_clusters.__class__ is int else out.sized(select_output.num_clusters)
         if getattr(batch, "_count", None) is not None:
             out._count = batch._count
         return out

@@ -6,6 +6,7 @@ import numpy as np
 
 from .....dtypes import dtypes
 from .....tensor import Tensor
+from ....data._sizes import like_batch
 from ....utils import _host
 from ....utils.num_nodes import maybe_num_nodes
 from ..select.base import SelectOutput
@@ -42,6 +43,8 @@ class FilterEdges(Connect):
         if s.num_clusters != s.cluster_index.shape[0]:
             raise ValueError("'FilterEdges' requires each cluster to contain only one node")
         edges, attr = filter_adj(edge_index, edge_attr, s.node_index, s.cluster_index, s.num_nodes)
+        if attr is None:
+            edges = like_batch(edges, edge_index.shape[1], "kept_edges", 1)
         return ConnectOutput(edges, attr, self.get_pooled_batch(s, batch))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .....tensor import Tensor
 from ...._length import norm
 from ...._rows import rows_of
+from ....data._sizes import like_batch
 from ....utils import _host
 from ...inits import uniform
 from ...resolver import activation_resolver
@@ -69,8 +70,10 @@ class SelectTopK(Select):
         score = self.act(score / norm(self.weight, 2.0, -1)) if self.min_score is None else rows_of(batch).softmax(score)
         _host.compute(score, x)
         chosen = topk(score, self.ratio, batch, self.min_score)
-        count = int(chosen.shape[0])
-        return SelectOutput(chosen, x.shape[0], _host.tensor(np.arange(count)), count, score[chosen] if count else score[:0])
+        chosen = like_batch(chosen, x.shape[0], "kept_nodes")
+        count = chosen.shape[0]
+        place = _host.tensor(np.arange(int(count)))
+        return SelectOutput(chosen, x.shape[0], place if count.__class__ is int else place.sized(count), count, score[chosen] if count else score[:0])
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, " + (f"ratio={self.ratio}" if self.min_score is None else f"min_score={self.min_score}")
