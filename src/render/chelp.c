@@ -48,8 +48,8 @@ const HelperText basic_helpers[] = {
      "<8|#if defined(__AVX512F__) && !defined(__clang__)\n"
      "  return __builtin_ia32_minpd512_mask(a, b, a, -1, 4);\n#endif\n|>"
      "  return @where(a < b, a, b);\n}"},
-    /* NaN wins on either side; as a vector, all bits set are a NaN. Scalars, too, are compared as vectors, without branches:
-     * which half of a row has the largest element cannot be foreseen */
+    /* NaN wins on either side; as a vector, all bits set are a NaN. Scalars, too, are compared as vectors, without
+     * branches: which half of a row has the largest element cannot be foreseen */
     {"max", KIND_F32,
      "$T @max($T a, $T b) {\n"
      "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
@@ -224,10 +224,12 @@ const HelperText basic_helpers[] = {
     {"store_if", KIND_F32,
      "void @store_if($E *p, int64_t step, $T v, $I m) {\n"
      "<16|#if defined(__AVX512DQ__) && !defined(__clang__)\n"
-     "  if (step == 1) {\n    __builtin_ia32_storeups512_mask(p, v, __builtin_ia32_cvtd2mask512(m));\n    return;\n  }\n"
+     "  if (step == 1) {\n    __builtin_ia32_storeups512_mask(p, v, __builtin_ia32_cvtd2mask512(m));\n    return;\n  "
+     "}\n"
      "#endif\n|>"
      "<8|#if defined(__AVX512VL__) && defined(__AVX512DQ__) && !defined(__clang__)\n"
-     "  if (step == 1) {\n    __builtin_ia32_storeups256_mask(p, v, __builtin_ia32_cvtd2mask256(m));\n    return;\n  }\n"
+     "  if (step == 1) {\n    __builtin_ia32_storeups256_mask(p, v, __builtin_ia32_cvtd2mask256(m));\n    return;\n  "
+     "}\n"
      "#endif\n|>"
      "  if (step == 1 && !@I:any(~m)) {\n    @store(p, v);\n    return;\n  }\n"
      "  for (int l = 0; l < $W; l++) {\n    if (m[l]) p[l * step] = v[l];\n  }\n}"},
