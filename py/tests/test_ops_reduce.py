@@ -236,3 +236,17 @@ def test_reduce_property(data):
         want = f(x, axes, keepdim)
         assert got.shape == want.shape
         np.testing.assert_allclose(got.numpy(), want, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, -0.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_largest_of_short_rows(cpu, dtype, special):
+    """Rows that fill a few vectors, with what is left over in narrower ones: NaN wins wherever it stands, rows of minus infinity are that."""
+    rng = np.random.default_rng(6)
+    for n in (1, 3, 4, 7, 8, 12, 15, 16, 17, 24, 31, 33, 40, 47, 64, 100):
+        x = rng.standard_normal((40, n)).astype(dtype)
+        x[rng.random((40, n)) < 0.1] = special
+        x[3], x[4, -1], x[5, 0] = special, special, special
+        t = Tensor(x)
+        for got, want in ((t.max(1), x.max(1)), (t.min(1), x.min(1))):
+            assert np.array_equal(got.numpy(), want, equal_nan=True), n

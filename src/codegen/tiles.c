@@ -176,7 +176,7 @@ bool tiles_match(Tiles *t) {
 
 /* ---- sizes ---- */
 
-static uint64_t ranges_of(const Group *group) {
+uint64_t tiles_ranges(const Group *group) {
   uint64_t ranges = 0;
   for (int i = 0; i < group->n; i++) ranges |= 1ull << group->range[i]->arg.i;
   return ranges;
@@ -184,7 +184,7 @@ static uint64_t ranges_of(const Group *group) {
 
 /* Does every load in u walk the loops of a group as one? The inner ones have constant sizes. */
 static bool one_walk(Tiles *t, UOp *u, const Group *group, Map *seen) {
-  uint64_t ranges = ranges_of(group);
+  uint64_t ranges = tiles_ranges(group);
   if (!(block_ranges(t->g, u) & ranges) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
   if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
   if (u->op == OP_LOAD) {
@@ -245,64 +245,6 @@ static void choose_registers(Tiles *t, int64_t most) {
 
 int64_t tiles_each(const Group *group) { return group->tile * group->inner; }
 
-/* ---- what follows, in registers ---- */
-
-/* What u costs once for each element; more than `most` where it cannot be done for a vector of columns in order. */
-static int end_cost(Tiles *t, UOp *u, int most, Map *seen) {
-  const UOp *last = t->col.range[t->col.n - 1];
-  if (u == t->loop || !(block_ranges(t->g, u) & (ranges_of(&t->col) | ranges_of(&t->row)))) return 0;
-  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
-  if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return most + 1;
-  if (u->op == OP_LOAD) {
-    int64_t step = block_stride(t->g, u->src[1], last);
-    return u->nsrc == 2 && (step == 0 || step == 1) && u->dtype == t->dtype ? 1 : most + 1;
-  }
-  if (!op_elementwise((Op)u->op) || (u->dtype != t->dtype && u->dtype != POLY_BOOL)) return most + 1;
-  int cost = (int)t->g->target->cost.op[op_info[u->op].cost];
-  for (int i = 0; i < u->nsrc && cost <= most; i++) cost += end_cost(t, u->src[i], most, seen);
-  return cost;
-}
-
-/* Is what follows the sum little work on vectors of columns? Its text is written once for every row of a register
- * tile. */
-static bool ends_plainly(Tiles *t) {
-  enum { MOST = 8 };
-  const UOp *last = t->col.range[t->col.n - 1];
-  int cost = 0;
-  Map seen = {0};
-  for (int i = 0; i < t->nstore && cost <= MOST; i++) {
-    const UOp *s = t->store[i];
-    cost += block_stride(t->g, s->src[2], last) == 1 && s->dtype == t->dtype ? end_cost(t, s->src[1], MOST, &seen)
-                                                                             : MOST + 1;
-  }
-  map_free(ctx_base(t->g->ctx), &seen);
-  return cost <= MOST && t->loop->dtype == t->dtype && t->g->target->vector_bytes;
-}
-
-/* Are all tiles of a group whole register tiles of `of`? */
-static bool is_whole(const Group *group, int64_t of) {
-  const UOp *size = group->range[0]->src[1];
-  return size->op == OP_CONST && size->vmax % group->tile == 0 && tiles_each(group) % of == 0;
-}
-
-/* A sum of one block whose tiles have whole register tiles of columns is finished in registers, and needs no third
- * array; so is one whose last register tile has fewer, where some lanes are stored as quickly as all. The rows of a register tile are as many as divide the tile, unless that is less than half of what there is
- * room for. Then each row is looked at before it is stored, if rows are one loop. */
-static void choose_end(Tiles *t) {
-  const UOp *last = t->col.range[t->col.n - 1];
-  t->direct = t->ragged = t->clipped = false;
-  if (!t->plain_end || !uop_is_int(t->blocks, 1)) return;
-  bool whole = is_whole(&t->col, t->nr), some = t->g->target->masks && t->dtype == POLY_FLOAT32;
-  if (whole ? t->col.n > 1 && last->src[1]->vmax % t->nr : !some || t->col.n > 1) return;
-  int64_t most = MIN(t->most_rows, tiles_each(&t->row)), mr = most;
-  while (2 * mr > most && !is_whole(&t->row, mr)) mr--;
-  t->ragged = 2 * mr <= most;
-  if (t->ragged && t->row.n > 1) return;
-  if (!t->ragged) t->mr = mr;
-  t->clipped = !whole;
-  t->direct = true;
-}
-
 /* Do the local arrays fit on the stack of a thread? The rows of a, which every register tile of columns goes through
  * again, and the sums are to stay in half of the second cache. */
 static bool fits(const Tiles *t, int64_t cache) {
@@ -358,7 +300,7 @@ static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
   if (!tiles_cut(t, &t->col, columns, true, &t->batch) || !tiles_cut(t, &t->row, rows, true, &t->batch)) return false;
   t->mr = evenly(tiles_each(&t->row), MIN(t->mr, tiles_each(&t->row)));
   t->inside = !t->a_by_k && (t->row.n == 1 || walks_as_one(t, t->x, &t->row));
-  choose_end(t);
+  tiles_choose_end(t);
   return true;
 }
 
@@ -418,7 +360,7 @@ static bool try_tiles(Tiles *t, int64_t cache, Tiles *best, double *least) {
 static bool choose_tiles(Tiles *t, int64_t cache) {
   Tiles best = *t, one = *t;
   double least = -1;
-  t->plain_end = one.plain_end = ends_plainly(t);
+  t->plain_end = one.plain_end = tiles_end_plainly(t);
   t->a_by_k = one.a_by_k = tiles_along(t, t->x, &t->row);
   choose_registers(t, 2);
   choose_registers(&one, 1);
@@ -551,44 +493,6 @@ static UOp *open_factor(Tiles *t, Block **b, UOp *factor, Group *group, UOp **ga
   return flat && end && !*gate ? NULL : flat;
 }
 
-void tiles_note(Change *c, const Group *group) {
-  for (int i = 0; i < group->n; i++) {
-    c->ranges |= 1ull << group->range[i]->arg.i;
-    c->to[group->range[i]->arg.i] = group->to[i];
-  }
-}
-
-static UOp *both(UOp *a, UOp *b) { return a && b ? uop_binary(OP_AND, a, b) : a ? a : b; }
-
-static UOp *gate_of(Change *c, UOp *u) {
-  UOp *gate = c->gate && (!c->along || varies(c->t, u, c->along)) ? c->gate : NULL;
-  return c->clip && varies(c->t, u, c->t->col.range[0]) ? both(gate, c->clip) : gate;
-}
-
-static UOp *gated(Change *c, const UOp *u, UOp *const *src, UOp *gate) {
-  UOp *all[3] = {src[0], src[1], u->nsrc > 2 ? uop_binary(OP_AND, src[2], gate) : gate};
-  return all[2] ? uop_make(c->t->g->ctx, OP_LOAD, (PolyDType)u->dtype, u->arg, 3, all, 0, NULL) : NULL;
-}
-
-UOp *tiles_changed(Change *c, UOp *u) {
-  Codegen *g = c->t->g;
-  uint64_t at;
-  if (u == c->t->loop && c->sum) return c->sum;
-  if (!(block_ranges(g, u) & c->ranges)) return u;
-  if (u->op == OP_RANGE) return c->to[u->arg.i];
-  if (map_get(&c->done, (uint64_t)(uintptr_t)u, &at)) return (UOp *)(uintptr_t)at;
-  UOp **src = arena_new(g->arena, (size_t)u->nsrc * sizeof *src);
-  if (!src) return NULL;
-  for (int i = 0; i < u->nsrc; i++)
-    if (!(src[i] = tiles_changed(c, u->src[i]))) return NULL;
-  bool kernel = op_info[u->op].cls == CLASS_KERNEL;
-  UOp *gate = u->op == OP_LOAD ? gate_of(c, u) : NULL;
-  if (gate) return gated(c, u, src, gate);
-  UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
-                  : uop_with_sources(u, src);
-  return r && map_put(ctx_base(g->ctx), &c->done, (uint64_t)(uintptr_t)u, (uint64_t)(uintptr_t)r) ? r : NULL;
-}
-
 /* ---- memory ---- */
 
 UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name) {
@@ -598,7 +502,7 @@ UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name) {
 }
 
 /* array[index] = value, in b. */
-static bool store_if(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value, UOp *gate) {
+bool tiles_store_if(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value, UOp *gate) {
   UOp *src[3] = {array, value, index};
   if (!index || !value) return false;
   UOp *store = uop_make(t->g->ctx, OP_STORE, (PolyDType)array->dtype, (UArg){0}, 3, src, 0, NULL);
@@ -606,7 +510,7 @@ static bool store_if(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value, UOp
 }
 
 bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value) {
-  return store_if(t, b, array, index, value, NULL);
+  return tiles_store_if(t, b, array, index, value, NULL);
 }
 
 UOp *tiles_line(UOp *line, int64_t length, UOp *at) { return int_add(int_mulc(line, length), at); }
@@ -622,32 +526,6 @@ static bool fill(Tiles *t, Block *b, UOp *array, int64_t line, bool lines, UOp *
   UOp *j = tiles_open(t, &in, lines ? tiles_index(t, 0) : from, lines ? others : to, 0);
   if (!i || !j || !tiles_store(t, in, array, tiles_line(i, line, j), uop_const(t->g->ctx, t->dtype, 0))) return false;
   return tiles_close(t, in, b);
-}
-
-/* ---- memory that is read soon ---- */
-
-/* What the loop over register tiles reads along `lane` in its next iteration is asked for in this one, so that it comes
- * while products are formed: 169,343 x 64 by 64 x 40 took 0.84 of the time, and where its rows are masked by another
- * matrix 0.7. */
-static bool ask_ahead(Tiles *t, Block *b, UOp *u, const UOp *lane, Map *seen) {
-  if (!varies(t, u, lane) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
-  if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
-  for (int i = 0; i < u->nsrc; i++)
-    if (!ask_ahead(t, b, u->src[i], lane, seen)) return false;
-  if (u->op != OP_LOAD || block_stride(t->g, u->src[1], lane) != 1) return true;
-  int64_t step = block_stride(t->g, u->src[1], t->step);
-  if (step == STRIDE_NONE || !step) return true;
-  int load = block_value(t->g, b, u);
-  if (load >= 0) t->g->inst.at[load].ahead = step;
-  return load >= 0;
-}
-
-static bool read_ahead(Tiles *t, Block *b, UOp *value, const UOp *lane) {
-  if (!t->g->target->ahead || !t->step || lane->op != OP_RANGE) return true;
-  Map seen = {0};
-  bool ok = ask_ahead(t, b, value, lane, &seen);
-  map_free(ctx_base(t->g->ctx), &seen);
-  return ok;
 }
 
 UOp *tiles_elements(const Group *group) { return int_mulc(group->count, group->inner); }
@@ -730,7 +608,7 @@ static bool pack_rows(Tiles *t, Block *b, UOp *row) {
   place_one(&t->row, int_add(row, r));
   UOp *k = open_factor(t, &in, t->x, &t->k, &gate), *value = k ? factor_here(t, t->x, &t->row, &t->k, gate) : NULL;
   if (!value || !tiles_store(t, in, t->a, tiles_line(r, t->a_line, k), value)) return false;
-  if (!read_ahead(t, in, value, t->k.to[t->k.n - 1]) || !tiles_close(t, in, b)) return false;
+  if (!tiles_read_ahead(t, in, value, t->k.to[t->k.n - 1]) || !tiles_close(t, in, b)) return false;
   return fill(t, b, t->a, t->a_line, true, count, tiles_index(t, t->mr), tiles_elements(&t->k));
 }
 
@@ -753,49 +631,6 @@ static bool add_block(Tiles *t, Block *b, UOp *at, UOp *part, UOp *block) {
 
 static UOp *a_at(Tiles *t, UOp *row, UOp *k) {
   return tiles_load(t, t->a, t->a_by_k ? tiles_line(k, t->a_line, row) : tiles_line(row, t->a_line, k), 0);
-}
-
-/* The loops of a group at place `flat` of the tile and `lane` places on, in the same run of the innermost one. */
-bool tiles_at(Group *group, UOp *flat, UOp *lane) {
-  for (int i = group->n - 1; flat && i > 0; i--) {
-    UOp *size = group->range[i]->src[1];
-    group->to[i] = int_mod(flat, size);
-    flat = int_div(flat, size);
-  }
-  group->to[0] = int_add(group->first, flat);
-  if (lane) group->to[group->n - 1] = int_add(group->to[group->n - 1], lane);
-  return flat && group->to[0] && group->to[group->n - 1];
-}
-
-bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along, UOp *clip) {
-  UOp *value[MAX_STORES], *index[MAX_STORES];
-  Change c = {.t = t, .sum = sum, .gate = gate, .along = along, .clip = clip};
-  tiles_note(&c, &t->row);
-  tiles_note(&c, &t->col);
-  tiles_note(&c, &t->batch);
-  bool ok = sum != NULL;
-  for (int i = 0; ok && i < t->nstore; i++) { /* all values before any store: an output may be an input too */
-    value[i] = tiles_changed(&c, t->store[i]->src[1]);
-    index[i] = tiles_changed(&c, t->store[i]->src[2]);
-    ok = value[i] && index[i] && block_value(t->g, b, value[i]) >= 0 && block_value(t->g, b, index[i]) >= 0;
-    ok = ok && (!b->range || read_ahead(t, b, value[i], b->range));
-  }
-  map_free(ctx_base(t->g->ctx), &c.done);
-  for (int i = 0; ok && i < t->nstore; i++) ok = store_if(t, b, t->store[i]->src[0], index[i], value[i], both(gate, clip));
-  return ok;
-}
-
-/* What follows the sum `part`, of one row of a register tile. */
-static bool finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *part) {
-  UOp *gate = t->ragged ? int_lt(row, tiles_elements(&t->row)) : NULL, *clip = NULL;
-  if (t->ragged && !gate) return false;
-  if (t->clipped) { /* in 32 bits, as lanes of the sums */
-    UOp *left = int_sub(tiles_elements(&t->col), col);
-    clip = left ? uop_binary(OP_CMPLT, uop_cast(lane, POLY_INT32), uop_cast(left, POLY_INT32)) : NULL;
-    if (!clip) return false;
-  }
-  return tiles_at(&t->row, row, NULL) && tiles_at(&t->col, col, lane) &&
-         tiles_finish(t, b, part, gate, t->row.range[0], clip);
 }
 
 /* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
@@ -825,7 +660,7 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   for (int r = 0; r < t->mr; r++) {
     UOp *at = tiles_line(int_addc(row, r), t->b_line, j), *part = tiles_load(t, t->b, at, 1 + r);
     if (!part || !block_name(g, lanes, part, acc[r])) return false;
-    if (t->direct ? !finish_row(t, lanes, int_addc(row, r), col, v, part) : !add_block(t, lanes, at, part, block))
+    if (t->direct ? !tiles_finish_row(t, lanes, int_addc(row, r), col, v, part) : !add_block(t, lanes, at, part, block))
       return false;
   }
   return block_close(g, lanes);

@@ -51,6 +51,7 @@ typedef struct Change {
   UOp *gate;        /* of loads that vary with the loop `along`; */
   const UOp *along; /* NULL: that vary with any of the ranges */
   UOp *clip;        /* of loads that vary with the columns */
+  UOp *both;        /* gate and clip, or the one that there is: of stores, and of loads that vary with both */
   Map done;
 } Change;
 
@@ -65,25 +66,35 @@ int64_t tiles_each(const Group *group);       /* elements of a tile, */
 UOp *tiles_elements(const Group *group);      /* and of the one at hand */
 bool tiles_place(Group *group, UOp *n);       /* the tile at hand, number n */
 bool tiles_place_outer(Group *group, UOp *n); /* loops that are one loop, at its iteration n */
-/* The loops of a group at place `flat` of the tile and `lane` places on, in the same run of the innermost one. */
-bool tiles_at(Group *group, UOp *flat, UOp *lane);
-bool tiles_grid(Tiles *t, Block **b); /* the parallel loop: over tiles, and over what both factors vary with */
+bool tiles_grid(Tiles *t, Block **b);         /* the parallel loop: over tiles, and over what both factors vary with */
 /* A loop over begin .. end inside *b; of one iteration without flags none is opened. */
 UOp *tiles_open(Tiles *t, Block **b, UOp *begin, UOp *end, uint32_t flags);
 bool tiles_close(Tiles *t, Block *b, const Block *outer);
 
 UOp *tiles_index(const Tiles *t, int64_t v);
 UOp *tiles_line(UOp *line, int64_t length, UOp *at);
+uint64_t tiles_ranges(const Group *group);    /* bits of the numbers of its loops */
 UOp *tiles_array(Tiles *t, int64_t elements); /* a local one */
 UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name);
 bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value); /* array[index] = value, in b */
+bool tiles_store_if(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value, UOp *gate);
+UOp *tiles_flops(const Tiles *t);
+
+/* tile_ends.c */
+
+/* The loops of a group at place `flat` of the tile and `lane` places on, in the same run of the innermost one. */
+bool tiles_at(Group *group, UOp *flat, UOp *lane);
 void tiles_note(Change *c, const Group *group);
 UOp *tiles_changed(Change *c, UOp *u);
 /* What follows the sum at the row and column that the groups are at, and the stores of it; gate: whether they are done,
  * and the loads that vary with the loop `along`, or with any that is open where that is NULL; clip: the same for loads
  * that vary with the columns. Both may be NULL. */
 bool tiles_finish(Tiles *t, Block *b, UOp *sum, UOp *gate, const UOp *along, UOp *clip);
-UOp *tiles_flops(const Tiles *t);
+bool tiles_finish_row(Tiles *t, Block *b, UOp *row, UOp *col, UOp *lane, UOp *part); /* of one row of a register tile */
+bool tiles_end_plainly(Tiles *t); /* is what follows the sum little work on vectors of columns? */
+void tiles_choose_end(Tiles *t);  /* whether it is done in registers */
+/* Memory that `value` reads along the loop `lane` is asked for one register tile ahead. */
+bool tiles_read_ahead(Tiles *t, Block *b, UOp *value, const UOp *lane);
 
 /* group_tiles.c: the same by a group of threads. *done: false if the target has none for it. */
 bool build_group_tiles(Tiles *t, bool *done);

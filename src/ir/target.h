@@ -78,8 +78,8 @@ typedef struct Target {
   int lanes;            /* lanes that a loop has, as far as costs go, and that the sizes of two loops have in common */
   int log_sum_lanes;    /* sums of its own, as a power of two, that a sum along lanes is taken to have */
   int registers[COST_KINDS]; /* that one operation keeps busy */
-  bool ahead; /* what is read soon is asked for: loops over the edges of a row know how far the rows behind it go, and the
-               * packing of a tile of a product asks for the next one */
+  bool ahead; /* what is read soon is asked for: loops over the edges of a row know how far the rows behind it go, and
+               * the packing of a tile of a product asks for the next one */
 
   int group; /* most threads that share fast memory and can wait for each other; 1: there are no groups */
   int warp;  /* of them, how many exchange values by themselves: groups of so many are packed several to a block */

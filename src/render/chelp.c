@@ -53,6 +53,7 @@ const HelperText basic_helpers[] = {
     {"max", KIND_F32,
      "$T @max($T a, $T b) {\n"
      "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  if (__builtin_constant_p(b) && b == -INFINITY) return a;\n"
      "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
      "  const lanes x = {a, a, a, a}, y = {b, b, b, b};\n"
      "  return ((lanes)((bits)__builtin_ia32_maxps(x, y) | (x != x)))[0];\n#endif\n|>"
@@ -60,6 +61,7 @@ const HelperText basic_helpers[] = {
     {"max", KIND_F64,
      "$T @max($T a, $T b) {\n"
      "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  if (__builtin_constant_p(b) && b == -INFINITY) return a;\n"
      "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
      "  const lanes x = {a, a}, y = {b, b};\n"
      "  return ((lanes)((bits)__builtin_ia32_maxpd(x, y) | (x != x)))[0];\n#endif\n|>"
@@ -67,6 +69,7 @@ const HelperText basic_helpers[] = {
     {"min", KIND_F32,
      "$T @min($T a, $T b) {\n"
      "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  if (__builtin_constant_p(b) && b == INFINITY) return a;\n"
      "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
      "  const lanes x = {a, a, a, a}, y = {b, b, b, b};\n"
      "  return ((lanes)((bits)__builtin_ia32_minps(x, y) | (x != x)))[0];\n#endif\n|>"
@@ -74,6 +77,7 @@ const HelperText basic_helpers[] = {
     {"min", KIND_F64,
      "$T @min($T a, $T b) {\n"
      "<s|#if defined(__SSE2__) && !defined(__clang__)\n"
+     "  if (__builtin_constant_p(b) && b == INFINITY) return a;\n"
      "  typedef $T lanes __attribute__((vector_size(16)));\n  typedef $I bits __attribute__((vector_size(16)));\n"
      "  const lanes x = {a, a}, y = {b, b};\n"
      "  return ((lanes)((bits)__builtin_ia32_minpd(x, y) | (x != x)))[0];\n#endif\n|>"

@@ -40,6 +40,7 @@ struct Emit {
   int *spread; /* of an instruction inside outer lanes: how deep in the text its lanes were spread, 0: not yet */
   int indent;
   bool parallel;     /* inside a loop that runs on several threads */
+  bool fresh;        /* partial results of the vector loop hold nothing yet */
   bool group;        /* inside a loop that the threads of a group share */
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
   int strip_loop;    /* that loop */

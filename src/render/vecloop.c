@@ -173,12 +173,28 @@ static Txt identity_lanes(Emit *e, int acc) {
   return txt("%s(-%s)", call(e, "of", ELEM_I8).s, identity_text((Op)in->op, d).s);
 }
 
+/* The first value of a largest or smallest element is what it is so far: short rows, of which a loop is one step, need
+ * no comparison with infinity. Sums are not like that: 0 + -0 is 0. */
+static bool is_first(const Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i], *acc = &e->lin->inst[in->src[0]];
+  bool largest = (acc->op == OP_MAX || acc->op == OP_MIN) && (acc->dtype == POLY_FLOAT32 || acc->dtype == POLY_FLOAT64);
+  if (!e->fresh || !largest || !outer_acc(e->lin, e->at, i)) return false;
+  for (int k = e->loop + 1; k < e->at[e->loop].end; k++) {
+    const Inst *other = &e->lin->inst[k];
+    if (other->kind == INST_LOOP && k < i && e->at[k].end > i) return false;
+    if (other->kind == INST_UPDATE && k != i && other->src[0] == in->src[0]) return false;
+  }
+  return true;
+}
+
 static void update_lanes(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i], *acc = &e->lin->inst[in->src[0]];
   PolyDType d = (PolyDType)acc->dtype;
   Txt a = lanes_name(e, in->src[0], copy);
   Txt b = d == POLY_BOOL ? vector_mask(e, in->src[1], copy, 1) : vector_name(e, in->src[1], copy);
-  if (in->src[2] >= 0)
+  if (is_first(e, i))
+    line(e, "%s = %s;", a.s, b.s);
+  else if (in->src[2] >= 0)
     line(e, "%s = %s;", a.s, muladd_text(e, d, e->lanes, b, vector_name(e, in->src[2], copy), a).s);
   else
     line(e, "%s = %s;", a.s, combine_text(e, (Op)acc->op, d, e->lanes, a, b).s);
@@ -300,17 +316,20 @@ static void constant_trip(Emit *e, int64_t begin, int64_t end, bool parallel) {
   int64_t step = (int64_t)lanes * copies, steps = (end - begin) / step, at = begin;
   bool whole = end - begin >= lanes;
   if (whole) open_partials(e);
+  e->fresh = steps < 2;
   if (steps == 1)
     piece_once(e, at);
   else if (steps > 1)
     piece_loop(e, txt("%lld", (long long)at).s, txt("%lld", (long long)(at + steps * step)).s, parallel);
   at += steps * step;
+  e->fresh &= steps == 0;
   if (end - at >= lanes) {
     e->copies = (int)((end - at) / lanes);
     piece_once(e, at);
     at += (int64_t)lanes * e->copies;
     e->copies = copies;
   }
+  e->fresh = false;
   if (whole) close_partials(e);
   e->copies = 1;
   for (int l = lanes / 2; l >= e->lin->inst[e->loop].tail && l > 1; l /= 2) {
@@ -319,7 +338,9 @@ static void constant_trip(Emit *e, int64_t begin, int64_t end, bool parallel) {
     line(e, "{");
     e->indent++;
     open_partials(e);
+    e->fresh = true;
     piece_once(e, at);
+    e->fresh = false;
     close_partials(e);
     e->indent--;
     line(e, "}");
