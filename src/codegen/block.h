@@ -40,6 +40,7 @@ enum { MAX_ROWPTRS = 4 };
  * others have smaller blocks, in a kernel of their own. */
 typedef struct Hubs {
   int edges, most, threads, workers, split;
+  bool first; /* they take longer than the other rows: see Linear.also_first */
 } Hubs;
 
 /* Which rows a kernel has. */

@@ -127,6 +127,7 @@ static bool write_rows(Codegen *g, UOp *store, RowClass rows, const char *of, co
 /* The kernels of long rows. */
 static bool write_hubs(Codegen *g, UOp *store, Linear *out) {
   if (!g->nragged) return true;
+  out->also_first = g->hubs.first;
   if (!g->hubs.split) return write_rows(g, store, ROWS_LONG, out->name, "_hubs", &out->also);
   return write_rows(g, store, ROWS_LONGEST, out->name, "_hubs", &out->also) &&
          write_rows(g, store, ROWS_MIDDLE, out->name, "_long", &out->also->also);

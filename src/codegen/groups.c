@@ -311,7 +311,8 @@ static void choose_hubs(Codegen *g) {
   /* the longest are of the same length, however short the others are */
   int log = split ? t->hub_split : 0;
   for (int k = shorter; split && k > 1; k /= 2) log++;
-  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, log};
+  /* rows of many results keep the device busy by themselves, and beside those of long rows they take longer */
+  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, log, less > 1};
 }
 
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it

@@ -237,8 +237,7 @@ bool uop_bytes(const UOp *u, size_t *bytes);
  * allocated for this run. */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
 /* A matrix product with its arguments: result, operands. Offsets are elements. */
-/* The kernels of an item, those of the longest rows first: they take longest, and the others fill what they leave free.
- */
+/* The kernels of an item, in their order. */
 bool launch_kernels(Plan *p, const PlanItem *it, const MemoryRef *args, const int64_t *vars, int threads);
 bool run_product(Plan *p, const PlanItem *it, MatmulCall *c, const MemoryRef *args, int64_t a_offset, int64_t b_offset,
                  int threads);

@@ -139,10 +139,10 @@ static int kernel_threads(const Plan *p, const PlanItem *it) {
 }
 
 bool launch_kernels(Plan *p, const PlanItem *it, const MemoryRef *args, const int64_t *vars, int threads) {
-  bool ok = true;
+  bool ok = it->also_first || p->device->launch(p->program, it->kernel, args, vars, threads);
   for (int k = 0; ok && k < MAX_ALSO && it->also[k] >= 0; k++)
     ok = p->device->launch(p->program, it->also[k], args, vars, threads);
-  return ok && p->device->launch(p->program, it->kernel, args, vars, threads);
+  return ok && (!it->also_first || p->device->launch(p->program, it->kernel, args, vars, threads));
 }
 
 static bool run_kernel(Plan *p, const PlanItem *it) {
