@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -136,6 +137,12 @@ def test_containers():
     assert list(d) == ["x", "y"] and "x" in d and list(d.keys()) == ["x", "y"] and isinstance(d.pop("y"), nn.ReLU)
     p = nn.ParameterDict({"w": Tensor.ones(2)})
     assert p["w"].requires_grad and [n for n, _ in p.named_parameters()] == ["w"]
+    two = {"b": Tensor.ones(1), "a": Tensor.ones(1)}  # the names of a plain dict are sorted, others keep their order
+    assert list(nn.ParameterDict(two)) == ["a", "b"] and list(nn.ParameterDict(OrderedDict(two))) == ["b", "a"] == list(
+        nn.ParameterDict(list(two.items()))
+    )
+    p.update(two)
+    assert list(p.copy()) == ["w", "a", "b"]
     assert [n for n, _ in nn.ParameterList([Tensor.ones(1)] * 2).named_parameters(remove_duplicate=False)] == ["0", "1"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -236,8 +237,12 @@ class ParameterDict(ModuleDict):
         super().__init__(parameters)
 
     def update(self, modules: Any) -> None:
-        """Adds the parameters of a dict, or of pairs."""
-        super().update({k: _parameter(v) for k, v in dict(modules.items() if hasattr(modules, "items") else modules).items()})
+        """Adds the parameters of a dict, or of pairs. As in PyTorch those of a plain dict come in the order of their names."""
+        named = hasattr(modules, "items")
+        pairs = list(modules.items() if named else modules)
+        if named and not isinstance(modules, (OrderedDict, ParameterDict)):
+            pairs.sort(key=lambda pair: pair[0])
+        super().update([(k, _parameter(v)) for k, v in pairs])
 
     def __setitem__(self, key: str, module: Any) -> None:
         super().__setitem__(key, _parameter(module))
@@ -254,7 +259,7 @@ class ParameterDict(ModuleDict):
 
     def copy(self) -> ParameterDict:
         """A dict with the same parameters."""
-        return ParameterDict(dict(self._entries))
+        return ParameterDict(OrderedDict(self._entries))
 
     def _lines(self) -> list[str]:
         return _parameter_lines(self._entries)

@@ -117,8 +117,10 @@ class ParameterDict(_nn.ParameterDict):
     [('a', 'b')]
     """
 
-    def __init__(self, parameters: Any = None):
-        super().__init__({to_internal_key(key): value for key, value in (parameters or {}).items()})
+    def update(self, parameters: Any) -> None:
+        """Adds the parameters of a dict, or of pairs."""
+        pairs = parameters.items() if hasattr(parameters, "items") else parameters
+        super().update({to_internal_key(key): value for key, value in pairs})
 
     @classmethod
     def to_internal_key(cls, key: Any) -> str:

@@ -214,6 +214,8 @@ def test_parameters_by_any_key():
     assert held.keys() == [("a", "b"), "c.d"] and sorted(dict(held.named_parameters())) == ["<a___b>", "c#d"]
     del held["c.d"]
     assert "c.d" not in held and ("a", "b") in held
+    held.update({"type": torch.nn.Parameter(torch.ones(3))})
+    assert held["type"].numel() == 3 and held.keys() == [("a", "b"), "type"]
 
 
 def test_small_ones():
