@@ -181,7 +181,7 @@ cuda-texts: all $(VENV)/ready
 	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider py/tests/geometric/test_golden.py
 	(printf '#define %s\n' 'WARPS_M 2' 'WARPS_N 2' 'WIDE 24' 'A_BY_K 1' 'B_BY_K 0' 'STAGES 3'; cat src/runtime/cuda_split.cu) > $(BUILD)/cuda-texts/split.cu
-	$(PYTHON) tools/nvrtc.py --arch compute_90 $(BUILD)/cuda-texts
+	$(PYTHON) tools/nvrtc.py $(BUILD)/cuda-texts
 
 golden-update: $(BUILD)/test/test_texts
 	POLY_GOLDEN_UPDATE=1 $(BUILD)/test/test_texts

@@ -233,13 +233,13 @@ def test_short_maps_of_edges():
     np.testing.assert_allclose(t["w"].grad.numpy(), a["e"].T @ (weight[index[1]] * (pre > 0)), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(("shape", "edges"), [*((s, 0) for s in ((64,), (40,), (8, 4), (8,), (), (3,))), ((8,), 64), ((), 64)])
-def test_the_longest_rows(shape, edges):
-    """A sum, a maximum and a softmax over rows of up to 9,000 edges; where rows are long on the average, over one that the blocks of a cluster share."""
+@pytest.mark.parametrize("shape", [(64,), (40,), (8, 4), (8,), (), (3,)])
+def test_the_longest_rows(shape):
+    """A sum, a maximum and a softmax over rows of a few edges, of hundreds and of thousands, which are kernels of their own."""
     rng = np.random.default_rng(12)
     nodes = 4200
     degree = rng.integers(0, 3, nodes)
-    degree[[7, 2000, 4199, 30]] = 9000, 2100, 4097 + nodes * edges, 500
+    degree[[7, 2000, 4199, 30]] = 9000, 2100, 4097, 500
     index = np.stack([rng.integers(0, nodes, degree.sum()), np.repeat(np.arange(nodes), degree)])
     x = rng.standard_normal((nodes, *shape)).astype(np.float32)
     g, t = Graph(Tensor(index), num_nodes=nodes), Tensor(x)

@@ -68,7 +68,6 @@ typedef struct Codegen {
   bool tiled;             /* the tree is tiles.c's */
   UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
   int spread;             /* see Linear */
-  int cluster;            /* see Linear */
   int turns;              /* see Linear */
   Block *body;            /* of one iteration of the grid */
   int strip;              /* of the innermost loop of the grid: see Inst */

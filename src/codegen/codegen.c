@@ -107,7 +107,6 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   out->group = g->group;
   out->pack = g->pack;
   out->spread = g->spread;
-  out->cluster = g->cluster;
   out->turns = g->turns;
   return list_params(g, out);
 }

@@ -31,7 +31,7 @@ enum {
   LINE = 32,          /* and how many lie side by side in its cache */
   WARP_TRIPS = 8,     /* of a thread, up to which a warp has the whole loop */
   GROUP_TRIPS = 4,    /* of a thread of a group where there are so many groups that all threads are busy */
-  LONG_ROWS = 6,      /* mean number of edges, as a power of two, of graphs most of whose rows are long */
+  SHORT_ROWS = 4,     /* mean number of edges of a row, as a power of two, where few rows are very long */
   NARROW = 2,         /* threads for the results of a row that are few */
   MOST_WASTE = 5      /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
 };
@@ -308,11 +308,13 @@ static void choose_hubs(Codegen *g) {
   int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less));
   int edges = MAX(t->hub_edges / shorter, 1);
   bool split = g->by_length && g->nragged == 1 && rows * SEVERAL >= t->strip_threads && t->hub_split;
-  /* the longest are of the same length, however short the others are */
   int log = split ? t->hub_split : 0;
-  for (int k = shorter; split && k > 1; k /= 2) log++;
-  /* rows of many results keep the device busy by themselves, and beside those of long rows they take longer */
-  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, log, less > 1};
+  bool first = false;
+  if (g->log_edges <= SHORT_ROWS) { /* few rows are the longest: beyond one length, however short the others are */
+    for (int k = 2 * shorter; split && k > 1; k /= 2) log++;
+    first = less > 1; /* rows of many results keep the device busy, and beside those of long rows they take longer */
+  }
+  g->hubs = (Hubs){edges, MAX(t->hub_most / shorter, edges), t->hub_threads / less, workers, log, first};
 }
 
 /* The outermost loops over edges, and loops that have none inside. Another one around them runs in strips: what it
@@ -345,6 +347,7 @@ static int64_t row_threads(const Codegen *g, int n) {
  * GPU reads at once. The rest of them are other blocks: more of the device works on the longest rows. Where most rows
  * are long there is enough to do: a warp reads as much of a neighbour as it can. */
 static int same_row(Codegen *g, bool *whole) {
+  enum { LONG_ROWS = 6 };
   bool enough = g->rows == ROWS_MIDDLE && g->log_edges >= LONG_ROWS;
   int n = 1, most = g->strip > 1 && !enough ? SECTOR : 32;
   int64_t results = row_threads(g, 1);
@@ -370,10 +373,7 @@ bool shape_hubs(Codegen *g, RowClass class) {
   unmark(g);
   g->rows = class;
   if (class == ROWS_MIDDLE) g->hubs.threads /= SMALLER;
-  bool shared = class == ROWS_LONGEST && g->log_edges >= LONG_ROWS && !g->local.n;
-  g->cluster = shared ? MAX(g->target->hub_cluster, 1) : 1;
-  /* two blocks of a cluster fit on a multiprocessor */
-  if (class == ROWS_LONGEST) g->hubs.threads = g->target->hub_threads / MIN(g->cluster, 2);
+  if (class == ROWS_LONGEST) g->hubs.threads = g->target->hub_threads;
   for (int i = 0; i < g->body->line.n; i++)
     if (g->body->line.at[i].child) mark_shared(g, g->body->line.at[i].child);
   const Block *rows = next_output(g, g->top);
@@ -383,12 +383,10 @@ bool shape_hubs(Codegen *g, RowClass class) {
   if (g->strip > 1 && !whole_strips(g->body->range, g->strip)) g->padded = g->pack * g->strip;
   /* the blocks of a row together: as many as there are of one where a row has one; where each looks for long rows by
    * itself, most of them would look in vain */
-  int64_t blocks = MAX(row_threads(g, 1) / g->pack, 1) * g->cluster;
-  if (class == ROWS_LONGEST)
-    g->hubs.workers = (int)MAX(1, g->target->hub_longest / blocks);
-  else if (!g->by_length)
-    g->hubs.workers = (int)MAX(1, g->hubs.workers / blocks);
-  g->group = g->hubs.threads / g->pack * g->cluster;
+  int64_t blocks = MAX(row_threads(g, 1) / g->pack, 1);
+  if (class == ROWS_LONGEST && g->log_edges <= SHORT_ROWS) g->hubs.workers = g->target->hub_longest;
+  if (class == ROWS_LONGEST || !g->by_length) g->hubs.workers = (int)MAX(1, g->hubs.workers / blocks);
+  g->group = g->hubs.threads / g->pack;
   g->spread = g->pack > 1 ? g->pack : 0;
   g->grid = uop_index(g->ctx, g->hubs.workers);
   for (const Block *b = g->body; b != rows; b = b->parent) {

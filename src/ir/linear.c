@@ -120,7 +120,6 @@ void linear_print(Str *out, const Linear *lin) {
   str_add(out, ")");
   if (lin->group > 1) str_fmt(out, " group %d", lin->group);
   if (lin->pack > 1) str_fmt(out, " pack %d", lin->pack);
-  if (lin->cluster > 1) str_fmt(out, " cluster %d", lin->cluster);
   str_add(out, "\n");
   int depth = 1;
   for (int i = 0; i < lin->ninst; i++) {

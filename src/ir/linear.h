@@ -140,9 +140,7 @@ typedef struct Linear {
    * threads belong to neighbouring groups; 0: those of a group lie side by side. All groups whose threads alternate
    * come to each FENCE and COMBINE equally often; where they are more than a warp, they are all groups of the block. */
   int spread;
-  int cluster; /* blocks that the threads of a group are distributed over; 0 and 1: one. Those of one block lie side by
-                * side, and local arrays are not used. */
-  int turns;   /* iterations of the grid that a group runs one after the other, a block's side by side; 0 and 1: one */
+  int turns; /* iterations of the grid that a group runs one after the other, a block's side by side; 0 and 1: one */
   struct Linear *also; /* a further kernel with the same arguments, for rows that this one leaves out; or NULL */
   bool also_first;     /* the further kernels are started before this one, which takes less time than they do */
 } Linear;

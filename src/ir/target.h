@@ -98,11 +98,10 @@ typedef struct Target {
   int row_edges;   /* of a row of mean length, that one thread is to have before several share a row */
   int hub_threads; /* of a block there, */
   int hub_workers; /* and how many blocks look for such rows */
-  int hub_split;   /* rows of more than 2 to the power of this times hub_edges have such blocks, others smaller ones; 0:
-                    * all have them */
-  int hub_longest; /* blocks of the kernel of those: they are few, and a block that finds none takes time as well */
-  int hub_cluster; /* blocks that share one of them where rows are long on the average: they read each other's memory
-                    * (Linear.cluster); 1: one */
+  int hub_split;   /* rows 2 to the power of this as long as the shortest of them have blocks of so many threads; 0: all
+                    */
+  int hub_longest; /* blocks of the kernel of those where rows are short on the average: few are so long, and a block
+                    * that finds none takes time as well */
   /* A kernel has the loops over edges of one kind of results: values of a row that its features need, and values of an
    * edge that several of its features need, are stored by kernels of their own, in which all threads have work. */
   bool rows_apart;

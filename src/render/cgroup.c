@@ -66,22 +66,8 @@
         "  for (int k = 1; k < warps; k++) {\n    const $T a = v, b = r[k * pack];\n    v = " both ";\n  }\n"          \
         "  FENCE(warps * WARP);\n  return v;\n}"                                                                       \
   }
-
-/* Of the blocks of a cluster, whose parts are combined in their order: all threads of a block's part have v. */
-#define CLUSTER(name, kind, both)                                                                                      \
-  {                                                                                                                    \
-    "cluster_" name, kind,                                                                                             \
-        "$T @cluster_" name "($T v, int blocks, LOCAL void *room, int pack) {\n"                                       \
-        "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
-        "  if (THREAD < pack) *r = v;\n"                                                                               \
-        "  CLUSTER_FENCE();\n"                                                                                         \
-        "  v = *of_block(r, 0);\n"                                                                                     \
-        "  for (int k = 1; k < blocks; k++) {\n    const $T a = v, b = *of_block(r, k);\n    v = " both ";\n  }\n"     \
-        "  CLUSTER_FENCE();\n  return v;\n}"                                                                           \
-  }
 #define BOTH(name, kind, both)                                                                                         \
-  COMBINE(name, kind, both), SPREAD(name, kind, both), LANES(name, kind, both), WARPS(name, kind, both),               \
-      CLUSTER(name, kind, both)
+  COMBINE(name, kind, both), SPREAD(name, kind, both), LANES(name, kind, both), WARPS(name, kind, both)
 
 const HelperText group_helpers[] = {
     /* of numbers that are not negative: seldom do they need 64 bits, whose division is several times as long */

@@ -6,8 +6,7 @@
  *   GLOBAL LOCAL   qualifiers of pointers to the device's memory and to that of a block; SHARED: of an array in the
  * latter BLOCK THREAD   numbers of the block, and of the thread in it WARP           threads that exchange values by
  * SHUFFLE(v, distance, n): n of them, side by side FENCE(n)       of groups of n threads FIRST(err)     is this thread
- * the first that has an error to note? CUDA alone has clusters: CLUSTER_FENCE(), SHARED_BY_CLUSTER(name, n): memory of
- * each block of one, of_block(address, k): the same place of its block k */
+ * the first that has an error to note? */
 #include "render/emit.h"
 
 /* ---- the beginning of a program ---- */
@@ -51,14 +50,6 @@ static const char cuda_words[] =
     "#define SHUFFLE(v, o, n) __shfl_xor_sync(MASK(n), v, o)\n"
     "#define FENCE(n) ((n) <= 32 ? __syncwarp(MASK(n)) : __syncthreads())\n"
     "#define FIRST(err) !atomicExch((unsigned int *)(err), 1u)\n"
-    "/* blocks that run together, wait for each other and read each other's memory */\n"
-    "#ifdef __CUDACC_RTC__\n"
-    "#define SHARED_BY_CLUSTER(name, n) SHARED int64_t name[n]\n"
-    "#define CLUSTER_FENCE() asm volatile(\"barrier.cluster.arrive;\\n\\tbarrier.cluster.wait;\" ::: \"memory\")\n"
-    "template <class T> HELPER const T *of_block(const T *at, int k) {\n"
-    "  const T *there;\n"
-    "  asm volatile(\"mapa.u64 %0, %1, %2;\" : \"=l\"(there) : \"l\"(at), \"r\"(k));\n  return there;\n}\n"
-    "#endif\n"
     "#define SELDOM_TRUE(x) __builtin_expect(x, 0)\n"
     "#define fma_float(a, b, c) fmaf(a, b, c)\n#define fma_double(a, b, c) fma(a, b, c)\n";
 
@@ -94,16 +85,12 @@ static bool updates_state(const Linear *lin) {
   return updates;
 }
 
-static int cluster_of(const Linear *lin) { return MAX(lin->cluster, 1); }
-
-static int block_size(const Linear *lin) { return MAX(lin->group, 1) * MAX(lin->pack, 1) / cluster_of(lin); }
+static int block_size(const Linear *lin) { return MAX(lin->group, 1) * MAX(lin->pack, 1); }
 
 /* Do the threads that alternate lie in one warp? */
 static bool in_warp(const Emit *e) { return e->lin->spread && e->lin->spread * e->lin->group <= e->style->warp; }
 
 static Txt thread_of_group(const Linear *lin) {
-  if (cluster_of(lin) > 1)
-    return txt("BLOCK %% %d * %d + THREAD / %d", lin->cluster, lin->group / lin->cluster, MAX(lin->pack, 1));
   if (!lin->spread) return txt("THREAD %% %d", lin->group);
   return lin->spread == lin->pack ? txt("THREAD / %d", lin->spread) : txt("THREAD / %d %% %d", lin->spread, lin->group);
 }
@@ -122,14 +109,11 @@ static void open_kernel(Emit *e, const char *before, const char *name) {
          (long long)lin->param[k].local);
   if (updates_state(lin)) line(e, "if (*err) return;");
   if (lin->group <= 1) return;
-  if (lin->pack == 1 && cluster_of(lin) == 1)
+  if (lin->pack == 1)
     line(e, "const int thread = THREAD;");
   else
     line(e, "const int thread = %s;", thread_of_group(lin).s);
-  if (cluster_of(lin) > 1)
-    line(e, "SHARED_BY_CLUSTER(room, %d);", block_size(lin));
-  else if (has_combine(lin) && !in_warp(e))
-    line(e, "SHARED int64_t room[%d];", MAX(lin->spread, 1) * lin->group);
+  if (has_combine(lin) && !in_warp(e)) line(e, "SHARED int64_t room[%d];", MAX(lin->spread, 1) * lin->group);
 }
 
 void opencl_open_kernel(Emit *e, const char *name) {
@@ -194,7 +178,6 @@ static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 85, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
   if (has_products(e->lin)) return txt(", %d", MAX(REGISTERS / PRODUCTS / size, 1));
-  if (cluster_of(e->lin) > 1) return txt(", 2"); /* the blocks of a cluster begin together, once there is room */
   bool strip = linear_has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&
@@ -204,9 +187,8 @@ static Txt blocks_at_once(const Emit *e) {
 }
 
 void cuda_open_kernel(Emit *e, const char *name) {
-  Txt cluster = cluster_of(e->lin) > 1 ? txt("__cluster_dims__(%d, 1, 1) ", e->lin->cluster) : no_text();
   Txt bounds = txt("__launch_bounds__(%d%s)", block_size(e->lin), blocks_at_once(e).s);
-  open_kernel(e, txt("extern \"C\" __global__ void %s%s ", cluster.s, bounds.s).s, name);
+  open_kernel(e, txt("extern \"C\" __global__ void %s ", bounds.s).s, name);
 }
 
 void gpu_local(Emit *e, int param) {
@@ -238,9 +220,6 @@ static int next_grid(const Emit *e, int loop) {
 
 static Txt number_of_group(const Emit *e, const char *type) {
   int group = MAX(e->lin->group, 1), pack = MAX(e->lin->pack, 1), turns = MAX(e->lin->turns, 1);
-  if (cluster_of(e->lin) > 1)
-    return txt(pack > 1 ? "(%s)(BLOCK / %d) * %d + THREAD %% %d" : "(%s)(BLOCK / %d)", type, e->lin->cluster, pack,
-               pack);
   if (pack == 1) return txt("BLOCK");
   int spread = e->lin->spread;
   Txt block = turns > 1 ? txt("((%s)BLOCK * %d + turn) * %d", type, turns, pack) : txt("(%s)BLOCK * %d", type, pack);
@@ -478,30 +457,23 @@ void emit_combine(Emit *e, int i) {
   Txt acc = scalar_name(e, in->src[0]);
   const char *name = names[in->op][in->dtype == POLY_BOOL];
   Elem el = elem_of((PolyDType)in->dtype);
-  int warp = e->style->warp, cluster = cluster_of(e->lin), group = e->lin->group / cluster, spread = e->lin->spread;
+  int warp = e->style->warp, group = e->lin->group, spread = e->lin->spread;
   if (in_warp(e))
     line(e, "%s = %s(%s, %d, %d);", acc.s, helper(e->help, txt("lanes_%s", name + 6).s, el, 1).s, acc.s, group, spread);
   else if (warp > 1 && spread && spread <= warp)
     line(e, "%s = %s(%s, %d, room, %d);", acc.s, helper(e->help, txt("warps_%s", name + 6).s, el, 1).s, acc.s,
          spread * group / warp, spread);
   else if (spread)
-    line(e, "%s = %s(%s, %s, %d, room, %d);", acc.s, helper(e->help, txt("spread_%s", name + 6).s, el, 1).s, acc.s,
-         cluster > 1 ? txt("THREAD / %d", spread).s : "thread", group, spread);
+    line(e, "%s = %s(%s, thread, %d, room, %d);", acc.s, helper(e->help, txt("spread_%s", name + 6).s, el, 1).s, acc.s,
+         group, spread);
   else
-    line(e, "%s = %s(%s, %s, %d, room);", acc.s, helper(e->help, name, el, 1).s, acc.s,
-         cluster > 1 ? "THREAD" : "thread", group);
-  if (cluster > 1)
-    line(e, "%s = %s(%s, %d, room, %d);", acc.s, helper(e->help, txt("cluster_%s", name + 6).s, el, 1).s, acc.s,
-         cluster, MAX(spread, 1));
+    line(e, "%s = %s(%s, thread, %d, room);", acc.s, helper(e->help, name, el, 1).s, acc.s, e->lin->group);
 }
 
 void emit_fence(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   if (in->arg.i && e->style->tensor) line(e, "COPIED(%d);", (int)in->arg.i - 1);
-  if (cluster_of(e->lin) > 1)
-    line(e, "CLUSTER_FENCE();");
-  else
-    line(e, "FENCE(%d);", MAX(e->lin->spread, 1) * e->lin->group);
+  line(e, "FENCE(%d);", MAX(e->lin->spread, 1) * e->lin->group);
 }
 
 /* Is this STORE done by one thread of a group for all? */

@@ -311,7 +311,6 @@ static void fill_target(CudaDevice *c) {
   if (work) t->product_work = atoll(work);
   /* matrix instructions came with this architecture; with factors that may be rounded the library's are best */
   if (c->lt && !work && (c->arch < 80 || (rounded && atoi(rounded) > 0))) t->product_warps = 0;
-  if (c->arch < 90) t->hub_cluster = 1; /* clusters came with this architecture */
   if (c->api.cuDeviceGetAttribute(&value, CU_L2_BYTES, c->handle) == CU_OK && value > 0) t->cache_bytes[1] = value;
 }
 

@@ -12,9 +12,8 @@ static bool has_check(const Linear *lin) {
 
 bool gpu_kernel_new(PolyContext *ctx, GpuKernel *k, int n, const Linear *const *kernel, int at) {
   const Linear *lin = kernel[at];
-  *k = (GpuKernel){.narg = linear_nargs(lin), .nvar = lin->nvar, .pack = MAX(lin->pack, 1)};
-  k->cluster = MAX(lin->cluster, 1);
-  k->group = MAX(lin->group, 1) / k->cluster;
+  *k =
+      (GpuKernel){.narg = linear_nargs(lin), .nvar = lin->nvar, .group = MAX(lin->group, 1), .pack = MAX(lin->pack, 1)};
   k->turns = MAX(lin->turns, 1);
   k->checks = has_check(lin);
   for (int i = 0; i < linear_nargs(lin); i++) k->updates |= lin->param[i].read && lin->param[i].written;
@@ -56,7 +55,7 @@ bool gpu_blocks(const GpuKernel *k, const int64_t *vars, int64_t *blocks) {
     return base_fail(ctx_base(k->grid->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s has a grid of unknown size",
                      k->name);
   int64_t each = (int64_t)k->pack * k->turns;
-  *blocks = n > 0 ? (n + each - 1) / each * k->cluster : 0;
+  *blocks = n > 0 ? (n + each - 1) / each : 0;
   return true;
 }
 

@@ -11,8 +11,7 @@ enum { STRIP_BYTES = 16 };
 typedef struct GpuKernel {
   char name[SYMBOL_SIZE];
   int narg, nvar;
-  int group, pack; /* threads of a group in a block, groups of a block */
-  int cluster;     /* blocks that a group is distributed over */
+  int group, pack; /* threads of a group, groups of a block */
   int turns;       /* iterations of the grid that a group runs */
   bool checks;     /* it may note an index error */
   bool updates;    /* it changes what it reads, unless an index error is noted */

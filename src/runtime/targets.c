@@ -104,7 +104,6 @@ const Target test_target = {
     .hub_workers = 3,
     .hub_split = 1,
     .hub_longest = 6,
-    .hub_cluster = 2,
     .shared_bytes = 16 << 10,
     .tile_bytes = 8 << 10,
     .kept_bytes = 1 << 20,
@@ -184,17 +183,15 @@ const Target cuda_target = {
     .strip_threads = 65536,
     .busy_threads = 1 << 18, /* an H200 has 132 multiprocessors of 2048 threads */
     .turns = 4,
-    /* A row of 16,746 edges, the longest of an R-MAT graph of 2.3M, keeps a block of 1024 threads busy for as long as a
-     * multiprocessor takes to read it, 30 us for 32 features on an H200; others are at work meanwhile. 4084 blocks that
-     * find no row take as long. Where a row has 800,000 edges a cluster of blocks shares it. */
+    /* Blocks of 1024 threads: a row of 16,746 edges, the longest of an R-MAT graph, keeps one busy for as long as
+     * memory takes, 30 us for 32 features on an H200; 4084 blocks that find no row take as long. */
     .hub_edges = 256,
     .hub_most = 1024,
     .row_edges = 8,
     .hub_threads = 1024,
     .hub_workers = 1021,
-    .hub_split = 4,
+    .hub_split = 3,
     .hub_longest = 512,
-    .hub_cluster = 8, /* where the architecture has them */
     .rows_apart = true,
     .by_rows = true,
     .shared_bytes = 48 << 10,

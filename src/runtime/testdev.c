@@ -190,7 +190,6 @@ static Target choose_target(void) {
   t.hub_workers = test_target.hub_workers;
   t.hub_split = MIN(t.hub_split, test_target.hub_split);
   t.hub_longest = test_target.hub_longest;
-  t.hub_cluster = MIN(t.hub_cluster, test_target.hub_cluster);
   t.strip_threads = test_target.strip_threads;
   return t;
 }

@@ -605,8 +605,7 @@ static void order_nodes(Exec *e, const Graph *g) {
   for (int i = 0; i < e->n; i++) {
     Op *op = e->node[i];
     op->depth = 1;
-    for (int k = 0; k < op->nafter; k++)
-      op->depth = op->depth > op->after[k]->depth ? op->depth : op->after[k]->depth + 1;
+    for (int k = 0; k < op->nafter; k++) op->depth = op->depth > op->after[k]->depth ? op->depth : op->after[k]->depth + 1;
     if (op->depth > fake.depth) fake.depth = op->depth;
   }
   free(all);
@@ -710,9 +709,6 @@ static void write_entries(FILE *f, const char *source) {
   for (const char *at = source; (at = strstr(at, mark));) {
     at += sizeof mark - 1;
     while (*at == ' ') at++;
-    int cluster = 1;
-    if (sscanf(at, "__cluster_dims__(%d", &cluster) == 1) at = strchr(at, ')') + 1;
-    while (*at == ' ') at++;
     if (!strncmp(at, "__launch_bounds__", 17)) at = strchr(at, ')') + 1;
     while (*at == ' ') at++;
     size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -720,9 +716,9 @@ static void write_entries(FILE *f, const char *source) {
     fprintf(f,
             "extern \"C\" void *fake_pack_%.*s(void **p) { return fake::pack_all(%.*s, p); }\n"
             "extern \"C\" void fake_run_%.*s(void *c, const unsigned *g, const unsigned *b) { fake::run_all(%.*s, c, "
-            "g, b, %d); }\n"
+            "g, b); }\n"
             "extern \"C\" void fake_free_%.*s(void *c) { fake::free_all(%.*s, c); }\n",
-            (int)n, at, (int)n, at, (int)n, at, (int)n, at, cluster, (int)n, at, (int)n, at);
+            (int)n, at, (int)n, at, (int)n, at, (int)n, at, (int)n, at, (int)n, at);
   }
 }
 

@@ -49,22 +49,21 @@ namespace fake {
 struct Dim {
   unsigned x, y, z;
 };
-enum Wait { RUNS, AT_BLOCK, AT_WARP, AT_CLUSTER, ENDED };
+enum Wait { RUNS, AT_BLOCK, AT_WARP, ENDED };
 struct Thread {
   ucontext_t first;
   jmp_buf at;
   bool entered;
   Wait wait;
   unsigned mask; /* of the threads of its warp that it waits for */
-  Dim index, block;
+  Dim index;
   uint64_t value; /* shown to the others of the warp */
 };
-constexpr unsigned MOST_BLOCKS = 8; /* of a cluster */
-constexpr unsigned MOST = 1024 * MOST_BLOCKS;
+constexpr unsigned MOST = 1024;
 constexpr size_t STACK = 64 << 10;
 static Thread thread[MOST];
 static char *stacks;
-static unsigned now, count, cluster = 1; /* count: threads of the cluster */
+static unsigned now, count;
 static jmp_buf scheduler;
 static ucontext_t outer;
 static void (*body)(void *);
@@ -94,16 +93,13 @@ static inline void resume(unsigned t) {
   setcontext(&thread[t].first);
 }
 
-/* Lets the threads from `first` on go on, if all of them have come there. */
-static inline bool release(Wait at, unsigned first, unsigned n) {
+static inline bool all_wait(unsigned n) {
   bool any = false;
-  for (unsigned t = first; t < first + n; t++) {
+  for (unsigned t = 0; t < n; t++) {
     if (thread[t].wait == ENDED) continue;
-    if (thread[t].wait != at) return false;
+    if (thread[t].wait != AT_BLOCK) return false;
     any = true;
   }
-  for (unsigned t = first; t < first + n; t++)
-    if (thread[t].wait != ENDED) thread[t].wait = RUNS;
   return any;
 }
 
@@ -119,10 +115,8 @@ static inline bool release_warp(unsigned t, unsigned n) {
   return true;
 }
 
-/* Runs the blocks of a cluster, each of `each` threads. Warps do not reach from one to the next. */
-static inline void run_blocks(unsigned each, Dim first) {
-  unsigned n = count = each * cluster;
-  if (cluster > 1 && each % 32) abort();
+static inline void run_block(unsigned n) {
+  count = n;
   if (!stacks) stacks = (char *)malloc(STACK * MOST);
   for (unsigned t = 0; t < n; t++) {
     getcontext(&thread[t].first);
@@ -131,8 +125,7 @@ static inline void run_blocks(unsigned each, Dim first) {
     thread[t].first.uc_link = nullptr;
     thread[t].entered = false;
     thread[t].wait = RUNS;
-    thread[t].index = {t % each, 0, 0};
-    thread[t].block = {first.x + t / each, first.y, first.z};
+    thread[t].index = {t, 0, 0};
     makecontext(&thread[t].first, start, 0);
   }
   for (;;) {
@@ -146,8 +139,12 @@ static inline void run_blocks(unsigned each, Dim first) {
     bool freed = false;
     for (unsigned t = 0; t < n; t++)
       if (thread[t].wait == AT_WARP && release_warp(t, n)) freed = true;
-    for (unsigned b = 0; b < cluster && !freed; b++) freed = release(AT_BLOCK, b * each, each);
-    if (freed || release(AT_CLUSTER, 0, n)) continue;
+    if (!freed && all_wait(n)) {
+      for (unsigned t = 0; t < n; t++)
+        if (thread[t].wait != ENDED) thread[t].wait = RUNS;
+      freed = true;
+    }
+    if (freed) continue;
     for (unsigned t = 0; t < n; t++)
       if (thread[t].wait != ENDED) {
         fprintf(stderr, "fake CUDA: threads of a block wait for each other at different places\n");
@@ -174,9 +171,8 @@ template <class T> static inline T from_lane(unsigned mask, T v, unsigned lane) 
 }
 } // namespace fake
 
-static fake::Dim blockDim, gridDim;
+static fake::Dim blockIdx, blockDim, gridDim;
 #define threadIdx (fake::thread[fake::now].index)
-#define blockIdx (fake::thread[fake::now].block)
 #define __global__
 #define __device__
 #define __forceinline__ inline
@@ -185,7 +181,6 @@ static fake::Dim blockDim, gridDim;
 #define __align__(n) __attribute__((aligned(n)))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#define __cluster_dims__(...)
 #define __syncthreads() fake::wait_for(fake::AT_BLOCK)
 #define __syncwarp(mask) fake::wait_for(fake::AT_WARP, mask)
 #define __shfl_xor_sync(mask, v, k) fake::from_lane(mask, v, (fake::now & 31) ^ (k))
@@ -260,20 +255,6 @@ static inline void copy_16(float *to, const float *from, bool wanted) {
 #define COPIES_BEGUN()
 #define WAIT_COPIES(n)
 
-/* Blocks of a cluster: each has a part of one array. */
-namespace fake {
-constexpr size_t SHARED_BYTES = 64 << 10;
-static char shared[MOST_BLOCKS][SHARED_BYTES] __attribute__((aligned(16)));
-static inline unsigned rank() { return thread[now].block.x % cluster; }
-} // namespace fake
-#define SHARED_BY_CLUSTER(name, n)                                                                                     \
-  static_assert((n)*8 <= fake::SHARED_BYTES, "");                                                                      \
-  fake_int64 *const name = (fake_int64 *)fake::shared[fake::rank()]
-#define CLUSTER_FENCE() fake::wait_for(fake::AT_CLUSTER)
-template <class T> static inline const T *of_block(const T *at, int k) {
-  return (const T *)((const char *)at + (k - (int)fake::rank()) * (int64_t)fake::SHARED_BYTES);
-}
-
 /* A launch: its arguments are copied when it is made and used when it runs. */
 namespace fake {
 template <class... A> struct Call {
@@ -292,17 +273,18 @@ template <class... A> static void invoke(void *call) {
   std::apply(c->kernel, c->args);
 }
 template <class... A>
-static void run_all(void (*kernel)(A...), void *call, const unsigned *grid, const unsigned *block, unsigned of) {
+static void run_all(void (*kernel)(A...), void *call, const unsigned *grid, const unsigned *block) {
   (void)kernel;
-  cluster = of;
-  if (grid[0] % cluster) abort();
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
   body = invoke<A...>;
   body_args = call;
   for (unsigned z = 0; z < grid[2]; z++)
     for (unsigned y = 0; y < grid[1]; y++)
-      for (unsigned x = 0; x < grid[0]; x += cluster) run_blocks(block[0] * block[1] * block[2], {x, y, z});
+      for (unsigned x = 0; x < grid[0]; x++) {
+        blockIdx = {x, y, z};
+        run_block(block[0] * block[1] * block[2]);
+      }
 }
 template <class... A> static void free_all(void (*kernel)(A...), void *call) {
   delete (Call<A...> *)call;
