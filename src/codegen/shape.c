@@ -52,7 +52,9 @@ static double inst_gain(Codegen *g, const Inst *inst, UOp *u, const UOp *r, cons
   if (inst->kind == INST_LOAD || inst->kind == INST_STORE) {
     int64_t s = lane_step(g, access_index(u), r, outer);
     UOp *gate = u->op == OP_LOAD && u->nsrc > 2 ? u->src[2] : NULL;
-    if ((r && block_varies(g, gate, r)) || (outer && block_varies(g, gate, outer))) return gain->gated;
+    bool each = (r && block_varies(g, gate, r)) || (outer && block_varies(g, gate, outer));
+    bool apart = g->target->vector_bytes && s != 0 && s != 1; /* lanes of a vector are loaded one by one as well */
+    if (each) return gain->gated + (apart ? gain->strided : 0);
     if (s == STRIDE_NONE && outer) return gain->scattered; /* addresses of all lanes */
     return s == 1 ? gain->contiguous : s == -1 ? gain->reversed : s == 0 ? gain->same : gain->strided;
   }
