@@ -236,9 +236,9 @@ bool uop_bytes(const UOp *u, size_t *bytes);
  * entries that are NULL are allocated for OUTPUT slots and belong to the caller. arena: memory for TEMP slots, NULL:
  * allocated for this run. */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
-/* A matrix product with its arguments: result, operands. Offsets are elements. */
 /* The kernels of an item, in their order. */
 bool launch_kernels(Plan *p, const PlanItem *it, const MemoryRef *args, const int64_t *vars, int threads);
+/* A matrix product with its arguments: result, operands. Offsets are elements. */
 bool run_product(Plan *p, const PlanItem *it, MatmulCall *c, const MemoryRef *args, int64_t a_offset, int64_t b_offset,
                  int threads);
 /* Memory for a tensor; the error text of a failure names it. */
