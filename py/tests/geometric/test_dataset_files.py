@@ -61,6 +61,13 @@ def test_actor(make):
     assert data.x.tolist() == [[0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 0, 1]] and data.y.tolist() == [0, 1, 1]
 
 
+def test_a_feature_number_that_is_too_large_asks_for_no_memory():
+    from polygrad.geometric.datasets.geom_gcn import _columns
+
+    with pytest.raises(ValueError, match="3 nodes have features numbered from 0 on, at most .*; the largest number is 123456789"):
+        _columns([["0", "5"], ["1", "123456789"], ["2", "1,2"]], np.arange(3), "nodes.txt")
+
+
 def test_wikipedia(make, tmp_path):
     data = make(lambda f: files.geom_gcn(f, "squirrel"), "WikipediaNetwork", "Squirrel", place="squirrel/geom_gcn")[0]
     assert edges(data) == [[0, 2], [1, 0]]

@@ -19,6 +19,7 @@ from .musae import read_musae
 
 URL = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
 FILES = ["out1_node_feature_label.txt", "out1_graph_edges.txt"]
+MOST_FEATURES = 1 << 26  # of all nodes together: the matrix of a damaged file would take all memory
 
 
 def split_names(name: str) -> list[str]:
@@ -54,8 +55,9 @@ def _columns(rows: list[list[str]], node: np.ndarray, path: str) -> np.ndarray:
     words = [r[1].split(",") for r in rows]
     col = numbers((w for ws in words for w in ws), np.int64, path)
     row = np.repeat(node, [len(w) for w in words])
-    if not col.size or col.min() < 0 or (int(col.max()) + 1) * len(rows) > 1 << 30:
-        raise ValueError(f"{path}: the numbers of the features must be from 0, and not so many")
+    if not col.size or col.min() < 0 or (int(col.max()) + 1) * len(rows) > MOST_FEATURES:
+        largest, most = int(col.max()) if col.size else None, MOST_FEATURES // max(len(rows), 1)
+        raise ValueError(f"{path}: {len(rows)} nodes have features numbered from 0 on, at most {most}; the largest number is {largest}")
     x = np.zeros((len(rows), int(col.max()) + 1), np.float32)
     x[row, col] = 1
     return x
