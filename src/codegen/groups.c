@@ -420,6 +420,12 @@ static int side_by_side(const Codegen *g, int64_t n) {
   return side;
 }
 
+/* The threads of a group share the loops in b. */
+static void share_loops(Codegen *g, const Block *b) {
+  for (int i = 0; i < b->line.n; i++)
+    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+}
+
 /* Rows of edges, all of whose results are in the grid: neighbouring threads have neighbouring results, and where rows
  * are long on the average and their results few, the threads of a warp share the edges too. False: the body is not so
  * simple. */
@@ -443,8 +449,7 @@ static bool shape_rows(Codegen *g) {
   if (best > 1) pad_grid(g, best * MAX(g->strip, 1));
   g->group = lanes;
   g->spread = side > 1 ? side : 0;
-  for (int i = 0; i < b->line.n; i++)
-    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+  share_loops(g, b);
   return true;
 }
 
@@ -460,16 +465,10 @@ static bool share_rows(Codegen *g) {
     if (c && !(is_ragged(g, c) && g->inst.at[c->loop].flags & LOOP_REDUCE)) return false;
   }
   strip_grid(g);
-  for (int i = 0; i < b->line.n; i++)
-    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
+  share_loops(g, b);
   spread_groups(g, (end->arg.i - begin->arg.i) / MAX(g->strip, 1), 32, g->target->group);
   g->group = MIN(g->group, 32);
   return true;
-}
-
-static void share_loops(Codegen *g, const Block *b) {
-  for (int i = 0; i < b->line.n; i++)
-    if (b->line.at[i].child) g->inst.at[b->line.at[i].child->loop].flags |= LOOP_GROUP;
 }
 
 /* Trips of the shortest loop in b, all of which are long sums; 0: they are not, or there is none. */

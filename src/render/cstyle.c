@@ -198,6 +198,7 @@ static bool emit_kernel(Emit *e, const char *name) {
   e->at = lanes_analyse(&arena, e->lin, e->style->vectors);
   e->spread = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->spread);
   e->room = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->room);
+  e->pairs = e->style->pairs && linear_has_strip(e->lin);
   bool ok = e->at && e->spread && e->room;
   if (ok) {
     e->indent = 1;

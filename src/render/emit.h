@@ -39,6 +39,7 @@ struct Emit {
   Place *at;
   int *spread; /* of an instruction inside outer lanes: how deep in the text its lanes were spread, 0: not yet */
   int indent;
+  bool pairs;        /* arguments begin at multiples of 16 bytes, and the dialect has pairs */
   bool parallel;     /* inside a loop that runs on several threads */
   bool fresh;        /* partial results of the vector loop hold nothing yet */
   bool group;        /* inside a loop that the threads of a group share */

@@ -36,7 +36,7 @@ static bool can_pass(const Emit *e, int i, int j) {
 int pair_second(const Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   int gate = in->kind == INST_LOAD ? 1 : 2;
-  if (!e->style->pairs || !can_pair(e, i) || !linear_has_strip(e->lin) || stores_alone(e, i)) return -1;
+  if (!e->pairs || !can_pair(e, i) || stores_alone(e, i)) return -1;
   if (!is_multiple(e, in->src[0], 2)) return -1;
   for (int k = i + 1; k < e->lin->ninst && k < i + NEAR; k++) {
     const Inst *other = &e->lin->inst[k];
@@ -48,9 +48,10 @@ int pair_second(const Emit *e, int i) {
 }
 
 int pair_first(const Emit *e, int i) {
-  if (!e->style->pairs || !can_pair(e, i)) return -1;
+  const Inst *in = &e->lin->inst[i];
+  if (!e->pairs || !can_pair(e, i)) return -1;
   for (int k = i - 1; k >= 0 && k > i - NEAR; k--)
-    if (can_pair(e, k) && pair_second(e, k) == i) return k;
+    if (e->lin->inst[k].kind == in->kind && e->lin->inst[k].param == in->param && pair_second(e, k) == i) return k;
   return -1;
 }
 

@@ -222,8 +222,7 @@ static void find_factors(Sched *s, const Walk *walk) {
   }
 }
 
-/* Is there another reduction below its end, one that is not stored for its own sake as a product and its factors are?
- */
+/* Is there another reduction below its end, one that is not stored for its own sake, as products and factors are? */
 static bool has_others(Sched *s, NodeInfo *end, const NodeInfo *n) {
   enum { LOOK = 256 };
   NodeInfo *todo[LOOK];

@@ -10,8 +10,7 @@
 #include <ucontext.h>
 #include <utility>
 
-/* Of an address that is no multiple of its size the host would load it all the same; the card faults, and so does this.
- */
+/* Of an address that is no multiple of its size the host would load it all the same; the card faults, and so does this. */
 #define VECTOR(name, type)                                                                                             \
   struct alignas(4 * sizeof(type)) name {                                                                              \
     type x, y, z, w;                                                                                                   \
@@ -184,7 +183,7 @@ static fake::Dim blockIdx, blockDim, gridDim;
 #define __syncthreads() fake::wait_for(fake::AT_BLOCK)
 #define __syncwarp(mask) fake::wait_for(fake::AT_WARP, mask)
 #define __shfl_xor_sync(mask, v, k) fake::from_lane(mask, v, (fake::now & 31) ^ (k))
-#define __shfl_sync(mask, v, k) fake::from_lane(mask, v, (unsigned)(k)&31)
+#define __shfl_sync(mask, v, k) fake::from_lane(mask, v, (unsigned)(k) & 31)
 #define __fmaf_rn fmaf
 #define __fma_rn fma
 #define __ldg(p) (*(p))
@@ -226,8 +225,8 @@ static inline int atomicCAS(int *p, int expected, int v) {
 static inline void __threadfence() {}
 #define __align__(n) __attribute__((aligned(n)))
 
-/* A product of tensor cores: 16 x 8 and 8 x 8 elements, of which each thread of the warp has those that the card's
- * threads have. The low bits of factors are ignored. */
+/* A product of tensor cores: 16 x 8 and 8 x 8 elements, of which each thread of the warp has those that the card's threads
+ * have. The low bits of factors are ignored. */
 namespace fake {
 static uint32_t factor[MOST][6];
 static inline float tf32(uint32_t v) { return __int_as_float((int)(v & 0xffffe000u)); }
@@ -272,8 +271,7 @@ template <class... A> static void invoke(void *call) {
   auto *c = (Call<A...> *)call;
   std::apply(c->kernel, c->args);
 }
-template <class... A>
-static void run_all(void (*kernel)(A...), void *call, const unsigned *grid, const unsigned *block) {
+template <class... A> static void run_all(void (*kernel)(A...), void *call, const unsigned *grid, const unsigned *block) {
   (void)kernel;
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
@@ -286,8 +284,5 @@ static void run_all(void (*kernel)(A...), void *call, const unsigned *grid, cons
         run_block(block[0] * block[1] * block[2]);
       }
 }
-template <class... A> static void free_all(void (*kernel)(A...), void *call) {
-  delete (Call<A...> *)call;
-  (void)kernel;
-}
+template <class... A> static void free_all(void (*kernel)(A...), void *call) { delete (Call<A...> *)call; (void)kernel; }
 } // namespace fake

@@ -163,9 +163,8 @@ def place_edges(store: Any, columns: list[Column], found: dict[str, Any], pairs:
     if name is None:
         store["edge_index"] = sized(pairs, 1, edges)
     else:
-        store[name] = _part_of(
-            matrix, pairs if name == "adj" else pairs[::-1], found[name], edge, store.size() if name == "adj" else store.size()[::-1]
-        )
+        order = 1 if name == "adj" else -1  # rows of adj are sources, those of adj_t destinations
+        store[name] = _part_of(matrix, pairs[::order], found[name], edge, store.size()[::order])
     if edge is not None and "e_id" not in store:
         store["e_id"] = sized(edge, 0, edges)
 
