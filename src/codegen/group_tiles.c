@@ -13,18 +13,22 @@
  *
  * A warp has 32 rows and up to 64 columns, a thread 4 x 16 of them in registers, at the places where matrix
  * instructions have them. What is beyond the edge of a tile is zero in the local arrays, and is not stored. What x and
- * y are makes no difference: strided, transposed, gathered or computed. The order of a sum follows from sizes alone. */
+ * y are makes no difference: strided, transposed, gathered or computed. The order of a sum follows from sizes alone.
+ *
+ * Where four warps multiply together (Target.product_split), they take b from local memory, in two parts: what a matrix
+ * instruction keeps of a number, and the rest. The threads make them of each block of b before it is multiplied. */
 #include "codegen/tiles.h"
 
 #include "ir/context.h"
 
 enum {
   WARP = 32,
-  WARP_ROWS = 32,     /* of a warp: two matrix instructions, of 16; */
-  THREAD_ROWS = 4,    /* of a thread, eight apart */
+  THREAD_ROWS = 4,    /* of a thread, eight apart: two matrix instructions of 16; */
   FRAGMENT = 8,       /* columns of an instruction, */
   MOST_FRAGMENTS = 8, /* that a warp has at most, two columns of each in a thread */
+  TOGETHER = 4,       /* warps that multiply together */
   BLOCK_K = 16,       /* of a panel, */
+  SPLIT_K = 32,       /* of one that is split */
   STEP_K = 8,         /* a multiple of what an instruction takes */
   MOST_STAGES = 3,    /* blocks that local arrays have room for */
   STRIP = 4,
@@ -35,7 +39,9 @@ enum {
 
 typedef struct GroupTiles {
   Tiles *t;
+  bool split;               /* b is multiplied in two parts */
   int warp_rows, warp_cols; /* warps side by side along rows and columns */
+  int thread_rows;          /* of a thread, */
   int fragments;            /* of a warp */
   int64_t rows, cols, k;    /* of a tile, as panels have them */
   int threads;
@@ -44,6 +50,7 @@ typedef struct GroupTiles {
   UOp *from, *to;         /* where in them, in blocks, the one that is multiplied and the one that is loaded lie */
   int acc[THREAD_ROWS][2 * MOST_FRAGMENTS];
   UOp *row0, *col0; /* the first of a thread in its tile */
+  UOp *high, *low;  /* local arrays: the parts of a block of b, four k of a column side by side */
 } GroupTiles;
 
 static int64_t line_of(int64_t elements, int64_t k, bool by_k) {
@@ -52,23 +59,30 @@ static int64_t line_of(int64_t elements, int64_t k, bool by_k) {
 
 /* ---- sizes ---- */
 
+/* Rows of a warp. */
+static int64_t warp_height(const GroupTiles *p) { return (int64_t)p->thread_rows * FRAGMENT; }
+
 /* Columns first: as few tiles of them as there can be, so that x is read as seldom. */
 static void choose_warps(GroupTiles *p) {
-  int most = p->t->g->target->product_warps;
+  int most = p->t->g->target->product_warps, along = p->split ? 1 : most;
   int64_t cols = (int64_t)MIN(tiles_extent(&p->t->col), 1e9), rows = (int64_t)MIN(tiles_extent(&p->t->row), 1e9);
   int64_t fragments = (cols + FRAGMENT - 1) / FRAGMENT;
-  for (p->warp_cols = 1; 2 * p->warp_cols <= most && fragments > p->warp_cols * MOST_FRAGMENTS;) p->warp_cols *= 2;
+  for (p->warp_cols = 1; 2 * p->warp_cols <= along && fragments > p->warp_cols * MOST_FRAGMENTS;) p->warp_cols *= 2;
   int64_t tiles = (fragments + p->warp_cols * MOST_FRAGMENTS - 1) / (p->warp_cols * MOST_FRAGMENTS);
   p->fragments = (int)((fragments + tiles * p->warp_cols - 1) / (tiles * p->warp_cols));
-  for (p->warp_rows = 1; 2 * p->warp_rows * p->warp_cols <= most && rows > p->warp_rows * WARP_ROWS;) p->warp_rows *= 2;
+  p->thread_rows = p->split && rows <= TOGETHER * THREAD_ROWS / 2 * FRAGMENT ? THREAD_ROWS / 2 : THREAD_ROWS;
+  p->warp_rows = p->split ? TOGETHER : 1;
+  while (2 * p->warp_rows * p->warp_cols <= most && rows > p->warp_rows * warp_height(p)) p->warp_rows *= 2;
   p->threads = WARP * p->warp_rows * p->warp_cols;
-  p->rows = p->warp_rows * WARP_ROWS;
+  p->rows = p->warp_rows * warp_height(p);
   p->cols = (int64_t)p->warp_cols * p->fragments * FRAGMENT;
-  p->k = MIN(BLOCK_K, round_up((int64_t)MIN(tiles_extent(&p->t->k), 1e9), STEP_K));
+  p->k = MIN(p->split ? SPLIT_K : BLOCK_K, round_up((int64_t)MIN(tiles_extent(&p->t->k), 1e9), STEP_K));
 }
 
 static bool choose_sizes(GroupTiles *p) {
   Tiles *t = p->t;
+  const Target *target = t->g->target;
+  p->split = target->product_split;
   choose_warps(p);
   if (!tiles_cut(t, &t->k, p->k, false, &t->k_outer) || !tiles_cut(t, &t->col, p->cols, false, &t->batch) ||
       !tiles_cut(t, &t->row, p->rows, false, &t->batch))
@@ -81,11 +95,14 @@ static bool choose_sizes(GroupTiles *p) {
   t->b_line = line_of(p->cols, p->k, t->b_by_k);
   p->a_size = t->a_line * (t->a_by_k ? p->k : p->rows);
   p->b_size = t->b_line * (t->b_by_k ? p->k : p->cols);
-  p->stages = (int)MIN(MOST_STAGES, t->g->target->shared_bytes / ((p->a_size + p->b_size) * dtype_size(t->dtype)));
+  int64_t part = p->split ? p->cols * p->k : 0, room = target->product_bytes / dtype_size(t->dtype) - 2 * part;
+  p->stages = (int)MIN(MOST_STAGES, room / (p->a_size + p->b_size));
   if (p->stages < 2) return false;
   t->a = tiles_array(t, p->a_size * p->stages);
   t->b = tiles_array(t, p->b_size * p->stages);
-  return t->blocks && t->a && t->b;
+  p->high = part ? tiles_array(t, part) : NULL;
+  p->low = part ? tiles_array(t, part) : NULL;
+  return t->blocks && t->a && t->b && (!part || (p->high && p->low));
 }
 
 /* ---- panels ---- */
@@ -146,7 +163,7 @@ static bool open_threads(GroupTiles *p, Block **b, uint32_t flags) {
   if (!thread) return false;
   UOp *warp = int_div(thread, tiles_index(t, WARP)), *lane = int_mod(thread, tiles_index(t, WARP));
   UOp *along = tiles_index(t, p->warp_rows), *four = tiles_index(t, 4);
-  p->row0 = int_add(int_mulc(int_mod(warp, along), WARP_ROWS), int_div(lane, four));
+  p->row0 = int_add(int_mulc(int_mod(warp, along), warp_height(p)), int_div(lane, four));
   p->col0 = int_add(int_mulc(int_div(warp, along), (int64_t)p->fragments * FRAGMENT), int_mulc(int_mod(lane, four), 2));
   return p->row0 && p->col0;
 }
@@ -161,10 +178,47 @@ static UOp *panel_at(UOp *first, UOp *at, UOp *k, int64_t line, bool by_k) {
 
 static bool open_sums(GroupTiles *p, Block *b) {
   Inst inst = {.kind = INST_ACC, .dtype = (uint8_t)p->t->dtype, .op = OP_ADD, .src = {-1, -1, -1}};
-  for (int r = 0; r < THREAD_ROWS; r++)
+  for (int r = 0; r < p->thread_rows; r++)
     for (int c = 0; c < 2 * p->fragments; c++)
       if ((p->acc[r][c] = block_inst(p->t->g, b, inst, NULL)) < 0) return false;
   return true;
+}
+
+/* The block of b in its two parts: `high` is it with no more digits than matrix instructions keep, `low` the rest, so
+ * their sum is the number itself. What has no such parts (infinite, not a number, too large to be rounded) is `high`. */
+static bool split_block(GroupTiles *p, Block *b) {
+  enum { HALF = 0x1000 };
+  Tiles *t = p->t;
+  Block *in = b;
+  UOp *u = tiles_open(t, &in, tiles_index(t, 0), tiles_index(t, p->cols * p->k / STRIP), LOOP_GROUP);
+  Block *group = in;
+  UOp *s = u ? tiles_open(t, &in, tiles_index(t, 0), tiles_index(t, STRIP), 0) : NULL;
+  if (!s) return false;
+  UOp *cols = tiles_index(t, p->cols), *k = int_add(int_mulc(int_div(u, cols), STRIP), s);
+  UOp *x = tiles_load(t, t->b, panel_at(int_mulc(p->from, p->b_size), int_mod(u, cols), k, t->b_line, t->b_by_k), 0);
+  if (!x) return false;
+  UOp *half = uop_int_const(t->g->ctx, POLY_UINT32, HALF), *kept = uop_int_const(t->g->ctx, POLY_UINT32, -2 * HALF);
+  UOp *rounded = uop_bitcast(uop_binary(OP_AND, uop_binary(OP_ADD, uop_bitcast(x, POLY_UINT32), half), kept), t->dtype);
+  UOp *rest = uop_binary(OP_SUB, x, rounded), *zero = uop_const(t->g->ctx, t->dtype, 0);
+  UOp *finite = uop_binary(OP_CMPEQ, uop_binary(OP_SUB, rest, rest), zero), *at = int_add(int_mulc(u, STRIP), s);
+  if (!tiles_store(t, in, p->high, at, uop_where(finite, rounded, x)) ||
+      !tiles_store(t, in, p->low, at, uop_where(finite, rest, zero)))
+    return false;
+  block_strip(t->g, in, STRIP);
+  group->fenced = true;
+  Inst fence = {.kind = INST_FENCE, .src = {-1, -1, -1}};
+  return tiles_close(t, in, b) && block_inst(t->g, b, fence, NULL) >= 0;
+}
+
+/* b at k and column number c of the thread. */
+static UOp *load_b(const GroupTiles *p, UOp *k, int c) {
+  Tiles *t = p->t;
+  UOp *col = col_at(p, c);
+  if (!p->split)
+    return tiles_load(t, t->b, panel_at(int_mulc(p->from, p->b_size), col, k, t->b_line, t->b_by_k), 0);
+  UOp *four = tiles_index(t, STRIP);
+  UOp *at = int_add(int_mulc(int_add(int_mulc(int_div(k, four), p->cols), col), STRIP), int_mod(k, four));
+  return uop_binary(OP_ADD, tiles_load(t, p->high, at, 0), tiles_load(t, p->low, at, 0));
 }
 
 static bool multiply(GroupTiles *p, Block *b) {
@@ -172,21 +226,22 @@ static bool multiply(GroupTiles *p, Block *b) {
   Codegen *g = t->g;
   Block *in = b;
   int x[THREAD_ROWS], y[2 * MOST_FRAGMENTS];
-  if (!open_threads(p, &in, LOOP_REDUCE)) return false;
+  if ((p->split && !split_block(p, b)) || !open_threads(p, &in, LOOP_REDUCE)) return false;
   in->own = in->whole = true;
-  UOp *k = tiles_open(t, &in, tiles_index(t, 0), tiles_index(t, p->k), LOOP_REDUCE | LOOP_TENSOR);
+  UOp *k = tiles_open(t, &in, tiles_index(t, 0), tiles_index(t, p->k),
+                      LOOP_REDUCE | LOOP_TENSOR | (p->split ? LOOP_SPLIT : 0));
   if (!k) return false;
   in->whole = true;
-  g->inst.at[in->loop].arg.i = t->b_by_k ? 1 : t->b_line;
-  for (int r = 0; r < THREAD_ROWS; r++) {
+  g->inst.at[in->loop].arg.i = p->split ? p->cols : t->b_by_k ? 1 : t->b_line;
+  for (int r = 0; r < p->thread_rows; r++) {
     UOp *u = tiles_load(t, t->a, panel_at(int_mulc(p->from, p->a_size), row_at(p, r), k, t->a_line, t->a_by_k), 0);
     if (!u || (x[r] = block_value(g, in, u)) < 0) return false;
   }
   for (int c = 0; c < 2 * p->fragments; c++) {
-    UOp *u = tiles_load(t, t->b, panel_at(int_mulc(p->from, p->b_size), col_at(p, c), k, t->b_line, t->b_by_k), 0);
+    UOp *u = load_b(p, k, c);
     if (!u || (y[c] = block_value(g, in, u)) < 0) return false;
   }
-  for (int r = 0; r < THREAD_ROWS; r++)
+  for (int r = 0; r < p->thread_rows; r++)
     for (int c = 0; c < 2 * p->fragments; c++) {
       Inst update = {.kind = INST_UPDATE, .dtype = (uint8_t)t->dtype, .op = OP_ADD, .src = {p->acc[r][c], x[r], y[c]}};
       if (block_inst(g, in, update, NULL) < 0) return false;
@@ -210,7 +265,7 @@ static bool finish_one(GroupTiles *p, Block *b, int r, int c) {
 static bool finish(GroupTiles *p, Block *b) {
   Block *in = b;
   if (!open_threads(p, &in, 0)) return false;
-  for (int r = 0; r < THREAD_ROWS; r++)
+  for (int r = 0; r < p->thread_rows; r++)
     for (int c = 0; c < 2 * p->fragments; c++)
       if (!finish_one(p, in, r, c)) return false;
   return tiles_close(p->t, in, b);
@@ -268,10 +323,10 @@ static bool build(GroupTiles *p) {
 /* Is it worth tiles? A few rows or columns would be mostly zeros; of few results that are long sums, threads rather
  * share the sums. */
 static bool fills_tiles(const Tiles *t) {
-  enum { FEW_TILES = 32, LONG_SUM = 4096 };
+  enum { FEW_TILES = 32, LONG_SUM = 4096, LEAST_ROWS = 32 };
   double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
-  if (t->dtype != POLY_FLOAT32 || rows < WARP_ROWS || cols < FRAGMENT || k < STEP_K) return false;
-  double results = rows * cols * tiles_extent(&t->batch), tile = 4 * WARP_ROWS * MOST_FRAGMENTS * FRAGMENT;
+  if (t->dtype != POLY_FLOAT32 || rows < LEAST_ROWS || cols < FRAGMENT || k < STEP_K) return false;
+  double results = rows * cols * tiles_extent(&t->batch), tile = 4 * LEAST_ROWS * MOST_FRAGMENTS * FRAGMENT;
   return k < LONG_SUM || results >= FEW_TILES * tile;
 }
 

@@ -27,6 +27,17 @@ bool linear_has_strip(const Linear *lin) {
   return false;
 }
 
+int64_t linear_local_bytes(const LinearParam *p) {
+  int64_t bytes = p->local * (int64_t)dtype_size(p->dtype);
+  return (bytes + LOCAL_ALIGN - 1) / LOCAL_ALIGN * LOCAL_ALIGN;
+}
+
+int64_t linear_room(const Linear *lin) {
+  int64_t bytes = 0;
+  for (int k = linear_nargs(lin); k < lin->nparam; k++) bytes += linear_local_bytes(&lin->param[k]);
+  return bytes > LOCAL_BYTES ? bytes : 0;
+}
+
 int linear_nargs(const Linear *lin) {
   int n = 0;
   while (n < lin->nparam && !lin->param[n].local) n++;
@@ -84,6 +95,7 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
   case INST_LOOP:
     str_fmt(out, " %%%d .. %%%d%s%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
             in->flags & LOOP_GROUP    ? " group"
+            : in->flags & LOOP_SPLIT    ? " tensor split"
             : in->flags & LOOP_TENSOR ? " tensor"
                                       : "",
             in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",

@@ -44,7 +44,10 @@
  * outside: thread 4g + q of a warp those of the rows r + g, r + g + 8, r + g + 16, r + g + 24 of the first array and of
  * the columns c + 8j + 2q, c + 8j + 2q + 1 of the second, j = 0, 1 .., rows first, columns side by side. LOADs of the
  * rows come first, then those of the columns; arg.i is the distance of two columns in memory. So a device with matrix
- * instructions can do eight iterations in one for each 16 rows and 8 columns; to all others it is a plain loop. */
+ * instructions can do eight iterations in one for each 16 rows and 8 columns; to all others it is a plain loop. A thread
+ * may also have the rows r + g, r + g + 8 alone. With LOOP_SPLIT as well, four warps side by side along the rows have
+ * the same columns, the number of which is arg.i, and each number of these is the sum of an element of the second and
+ * one of the third array: column c at k is element (k / 4 * columns + c) * 4 + k % 4 of both. */
 #ifndef POLY_LINEAR_H
 #define POLY_LINEAR_H
 
@@ -83,10 +86,12 @@ enum {
   INST_EXTRA = 32,
   LOOP_GROUP = 64,
   LOOP_TENSOR = 128,
-  LOOP_IF = 256
+  LOOP_IF = 256,
+  LOOP_SPLIT = 512
 };
 #define STRIDE_NONE INT64_MIN
 enum { MAX_LANES = 64 };            /* of a vector */
+enum { LOCAL_ALIGN = 16, LOCAL_BYTES = 48 << 10 }; /* of local arrays on a GPU; what a kernel has at most by itself */
 enum { MAX_LOCAL_BYTES = 1 << 20 }; /* of a local array: the stack of a thread holds it */
 
 typedef struct Inst {
@@ -148,6 +153,10 @@ typedef struct Linear {
 int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */
 /* The parallel loop that all uses of a local array are in; -1: there is none around some. */
 int linear_local_loop(const Linear *lin, int param);
+/* Bytes of a local array with what is left out up to the next one, and of all where they are more than a kernel has by
+ * itself; else 0. */
+int64_t linear_local_bytes(const LinearParam *p);
+int64_t linear_room(const Linear *lin);
 bool linear_has_strip(const Linear *lin); /* a thread takes several iterations of a loop side by side */
 /* The name of kernel k of a program as rendered: kernels of one name are told apart by a number. */
 enum { SYMBOL_SIZE = 208 };

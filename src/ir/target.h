@@ -86,6 +86,8 @@ typedef struct Target {
   /* Warps of 32 threads that compute a tile of a matrix product together, a power of two; 0: products are plain loops,
    * or the library's. */
   int product_warps;
+  bool product_split;     /* four of them multiply by what lies in local memory in two parts (codegen/group_tiles.c) */
+  int64_t product_bytes;  /* of local memory, for such a tile */
   int64_t product_work; /* multiplications of a product from which on they do it rather than a library */
   int strip;            /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
   int strip_threads;    /* that a grid is to have left for it */

@@ -38,6 +38,8 @@ static const char cuda_words[] =
     "#define HELPER static __device__ __forceinline__\n#define SELDOM static __device__ __noinline__\n"
     "#define TABLE static const\n#define RESTRICT __restrict__\n#define GLOBAL\n#define LOCAL\n"
     "#define SHARED __shared__ __align__(16)\n"
+    "#ifndef SHARED_ROOM /* more than a kernel has by itself: what a launch asks for */\n"
+    "#define SHARED_ROOM(bytes) extern __shared__ __align__(16) char shared[]\n#endif\n"
     "#define BLOCK blockIdx.x\n#define THREAD ((int)threadIdx.x)\n"
     "#define UNROLL _Pragma(\"unroll 8\")\n#define UNROLL_STRIP _Pragma(\"unroll 4\")\n"
     "#define UNROLL_ALL _Pragma(\"unroll\")\n#define UNROLL_AROUND _Pragma(\"unroll 2\")\n"
@@ -95,6 +97,21 @@ static Txt thread_of_group(const Linear *lin) {
   return lin->spread == lin->pack ? txt("THREAD / %d", lin->spread) : txt("THREAD / %d %% %d", lin->spread, lin->group);
 }
 
+/* Arrays that a group shares. More than a kernel has by itself they are in what a launch asks for. */
+static void declare_shared(Emit *e) {
+  const Linear *lin = e->lin;
+  int64_t room = linear_room(lin), at = 0;
+  if (room) line(e, "SHARED_ROOM(%lld);", (long long)room);
+  for (int k = linear_nargs(lin); k < lin->nparam; k++) {
+    Txt type = type_name(e->help, elem_memory(lin->param[k].dtype), 1);
+    if (room)
+      line(e, "%s *const p%d = (%s *)(shared + %lld);", type.s, k, type.s, (long long)at);
+    else
+      line(e, "SHARED %s p%d[%lld];", type.s, k, (long long)lin->param[k].local);
+    at += linear_local_bytes(&lin->param[k]);
+  }
+}
+
 /* Arguments one by one, the error record last. */
 static void open_kernel(Emit *e, const char *before, const char *name) {
   const Linear *lin = e->lin;
@@ -104,9 +121,7 @@ static void open_kernel(Emit *e, const char *before, const char *name) {
             type_name(e->help, elem_memory(lin->param[k].dtype), 1).s, k);
   for (int i = 0; i < lin->nvar; i++) str_fmt(e->out, "int64_t n%d, ", i);
   str_add(e->out, "GLOBAL int64_t *err) {\n");
-  for (int k = linear_nargs(lin); k < lin->nparam; k++)
-    line(e, "SHARED %s p%d[%lld];", type_name(e->help, elem_memory(lin->param[k].dtype), 1).s, k,
-         (long long)lin->param[k].local);
+  declare_shared(e);
   if (updates_state(lin)) line(e, "if (*err) return;");
   if (lin->group <= 1) return;
   if (lin->pack == 1)
@@ -472,7 +487,10 @@ void emit_combine(Emit *e, int i) {
 
 void emit_fence(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
-  if (in->arg.i && e->style->tensor) line(e, "COPIED(%d);", (int)in->arg.i - 1);
+  if (in->arg.i && e->style->tensor)
+    line(e, "COPIED(%d);", (int)in->arg.i - 1);
+  else if (e->style->tensor && has_split_products(e->lin))
+    line(e, "SHOWN;");
   line(e, "FENCE(%d);", MAX(e->lin->spread, 1) * e->lin->group);
 }
 

@@ -10,10 +10,14 @@
  * the sums of the loop in float32.
  *
  * Where a factor is infinite, parts of it have no number. A group one of whose sums is NaN computes them once more, by
- * plain loops. */
+ * plain loops.
+ *
+ * Cards of architecture 9.0 have instructions that four warps give together, 64 rows by all columns: the second factor
+ * lies in local memory, where LOOP_SPLIT has its two parts as they want them (blocks of 8 columns by 4 k), the first in
+ * registers as above. They run beside other instructions until they are waited for. */
 #include "render/emit.h"
 
-enum { STEP = 8, ROWS = 4 };
+enum { STEP = 8, PAIR = 2, MOST_ROWS = 4, MOST_FRAGMENTS = 8 };
 
 static const char words[] =
     "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800\n#define TENSOR 1\n"
@@ -35,6 +39,18 @@ static const char words[] =
     "HELPER void copy_ahead(float *to, const float *from, bool there) {\n"
     "  for (int i = 0; i < 4; i++) to[i] = there ? from[i] : 0.0f;\n}\n#endif\n";
 
+/* Instructions of four warps. GROUP_BEGIN: registers of the first factor and the sums are theirs until GROUP_END;
+ * SHOWN: what threads stored in local memory is seen by them behind the next fence. */
+static const char together[] =
+    "#if defined(__CUDA_ARCH_FEAT_SM90_ALL)\n#define TOGETHER 1\n"
+    "#define SHOWN asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\")\n"
+    "#define GROUP_BEGIN asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\")\n"
+    "#define GROUP_END asm volatile(\"wgmma.commit_group.sync.aligned;\\nwgmma.wait_group.sync.aligned 0;\" ::: "
+    "\"memory\")\n"
+    "HELPER uint64_t panel_of(const float *p, int columns) {\n"
+    "  return (uint64_t)((uint32_t)__cvta_generic_to_shared(p) >> 4) | (uint64_t)columns << 16 | 8ull << 32;\n}\n"
+    "#else\n#define TOGETHER 0\n#define SHOWN\n#endif\n";
+
 /* The loop of matrix instructions at or below one; -1: there is none. */
 static int tensor_loop(const Emit *e, int loop) {
   for (int i = loop; i < e->at[loop].end; i++)
@@ -48,10 +64,47 @@ bool has_products(const Linear *lin) {
   return false;
 }
 
+static bool is_split(const Inst *in) { return in->kind == INST_LOOP && in->flags & LOOP_SPLIT; }
+
+bool has_split_products(const Linear *lin) {
+  for (int i = 0; i < lin->ninst; i++)
+    if (is_split(&lin->inst[i])) return true;
+  return false;
+}
+
+/* The instruction of four warps for so many columns: d += a b, or d = a b where `more` is 0. */
+static void add_group_step(Str *out, int columns) {
+  int sums = columns / 2;
+  str_fmt(out,
+          "HELPER void group_step(float (&d)[%d], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint64_t b, int "
+          "more) {\n  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n"
+          "      \"wgmma.mma_async.sync.aligned.m64n%dk8.f32.tf32.tf32 {",
+          sums, sums + 5, columns);
+  for (int i = 0; i < sums; i++) str_fmt(out, "%s%%%d", i ? ", " : "", i);
+  str_fmt(out, "}, {%%%d, %%%d, %%%d, %%%d}, %%%d, p, 1, 1;\\n}\"\n      : ", sums, sums + 1, sums + 2, sums + 3,
+          sums + 4);
+  for (int i = 0; i < sums; i++) str_fmt(out, "%s\"+f\"(d[%d])", i ? ", " : "", i);
+  str_add(out, "\n      : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"l\"(b), \"r\"(more));\n}\n");
+}
+
+static void add_together(Str *out, int n, const Linear *const *kernel) {
+  bool columns[MOST_FRAGMENTS + 1] = {false}, any = false;
+  for (int k = 0; k < n; k++)
+    for (int i = 0; i < kernel[k]->ninst; i++)
+      if (is_split(&kernel[k]->inst[i])) any = columns[kernel[k]->inst[i].arg.i / STEP] = true;
+  if (!any) return;
+  str_add(out, together);
+  str_add(out, "#if TOGETHER\n");
+  for (int f = 1; f <= MOST_FRAGMENTS; f++)
+    if (columns[f]) add_group_step(out, f * STEP);
+  str_add(out, "#endif\n");
+}
+
 void tensor_words(Str *out, int n, const Linear *const *kernel) {
   bool any = false;
   for (int k = 0; k < n; k++) any |= has_products(kernel[k]);
   if (any) str_add(out, words);
+  add_together(out, n, kernel);
 }
 
 /* Accumulators of the loop, in order. */
@@ -59,6 +112,12 @@ static int next_update(const Emit *e, int loop, int from) {
   for (int i = from; i < e->at[loop].end; i++)
     if (e->lin->inst[i].kind == INST_UPDATE) return i;
   return -1;
+}
+
+static int count_updates(const Emit *e, int loop) {
+  int n = 0;
+  for (int i = loop; (i = next_update(e, loop, i + 1)) >= 0;) n++;
+  return n;
 }
 
 /* Elements of both arrays at k = q + 4 * half, split. Of the second the thread has another column than in its sums. */
@@ -102,7 +161,7 @@ static void emit_steps(Emit *e, int loop, int fragments, int steps) {
   int update = next_update(e, loop, loop + 1);
   for (int h = 0; h < 2 * steps; h++) load_half(e, loop, h);
   for (int j = 0; j < fragments; j++)
-    for (int r = 0; r < ROWS; r += 2) {
+    for (int r = 0; r < MOST_ROWS; r += PAIR) {
       line(e, "{");
       e->indent++;
       line(e, "float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};");
@@ -116,22 +175,95 @@ static void emit_steps(Emit *e, int loop, int fragments, int steps) {
     }
 }
 
-static int count_updates(const Emit *e, int loop) {
-  int n = 0;
-  for (int i = loop; (i = next_update(e, loop, i + 1)) >= 0;) n++;
-  return n;
+/* ---- four warps together ---- */
+
+/* LOADs of the first array in the loop: rows of a thread. The other two are the parts of the second factor. */
+static int count_rows(const Emit *e, int loop, int *high, int *low) {
+  int first = -1, rows = 0;
+  *high = *low = -1;
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    const Inst *in = &e->lin->inst[i];
+    if (in->kind != INST_LOAD) continue;
+    if (first < 0) first = in->param;
+    if (in->param == first)
+      rows++;
+    else if (*high < 0)
+      *high = in->param;
+    else if (in->param != *high)
+      *low = in->param;
+  }
+  return rows;
 }
+
+/* Rows r, r + 1 of the thread at k = q + 4 * half, split. */
+static void load_rows(Emit *e, int loop, int r, int half) {
+  const Inst *in = &e->lin->inst[loop];
+  int row = 0;
+  line(e, "{");
+  e->indent++;
+  line(e, "const %s i%d = q + %d;", scalar_type(e, (PolyDType)in->dtype).s, loop, half * STEP / 2);
+  for (int i = loop + 1; row < r + PAIR; i++) {
+    const Inst *x = &e->lin->inst[i];
+    if (x->kind == INST_ALU) emit_scalar(e, i);
+    if (x->kind != INST_LOAD || row++ < r) continue;
+    int at = half % 2 * PAIR + row - 1 - r;
+    line(e, "split_float(p%d[%s], x[%d][%d], dx[%d][%d]);", x->param, scalar_name(e, x->src[0]).s, half / 2, at,
+         half / 2, at);
+  }
+  e->indent--;
+  line(e, "}");
+}
+
+/* The small products first, eight k at a time. */
+static void multiply_rows(Emit *e, int steps, int high, int low, int columns) {
+  static const char *const first[3] = {"dx", "x", "x"};
+  line(e, "GROUP_BEGIN;");
+  for (int k = 0; k < steps; k++)
+    for (int part = 0; part < 3; part++) {
+      const char *x = first[part];
+      line(e, "group_step(d, %s[%d][0], %s[%d][1], %s[%d][2], %s[%d][3], panel_of(p%d + %d, %d), %d);", x, k, x, k, x,
+           k, x, k, part == 1 ? low : high, k * STEP * columns, columns, k + part > 0);
+    }
+  line(e, "GROUP_END;");
+}
+
+static void emit_together(Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop];
+  int high, low, rows = count_rows(e, loop, &high, &low), columns = (int)in->arg.i, sums = columns / 2;
+  int steps = (int)loop_trips(e->lin, loop) / STEP, update = next_update(e, loop, loop + 1);
+  line(e, "const int q = THREAD %% 4;");
+  for (int r = 0; r < rows; r += PAIR) {
+    line(e, "{");
+    e->indent++;
+    line(e, "uint32_t x[%d][4], dx[%d][4];", steps, steps);
+    for (int half = 0; half < 2 * steps; half++) load_rows(e, loop, r, half);
+    line(e, "float d[%d];", sums);
+    multiply_rows(e, steps, high, low, columns);
+    for (int k = 0; k < sums; k++) {
+      int at = update + (r + k % 4 / 2) * (columns / 4) + 2 * (k / 4) + k % 2;
+      line(e, "%s += d[%d];", scalar_name(e, e->lin->inst[at].src[0]).s, k);
+    }
+    e->indent--;
+    line(e, "}");
+  }
+}
+
+/* ---- the loop ---- */
 
 /* The loop of products itself. */
 static void emit_tensor(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
-  int fragments = count_updates(e, loop) / (2 * ROWS), steps = loop_trips(e->lin, loop) % (2 * STEP) ? 1 : 2;
+  if (is_split(in)) {
+    emit_together(e, loop);
+    return;
+  }
+  int fragments = count_updates(e, loop) / (2 * MOST_ROWS), steps = loop_trips(e->lin, loop) % (2 * STEP) ? 1 : 2;
   line(e, "const int q = THREAD %% 4, other = (THREAD %% 32 / 4 - 2 * q) * %lld;", (long long)in->arg.i);
   line(e, "UNROLL_NONE");
   line(e, "for (int step%d = 0; step%d < %s; step%d += %d) {", loop, loop, scalar_name(e, in->src[1]).s, loop,
        STEP * steps);
   e->indent++;
-  line(e, "uint32_t x[%d][%d], dx[%d][%d], y[%d][%d], dy[%d][%d];", ROWS, 2 * steps, ROWS, 2 * steps, fragments,
+  line(e, "uint32_t x[%d][%d], dx[%d][%d], y[%d][%d], dy[%d][%d];", MOST_ROWS, 2 * steps, MOST_ROWS, 2 * steps, fragments,
        2 * steps, fragments, 2 * steps);
   emit_steps(e, loop, fragments, steps);
   e->indent--;
@@ -145,7 +277,7 @@ static void zero_sums(Emit *e, int loop) {
 
 /* The outermost loop of a sum. */
 static void emit_sum(Emit *e, int loop, int inner) {
-  str_add(e->out, "#if TENSOR\n");
+  str_add(e->out, is_split(&e->lin->inst[inner]) ? "#if TOGETHER\n" : "#if TENSOR\n");
   e->products = PRODUCTS_TENSOR;
   emit_loop(e, loop);
   line(e, "bool nan = false;");

@@ -126,7 +126,7 @@ static bool cuda_timer(Device *d, double *ms) {
 /* ---- kernels ---- */
 
 bool cuda_launch(CudaDevice *c, const CudaLaunch *l, const char *name) {
-  int status = c->api.cuLaunchKernel(l->function, l->grid, 1, 1, l->block, 1, 1, 0, c->stream, l->params, NULL);
+  int status = c->api.cuLaunchKernel(l->function, l->grid, 1, 1, l->block, 1, 1, l->room, c->stream, l->params, NULL);
   if (status == CU_OK) return true;
   char what[256];
   snprintf(what, sizeof what, "launching %s with %u blocks of %u threads", name, l->grid, l->block);
@@ -181,8 +181,12 @@ static Program *cuda_compile(Device *d, const char *source, int n, const Linear 
   bool ok = cp != NULL;
   if (ok) cp->program = (Program){.device = d, .nkernel = n};
   ok = ok && read_kernels(cp, n, kernel) && (n == 0 || (cp->module = cuda_compile_text(c, source)));
-  for (int k = 0; ok && k < n; k++)
+  for (int k = 0; ok && k < n; k++) {
     ok = cuda_ok(c, c->api.cuModuleGetFunction(&cp->function[k], cp->module, cp->kernel[k].name), "loading kernels");
+    if (ok && cp->kernel[k].room)
+      ok = cuda_ok(c, c->api.cuFuncSetAttribute(cp->function[k], CU_FUNCTION_SHARED, (int)cp->kernel[k].room),
+                   "asking for local memory");
+  }
   cuda_leave(c, &entry);
   if (ok) return &cp->program;
   if (cp) cuda_program_free(&cp->program);
@@ -209,6 +213,7 @@ static bool cuda_device_launch(Program *p, int k, const MemoryRef *args, const i
   for (int i = 0; i < kernel->nvar; i++) cp->word[n++] = (uint64_t)vars[i];
   cp->word[n++] = c->error;
   CudaLaunch l = {.function = cp->function[k], .grid = (unsigned)blocks, .block = (unsigned)gpu_threads(kernel)};
+  l.room = (unsigned)kernel->room;
   l.nword = n;
   l.params = cp->params;
   l.word = cp->word;
@@ -255,8 +260,9 @@ static bool choose_architecture(CudaDevice *c) {
     if (known[i] <= own) best = MAX(best, known[i]);
   c->arch = best;
   c->binary = best == own;
-  snprintf(c->about, sizeof c->about, "CUDA %s_%d NVRTC %d.%d", c->binary ? "sm" : "compute", best, c->api.compiler[0],
-           c->api.compiler[1]);
+  c->own = c->binary && best == 90 && c->api.compiler[0] >= 12;
+  snprintf(c->architecture, sizeof c->architecture, "%s_%d%s", c->binary ? "sm" : "compute", best, c->own ? "a" : "");
+  snprintf(c->about, sizeof c->about, "CUDA %s NVRTC %d.%d", c->architecture, c->api.compiler[0], c->api.compiler[1]);
   return best || base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,
                            "NVRTC %d.%d cannot compile for %s (architecture %d.%d)", c->api.compiler[0],
                            c->api.compiler[1], c->card, major, minor);
@@ -311,6 +317,7 @@ static void fill_target(CudaDevice *c) {
   if (work) t->product_work = atoll(work);
   /* matrix instructions came with this architecture; with factors that may be rounded the library's are best */
   if (c->lt && !work && (c->arch < 80 || (rounded && atoi(rounded) > 0))) t->product_warps = 0;
+  target_split_products(t, c->own);
   if (c->api.cuDeviceGetAttribute(&value, CU_L2_BYTES, c->handle) == CU_OK && value > 0) t->cache_bytes[1] = value;
 }
 

@@ -55,10 +55,11 @@ struct CudaDevice {
   Runtime *runtime;
   CudaApi api;
   CudaMemory memory;
-  char name[16], card[128];
+  char name[16], card[128], architecture[32];
   char about[128]; /* what compiled kernels depend on besides their text */
   int number, handle, arch, multiprocessors;
-  bool binary; /* NVRTC knows the architecture: cubin instead of PTX */
+  bool binary; /* NVRTC knows the architecture: cubin instead of PTX; */
+  bool own;    /* with instructions that no later one has: four warps multiply matrices together */
   CuContext context;
   CuStream stream;
   CuEvent from, to; /* of the timer */
@@ -103,6 +104,7 @@ static inline CuAddress cuda_at(MemoryRef ref) {
 typedef struct CudaLaunch {
   CuFunction function;
   unsigned grid, block; /* blocks, and threads of each */
+  unsigned room;        /* bytes of local memory that it asks for */
   int nword;            /* arguments, 8 bytes each */
   void **params;
   const uint64_t *word; /* their values, if there are params for each */

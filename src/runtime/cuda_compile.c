@@ -45,10 +45,10 @@ static bool take_image(CudaDevice *c, NvrtcProgram program, Image *image) {
 }
 
 static bool compile(CudaDevice *c, const char *source, Image *image) {
-  char message[512], arch[40];
+  char message[512], arch[64];
   Base *b = ctx_base(c->device.ctx);
   if (!cuda_api_nvrtc(&c->api, message, sizeof message)) return base_fail(b, POLY_ERROR_RUNTIME, "%s", message);
-  snprintf(arch, sizeof arch, "--gpu-architecture=%s_%d", c->binary ? "sm" : "compute", c->arch);
+  snprintf(arch, sizeof arch, "--gpu-architecture=%s", c->architecture);
   const char *all[NOPTION + 1];
   memcpy(all, options, sizeof options);
   all[NOPTION] = arch;

@@ -163,6 +163,7 @@ static bool update(CudaDevice *c, CudaRun *r, const CudaLaunch *l) {
   bool same_words = n->grid == l->grid && !memcmp(n->word, l->word, (size_t)n->nword * sizeof *n->word);
   if (same_words || !l->grid) return true;
   CuKernelNode params = {.function = l->function, .grid = {l->grid, 1, 1}, .block = {l->block, 1, 1}};
+  params.shared = l->room;
   params.params = l->params;
   n->grid = l->grid;
   memcpy(n->word, l->word, (size_t)n->nword * sizeof *n->word);

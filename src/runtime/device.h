@@ -7,6 +7,9 @@
 
 /* Rows of runtime/targets.c. */
 extern const Target cpu_target, test_target, opencl_target, cuda_target;
+/* Products as cards have them whose warps multiply together in groups of four. POLY_PRODUCT_SPLIT decides, if it is
+ * set; else the device does. */
+void target_split_products(Target *t, bool has);
 
 typedef struct Device Device;
 typedef struct Memory Memory;

@@ -18,6 +18,7 @@ bool gpu_kernel_new(PolyContext *ctx, GpuKernel *k, int n, const Linear *const *
   k->checks = has_check(lin);
   for (int i = 0; i < linear_nargs(lin); i++) k->updates |= lin->param[i].read && lin->param[i].written;
   k->strips = linear_has_strip(lin);
+  k->room = linear_room(lin);
   linear_symbol(n, kernel, at, k->name);
   k->var = mem_new(ctx_base(ctx), (size_t)MAX(lin->nvar, 1) * sizeof *k->var);
   if (!k->var) return false;

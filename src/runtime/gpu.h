@@ -15,6 +15,7 @@ typedef struct GpuKernel {
   int turns;       /* iterations of the grid that a group runs */
   bool checks;     /* it may note an index error */
   bool updates;    /* it changes what it reads, unless an index error is noted */
+  int64_t room;    /* bytes of local memory that a launch asks for; 0: what it has is enough */
   bool strips;     /* it loads several elements at once: its arguments begin at multiples of STRIP_BYTES */
   UOp *grid;       /* held */
   UOp **var;       /* held */

@@ -2,6 +2,8 @@
  * where it comes from. A device copies its row and fills in what it finds out about the machine. */
 #include "runtime/device.h"
 
+#include <stdlib.h>
+
 enum { ALL_DTYPES = (1u << POLY_DTYPE_COUNT) - 1, FLOATS = 1u << POLY_FLOAT32 | 1u << POLY_FLOAT64 };
 
 /* Costs. "Measured" is bench/costs.py on one thread of an AVX-512 server core, other programs running, least of 200
@@ -94,6 +96,7 @@ const Target test_target = {
     .group = 4,
     .warp = 1,
     .product_warps = 2,
+    .product_bytes = 16 << 10,
     .product_work = 1 << 13,
     .strip = 2,
     .strip_threads = 8,
@@ -178,6 +181,7 @@ const Target cuda_target = {
     .group = 256,
     .warp = 32,
     .product_warps = 4,
+    .product_bytes = LOCAL_BYTES,
     .product_work = 1 << 28,
     .strip = 4,
     .strip_threads = 65536,
@@ -210,3 +214,11 @@ const Target cuda_target = {
     .gain = GPU_GAINS,
     .threads = THREADS,
 };
+
+/* Three blocks of 128 threads fit on a multiprocessor of an H200 beside each other, with all registers. */
+void target_split_products(Target *t, bool has) {
+  const char *split = getenv("POLY_PRODUCT_SPLIT");
+  if (split ? atoi(split) <= 0 : !has) return;
+  t->product_split = true;
+  t->product_bytes = 72 << 10;
+}

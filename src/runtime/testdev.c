@@ -182,6 +182,7 @@ static Target choose_target(void) {
   Target t = name && !strcasecmp(name, "CUDA")     ? cuda_target
              : name && !strcasecmp(name, "OPENCL") ? opencl_target
                                                    : test_target;
+  target_split_products(&t, false);
   t.matmul = test_target.matmul;
   t.hub_edges = MIN(t.hub_edges, 16);
   t.hub_most = MIN(t.hub_most, 32);

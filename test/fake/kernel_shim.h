@@ -177,6 +177,7 @@ static fake::Dim blockIdx, blockDim, gridDim;
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __shared__ static
+#define SHARED_ROOM(bytes) static __attribute__((aligned(16))) char shared[bytes]
 #define __align__(n) __attribute__((aligned(n)))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
