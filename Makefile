@@ -147,7 +147,7 @@ test-fake-cuda: all $(VENV)/ready
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA \
 	  $(PYTHON) -m pytest -q py/tests/test_graphs.py -k some_rows
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA POLY_PRODUCT_WORK=1 \
-	  $(PYTHON) -m pytest -q py/tests/test_group_products.py
+	  sh -c 'for split in 0 1; do POLY_PRODUCT_SPLIT=$$split $(PYTHON) -m pytest -q py/tests/test_group_products.py || exit 1; done'
 # On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.
 CUDA_PYTHON ?= python3
 CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_trace.py test_recall.py test_vertex.py geometric/test_golden.py)
@@ -175,13 +175,17 @@ opencl-tests: all $(VENV)/ready
 	@tools/setup.sh pocl-opencl-icd ocl-icd-libopencl1
 	ls $(OPENCL_TESTS) | POLY_TEST_DEVICE=OPENCL POLY_TEST_SHARE=$(OPENCL_SHARE) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
 	  xargs -P 2 -n 1 $(PYTHON) -m pytest -q -p no:cacheprovider
-# The golden fixtures with the Target of CUDA, run by the interpreter, and their texts through NVRTC.
+# The golden fixtures with the Target of CUDA, run by the interpreter, and their texts through NVRTC; products also as architecture 9.0 has them.
 cuda-texts: all $(VENV)/ready
 	rm -rf $(BUILD)/cuda-texts && mkdir -p $(BUILD)/cuda-texts
 	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider py/tests/geometric/test_golden.py
 	(printf '#define %s\n' 'WARPS_M 2' 'WARPS_N 2' 'WIDE 24' 'A_BY_K 1' 'B_BY_K 0' 'STAGES 3'; cat src/runtime/cuda_split.cu) > $(BUILD)/cuda-texts/split.cu
 	$(PYTHON) tools/nvrtc.py $(BUILD)/cuda-texts
+	rm -rf $(BUILD)/cuda-texts-90 && mkdir -p $(BUILD)/cuda-texts-90
+	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_PRODUCT_SPLIT=1 POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts-90) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
+	  $(PYTHON) -m pytest -q -p no:cacheprovider py/tests/test_group_products.py
+	$(PYTHON) tools/nvrtc.py --arch compute_90a $(BUILD)/cuda-texts-90
 
 golden-update: $(BUILD)/test/test_texts
 	POLY_GOLDEN_UPDATE=1 $(BUILD)/test/test_texts
