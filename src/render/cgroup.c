@@ -4,15 +4,19 @@
 
 #include <stddef.h>
 
-/* In a fixed tree: neighbours at half the distance, a quarter, and so on; the value of the lower thread is on the left,
- * so that all threads have the same bits. Of several warps one after the other. */
-#define COMBINE(name, kind, both)                                                                                      \
+/* a and b: what two threads have, the own value v of thread t and w. A sum has the same bits in either order; of two
+ * zeros the larger one has not: there a is what the lower thread has, so that all threads have the same bits. */
+#define EITHER "a = v, b = w"
+#define LOWER_FIRST "a = t & o ? w : v, b = t & o ? v : w"
+
+/* In a fixed tree: neighbours at half the distance, a quarter, and so on. Of several warps one after the other. */
+#define COMBINE(name, kind, both, order)                                                                               \
   {                                                                                                                    \
     "group_" name, kind,                                                                                               \
         "$T @group_" name "($T v, int t, int n, LOCAL void *room) {\n"                                                 \
         "  LOCAL $T *const r = (LOCAL $T *)room;\n"                                                                    \
         "  for (int o = (n < WARP ? n : WARP) / 2; o; o /= 2) {\n"                                                     \
-        "    const $T w = SHUFFLE(v, o, (n < WARP ? n : WARP)), a = t & o ? w : v, b = t & o ? v : w;\n"               \
+        "    const $T w = SHUFFLE(v, o, (n < WARP ? n : WARP)), " order ";\n"                                          \
         "    v = " both ";\n  }\n"                                                                                     \
         "  if (n <= WARP) return v;\n"                                                                                 \
         "  if (t % WARP == 0) r[t / WARP] = v;\n"                                                                      \
@@ -41,24 +45,26 @@
   }
 
 /* The same where the threads of all of them lie in one warp. */
-#define LANES(name, kind, both)                                                                                        \
+#define LANES(name, kind, both, order)                                                                                 \
   {                                                                                                                    \
     "lanes_" name, kind,                                                                                               \
         "$T @lanes_" name "($T v, int n, int pack) {\n"                                                                \
+        "  const int t = THREAD;\n"                                                                                    \
         "  for (int o = n * pack / 2; o >= pack; o /= 2) {\n"                                                          \
-        "    const $T w = SHUFFLE(v, o, n * pack), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                  \
+        "    const $T w = SHUFFLE(v, o, n * pack), " order ";\n"                                                       \
         "    v = " both ";\n  }\n"                                                                                     \
         "  return v;\n}"                                                                                               \
   }
 
 /* The same in a block of several warps: each combines its own part, then all threads the parts, in their order. */
-#define WARPS(name, kind, both)                                                                                        \
+#define WARPS(name, kind, both, order)                                                                                 \
   {                                                                                                                    \
     "warps_" name, kind,                                                                                               \
         "$T @warps_" name "($T v, int warps, LOCAL void *room, int pack) {\n"                                          \
         "  LOCAL $T *const r = (LOCAL $T *)room + THREAD % pack;\n"                                                    \
+        "  const int t = THREAD;\n"                                                                                    \
         "  for (int o = WARP / 2; o >= pack; o /= 2) {\n"                                                              \
-        "    const $T w = SHUFFLE(v, o, WARP), a = THREAD & o ? w : v, b = THREAD & o ? v : w;\n"                      \
+        "    const $T w = SHUFFLE(v, o, WARP), " order ";\n"                                                           \
         "    v = " both ";\n  }\n"                                                                                     \
         "  if (THREAD % WARP < pack) r[THREAD / WARP * pack] = v;\n"                                                   \
         "  FENCE(warps * WARP);\n"                                                                                     \
@@ -66,8 +72,9 @@
         "  for (int k = 1; k < warps; k++) {\n    const $T a = v, b = r[k * pack];\n    v = " both ";\n  }\n"          \
         "  FENCE(warps * WARP);\n  return v;\n}"                                                                       \
   }
-#define BOTH(name, kind, both)                                                                                         \
-  COMBINE(name, kind, both), SPREAD(name, kind, both), LANES(name, kind, both), WARPS(name, kind, both)
+#define BOTH(name, kind, both, order)                                                                                  \
+  COMBINE(name, kind, both, order), SPREAD(name, kind, both), LANES(name, kind, both, order),                          \
+      WARPS(name, kind, both, order)
 
 const HelperText group_helpers[] = {
     /* of numbers that are not negative: seldom do they need 64 bits, whose division is several times as long */
@@ -75,11 +82,11 @@ const HelperText group_helpers[] = {
      "$T @quotient($T a, $T b) { return (a | b) >> 31 ? a / b : ($T)((uint32_t)a / (uint32_t)b); }"},
     {"remainder", KIND_SIGNED,
      "$T @remainder($T a, $T b) { return (a | b) >> 31 ? a % b : ($T)((uint32_t)a % (uint32_t)b); }"},
-    BOTH("add", KIND_ANY, "($T)(a + b)"),
-    BOTH("mul", KIND_ANY, "($T)(a * b)"),
-    BOTH("max", KIND_ANY, "@max(a, b)"),
-    BOTH("min", KIND_ANY, "@min(a, b)"),
-    BOTH("or", KIND_INT, "($T)(a | b)"),
-    BOTH("and", KIND_INT, "($T)(a & b)"),
+    BOTH("add", KIND_ANY, "($T)(a + b)", EITHER),
+    BOTH("mul", KIND_ANY, "($T)(a * b)", EITHER),
+    BOTH("max", KIND_ANY, "@max(a, b)", LOWER_FIRST),
+    BOTH("min", KIND_ANY, "@min(a, b)", LOWER_FIRST),
+    BOTH("or", KIND_INT, "($T)(a | b)", EITHER),
+    BOTH("and", KIND_INT, "($T)(a & b)", EITHER),
     {NULL, KIND_ANY, NULL},
 };
