@@ -3,10 +3,15 @@ POLY_PRODUCT_WORK=1; elsewhere the products of that device."""
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
-from polygrad import Tensor, Variable, nn
+from polygrad import Device, Profile, Tensor, Variable, nn
+
+# The Targets of GPUs leave small products to a library.
+ALL_IN_TILES = "POLY_TEST_TARGET" not in os.environ
 
 
 def normal(rng, *shape):
@@ -89,3 +94,33 @@ def test_sizes_that_change():
     weight, bias = layer.weight.numpy(), layer.bias.numpy()
     for n in (40, 50, 61):
         close(Tensor(a[:n]) @ Tensor(weight).T + Tensor(bias), a[:n].astype(np.float64) @ weight.T + bias)
+
+
+@pytest.mark.parametrize("n, inner, m", [(70, (40, 40), 64), (100, (40, 24, 33), 24), (65, (16, 100, 8, 9), 40), (80, (16,) * 6, 40)])
+def test_a_sum_of_products_is_formed_in_one_place(n, inner, m):
+    """Products of other inner sizes, a bias between them, and an activation behind them; up to four are one kernel."""
+    rng = np.random.default_rng(n)
+    a, b, bias = [normal(rng, n, k) for k in inner], [normal(rng, m, k) for k in inner], normal(rng, m)
+    x, w = [Tensor(u).realize() for u in a], [Tensor(u).realize() for u in b]
+    out, want = x[0] @ w[0].T + Tensor(bias).realize(), a[0].astype(np.float64) @ b[0].T + bias
+    for k in range(1, len(inner)):
+        out, want = out + x[k] @ w[k].T, want + a[k].astype(np.float64) @ b[k].T
+    out = out.relu()
+    with Profile() as p:
+        out.realize()
+    close(out, np.maximum(want, 0))
+    if Device.DEFAULT == "TEST" and ALL_IN_TILES and len(inner) <= 4:
+        assert sum(k.count for k in p.kernels) == 1
+
+
+def test_gradient_of_what_several_products_read():
+    """Four linear maps of one value: its gradient is a sum of four products; one product that is read twice stays by itself."""
+    rng = np.random.default_rng(5)
+    a, w, c = normal(rng, 90, 48), [normal(rng, 48, 40) for _ in range(4)], [normal(rng, 90, 40) for _ in range(4)]
+    x = Tensor(a)
+    outs = [x @ Tensor(u) for u in w]
+    (g,) = sum((o * Tensor(u)).sum() for o, u in zip(outs, c)).gradient(x)
+    close(g, sum(u.astype(np.float64) @ v.T for u, v in zip(c, w)))
+    y, z = x @ Tensor(w[0]), x @ Tensor(w[1])
+    close((y + z) * y, (a.astype(np.float64) @ (w[0] + w[1])) * (a.astype(np.float64) @ w[0]), 8e-6)
+    close(y + y, 2 * a.astype(np.float64) @ w[0])

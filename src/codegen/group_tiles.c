@@ -14,6 +14,7 @@
  * A warp has 32 rows and up to 64 columns, a thread 4 x 16 of them in registers, at the places where matrix
  * instructions have them. What is beyond the edge of a tile is zero in the local arrays, and is not stored. What x and
  * y are makes no difference: strided, transposed, gathered or computed. The order of a sum follows from sizes alone.
+ * Of a sum of several products, blocks of the next one follow those of the last (tile_terms.c).
  *
  * Where four warps multiply together (Target.product_split), they take b from local memory, in two parts: what a matrix
  * instruction keeps of a number, and the rest. The threads make them of each block of b before it is multiplied. */
@@ -50,6 +51,7 @@ typedef struct GroupTiles {
   UOp *from, *to;         /* where in them, in blocks, the one that is multiplied and the one that is loaded lie */
   int acc[THREAD_ROWS][2 * MOST_FRAGMENTS];
   UOp *row0, *col0; /* the first of a thread in its tile */
+  UOp *own_blocks;  /* of the sum's first term, behind which those of the others follow */
   UOp *high, *low;  /* local arrays: the parts of a block of b, four k of a column side by side */
 } GroupTiles;
 
@@ -76,7 +78,9 @@ static void choose_warps(GroupTiles *p) {
   p->threads = WARP * p->warp_rows * p->warp_cols;
   p->rows = p->warp_rows * warp_height(p);
   p->cols = (int64_t)p->warp_cols * p->fragments * FRAGMENT;
-  p->k = MIN(p->split ? SPLIT_K : BLOCK_K, round_up((int64_t)MIN(tiles_extent(&p->t->k), 1e9), STEP_K));
+  double longest = tiles_extent(&p->t->k);
+  for (int i = 0; i < p->t->nmore; i++) longest = MAX(longest, tiles_extent(&p->t->more[i].k));
+  p->k = MIN(p->split ? SPLIT_K : BLOCK_K, round_up((int64_t)MIN(longest, 1e9), STEP_K));
 }
 
 static bool choose_sizes(GroupTiles *p) {
@@ -87,8 +91,14 @@ static bool choose_sizes(GroupTiles *p) {
   if (!tiles_cut(t, &t->k, p->k, false, &t->k_outer) || !tiles_cut(t, &t->col, p->cols, false, &t->batch) ||
       !tiles_cut(t, &t->row, p->rows, false, &t->batch))
     return false;
-  t->blocks = t->k.tiles;
-  for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
+  p->own_blocks = t->k.tiles;
+  for (int i = 0; i < t->k_outer.n; i++) p->own_blocks = int_mul(p->own_blocks, t->k_outer.range[i]->src[1]);
+  t->blocks = p->own_blocks;
+  for (int i = 0; i < t->nmore; i++) {
+    Group *k = &t->more[i].k;
+    if (!tiles_cut(t, k, p->k, false, &t->k_outer)) return false;
+    t->blocks = int_add(t->blocks, k->tiles);
+  }
   t->a_by_k = tiles_along(t, t->x, &t->row);
   t->b_by_k = tiles_along(t, t->y, &t->col);
   t->a_line = line_of(p->rows, p->k, t->a_by_k);
@@ -185,7 +195,8 @@ static bool open_sums(GroupTiles *p, Block *b) {
 }
 
 /* The block of b in its two parts: `high` is it with no more digits than matrix instructions keep, `low` the rest, so
- * their sum is the number itself. What has no such parts (infinite, not a number, too large to be rounded) is `high`. */
+ * their sum is the number itself. What has no such parts (infinite, not a number, too large to be rounded) is `high`.
+ */
 static bool split_block(GroupTiles *p, Block *b) {
   enum { HALF = 0x1000 };
   Tiles *t = p->t;
@@ -214,8 +225,7 @@ static bool split_block(GroupTiles *p, Block *b) {
 static UOp *load_b(const GroupTiles *p, UOp *k, int c) {
   Tiles *t = p->t;
   UOp *col = col_at(p, c);
-  if (!p->split)
-    return tiles_load(t, t->b, panel_at(int_mulc(p->from, p->b_size), col, k, t->b_line, t->b_by_k), 0);
+  if (!p->split) return tiles_load(t, t->b, panel_at(int_mulc(p->from, p->b_size), col, k, t->b_line, t->b_by_k), 0);
   UOp *four = tiles_index(t, STRIP);
   UOp *at = int_add(int_mulc(int_add(int_mulc(int_div(k, four), p->cols), col), STRIP), int_mod(k, four));
   return uop_binary(OP_ADD, tiles_load(t, p->high, at, 0), tiles_load(t, p->low, at, 0));
@@ -279,17 +289,36 @@ static bool open_if(Tiles *t, Block **b, UOp *yes) {
   return end && tiles_open(t, b, zero, end, LOOP_REDUCE | LOOP_IF);
 }
 
-/* Block number `block` is loaded into place. */
-static bool load_block(GroupTiles *p, Block *b, UOp *block) {
+/* A block of both factors is loaded into place, if `yes`. */
+static bool load_factors(GroupTiles *p, Block *b, UOp *yes, UOp *x, UOp *y) {
   Tiles *t = p->t;
   Block *in = b;
-  if (!open_if(t, &in, int_lt(block, t->blocks))) return false;
+  if (!open_if(t, &in, yes)) return false;
+  in->fenced = true;
+  return pack(p, in, x, t->a, &t->row, p->rows, t->a_line, t->a_by_k) &&
+         pack(p, in, y, t->b, &t->col, p->cols, t->b_line, t->b_by_k) && tiles_close(t, in, b);
+}
+
+/* Block number `block` of the sum is loaded: those of one product after those of the other. */
+static bool load_block(GroupTiles *p, Block *b, UOp *block) {
+  Tiles *t = p->t;
   p->to = int_mod(block, tiles_index(t, p->stages));
   if (!tiles_place(&t->k, int_mod(block, t->k.tiles)) || !tiles_place_outer(&t->k_outer, int_div(block, t->k.tiles)))
     return false;
-  in->fenced = true;
-  return pack(p, in, t->x, t->a, &t->row, p->rows, t->a_line, t->a_by_k) &&
-         pack(p, in, t->y, t->b, &t->col, p->cols, t->b_line, t->b_by_k) && tiles_close(t, in, b);
+  UOp *end = p->own_blocks;
+  if (!load_factors(p, b, int_lt(block, end), t->x, t->y)) return false;
+  Group first = t->k;
+  for (int i = 0; i < t->nmore; i++) {
+    const Term *m = &t->more[i];
+    UOp *begin = end, *own = begin ? int_sub(block, begin) : NULL;
+    t->k = m->k;
+    end = int_add(begin, m->k.tiles);
+    if (!own || !end || !tiles_place(&t->k, own)) return false;
+    UOp *inside = uop_binary(OP_AND, int_lt(int_addc(begin, -1), block), int_lt(block, end));
+    if (!load_factors(p, b, inside, m->x, m->y)) return false;
+  }
+  t->k = first;
+  return true;
 }
 
 /* The one that was loaded `stages - 1` iterations ago is multiplied. */

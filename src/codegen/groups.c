@@ -200,15 +200,16 @@ static bool gathers(Codegen *g, const Block *b) {
 
 /* Threads for the loop of b, which has so many trips: of many groups each is best a warp, which needs no fences, while
  * that leaves a thread a few trips only. Neighbours read at least what comes from memory at once, and of rows that lie
- * anywhere a line of the cache, which takes as long for a part of it: dot products of both ends of 2.5M edges, 8 heads
- * of 32, took 385 rather than 655 us on an H200. */
+ * anywhere, or are whole lines of the cache, a line, which takes as long for a part of it: dot products of both ends of
+ * 2.5M edges, 8 heads of 32, took 385 rather than 655 us on an H200. */
 static int threads_for(Codegen *g, const Block *b, double trips, int strip) {
   int n = 1, most = g->target->group;
   bool many = g->grid && g->grid->vmax >= FEW_THREADS;
   if (many && g->target->warp > 1 && trips <= WARP_TRIPS * g->target->warp) most = g->target->warp;
   while (n < trips && n < most) n *= 2;
   if (!g->grid) return n;
-  int least = MAX((gathers(g, b) ? LINE : SECTOR) / strip, 1);
+  bool lines = gathers(g, b) || fmod(trips * strip, LINE) == 0;
+  int least = MAX((lines ? LINE : SECTOR) / strip, 1);
   double busy = (double)g->target->busy_threads / (double)MAX(g->grid->vmax, 1);
   while (busy > 0 && n / 2 >= least && n / 2 >= busy && n / 2 * GROUP_TRIPS >= trips) n /= 2;
   return n;

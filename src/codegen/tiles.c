@@ -153,17 +153,39 @@ static void choose_columns(Tiles *t) {
   t->col = row;
 }
 
-bool tiles_match(Tiles *t) {
+bool tiles_is_product(const UOp *loop) {
+  const UOp *body = loop->src[0];
+  return loop->arg.i == OP_ADD && body->op == OP_MUL && body->dtype != POLY_BOOL;
+}
+
+bool tiles_vary_as(Tiles *t, const Term *term) {
+  UOp *own = term->k.range[0];
+  bool fits = is_plain(t, own) && varies(t, term->x, own) && varies(t, term->y, own);
+  for (int i = 0; i < t->row.n; i++)
+    fits &= varies(t, term->x, t->row.range[i]) && !varies(t, term->y, t->row.range[i]);
+  for (int i = 0; i < t->col.n; i++)
+    fits &= varies(t, term->y, t->col.range[i]) && !varies(t, term->x, t->col.range[i]);
+  for (int i = 0; i < t->batch.n; i++)
+    fits &= varies(t, term->x, t->batch.range[i]) && varies(t, term->y, t->batch.range[i]);
+  return fits;
+}
+
+/* The sum that the kernel forms: its one reduction, or on groups of threads several that it adds up. */
+static bool find_sum(Tiles *t) {
   Codegen *g = t->g;
-  if (g->loops.n != 1 || g->loops.at[0]->arg.i != OP_ADD) return false;
-  t->loop = g->loops.at[0];
+  if (g->loops.n > 1) return g->target->group > 1 && g->loops.n <= MOST_TERMS && tiles_add_terms(t);
+  t->loop = g->loops.n ? g->loops.at[0] : NULL;
+  return t->loop != NULL;
+}
+
+bool tiles_match(Tiles *t) {
+  if (!find_sum(t) || !tiles_is_product(t->loop)) return false;
   UOp *body = t->loop->src[0];
   for (int i = 1; i < t->nstore; i++) {
     if (t->store[i]->nsrc != t->store[0]->nsrc) return false;
     for (int k = 3; k < t->store[0]->nsrc; k++)
       if (t->store[i]->src[k] != t->store[0]->src[k]) return false;
   }
-  if (body->op != OP_MUL || body->dtype == POLY_BOOL) return false;
   t->x = body->src[0];
   t->y = body->src[1];
   bool half = dtype_is_small((PolyDType)body->dtype);
@@ -171,7 +193,7 @@ bool tiles_match(Tiles *t) {
   if (!sort_loops(t)) return false;
   order_sum(t);
   choose_columns(t);
-  return worthwhile(t);
+  return worthwhile(t) && tiles_sort_terms(t);
 }
 
 /* ---- sizes ---- */
@@ -765,10 +787,11 @@ bool tiles_grid(Tiles *t, Block **b) {
 }
 
 UOp *tiles_flops(const Tiles *t) {
-  UOp *n = uop_index(t->g->ctx, 2);
+  UOp *n = uop_index(t->g->ctx, 2), *k = uop_index(t->g->ctx, 1);
   for (int i = 3; i < t->store[0]->nsrc; i++) n = int_mul(n, t->store[0]->src[i]->src[1]);
-  for (int i = 1; i < t->loop->nsrc; i++) n = int_mul(n, t->loop->src[i]->src[1]);
-  return n;
+  for (int i = 1; i < t->loop->nsrc; i++) k = int_mul(k, t->loop->src[i]->src[1]);
+  for (int i = 0; i < t->nmore; i++) k = int_add(k, t->more[i].k.range[0]->src[1]);
+  return int_mul(n, k);
 }
 
 static bool build(Tiles *t) {

@@ -20,11 +20,19 @@ typedef struct Group {
   UOp *to[MAX_DIMS];    /* what stands for each range in the nest that is open */
 } Group;
 
+/* A further product that the sum adds up: its factors, of the same rows and columns, and its own inner loop. */
+typedef struct Term {
+  UOp *loop, *x, *y;
+  Group k;
+} Term;
+
 typedef struct Tiles {
   Codegen *g;
   UOp *const *store;
   int nstore;
-  UOp *loop, *x, *y; /* the sum and its factors */
+  UOp *loop, *x, *y; /* the sum and its factors, or those of its first term; */
+  int nmore;         /* how many others there are, which groups of threads add up alone */
+  Term more[MOST_TERMS - 1];
   Group row, col, k, batch;
   Group k_outer;          /* loops of the sum around those of a block */
   UOp *blocks;            /* of a sum */
@@ -56,6 +64,11 @@ typedef struct Change {
 } Change;
 
 bool tiles_match(Tiles *t); /* the sum, its factors and the loops by which factor varies with them */
+bool tiles_is_product(const UOp *loop);
+bool tiles_vary_as(Tiles *t,
+                   const Term *term); /* do its factors vary with the loops of rows and columns alone, and its own? */
+bool tiles_add_terms(Tiles *t);       /* all reductions of the kernel, if they are terms of one sum */
+bool tiles_sort_terms(Tiles *t);      /* the factors of the others, once rows and columns are known */
 double tiles_extent(const Group *group);
 /* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
 bool tiles_along(Tiles *t, UOp *factor, const Group *other);

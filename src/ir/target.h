@@ -63,6 +63,8 @@ typedef struct TierCosts {
   double least_ms;            /* of interpreting, all runs together, that is never worth compiling */
 } TierCosts;
 
+enum { MOST_TERMS = 4 }; /* products that one kernel of a group of threads adds up */
+
 typedef struct Target {
   Dialect dialect;   /* of its kernels as text, to compile or to look at */
   bool host;         /* its memory is the host's: kernels and the program see the same addresses */
@@ -86,12 +88,12 @@ typedef struct Target {
   /* Warps of 32 threads that compute a tile of a matrix product together, a power of two; 0: products are plain loops,
    * or the library's. */
   int product_warps;
-  bool product_split;     /* four of them multiply by what lies in local memory in two parts (codegen/group_tiles.c) */
-  int64_t product_bytes;  /* of local memory, for such a tile */
-  int64_t product_work; /* multiplications of a product from which on they do it rather than a library */
-  int strip;            /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
-  int strip_threads;    /* that a grid is to have left for it */
-  int64_t busy_threads; /* that keep the device busy: long sums are shared by threads up to so many; 0: not known */
+  bool product_split;    /* four of them multiply by what lies in local memory in two parts (codegen/group_tiles.c) */
+  int64_t product_bytes; /* of local memory, for such a tile */
+  int64_t product_work;  /* multiplications of a product from which on they do it rather than a library */
+  int strip;             /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
+  int strip_threads;     /* that a grid is to have left for it */
+  int64_t busy_threads;  /* that keep the device busy: long sums are shared by threads up to so many; 0: not known */
   int turns; /* of a short body, that a thread runs one after the other so that their loads are under way together; 0
               * and 1: one */
   /* Rows of more edges are left to a kernel in which several threads share a row: powers of two; where rows are long on

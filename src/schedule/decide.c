@@ -390,7 +390,9 @@ int sched_next_kernel(Sched *s) {
   }
   t->inlined.n = 0;
   t->queued = false;
-  s->info.at[s->work.at[s->current]]->product = NULL;
+  NodeInfo *kernel = s->info.at[s->work.at[s->current]];
+  kernel->product = NULL;
+  kernel->terms = NULL;
   return s->current;
 }
 
@@ -698,7 +700,7 @@ bool sched_store_factors(Sched *s, const NodeInfo *n) {
 }
 
 /* May the current kernel compute the product n, and what follows it, tile by tile? It reads it once, element by
- * element, and has no other. */
+ * element, and has no other, unless it adds them up. */
 static bool may_hold_product(Sched *s, const NodeInfo *n, const Reading *r, const UOp *gate) {
   NodeInfo *kernel = s->info.at[s->work.at[s->current]];
   if (!n->tiled || !r->whole || r->through_load || gate || kernel->node->op == OP_CAT) return false;
@@ -706,37 +708,14 @@ static bool may_hold_product(Sched *s, const NodeInfo *n, const Reading *r, cons
   if (s->target->group > 1 && kernel->cost > GROUP_END &&
       (has_others(s, kernel, n) || inlined_work(s, kernel, COST_LIMIT).ops > GROUP_END))
     return false;
-  return !kernel->product || kernel->product == n;
+  return !kernel->product || kernel->product == n || sched_is_term(s, kernel, n);
 }
 
 static bool holds_product(Sched *s, NodeInfo *n, const Reading *r, const UOp *gate) {
+  NodeInfo *kernel = s->info.at[s->work.at[s->current]];
   if (!may_hold_product(s, n, r, gate)) return false;
-  s->info.at[s->work.at[s->current]]->product = n;
+  if (!kernel->product) kernel->product = n;
   return sched_store_factors(s, n);
-}
-
-/* Products of the tiled kind that what computes u would have to hold: u is made of them element by element. */
-static int products_below(Sched *s, UOp *u) {
-  enum { NEAR = 32 };
-  UOp *near[NEAR] = {u};
-  int products = 0;
-  for (int i = 0, count = 1; i < count; i++) {
-    const NodeInfo *n = sched_info(s, near[i]);
-    if (!n || n->kind != STORE_NOT || n->users > 1 || near[i]->buffer) continue;
-    if (n->contraction) products += n->tiled;
-    if (!op_elementwise((Op)near[i]->op) && near[i]->op != OP_RESHAPE) continue;
-    for (int k = 0; k < uop_nvalue(near[i]) && k < near[i]->nsrc && count < NEAR; k++)
-      if (uop_numel(near[i]->src[k]) == uop_numel(u)) near[count++] = near[i]->src[k];
-  }
-  return products;
-}
-
-/* A kernel computes one product. What the other terms of a sum of several come to is stored as one value, which the
- * kernel of each term writes over that of the last, rather than product by product. */
-static bool store_other_terms(Sched *s, const UOp *sum) {
-  int below[2] = {products_below(s, sum->src[0]), products_below(s, sum->src[1])}, more = below[1] > below[0];
-  if (!below[!more] || below[more] < 2) return true;
-  return sched_store(s, sched_memory(sum->src[more]), STORE_KERNEL, "sum of matrix products");
 }
 
 /* Why the end of a reduction is stored: the reduction could not stay in the current kernel, which reads the end at r.
@@ -781,7 +760,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
   default:
     why = elementwise_reason(s, n, &r);
     if (!why && n->made) why = end_reason(s, l, n, &r, gate);
-    if (!why && node->op == OP_ADD && r.whole && !gate && !store_other_terms(s, node)) return -1;
+    if (!why && node->op == OP_ADD && r.whole && !gate && !sched_store_other_terms(s, node)) return -1;
     break;
   }
   if (!why) why = limit_reason(s, node);

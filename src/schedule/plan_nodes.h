@@ -59,6 +59,7 @@ typedef struct NodeInfo {
   bool contraction;         /* a matrix product, with what follows filled in */
   bool tiled;               /* and it is computed by loops over tiles rather than by a library, */
   struct NodeInfo *product; /* as this one is in the kernel of a stored node; NULL: there is none in it */
+  UOp *terms;               /* a sum in that kernel, which adds up several such products; NULL: it computes one */
   bool is_factor;           /* a matrix product reads it, and it holds reductions */
   MatmulItem matmul;
   UOp *operand[2]; /* what the library reads, */
@@ -121,6 +122,10 @@ int sched_next_kernel(Sched *s);
 bool sched_store_repeated(Sched *s, bool *changed);
 /* Factors of a product in tiles that are made of reductions: what follows those is computed by their kernels. */
 bool sched_store_factors(Sched *s, const NodeInfo *n);
+/* terms.c: how many products a kernel that has one adds up; is n another of them? */
+int sched_terms(Sched *s, const NodeInfo *kernel);
+bool sched_is_term(Sched *s, const NodeInfo *kernel, const NodeInfo *n);
+bool sched_store_other_terms(Sched *s, UOp *sum); /* those of a sum that its kernel cannot have as well */
 /* The computed node whose memory holds u too, because only reshapes lie between; u itself if there is none. */
 UOp *sched_memory(UOp *u);
 /* What to store where the reduction n cannot stay inside its readers: its end, while that is not stored itself. */

@@ -53,7 +53,7 @@ static bool store_product(Sched *s, NodeInfo *n, UOp *store, bool *again) {
   Map seen = {0};
   int loops = count_loops(store->src[1], &seen, ctx_base(s->ctx));
   map_free(ctx_base(s->ctx), &seen);
-  if (loops < 2) return true;
+  if (loops < 2 || (n->product && loops == sched_terms(s, n))) return true;
   if (n->product) return sched_store(s, sched_store_at(n->product), STORE_KERNEL, "matrix product");
   *again = n->hold < HOLD_ONE_REDUCTION;
   n->hold = MAX(n->hold, HOLD_ONE_REDUCTION);
