@@ -119,8 +119,12 @@ demo: setup
 c-tests: $(TESTS) $(EXAMPLES)
 	@tools/run_c_tests.sh $(TESTS) -- $(EXAMPLES)
 KIND ?=
+# Two processes, each with every other test: most tests run on one core. The second one's output is shown at its end.
+PY_PART = POLY_TEST_PART=$(1)/2 POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q $(if $(KIND),-m $(KIND)) py/tests
 py-tests: all $(VENV)/ready
-	POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q $(if $(KIND),-m $(KIND)) py/tests
+	@$(call PY_PART,1) -p no:cacheprovider > $(BUILD)/py-tests.log 2>&1 & other=$$!; \
+	  trap "kill $$other 2>/dev/null" INT TERM; \
+	  $(call PY_PART,0); status=$$?; wait $$other || status=1; cat $(BUILD)/py-tests.log; exit $$status
 # Tests by what they need (docs/testing.md). A C test that is in no list is a unit test; kinds of Python tests: py/tests/conftest.py.
 C_INTEGRATION := engine heads library render render_math runtime safetensors
 C_PROPERTY := identities int memory_plan render_random sums

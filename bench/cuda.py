@@ -335,7 +335,7 @@ def main():
     ap.add_argument("--modes", default="eager,csr")
     ap.add_argument("--seconds", type=float, default=1.0)
     ap.add_argument("--limit", type=float, default=240.0, help="seconds that a side may take")
-    ap.add_argument("--jobs", type=int, default=0, help="compile the kernels of our steps beforehand, in so many processes")
+    ap.add_argument("--jobs", type=int, default=0, help="compile the kernels of our steps beforehand, in this many processes")
     ap.add_argument("--scale", type=float, default=1.0)
     ap.add_argument("--kernels", action="store_true", help="the kernels of our steps, with bytes and times, into the file")
     ap.add_argument("--json")

@@ -256,7 +256,7 @@ def main():
     ap.add_argument("--seeds", type=int, default=10, help="runs of each network")
     ap.add_argument("--runs", type=int, default=100, help="runs of the step of GAT")
     ap.add_argument("--data", help="the folder with data sets, as POLYGRAD_DATA")
-    ap.add_argument("--share", type=int, default=8, help="one in so many tests runs under compute-sanitizer")
+    ap.add_argument("--share", type=int, default=8, help="one test in this many runs under compute-sanitizer")
     ap.add_argument("--limit", type=float, default=240.0, help="seconds that a process may take")
     ap.add_argument("--jobs", type=int, default=12, help="processes at a time")
     ap.add_argument("--json")

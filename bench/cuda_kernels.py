@@ -67,7 +67,7 @@ class Module:
         good(self.driver.cuModuleLoadData(ctypes.byref(self.module), binary), "cuModuleLoadData")
 
     def launch(self, name, threads, *args):
-        """A closure that starts the kernel with so many threads. Arguments are tensors and integers."""
+        """A closure that starts the kernel with this many threads. Arguments are tensors and integers."""
         function = ctypes.c_void_p()
         good(self.driver.cuModuleGetFunction(ctypes.byref(function), self.module, name.encode()), name)
         values = [ctypes.c_void_p(a.data_ptr()) if isinstance(a, torch.Tensor) else ctypes.c_int(a) for a in args]

@@ -448,7 +448,7 @@ class _Parameters:
             parameters = [inspect.Parameter(n, k) for n, k in (("args", inspect.Parameter.VAR_POSITIONAL), ("kwargs", inspect.Parameter.VAR_KEYWORD))]
         self.signature = inspect.Signature(parameters)
         named = any(p.kind is p.KEYWORD_ONLY for p in parameters)
-        # A call with so many arguments by position, and none by name, is in place.
+        # A call with this many arguments by position, and none by name, is in place.
         self.places = math.inf if named else sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
     def in_place(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -1,12 +1,13 @@
 /* hgt.c: sampling by budgets, as the heterogeneous graph transformer has it (Hu et al., 2020). Nodes that an edge leads
- * from to a drawn node collect a budget, 1 / in-degree for each such edge. At each hop so many of every type are drawn,
- * by the square of their budgets; their neighbours collect in turn. At the end all edges between the nodes are taken.
+ * from to a drawn node collect a budget, 1 / in-degree for each such edge. At each hop a given number of every type is
+ * drawn, by the square of their budgets; their neighbours collect in turn. At the end all edges between the nodes are
+ * taken.
  */
 #include "algorithms/sampler.h"
 
 #include <string.h>
 
-enum { MOST_NEIGHBOURS = 50 }; /* of a node with more, so many are drawn and count */
+enum { MOST_NEIGHBOURS = 50 }; /* of a node with more, this many are drawn and count */
 
 /* The nodes of one type that have a budget: local numbers of a set of their own are places in `amount`. */
 typedef struct Budget {

@@ -310,7 +310,7 @@ static void sum_row(const Product *p, int64_t i, int32_t *seen, double *sums) {
  * many more paths: so some rows at a time are computed, and what they have is put together. */
 enum { ROUND = 1 << 18 };
 
-/* At most so many edges has row i; one more is written to, and not kept. */
+/* An upper bound of the number of edges of row i; one more may be written, and is not kept. */
 static int64_t row_room(const Product *p, int64_t i) { return MIN(p->paths[i + 1], p->columns) + 1; }
 
 static int64_t round_end(Product *p, int64_t from, int64_t *room) {

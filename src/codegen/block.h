@@ -36,7 +36,7 @@ enum { LOOP_JAMMED = 1 << 30 };
 enum { MAX_ROWPTRS = 4 };
 
 /* Rows of more than `edges` edges, or up to `most` where rows are long on the average, are left to a kernel with so
- * many workers, blocks of so many threads. split: those that are 2 to the power of it times as long have these; the
+ * many workers, blocks of this many threads. split: those that are 2 to the power of it times as long have these; the
  * others have smaller blocks, in a kernel of their own. */
 typedef struct Hubs {
   int edges, most, threads, workers, split;

@@ -30,7 +30,7 @@ enum {
   SECTOR = 8,         /* neighbouring elements, of four bytes, that a GPU reads at once at least, */
   LINE = 32,          /* and how many lie side by side in its cache */
   WARP_TRIPS = 8,     /* of a thread, up to which a warp has the whole loop */
-  GROUP_TRIPS = 4,    /* of a thread of a group where there are so many groups that all threads are busy */
+  GROUP_TRIPS = 4,    /* of a thread of a group where there are enough groups to keep all threads busy */
   SHORT_ROWS = 4,     /* mean number of edges of a row, as a power of two, where few rows are very long */
   NARROW = 2,         /* threads for the results of a row that are few */
   MOST_WASTE = 5      /* a fifth of the threads may have nothing to do for the sake of neighbours side by side */
@@ -198,10 +198,10 @@ static bool gathers(Codegen *g, const Block *b) {
   return false;
 }
 
-/* Threads for the loop of b, which has so many trips: of many groups each is best a warp, which needs no fences, while
- * that leaves a thread a few trips only. Neighbours read at least what comes from memory at once, and of rows that lie
- * anywhere, or are whole lines of the cache, a line, which takes as long for a part of it: dot products of both ends of
- * 2.5M edges, 8 heads of 32, took 385 rather than 655 us on an H200. */
+/* Threads for the loop of b, which has this many trips: of many groups each is best a warp, which needs no fences,
+ * while that leaves a thread a few trips only. Neighbours read at least what comes from memory at once, and of rows
+ * that lie anywhere, or are whole lines of the cache, a line, which takes as long for a part of it: dot products of
+ * both ends of 2.5M edges, 8 heads of 32, took 385 rather than 655 us on an H200. */
 static int threads_for(Codegen *g, const Block *b, double trips, int strip) {
   int n = 1, most = g->target->group;
   bool many = g->grid && g->grid->vmax >= FEW_THREADS;

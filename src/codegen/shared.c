@@ -147,7 +147,7 @@ static bool store_row(Shared *s, int *nstore, UOp **store, UOp *u, UOp *v, UOp *
 }
 
 bool share_values(Codegen *g, int *nstore, UOp **store) {
-  enum { LEAST_ROWS = 8, MOST_BYTES = 128 << 10 }; /* threads have rows from so many on: shape.c */
+  enum { LEAST_ROWS = 8, MOST_BYTES = 128 << 10 }; /* from LEAST_ROWS on rows go to threads: shape.c */
   const UOp *first = store[0];
   Shared s = {.g = g, .j = first->nsrc > 4 ? first->src[first->nsrc - 1] : NULL};
   if (!s.j || g->target->group > 1 || !g->target->vector_bytes || g->loops.n < 1 || first->nsrc > 3 + MAX_DIMS)

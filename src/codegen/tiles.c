@@ -251,7 +251,7 @@ bool tiles_cut(Tiles *t, Group *group, int64_t most, bool even, Group *outer) {
   return group->tiles != NULL;
 }
 
-/* Rows of a register tile of so many vectors of columns: all sums, the vectors of y and some room. */
+/* Rows of a register tile of this many vectors of columns: all sums, the vectors of y and some room. */
 static void choose_registers(Tiles *t, int64_t most) {
   const Target *target = t->g->target;
   int64_t size = dtype_size(t->dtype), lanes = target->vector_bytes ? target->vector_bytes / size : 8;
@@ -317,7 +317,7 @@ static double cost_of(Tiles *t) {
   return work * outer * turns / each;
 }
 
-/* Tiles of about so many columns and rows. */
+/* Tiles of about this many columns and rows. */
 static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
   if (!tiles_cut(t, &t->col, columns, true, &t->batch) || !tiles_cut(t, &t->row, rows, true, &t->batch)) return false;
   t->mr = evenly(tiles_each(&t->row), MIN(t->mr, tiles_each(&t->row)));
@@ -361,7 +361,7 @@ static bool choose_open(Tiles *t, int64_t cache) {
   return cut_tiles(t, WIDE_TILE, 4 * t->mr);
 }
 
-/* The cheapest tiles whose arrays fit, with so many vectors in a register tile, if they are cheaper than *best. */
+/* The cheapest tiles whose arrays fit, with this many vectors in a register tile, if they are cheaper than *best. */
 static bool try_tiles(Tiles *t, int64_t cache, Tiles *best, double *least) {
   int64_t rows = (int64_t)MIN(tiles_extent(&t->row), 1e9);
   for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)

@@ -345,7 +345,7 @@ static bool no_history(const UOp *u, void *user) {
 typedef struct History {
   bool leaf;   /* it is computed from a leaf that requires a gradient */
   bool target; /* it is computed from a tensor that somebody has, and could ask for a gradient by */
-  int depth;   /* so many values, one after the other, were stored or assigned on the way to it */
+  int depth;   /* how many values in a row were stored or assigned on the way to it */
 } History;
 
 /* A value that nobody asks for, which is made of the one before it in every step, would keep all steps. */

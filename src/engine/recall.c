@@ -7,7 +7,7 @@ enum {
   RECIPES = 8,    /* of a context; the one that was not used for longest goes */
   SEEN = 32,      /* structures that were met and have no recipe */
   MOST_BUILT = 4, /* times that a deferred pass was built after all, one after the other: then it is deferred no more */
-  MOST_BARREN = 16 /* passes without a recipe, after which only one in so many is looked at */
+  MOST_BARREN = 16 /* passes without a recipe, after which only one in MOST_BARREN is looked at */
 };
 
 /* Where a value is found, in the structure of a step or among the tensors that its update names. */

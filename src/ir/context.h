@@ -27,7 +27,7 @@ struct PolyTensor {
   uint64_t id;         /* 1, 2, 3 ... in the order in which handles are made */
   uint32_t version;    /* how often it became another tensor, of which older views show nothing */
   PolyView *view;      /* NULL: not a view */
-  int moves;           /* of a view: so many movements lead from its node to what it shows a part of; -1: unknown */
+  int moves;           /* of a view: how many movements lead from its node to what it shows a part of; -1: unknown */
   TensorName moves_of; /* that tensor */
   UOp *path;           /* movements over a BUFFER without memory, once the view may have another node; NULL: none, */
   TensorName path_of;  /* and the tensor that they move */
@@ -130,7 +130,7 @@ bool shape_axis(PolyContext *ctx, int axis, int ndim, int *out);
  * accumulation over many steps would keep them all alive. NULL: none. held_grad makes the handle alone. */
 PolyTensor *held_grad(PolyContext *ctx, UOp *u);
 void hold_grad(PolyTensor *t, PolyTensor *grad);
-/* The gradient of t is an implied one, to which something was added so often. */
+/* The gradient of t is an implied one, to which something was added this many times. */
 void imply_grad(PolyTensor *t, int times);
 /* Implied gradients go: an optimizer is about to change what they are computed from, so their programs would have to
  * keep copies of the old parameters, for gradients that nobody looked at. */

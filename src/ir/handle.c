@@ -254,7 +254,7 @@ bool poly_no_grad(const PolyContext *ctx) { return ctx && ctx->no_grad; }
 
 bool poly_dim_is_symbolic(int64_t dim) { return dim < POLY_DIM_LIMIT; }
 
-enum { RECENT = 512 }; /* so many of the last codes are known in any case */
+enum { RECENT = 512 }; /* how many of the last codes are always known */
 
 static int64_t code_of(int64_t number) { return POLY_DIM_LIMIT - 1 - number; }
 

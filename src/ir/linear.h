@@ -44,10 +44,10 @@
  * outside: thread 4g + q of a warp those of the rows r + g, r + g + 8, r + g + 16, r + g + 24 of the first array and of
  * the columns c + 8j + 2q, c + 8j + 2q + 1 of the second, j = 0, 1 .., rows first, columns side by side. LOADs of the
  * rows come first, then those of the columns; arg.i is the distance of two columns in memory. So a device with matrix
- * instructions can do eight iterations in one for each 16 rows and 8 columns; to all others it is a plain loop. A thread
- * may also have the rows r + g, r + g + 8 alone. With LOOP_SPLIT as well, four warps side by side along the rows have
- * the same columns, the number of which is arg.i, and each number of these is the sum of an element of the second and
- * one of the third array: column c at k is element (k / 4 * columns + c) * 4 + k % 4 of both. */
+ * instructions can do eight iterations in one for each 16 rows and 8 columns; to all others it is a plain loop. A
+ * thread may also have the rows r + g, r + g + 8 alone. With LOOP_SPLIT as well, four warps side by side along the rows
+ * have the same columns, the number of which is arg.i, and each number of these is the sum of an element of the second
+ * and one of the third array: column c at k is element (k / 4 * columns + c) * 4 + k % 4 of both. */
 #ifndef POLY_LINEAR_H
 #define POLY_LINEAR_H
 
@@ -90,9 +90,9 @@ enum {
   LOOP_SPLIT = 512
 };
 #define STRIDE_NONE INT64_MIN
-enum { MAX_LANES = 64 };            /* of a vector */
+enum { MAX_LANES = 64 };                           /* of a vector */
 enum { LOCAL_ALIGN = 16, LOCAL_BYTES = 48 << 10 }; /* of local arrays on a GPU; what a kernel has at most by itself */
-enum { MAX_LOCAL_BYTES = 1 << 20 }; /* of a local array: the stack of a thread holds it */
+enum { MAX_LOCAL_BYTES = 1 << 20 };                /* of a local array: the stack of a thread holds it */
 
 typedef struct Inst {
   uint8_t kind;  /* InstKind */
@@ -113,7 +113,7 @@ typedef struct Inst {
   int64_t cost;   /* LOOP: rough operations an iteration, all that is inside counted */
   int64_t stride; /* LOAD, STORE inside a vector loop */
   int64_t outer;  /* LOAD, STORE inside an outer loop of lanes */
-  int64_t ahead;  /* LOAD with a stride of 1: what lies so many elements further on is read soon after; 0: it is not */
+  int64_t ahead;  /* LOAD with a stride of 1: the elements this far behind it are read soon after; 0: it is not */
   UArg arg;
 } Inst;
 

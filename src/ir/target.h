@@ -84,7 +84,8 @@ typedef struct Target {
                * the packing of a tile of a product asks for the next one */
 
   int group; /* most threads that share fast memory and can wait for each other; 1: there are no groups */
-  int warp;  /* of them, how many exchange values by themselves: groups of so many are packed several to a block */
+  int warp;  /* of them, how many exchange values by themselves: groups of at most this many are packed several to a
+                block */
   /* Warps of 32 threads that compute a tile of a matrix product together, a power of two; 0: products are plain loops,
    * or the library's. */
   int product_warps;
@@ -93,7 +94,7 @@ typedef struct Target {
   int64_t product_work;  /* multiplications of a product from which on they do it rather than a library */
   int strip;             /* neighbouring elements that a thread takes at once, by one load or store; 0 and 1: one */
   int strip_threads;     /* that a grid is to have left for it */
-  int64_t busy_threads;  /* that keep the device busy: long sums are shared by threads up to so many; 0: not known */
+  int64_t busy_threads;  /* that keep the device busy: long sums are shared by up to this many threads; 0: not known */
   int turns; /* of a short body, that a thread runs one after the other so that their loads are under way together; 0
               * and 1: one */
   /* Rows of more edges are left to a kernel in which several threads share a row: powers of two; where rows are long on
@@ -124,7 +125,7 @@ typedef struct Target {
   int loop_steps; /* copies of a body, one after the other, from which on they become a loop over steps (ir/repeat.h) */
 
   int split_pieces;       /* a reduction of at least split_elements elements a result, */
-  int64_t split_elements; /* to at most split_results results, is cut into so many pieces */
+  int64_t split_elements; /* to at most split_results results, is cut into this many pieces */
   int64_t split_results;
 
   CostTable cost;

@@ -20,7 +20,7 @@ bool uop_verify_node(UOp *u, VerifyLevel level);
 bool uop_verify_pass(PolyContext *ctx, const char *pass, int nroot, UOp *const *roots, VerifyLevel level);
 /* The same, for what is no UOp: `ok` is what a check of the pass's result said. */
 bool verify_result(PolyContext *ctx, const char *pass, bool ok);
-/* Can an op have so many sources? To be asked before a node is made of untrusted parts. */
+/* Can an op have this many sources? To be asked before a node is made of untrusted parts. */
 bool uop_arity_ok(Op op, const UArg *arg, int nsrc, int ndim);
 
 #endif

@@ -72,7 +72,7 @@ bool has_split_products(const Linear *lin) {
   return false;
 }
 
-/* The instruction of four warps for so many columns: d += a b, or d = a b where `more` is 0. */
+/* The instruction of four warps for this many columns: d += a b, or d = a b where `more` is 0. */
 static void add_group_step(Str *out, int columns) {
   int sums = columns / 2;
   str_fmt(out,
@@ -263,8 +263,8 @@ static void emit_tensor(Emit *e, int loop) {
   line(e, "for (int step%d = 0; step%d < %s; step%d += %d) {", loop, loop, scalar_name(e, in->src[1]).s, loop,
        STEP * steps);
   e->indent++;
-  line(e, "uint32_t x[%d][%d], dx[%d][%d], y[%d][%d], dy[%d][%d];", MOST_ROWS, 2 * steps, MOST_ROWS, 2 * steps, fragments,
-       2 * steps, fragments, 2 * steps);
+  line(e, "uint32_t x[%d][%d], dx[%d][%d], y[%d][%d], dy[%d][%d];", MOST_ROWS, 2 * steps, MOST_ROWS, 2 * steps,
+       fragments, 2 * steps, fragments, 2 * steps);
   emit_steps(e, loop, fragments, steps);
   e->indent--;
   line(e, "}");

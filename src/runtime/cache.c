@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum { PACKS = 64 };
-static const int64_t used_again = INT64_C(3600000000); /* a later use is noted after so many microseconds */
+static const int64_t used_again = INT64_C(3600000000); /* microseconds after which a later use is noted */
 
 typedef struct Header {
   char magic[8];

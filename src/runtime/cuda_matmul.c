@@ -30,7 +30,7 @@ typedef struct CudaProduct {
   LtChoice choice;
   bool usable; /* false: the library has no way to run it */
   int parts;   /* that its inner axis is cut into; 0: it is not */
-  int split;   /* 0: the library computes it; else tensor cores do, in so many parts */
+  int split;   /* 0: the library computes it; else the number of parts in which tensor cores do */
   struct CudaProduct *next;
 } CudaProduct;
 

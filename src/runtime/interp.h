@@ -72,7 +72,8 @@ typedef struct Sums {
   bool constant;   /* its bounds are */
   bool neighbours; /* one of the loops inside outer lanes */
   Sum *sum;
-  /* while it runs: iterations first .. stop-1 go to so many partial results; after `steps`, to the first `lanes` */
+  /* while it runs: iterations first .. stop-1 go to `parts` partial results, those from `steps` on to the first `lanes`
+   */
   int64_t first, steps, stop;
   int parts;
 } Sums;

@@ -157,7 +157,7 @@ static const Shapes *choose(PolyDType dtype) {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Rows of the register tiles of so many rows: beside its products each one takes about as long as a row does. */
+/* Rows of a register tile where this many are left. A tile costs its rows and, beside its products, about one more. */
 static int choose_rows(const Shapes *s, int64_t rows) {
   int best = s->most;
   int64_t least = INT64_MAX;
@@ -191,7 +191,7 @@ static Micro micro_of(const Tile *t, int rows, int vectors) {
   return t->shapes->by[rows / 2][vectors == MOST_VECTORS ? 2 : vectors - 1][t->along];
 }
 
-/* Rows of the register tile that begins at row i of C, where so many are left. Where A is not packed: equally many in
+/* Rows of the register tile that begins at row i of C, where this many are left. Where A is not packed: equally many in
  * all tiles, an even number, and more than are left only if there are rows in front. */
 static int next_rows(const Tile *t, int64_t i, int64_t left) {
   if (!t->along) return t->mr;

@@ -18,7 +18,7 @@ typedef struct Wide {
 } Wide;
 
 enum { BITS = 11, BUCKETS = 1 << BITS, SHORT_ROW = 1024, RUN = 16, MAX_PARTS = 64, MAX_PASSES = 6 };
-_Static_assert(MAX_PASSES *BITS >= 64, "a key has so many bits at most");
+_Static_assert(MAX_PASSES *BITS >= 64, "the passes cover all bits of a key");
 
 /* Where each part's values of each bucket go; in: how many there are. False: all are in one bucket. */
 static bool bucket_places(uint32_t (*count)[BUCKETS], int parts, int64_t n) {

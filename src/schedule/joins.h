@@ -7,7 +7,7 @@
 
 /* Rewrites the roots. False: an error. */
 bool joins_flatten(PolyContext *ctx, Arena *arena, const Target *target, int nroot, UOp **root);
-/* Has a join so many parts that it is stored, each part by a kernel of its own? */
+/* Does a join have enough parts to be stored, each part by a kernel of its own? */
 bool joins_many(const Target *target, int parts);
 
 #endif

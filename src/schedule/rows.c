@@ -28,8 +28,8 @@
 #include <string.h>
 
 enum {
-  LEAST_GAIN = 2,   /* a product is wide if it has so many times the elements of its operands, */
-  WIDE_CACHES = 4,  /* and so many times the bytes of the second cache */
+  LEAST_GAIN = 2,   /* a product is wide if it has this many times the elements of its operands, */
+  WIDE_CACHES = 4,  /* and this many times the bytes of the second cache */
   LEAST_ROWS = 16,  /* of a tile, */
   TILE_CACHES = 4,  /* and bytes of a wide value of it: second caches. More rows make better products than less memory:
                      * attention over 4096 tokens took 205, 173 and 152 ms with 1, 2 and 4, on one thread */
@@ -44,7 +44,7 @@ typedef struct Shape {
   int axis;
   int64_t size[MAX_DIMS], batch; /* of the axes up to it; of the batch, all together */
   UOp *seed;                     /* the product that it is the shape of */
-  int64_t numel;                 /* from so many elements on a value is wide */
+  int64_t numel;                 /* from this many elements on a value is wide */
   int64_t row_bytes, width;      /* of a row; elements of it */
 } Shape;
 

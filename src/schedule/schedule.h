@@ -19,8 +19,8 @@ typedef struct Slot {
   UOp *node;       /* what it holds; its dtype and shape are the slot's */
   UOp *numel;      /* integer UOp over the plan's variables */
   const char *why; /* "asked for", "matrix product", ... */
-  int64_t rows;    /* it holds so many rows of the node at a time; 0: all of it */
-  int64_t copies;  /* it holds the node so many times, once for each piece of a composite item; 0: once */
+  int64_t rows;    /* how many rows of the node it holds at a time; 0: all of it */
+  int64_t copies;  /* how many times it holds the node, once for each piece of a composite item; 0: once */
 } Slot;
 
 typedef enum ItemKind { ITEM_KERNEL, ITEM_MATMUL, ITEM_LIBRARY, ITEM_LOOP, ITEM_TILES } ItemKind;

@@ -26,7 +26,7 @@
 #include <string.h>
 
 enum {
-  FEW_SUMS = 4,  /* so few sums of each edge are stored in memory */
+  FEW_SUMS = 4,  /* up to this many sums of each edge are stored in memory */
   LONG_MAPS = 8, /* products in a row that each composite computes again, before one is stored in memory */
   PARTIAL_BYTES =
       4 << 20, /* of all partial results of a sum over all edges, unless that leaves less than LEAST_PIECES */
@@ -373,7 +373,7 @@ static UOp *edges_of(const NodeInfo *n) {
   return u->op == OP_SEGMENT || u->op == OP_REDUCE ? u->src[0]->shape[0] : u->shape[0];
 }
 
-/* All products by tiles of so many edges are stored as a whole instead; NULL: of any number. Were there any? */
+/* All products by tiles of this many edges are stored as a whole instead; NULL: of any number. Were there any? */
 static bool keep_all(Sched *s, const UOp *edges, bool *any) {
   for (int i = 0; i < s->work.n; i++) {
     NodeInfo *n = s->info.at[s->work.at[i]];
@@ -657,7 +657,7 @@ static bool add_arg(Fill *f, int slot) {
   return vec_push(ctx_base(f->s->ctx), &f->args, slot);
 }
 
-/* A slot of this composite alone. rows: it holds a tile of the node's rows; copies: so many for each piece. */
+/* A slot of this composite alone. rows: it holds a tile of the node's rows; copies: how many for each piece. */
 static int own_slot(Fill *f, SlotKind kind, UOp *node, bool rows, int64_t copies, const char *why) {
   int at = sched_add_slot(f->s, kind, -1, node, why);
   if (at < 0) return -1;

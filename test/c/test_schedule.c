@@ -200,7 +200,7 @@ static void a_reader_in_other_loops(void **state) {
   }
 }
 
-/* Sums over so many different lengths that one kernel has no names for their loops: some are stored. */
+/* Sums over more different lengths than one kernel has names for loops: some are stored. */
 static void more_loops_than_a_kernel_has(void **state) {
   (void)state;
   enum { LENGTH = 80 };

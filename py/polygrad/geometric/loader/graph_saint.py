@@ -20,7 +20,7 @@ class GraphSAINTSampler(SamplingLoader):
     """num_steps random subgraphs an epoch. Use one of GraphSAINTNodeSampler, GraphSAINTEdgeSampler, GraphSAINTRandomWalkSampler.
 
     batch_size: about how many draws make a subgraph. sample_coverage: if it is above 0, subgraphs are drawn beforehand until each node was
-    drawn about so often, and batches have `node_norm` and `edge_norm`: with them, losses and sums over neighbours are those of the whole
+    drawn about this often, and batches have `node_norm` and `edge_norm`: with them, losses and sums over neighbours are those of the whole
     graph on average. save_dir: where these are kept. Further arguments: see SamplingLoader.
 
     >>> from polygrad import Tensor

@@ -16,7 +16,7 @@ from ._loop import IGNORED
 class TemporalDataLoader:
     """Batches of batch_size successive events.
 
-    neg_sampling_ratio: with so many times as many negative destinations `neg_dst`, drawn between the smallest and the largest destination of the
+    neg_sampling_ratio: this many times as many negative destinations `neg_dst`, drawn between the smallest and the largest destination of the
     data.
     A batch also has `n_id`, the nodes that occur in it, sorted. drop_last: leaves out a last batch that is not full. seed: of what is drawn;
     without it that follows Tensor.manual_seed.

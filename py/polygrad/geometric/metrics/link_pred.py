@@ -433,7 +433,7 @@ class LinkPredDiversity(_Mean):
 class LinkPredPersonalization(_LinkPredMetric):
     """How different the predictions of two sources are: 1 - |P and Q| / k, the mean over all pairs.
 
-    max_src_nodes: only so many sources are compared, the first ones; None for all. batch_size: how many pairs at a time.
+    max_src_nodes: only the first max_src_nodes sources are compared; None for all. batch_size: how many pairs at a time.
 
     Shapes: pred_index_mat [S, k], edge_label_index [2, N] of (source, destination); compute() gives a number.
 

@@ -1,4 +1,4 @@
-"""HGTSampler: at each hop so many nodes of every type, by how much they have to do with those drawn before (Hu et al., 2020)."""
+"""HGTSampler: at each hop a given number of nodes of every type, by how well they are connected to those drawn before (Hu et al., 2020)."""
 
 from __future__ import annotations
 

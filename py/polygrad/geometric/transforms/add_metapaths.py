@@ -60,7 +60,7 @@ class AddMetaPaths(_MetaPaths):
     (first, 'metapath_k', last). From "Heterogeneous Graph Attention Network", Wang et al., 2019.
 
     drop_orig_edge_types: the other edges go, but with keep_same_node_type not those between nodes of one type. drop_unconnected_node_types: node
-    types without edges go. max_sample: about so many edges of a node are followed at each step. weighted: edge_weight holds the number of
+    types without edges go. max_sample: about how many edges of a node are followed at each step. weighted: edge_weight holds the number of
     paths, or the sum of the products of their edge_weight.
 
     >>> from polygrad import Tensor

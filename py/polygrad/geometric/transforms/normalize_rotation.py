@@ -14,7 +14,7 @@ from .base_transform import BaseTransform
 class NormalizeRotation(BaseTransform):
     """Rotates the positions pos (and the normals, if there are any) along the eigenvectors of their covariance.
 
-    max_points: the eigenvectors are those of so many points at random. sort: the largest eigenvalue first.
+    max_points: the eigenvectors are those of this many random points. sort: the largest eigenvalue first.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.data import Data

@@ -96,7 +96,7 @@ def negative_sampling(
     """Random pairs of nodes, all different, that are no edges (and no self loops).
 
     num_nodes: a pair for a bipartite graph. num_neg_samples: how many, as many as edges if it is not given, or a ratio of that (a float);
-    fewer come back if there are not so many. force_undirected: pairs come both ways. method is PyG's and makes no difference here.
+    fewer come back if the graph has fewer. force_undirected: pairs come both ways. method is PyG's and makes no difference here.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.utils import negative_sampling

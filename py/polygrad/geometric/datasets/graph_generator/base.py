@@ -93,7 +93,7 @@ def tree(depth: int, branch: int = 2, undirected: bool = False) -> tuple[Tensor,
     >>> edge_index.tolist(), depth.tolist()
     ([[0, 0, 1, 1, 2, 2], [1, 2, 3, 4, 5, 6]], [0, 1, 1, 2, 2, 2, 2])
     """
-    below = [0]  # nodes below one that has so many levels under it
+    below = [0]  # nodes below one with this many levels under it
     for _ in range(depth):
         below.append(branch * (1 + below[-1]))
     # Nodes of one depth together: each has its children at first .. first + branch - 1, and what is below the k-th child follows after them.

@@ -75,7 +75,7 @@ class MultiAggregation(Aggregation):
             reset_attention(self.multihead_attn)
 
     def get_out_channels(self, in_channels: int) -> int:
-        """Features of the output for so many of the input."""
+        """The number of output features for a number of input features."""
         if self.out_channels is not None:
             return self.out_channels
         return in_channels * len(self.aggrs) if self.mode == "cat" else in_channels

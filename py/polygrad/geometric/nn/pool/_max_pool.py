@@ -11,7 +11,7 @@ from ._clusters import cluster_graph, cluster_x, neighbor_x
 def max_pool_x(cluster: Tensor, x: Tensor, batch: Tensor, batch_size: int | None = None, size: int | None = None) -> tuple[Tensor, Tensor | None]:
     """The largest value of the features of each cluster, and the graph that each cluster belongs to.
 
-    size: every graph has so many clusters, numbered on from graph to graph; empty ones get 0, and no batch vector is given back.
+    size: the number of clusters of every graph, numbered on from graph to graph; empty ones get 0, and no batch vector is given back.
 
     >>> from polygrad import Tensor
     >>> from polygrad.geometric.nn import max_pool_x
