@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from polygrad import Device, Tensor, TinyJit, dtypes, with_autograd_graph
+from polygrad.nn import SGD, Adam, Linear, get_parameters
 
 CASES = [
     (lambda: Tensor([1.0]).bitwise_not(), (TypeError, RuntimeError)),
@@ -142,3 +143,78 @@ def test_index_errors_of_compiled_functions_and_gradients(device):
 def test_weights_that_nothing_can_be_drawn_by():
     with pytest.raises(IndexError, match="multinomial: the weights of a row"):
         Tensor([[0.0, 0.0]]).multinomial(1).realize()
+
+
+# ---- what an index out of range leaves behind ----
+
+
+def test_an_assignment_that_failed_is_gone(device):
+    """Its tensor keeps the value from before, and what is computed afterwards does not fail."""
+    x = Tensor(np.arange(12, dtype="f").reshape(4, 3)).realize()
+    x[Tensor([0, 7])] = 1.0
+    with pytest.raises(IndexError, match=r"^x\[index\] = value: index 7"):
+        x.numpy()
+    double = TinyJit(lambda a: (a * 2).realize())
+    for k in range(4):
+        assert double(Tensor([1.0, k]).realize()).tolist() == [2.0, 2.0 * k]
+    x[0] = 5.0
+    assert x.tolist() == [[5, 5, 5], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+
+
+@pytest.mark.parametrize("links", range(4))
+@pytest.mark.parametrize("first", ["good", "bad"])
+def test_assignments_beside_one_that_failed_are_done_once(device, first, links):
+    a, b = Tensor.zeros(1000).contiguous().realize(), Tensor.zeros(16, 16).contiguous().realize()
+    c = Tensor(np.full((16, 16), 0.1, "f")).realize()
+
+    def bad():
+        h = c
+        for _ in range(links):
+            h = (h @ c).softmax(-1)
+        b.assign(b + h[Tensor([0, 99]).realize()].sum())
+
+    for assign in (lambda: a.assign(a + 1), bad) if first == "good" else (bad, lambda: a.assign(a + 1)):
+        assign()
+    with pytest.raises(IndexError):
+        Tensor.realize(a, b)
+    Tensor.realize(a, b)
+    assert (a.numpy() == 1).all() and (b.numpy() == 0).all()
+
+
+@pytest.mark.parametrize("n", [4, 5000])
+def test_an_assignment_that_failed_is_not_half_done(device, n):
+    index = np.zeros(n, "i4")
+    index[n - 2] = 9
+    b, c, i = Tensor.zeros(n, 3).contiguous().realize(), Tensor(np.ones((4, 3), "f")).realize(), Tensor(index).realize()
+    b.assign(b + c[i])
+    with pytest.raises(IndexError):
+        b.realize()
+    assert (b.numpy() == 0).all()
+
+
+@pytest.mark.parametrize("steps", [0, 5], ids=["first", "later"])
+@pytest.mark.parametrize("kind", [SGD, Adam])
+def test_parameters_survive_a_label_out_of_range(device, kind, steps):
+    """In the first steps, which are built, and in later ones, which are recalled."""
+    layers = [Linear(8, 16), Linear(16, 4)]
+    weights = get_parameters(layers)
+    opt = kind(weights, lr=0.1)
+    x, labels = Tensor.randn(10, 8).realize(), np.arange(10) % 4
+
+    def step(y):
+        opt.zero_grad()
+        loss = layers[1](layers[0](x).relu()).cross_entropy(Tensor(y))
+        loss.backward()
+        opt.step()
+        return loss.item()
+
+    for _ in range(steps):
+        step(labels)
+    before = [w.numpy().copy() for w in weights]
+    wrong = labels.copy()
+    wrong[3] = 9
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            step(wrong)
+    assert all(np.array_equal(w.numpy(), old) for w, old in zip(weights, before))
+    assert np.isfinite(step(labels)) and not np.array_equal(weights[0].numpy(), before[0])

@@ -98,6 +98,7 @@ typedef struct PlanItem {
   UOp *library;          /* the LIBRARY node, */
   UOp **offset;          /* and where its operands begin in their slots (Item) */
   struct PlanLoop *loop; /* loop over steps */
+  bool checks;           /* it compares indices with a size, and may end halfway */
   _Atomic int64_t spent; /* nanoseconds of a part of a composite item, all threads together, where it is timed */
   UOp *flops, *moved;    /* kernel; moved: NULL where it is not known before it runs */
   int64_t nflops, nbytes, nmoved; /* in this run; nbytes: of all that it is given, nmoved: that it loads and stores */
@@ -156,6 +157,7 @@ struct Plan {
   size_t arena_bytes, output_bytes;
   int ntemp;                      /* temporaries that have places of their own, */
   PlanSlot **temp[WAYS_TO_PLACE]; /* in each order in which they are placed, as it was in the last run */
+  int failed;                     /* the item that the last run ended at, if it failed */
   bool tiled;                     /* there are composite items: */
   int workers;                    /* threads that they have scratch memory for */
   /* scratch of a run */
@@ -187,6 +189,7 @@ typedef struct Lowered {
 } Lowered;
 /* After a run that failed: an index error names the function that the index was given to (origin.c). */
 void name_index_error(PolyContext *ctx, int n, UOp *const *root);
+bool index_error_below(PolyContext *ctx, UOp *u); /* may the index error of the context come from this program? */
 bool plan_lower(PolyContext *ctx, Arena *arena, const Canon *c, Lowered *out);
 bool plan_render(PolyContext *ctx, const Lowered *l, Str *out);
 
@@ -235,6 +238,7 @@ bool uop_bytes(const UOp *u, size_t *bytes);
 /* Runs p on its device, whichever is current. input: what each input holds, brought there. out: one entry per slot;
  * entries that are NULL are allocated for OUTPUT slots and belong to the caller. arena: memory for TEMP slots, NULL:
  * allocated for this run. */
+int plan_writer(const Plan *p, int slot); /* the item that writes it last; -1: none does */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
 /* The kernels of an item, in their order. */
 bool launch_kernels(Plan *p, const PlanItem *it, const MemoryRef *args, const int64_t *vars, int threads);
@@ -409,6 +413,7 @@ typedef struct Engine {
   int64_t keep_before; /* number of the newest BUFFER at the last look */
   int keep_wait, keep_barren;
   bool keeping;
+  bool dropping; /* assignments are computed one by one to find those that fail */
   Profile profile;
   PolyKernelStat counters; /* poly_counters */
 } Engine;

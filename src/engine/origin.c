@@ -49,13 +49,24 @@ static bool find_names(PolyContext *ctx, int n, UOp *const *root, int64_t size, 
   return ok;
 }
 
+/* The size of the axis that an index error tells of. */
+static bool failed_size(const Base *b, long long *rows) {
+  const char *size = strstr(b->text, "size ");
+  return b->code == POLY_ERROR_INDEX && size && sscanf(size, "size %lld", rows) == 1;
+}
+
+bool index_error_below(PolyContext *ctx, UOp *u) {
+  Names names = {0};
+  long long rows;
+  return failed_size(ctx_base(ctx), &rows) && find_names(ctx, 1, &u, rows, &names) && (names.n || names.gradient);
+}
+
 void name_index_error(PolyContext *ctx, int n, UOp *const *root) {
   Base *b = ctx_base(ctx);
-  const char *what = strstr(b->text, "index "), *size = strstr(b->text, "size ");
-  if (b->code != POLY_ERROR_INDEX || !what || !size) return;
+  const char *what = strstr(b->text, "index ");
   Names names = {0};
-  long long rows = 0;
-  if (sscanf(size, "size %lld", &rows) != 1 || !find_names(ctx, n, root, rows, &names)) return;
+  long long rows;
+  if (!what || !failed_size(b, &rows) || !find_names(ctx, n, root, rows, &names)) return;
   if (!names.n && names.gradient) names.at[names.n++] = "gradient";
   if (!names.n) return;
   char text[sizeof b->text];

@@ -340,6 +340,19 @@ static bool take_matmul(Plan *p, PlanItem *it, const MatmulItem *m) {
 
 static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanItem *it, const PlanTiles *of);
 
+static bool kernel_checks(const Linear *lin) {
+  for (; lin; lin = lin->also)
+    for (int i = 0; i < lin->ninst; i++)
+      if (lin->inst[i].kind == INST_CHECK) return true;
+  return false;
+}
+
+static bool any_checks(const PlanItem *it, int n) {
+  for (int i = 0; i < n; i++)
+    if (it[i].checks) return true;
+  return false;
+}
+
 static bool take_tiles(Plan *p, const Lowered *l, const TilesItem *from, PlanItem *it) {
   PlanTiles *t = it->tiles = arena_new(&p->arena, sizeof *t);
   UOp **var = arena_new(&p->arena, sizeof from->var);
@@ -361,6 +374,7 @@ static bool take_tiles(Plan *p, const Lowered *l, const TilesItem *from, PlanIte
   for (int k = 0; ok && k < TILE_VARS; k++) ok = hold(p, var[k]);
   for (int k = 0; ok && k < n; k++)
     ok = take_item(p, l, &l->schedule.sub[from->first + k], l->schedule.nitem + from->first + k, &t->item[k], t);
+  it->checks = ok && any_checks(t->item, n);
   return ok;
 }
 
@@ -385,6 +399,7 @@ static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanIt
   switch (from->kind) {
   case ITEM_KERNEL:
     it->name = keep_text(p, l->item[i].name);
+    it->checks = kernel_checks(&l->item[i]);
     it->flops = l->item[i].flops;
     it->moved = l->item[i].moved;
     if (of) it->flops = it->moved = NULL; /* they depend on the tile */
@@ -398,7 +413,12 @@ static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanIt
     it->library = from->node;
     it->name = it->library->arg.name;
     return hold(p, it->library) && take_offsets(p, from, it);
-  case ITEM_LOOP: it->name = "loop"; return plan_take_loop(p, it, from->loop, l->first[i], l->body[i]);
+  case ITEM_LOOP:
+    it->name = "loop";
+    if (!plan_take_loop(p, it, from->loop, l->first[i], l->body[i])) return false;
+    it->checks = any_checks(it->loop->first->item, it->loop->first->nitem) ||
+                 any_checks(it->loop->body->item, it->loop->body->nitem);
+    return true;
   case ITEM_TILES: return take_tiles(p, l, from->tiles, it);
   }
   return false;

@@ -453,28 +453,26 @@ static bool find_inputs(Job *j) {
   return true;
 }
 
-/* Memory that other nodes share is not written: the target gets a copy of its own. */
+/* Might the assignment end halfway, since its kernel comes upon an index out of range? */
+static bool may_end_halfway(const Job *j, int r) {
+  int writer = plan_writer(j->plan, j->plan->root_slot[r]);
+  return writer >= 0 && j->plan->item[writer].checks;
+}
+
+/* Memory that other nodes share, and what a failing kernel would leave half written, is not written: the target gets a
+ * copy of its own. */
 static bool unshare_targets(Job *j) {
   for (int r = 0; r < j->ncompute; r++) {
     if (!j->inplace[r]) continue;
     int k = input_of(j, j->root[r]->src[0]);
     if (k < 0) return base_fail(ctx_base(j->ctx), POLY_ERROR_RUNTIME, "internal: an assignment without its target");
-    if (j->input[k]->refs <= 1) continue;
+    if (j->input[k]->refs <= 1 && !may_end_halfway(j, r)) continue;
     PolyBuffer *copy = buffer_copy(j->input[k], j->plan->device->memory);
     if (!copy) return false;
     j->input[k] = copy;
     j->own[k] = true;
   }
   return true;
-}
-
-static bool run(Job *j) {
-  if (!find_inputs(j) || !(j->plan = form_plan(j->ctx, &j->arena, &j->canon, &j->value))) return false;
-  j->out = arena_new(&j->arena, (size_t)(j->plan->nslot + 1) * sizeof *j->out);
-  if (!j->out || !unshare_targets(j)) return false;
-  bool ok = plan_run(j->plan, j->value, j->input, j->out, NULL);
-  if (!ok) name_index_error(j->ctx, j->ncompute, j->root);
-  return ok;
 }
 
 /* ---- what a run leaves behind ---- */
@@ -497,6 +495,33 @@ static void commit_root(Job *j, int r) {
     buffer_release(b);
   else
     node_set_buffer(u, b);
+}
+
+/* Of a run that failed, what was finished before: assignments have changed their memory, so they are not to be done
+ * again. */
+static void commit_finished(Job *j) {
+  bool *done = arena_new(&j->arena, (size_t)(j->nroot + 1) * sizeof *done);
+  for (int r = 0; done && r < j->ncompute; r++) {
+    int writer = plan_writer(j->plan, j->plan->root_slot[r]);
+    done[r] = writer >= 0 && writer < j->plan->failed;
+  }
+  for (int r = 0; done && r < j->ncompute; r++)
+    if (done[r]) commit_root(j, r);
+  for (int h = 0; done && h < j->nhandle; h++) {
+    int r = j->chosen[h] ? place_of(j, j->handle[h]->uop) : -1;
+    if (r >= 0 && done[r]) handle_set(j->handle[h], j->fresh[r]);
+  }
+}
+
+static bool run(Job *j) {
+  if (!find_inputs(j) || !(j->plan = form_plan(j->ctx, &j->arena, &j->canon, &j->value))) return false;
+  j->out = arena_new(&j->arena, (size_t)(j->plan->nslot + 1) * sizeof *j->out);
+  if (!j->out || !unshare_targets(j)) return false;
+  bool ok = plan_run(j->plan, j->value, j->input, j->out, NULL);
+  if (ok) return true;
+  name_index_error(j->ctx, j->ncompute, j->root);
+  commit_finished(j);
+  return false;
 }
 
 /* For a step that is recorded. Copies of shared memory, views of memory that is there and histories that are given up
@@ -525,6 +550,36 @@ static void job_free(Job *j) {
   arena_free(&j->arena);
 }
 
+/* The program of an assignment that failed by an index, without it: the memory as it was, or an assignment before. */
+static UOp *without_failed(PolyContext *ctx, UOp *u) {
+  while (pending_assign(u) && index_error_below(ctx, u)) u = u->src[0];
+  return u;
+}
+
+/* An assignment whose index is out of range is an error once, and is gone: its tensor has the value from before, rather
+ * than failing whatever is computed later. Where several of them may be the one, each is computed by itself; those that
+ * cannot be told apart, since one reads what the other overwrites, are all gone. */
+static void drop_failed(Job *j) {
+  PolyContext *ctx = j->ctx;
+  Base *b = ctx_base(ctx), error = *b;
+  int n = 0;
+  PolyTensor **t = arena_new(&j->arena, (size_t)(j->nhandle + 1) * sizeof *t);
+  for (int h = 0; t && h < j->nhandle; h++) {
+    const UOp *u = place_of(j, j->handle[h]->uop) < 0 ? NULL : without_failed(ctx, j->handle[h]->uop);
+    if (u && u != j->handle[h]->uop && (pending_assign(u) || (u->buffer && !u->buffer->stale))) t[n++] = j->handle[h];
+  }
+  for (int k = 0; k < n && (n == 1 || ctx->engine->dropping); k++) handle_set(t[k], without_failed(ctx, t[k]->uop));
+  if (n < 2 || ctx->engine->dropping) return;
+  ctx->engine->dropping = true;
+  for (int k = 0; k < n; k++) {
+    base_clear(b);
+    realize_unasked(ctx, 1, &t[k]);
+  }
+  ctx->engine->dropping = false;
+  base_clear(b);
+  base_fail(b, error.code, "%s", error.text);
+}
+
 static bool realize(Job *j) {
   PolyContext *ctx = j->ctx;
   bool ok = find_roots(j) && save_losers(j) && (j->readers_only || keep_constants(ctx, j->ncompute, j->root));
@@ -532,6 +587,7 @@ static bool realize(Job *j) {
   ok = ok && make_fresh(j) && (!j->ncompute || run(j));
   if (ok) record(j);
   if (ok) commit(j);
+  if (!ok && ctx_base(ctx)->code == POLY_ERROR_INDEX && !ctx->tracing) drop_failed(j);
   return ok;
 }
 

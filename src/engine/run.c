@@ -271,7 +271,10 @@ bool plan_run_items(Plan *p) {
   for (int i = 0; i < p->nitem; i++) {
     double ms = 0;
     bool single = timed && !p->item[i].loop && !(p->item[i].tiles && tiles_are_profiled(p));
-    if (!(single ? run_timed(p, &p->item[i], &ms) : run_item(p, &p->item[i]))) return false;
+    if (!(single ? run_timed(p, &p->item[i], &ms) : run_item(p, &p->item[i]))) {
+      p->failed = i;
+      return false;
+    }
     if (!single) continue;
     p->ctx->engine->counters.ms += ms;
     profile_item(p, &p->item[i], ms);
@@ -348,6 +351,13 @@ static bool run_or_replay(Plan *p) {
   return ok && again ? run_items(p) : ok;
 }
 
+int plan_writer(const Plan *p, int slot) {
+  for (int i = p->nitem - 1; i >= 0; i--)
+    for (int a = 0; a < p->item[i].nout; a++)
+      if (p->item[i].arg[a] == slot) return i;
+  return -1;
+}
+
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena) {
   if (p->ctx->runtime->poison) arena = NULL; /* a fresh one is filled with NaN, one of the last run is not */
   if (!device_usable(p->device) || !plan_size(p, value) || !check_peak(p, out, arena) || !check_index_width(p) ||
@@ -356,6 +366,7 @@ bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffe
   PolyBuffer *own = !arena && p->arena_bytes ? new_arena(p) : NULL;
   if (!arena && p->arena_bytes && !own) return false;
   p->input = input;
+  p->failed = 0;
   bool ok = bind_slots(p, input, out, arena ? arena : own) && make_ready(p) && run_or_replay(p);
   if (ok) count_run(p);
   buffer_release(own);

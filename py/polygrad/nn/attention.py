@@ -10,8 +10,9 @@ from .functional import linear
 from .layers import Linear
 from .module import Module
 
-# Scores of up to this many keys are stored, with their softmax, rather than computed again in the gradient. Forward and backward pass of 2,000 batches of
-# 4 heads on one thread: 11.4 ms became 5.0 with 9 keys of 8 features, 29.6 became 14.6 with 14 of 8; with 10 to 16 keys of 16 nothing changed.
+# Scores of up to this many keys are stored, with their softmax, rather than computed again in the gradient. Forward and backward pass of 2,000
+# batches of 4 heads on one thread: 11.4 ms became 5.0 with 9 keys of 8 features, 29.6 became 14.6 with 14 of 8;
+# with 10 to 16 keys of 16 nothing changed.
 FEW_KEYS = 32
 
 

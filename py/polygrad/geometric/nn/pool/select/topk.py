@@ -19,8 +19,8 @@ from .base import Select, SelectOutput
 def topk(x: Tensor, ratio: float | int | None, batch: Tensor, min_score: float | None = None, tol: float = 1e-7) -> Tensor:
     """The nodes with the highest scores x of each graph: int64.
 
-    ratio: this part of the nodes of each graph, rounded up, or this number of them if it is 1 or more; graph after graph, highest first. min_score: the
-    nodes with a higher score instead, in their order, but at least one of each graph.
+    ratio: this part of the nodes of each graph, rounded up, or this number of them if it is 1 or more; graph after graph, highest first.
+    min_score: the nodes with a higher score instead, in their order, but at least one of each graph.
     """
     graph = _host.vector(batch, "batch")
     if min_score is not None:
