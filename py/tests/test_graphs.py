@@ -583,3 +583,17 @@ def test_weights_see_no_rows_without_edges():
     out, c = sums @ u, c[[1, 2]]
     want = along.T @ (c / out) - sums.T @ (c / out**2 * (along @ u))
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_weights_see_no_empty_maxima(kind):
+    """Second gradients of an extremum over edges of what their row itself has: rows without edges share nothing, rather than 0 / 0."""
+    rng = np.random.default_rng(4)
+    edges = np.array([[0, 2, 0, 3, 3, 3], [3, 1, 3, 3, 2, 1]])
+    g = Graph(Tensor(edges), 4)
+    x, w, c, d = (Tensor(rng.standard_normal(s).astype("f"), requires_grad=True) for s in ((4, 2), (2, 4), (4, 4), (4, 2)))
+    (first,) = (getattr(g, kind)(g.src(x @ w), "out") * c).sum().gradient(x)
+    (got,) = (first * d).sum().gradient(w)
+    c, d = c.numpy(), d.numpy()
+    c[1] = 0  # it has no edges
+    np.testing.assert_allclose(got.numpy(), d.T @ c, rtol=1e-5, atol=1e-6)

@@ -91,8 +91,10 @@ static UOp *segment_extremum(UOp *u, UOp *g) {
   }
   UOp *hit = equal(x, uop_gather(u, index)), *wide = grad_wide(g);
   UOp *part = hit && wide ? uop_cast(hit, (PolyDType)wide->dtype) : NULL;
-  UOp *count = uop_segment(OP_ADD, part, index, u->shape[0]);
-  UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype); /* an empty segment has count 0, but is never read */
+  UOp *count = uop_segment(OP_ADD, part, index, u->shape[0]), *known = equal(u, u);
+  /* An empty segment has a share of 0: no element reads it, but a product of all rows may. */
+  count = uop_binary(OP_MAX, count, known && wide ? uop_cast(known, (PolyDType)wide->dtype) : NULL);
+  UOp *share = uop_cast(quo(wide, count), (PolyDType)x->dtype);
   return share ? mul(uop_cast(hit, (PolyDType)share->dtype), uop_gather(share, index)) : NULL;
 }
 
