@@ -36,7 +36,7 @@ from .types import Size, device, dtype
 from .types import named as _named
 
 if TYPE_CHECKING:
-    from . import distributions, func, linalg, multiprocessing, nested, nn, optim, profiler, sparse, special, testing, utils
+    from . import distributions, func, linalg, multiprocessing, nested, nn, optim, profiler, return_types, sparse, special, testing, utils
     from .func import vmap
 
 bool = _named("bool")  # noqa: A001
@@ -74,8 +74,10 @@ __all__ = [
     "float32", "float64", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "load", "long", "nan",
     "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods, *_settings, *_SPARSE,
-    "distributions", "func", "linalg", "multiprocessing", "nested", "profiler", "sparse", "special", "testing", "vmap",
+    "distributions", "func", "linalg", "multiprocessing", "nested", "profiler", "return_types", "sparse", "special", "testing", "vmap",
 ]  # fmt: skip
+
+_PARTS = frozenset("distributions func linalg multiprocessing nested nn optim profiler return_types sparse special testing utils".split())
 
 for _module in _MODULES:  # so that `from polygrad.torch.jit import script` works
     _sys.modules[f"{__name__}.{_module}"] = globals()[_module]
@@ -85,7 +87,7 @@ def __getattr__(name: str) -> Any:
     """Loads the larger parts when they are first used."""
     import importlib
 
-    if name in ("distributions", "func", "linalg", "multiprocessing", "nested", "nn", "optim", "profiler", "sparse", "special", "testing", "utils"):
+    if name in _PARTS:
         return importlib.import_module("." + name, __name__)
     if name in _FUNCTIONAL:
         return getattr(importlib.import_module(".nn.functional", __name__), name)

@@ -418,11 +418,11 @@ class More:
         x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
         values, places = x.masked_fill(x.isnan(), math.inf).sort(d)
         at = (((~x.isnan()).sum(d, keepdim=True) - 1) // 2).clamp(min=0)
-        from ._results import Sorted
+        from .return_types import nanmedian
 
         pair = (values.gather(d, at), places.gather(d, at))
         value, place = pair if keepdim and dim is not None else (t.squeeze(d) for t in pair)
-        return value if dim is None else Sorted(value, place)
+        return value if dim is None else nanmedian(value, place)
 
     # ---- matrices ----
 

@@ -11,7 +11,20 @@ from ... import nn as _nn
 from .._surface import lift
 from ..tensor import Parameter
 from . import functional, init, utils
-from .layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, ConvTranspose1d, ConvTranspose2d, Embedding, InstanceNorm, RMSNorm
+from .layers import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    Embedding,
+    InstanceNorm,
+    RMSNorm,
+)
 from .module import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 
 UninitializedParameter = UninitializedBuffer = _nn.UninitializedParameter
@@ -47,7 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "ConvTranspose1d", "ConvTranspose2d", "Embedding", "InstanceNorm",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "InstanceNorm",
     "Module", "ModuleDict", "ModuleList",
     "Parameter", "ParameterDict", "ParameterList", "RMSNorm", "Sequential", "functional", "init", "utils",
     "AdaptiveLogSoftmaxWithLoss", "Buffer", "LazyLinear",

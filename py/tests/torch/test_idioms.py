@@ -1,0 +1,104 @@
+"""What scripts for PyTorch do beside training: read the state of optimizers and modules, take named results apart."""
+
+import io
+import pickle
+
+import polygrad.torch as torch
+import pytest
+from polygrad.torch import nn
+
+
+def test_named_results():
+    x = torch.tensor([[1.0, 2.0, 2.0], [5.0, 3.0, 5.0]])
+    for name in ("max", "min", "sort", "median", "mode", "cummax", "cummin"):
+        out = getattr(x, name)(dim=1)
+        assert type(out) is getattr(torch.return_types, name) and out._fields == ("values", "indices"), name
+    assert repr(torch.tensor([1, 3]).max(0)) == "torch.return_types.max(\nvalues=tensor(3),\nindices=tensor(1))"
+    low, high = x.aminmax(dim=1)
+    assert low.tolist() == [1, 3] and x.aminmax(dim=1).max.tolist() == high.tolist() == [2, 5]
+    assert pickle.loads(pickle.dumps(x.topk(2))).values.tolist() == [[2, 2], [5, 5]]
+
+
+def test_running_extremes_name_the_last_of_equal_values():
+    x = torch.tensor([[1.0, 2.0, 2.0, 0.0, 3.0], [5.0, 5.0, 1.0, 5.0, 2.0]], requires_grad=True)
+    values, places = x.cummax(1)
+    assert places.tolist() == [[0, 1, 2, 2, 4], [0, 1, 1, 3, 3]]
+    values.sum().backward()
+    assert x.grad.tolist() == [[1, 1, 2, 0, 1], [1, 2, 0, 2, 0]]  # as the places say
+    assert x.cummin(-1).indices.tolist() == [[0, 0, 0, 3, 3], [0, 1, 2, 2, 2]]
+    assert torch.tensor([1.0, float("nan"), 3.0]).cummax(0).indices.tolist() == [0, 1, 1]
+
+
+KINDS = [
+    ("SGD", {"momentum": 0.9}, {"momentum_buffer"}), ("Adam", {"betas": (0.8, 0.9)}, {"exp_avg", "exp_avg_sq", "step"}),
+    ("AdamW", {"amsgrad": True}, {"exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step"}),
+    ("RMSprop", {"momentum": 0.5, "centered": True}, {"grad_avg", "momentum_buffer", "square_avg"}), ("Adagrad", {}, {"sum"}),
+    ("Adadelta", {}, {"acc_delta", "square_avg"}), ("Adamax", {}, {"exp_avg", "exp_inf", "step"}),
+    ("NAdam", {}, {"exp_avg", "exp_avg_sq", "mu_product", "step"}), ("RAdam", {}, {"exp_avg", "exp_avg_sq", "step"}),
+    ("Rprop", {}, {"prev", "step_size"}), ("ASGD", {}, {"ax", "eta", "step"}),
+]  # fmt: skip
+
+
+def _steps(optimizer, params, n):
+    for _ in range(n):
+        optimizer.zero_grad()
+        ((params[0] @ torch.tensor([1.0, -2.0, 0.5])).square().sum() + (params[1] * 3).sin().sum()).backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize("name,settings,names", KINDS)
+def test_optimizer_state_by_parameter(name, settings, names):
+    params = [nn.Parameter(torch.linspace(-1, 1, 6).view(2, 3)), nn.Parameter(torch.tensor([0.5, -0.5]))]
+    optimizer = getattr(torch.optim, name)(params, lr=0.1, **settings)
+    _steps(optimizer, params, 3)
+    state = optimizer.state_dict()
+    assert sorted(state["state"]) == [0, 1] and set(state["state"][1]) == names and state["param_groups"][0]["params"] == [0, 1]
+    assert set(optimizer.state[params[0]]) == names and optimizer.state[params[1]].get("step", torch.tensor(3.0)).item() == 3
+    file = io.BytesIO()
+    torch.save({"optimizer": state}, file)
+    file.seek(0)
+    others = [nn.Parameter(p.detach().clone()) for p in params]
+    second = getattr(torch.optim, name)(others, lr=7.0, **settings)
+    second.load_state_dict(torch.load(file)["optimizer"])
+    assert second.param_groups[0]["lr"] == pytest.approx(0.1)
+    _steps(optimizer, params, 2)
+    _steps(second, others, 2)
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(params, others)), name
+
+
+def test_optimizer_state_of_pytorch_and_of_the_library():
+    w, v = (nn.Parameter(torch.ones(2)) for _ in range(2))
+    optimizer = torch.optim.Adam([{"params": [w]}, {"params": [v], "lr": 0.5}], lr=0.1)
+    assert optimizer.state_dict()["state"] == {} and len(optimizer.state) == 0
+    moments = {"step": torch.tensor(2.0), "exp_avg": torch.full((2,), 0.3), "exp_avg_sq": torch.full((2,), 0.2)}
+    group = {"lr": 0.01, "betas": (0.5, 0.5), "eps": 1e-8, "weight_decay": 0, "foreach": None, "fused": None}
+    optimizer.load_state_dict({"state": {0: moments}, "param_groups": [{**group, "params": [0]}, {**group, "lr": 0.02, "params": [1]}]})
+    assert [g["lr"] for g in optimizer.param_groups] == [0.01, 0.02] and optimizer.state[w]["step"].item() == 2
+    w.grad = torch.zeros(2)
+    optimizer.step()
+    # m = 0.15 / (1 - 1/8), v = 0.1 / (1 - 1/8)
+    assert w.tolist() == pytest.approx([1 - 0.01 * (0.15 / 0.875) / (0.1 / 0.875) ** 0.5] * 2, rel=1e-6)
+    with pytest.raises(ValueError, match="number of parameter groups"):
+        optimizer.load_state_dict({"state": {}, "param_groups": [{**group, "params": [0]}]})
+    with pytest.raises(ValueError, match="doesn't match the size"):
+        optimizer.load_state_dict({"state": {}, "param_groups": [{**group, "params": [0, 1]}, {**group, "params": [1]}]})
+
+
+def test_what_a_module_holds():
+    m = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    assert list(m._modules) == ["0", "1"] and list(m[0]._parameters) == ["weight", "bias"] and m._get_name() == "Sequential"
+    assert list(m[1]._buffers) == ["running_mean", "running_var", "num_batches_tracked"]
+    fast = m[0].weight * 2  # as learning to learn does: a tensor with a history in the place of a parameter
+    m[0]._parameters["weight"] = fast
+    m(torch.ones(4, 2)).sum().backward()
+    assert m[0].weight is fast
+    del m[0]._parameters["bias"]
+    assert "bias" not in m[0]._parameters and len(m[0]._parameters) <= 1
+
+
+def test_convolutions_have_a_number_for_each_axis():
+    m = nn.Conv2d(3, 4, 3, stride=2, padding=1)
+    assert (m.kernel_size, m.stride, m.padding, m.dilation) == ((3, 3), (2, 2), (1, 1), (1, 1))
+    assert m(torch.ones(1, 3, 8, 8)).shape == (1, 4, 4, 4) and str(m) == "Conv2d(3, 4, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))"
+    t = nn.ConvTranspose1d(2, 2, 3, stride=2)
+    assert t.stride == (2,) and t.output_padding == (0,) and t(torch.ones(1, 2, 4), output_size=[10]).shape == (1, 2, 10)
