@@ -3,8 +3,9 @@
 import io
 import pickle
 
-import polygrad.torch as torch
 import pytest
+
+import polygrad.torch as torch
 from polygrad.torch import nn
 
 

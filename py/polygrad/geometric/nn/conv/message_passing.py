@@ -169,7 +169,10 @@ class MessagePassing(Module):
         """What the layer's functions take, as PyTorch Geometric's layers tell it: a `torch_geometric.inspector.Inspector` of the class."""
         from ....torch_geometric.inspector import Inspector  # its types are PyTorch's
 
-        return Inspector(type(self))
+        inspector = Inspector(type(self))
+        for name, skipped in (("message", 0), ("aggregate", 1), ("message_and_aggregate", 1), ("update", 1), ("edge_update", 0)):
+            inspector.inspect_signature(name, exclude=list(range(skipped)))
+        return inspector
 
     def reset_parameters(self) -> None:
         """Draws the parameters anew."""
