@@ -60,7 +60,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "InstanceNorm",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
+    "Embedding", "InstanceNorm",
     "Module", "ModuleDict", "ModuleList",
     "Parameter", "ParameterDict", "ParameterList", "RMSNorm", "Sequential", "functional", "init", "utils",
     "AdaptiveLogSoftmaxWithLoss", "Buffer", "LazyLinear",
