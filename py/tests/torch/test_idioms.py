@@ -103,3 +103,48 @@ def test_convolutions_have_a_number_for_each_axis():
     assert m(torch.ones(1, 3, 8, 8)).shape == (1, 4, 4, 4) and str(m) == "Conv2d(3, 4, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))"
     t = nn.ConvTranspose1d(2, 2, 3, stride=2)
     assert t.stride == (2,) and t.output_padding == (0,) and t(torch.ones(1, 2, 4), output_size=[10]).shape == (1, 2, 10)
+
+
+def test_a_script_for_several_processes_runs_as_the_only_one():
+    import polygrad.torch.distributed as dist
+    from polygrad.torch.nn.parallel import DistributedDataParallel
+
+    with pytest.raises(ValueError, match="not been initialized"):
+        DistributedDataParallel(nn.Linear(2, 1))
+    with pytest.raises(RuntimeError, match="one process"):
+        dist.init_process_group("nccl", rank=0, world_size=2)
+    dist.init_process_group("gloo", rank=0, world_size=1)
+    try:
+        model = DistributedDataParallel(nn.Linear(2, 1), device_ids=[0])
+        x = torch.ones(3, 2)
+        with model.no_sync():
+            model(x).sum().backward()
+        assert model.module.weight.grad.tolist() == [[3, 3]] and sorted(model.state_dict()) == ["module.bias", "module.weight"]
+        y, others = torch.tensor([2.0]), [torch.zeros(1)]
+        dist.all_reduce(y, op=dist.ReduceOp.SUM)
+        dist.all_gather(others, y)
+        dist.barrier()
+        assert y.item() == others[0].item() == 2 and dist.get_rank() == 0 and dist.get_world_size() == 1 and dist.is_initialized()
+    finally:
+        dist.destroy_process_group()
+    assert not dist.is_initialized()
+
+
+def test_files_of_pytorch():
+    """Names by the files that PyTorch has them in."""
+    from polygrad.torch.nn.modules.batchnorm import _BatchNorm
+    from polygrad.torch.nn.modules.conv import Conv2d, _ConvNd
+    from polygrad.torch.nn.modules.loss import _Loss
+    from polygrad.torch.nn.modules.module import Module
+    from polygrad.torch.nn.modules.utils import _pair
+    from polygrad.torch.optim.adam import Adam
+    from polygrad.torch.optim.optimizer import Optimizer
+
+    from polygrad.torch.optim.lr_scheduler import LRScheduler, _LRScheduler
+    from polygrad.torch.types import Number
+
+    assert Module is nn.Module and Conv2d is nn.Conv2d and Adam is torch.optim.Adam and _LRScheduler is LRScheduler
+    assert isinstance(nn.BatchNorm2d(2), _BatchNorm) and isinstance(nn.Conv1d(1, 1, 1), _ConvNd) and not isinstance(nn.Linear(1, 1), _ConvNd)
+    assert isinstance(nn.MSELoss(), _Loss) and issubclass(Adam, Optimizer) and isinstance(2.5, Number)
+    assert _pair(3) == (3, 3) and _pair([1, 2]) == (1, 2)
+    assert nn.DataParallel(nn.Linear(2, 3)).module.out_features == 3

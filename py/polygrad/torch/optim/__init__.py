@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ...nn import optim as _optim
+from .._modules import same as _same
 from .._surface import lift
 from . import lr_scheduler
 from .state import in_its_form
@@ -73,6 +74,11 @@ def __getattr__(name: str) -> Any:
     value = in_its_form(value, __name__) if isinstance(value, type) else lift(value, __name__)
     setattr(sys.modules[__name__], name, value)
     return value
+
+
+# PyTorch has a file for each: torch.optim.adam and so on.
+_FILES = "adadelta adagrad adam adamax adamw asgd lbfgs nadam optimizer radam rmsprop rprop sgd sparse_adam".split()
+globals().update(dict.fromkeys(_FILES, _same(__name__, *_FILES)))
 
 
 def __dir__() -> list[str]:
