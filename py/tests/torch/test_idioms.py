@@ -148,3 +148,17 @@ def test_files_of_pytorch():
     assert isinstance(nn.MSELoss(), _Loss) and issubclass(Adam, Optimizer) and isinstance(2.5, Number)
     assert _pair(3) == (3, 3) and _pair([1, 2]) == (1, 2)
     assert nn.DataParallel(nn.Linear(2, 3)).module.out_features == 3
+
+
+def test_star_imports_hide_nothing():
+    names: dict[str, object] = {}
+    exec("from polygrad.torch.nn import *\nfrom polygrad.torch_geometric.nn import *", names)
+    assert names["Linear"] is nn.Linear and names["LayerNorm"] is nn.LayerNorm and "Adam" not in names and "GCNConv" not in names
+    assert callable(names["to_hetero"])
+
+
+def test_activations_by_name_are_those_of_torch():
+    from polygrad.torch_geometric.nn.resolver import activation_resolver
+
+    for name in ("PReLU", "ELU", "Softshrink", "RReLU"):
+        assert isinstance(activation_resolver(name), getattr(nn, name)), name

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ... import nn as _nn
+from ...nn import optim as _optim
 from .._surface import lift
 from ..tensor import Parameter
 from . import functional, init, utils
@@ -67,9 +68,9 @@ __all__ = [
     "Module", "ModuleDict", "ModuleList",
     "Parameter", "ParameterDict", "ParameterList", "RMSNorm", "Sequential", "functional", "init", "utils",
     "AdaptiveLogSoftmaxWithLoss", "Buffer", "DataParallel", "LazyLinear",
-    *(n for n in getattr(_nn, "__all__", ()) if n[:1].isupper()),
+    *(n for n in getattr(_nn, "__all__", ()) if n[:1].isupper() and not hasattr(_optim, n)),
 ]  # fmt: skip
-__all__ = sorted(set(__all__))
+__all__ = sorted({*__all__} - {"BatchNorm", "CompiledTrainingStep", "GradScaler", "InstanceNorm", "LayerNorm2d"})
 
 
 def __dir__() -> list[str]:
