@@ -29,7 +29,7 @@ class TransformedDistribution(Distribution):
         )
         axes = max([len(base_distribution.event_shape), *(t.codomain.event_dim for t in self.transforms)])
         needed = axes - len(base_distribution.event_shape)
-        self.base_dist = Independent(base_distribution, needed) if needed > 0 else base_distribution
+        self.base_dist: Any = Independent(base_distribution, needed) if needed > 0 else base_distribution
         cut = len(forward) - axes
         super().__init__(forward[:cut], forward[cut:], False)
 
