@@ -241,6 +241,10 @@ class More:
         """True everywhere."""
         return self.ones_like(dtype=dtypes.bool)
 
+    def sign(self: Any) -> Tensor:
+        """-1, 0 or 1; of NaN 0."""
+        return Plain.sign(self.masked_fill(self.isnan(), 0.0) if self.dtype.kind == "f" else self)
+
     def signbit(self: Any) -> Tensor:
         """Is the sign negative? -0.0 has it too."""
         return self.ones_like().copysign(self) < 0 if self.dtype.kind == "f" else self < 0

@@ -162,3 +162,64 @@ def test_activations_by_name_are_those_of_torch():
 
     for name in ("PReLU", "ELU", "Softshrink", "RReLU"):
         assert isinstance(activation_resolver(name), getattr(nn, name)), name
+
+
+class Heavy(torch.optim.Optimizer):
+    """Momentum, as a script writes it."""
+
+    def __init__(self, params, lr=0.1, beta=0.5):
+        super().__init__(params, {"lr": lr, "beta": beta})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                own = self.state[p]
+                if not own:
+                    own["step"], own["moment"] = 0, torch.zeros_like(p)
+                own["step"] += 1
+                own["moment"].mul_(group["beta"]).add_(p.grad)
+                p.add_(own["moment"], alpha=-group["lr"])
+
+
+def test_optimizers_of_a_scripts_own():
+    w, v = nn.Parameter(torch.tensor([1.0, 2.0])), nn.Parameter(torch.tensor([1.0, 2.0]))
+    mine, other = Heavy([{"params": [w]}], lr=0.1), torch.optim.SGD([v], lr=0.1, momentum=0.5)
+    assert (
+        isinstance(mine, torch.optim.Optimizer) and isinstance(other, torch.optim.Optimizer) and issubclass(torch.optim.Adam, torch.optim.Optimizer)
+    )
+    schedules = [torch.optim.lr_scheduler.StepLR(o, 1, gamma=0.5) for o in (mine, other)]
+    for _ in range(4):
+        for p, o in ((w, mine), (v, other)):
+            o.zero_grad()
+            (p * p).sum().backward()
+            o.step()
+        for s in schedules:
+            s.step()
+    assert torch.allclose(w, v) and mine.param_groups[0]["lr"] == pytest.approx(0.1 / 16) and "lr: " in repr(mine)
+    file = io.BytesIO()
+    torch.save(mine.state_dict(), file)
+    file.seek(0)
+    again = Heavy([nn.Parameter(w.detach().clone())])
+    again.load_state_dict(torch.load(file, weights_only=False))
+    p = again.param_groups[0]["params"][0]
+    assert again.state[p]["step"] == 4 and torch.equal(again.state[p]["moment"], mine.state[w]["moment"])
+    mine.zero_grad()
+    assert w.grad is None
+    with pytest.raises(ValueError, match="empty parameter list"):
+        Heavy([])
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        mine.add_param_group({"params": [w]})
+
+
+def test_gradient_penalty():
+    """Arguments of grad by the names that scripts of PyTorch give, and a second derivative through the first."""
+    x = torch.tensor([[0.3, -0.2]], requires_grad=True)
+    layer = nn.Linear(2, 1)
+    out = layer(x).tanh()
+    (g,) = torch.autograd.grad(outputs=out, inputs=x, grad_outputs=torch.ones_like(out), create_graph=True, retain_graph=True, only_inputs=True)
+    ((g.norm(2, dim=1) - 1) ** 2).mean().backward()
+    assert layer.weight.grad is not None and bool(layer.weight.grad.isfinite().all())
+    assert torch.tensor([1.0, float("nan"), -2.0, 0.0]).sign().tolist() == [1, 0, -1, 0]

@@ -11,9 +11,8 @@ from ...nn import optim as _optim
 from .._modules import same as _same
 from .._surface import lift
 from . import lr_scheduler
+from .own import Optimizer
 from .state import in_its_form
-
-Optimizer = in_its_form(_optim.Optimizer, __name__)
 
 
 class SGD(in_its_form(_optim.SGD, __name__)):  # type: ignore[misc]

@@ -165,7 +165,7 @@ def load_state_dict(self: Any, state_dict: Any) -> None:
 
 def in_its_form(origin: Any, module: str) -> Any:
     """The optimizer of this namespace for one of the library's, with PyTorch's form of the state."""
-    if origin is Plain or issubclass(origin, Plain):
+    if origin is not Plain and issubclass(origin, Plain):
         lift_as(origin, lift_class(origin, module, state_dict=state_dict, load_state_dict=load_state_dict, state=property(State)))
     from .._surface import lift
 
