@@ -223,3 +223,16 @@ def test_gradient_penalty():
     ((g.norm(2, dim=1) - 1) ** 2).mean().backward()
     assert layer.weight.grad is not None and bool(layer.weight.grad.isfinite().all())
     assert torch.tensor([1.0, float("nan"), -2.0, 0.0]).sign().tolist() == [1, 0, -1, 0]
+
+
+def test_layers_are_replaced_by_name():
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    model.heads = nn.ModuleDict({"a": nn.Linear(3, 1)})
+    for parent, name in ((model, "1"), (model.heads, "a")):
+        setattr(parent, name, nn.Tanh())
+        assert isinstance(getattr(parent, name), nn.Tanh)
+    assert isinstance(model[1], nn.Tanh) and sorted(model.state_dict()) == ["0.bias", "0.weight"]
+    model._modules["0"] = nn.Identity()
+    assert model(torch.tensor([0.0])).tolist() == [0] and len(model) == 2
+    del model._modules["1"]
+    assert list(model._modules) == ["0", "heads"]
