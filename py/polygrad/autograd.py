@@ -81,6 +81,17 @@ class AutogradGraph:
             free(self.ptr)
             self.ptr = 0
 
+    # What belongs to a graph goes on belonging to it when it is copied; what comes out of a file belongs to the graph of the reader.
+
+    def __copy__(self) -> AutogradGraph:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> AutogradGraph:
+        return self
+
+    def __reduce__(self) -> Any:
+        return current, ()
+
     def fail(self) -> NoReturn:
         """Raises the error that the C core has reported."""
         code, text = C.poly_error_code(self.ptr), C.poly_error_text(self.ptr)

@@ -128,6 +128,15 @@ class Replay:
             for graph in self.graphs:
                 graph.free(graph.handles)
 
+    def __deepcopy__(self, memo: Any) -> Replay:
+        return self
+
+    def __copy__(self) -> Replay:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a compiled step cannot be pickled: pickle what it was made of")
+
     def run(self, inputs: list[Any] | None = None) -> None:
         """Runs all kernels, with the inputs of the trace or with others of the same dtype and, but for symbolic sizes, the same shape."""
         if inputs is None and not self.graphs:

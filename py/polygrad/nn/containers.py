@@ -30,6 +30,21 @@ class _Entries(Module):
             return entries[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """setattr(model, "0", layer) puts a layer in the place of the one that has this name."""
+        entries = self.__dict__.get("_entries", {})
+        if name in entries:
+            entries[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        entries = self.__dict__.get("_entries", {})
+        if name in entries:
+            del entries[name]
+        else:
+            super().__delattr__(name)
+
     def __len__(self) -> int:
         return len(self._entries)
 

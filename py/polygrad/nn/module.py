@@ -10,6 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 from ..dtypes import dtypes
 from ..tensor import Tensor
+from .held import held
 from .state import get_state_dict, load_into, match
 
 
@@ -34,7 +35,7 @@ class IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
 class RemovableHandle:
@@ -160,6 +161,8 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     # ---- what it holds ----
+
+    _parameters, _buffers, _modules = held("parameters"), held("buffers"), held("modules")
 
     # Does the text of a class of the user's own end with the number of its parameters?
     _shows_count = True
@@ -575,6 +578,10 @@ class Module:
     def extra_repr(self) -> str:
         """What __repr__ shows between the parentheses."""
         return ""
+
+    def _get_name(self) -> str:
+        """The name of its class."""
+        return type(self).__name__
 
     def _lines(self) -> list[str]:
         """What is printed of the modules inside."""

@@ -30,13 +30,28 @@ from .serialization import load, save
 from .settings import *  # noqa: F403
 from .settings import MODULES as _MODULES
 from .settings import __all__ as _settings
-from .settings import _dynamo, amp, compiler, distributed, fx, hub, jit, onnx, random, version, xpu
+from .settings import _dynamo, amp, compiler, fx, hub, jit, onnx, random, version, xpu
 from .tensor import Tensor
 from .types import Size, device, dtype
 from .types import named as _named
 
 if TYPE_CHECKING:
-    from . import distributions, func, linalg, multiprocessing, nested, nn, optim, profiler, sparse, special, testing, utils
+    from . import (
+        distributed,
+        distributions,
+        func,
+        linalg,
+        multiprocessing,
+        nested,
+        nn,
+        optim,
+        profiler,
+        return_types,
+        sparse,
+        special,
+        testing,
+        utils,
+    )
     from .func import vmap
 
 bool = _named("bool")  # noqa: A001
@@ -74,18 +89,21 @@ __all__ = [
     "float32", "float64", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "load", "long", "nan",
     "nn", "no_grad", "optim", "pi", "save", "set_grad_enabled", "short", "uint8", "utils", *_functions, *_methods, *_settings, *_SPARSE,
-    "distributions", "func", "linalg", "multiprocessing", "nested", "profiler", "sparse", "special", "testing", "vmap",
+    "distributed", "distributions", "func", "linalg", "multiprocessing", "nested", "profiler", "return_types", "sparse", "special", "testing", "vmap",
 ]  # fmt: skip
+
+_PARTS = frozenset("distributed distributions func linalg multiprocessing nested nn optim profiler return_types sparse special testing utils".split())
 
 for _module in _MODULES:  # so that `from polygrad.torch.jit import script` works
     _sys.modules[f"{__name__}.{_module}"] = globals()[_module]
+_sys.modules[f"{__name__}._tensor"] = _sys.modules[Tensor.__module__]
 
 
 def __getattr__(name: str) -> Any:
     """Loads the larger parts when they are first used."""
     import importlib
 
-    if name in ("distributions", "func", "linalg", "multiprocessing", "nested", "nn", "optim", "profiler", "sparse", "special", "testing", "utils"):
+    if name in _PARTS:
         return importlib.import_module("." + name, __name__)
     if name in _FUNCTIONAL:
         return getattr(importlib.import_module(".nn.functional", __name__), name)

@@ -241,6 +241,10 @@ class More:
         """True everywhere."""
         return self.ones_like(dtype=dtypes.bool)
 
+    def sign(self: Any) -> Tensor:
+        """-1, 0 or 1; of NaN 0."""
+        return Plain.sign(self.masked_fill(self.isnan(), 0.0) if self.dtype.kind == "f" else self)
+
     def signbit(self: Any) -> Tensor:
         """Is the sign negative? -0.0 has it too."""
         return self.ones_like().copysign(self) < 0 if self.dtype.kind == "f" else self < 0
@@ -418,11 +422,11 @@ class More:
         x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
         values, places = x.masked_fill(x.isnan(), math.inf).sort(d)
         at = (((~x.isnan()).sum(d, keepdim=True) - 1) // 2).clamp(min=0)
-        from ._results import Sorted
+        from .return_types import nanmedian
 
         pair = (values.gather(d, at), places.gather(d, at))
         value, place = pair if keepdim and dim is not None else (t.squeeze(d) for t in pair)
-        return value if dim is None else Sorted(value, place)
+        return value if dim is None else nanmedian(value, place)
 
     # ---- matrices ----
 

@@ -5,22 +5,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .._core import C, handle_array, like
-from .._meaning import Extremes
 from ..dtypes import dtypes, to_dtype
 from ..tensor import Tensor as Plain
+from . import return_types as kinds
+from .return_types import Sorted
 
 if TYPE_CHECKING:
     from .tensor import Tensor
-
-
-class Sorted(NamedTuple):
-    """What sort, topk, kthvalue, median, mode, cummax and cummin give."""
-
-    values: Tensor
-    indices: Tensor
 
 
 def _axis(dim: Any, axis: Any) -> Any:
@@ -61,8 +55,8 @@ class Results:
         return Plain.argmin(self, _axis(dim, axis), keepdim).cast(dtypes.int64)
 
     def aminmax(self: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-        """The smallest and the largest value."""
-        return self.amin(dim, keepdim), self.amax(dim, keepdim)
+        """The smallest and the largest value, by the names min and max."""
+        return kinds.aminmax(self.amin(dim, keepdim), self.amax(dim, keepdim))
 
     def sum(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None, *, axis: Any = None) -> Tensor:
         """Sum; whole numbers and bools are added as int64."""
@@ -146,21 +140,19 @@ class Results:
         return Plain.cumprod(self if wide is None else self.cast(wide), dim)
 
     def cummax(self: Any, dim: int) -> Sorted:
-        """Running maxima and their places."""
-        values, places = Plain.cummax(self, dim)
-        return Sorted(values, places.cast(dtypes.int64))
+        """Running maxima and their places; of equal values the last."""
+        return _running(self, Plain.cummax(self, dim)[0], dim, kinds.cummax)
 
     def cummin(self: Any, dim: int) -> Sorted:
-        """Running minima and their places."""
-        values, places = Plain.cummin(self, dim)
-        return Sorted(values, places.cast(dtypes.int64))
+        """Running minima and their places; of equal values the last."""
+        return _running(self, Plain.cummin(self, dim)[0], dim, kinds.cummin)
 
     # ---- order ----
 
     def sort(self: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Sorted:
         """Sorted values and their places; equal values keep their order."""
         values, places = Plain.sort(self, dim, descending)
-        return Sorted(values, places.cast(dtypes.int64))
+        return kinds.sort(values, places.cast(dtypes.int64))
 
     def argsort(self: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
         """The places that sort, int64."""
@@ -169,39 +161,39 @@ class Results:
     def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Sorted:  # noqa: A002
         """The k largest (or smallest) values and their places."""
         values, places = Plain.topk(self, int(k), dim, largest, sorted)
-        return Sorted(values, places.cast(dtypes.int64))
+        return kinds.topk(values, places.cast(dtypes.int64))
 
     def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Sorted:
         """The k-th smallest value and its place."""
         values, places = handle_array([None]), handle_array([None])
         self._g.check(C.poly_kthvalue(self._h, int(k), dim, values, places))
-        out = Sorted(like(self, values[0]), like(self, places[0]).cast(dtypes.int64))
-        return out if keepdim else Sorted(*(t.squeeze(dim) for t in out))
+        out = kinds.kthvalue(like(self, values[0]), like(self, places[0]).cast(dtypes.int64))
+        return out if keepdim else kinds.kthvalue(*(t.squeeze(dim) for t in out))
 
     def median(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         """The lower median; along dim, with its place."""
         if dim is None:
             return self.reshape(-1).median(0).values
         if self.ndim == 0:
-            return Sorted(self, self.zeros_like(dtype=dtypes.int64))
-        out = self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, True)
+            return kinds.median(self, self.zeros_like(dtype=dtypes.int64))
+        out = kinds.median(*self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, True))
         if self.dtype.kind == "f":  # the first NaN of a row that has one
             nan = self.isnan()
             places = Plain.where(nan.any(dim, True), nan.cast(dtypes.int32).argmax(dim, True), out.indices)
-            out = Sorted(self.gather(dim, places), places)
-        return out if keepdim else Sorted(*(t.squeeze(dim) for t in out))
+            out = kinds.median(self.gather(dim, places), places)
+        return out if keepdim else kinds.median(*(t.squeeze(dim) for t in out))
 
     def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Sorted:
         """The most frequent value along dim, the smallest of several, and its last place."""
         if self.ndim == 0:
-            return Sorted(self, self.zeros_like(dtype=dtypes.int64))
+            return kinds.mode(self, self.zeros_like(dtype=dtypes.int64))
         x = self.movedim(dim, -1)
         values, places = x.sort(-1)
         counts = values.searchsorted(values, right=True) - values.searchsorted(values)
         first = counts.argmax(-1, keepdim=True)
         most = counts.amax(-1, keepdim=True)
-        out = Sorted(values.gather(-1, first), places.gather(-1, first + most - 1))
-        return Sorted(*(t.movedim(-1, dim) if keepdim else t.squeeze(-1) for t in out))
+        out = kinds.mode(values.gather(-1, first), places.gather(-1, first + most - 1))
+        return kinds.mode(*(t.movedim(-1, dim) if keepdim else t.squeeze(-1) for t in out))
 
     def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
         """The q-quantile, or those of a vector q as a new first axis; between two values by 'linear', 'lower', 'higher', 'nearest' or 'midpoint'."""
@@ -296,7 +288,21 @@ def _extreme(x: Any, name: str, dim: Any, keepdim: bool) -> Any:
         return x.maximum(dim) if name == "max" else x.minimum(dim)
     if dim is None:
         return x.amax() if name == "max" else x.amin()
-    return (Plain.max if name == "max" else Plain.min)(x, dim=int(dim), keepdim=keepdim)
+    values, places = (Plain.max if name == "max" else Plain.min)(x, dim=int(dim), keepdim=keepdim)
+    return (kinds.max if name == "max" else kinds.min)(values, places)
+
+
+def _running(x: Any, values: Any, dim: int, kind: Any) -> Any:
+    """The running extremes of x with the last place of each, from which alone a gradient comes back."""
+    if x.ndim == 0:
+        return kind(values, x.zeros_like(dtype=dtypes.int64))
+    hit = x == values
+    if x.is_floating_point():
+        hit = hit | (x.isnan() & values.isnan())
+    shape = [1] * x.ndim
+    shape[dim] = int(x.shape[dim])
+    places = Plain.cummax(hit.where(x.arange(shape[dim]).reshape(*shape), 0), dim)[0].cast(dtypes.int64)
+    return kind(x.gather(dim, places) if x.requires_grad else values, places)
 
 
 def _correction(dim: Any, unbiased: Any, correction: float) -> tuple[Any, float]:
@@ -337,4 +343,4 @@ def _unique_rows(x: Any, dim: int, inverse: bool, counts: bool) -> Any:
     return (x.new_tensor(found[0]), *(x.new_tensor(np.asarray(a).reshape(-1), dtype=dtypes.int64) for a in found[1:]))
 
 
-__all__ = ["Extremes", "Results", "Sorted", "to_dtype"]
+__all__ = ["Results", "Sorted", "to_dtype"]

@@ -78,8 +78,8 @@ def _several(x: Any) -> list[Any]:
 
 
 def grad(
-    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False, allow_unused: Any = None,
-    is_grads_batched: bool = False, materialize_grads: bool = False,
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False, only_inputs: bool = True,
+    allow_unused: Any = None, is_grads_batched: bool = False, materialize_grads: bool = False,
 ) -> tuple[Any, ...]:  # fmt: skip
     """d(outputs)/d(input) for each input, as a tuple. An input that the outputs are not computed from is an error; with allow_unused its gradient is
     None, with materialize_grads zeros.

@@ -207,6 +207,15 @@ class OutOfMemoryError(RuntimeError):
     """No memory is left. What runs out of memory here raises MemoryError; the name is for `except` clauses."""
 
 
+def _unmarked(*args: Any, **kwargs: Any) -> Any:
+    """Marks nothing: `polygrad.profile` and torch.profiler measure."""
+    return contextlib.nullcontext()
+
+
+nvtx = _regrouped(
+    __name__, "nvtx", "torch.cuda.nvtx: marks for NVIDIA's profilers, which are not made.",
+    range_push=_unmarked, range_pop=_unmarked, mark=_unmarked, range=_unmarked, range_start=_unmarked, range_end=_unmarked,
+)  # fmt: skip
 amp = _regrouped(
     __name__, "amp", "torch.cuda.amp: torch.amp for a GPU.", GradScaler=_amp.GradScaler, custom_bwd=_amp.custom_bwd, custom_fwd=_amp.custom_fwd,
     autocast=lambda enabled=True, dtype=None, cache_enabled=None: _amp.autocast("cuda", dtype, enabled),
@@ -217,5 +226,5 @@ __all__ = [
     "is_bf16_supported", "is_initialized", "max_memory_cached", "max_memory_reserved", "memory_cached", "memory_stats", "memory_summary",
     "reset_max_memory_allocated", "reset_max_memory_cached", "set_rng_state", "set_rng_state_all", "stream",
     "current_device", "device", "device_count", "empty_cache", "get_device_name", "is_available", "manual_seed", "manual_seed_all",
-    "max_memory_allocated", "memory_allocated", "memory_reserved", "reset_peak_memory_stats", "set_device", "synchronize",
+    "max_memory_allocated", "memory_allocated", "memory_reserved", "nvtx", "reset_peak_memory_stats", "set_device", "synchronize",
 ]  # fmt: skip

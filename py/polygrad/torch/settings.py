@@ -259,12 +259,14 @@ def _only(name: str, hint: str, **members: Any) -> types.ModuleType:
     return module
 
 
-distributed = _only("distributed", "use one process", is_available=_no, is_initialized=_no)
 onnx = _only("onnx", "save the state dict", is_in_onnx_export=_no)
 xpu = _only("xpu", "tensors are computed on the CPU or with CUDA", is_available=_no, device_count=lambda: 0)
-_dynamo = _only("_dynamo", "everything is compiled in any case", reset=lambda: None, is_compiling=_no)
+_dynamo = _only(
+    "_dynamo", "everything is compiled in any case", reset=lambda: None, is_compiling=_no, disable=_as_it_is, optimize=lambda *a, **k: _as_it_is,
+    config=types.SimpleNamespace(suppress_errors=False, cache_size_limit=8, verbose=False),  # read by nothing
+)  # fmt: skip
 version = _module("version", "torch.version: no CUDA of PyTorch's own.", cuda=None, hip=None)
-MODULES = ("_dynamo", "amp", "compiler", "distributed", "fx", "hub", "jit", "onnx", "random", "version", "xpu")
+MODULES = ("_dynamo", "amp", "compiler", "fx", "hub", "jit", "onnx", "random", "version", "xpu")
 
 __all__ = [
     "GradScaler", "are_deterministic_algorithms_enabled", "autocast", "compile", "get_default_device", "get_default_dtype",

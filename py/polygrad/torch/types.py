@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Union
 
-from ..device import Device, computing
+from ..device import Device as _Places
+from ..device import computing
 from ..dtypes import BY_CODE, DType, to_dtype
 
 
@@ -85,7 +86,7 @@ class Size(tuple):
 class device(str):
     """The name of a device: `device("cpu")`, `device("cuda:0")`, `device("cuda", 0)`. Compares equal to the name.
 
-    A graph of tensors runs on one device, polygrad.Device.DEFAULT: another one is an error when tensors are moved to it.
+    A graph of tensors runs on one device, polygrad._Places.DEFAULT: another one is an error when tensors are moved to it.
 
     >>> import polygrad.torch as torch
     >>> d = torch.device("cpu"); d.type, d.index, d == "cpu"
@@ -114,8 +115,13 @@ class device(str):
 
 def device_name(name: Any) -> str:
     """polygrad's name of a device: the interpreter and the compiled code share PyTorch's "cpu"."""
-    here, there = Device.DEFAULT, computing(str(name))
+    here, there = _Places.DEFAULT, computing(str(name))
     return here if there == "CPU" and here == "INTERP" else there
 
 
-__all__ = ["DTYPES", "Size", "device", "device_name", "dtype", "named"]
+# What annotations of scripts say.
+Number = Union[int, float, bool]
+Device = Union[device, str, int, None]
+_size, _int, _float, _bool, _dtype, _device = Union[Size, list[int], tuple[int, ...]], int, float, bool, dtype, device
+
+__all__ = ["DTYPES", "Device", "Number", "Size", "device", "device_name", "dtype", "named"]

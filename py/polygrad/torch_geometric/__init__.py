@@ -92,6 +92,9 @@ _STAND_INS = {
 }  # fmt: skip
 
 
+# What `from torch_geometric.nn import *` gives: layers are imported by name, or they would hide those of torch.nn.
+_STARRED = "DataParallel PositionalEncoding Reshape Sequential TemporalEncoding summary to_fixed_size to_hetero to_hetero_with_bases".split()
+
 # Parts of PyTorch Geometric that are not here, and why (docs/pyg-names.md has their names).
 _LEFT_OUT = {
     "contrib.explain": "it needs pgmpy",
@@ -125,7 +128,10 @@ class _Mirrors(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         _data_classes()
         path = spec.name[len(_HERE) :]
-        return mirror(spec.name, _THERE + path, _ALSO.get(path, {}))
+        module = mirror(spec.name, _THERE + path, _ALSO.get(path, {}))
+        if path == "nn":
+            module.__all__ = list(_STARRED)  # type: ignore[attr-defined]
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         pass

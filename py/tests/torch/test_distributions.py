@@ -116,3 +116,62 @@ def test_a_loop_over_many_rows_warns():
     _meaning._warned.discard("rows")
     with pytest.warns(SlowWarning, match="rows of a tensor"):
         next(iter(Tensor.zeros(2000)))
+
+
+def test_transformed():
+    """Densities of transformed distributions are those of the values mapped back, times the change of volume."""
+    from polygrad.torch.distributions import transforms as t
+
+    x = torch.tensor([0.1, 0.3, 0.7])
+    base = torch.distributions.Normal(torch.zeros(3), torch.full((3,), 2.0))
+    maps = (t.ExpTransform(), t.SigmoidTransform(), t.TanhTransform(), t.AffineTransform(1.0, -2.0), t.SoftplusTransform(), t.PowerTransform(2.0))
+    for f in maps:
+        z = x.clone().requires_grad_()
+        y = f(z)
+        y.sum().backward()
+        np.testing.assert_allclose(f.inv(y.detach()).numpy(), x.numpy(), rtol=1e-5, err_msg=str(f))
+        np.testing.assert_allclose(f.log_abs_det_jacobian(x, y.detach()).numpy(), np.log(np.abs(z.grad.numpy())), atol=1e-5, err_msg=str(f))
+        d = torch.distributions.TransformedDistribution(base, [f])
+        want = base.log_prob(x) - z.grad.abs().log()
+        np.testing.assert_allclose(d.log_prob(y.detach()).numpy(), want.numpy(), atol=1e-5, err_msg=str(f))
+    whole = torch.distributions.TransformedDistribution(
+        torch.distributions.Independent(base, 1), [t.TanhTransform(cache_size=1), t.AffineTransform(0.0, 2.0)]
+    )
+    drawn = whole.rsample()
+    assert whole.event_shape == (3,) and torch.isfinite(whole.log_prob(drawn)).all() and bool((drawn.abs() < 2).all())
+    assert whole.log_prob(drawn).shape == ()
+
+
+def test_parts_of_one():
+    f = torch.distributions.StickBreakingTransform()
+    x = torch.tensor([0.2, -0.4], requires_grad=True)
+    y = f(x)
+    assert y.sum().item() == pytest.approx(1) and f.inv(y).tolist() == pytest.approx([0.2, -0.4], abs=1e-5)
+    rows = np.stack([torch.autograd.grad(y[k], x, retain_graph=True)[0].numpy() for k in range(2)])
+    assert f.log_abs_det_jacobian(x, y).item() == pytest.approx(np.log(abs(np.linalg.det(rows))), abs=1e-5)
+    d = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
+    assert d.event_shape == (3,) and d.sample((4,)).sum(-1).tolist() == pytest.approx([1] * 4, abs=1e-5)
+
+
+def test_mixtures():
+    part = torch.distributions.Normal(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+    m = torch.distributions.MixtureSameFamily(torch.distributions.Categorical(torch.tensor([0.2, 0.8])), part)
+    p = lambda x: 0.2 * np.exp(-x * x / 2) / np.sqrt(2 * np.pi) + 0.8 * np.exp(-((x - 1) ** 2) / 8) / np.sqrt(8 * np.pi)  # noqa: E731
+    assert m.log_prob(torch.tensor(0.3)).item() == pytest.approx(np.log(p(0.3)), rel=1e-5)
+    assert m.mean.item() == pytest.approx(0.8) and m.variance.item() == pytest.approx(0.2 + 0.8 * 4 + 0.2 * 0.64 + 0.8 * 0.04)
+    assert m.sample((7,)).shape == (7,)
+    wide = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(3, 2, 4), torch.ones(3, 2, 4)), 1)
+    m = torch.distributions.MixtureSameFamily(torch.distributions.Categorical(torch.ones(3, 2)), wide)
+    assert m.sample((5,)).shape == (5, 3, 4) and m.log_prob(torch.zeros(3, 4)).shape == (3,) and m.event_shape == (4,)
+
+
+def test_counts_and_sizes():
+    n = torch.distributions.NegativeBinomial(torch.tensor(3.0), torch.tensor(0.4))
+    ks = torch.arange(200).float()
+    p = n.log_prob(ks).exp().numpy()
+    assert p.sum() == pytest.approx(1, abs=1e-5) and (p * ks.numpy()).sum() == pytest.approx(n.mean.item(), rel=1e-4)
+    h = torch.distributions.HalfCauchy(torch.tensor(2.0))
+    assert h.cdf(torch.tensor(2.0)).item() == pytest.approx(0.5) and h.icdf(torch.tensor(0.5)).item() == pytest.approx(2, rel=1e-5)
+    assert h.log_prob(torch.tensor(1.0)).item() == pytest.approx(np.log(2 / (np.pi * 2 * 1.25)), rel=1e-5)
+    g = torch.distributions.InverseGamma(torch.tensor(3.0), torch.tensor(2.0))
+    assert g.mean.item() == pytest.approx(1) and g.log_prob(torch.tensor(0.5)).item() == pytest.approx(np.log(8 / 2 * 16) - 4, rel=1e-5)

@@ -117,3 +117,19 @@ def test_select_knows_what_it_is():
     rows, one = edges.select(0, 0), edges.select(1, 2)
     assert isinstance(rows, Index) and rows.dim_size == 3 and rows.is_sorted and rows.tolist() == [0, 1, 1]
     assert not isinstance(one, Index) and one.tolist() == [1, 2]
+
+
+def test_layers_take_the_sizes_that_edges_know():
+    """Messages to more nodes than the largest number among the edges: the sizes are those of the matrix."""
+    from polygrad.torch_geometric.nn import MessagePassing
+
+    class Sum(MessagePassing):
+        def forward(self, x, edge_index, size=None):
+            return self.propagate(edge_index, x=x, size=size)
+
+    edges = EdgeIndex([[0, 1, 2], [0, 0, 1]], sparse_size=(3, 4), sort_order="col")
+    x = torch.tensor([[1.0], [2.0], [4.0]])
+    assert Sum()((x, None), edges).tolist() == [[3], [4], [0], [0]]
+    half = EdgeIndex([[0, 1, 2], [0, 0, 1]], sparse_size=(3, None))
+    assert Sum()((x, None), half, (3, 2)).tolist() == [[3], [4]]
+    assert Sum().inspector.get_param_names("message") == ["x_j"]

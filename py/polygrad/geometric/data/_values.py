@@ -94,7 +94,8 @@ def positions(index: Any, size: int, what: str = "index", short: bool = False) -
     if not a.size:
         return np.zeros(0, np.int64)
     if a.dtype.kind not in "iu":
-        raise IndexError(f"{what} must be a slice, a mask or whole numbers, not {a.dtype}")
+        kind = type(index).__name__ if a.dtype == object else a.dtype
+        raise IndexError(f"Only slices, and lists, tensors and arrays of whole numbers or of truth values are valid for {what} (got '{kind}')")
     a = a.astype(np.int64)
     if a.min() < -size or a.max() >= size:
         raise IndexError(f"{what} holds {int(a.min()) if a.min() < -size else int(a.max())}, which is not among {size}")

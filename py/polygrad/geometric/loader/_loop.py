@@ -141,7 +141,7 @@ class SamplingLoader:
             yield order[k * size : (k + 1) * size]
 
     def _entries(self, index: Any) -> np.ndarray:
-        a = to_array(index if hasattr(index, "shape") else [int(k) for k in index]).reshape(-1).astype(np.int64)
+        a = to_array(index if hasattr(index, "shape") else _numbers(index)).reshape(-1).astype(np.int64)
         n = len(self.dataset)
         if a.size and (a.min() < 0 or a.max() >= n):
             raise IndexError(f"the sampler gives the entry {int(a.min()) if a.min() < 0 else int(a.max())}, but there are {n}")
@@ -217,3 +217,8 @@ class SamplingLoader:
 
 
 __all__ = ["SamplingLoader", "ahead"]
+
+
+def _numbers(index: Any) -> list[int]:
+    """Numbers out of a list, or out of lists of them."""
+    return [n for k in index for n in (_numbers(k) if isinstance(k, (list, tuple)) else (int(k),))]

@@ -62,8 +62,9 @@ def swish(x: Tensor) -> Tensor:
 
 
 _ACTIVATIONS = (
-    "ReLU", "ReLU6", "LeakyReLU", "ELU", "CELU", "SELU", "GELU", "SiLU", "Mish", "Sigmoid", "LogSigmoid", "Hardsigmoid", "Hardswish", "Hardtanh",
-    "Softplus", "Softsign", "Tanh", "Softmax", "LogSoftmax",
+    "ReLU", "ReLU6", "LeakyReLU", "PReLU", "RReLU", "ELU", "CELU", "SELU", "GELU", "SiLU", "Mish", "Sigmoid", "LogSigmoid", "Hardsigmoid",
+    "Hardswish", "Hardtanh", "Hardshrink", "Softshrink", "Tanhshrink", "Threshold", "Softplus", "Softsign", "Tanh", "GLU", "Softmax", "Softmin",
+    "LogSoftmax",
 )  # fmt: skip
 
 
@@ -78,13 +79,9 @@ def activation_resolver(query: Any = "relu", *args: Any, **kwargs: Any) -> Any:
         return query
     if normalize_string(query) == "swish":
         return swish
-    if normalize_string(query) == "prelu":
-        from .act import PReLU
-
-        return PReLU(*args, **kwargs)
     name = _resolve(query, _ACTIVATIONS, "Act")
     if name is None:
-        raise _unknown(query, [*_ACTIVATIONS, "PReLU", "swish"])
+        raise _unknown(query, [*_ACTIVATIONS, "swish"])
     return getattr(nn, name)(*args, **kwargs)
 
 

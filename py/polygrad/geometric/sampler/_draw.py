@@ -92,6 +92,15 @@ class Relations:
         if getattr(self, "_p", None):
             free(self._p)
 
+    def __copy__(self) -> Relations:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Relations:
+        return self  # rows do not change once they are there
+
+    def __reduce__(self) -> Any:
+        raise TypeError("rows to draw from lie in the memory of this process and cannot be pickled: pickle the data, and make the loader again")
+
     def add(
         self,
         src_type: int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from collections.abc import Iterator
 from typing import Any, Callable
@@ -43,6 +44,25 @@ class ParamGroup:
         if getattr(self, "_h", None) and self._g.ptr:
             free(self._h)
             self._h = None
+
+    # A copy has a state of its own, which the C core holds.
+
+    def _copied(self, params: list[Tensor]) -> ParamGroup:
+        out = ParamGroup(self._kind, params, {**self.options, "lr": self.lr}, self._fixed)
+        for mine, theirs in zip(self.state(), out.state()):
+            self._g.check(C.poly_assign(theirs, mine))
+            self._g.check(C.poly_realize(theirs))
+        return out
+
+    def __copy__(self) -> ParamGroup:
+        return self._copied(list(self.params))
+
+    def __deepcopy__(self, memo: Any) -> ParamGroup:
+        return self._copied(copy.deepcopy(self.params, memo))
+
+    def __reduce__(self) -> Any:
+        state = [wrap(self._g, C.poly_retain_copy(h)) for h in self.state()]
+        return _unpickled, (self._kind, self.params, {**self.options, "lr": self.lr}, self._fixed, state)
 
     def _packed(self) -> Any:
         """The settings as the C core has them."""
@@ -131,6 +151,14 @@ class ParamGroup:
     @lr.setter
     def lr(self, value: float) -> None:
         self._g.check(C.poly_optim_set_lr(self._h, float(value)))
+
+
+def _unpickled(kind: str, params: list[Tensor], options: dict[str, Any], fixed: dict[str, Any], state: list[Tensor]) -> ParamGroup:
+    out = ParamGroup(kind, params, options, fixed)
+    for h, value in zip(out.state(), state):
+        out._g.check(C.poly_assign(h, value._h))
+        out._g.check(C.poly_realize(h))
+    return out
 
 
 def _number(x: Any) -> float:

@@ -360,7 +360,7 @@ class OneCycleLR(LRScheduler):
             self.middle = [1, 0]
         if last_epoch == -1:
             for g, (first, _, _) in zip(optimizer.param_groups, self.rates):
-                g["lr"] = first
+                g["lr"] = g["initial_lr"] = first
         super().__init__(optimizer, last_epoch)
 
     def _between(self, a: float, b: float, t: float) -> float:

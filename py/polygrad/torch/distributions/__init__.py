@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 from .._modules import same as _same
-from . import constraints
+from . import constraints, transforms
 from .base import Distribution, Independent
+from .composed import HalfCauchy, InverseGamma, LogisticNormal, MixtureSameFamily, NegativeBinomial, TransformedDistribution
 from .continuous import (
     Beta,
     Cauchy,
@@ -43,18 +44,37 @@ from .discrete import (
     RelaxedOneHotCategorical,
 )
 from .divergence import kl_divergence, register_kl
+from .transforms import (
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    IndependentTransform,
+    PowerTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)
 
 # PyTorch has a file for each distribution, torch.distributions.normal and so on: each is this package, under that name too.
 _FILES = [
     "bernoulli", "beta", "binomial", "categorical", "cauchy", "chi2", "dirichlet", "distribution", "exponential", "gamma", "geometric", "gumbel",
-    "half_normal", "independent", "kl", "laplace", "log_normal", "multinomial", "multivariate_normal", "normal", "one_hot_categorical", "pareto",
+    "half_cauchy", "half_normal", "independent", "inverse_gamma", "kl", "laplace", "log_normal", "logistic_normal", "mixture_same_family",
+    "multinomial", "negative_binomial", "transformed_distribution", "multivariate_normal", "normal", "one_hot_categorical", "pareto",
     "poisson", "relaxed_bernoulli", "relaxed_categorical", "studentT", "uniform", "weibull",
 ]  # fmt: skip
 globals().update(dict.fromkeys(_FILES, _same(__name__, *_FILES)))
 
 __all__ = [
-    "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Dirichlet", "Distribution", "Exponential", "Gamma", "Geometric", "Gumbel",
-    "HalfNormal", "Independent", "Laplace", "LogNormal", "Multinomial", "MultivariateNormal", "Normal", "OneHotCategorical",
-    "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "Uniform", "Weibull",
-    "constraints", "kl_divergence", "register_kl",
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ComposeTransform", "Dirichlet",
+    "Distribution", "ExpTransform", "Exponential", "Gamma", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent",
+    "IndependentTransform", "InverseGamma", "Laplace", "LogNormal", "LogisticNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal",
+    "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PowerTransform",
+    "RelaxedBernoulli", "RelaxedOneHotCategorical", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform",
+    "StudentT", "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "Weibull", "constraints", "identity_transform",
+    "kl_divergence", "register_kl", "transforms",
 ]  # fmt: skip

@@ -8,10 +8,25 @@ import sys
 from typing import Any
 
 from ... import nn as _nn
+from ...nn import optim as _optim
 from .._surface import lift
 from ..tensor import Parameter
 from . import functional, init, utils
-from .layers import BatchNorm1d, BatchNorm2d, BatchNorm3d, ConvTranspose1d, ConvTranspose2d, Embedding, InstanceNorm, RMSNorm
+from .files import modules as _modules
+from .layers import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    Embedding,
+    InstanceNorm,
+    RMSNorm,
+)
 from .module import Module, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 
 UninitializedParameter = UninitializedBuffer = _nn.UninitializedParameter
@@ -26,6 +41,9 @@ def _here(name: str) -> Any:
     """Layers that few scripts use, loaded when they are."""
     from importlib import import_module
 
+    if name in ("DataParallel", "parallel"):
+        parallel = import_module(".parallel", __name__)
+        return parallel.DataParallel if name == "DataParallel" else parallel
     if name.startswith("Lazy"):
         return getattr(import_module(".lazy", __name__), name, None)
     return import_module(".adaptive", __name__).AdaptiveLogSoftmaxWithLoss if name == "AdaptiveLogSoftmaxWithLoss" else None
@@ -37,8 +55,6 @@ def __getattr__(name: str) -> Any:
     if value is not None:
         setattr(sys.modules[__name__], name, value)
         return value
-    if name in ("DataParallel", "parallel"):
-        raise AttributeError(f"torch.nn.{name} is not here: one device computes, with all its threads")
     if name.startswith("_") or not hasattr(_nn, name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = lift(getattr(_nn, name), __name__)
@@ -47,18 +63,19 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "ConvTranspose1d", "ConvTranspose2d", "Embedding", "InstanceNorm",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
+    "Embedding", "InstanceNorm",
     "Module", "ModuleDict", "ModuleList",
     "Parameter", "ParameterDict", "ParameterList", "RMSNorm", "Sequential", "functional", "init", "utils",
-    "AdaptiveLogSoftmaxWithLoss", "Buffer", "LazyLinear",
-    *(n for n in getattr(_nn, "__all__", ()) if n[:1].isupper()),
+    "AdaptiveLogSoftmaxWithLoss", "Buffer", "DataParallel", "LazyLinear",
+    *(n for n in getattr(_nn, "__all__", ()) if n[:1].isupper() and not hasattr(_optim, n)),
 ]  # fmt: skip
-__all__ = sorted(set(__all__))
+__all__ = sorted({*__all__} - {"BatchNorm", "CompiledTrainingStep", "GradScaler", "InstanceNorm", "LayerNorm2d"})
 
 
 def __dir__() -> list[str]:
     return __all__
 
 
-sys.modules[f"{__name__}.parameter"] = sys.modules[f"{__name__}.modules"] = sys.modules[__name__]
-parameter = modules = sys.modules[__name__]
+parameter = sys.modules[f"{__name__}.parameter"] = sys.modules[__name__]
+modules = _modules(parameter)

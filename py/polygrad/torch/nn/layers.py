@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ... import nn as _nn
 from .. import functions as torch
-from .._surface import lift
+from .._surface import lift, lift_as, lift_class
 
 _BatchNorm, _Embedding = lift(_nn.BatchNorm, __name__), lift(_nn.Embedding, __name__)
 
@@ -94,6 +95,26 @@ class Embedding(_Embedding):  # type: ignore[valid-type, misc]
         return f"{self.num_embeddings}, {self.embedding_dim}" + ("" if self.padding_idx is None else f", padding_idx={self.padding_idx}")
 
 
+def _convolution(name: str) -> Any:
+    """A convolution whose stride, padding and dilation are tuples, one number for each axis."""
+    origin = getattr(_nn, name)
+
+    @functools.wraps(origin.__init__)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        origin.__init__(self, *args, **kwargs)
+        for setting in ("stride", "dilation", "padding", "output_padding"):
+            value = self.__dict__.get(setting)
+            if isinstance(value, int):
+                setattr(self, setting, (value,) * self.spatial)
+
+    lift_as(origin, lift_class(origin, "polygrad.torch.nn", __init__=__init__))
+    return lift(origin, "polygrad.torch.nn")
+
+
+Conv1d, Conv2d, Conv3d = (_convolution(f"Conv{n}d") for n in (1, 2, 3))
+_ConvTranspose1d, _ConvTranspose2d, ConvTranspose3d = (_convolution(f"ConvTranspose{n}d") for n in (1, 2, 3))
+
+
 class _Transposed:
     """The order of arguments of PyTorch's transposed convolutions: groups, bias and dilation behind output_padding."""
 
@@ -107,11 +128,11 @@ class _Transposed:
         )  # fmt: skip
 
 
-class ConvTranspose1d(_Transposed, lift(_nn.ConvTranspose1d, __name__)):  # type: ignore[misc]
+class ConvTranspose1d(_Transposed, _ConvTranspose1d):  # type: ignore[misc]
     """Transposed convolution over one axis."""
 
 
-class ConvTranspose2d(_Transposed, lift(_nn.ConvTranspose2d, __name__)):  # type: ignore[misc]
+class ConvTranspose2d(_Transposed, _ConvTranspose2d):  # type: ignore[misc]
     """Transposed convolution over two axes."""
 
 
@@ -128,4 +149,7 @@ class RMSNorm(lift(_nn.RMSNorm, __name__)):  # type: ignore[misc]
 
 InstanceNorm = lift(_nn.InstanceNorm, __name__)
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "ConvTranspose1d", "ConvTranspose2d", "Embedding", "InstanceNorm", "RMSNorm"]
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding",
+    "InstanceNorm", "RMSNorm",
+]  # fmt: skip

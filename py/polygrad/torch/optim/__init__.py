@@ -8,13 +8,14 @@ import sys
 from typing import Any
 
 from ...nn import optim as _optim
+from .._modules import same as _same
 from .._surface import lift
 from . import lr_scheduler
+from .own import Optimizer
+from .state import in_its_form
 
-Optimizer = lift(_optim.Optimizer, __name__)
 
-
-class SGD(lift(_optim.SGD, __name__)):  # type: ignore[misc]
+class SGD(in_its_form(_optim.SGD, __name__)):  # type: ignore[misc]
     """Stochastic gradient descent with momentum, Nesterov momentum and weight decay."""
 
     def __init__(
@@ -27,7 +28,7 @@ class SGD(lift(_optim.SGD, __name__)):  # type: ignore[misc]
 
 
 def _adam(name: str, decay: float) -> Any:
-    origin = lift(getattr(_optim, name), __name__)
+    origin = in_its_form(getattr(_optim, name), __name__)
 
     def __init__(
         self: Any, params: Any, lr: float = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = decay, amsgrad: bool = False,
@@ -49,7 +50,7 @@ Adam = _adam("Adam", 0.0)
 AdamW = _adam("AdamW", 1e-2)
 
 
-class RMSprop(lift(_optim.RMSprop, __name__)):  # type: ignore[misc]
+class RMSprop(in_its_form(_optim.RMSprop, __name__)):  # type: ignore[misc]
     """RMSprop: steps divided by a running root mean square of the gradients."""
 
     def __init__(
@@ -68,9 +69,15 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.swa_utils")
     if name.startswith("_") or not hasattr(_optim, name):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = lift(getattr(_optim, name), __name__)
+    value = getattr(_optim, name)
+    value = in_its_form(value, __name__) if isinstance(value, type) else lift(value, __name__)
     setattr(sys.modules[__name__], name, value)
     return value
+
+
+# PyTorch has a file for each: torch.optim.adam and so on.
+_FILES = "adadelta adagrad adam adamax adamw asgd lbfgs nadam optimizer radam rmsprop rprop sgd sparse_adam".split()
+globals().update(dict.fromkeys(_FILES, _same(__name__, *_FILES)))
 
 
 def __dir__() -> list[str]:

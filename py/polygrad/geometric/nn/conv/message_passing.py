@@ -16,6 +16,7 @@ from ....nn.module import Module
 from ....symbolic import Dim
 from ....tensor import Tensor
 from ..._rows import axis_of, mark
+from ...edge_index import EdgeIndex
 from ..resolver import aggregation_resolver
 from ._loops import same_size
 
@@ -163,6 +164,16 @@ class MessagePassing(Module):
             cls._signatures = _Signatures(cls)
         return cls._signatures
 
+    @property
+    def inspector(self) -> Any:
+        """What the layer's functions take, as PyTorch Geometric's layers tell it: a `torch_geometric.inspector.Inspector` of the class."""
+        from ....torch_geometric.inspector import Inspector  # its types are PyTorch's
+
+        inspector = Inspector(type(self))
+        for name, skipped in (("message", 0), ("aggregate", 1), ("message_and_aggregate", 1), ("update", 1), ("edge_update", 0)):
+            inspector.inspect_signature(name, exclude=list(range(skipped)))
+        return inspector
+
     def reset_parameters(self) -> None:
         """Draws the parameters anew."""
         if self.aggr_module is not None:
@@ -213,6 +224,8 @@ class MessagePassing(Module):
             raise ValueError(f"Expected 'edge_index' to be two-dimensional, [2, edges] (got {edge_index.ndim} dimensions)")
         if edge_index.shape[0] != 2:
             raise ValueError(f"Expected 'edge_index' to have size '2' in the first dimension, [2, edges] (got '{edge_index.shape[0]}')")
+        if isinstance(edge_index, EdgeIndex):  # the sizes that it knows
+            return list(edge_index.sparse_size()) if size is None else [a if a is not None else b for a, b in zip(edge_index.sparse_size(), size)]
         return [None, None] if size is None else list(size)
 
     def _set_size(self, size: list[Any], dim: int, name: str, x: Tensor) -> None:

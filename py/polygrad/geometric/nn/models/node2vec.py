@@ -57,11 +57,21 @@ class Node2Vec(nn.Module):
         if walk_length < context_size:
             raise ValueError(f"walk_length {walk_length} is less than context_size {context_size}")
         self.num_nodes = edge_index.num_nodes if isinstance(edge_index, Graph) else int(maybe_num_nodes(edge_index, num_nodes))
-        self._walks = relations_along(_host.edges(edge_index), self.num_nodes)
+        self._edges = _host.edges(edge_index)
+        self._walks = relations_along(self._edges, self.num_nodes)
         self.EPS, self.embedding_dim, self.walk_length, self.context_size = EPS, embedding_dim, walk_length - 1, context_size
         self.walks_per_node, self.p, self.q, self.num_negative_samples = walks_per_node, p, q, num_negative_samples
         self.embedding = nn.Embedding(self.num_nodes, embedding_dim)
         self.reset_parameters()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_walks"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from ...sampler.walk import relations_along
+
+        self.__dict__.update(state)
+        self._walks = relations_along(self._edges, self.num_nodes)
 
     def reset_parameters(self) -> None:
         """Draws new embeddings."""

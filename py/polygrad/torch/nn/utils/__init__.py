@@ -30,6 +30,8 @@ def vector_to_parameters(vec: Any, parameters: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "stateless":
+        return import_module("....func", __name__)
     if name in ("parametrizations", "parametrize", "prune", "rnn"):
         return import_module(f".{name}", __name__)
     for where in (getattr(_nn, "utils", None), _nn):
