@@ -120,6 +120,10 @@ POLY_API bool poly_no_grad(const PolyContext *ctx);
  * result, in that dtype; they are summed in float32, and gradients arrive in float32. POLY_FLOAT32: as they are. */
 POLY_API PolyStatus poly_set_autocast(PolyContext *ctx, PolyDType dtype);
 POLY_API PolyDType poly_autocast(const PolyContext *ctx);
+/* What integers and bools become where a result is floating point: their quotients, means, exponentials, and what a
+ * number with a fraction is combined with. float32 unless it was set. */
+POLY_API PolyStatus poly_set_default_float(PolyContext *ctx, PolyDType dtype);
+POLY_API PolyDType poly_default_float(const PolyContext *ctx);
 /* UOp nodes alive, handles alive, bytes of tensor memory now and at most since the last reset. */
 POLY_API int64_t poly_live_nodes(const PolyContext *ctx);
 POLY_API int64_t poly_live_tensors(const PolyContext *ctx);
@@ -302,16 +306,16 @@ POLY_API PolyTensor *poly_binary(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
 /* With PyTorch's rule for dtypes: an operand without axes takes the dtype of one with axes where that can hold its kind
  * (a float64 scalar and a float32 vector give float32). Bools can be neither subtracted nor divided with remainder. */
 POLY_API PolyTensor *poly_binary_weak(PolyBinaryOp op, PolyTensor *a, PolyTensor *b);
-/* With a number: it takes the tensor's dtype where that can hold its kind (a float with an int tensor gives float32).
- * kind 'b', 'i' (value in i; with a bool tensor it is an int32), 'l' (likewise, but an int64), 'u' (the bits of a
- * uint64 in i, beside one), 's' (a size in i, a number or the code of a symbolic one, which compiled steps follow) or
+/* With a number: it takes the tensor's dtype where that can hold its kind (a float with an int tensor gives the default
+ * float). kind 'b', 'i' (value in i; with a bool tensor it is an int32), 'l' (likewise, but an int64), 'u' (the bits of
+ * a uint64 in i, beside one), 's' (a size in i, a number or the code of a symbolic one, which compiled steps follow) or
  * 'f' (value in f); reversed: the number is the left side. Sums, products and bits of integers wrap around; elsewhere a
  * number that the dtype does not hold is an error. */
 POLY_API PolyTensor *poly_binary_scalar(PolyBinaryOp op, PolyTensor *a, char kind, int64_t i, double f, bool reversed);
 POLY_API PolyTensor *poly_add(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_sub(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_mul(PolyTensor *a, PolyTensor *b);
-/* True division: integers become float32. */
+/* True division: integers become the default float. */
 POLY_API PolyTensor *poly_div(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_pow(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_maximum(PolyTensor *a, PolyTensor *b);
@@ -330,7 +334,7 @@ POLY_API PolyTensor *poly_logaddexp(PolyTensor *a, PolyTensor *b);
 POLY_API PolyTensor *poly_lerp(PolyTensor *a, PolyTensor *b, PolyTensor *weight);
 POLY_API PolyTensor *poly_isclose(PolyTensor *a, PolyTensor *b, double rtol, double atol, bool equal_nan);
 
-/* Unary functions. Integers become float32 where the result is not an integer. */
+/* Unary functions. Integers become the default float where the result is not an integer. */
 typedef enum PolyUnaryOp {
   POLY_NEG,
   POLY_LOGICAL_NOT,

@@ -137,7 +137,7 @@ def operand(like: Any, x: Any, dtype: DType | None = None) -> Tensor:
         return scalar(like._g, number, dtype or number_dtype(like.dtype, number))
     if isinstance(x, (np.ndarray, list, tuple)):
         return from_values(like._g, x, dtype)
-    raise TypeError(f"a tensor or a number is needed, not {describe(x)}")
+    raise KindError(f"a tensor or a number is needed, not {describe(x)}")
 
 
 def number_dtype(d: DType, number: Any) -> DType:
@@ -348,11 +348,19 @@ def reflected(op: int) -> Any:
     return method
 
 
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
+
+
 def in_place(op: int) -> Any:
-    """The function behind `a += b`: a's own memory gets the result."""
+    """The function behind `a += b`: a's own memory gets the result. One that a's kind of numbers does not hold is an error, not rounded."""
 
     def method(self: Any, other: Any) -> Any:
-        return self.assign(binary(op, self, other)) if accepted(other) else NotImplemented
+        if not accepted(other):
+            return NotImplemented
+        result = binary(op, self, other)
+        if _KINDS[result.dtype.kind] > _KINDS[self.dtype.kind]:
+            raise KindError(f"the result is {result.dtype.name}, which {self.dtype.name} in place does not hold: write x = x + y for x += y")
+        return self.assign(result)
 
     return method
 

@@ -27,6 +27,8 @@ FUNCTIONS = {
     "poly_no_grad": ("b", "p", "ctx"),
     "poly_set_autocast": ("i", "pi", "ctx dtype"),
     "poly_autocast": ("i", "p", "ctx"),
+    "poly_set_default_float": ("i", "pi", "ctx dtype"),
+    "poly_default_float": ("i", "p", "ctx"),
     "poly_live_nodes": ("l", "p", "ctx"),
     "poly_live_tensors": ("l", "p", "ctx"),
     "poly_live_bytes": ("l", "p", "ctx"),

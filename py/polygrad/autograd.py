@@ -25,6 +25,7 @@ HOST = ("CPU", "INTERP")  # devices that work in the memory of this process
 # Devices on which a tensor may be made on an array's own memory. TEST copies it at each use, to test that; a GPU would pay for that in each step.
 BORROWING = (*HOST, "TEST")
 default_device: str | None = None  # what Device.DEFAULT was set to
+default_float: int | None = None  # the code of what dtypes.default_float was set to
 tensor_class: Any = None  # polygrad.Tensor; set by tensor.py
 
 
@@ -42,6 +43,15 @@ def find_cuda() -> None:
     folders = [f for place in sys.path if place for f in sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib")))]
     if folders:
         os.environ["POLY_CUDA_PATH"] = ":".join(folders)
+
+
+def set_default_float(code: int) -> None:
+    """What integers become in all graphs, where a result is floating point."""
+    global default_float
+    for graph in list(_alive):
+        if graph.ptr:
+            graph.check(C.poly_set_default_float(graph.ptr, code))
+    default_float = code
 
 
 class AutogradGraph:
@@ -71,6 +81,8 @@ class AutogradGraph:
         self.made: Any = tensor_class  # the class of tensors that are made out of nothing: see making()
         if default_device is not None:
             self.device = default_device
+        if default_float is not None:
+            C.poly_set_default_float(self.ptr, default_float)
         self.borrows: bool = self.device in BORROWING
         debug = os.environ.get("DEBUG")
         if debug and debug.isdigit():

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ._ffi import C
 from .autograd import AutogradGraph, current
+from .dtypes import dtypes
 
 _debug_level: dict[int, int] = {}
 
@@ -25,6 +26,8 @@ _SWITCHES: dict[str, tuple[Any, Any]] = {
     "THREADS": (lambda g: C.poly_threads(g.ptr), lambda g, v: C.poly_set_threads(g.ptr, int(v))),
     "DEVICE": (lambda g: g.device, lambda g, v: setattr(g, "device", v)),
     "DEV": (lambda g: g.device, lambda g, v: setattr(g, "device", v)),
+    "DEFAULT_FLOAT": (lambda g: dtypes.default_float.name, lambda g, v: setattr(dtypes, "default_float", v)),
+    "DEFAULT_INT": (lambda g: dtypes.default_int.name, lambda g, v: setattr(dtypes, "default_int", v)),
 }
 
 
@@ -101,12 +104,14 @@ _WITHOUT_EFFECT = (
     "DISALLOW_BROADCAST NULL_ALLOW_COPYOUT NUM_CPU_THREADS OPENPILOT_HACKS"
 ).split()
 VARIABLES = {name: ContextVar(name, 0) for name in ("DEBUG", "TRAINING", *_WITHOUT_EFFECT)}
-VARIABLES |= {"JIT": ContextVar("JIT", 1)} | {name: ContextVar(name, "") for name in ("EMULATED_DTYPES", "EMULATE", "DEV")}
+VARIABLES |= {"JIT": ContextVar("JIT", 1)} | {
+    name: ContextVar(name, "") for name in ("EMULATED_DTYPES", "EMULATE", "DEV", "DEFAULT_FLOAT", "DEFAULT_INT")
+}
 
 
 class Context(contextlib.ContextDecorator):
-    """Sets switches for a while: TRAINING, NO_GRAD, DEBUG, THREADS, DEVICE of the current graph, JIT (0 runs what TinyJit holds as it is), and any
-    ContextVar. Also a decorator.
+    """Sets switches for a while: TRAINING, NO_GRAD, DEBUG, THREADS, DEVICE of the current graph, DEFAULT_FLOAT and DEFAULT_INT of all
+    graphs, JIT (0 runs what TinyJit holds as it is), and any ContextVar. Also a decorator.
 
     >>> from polygrad import Context, Tensor
     >>> with Context(TRAINING=1):

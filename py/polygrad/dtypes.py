@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import builtins
 import math
+import os
 from typing import Any, ClassVar, Union
 
 import numpy as np
 
 from . import _signatures as sig
-from ._ffi import C
+from . import autograd
+from ._ffi import C, KindError
 from .autograd import current
 
 DTypeLike = Union["DType", str, np.dtype, type]
@@ -84,7 +86,12 @@ class _DTypesMeta(type):
     def __setattr__(cls, key: str, value: Any) -> None:
         if key not in ("default_float", "default_int"):
             raise AttributeError(f"dtypes.{key} cannot be set")
-        super().__setattr__("_whole" if key == "default_int" else key, to_dtype(value))
+        d = to_dtype(value)
+        if d.kind not in ("f" if key == "default_float" else "iu"):
+            raise TypeError(f"dtypes.{key} cannot be {d}")
+        if key == "default_float":
+            autograd.set_default_float(d.code)
+        super().__setattr__("_whole" if key == "default_int" else key, d)
 
 
 class dtypes(metaclass=_DTypesMeta):
@@ -118,6 +125,8 @@ class dtypes(metaclass=_DTypesMeta):
     char, uchar, short, ushort, int, uint, long, ulong = int8, uint8, int16, uint16, int32, uint32, int64, uint64
     half, float, double = float16, float32, float64
 
+    # What numbers in Python become, and integers where a result is floating point. Both can be set; the environment's DEFAULT_FLOAT and
+    # DEFAULT_INT are their first values.
     default_float: ClassVar[DType] = float32
     _whole: ClassVar[DType] = int32  # default_int
 
@@ -191,7 +200,7 @@ class dtypes(metaclass=_DTypesMeta):
             return dtypes.default_int
         if isinstance(x, _float):
             return dtypes.default_float
-        raise TypeError(f"no dtype for {x!r} of type {type(x).__name__}")
+        raise KindError(f"no dtype for {x!r} of type {type(x).__name__}")
 
 
 _bool, _int, _float = builtins.bool, builtins.int, builtins.float
@@ -240,3 +249,8 @@ def least_upper_dtype(*ds: DType) -> DType:
     for d in ds[1:]:
         code = C.poly_promote(code, d.code)
     return BY_CODE[code]
+
+
+for _default in ("default_float", "default_int"):
+    if os.environ.get(_default.upper()):
+        setattr(dtypes, _default, os.environ[_default.upper()])

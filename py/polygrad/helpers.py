@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import copyreg
 import ctypes
+import decimal
 import functools
 import getpass
 import marshal
 import math
 import os
 import re
+import sys
 import tempfile
 import time
 import types
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -298,6 +300,62 @@ def ansilen(s: str) -> int:
     return len(ansistrip(s))
 
 
+def ansipad(s: str, w: int) -> str:
+    """The text with blanks behind up to w characters, colours not counted."""
+    return s + " " * max(w - ansilen(s), 0)
+
+
+def panic(e: type[BaseException] | None = None, *arg: Any) -> NoReturn:
+    """Raises, where an expression is needed."""
+    raise RuntimeError("PANIC!") if e is None else e(*arg)
+
+
+def stderr_log(msg: str) -> None:
+    """Writes to the error output, without a new line."""
+    print(msg, end="", file=sys.stderr, flush=True)
+
+
+def perf_counter_us() -> decimal.Decimal:
+    """A clock in microseconds."""
+    return decimal.Decimal(time.perf_counter_ns()) / 1000
+
+
+def flat_to_grouped(padding: Sequence[T]) -> tuple[tuple[T, T], ...]:
+    """Padding as PyTorch lists it, last axis first, as pairs in the order of the axes.
+
+    >>> flat_to_grouped((1, 2, 3, 4))
+    ((3, 4), (1, 2))
+    """
+    return tuple((padding[k], padding[k + 1]) for k in range(len(padding) - 2, -1, -2))
+
+
+def resolve_pool_pads(padding: int | Sequence[int], dims: int) -> Sequence[int]:
+    """Padding of one number, one an axis or two an axis, as two an axis, last axis first.
+
+    >>> resolve_pool_pads((1, 2), 2)
+    [2, 2, 1, 1]
+    """
+    if isinstance(padding, int):
+        return [padding] * (2 * dims)
+    if len(padding) not in (dims, 2 * dims):
+        raise ValueError(f"padding of {dims} axes is one number, {dims} or {2 * dims}, not {padding}")
+    return padding if len(padding) == 2 * dims else [p for p in reversed(padding) for _ in (0, 1)]
+
+
+def suppress_finalizing(func: Any) -> Any:
+    """func, whose errors are passed over while the interpreter takes itself down."""
+
+    @functools.wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return func(*args, **kwargs)
+        except (RuntimeError, AttributeError, TypeError, ImportError, OSError):
+            if not sys.is_finalizing():
+                raise
+
+    return call
+
+
 class Timing(contextlib.ContextDecorator):
     """Prints how long a block took."""
 
@@ -337,11 +395,17 @@ class Profiling(contextlib.ContextDecorator):
         pstats.Stats(self.pr).strip_dirs().sort_stats(self.sort).print_stats(self.frac)
 
 
-def fetch(url: str, name: str | None = None, subdir: str | None = None, gunzip: bool = False, allow_caching: bool = True) -> Any:
-    """The path of a local copy of a file, which is kept."""
+def fetch(
+    url: str, name: Any = None, subdir: str | None = None, gunzip: bool = False, allow_caching: bool = True, headers: Any = None,
+    sha256: str | None = None, extract: bool = False,
+) -> Any:  # fmt: skip
+    """The path of a local copy of a file, which is kept: under a name, which may be a path, and in a subfolder. allow_caching=False: it is fetched
+    again. headers: of the request. sha256: what the copy must have. extract: the folder that the archive is unpacked to."""
     from ._fetch import fetch as local_copy
+    from ._fetch import unpacked
 
-    return local_copy(url, name, gunzip)
+    path = local_copy(url, name, gunzip, subdir=subdir, again=not allow_caching, headers=headers, sha256=sha256)
+    return unpacked(path) if extract else path
 
 
 def temp(name: str, append_user: bool = False) -> str:
@@ -354,7 +418,7 @@ def is_numpy_ndarray(x: Any) -> bool:
     return isinstance(x, np.ndarray)
 
 
-def from_mv(mv: memoryview, to_type: Any = ctypes.c_uint8) -> Any:
+def from_mv(mv: memoryview, to_type: Any = ctypes.c_char) -> Any:
     """An array of ctypes over the same memory."""
     return (to_type * (len(mv) * mv.itemsize // ctypes.sizeof(to_type))).from_buffer(mv)
 
@@ -437,11 +501,11 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "CI", "Context", "ContextVar", "GlobalCounters", "OSX", "Profiling", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansistrip",
-    "argfix", "argsort", "canonicalize_strides", "cdiv", "ceildiv", "cmod", "colored", "colorize_float", "count", "cpu_time_execution",
-    "data64", "data64_le", "dedup", "fetch", "flat_mv", "flatten", "floordiv", "floormod", "from_mv", "fromimport", "fully_flatten",
-    "get_child", "get_contraction", "get_shape", "get_single_element", "getbits", "getenv", "hi32", "i2u", "is_numpy_ndarray", "lo32",
-    "make_tuple", "merge_dicts", "mv_address", "next_power2", "pad_bytes", "partition", "pluralize", "polyN", "prod", "round_down", "round_up",
-    "size_to_str", "strides_for_shape", "strip_parens", "temp", "time_to_str", "to_function_name", "to_mv", "to_tuple", "tqdm", "trange",
-    "unwrap", "word_wrap",
+    "CI", "Context", "ContextVar", "GlobalCounters", "OSX", "Profiling", "Timing", "WIN", "all_int", "all_same", "ansilen", "ansipad", "ansistrip",
+    "argfix", "argsort", "canonicalize_strides", "cdiv", "ceildiv", "cmod", "colored", "colorize_float", "count", "cpu_time_execution", "data64",
+    "data64_le", "dedup", "fetch", "flat_mv", "flat_to_grouped", "flatten", "floordiv", "floormod", "from_mv", "fromimport", "fully_flatten",
+    "get_child", "get_contraction", "get_shape", "get_single_element", "getbits", "getenv", "hi32", "i2u", "is_numpy_ndarray", "lo32", "make_tuple",
+    "merge_dicts", "mv_address", "next_power2", "pad_bytes", "panic", "partition", "perf_counter_us", "pluralize", "polyN", "prod",
+    "resolve_pool_pads", "round_down", "round_up", "size_to_str", "stderr_log", "strides_for_shape", "strip_parens", "suppress_finalizing", "temp",
+    "time_to_str", "to_function_name", "to_mv", "to_tuple", "tqdm", "trange", "unwrap", "word_wrap",
 ]  # fmt: skip

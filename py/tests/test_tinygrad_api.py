@@ -384,3 +384,169 @@ def test_smaller_differences_to_tinygrad():
     np.testing.assert_allclose(x.linear(w).numpy(), x.numpy() @ w.numpy().T, rtol=1e-6)
     np.testing.assert_allclose(x.linear(w.T).numpy(), x.numpy() @ w.numpy().T, rtol=1e-6)
     assert nn.Muon([Tensor.eye(2).contiguous()], ns_params=(2.0, -1.5, 0.5)).groups[0]["ns_coefficients"] == (2.0, -1.5, 0.5)
+
+
+def test_full_like_keeps_a_fraction_in_another_dtype():
+    t = Tensor([1, 2])
+    assert t.full_like(7.5, dtype="float16").tolist() == [7.5, 7.5]  # not by way of int32
+    assert t.full_like(7.5).tolist() == [7, 7] and t.float().full_like(2.7, dtype="int32").tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+def test_softmax_over_all_elements(name):
+    a = np.random.default_rng(0).standard_normal((2, 3, 4))
+    t = Tensor(a, requires_grad=True)
+    out = getattr(t, name)(axis=None)
+    np.testing.assert_allclose(out.numpy(), getattr(Tensor(a.reshape(-1)), name)().numpy().reshape(a.shape), rtol=1e-6)
+    assert getattr(t, name)(None).shape == t.shape
+    out.square().sum().backward()
+    assert t.grad.shape == t.shape
+    assert getattr(Tensor(2.0), name)(axis=None).shape == ()
+
+
+def test_ranges_beyond_the_default_int():
+    assert Tensor.arange(2**33, 2**33 + 2).tolist() == [2**33, 2**33 + 1]
+    assert Tensor.arange(2**31 - 2, 2**31).dtype == Tensor.arange(3, -(2**31), -(2**30)).dtype == dtypes.int32
+    assert Tensor.arange(-(2**31) - 1, -(2**31)).dtype == dtypes.int64
+    with pytest.raises(ValueError):
+        Tensor.arange(2**33, 2**33 + 2, dtype="int32")
+
+
+def test_in_place_does_not_round():
+    x = Tensor([1, 2, 3])
+    for change in ("x /= 2", "x += 1.5", "x *= Tensor([0.5, 0.5, 0.5])", "b += 1", "b /= 2"):
+        with pytest.raises(RuntimeError, match="in place"):
+            exec(change, {"x": x, "b": Tensor([True]), "Tensor": Tensor})
+    assert x.tolist() == [1, 2, 3]
+    x += 2
+    x *= Tensor([2, 2, 2], dtype="int64")
+    x //= 3
+    assert x.tolist() == [2, 2, 3] and x.dtype == dtypes.int32
+    y = Tensor([1.0], dtype="float16")
+    y += Tensor([1.0])
+    assert y.dtype == dtypes.float16 and y.tolist() == [2.0]
+
+
+def test_errors_of_what_is_no_number():
+    for call in (lambda: Tensor([1.0]).add(None), lambda: Tensor([1.0]).mul("a"), lambda: dtypes.from_py("a"), lambda: dtypes.from_py(None)):
+        with pytest.raises(RuntimeError):
+            call()
+        with pytest.raises(TypeError):
+            call()
+    emb = nn.Embedding(5, 3)
+    for index in (Tensor([0.0, 1.0]), Tensor([True, False, True, False, True])):  # a mask would select rows
+        with pytest.raises(TypeError):
+            emb(index)
+    with pytest.raises(AssertionError, match="LayerNorm"):
+        nn.LayerNorm(5)(Tensor.ones(2, 4))
+    assert nn.LayerNorm((3, 4)).axis == (-1, -2)
+
+
+OPTIMIZERS = {
+    "sgd": (lambda p: nn.SGD(p, lr=0.1), {"lr"}), "momentum": (lambda p: nn.SGD(p, lr=0.1, momentum=0.9), {"lr", "b"}),
+    "adam": (lambda p: nn.Adam(p, lr=0.1), {"lr", "b1_t", "b2_t", "m", "v"}), "adamw": (lambda p: nn.AdamW(p), {"lr", "b1_t", "b2_t", "m", "v"}),
+    "amsgrad": (lambda p: nn.Adam(p, amsgrad=True), {"lr", "state"}), "lamb": (lambda p: nn.LAMB(p), {"lr", "b1_t", "b2_t", "m", "v"}),
+    "muon": (lambda p: nn.Muon(p), {"lr", "b"}), "rmsprop": (lambda p: nn.RMSprop(p), {"lr", "state"}),
+    "groups": (lambda p: nn.Adam([{"params": p[:1], "lr": 0.1}, {"params": p[1:], "lr": 0.01}]), None),
+    "two": (lambda p: nn.optim.OptimizerGroup(nn.Adam(p[:1]), nn.SGD(p[1:], momentum=0.5)), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_state_dict_of_an_optimizer(name, tmp_path):
+    make, names = OPTIMIZERS[name]
+
+    def new():
+        w = [Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[5.0, 6.0], [7.0, 8.0]])]
+        return w, make(w)
+
+    def train(w, opt, steps):
+        for _ in range(steps):
+            opt.zero_grad()
+            (w[0] @ w[1]).square().mean().backward()
+            opt.step()
+        return [t.tolist() for t in w]
+
+    w, opt = new()
+    train(w, opt, 3)
+    path = str(tmp_path / "opt.safetensors")
+    nn.state.safe_save(nn.state.get_state_dict(opt), path)
+    found = nn.state.get_state_dict(opt)
+    if names is not None:
+        assert {n.partition(".")[0] for n in found} == names | {"params"}
+    want = train(w, opt, 2)
+    again, opt = new()
+    nn.state.load_state_dict(opt, nn.state.safe_load(path))
+    assert train(again, opt, 2) == want
+
+
+def test_state_of_an_optimizer_is_its_own():
+    w = [Tensor([1.0, 2.0])]
+    opt = nn.SGD(w, lr=0.5, momentum=0.9)
+    held = nn.state.get_state_dict(opt)
+    held["b.0"].assign(Tensor([10.0, 20.0])).realize()
+    held["lr"].assign(Tensor(0.25))
+    assert opt.lr == 0.25
+    del held
+    w[0].sum().backward()
+    opt.step()
+    np.testing.assert_allclose(w[0].numpy(), [1 - 0.25 * 10.0, 2 - 0.25 * 19.0])
+    kept = nn.state.get_state_dict(opt)["b.0"]
+    del opt
+    assert isinstance(kept + 1, Tensor)  # the group lives as long as what it holds
+
+
+def test_small_helpers(capsys, tmp_path):
+    from polygrad import helpers as h
+
+    assert h.ansipad(h.colored("ab", "red"), 4).endswith("  ") and h.ansilen(h.ansipad(h.colored("ab", "red"), 4)) == 4
+    assert h.flat_to_grouped((1, 2, 3, 4)) == ((3, 4), (1, 2))
+    assert h.resolve_pool_pads(1, 2) == [1, 1, 1, 1] and h.resolve_pool_pads((1, 2, 3, 4), 2) == (1, 2, 3, 4)
+    with pytest.raises(ValueError):
+        h.resolve_pool_pads((1, 2, 3), 2)
+    with pytest.raises(RuntimeError):
+        h.panic()
+    with pytest.raises(KeyError):
+        h.panic(KeyError, "x")
+    h.stderr_log("text")
+    assert capsys.readouterr().err == "text"
+    assert h.perf_counter_us() < h.perf_counter_us() and h.suppress_finalizing(lambda: 3)() == 3
+    with pytest.raises(TypeError):
+        h.suppress_finalizing(lambda: int(None))()
+
+
+def test_fetch(tmp_path, monkeypatch):
+    import hashlib
+    import tarfile
+
+    from polygrad.helpers import fetch
+
+    monkeypatch.setenv("POLYGRAD_CACHE", str(tmp_path / "cache"))
+    source = tmp_path / "a.txt"
+    source.write_text("one")
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        archive.add(source, "a.txt")
+    import gzip
+    import http.server
+    import threading
+
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"packed"))
+    handler = lambda *a: http.server.SimpleHTTPRequestHandler(*a, directory=str(tmp_path))  # noqa: E731
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        at = f"http://127.0.0.1:{server.server_port}"
+        path = fetch(f"{at}/a.txt")
+        source.write_text("two")
+        assert fetch(f"{at}/a.txt").read_text() == "one"  # it is kept
+        assert fetch(f"{at}/a.txt", allow_caching=False) == path and path.read_text() == "two"
+        assert fetch(f"{at}/a.txt", name="n", subdir="s").parts[-2:] == ("s", "n")
+        assert fetch(f"{at}/a.txt", name=tmp_path / "here").read_text() == "two"
+        assert fetch(f"{at}/a.txt.gz", gunzip=True).read_text() == "packed"
+        assert fetch(f"{at}/a.txt", headers={"X": "y"}) != path
+        good = hashlib.sha256(b"two").hexdigest()
+        source.write_text("three")
+        assert fetch(f"{at}/a.txt", sha256=good).read_text() == "two"
+        with pytest.raises(RuntimeError, match="SHA-256"):
+            fetch(f"{at}/a.txt", name="other", sha256=good)
+        assert (fetch(f"{at}/a.tar.gz", extract=True) / "a.txt").read_text() == "one"
+        server.shutdown()

@@ -158,6 +158,27 @@ PolyDType poly_autocast(const PolyContext *ctx) {
   return result;
 }
 
+PolyStatus poly_set_default_float(PolyContext *ctx, PolyDType dtype) {
+  ApiCall call;
+  api_begin(&call, "poly_set_default_float");
+  api_context(&call, ctx);
+  api_enum(&call, dtype, POLY_DTYPE_COUNT, "dtype", "a dtype");
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_set_default_float(ctx, dtype);
+  api_leave(&call, result);
+  return result;
+}
+
+PolyDType poly_default_float(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_default_float");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return 0;
+  PolyDType result = core_default_float(ctx);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 int64_t poly_live_nodes(const PolyContext *ctx) {
   ApiCall call;
   api_begin(&call, "poly_live_nodes");

@@ -80,7 +80,7 @@ static UOp *has_edges(const Rowwise *r, UOp *x) {
 
 static UOp *or_zero(const Rowwise *r, UOp *x) { return x ? uop_where(has_edges(r, x), x, t_scalar_like(x, 0)) : NULL; }
 
-static UOp *widen(UOp *m) { return t_cast(m, t_wide_dtype(t_float_dtype(type_of(m)))); }
+static UOp *widen(UOp *m) { return t_cast(m, t_wide_dtype(t_float_dtype(m->ctx, type_of(m)))); }
 
 static UOp *sum(const Rowwise *r, UOp *m) {
   PolyDType d = type_of(m), acc = dtype_sum(d);
@@ -119,7 +119,7 @@ static UOp *wide_var(const Rowwise *r, UOp *m) {
   return float_mean(r, uop_binary(OP_MUL, away, away));
 }
 
-static UOp *var(const Rowwise *r, UOp *m) { return uop_cast(wide_var(r, widen(m)), t_float_dtype(type_of(m))); }
+static UOp *var(const Rowwise *r, UOp *m) { return uop_cast(wide_var(r, widen(m)), t_float_dtype(m->ctx, type_of(m))); }
 
 /* The root of nearly nothing has no useful slope: below 1e-5 the variance counts as none. */
 static UOp *std(const Rowwise *r, UOp *m) {
@@ -128,7 +128,7 @@ static UOp *std(const Rowwise *r, UOp *m) {
   UOp *least = t_scalar_like(v, 1e-5);
   UOp *enough = uop_binary(OP_CMPLT, least, v);
   UOp *root = uop_unary(OP_SQRT, uop_binary(OP_MAX, v, least));
-  return uop_cast(uop_where(enough, root, t_scalar_like(v, 0)), t_float_dtype(type_of(m)));
+  return uop_cast(uop_where(enough, root, t_scalar_like(v, 0)), t_float_dtype(m->ctx, type_of(m)));
 }
 
 /* The largest value of each row, without history: it only scales, and cancels. One that is infinite (no edges, or
@@ -143,12 +143,12 @@ static UOp *logsumexp(const Rowwise *r, UOp *m) {
   UOp *total = segment(r, OP_ADD, uop_unary(OP_EXP, uop_binary(OP_SUB, x, spread(r, top))));
   if (!total) return NULL;
   UOp *some = uop_where(has_edges(r, total), total, t_scalar_like(total, 1));
-  return uop_cast(uop_binary(OP_ADD, uop_unary(OP_LOG, some), top), t_float_dtype(type_of(m)));
+  return uop_cast(uop_binary(OP_ADD, uop_unary(OP_LOG, some), top), t_float_dtype(m->ctx, type_of(m)));
 }
 
 /* The tiny number gives a row of nothing but -inf the weights 0. */
 static UOp *softmax(const Rowwise *r, UOp *m) {
-  PolyDType d = t_float_dtype(type_of(m));
+  PolyDType d = t_float_dtype(m->ctx, type_of(m));
   UOp *x = widen(m), *given = t_cast(m, d);
   UOp *e = uop_unary(OP_EXP, uop_binary(OP_SUB, x, spread(r, peak(r, x))));
   UOp *total = segment(r, OP_ADD, e);
@@ -227,7 +227,7 @@ static bool check_norm(PolyGraph *g, bool own_loops, PolyDType dtype) {
 
 /* D^-1/2 A D^-1/2 x as factors of rows around the sum over edges; with own loops, (A + I) in the place of A. */
 static UOp *smooth(PolyGraph *g, UOp *x, End end, bool own_loops) {
-  PolyDType dtype = t_float_dtype(type_of(x));
+  PolyDType dtype = t_float_dtype(x->ctx, type_of(x));
   UOp *scale = norm(g, end, own_loops, dtype), *beside = own_loops ? own(g, dtype) : NULL;
   if (!scale || (own_loops && !beside)) return NULL;
   UOp *scaled = t_mul(x, scale);

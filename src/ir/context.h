@@ -97,7 +97,8 @@ struct PolyContext {
   /* random numbers: see tensor/random.c */
   uint64_t seed, drawn;
   bool training, no_grad;
-  PolyDType autocast;   /* of the factors of float32 products; 0: none */
+  PolyDType autocast; /* of the factors of float32 products; 0: none */
+  PolyDType default_float;
   const char *function; /* the public function that runs */
   int debug;            /* the DEBUG ladder */
   bool verify;          /* POLY_VERIFY=1: the verifier runs after every pass (ir/verify.h), */

@@ -26,6 +26,8 @@ void core_set_no_grad(PolyContext *ctx, bool on);
 bool core_no_grad(const PolyContext *ctx);
 PolyStatus core_set_autocast(PolyContext *ctx, PolyDType dtype);
 PolyDType core_autocast(const PolyContext *ctx);
+PolyStatus core_set_default_float(PolyContext *ctx, PolyDType dtype);
+PolyDType core_default_float(const PolyContext *ctx);
 int64_t core_live_nodes(const PolyContext *ctx);
 int64_t core_live_tensors(const PolyContext *ctx);
 int64_t core_live_bytes(const PolyContext *ctx);
@@ -416,6 +418,8 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_no_grad core_no_grad
 #define poly_set_autocast core_set_autocast
 #define poly_autocast core_autocast
+#define poly_set_default_float core_set_default_float
+#define poly_default_float core_default_float
 #define poly_live_nodes core_live_nodes
 #define poly_live_tensors core_live_tensors
 #define poly_live_bytes core_live_bytes

@@ -76,9 +76,11 @@ UOp *t_softsign(UOp *x) { return t_div(x, t_addc(t_abs(x), 1)); }
 /* ---- public: those with parameters ---- */
 
 /* x as a float that is wide enough; the result goes back to the float dtype of x. */
-static UOp *widen(const PolyTensor *x) { return t_cast(x->uop, t_wide_dtype(t_float_dtype((PolyDType)x->uop->dtype))); }
+static UOp *widen(const PolyTensor *x) {
+  return t_cast(x->uop, t_wide_dtype(t_float_dtype(x->ctx, (PolyDType)x->uop->dtype)));
+}
 
-static UOp *narrow(UOp *y, const PolyTensor *x) { return uop_cast(y, t_float_dtype((PolyDType)x->uop->dtype)); }
+static UOp *narrow(UOp *y, const PolyTensor *x) { return uop_cast(y, t_float_dtype(x->ctx, (PolyDType)x->uop->dtype)); }
 
 static UOp *leaky_relu(UOp *x, double slope) {
   return uop_where(uop_binary(OP_CMPLT, t_scalar_like(x, 0), x), x, t_mulc(x, slope));

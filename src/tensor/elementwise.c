@@ -14,7 +14,19 @@ static bool is_bool(const UOp *x) { return x->dtype == POLY_BOOL; }
 static bool is_float(const UOp *x) { return dtype_is_float(type_of(x)); }
 static bool is_const(const UOp *x) { return x->op == OP_CONST; }
 
-PolyDType t_float_dtype(PolyDType d) { return dtype_is_float(d) ? d : POLY_FLOAT32; }
+PolyDType t_float_dtype(const PolyContext *ctx, PolyDType d) { return dtype_is_float(d) ? d : ctx->default_float; }
+
+PolyStatus poly_set_default_float(PolyContext *ctx, PolyDType dtype) {
+  if (!ctx) return POLY_ERROR_VALUE;
+  if (!dtype_is_float(dtype)) {
+    base_fail(ctx_base(ctx), POLY_ERROR_TYPE, "the default float is a floating-point dtype, not %s", dtype_name(dtype));
+    return POLY_ERROR_TYPE;
+  }
+  ctx->default_float = dtype;
+  return POLY_OK;
+}
+
+PolyDType poly_default_float(const PolyContext *ctx) { return ctx ? ctx->default_float : POLY_FLOAT32; }
 
 PolyDType t_wide_dtype(PolyDType d) { return dtype_is_small(d) ? POLY_FLOAT32 : d; }
 
@@ -29,7 +41,7 @@ UOp *t_bool(UOp *x) {
 
 UOp *t_cast(UOp *x, PolyDType dtype) { return dtype == POLY_BOOL ? t_bool(x) : uop_cast(x, dtype); }
 
-UOp *t_float(UOp *x) { return x ? t_cast(x, t_float_dtype(type_of(x))) : NULL; }
+UOp *t_float(UOp *x) { return x ? t_cast(x, t_float_dtype(x->ctx, type_of(x))) : NULL; }
 
 /* ---- two tensors ---- */
 
@@ -87,7 +99,7 @@ static PolyDType quotient_dtype(PolyDType d) {
 static PolyDType remainder_dtype(PolyDType d) { return t_wide_dtype(dtype_is_float(d) ? d : POLY_FLOAT32); }
 
 static UOp *true_div(UOp *a, UOp *b) {
-  PolyDType d = t_float_dtype(dtype_promote(type_of(a), type_of(b)));
+  PolyDType d = t_float_dtype(a->ctx, dtype_promote(type_of(a), type_of(b)));
   return match_as(&a, &b, d) ? uop_binary(OP_DIV, a, b) : NULL;
 }
 
@@ -147,7 +159,7 @@ static UOp *rounded(Binary on_int, Binary on_float, PolyDType (*wide)(PolyDType)
   PolyDType d = dtype_promote(type_of(a), type_of(b));
   if (dtype_is_int(d)) return match_as(&a, &b, d) ? on_int(a, b) : NULL;
   if (!match_as(&a, &b, wide(d))) return NULL;
-  return t_cast(on_float(a, b), t_float_dtype(d));
+  return t_cast(on_float(a, b), t_float_dtype(a->ctx, d));
 }
 
 /* ---- powers ---- */
@@ -276,7 +288,7 @@ bool t_holds_integer(PolyDType d, int64_t v) {
 /* The dtype that a number of this kind brings a tensor to. */
 static PolyDType number_dtype(PolyBinaryOp op, const UOp *x, char kind, int64_t i) {
   PolyDType d = type_of(x);
-  if (kind == 'f' || op == POLY_DIV) return t_float_dtype(d);
+  if (kind == 'f' || op == POLY_DIV) return t_float_dtype(x->ctx, d);
   if (kind == 'b' || kind == 'u') return d;
   if (d == POLY_BOOL) d = kind == 'i' && t_holds_integer(POLY_INT32, i) ? POLY_INT32 : POLY_INT64;
   if (is_comparison(op) && !t_holds_integer(d, i)) return d == POLY_UINT64 ? POLY_FLOAT64 : POLY_INT64;
@@ -519,7 +531,7 @@ UOp *t_unary(PolyUnaryOp op, UOp *x) {
     return fail_null(ctx_base(x->ctx), POLY_ERROR_VALUE, "%d is not a unary operation", (int)op);
   const UnaryRow *row = &unary_table[op];
   if (row->kind == ROUNDING && !is_float(x)) return x;
-  PolyDType d = row->kind == FLOAT || row->kind == WIDE ? t_float_dtype(type_of(x)) : type_of(x);
+  PolyDType d = row->kind == FLOAT || row->kind == WIDE ? t_float_dtype(x->ctx, type_of(x)) : type_of(x);
   x = t_cast(x, row->kind == WIDE ? t_wide_dtype(d) : d);
   if (!x) return NULL;
   UOp *y = row->fn ? row->fn(x) : uop_unary(row->op, x);

@@ -59,7 +59,7 @@ static bool class_targets(UOp *x, UOp *target, int64_t ignore_index, Classes *ou
   if (!dtype_is_int(type_of(target)))
     return base_fail(b, POLY_ERROR_TYPE, "loss: class targets are integers, not %s", dtype_name(type_of(target)));
   if (!fits_classes(x, target)) return false;
-  out->dtype = t_float_dtype(type_of(x));
+  out->dtype = t_float_dtype(x->ctx, type_of(x));
   out->x = classes_last(t_cast(x, t_wide_dtype(out->dtype)));
   if (!out->x) return false;
   out->counted = NULL;
@@ -109,7 +109,7 @@ static UOp *class_entropy(UOp *x, UOp *target, double smoothing, int64_t ignore_
 
 /* -sum over classes of log_softmax(x) * probabilities. */
 static UOp *soft_entropy(UOp *x, UOp *target, double smoothing, char reduction) {
-  PolyDType dtype = t_float_dtype(dtype_promote(type_of(x), type_of(target))), acc = t_wide_dtype(dtype);
+  PolyDType dtype = t_float_dtype(x->ctx, dtype_promote(type_of(x), type_of(target))), acc = t_wide_dtype(dtype);
   int axis = class_axis(x);
   UOp *p = t_cast(target, acc);
   if (smoothing != 0) {
@@ -164,7 +164,7 @@ PolyTensor *poly_nll_loss(PolyTensor *x, PolyTensor *target, PolyTensor *weight,
 
 /* Both as wide floats of one shape; dtype: what the result is rounded to. */
 static bool match_wide(UOp **x, UOp **y, PolyDType *dtype) {
-  *dtype = t_float_dtype(dtype_promote(type_of(*x), type_of(*y)));
+  *dtype = t_float_dtype((*x)->ctx, dtype_promote(type_of(*x), type_of(*y)));
   *x = t_cast(*x, t_wide_dtype(*dtype));
   *y = t_cast(*y, t_wide_dtype(*dtype));
   return t_match(x, y);

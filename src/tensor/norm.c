@@ -32,7 +32,7 @@ static UOp *attention_weights(UOp *q, UOp *k, UOp *mask, bool causal) {
   } else if (mask) {
     scores = t_add(scores, mask);
   }
-  PolyDType out = t_float_dtype((PolyDType)q->dtype);
+  PolyDType out = t_float_dtype(q->ctx, (PolyDType)q->dtype);
   if (!scores) return NULL;
   scores = uop_cast(scores, out);
   return mask ? t_masked_softmax(scores, scores->ndim - 1) : t_softmax(scores, scores->ndim - 1);

@@ -59,7 +59,7 @@ static UOp *with_sign(UOp *x, UOp *y) {
 /* Operands of one shape and dtype, in float32 for integers and the half types. */
 static UOp *of_floats(UOp *(*f)(UOp *, UOp *), UOp *a, UOp *b) {
   if (!t_match(&a, &b)) return NULL;
-  PolyDType d = t_float_dtype((PolyDType)a->dtype), wide = t_wide_dtype(d);
+  PolyDType d = t_float_dtype(a->ctx, (PolyDType)a->dtype), wide = t_wide_dtype(d);
   a = t_cast(a, wide);
   b = t_cast(b, wide);
   if (a && b && a->op == OP_CONST) a = t_broadcast_like(a, b);

@@ -11,7 +11,7 @@ static PolyDType type_of(const UOp *x) { return (PolyDType)x->dtype; }
 static bool is_half(PolyDType d) { return dtype_is_small(d); }
 
 /* A float tensor wide enough to compute in. */
-static UOp *widen(UOp *x) { return t_cast(x, t_wide_dtype(t_float_dtype(type_of(x)))); }
+static UOp *widen(UOp *x) { return t_cast(x, t_wide_dtype(t_float_dtype(x->ctx, type_of(x)))); }
 
 UOp *t_reduce(Op op, UOp *x, uint32_t mask, bool keepdim) {
   UOp *y = uop_reduce(op, x, mask);
@@ -85,7 +85,7 @@ static UOp *wide_mean(UOp *x, uint32_t mask, bool keepdim) {
 }
 
 UOp *t_mean(UOp *x, uint32_t mask, bool keepdim) {
-  return x ? uop_cast(wide_mean(x, mask, keepdim), t_float_dtype(type_of(x))) : NULL;
+  return x ? uop_cast(wide_mean(x, mask, keepdim), t_float_dtype(x->ctx, type_of(x))) : NULL;
 }
 
 /* The number of elements less the correction, in dtype d. */
@@ -108,14 +108,14 @@ UOp *t_var(UOp *x, uint32_t mask, bool keepdim, double correction) {
   if (!x) return NULL;
   PolyDType d = type_of(x), acc = dtype_is_float(d) ? t_wide_dtype(d) : POLY_FLOAT64;
   UOp *y = variance(t_cast(x, acc), mask, freedom(x, mask, correction, acc));
-  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(d));
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(x->ctx, d));
 }
 
 /* var and std are computed in float64: of numbers that a float32 holds, the squares may be none of its range. */
 static UOp *var(UOp *x, uint32_t mask, bool keepdim, double correction) {
   if (!x) return NULL;
   UOp *y = variance(t_cast(x, POLY_FLOAT64), mask, freedom(x, mask, correction, POLY_FLOAT64));
-  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(type_of(x)));
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(x->ctx, type_of(x)));
 }
 
 static UOp *std(UOp *x, uint32_t mask, bool keepdim, double correction) {
@@ -123,7 +123,7 @@ static UOp *std(UOp *x, uint32_t mask, bool keepdim, double correction) {
   UOp *wide = t_cast(x, POLY_FLOAT64), *n = freedom(x, mask, correction, POLY_FLOAT64);
   UOp *value = t_sqrt(variance(wide, mask, n));
   UOp *y = value ? uop_function(FUNCTION_DEVIATION, mask, value, 2, (UOp *[]){wide, n}) : NULL;
-  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(type_of(x)));
+  return uop_cast(keepdim ? y : t_drop_axes(y, mask), t_float_dtype(x->ctx, type_of(x)));
 }
 
 /* ---- norms ---- */
@@ -138,7 +138,7 @@ static UOp *norm_value(UOp *x, uint32_t mask, double p) {
 
 static UOp *norm(UOp *x, uint32_t mask, bool keepdim, double p) {
   if (!x) return NULL;
-  PolyDType d = t_float_dtype(type_of(x));
+  PolyDType d = t_float_dtype(x->ctx, type_of(x));
   UOp *wide = widen(x), *y;
   if (!wide) return NULL;
   if (p == 0) {
@@ -160,7 +160,7 @@ static UOp *peak(UOp *x, uint32_t mask) { return uop_detach(uop_reduce(OP_MAX, x
 /* An infinite peak would make inf - inf: then nothing is subtracted, and exp gives the right limit by itself. */
 UOp *t_logsumexp(UOp *x, uint32_t mask, bool keepdim) {
   if (!x) return NULL;
-  PolyDType d = t_float_dtype(type_of(x));
+  PolyDType d = t_float_dtype(x->ctx, type_of(x));
   x = widen(x);
   UOp *m = peak(x, mask);
   m = t_where(t_unary(POLY_ISFINITE, m), m, t_scalar_like(x, 0));
@@ -170,7 +170,7 @@ UOp *t_logsumexp(UOp *x, uint32_t mask, bool keepdim) {
 
 static UOp *softmax(UOp *x, int axis, bool masked) {
   if (!x) return NULL;
-  PolyDType d = t_float_dtype(type_of(x));
+  PolyDType d = t_float_dtype(x->ctx, type_of(x));
   uint32_t mask = t_axis_bit(x, axis);
   UOp *given = t_cast(x, d);
   x = widen(x);
@@ -187,7 +187,7 @@ UOp *t_masked_softmax(UOp *x, int axis) { return softmax(x, axis, true); }
 
 UOp *t_log_softmax(UOp *x, int axis) {
   if (!x) return NULL;
-  PolyDType d = t_float_dtype(type_of(x));
+  PolyDType d = t_float_dtype(x->ctx, type_of(x));
   uint32_t mask = t_axis_bit(x, axis);
   UOp *given = t_cast(x, d);
   x = widen(x);
@@ -273,7 +273,7 @@ static UOp *log_add_exp(UOp *a, UOp *b) {
 
 static UOp *logaddexp(UOp *a, UOp *b) {
   if (!a || !b) return NULL;
-  PolyDType d = t_float_dtype(dtype_promote(type_of(a), type_of(b)));
+  PolyDType d = t_float_dtype(a->ctx, dtype_promote(type_of(a), type_of(b)));
   a = t_cast(a, t_wide_dtype(d));
   b = t_cast(b, t_wide_dtype(d));
   return t_match(&a, &b) ? uop_cast(log_add_exp(a, b), d) : NULL;
@@ -305,7 +305,7 @@ static UOp *shifted(UOp *x, int64_t by) {
 /* Doubling: after step k each place holds the sum of the 2^k places up to it. O(n log n), exact at any range of values,
  * and every step is differentiable. Each step is stored, or the work would double with it as well. */
 static UOp *logcumsumexp(UOp *x, int axis) {
-  PolyDType d = t_float_dtype(type_of(x));
+  PolyDType d = t_float_dtype(x->ctx, type_of(x));
   x = widen(x);
   if (!x || x->ndim == 0) return uop_cast(x, d);
   int last = x->ndim - 1;

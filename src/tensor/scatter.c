@@ -291,7 +291,7 @@ PolyTensor *poly_index_add(PolyTensor *x, int axis, PolyTensor *index, PolyTenso
 
 static UOp *masked_fill(UOp *x, UOp *mask, double value) {
   bool whole = fabs(value) < 9e18 && value == floor(value);
-  if (!dtype_is_float((PolyDType)x->dtype) && !whole) x = uop_cast(x, POLY_FLOAT32); /* the number decides */
+  if (!dtype_is_float((PolyDType)x->dtype) && !whole) x = t_float(x); /* the number decides */
   return x ? t_where(t_bool(mask), t_scalar_like(x, value), x) : NULL;
 }
 

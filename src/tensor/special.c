@@ -164,5 +164,5 @@ PolyTensor *poly_polygamma(int n, PolyTensor *x) {
     base_fail(ctx_base(x->ctx), POLY_ERROR_VALUE, "polygamma takes a derivative from 0 to 100, not %d", n);
     return NULL;
   }
-  TENSOR_RETURN(x->ctx, t_polygamma(uop_cast(x->uop, t_float_dtype((PolyDType)x->uop->dtype)), n));
+  TENSOR_RETURN(x->ctx, t_polygamma(uop_cast(x->uop, t_float_dtype(x->ctx, (PolyDType)x->uop->dtype)), n));
 }

@@ -97,8 +97,8 @@ UOp *t_iota_axis(PolyContext *ctx, PolyDType dtype, UOp *size, int ndim, int axi
 UOp *t_scalar_like(const UOp *x, double value); /* CONST of x's dtype */
 UOp *t_int_like(const UOp *x, int64_t value);
 UOp *t_cast(UOp *x, PolyDType dtype); /* folds a CONST; to bool is x != 0 */
-UOp *t_float(UOp *x);                 /* float32, unless it is floating point already */
-PolyDType t_float_dtype(PolyDType d);
+UOp *t_float(UOp *x);                 /* the default float, unless it is floating point already */
+PolyDType t_float_dtype(const PolyContext *ctx, PolyDType d);
 /* The dtype to compute in before rounding once: float32 for floats of 8 and 16 bits, otherwise d. */
 PolyDType t_wide_dtype(PolyDType d);
 UOp *t_bool(UOp *x); /* x != 0 */

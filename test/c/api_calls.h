@@ -17,6 +17,8 @@ static bool call_poly_set_no_grad(const Arg *a, Result *r) { (void)r; poly_set_n
 static bool call_poly_no_grad(const Arg *a, Result *r) { (void)r; (void)poly_no_grad((const PolyContext *)a[0].p); return true; }
 static bool call_poly_set_autocast(const Arg *a, Result *r) { (void)r; return poly_set_autocast((PolyContext *)a[0].p, (PolyDType)a[1].i) == POLY_OK; }
 static bool call_poly_autocast(const Arg *a, Result *r) { (void)r; (void)poly_autocast((const PolyContext *)a[0].p); return true; }
+static bool call_poly_set_default_float(const Arg *a, Result *r) { (void)r; return poly_set_default_float((PolyContext *)a[0].p, (PolyDType)a[1].i) == POLY_OK; }
+static bool call_poly_default_float(const Arg *a, Result *r) { (void)r; (void)poly_default_float((const PolyContext *)a[0].p); return true; }
 static bool call_poly_live_nodes(const Arg *a, Result *r) { (void)r; (void)poly_live_nodes((const PolyContext *)a[0].p); return true; }
 static bool call_poly_live_tensors(const Arg *a, Result *r) { (void)r; (void)poly_live_tensors((const PolyContext *)a[0].p); return true; }
 static bool call_poly_live_bytes(const Arg *a, Result *r) { (void)r; (void)poly_live_bytes((const PolyContext *)a[0].p); return true; }
@@ -398,6 +400,8 @@ static const Call calls[] = {
   {"poly_no_grad", call_poly_no_grad, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_set_autocast", call_poly_set_autocast, 2, true, {{"ctx", "HCONTEXT", true}, {"dtype", "T", true}}},
   {"poly_autocast", call_poly_autocast, 1, false, {{"ctx", "HCONTEXT", true}}},
+  {"poly_set_default_float", call_poly_set_default_float, 2, true, {{"ctx", "HCONTEXT", true}, {"dtype", "T", true}}},
+  {"poly_default_float", call_poly_default_float, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_live_nodes", call_poly_live_nodes, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_live_tensors", call_poly_live_tensors, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_live_bytes", call_poly_live_bytes, 1, false, {{"ctx", "HCONTEXT", true}}},

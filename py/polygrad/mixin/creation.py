@@ -51,6 +51,14 @@ def _long_range(g: AutogradGraph, d: Any, start: int, stop: int, step: int) -> T
     return wrap(g, C.poly_arange(g.ptr, d.code, 0.0, float(count), 1.0)) * step + start
 
 
+def _holding(start: Any, stop: Any, step: Any) -> Any:
+    """The default dtype of whole numbers, or int64 where it does not hold a range of them."""
+    d = dtypes.default_int
+    if start.__class__ is not int or stop.__class__ is not int or step.__class__ is not int:
+        return d
+    return d if d.min <= start <= d.max and d.min <= stop - (step > 0) + (step < 0) <= d.max else dtypes.int64
+
+
 class Creation:
     """Static constructors and `..._like`."""
 
@@ -163,7 +171,7 @@ class Creation:
         if device is not None:
             check_device(g, device)
         floats = any(isinstance(v, float) for v in (start, stop, step))
-        d = to_dtype(dtype) if dtype is not None else dtypes.default_float if floats else dtypes.default_int
+        d = to_dtype(dtype) if dtype is not None else dtypes.default_float if floats else _holding(start, stop, step)
         if isinstance(stop, (Dim, Variable)) and not isinstance(start, Dim) and step == 1:  # a symbolic size
             count = wrap(g, C.poly_iota(g.ptr, d.code, dim_code(stop - start, g)))
             return _finish(count + start if start else count, requires_grad)
@@ -208,8 +216,8 @@ class Creation:
         if isinstance(fill_value, int) and d.kind in "iu":
             zeros = like(self, C.poly_zeros_like(self._h)).cast(d)
             return _finish(zeros + scalar(self._g, fill_value, d), requires_grad, self)
-        t = like(self, C.poly_full_like(self._h, float(fill_value)))
-        return _finish(t if dtype is None else t.cast(dtype), requires_grad, self)
+        made = self.cast(d) if d != self.dtype else self
+        return _finish(like(self, C.poly_full_like(made._h, float(fill_value))), requires_grad, self)
 
     def zeros_like(self: Any, dtype: DTypeLike | None = None, device: str | None = None, requires_grad: bool | None = None) -> Tensor:
         """Zeros of the same shape and dtype.

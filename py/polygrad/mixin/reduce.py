@@ -50,6 +50,14 @@ def _extreme(x: Any, name: str, axis: Axis, keepdim: bool, dim: int | None) -> A
     return out
 
 
+def _over(function: Any, x: Any, axis: int | None, dtype: DTypeLike | None) -> Tensor:
+    """function(x, axis), over all elements if axis is None."""
+    x = x if dtype is None else x.cast(dtype)
+    if axis is None:
+        return like(x, function(x.reshape(-1), 0)).reshape(x.shape)
+    return like(x, function(x, axis))
+
+
 class Reduce:
     """axis=None reduces over all axes; keepdim keeps them with size 1. dim is PyTorch's name for axis."""
 
@@ -209,28 +217,24 @@ class Reduce:
         axis = _one(axis, dim)
         return like(self, C.poly_argmin(self._h, sig.POLY_ALL_AXES if axis is None else axis, keepdim))
 
-    def softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
-        """exp(x) / sum(exp(x)) along axis.
+    def softmax(self: Any, axis: int | None = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
+        """exp(x) / sum(exp(x)) along axis; axis=None: over all elements.
 
         >>> Tensor([0.0, 0.0]).softmax().tolist()
         [0.5, 0.5]
         """
-        axis = axis if dim is None else dim
-        x = self if dtype is None else self.cast(dtype)
-        return like(self, C.poly_softmax(x._h, axis))
+        return _over(C.poly_softmax, self, axis if dim is None else dim, dtype)
 
-    def log_softmax(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
-        """log(softmax(x)) along axis.
+    def log_softmax(self: Any, axis: int | None = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
+        """log(softmax(x)) along axis; axis=None: over all elements.
 
         >>> [round(v, 4) for v in Tensor([0.0, 0.0]).log_softmax().tolist()]
         [-0.6931, -0.6931]
         """
-        axis = axis if dim is None else dim
-        x = self if dtype is None else self.cast(dtype)
-        return like(self, C.poly_log_softmax(x._h, axis))
+        return _over(C.poly_log_softmax, self, axis if dim is None else dim, dtype)
 
-    def softmin(self: Any, axis: int = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
-        """softmax(-x) along axis.
+    def softmin(self: Any, axis: int | None = -1, dtype: DTypeLike | None = None, *, dim: int | None = None) -> Tensor:
+        """softmax(-x) along axis; axis=None: over all elements.
 
         >>> Tensor([0.0, 0.0]).softmin().tolist()
         [0.5, 0.5]

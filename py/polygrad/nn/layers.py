@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from .._core import C, like, make_tuple
+from .._ffi import KindError, ShapeError
 from .._meaning import flag, number, positional
 from ..dtypes import dtypes
 from ..tensor import Tensor
@@ -358,6 +359,11 @@ class LayerNorm(Module):
         self.weight = Tensor.ones(*self.normalized_shape, dtype=dtype, requires_grad=True) if elementwise_affine else None
         self.bias = Tensor.zeros(*self.normalized_shape, dtype=dtype, requires_grad=True) if elementwise_affine and bias else None
 
+    @property
+    def axis(self) -> tuple[int, ...]:
+        """The axes that are normalized, counted from the end."""
+        return tuple(-1 - k for k in range(len(self.normalized_shape)))
+
     def reset_parameters(self) -> None:
         """Ones and zeros."""
         _reset_affine(self.weight, self.bias)
@@ -365,8 +371,8 @@ class LayerNorm(Module):
     def forward(self, x: Tensor) -> Tensor:
         n = len(self.normalized_shape)
         if x.shape[x.ndim - n :] != self.normalized_shape:
-            raise ValueError(f"LayerNorm over {self.normalized_shape} does not fit shape {x.shape}")
-        y = x.layernorm(tuple(range(-n, 0)), self.eps)
+            raise ShapeError(f"LayerNorm over {self.normalized_shape} does not fit shape {x.shape}")
+        y = x.layernorm(self.axis, self.eps)
         y = y if self.weight is None else y * self.weight
         return y if self.bias is None else y + self.bias
 
@@ -567,6 +573,8 @@ class Embedding(Module):
             self._clear_padding()
 
     def forward(self, idx: Tensor) -> Tensor:
+        if isinstance(idx, Tensor) and not dtypes.is_int(idx.dtype):
+            raise KindError(f"rows of a table go by whole numbers, not by {idx.dtype.name}")
         if self.padding_idx is None and self.max_norm is None and not self.scale_grad_by_freq:
             return self.weight[idx]
         return F.embedding(idx, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)

@@ -229,6 +229,36 @@ class Rate(float):
         return float, (float(self),)
 
 
+class _Held(Tensor):
+    """A tensor of an optimizer's own: what is assigned to it, its next step uses. The core frees it, with its group."""
+
+    _kind = Tensor
+
+    def __init__(self, group: ParamGroup, h: int):
+        self._h, self._g, self._group = h, group._g, group
+
+    def __new__(cls, *args: Any) -> Any:
+        return object.__new__(cls)
+
+    def __del__(self, free: Any = None) -> None:
+        self._h = 0
+
+
+class _HeldRate(Tensor):
+    """The learning rate as a tensor of a state dict."""
+
+    _kind = Tensor
+    _owner: Any
+
+    def assign(self, x: Any) -> Tensor:
+        self._owner.lr = _number(x)
+        return self
+
+
+# tinygrad's names of the scalars and of the tensors for each parameter that the core's optimizers hold
+_HELD = {kind: (("b1_t", "b2_t"), ("m", "v")) for kind in ("adam", "adamw", "lamb")} | {kind: ((), ("b",)) for kind in ("sgd", "lars", "muon")}
+
+
 class Optimizer:
     """Holds parameters; step() updates those that have gradients, zero_grad() forgets the gradients.
 
@@ -326,6 +356,11 @@ class Optimizer:
                 if g.get(name) != value:
                     g[name] = value
 
+    def _state_items(self) -> dict[str, Any]:
+        """What get_state_dict finds in an optimizer, by tinygrad's names: load_state_dict puts it back."""
+        groups = [{"params": g.params, **_held(g)} for g in self.groups]
+        return groups[0] if len(groups) == 1 else {"groups": groups}
+
     @property
     def lr(self) -> Rate:
         """Learning rate (of the first group): a number that knows tinygrad's `opt.lr.assign(0.1)`."""
@@ -347,6 +382,20 @@ class Optimizer:
             lines.append(f"Parameter Group {k}")
             lines += [f"    {name}: {value}" for name, value in sorted((n, v) for n, v in g.items() if n != "params")]
         return "\n".join([*lines, ")"])
+
+
+def _held(group: ParamGroup) -> dict[str, Any]:
+    """What an optimizer of the core holds for a group, as tensors."""
+    rate = _HeldRate([group.lr])
+    rate._owner = group
+    found: dict[str, Any] = {"lr": rate}
+    own = [_Held(group, h) for h in group.state()]
+    scalars, slots = _HELD.get(group._kind, ((), ()))
+    if len(own) != len(scalars) + len(slots) * len(group.params):
+        return found | ({"state": own} if own else {})
+    n = len(group.params)
+    found |= dict(zip(scalars, own))
+    return found | {name: own[len(scalars) + k * n : len(scalars) + (k + 1) * n] for k, name in enumerate(slots)}
 
 
 def _trainable(params: Any) -> list[Tensor]:
@@ -378,6 +427,9 @@ class OptimizerGroup(Optimizer):
 
     def __getitem__(self, k: int) -> Optimizer:
         return self.optimizers[k]
+
+    def _state_items(self) -> dict[str, Any]:
+        return {"optimizers": self.optimizers}
 
 
 __all__ = ["Optimizer", "OptimizerGroup", "ParamGroup"]
