@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core import current, from_numpy
 from ...symbolic import Dim, Variable
 from ...tensor import Tensor
 
@@ -19,12 +20,12 @@ def size(name: str, n: int, least: int = 0) -> Any:
 
 def sized(array: np.ndarray, dim: int, rows: Any) -> Tensor:
     """A tensor on an array whose axis `dim` has the size `rows`, a number or what `size` gave."""
-    t = Tensor(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+    t = from_numpy(current(), array if array.flags.c_contiguous else np.ascontiguousarray(array))
     if rows.__class__ is int:
         return t
     shape: list[Any] = list(array.shape)
     shape[dim] = rows
-    return t.sized(*shape)
+    return t.sized(shape)
 
 
 def like_batch(t: Tensor, rows: Any, name: str, dim: int = 0) -> Tensor:
