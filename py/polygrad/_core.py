@@ -211,6 +211,11 @@ def from_numpy(g: AutogradGraph, a: np.ndarray, copy: bool = False) -> Tensor:
     return wrap(g, h)
 
 
+def copied(g: AutogradGraph, a: np.ndarray) -> Tensor:
+    """A tensor with the values of a contiguous array, in memory of its own."""
+    return wrap(g, C.poly_from_data(g.ptr, a.ctypes.data, to_dtype(a.dtype).code, a.ndim, int64_array(a.shape)))
+
+
 def _contains_tensor(x: Any) -> bool:
     return any(isinstance(v, Tensor) or (isinstance(v, (list, tuple)) and _contains_tensor(v)) for v in x)
 

@@ -65,7 +65,7 @@ class AutogradGraph:
     [2.0, 4.0]
     """
 
-    __slots__ = ("ptr", "hooks", "tracing", "made", "borrows", "changes", "sizes", "__weakref__")
+    __slots__ = ("ptr", "hooks", "tracing", "made", "borrows", "changes", "sizes", "_training", "__weakref__")
 
     def __init__(self) -> None:
         if os.environ.get("POLY_DEVICE", "").upper().startswith("CUDA"):
@@ -77,6 +77,7 @@ class AutogradGraph:
         self.hooks: dict[int, Any] = {}  # of gradients: see Tensor.register_hook
         self.sizes: dict[int, Any] = {}  # what keeps symbolic sizes, by their codes: see symbolic.py
         self.tracing: list[Any] = []  # compiled steps being traced, innermost last
+        self._training = C.poly_training(self.ptr)  # what the core knows, too: every module that is called asks for it
         self.changes = 0  # assignments to tensors that Python has asked for
         self.made: Any = tensor_class  # the class of tensors that are made out of nothing: see making()
         if default_device is not None:
@@ -138,11 +139,13 @@ class AutogradGraph:
 
     @property
     def training(self) -> bool:
-        return C.poly_training(self.ptr)
+        return self._training
 
     @training.setter
     def training(self, on: bool) -> None:
-        C.poly_set_training(self.ptr, bool(on))
+        on = bool(on)
+        C.poly_set_training(self.ptr, on)
+        self._training = on
 
     @property
     def no_grad(self) -> bool:

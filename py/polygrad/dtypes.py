@@ -223,6 +223,8 @@ def to_dtype(d: Any) -> DType:
     """DType out of a DType, a name, a numpy dtype or a Python type."""
     if isinstance(d, DType):
         return d
+    if isinstance(d, np.dtype) and d in _BY_NUMPY:
+        return _BY_NUMPY[d]
     if isinstance(d, str):
         found = _BY_NAME.get(d.lower())
         if found is None:

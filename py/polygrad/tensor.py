@@ -30,7 +30,7 @@ from .mixin.movement import Movement
 from .mixin.reduce import Reduce
 from .mixin.storage import Storage
 from .node import TensorUOp, plain
-from .symbolic import DIM_LIMIT, dim
+from .symbolic import DIM_LIMIT, Dim, dim
 
 if TYPE_CHECKING:
     from .dtypes import DTypeLike
@@ -157,10 +157,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         n = C.poly_ndim(self._h)
         out = INT64[n]()
         C.poly_shape(self._h, out)
-        sizes = out[:]
-        if min(sizes, default=0) >= DIM_LIMIT:
-            return tuple(sizes)
-        return tuple([v if v >= DIM_LIMIT else dim(self._g, v) for v in sizes])
+        g = self._g
+        return tuple([v if v >= DIM_LIMIT else Dim(g, v) for v in out[:]])
 
     @property
     def ndim(self) -> int:

@@ -153,9 +153,9 @@ class GraphRows(Rows):
 
     __slots__ = ("graph", "side")
 
-    def __init__(self, graph: Graph, side: str, index: Tensor | None = None):
+    def __init__(self, graph: Graph, side: str, index: Tensor | None = None, count: Any = None):
         self.graph, self.side = graph, side
-        self.num_rows = graph.num_dst if side == "in" else graph.num_src
+        self.num_rows = count if count is not None else graph.num_dst if side == "in" else graph.num_src
         self._index = index  # type: ignore[assignment]
 
     @property
@@ -214,8 +214,9 @@ def rows_of(index: Tensor | None = None, dim_size: Any = None, ptr: Tensor | Non
         found = getattr(index, "_rows", None)
         if found is not None:
             graph, side = found
-            if dim_size is None or dim_size == (graph.num_dst if side == "in" else graph.num_src):
-                return GraphRows(graph, side, index)
+            count = graph.num_dst if side == "in" else graph.num_src
+            if dim_size is None or dim_size == count:
+                return GraphRows(graph, side, index, count)
         return Rows(index, count_of(index, dim_size))
     if ptr is None:
         raise ValueError("an index vector or row pointers are needed")

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-_set_kind, _set_start = PolyIndex.kind.__set__, PolyIndex.start.__set__  # past the checks of a struct, for what was checked here
+# Past the checks of a struct, for what was checked here.
+_set_kind, _set_has_start, _set_has_stop, _set_start, _set_stop, _set_step, _set_tensor = (
+    getattr(PolyIndex, name).__set__ for name in ("kind", "has_start", "has_stop", "start", "stop", "step", "tensor")
+)
 
 
 def _entry(x: Any, entry: Any, key: Any, keep: list[Any]) -> None:
@@ -27,17 +30,21 @@ def _entry(x: Any, entry: Any, key: Any, keep: list[Any]) -> None:
         _set_kind(entry, b"i")
         _set_start(entry, _place(key))
     elif key.__class__ is slice:
-        entry.kind = b"s"
-        entry.has_start, entry.has_stop = key.start is not None, key.stop is not None
-        entry.start = 0 if key.start is None else dim_code(_whole(key.start), x._g)
-        entry.stop = 0 if key.stop is None else dim_code(_whole(key.stop), x._g)
-        entry.step = 1 if key.step is None else _whole(key.step)
-        if entry.step == 0:
+        _set_kind(entry, b"s")
+        if key.start is not None:
+            _set_has_start(entry, True)
+            _set_start(entry, dim_code(_whole(key.start), x._g))
+        if key.stop is not None:
+            _set_has_stop(entry, True)
+            _set_stop(entry, dim_code(_whole(key.stop), x._g))
+        step = 1 if key.step is None else int(_whole(key.step))
+        if step == 0:
             raise ValueError("a slice step cannot be zero")
+        _set_step(entry, step)
     elif key is None:
-        entry.kind = b"n"
+        _set_kind(entry, b"n")
     elif key is Ellipsis:
-        entry.kind = b"."
+        _set_kind(entry, b".")
     elif isinstance(key, Dim):
         entry.kind, entry.start = b"i", dim_code(key, x._g)
     elif isinstance(key, np.integer):
@@ -45,7 +52,8 @@ def _entry(x: Any, entry: Any, key: Any, keep: list[Any]) -> None:
     else:
         t = _index_tensor(x, key)
         keep.append(t)
-        entry.kind, entry.tensor = b"t", t._h
+        _set_kind(entry, b"t")
+        _set_tensor(entry, t._h)
 
 
 def _place(key: int) -> int:

@@ -196,7 +196,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """
     if not training:
         return input
-    before, Tensor.training = Tensor.training, True
+    before = Tensor.training
+    if before:
+        return into(input, input.dropout(p), inplace)
+    Tensor.training = True
     try:
         return into(input, input.dropout(p), inplace)
     finally:

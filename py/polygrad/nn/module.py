@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
+from ..autograd import current
 from ..dtypes import dtypes
 from ..tensor import Tensor
 from .held import held
@@ -111,6 +112,7 @@ def is_parameter(t: Tensor) -> bool:
     return bool(getattr(t, "_param", False))
 
 
+_EMPTY: set[type] = set()  # classes of attributes in which there is no module
 _KINDS: dict[type, str] = {}  # of the classes of attributes, what can be in them: "nothing", a "module" itself, or "several" modules
 
 
@@ -118,6 +120,8 @@ def _kind_of(cls: type) -> str:
     kind = "module" if issubclass(cls, Module) else "several" if issubclass(cls, (list, tuple, dict)) else "nothing"
     if len(_KINDS) < 1024:  # classes that a program makes again and again do not gather here
         _KINDS[cls] = kind
+        if kind == "nothing":
+            _EMPTY.add(cls)
     return kind
 
 
@@ -149,11 +153,12 @@ class Module:
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mode = self.__dict__.get("_mode")
-        if mode is not None and mode != Tensor.training:
+        d = self.__dict__
+        mode = d.get("_mode")
+        if mode is not None and mode != current().training:
             with in_mode(self):
                 return self(*args, **kwargs)
-        if "_forward_pre_hooks" in self.__dict__ or "_forward_hooks" in self.__dict__:
+        if "_forward_pre_hooks" in d or "_forward_hooks" in d:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
@@ -218,8 +223,10 @@ class Module:
     def _inside(self) -> list[Any]:
         """children(), without names."""
         d = self.__dict__
-        found: dict[int, Any] = {}
         plain = type(self)._state_items is Module._state_items  # others, such as containers, keep what they hold elsewhere
+        if plain and _EMPTY.issuperset(map(type, d.values())):
+            return []
+        found: dict[int, Any] = {}
         for name, value in (d if plain else self._items()).items():
             kind = _KINDS.get(value.__class__)
             if kind == "nothing":

@@ -115,6 +115,8 @@ def _shape_back(whole: Any, value: Any) -> Any:
 
 def basic(key: Any) -> bool:
     """Is x[key] a view? An index of numbers, slices, None and `...` gives one; lists and tensors copy."""
+    if key.__class__ is int or key.__class__ is slice:
+        return True
     keys = key if key.__class__ is tuple else (key,)
     return all(k is None or k is Ellipsis or (isinstance(k, (int, slice)) and not isinstance(k, bool)) for k in keys)
 

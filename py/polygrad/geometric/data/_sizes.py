@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..._core import copied, current, from_numpy
 from ...symbolic import Dim, Variable
 from ...tensor import Tensor
 
 LIMIT = 1 << 30
+# Bytes up to which values are copied to memory of the library. Nobody else can write there, so a graph that is made of them is known again without
+# looking at its edges; a layer that does look costs more than the copy.
+COPIED = 1 << 20
 
 
 def size(name: str, n: int, least: int = 0) -> Any:
@@ -19,12 +23,14 @@ def size(name: str, n: int, least: int = 0) -> Any:
 
 def sized(array: np.ndarray, dim: int, rows: Any) -> Tensor:
     """A tensor on an array whose axis `dim` has the size `rows`, a number or what `size` gave."""
-    t = Tensor(array if array.flags.c_contiguous else np.ascontiguousarray(array))
+    array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+    g = current()
+    t = copied(g, array) if array.nbytes <= COPIED else from_numpy(g, array)
     if rows.__class__ is int:
         return t
     shape: list[Any] = list(array.shape)
     shape[dim] = rows
-    return t.sized(*shape)
+    return t.sized(shape)
 
 
 def like_batch(t: Tensor, rows: Any, name: str, dim: int = 0) -> Tensor:

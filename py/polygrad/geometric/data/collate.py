@@ -24,13 +24,13 @@ from .storage import NodeStorage
 def pointers(sizes: Any) -> np.ndarray:
     """0, and the sums of the first 1, 2 ... sizes."""
     out = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=out[1:])
+    np.asarray(sizes, np.int64).cumsum(out=out[1:])
     return out
 
 
 def gather(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Positions of the runs starts[k], starts[k] + 1 ... of sizes[k] entries, one after the other."""
-    ends = np.cumsum(sizes)
+    ends = sizes.cumsum()
     out = np.arange(ends[-1] if ends.size else 0)
     out += np.repeat(starts - (ends - sizes), sizes)
     return out
@@ -77,7 +77,7 @@ class Column:
         if self.incs is None or self.ptr is None:
             return self.values
         before = np.cumsum(self.incs, axis=0) - self.incs  # of the graphs before each one
-        sizes = np.diff(self.ptr)
+        sizes = self.ptr[1:] - self.ptr[:-1]
         if before.ndim == 1:
             shift = np.repeat(before, sizes)
             shape = [1] * self.values.ndim
@@ -423,7 +423,7 @@ class _Rows:
         if not self.symbolic:
             return int(ptr[-1])
         for other, found in self.known:
-            if other[-1] == ptr[-1] and np.array_equal(other, ptr):  # the total tells most apart
+            if other[-1] == ptr[-1] and other.size == ptr.size and (other == ptr).all():  # the total tells most apart
                 return found
         new = self.variable("edges" if key == "edge_index" else f"{key}_rows", int(ptr[-1]))
         self.known.append((ptr, new))
@@ -454,7 +454,7 @@ class _Rows:
         if isinstance(ptr, list):
             both = [self.batch_of(f"{key}_{k}", p) for k, p in enumerate(ptr)]
             return [a for a, _ in both], [b for _, b in both]
-        lengths = np.diff(ptr)
+        lengths = ptr[1:] - ptr[:-1]
         batch = sized(np.repeat(np.arange(self.count), lengths), 0, self.rows(key, ptr))
         bounds = sized(np.array(ptr), 0, self.graphs + 1)
         batch._count, batch._bounds = self.graphs, (bounds, int(lengths.max(initial=0)), batch._g.changes)

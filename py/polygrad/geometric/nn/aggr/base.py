@@ -89,7 +89,8 @@ class Aggregation(Module):
 
     def rows(self, x: Tensor, index: Tensor | None, ptr: Tensor | None, dim_size: int | None, dim: int) -> Rows:
         """The rows of x along dim."""
-        return rows_of(index, dim_size, ptr, x.shape[axis_of(x, dim)])
+        axis = axis_of(x, dim)
+        return rows_of(index, dim_size, ptr, x.shape[axis] if index is None else None)
 
     def reduce(
         self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2, reduce: str = "sum"

@@ -220,22 +220,24 @@ class MessagePassing(Module):
             )
         if edge_index.dtype.kind not in "iu":
             raise ValueError(f"Expected 'edge_index' to be of integer type (got '{edge_index.dtype}')")
-        if edge_index.ndim != 2:
-            raise ValueError(f"Expected 'edge_index' to be two-dimensional, [2, edges] (got {edge_index.ndim} dimensions)")
-        if edge_index.shape[0] != 2:
-            raise ValueError(f"Expected 'edge_index' to have size '2' in the first dimension, [2, edges] (got '{edge_index.shape[0]}')")
+        shape = edge_index.shape
+        if len(shape) != 2:
+            raise ValueError(f"Expected 'edge_index' to be two-dimensional, [2, edges] (got {len(shape)} dimensions)")
+        if shape[0] != 2:
+            raise ValueError(f"Expected 'edge_index' to have size '2' in the first dimension, [2, edges] (got '{shape[0]}')")
         if isinstance(edge_index, EdgeIndex):  # the sizes that it knows
             return list(edge_index.sparse_size()) if size is None else [a if a is not None else b for a, b in zip(edge_index.sparse_size(), size)]
         return [None, None] if size is None else list(size)
 
     def _set_size(self, size: list[Any], dim: int, name: str, x: Tensor) -> None:
-        if not -x.ndim <= self.node_dim < x.ndim:
-            raise ValueError(f"'{name}' of shape {x.shape} has no axis {self.node_dim} (node_dim) for the nodes")
-        n = x.shape[self.node_dim]
+        shape = x.shape
+        if not -len(shape) <= self.node_dim < len(shape):
+            raise ValueError(f"'{name}' of shape {shape} has no axis {self.node_dim} (node_dim) for the nodes")
+        n = shape[self.node_dim]
         if size[dim] is None:
             size[dim] = n
         elif size[dim] != n:
-            raise ValueError(f"'{name}' of shape {x.shape} has size {n} along axis {self.node_dim}, but there are {size[dim]} nodes")
+            raise ValueError(f"'{name}' of shape {shape} has size {n} along axis {self.node_dim}, but there are {size[dim]} nodes")
 
     def _one_set(self, pair: Any) -> bool:
         """May both of a pair be values of the same nodes?"""
@@ -264,9 +266,14 @@ class MessagePassing(Module):
                     raise ValueError(f"'{base}' must be a pair of source and destination values, not {len(data)} values")
                 # The first of a pair belongs to the senders, also where messages go from target to source, unless the sizes say otherwise.
                 at = dim if self.flow == "source_to_target" or not self._one_set(data) else 1 - dim
-                if isinstance(data[1 - at], Tensor):
-                    self._set_size(size, 1 - dim, base, data[1 - at])
-                data = data[at]
+                other, data = data[1 - at], data[at]
+                if other is data and isinstance(data, Tensor) and size[0] is None and size[1] is None:
+                    self._set_size(size, 1 - dim, base, data)
+                    size[dim] = size[1 - dim]
+                    lifts.append((name, data, dim))
+                    continue
+                if isinstance(other, Tensor):
+                    self._set_size(size, 1 - dim, base, other)
             if isinstance(data, Tensor):
                 self._set_size(size, dim, base, data)
                 lifts.append((name, data, dim))
