@@ -180,7 +180,7 @@ class Rate:
 
 def cases(args):
     for group, (codes, forward, backward) in GROUPS.items():
-        if args.group and args.group not in group:
+        if not any(text in group for text in args.group.split(",")):
             continue
         for code in codes:
             for grad, lists in ((False, forward), (True, backward)):
@@ -267,14 +267,19 @@ def changing(args, ours, theirs):
             row.update(ours_ms=times[0], theirs_ms=times[1], ratio=times[1] / times[0])
         except Exception as e:
             row["error"] = f"{type(e).__name__}: {e}"[:160]
-        print(f"{code:44} {row}" if "error" in row else f"{code:44} {row['ours_ms']:8.4f} {row['theirs_ms']:8.4f} {row['ratio']:6.2f}  first {row['first_ms']:8.3f}, compiled {row['compilations']}", flush=True)
+        print(
+            f"{code:44} {row}"
+            if "error" in row
+            else f"{code:44} {row['ours_ms']:8.4f} {row['theirs_ms']:8.4f} {row['ratio']:6.2f}  first {row['first_ms']:8.3f}, compiled {row['compilations']}",
+            flush=True,
+        )
     return rows
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("-k", default="", help="only cases with this text")
-    p.add_argument("-g", "--group", default="", help="only groups with this text in their name")
+    p.add_argument("-g", "--group", default="", help="only groups with one of these texts in their name, commas between them")
     p.add_argument("--sizes", action="store_true", help="sizes that differ from call to call")
     p.add_argument("--general", action="store_true", help="by the plans that hold for any size, as after other shapes of an expression")
     p.add_argument("--calls", type=int, default=40)

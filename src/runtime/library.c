@@ -377,6 +377,7 @@ static const struct {
                {"scan", 1, run_scan},
                {"recurrence", 2, run_recurrence},
                {"segment_order", 1, run_segment_order},
+               {"scatter", 2, library_scatter},
                {"nonzero", 1, run_nonzero},
                {"solve", 2, library_solve},
                {"triangular", 2, library_triangular},

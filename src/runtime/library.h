@@ -15,6 +15,7 @@ bool library_topk(Device *d, const LibraryCall *call);
 bool library_kth(Device *d, const LibraryCall *call);
 bool library_searchsorted(Device *d, const LibraryCall *call);
 bool library_bincount(Device *d, const LibraryCall *call);
+bool library_scatter(Device *d, const LibraryCall *call);
 bool library_solve(Device *d, const LibraryCall *call);
 bool library_triangular(Device *d, const LibraryCall *call);
 bool library_det(Device *d, const LibraryCall *call);
