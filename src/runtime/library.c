@@ -372,6 +372,7 @@ static const struct {
 } routine[] = {{"argsort", 1, library_argsort},
                {"topk", 1, library_topk},
                {"kth", 1, library_kth},
+               {"median", 1, library_median},
                {"searchsorted", 2, library_searchsorted},
                {"bincount", 1, library_bincount},
                {"scan", 1, run_scan},

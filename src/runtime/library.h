@@ -13,6 +13,7 @@ int64_t library_index_at(const LibraryTensor *t, int64_t e);
 bool library_argsort(Device *d, const LibraryCall *call);
 bool library_topk(Device *d, const LibraryCall *call);
 bool library_kth(Device *d, const LibraryCall *call);
+bool library_median(Device *d, const LibraryCall *call);
 bool library_searchsorted(Device *d, const LibraryCall *call);
 bool library_bincount(Device *d, const LibraryCall *call);
 bool library_scatter(Device *d, const LibraryCall *call);
