@@ -518,6 +518,9 @@ POLY_API PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, 
                               PolyTensor **indices);
 /* The k-th smallest value along axis, counted from 1, and its place; axis has the size 1 afterwards. O(n). */
 POLY_API PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values, PolyTensor **indices);
+/* The lower median along axis and its place; axis has the size 1 afterwards. Where there is a NaN it is the first of
+ * them, unless numbers alone count and there is one. O(n). */
+POLY_API PolyStatus poly_median(PolyTensor *x, int axis, bool numbers, PolyTensor **values, PolyTensor **indices);
 /* How many elements of a sorted vector lie before each value (right: or are equal to it); with sorted rows, of the row
  * that the value is in. O(values log n). */
 POLY_API PolyTensor *poly_searchsorted(PolyTensor *sorted, PolyTensor *values, bool right);

@@ -202,6 +202,7 @@ FUNCTIONS = {
     "poly_argsort": ("p", "pib", "x axis descending"),
     "poly_topk": ("i", "plibbpp", "x k axis largest sorted values indices"),
     "poly_kthvalue": ("i", "plipp", "x k axis values indices"),
+    "poly_median": ("i", "pibpp", "x axis numbers values indices"),
     "poly_searchsorted": ("p", "ppb", "sorted values right"),
     "poly_bincount": ("p", "pl", "x size"),
     "poly_masked_select": ("p", "pp", "x mask"),

@@ -352,3 +352,27 @@ def test_selection_of_a_known_size_in_a_compiled_step():
             assert select(Tensor(x), Tensor(mask, dtype=dtypes.bool)).tolist() == want
         for x, want in (([1, 0, 2, 0, 3], [0, 2, 4]), ([0, 0, 5, 0, 0], [2, -1, -1]), ([1, 1, 1, 1, 1], [0, 1, 2])):
             assert places(Tensor(x)).flatten().tolist() == want
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+def test_numbers_by_an_index(dtype):
+    """Sums, products and extremes of single numbers: in the order of the entries, float32 rounded once; empty places keep the tensor's own value."""
+    rng = np.random.default_rng(3)
+    index = rng.integers(0, 40, 3000)
+    index[index == 7] = 8  # nobody writes there
+    source = (rng.standard_normal(3000) * 10).astype(dtype)
+    own = np.arange(40).astype(dtype)
+    for reduce, ufunc in (("sum", np.add), ("amax", np.maximum), ("amin", np.minimum)):
+        want = own.astype(np.float64)
+        ufunc.at(want, index, source.astype(np.float64))
+        got = Tensor(own).scatter_reduce(0, Tensor(index), Tensor(source), reduce).numpy()
+        np.testing.assert_allclose(got, want, rtol=3e-7 if dtype == np.float32 else 1e-14, atol=1e-5 if dtype == np.float32 else 0)
+    hub = Tensor(np.zeros(2, np.float32)).scatter_reduce(0, Tensor(np.ones(200_000, np.int32)), Tensor(np.full(200_000, 0.1, np.float32)), "sum")
+    assert hub.tolist() == [0.0, float(np.float32(np.float64(np.float32(0.1)) * 200_000))]
+    with pytest.raises(IndexError, match="index 40 at position 1"):
+        Tensor(own).scatter_reduce(0, Tensor([3, 40, 2]), Tensor(source[:3]), "sum").realize()
+
+
+def test_a_nan_stays_the_extreme_of_its_index():
+    got = Tensor([0.0, 0.0, 0.0]).scatter_reduce(0, Tensor([0, 0, 1, 0, 1]), Tensor([1.0, np.nan, 3.0, 5.0, 2.0]), "amax", include_self=False)
+    np.testing.assert_array_equal(got.numpy(), [np.nan, 3.0, 0.0])

@@ -5,6 +5,7 @@ import pytest
 
 import polygrad.torch as pt
 from polygrad import Context
+from polygrad.autograd import current
 from polygrad.geometric import utils
 
 RNG = np.random.default_rng(5)
@@ -151,3 +152,33 @@ def test_casts_of_integers_between_all_sizes(source):
     a = RNG.integers(-(2**62), 2**62, 1003).astype(source) if source != "bool" else RNG.random(1003) < 0.5
     for to in ("int8", "uint8", "int16", "int32", "int64", "float32"):
         np.testing.assert_array_equal(pt.tensor(a).to(getattr(pt, to)).numpy(), a.astype(to))
+
+
+@pytest.mark.parametrize("shape", [(1,), (9,), (40, 5), (3, 1024), (3, 1025), (2, 30000)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int16"])
+def test_medians_are_of_the_order_and_of_numbers(dtype, shape):
+    """The lower median with its place; the first NaN of a row, unless numbers alone count. Rows of NaN alone have one."""
+    a = values(dtype, shape, True)
+    if dtype.startswith("float"):
+        a[0 if a.ndim > 1 else slice(None)] = np.nan
+    for dim in range(a.ndim):
+        n, nan = shape[dim], np.isnan(a) if dtype.startswith("float") else np.zeros(a.shape, bool)
+        order = order_of(a, dim, False)
+        number = np.take_along_axis(order, np.maximum(((~nan).sum(dim, keepdims=True) - 1) // 2, 0), dim)
+        whole = np.take_along_axis(order, np.full(number.shape, (n - 1) // 2), dim)
+        whole = np.where(nan.any(dim, keepdims=True), np.argmax(nan, dim).reshape(number.shape), whole)
+        number = np.where(nan.all(dim, keepdims=True), 0, number)
+        for name, want in (("median", whole), ("nanmedian", number)):
+            got = getattr(pt.tensor(a), name)(dim, keepdim=True)
+            np.testing.assert_array_equal(got.indices.numpy(), want)
+            np.testing.assert_array_equal(got.values.numpy(), np.take_along_axis(a, want, dim))
+
+
+def test_medians_of_changing_sizes_compile_nothing():
+    x = RNG.standard_normal((400, 8)).astype(np.float32)
+    for n in (100, 130):
+        pt.tensor(x[:n]).median(0).values.numpy()
+    before = current().compilations
+    for n in range(140, 400, 20):
+        np.testing.assert_array_equal(pt.tensor(x[:n]).median(0).values.numpy(), np.sort(x[:n], 0)[(n - 1) // 2])
+    assert current().compilations == before

@@ -50,6 +50,7 @@ OPTIONAL = {
     "poly_filter_edges": {"mask", "src", "dst"},
     "poly_graph_product_values": {"x", "y", "values"},
     "poly_kthvalue": {"values", "indices"},
+    "poly_median": {"values", "indices"},
 }  # fmt: skip
 
 # How many entries an array has, by its name; a function's own come first.

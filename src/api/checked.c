@@ -2050,6 +2050,16 @@ PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values
   return result;
 }
 
+PolyStatus poly_median(PolyTensor *x, int axis, bool numbers, PolyTensor **values, PolyTensor **indices) {
+  ApiCall call;
+  api_begin(&call, "poly_median");
+  api_handle(&call, x, HANDLE_TENSOR, "x", false);
+  if (!api_enter(&call)) return call.code;
+  PolyStatus result = core_median(x, axis, numbers, values, indices);
+  api_leave(&call, result);
+  return result;
+}
+
 PolyTensor *poly_searchsorted(PolyTensor *sorted, PolyTensor *values, bool right) {
   ApiCall call;
   api_begin(&call, "poly_searchsorted");

@@ -201,6 +201,7 @@ PolyStatus core_sort(PolyTensor *x, int axis, bool descending, PolyTensor **valu
 PolyTensor *core_argsort(PolyTensor *x, int axis, bool descending);
 PolyStatus core_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sorted, PolyTensor **values, PolyTensor **indices);
 PolyStatus core_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values, PolyTensor **indices);
+PolyStatus core_median(PolyTensor *x, int axis, bool numbers, PolyTensor **values, PolyTensor **indices);
 PolyTensor *core_searchsorted(PolyTensor *sorted, PolyTensor *values, bool right);
 PolyTensor *core_bincount(PolyTensor *x, int64_t size);
 PolyTensor *core_masked_select(PolyTensor *x, PolyTensor *mask);
@@ -593,6 +594,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_argsort core_argsort
 #define poly_topk core_topk
 #define poly_kthvalue core_kthvalue
+#define poly_median core_median
 #define poly_searchsorted core_searchsorted
 #define poly_bincount core_bincount
 #define poly_masked_select core_masked_select

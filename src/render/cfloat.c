@@ -296,9 +296,9 @@ const HelperText float_helpers[] = {
      "  const float r = (float)((double)(int64_t)(h - (k << 62)) * 0x1.921fb54442d18p-62);\n"
      "  *q = u < 0 ? -(int32_t)k : (int32_t)k;\n"
      "  return u < 0 ? -r : r;\n}"},
-    /* sin(x + quarter pi/2) */
-    {"trig", KIND_F32,
-     "$T @trig($T x, int32_t quarter) {\n"
+    /* x - q pi/2, at most pi/4 */
+    {"angle", KIND_F32,
+     "$T @angle($T x, $I *quarters) {\n"
      "  const $T t = @fma(x, @of(0.636619747f), @of(12582912.0f));\n"
      "  const $I big = (x > 0x1p19f) | (x < -0x1p19f);\n"
      "  $I q = @bits(t) - 0x4b400000;\n"
@@ -309,8 +309,14 @@ const HelperText float_helpers[] = {
      "      int32_t k = q[l];\n"
      "      if (big[l]) r[l] = @1:reduce_big(x[l], &k);\n"
      "      q[l] = k;\n    }\n  }\n|>"
+     "  *quarters = q;\n"
+     "  return r;\n}"},
+    /* sin(x + quarter pi/2) */
+    {"trig", KIND_F32,
+     "$T @trig($T x, int32_t quarter) {\n"
+     "  $I q;\n"
+     "  const $T r = @angle(x, &q), s = r * r;\n"
      "  q += quarter;\n"
-     "  const $T s = r * r;\n"
      "  $T a = @fma(s, @of(2.76699461e-06f), @of(-0.000198471738f));\n"
      "  a = @fma(a, s, @of(0.0083333673f));\n"
      "  a = @fma(a, s, @of(-0.166666672f));\n"
@@ -322,6 +328,171 @@ const HelperText float_helpers[] = {
      "  return @from_bits(@bits(@where((q & 1) != 0, b, a)) ^ (q & 2) << 30);\n}"},
     {"sin", KIND_F32, "$T @sin($T x) { return @where(x == 0.0f, x, @trig(x, 0)); }"},
     {"cos", KIND_F32, "$T @cos($T x) { return @trig(x, 1); }"},
+    /* tan r = a + rest, or y = -1 / tan r, by a step of Newton's that takes in the rest */
+    {"tan", KIND_F32,
+     "$T @tan($T x) {\n"
+     "  $I q;\n"
+     "  const $T r = @angle(x, &q), s = r * r;\n"
+     "  $T p = @fma(s, @of(0.004379599f), @of(8.512512e-05f));\n"
+     "  p = @fma(p, s, @of(0.010836962f));\n"
+     "  p = @fma(p, s, @of(0.02128295f));\n"
+     "  p = @fma(p, s, @of(0.05405943f));\n"
+     "  p = @fma(p, s, @of(0.13332672f));\n"
+     "  p = @fma(p, s, @of(0.3333335f));\n"
+     "  p = p * (s * r);\n"
+     "  const $T a = r + p, rest = p - (a - r), d = -1.0f / a;\n"
+     "  const $T y = @fma(d, @fma(d, rest, @fma(d, a, @of(1.0f))), d);\n"
+     "  return @where(x == 0.0f, x, @where((q & 1) != 0, y, a));\n}"},
+    /* above 1: pi/2 - atan(1/x) */
+    {"atan", KIND_F32,
+     "$T @atan($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign);\n"
+     "  const $I steep = a > 1.0f;\n"
+     "  const $T t = @where(steep, 1.0f / a, a), s = t * t;\n"
+     "  $T p = @fma(s, @of(-0.0017875476f), @of(0.010887361f));\n"
+     "  p = @fma(p, s, @of(-0.031127002f));\n"
+     "  p = @fma(p, s, @of(0.057906546f));\n"
+     "  p = @fma(p, s, @of(-0.08400475f));\n"
+     "  p = @fma(p, s, @of(0.10951175f));\n"
+     "  p = @fma(p, s, @of(-0.14264052f));\n"
+     "  p = @fma(p, s, @of(0.19998531f));\n"
+     "  p = @fma(p, s, @of(-0.333333f));\n"
+     "  p = @fma(p, s * t, t);\n"
+     "  return @from_bits(@bits(@where(steep, 1.57079637f - (p + 4.37113883e-08f), p)) | sign);\n}"},
+    /* asin(t) - t for |t| <= 1/2, with s = t t */
+    {"asin_rest", KIND_F32,
+     "$T @asin_rest($T t, $T s) {\n"
+     "  $T p = @fma(s, @of(0.037696462f), @of(0.0143149635f));\n"
+     "  p = @fma(p, s, @of(0.031839084f));\n"
+     "  p = @fma(p, s, @of(0.044513375f));\n"
+     "  p = @fma(p, s, @of(0.07500522f));\n"
+     "  p = @fma(p, s, @of(0.1666666f));\n"
+     "  return p * (s * t);\n}"},
+    /* above 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) */
+    {"asin", KIND_F32,
+     "$T @asin($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign);\n"
+     "  const $I big = a > 0.5f;\n"
+     "  const $T s = @where(big, 0.5f - 0.5f * a, a * a), t = @where(big, @sqrt(s), a), p = @asin_rest(t, s);\n"
+     "  const $T y = (1.57079637f - (t + t)) - (p + p + 4.37113883e-08f);\n"
+     "  return @from_bits(@bits(@where(big, y, t + p)) | sign);\n}"},
+    {"acos", KIND_F32,
+     "$T @acos($T x) {\n"
+     "  const $I big = (x > 0.5f) | (x < -0.5f);\n"
+     "  const $T a = @from_bits(@bits(x) & 0x7fffffff);\n"
+     "  const $T s = @where(big, 0.5f - 0.5f * a, x * x), t = @where(big, @sqrt(s), x), p = @asin_rest(t, s);\n"
+     "  const $T q = p + p, far = (3.14159274f - (t + t)) - (q + 8.74227766e-08f);\n"
+     "  const $T near = (1.57079637f - t) - (p + 4.37113883e-08f);\n"
+     "  return @where(big, @where(x < 0.0f, far, t + t + q), near);\n}"},
+    /* e^x / 2, a number also where e^x is none */
+    {"exp_half", KIND_F32,
+     "$T @exp_half($T x) {\n"
+     "  const $T c = @cut(x, @of(-104.0f), @of(90.0f)), n = @fma(c, @of(1.44269502f), @of(12582912.0f)) - "
+     "12582912.0f;\n"
+     "  const $T r = @fma(n, @of(-1.42860677e-06f), @fma(n, @of(-0.693145752f), c));\n"
+     "  $T p = @fma(r, @of(0.0013820742f), @of(0.00836924836f));\n"
+     "  p = @fma(p, r, @of(0.041668281f));\n"
+     "  p = @fma(p, r, @of(0.166665167f));\n"
+     "  p = @fma(p, r, @of(0.49999994f));\n"
+     "  return @scale(@fma(p, r * r, r) + 1.0f, n - 1.0f);\n}"},
+    {"sinh", KIND_F32,
+     "$T @sinh($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign), s = a * a, h = @exp_half(a);\n"
+     "  $T p = @fma(s, @of(2.7822132e-06f), @of(0.00019842896f));\n"
+     "  p = @fma(p, s, @of(0.0083333105f));\n"
+     "  p = @fma(p, s, @of(0.16666667f));\n"
+     "  const $T small = @fma(p, s * a, a), big = h - 0.25f / h;\n"
+     "  return @from_bits(@bits(@where(a < 1.0f, small, big)) | sign);\n}"},
+    {"cosh", KIND_F32,
+     "$T @cosh($T x) {\n"
+     "  const $T h = @exp_half(@from_bits(@bits(x) & 0x7fffffff));\n"
+     "  return h + 0.25f / h;\n}"},
+
+    /* tan r = a + rest, or y = -1 / tan r, by a step of Newton's that takes in the rest */
+    {"tan", KIND_F32,
+     "$T @tan($T x) {\n"
+     "  $I q;\n"
+     "  const $T r = @angle(x, &q), s = r * r;\n"
+     "  $T p = @fma(s, @of(0.004379599f), @of(8.512512e-05f));\n"
+     "  p = @fma(p, s, @of(0.010836962f));\n"
+     "  p = @fma(p, s, @of(0.02128295f));\n"
+     "  p = @fma(p, s, @of(0.05405943f));\n"
+     "  p = @fma(p, s, @of(0.13332672f));\n"
+     "  p = @fma(p, s, @of(0.3333335f));\n"
+     "  p = p * (s * r);\n"
+     "  const $T a = r + p, rest = p - (a - r), d = -1.0f / a;\n"
+     "  const $T y = @fma(d, @fma(d, rest, @fma(d, a, @of(1.0f))), d);\n"
+     "  return @where(x == 0.0f, x, @where((q & 1) != 0, y, a));\n}"},
+    /* above 1: pi/2 - atan(1/x) */
+    {"atan", KIND_F32,
+     "$T @atan($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign);\n"
+     "  const $I steep = a > 1.0f;\n"
+     "  const $T t = @where(steep, 1.0f / a, a), s = t * t;\n"
+     "  $T p = @fma(s, @of(-0.0017875476f), @of(0.010887361f));\n"
+     "  p = @fma(p, s, @of(-0.031127002f));\n"
+     "  p = @fma(p, s, @of(0.057906546f));\n"
+     "  p = @fma(p, s, @of(-0.08400475f));\n"
+     "  p = @fma(p, s, @of(0.10951175f));\n"
+     "  p = @fma(p, s, @of(-0.14264052f));\n"
+     "  p = @fma(p, s, @of(0.19998531f));\n"
+     "  p = @fma(p, s, @of(-0.333333f));\n"
+     "  p = @fma(p, s * t, t);\n"
+     "  return @from_bits(@bits(@where(steep, 1.57079637f - (p + 4.37113883e-08f), p)) | sign);\n}"},
+    /* asin(t) for |t| <= 1/2, with s = t t */
+    {"asin_part", KIND_F32,
+     "$T @asin_part($T t, $T s) {\n"
+     "  $T p = @fma(s, @of(0.037696462f), @of(0.0143149635f));\n"
+     "  p = @fma(p, s, @of(0.031839084f));\n"
+     "  p = @fma(p, s, @of(0.044513375f));\n"
+     "  p = @fma(p, s, @of(0.07500522f));\n"
+     "  p = @fma(p, s, @of(0.1666666f));\n"
+     "  return @fma(p, s * t, t);\n}"},
+    /* above 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) */
+    {"asin", KIND_F32,
+     "$T @asin($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign);\n"
+     "  const $I big = a > 0.5f;\n"
+     "  const $T s = @where(big, 0.5f - 0.5f * a, a * a), t = @where(big, @sqrt(s), a), p = @asin_part(t, s);\n"
+     "  const $T y = 1.57079637f - (p + (p + 4.37113883e-08f));\n"
+     "  return @from_bits(@bits(@where(big, y, p)) | sign);\n}"},
+    {"acos", KIND_F32,
+     "$T @acos($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign);\n"
+     "  const $I big = a > 0.5f;\n"
+     "  const $T s = @where(big, 0.5f - 0.5f * a, a * a), t = @where(big, @sqrt(s), a), p = @asin_part(t, s);\n"
+     "  const $T q = p + p, near = 1.57079637f - (@from_bits(@bits(p) | sign) + 4.37113883e-08f);\n"
+     "  return @where(big, @where(x < 0.0f, 3.14159274f - (q + 8.74227766e-08f), q), near);\n}"},
+    /* e^x / 2, a number also where e^x is none */
+    {"exp_half", KIND_F32,
+     "$T @exp_half($T x) {\n"
+     "  const $T c = @cut(x, @of(-104.0f), @of(90.0f)), n = @fma(c, @of(1.44269502f), @of(12582912.0f)) - "
+     "12582912.0f;\n"
+     "  const $T r = @fma(n, @of(-1.42860677e-06f), @fma(n, @of(-0.693145752f), c));\n"
+     "  $T p = @fma(r, @of(0.0013820742f), @of(0.00836924836f));\n"
+     "  p = @fma(p, r, @of(0.041668281f));\n"
+     "  p = @fma(p, r, @of(0.166665167f));\n"
+     "  p = @fma(p, r, @of(0.49999994f));\n"
+     "  return @scale(@fma(p, r * r, r) + 1.0f, n - 1.0f);\n}"},
+    {"sinh", KIND_F32,
+     "$T @sinh($T x) {\n"
+     "  const $I sign = @bits(x) & (int32_t)0x80000000;\n"
+     "  const $T a = @from_bits(@bits(x) ^ sign), s = a * a, h = @exp_half(a);\n"
+     "  $T p = @fma(s, @of(2.7822132e-06f), @of(0.00019842896f));\n"
+     "  p = @fma(p, s, @of(0.0083333105f));\n"
+     "  p = @fma(p, s, @of(0.16666667f));\n"
+     "  const $T small = @fma(p, s * a, a), big = h - 0.25f / h;\n"
+     "  return @from_bits(@bits(@where(a < 1.0f, small, big)) | sign);\n}"},
+    {"cosh", KIND_F32,
+     "$T @cosh($T x) {\n"
+     "  const $T h = @exp_half(@from_bits(@bits(x) & 0x7fffffff));\n"
+     "  return h + 0.25f / h;\n}"},
 
     {"tanh", KIND_F32,
      "$T @tanh($T x) {\n"

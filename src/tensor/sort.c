@@ -143,6 +143,20 @@ PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values
   return status;
 }
 
+PolyStatus poly_median(PolyTensor *x, int axis, bool numbers, PolyTensor **values, PolyTensor **indices) {
+  int at;
+  if (values) *values = NULL;
+  if (indices) *indices = NULL;
+  if (!x) return POLY_ERROR_VALUE;
+  if (!sort_axis(x, axis, &at)) return poly_error_code(x->ctx);
+  Scope s;
+  scope_enter(x->ctx, &s);
+  UOp *place = selected_places(x->uop, at, "median", numbers, uop_index(x->ctx, 1));
+  PolyStatus status = picked(x, at, place, values, indices);
+  scope_leave(x->ctx, &s);
+  return status;
+}
+
 /* ---- where values belong, how often they occur ---- */
 
 static UOp *searchsorted(UOp *sorted, UOp *values, bool right) {

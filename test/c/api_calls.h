@@ -190,6 +190,7 @@ static bool call_poly_sort(const Arg *a, Result *r) { (void)r; return poly_sort(
 static bool call_poly_argsort(const Arg *a, Result *r) { r->p = poly_argsort((PolyTensor *)a[0].p, (int)a[1].i, (bool)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_topk(const Arg *a, Result *r) { (void)r; return poly_topk((PolyTensor *)a[0].p, (int64_t)a[1].i, (int)a[2].i, (bool)a[3].i, (bool)a[4].i, (PolyTensor **)a[5].p, (PolyTensor **)a[6].p) == POLY_OK; }
 static bool call_poly_kthvalue(const Arg *a, Result *r) { (void)r; return poly_kthvalue((PolyTensor *)a[0].p, (int64_t)a[1].i, (int)a[2].i, (PolyTensor **)a[3].p, (PolyTensor **)a[4].p) == POLY_OK; }
+static bool call_poly_median(const Arg *a, Result *r) { (void)r; return poly_median((PolyTensor *)a[0].p, (int)a[1].i, (bool)a[2].i, (PolyTensor **)a[3].p, (PolyTensor **)a[4].p) == POLY_OK; }
 static bool call_poly_searchsorted(const Arg *a, Result *r) { r->p = poly_searchsorted((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (bool)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_bincount(const Arg *a, Result *r) { r->p = poly_bincount((PolyTensor *)a[0].p, (int64_t)a[1].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_masked_select(const Arg *a, Result *r) { r->p = poly_masked_select((PolyTensor *)a[0].p, (PolyTensor *)a[1].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -573,6 +574,7 @@ static const Call calls[] = {
   {"poly_argsort", call_poly_argsort, 3, true, {{"x", "HTENSOR", true}, {"axis", "I", true}, {"descending", "B", true}}},
   {"poly_topk", call_poly_topk, 7, true, {{"x", "HTENSOR", true}, {"k", "I", true}, {"axis", "I", true}, {"largest", "B", true}, {"sorted", "B", true}, {"values", "A", false}, {"indices", "A", false}}},
   {"poly_kthvalue", call_poly_kthvalue, 5, true, {{"x", "HTENSOR", true}, {"k", "I", true}, {"axis", "I", true}, {"values", "A", false}, {"indices", "A", false}}},
+  {"poly_median", call_poly_median, 5, true, {{"x", "HTENSOR", true}, {"axis", "I", true}, {"numbers", "B", true}, {"values", "A", false}, {"indices", "A", false}}},
   {"poly_searchsorted", call_poly_searchsorted, 3, true, {{"sorted", "HTENSOR", true}, {"values", "HTENSOR", true}, {"right", "B", true}}},
   {"poly_bincount", call_poly_bincount, 2, true, {{"x", "HTENSOR", true}, {"size", "I", true}}},
   {"poly_masked_select", call_poly_masked_select, 2, true, {{"x", "HTENSOR", true}, {"mask", "HTENSOR", true}}},

@@ -161,8 +161,9 @@ static void test_accuracy(void **state) {
   static const struct {
     Op op;
     double (*f)(double);
-  } f[] = {{OP_EXP, exp}, {OP_EXP2, exp2}, {OP_EXPM1, expm1}, {OP_LOG, log}, {OP_LOG2, log2}, {OP_LOG1P, log1p},
-           {OP_SIN, sin}, {OP_COS, cos},   {OP_TANH, tanh},   {OP_ERF, erf}, {OP_SQRT, sqrt}, {OP_TAN, tan}};
+  } f[] = {{OP_EXP, exp},   {OP_EXP2, exp2}, {OP_EXPM1, expm1}, {OP_LOG, log},   {OP_LOG2, log2}, {OP_LOG1P, log1p},
+           {OP_SIN, sin},   {OP_COS, cos},   {OP_TANH, tanh},   {OP_ERF, erf},   {OP_SQRT, sqrt}, {OP_TAN, tan},
+           {OP_ATAN, atan}, {OP_ASIN, asin}, {OP_ACOS, acos},   {OP_SINH, sinh}, {OP_COSH, cosh}};
   enum { COUNT = LEN(f), STEP = 30011, N = (int)(UINT32_MAX / STEP) };
   static float x[N], vector[N], scalar[N];
   Kern *k[2 * COUNT];

@@ -419,11 +419,15 @@ class More:
 
     def nanmedian(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         """The lower median of what is not NaN."""
-        x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
-        values, places = x.masked_fill(x.isnan(), math.inf).sort(d)
-        at = (((~x.isnan()).sum(d, keepdim=True) - 1) // 2).clamp(min=0)
+        from ._results import _median
         from .return_types import nanmedian
 
+        x, d = (self.reshape(-1), 0) if dim is None else (self, dim)
+        if self._g.borrows and self.ndim:  # on a host
+            found = _median(x, d, keepdim and dim is not None, True, nanmedian)
+            return found.values if dim is None else found
+        values, places = x.masked_fill(x.isnan(), math.inf).sort(d)
+        at = (((~x.isnan()).sum(d, keepdim=True) - 1) // 2).clamp(min=0)
         pair = (values.gather(d, at), places.gather(d, at))
         value, place = pair if keepdim and dim is not None else (t.squeeze(d) for t in pair)
         return value if dim is None else nanmedian(value, place)

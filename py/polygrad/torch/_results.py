@@ -176,6 +176,8 @@ class Results:
             return self.reshape(-1).median(0).values
         if self.ndim == 0:
             return kinds.median(self, self.zeros_like(dtype=dtypes.int64))
+        if self._g.borrows:  # on a host
+            return _median(self, dim, keepdim, False, kinds.median)
         out = kinds.median(*self.kthvalue((int(self.shape[dim]) + 1) // 2, dim, True))
         if self.dtype.kind == "f":  # the first NaN of a row that has one
             nan = self.isnan()
@@ -281,6 +283,13 @@ class Results:
     def multinomial(self: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
         """Draws class indices by weight, int64."""
         return Plain.multinomial(self, num_samples, replacement).cast(dtypes.int64)
+
+
+def _median(x: Any, dim: int, keepdim: bool, numbers: bool, kind: Any) -> Sorted:
+    values, places = handle_array([None]), handle_array([None])
+    x._g.check(C.poly_median(x._h, dim, numbers, values, places))
+    out = kind(like(x, values[0]), like(x, places[0]).cast(dtypes.int64))
+    return out if keepdim else kind(*(t.squeeze(dim) for t in out))
 
 
 def _extreme(x: Any, name: str, dim: Any, keepdim: bool) -> Any:
