@@ -91,20 +91,38 @@ static bool worthwhile(const Tiles *t) {
   return rows >= LEAST_ROWS && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
 }
 
-/* Loads of u that are contiguous along a loop. */
-static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
-  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
-  map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1);
-  int n = u->op == OP_LOAD && block_stride(t->g, u->src[1], range) == 1;
-  for (int i = 0; i < u->nsrc; i++) n += score(t, u->src[i], range, seen);
-  return n;
+/* Does u vary with the sum as well as with the rows or columns? Other loads of a factor are few, and each is the same for
+ * a whole run along one of the two. */
+static bool varies_both(const Tiles *t, UOp *u) {
+  uint64_t ranges = block_ranges(t->g, u), sum = tiles_ranges(&t->k) | tiles_ranges(&t->k_outer);
+  return ranges & sum && ranges & (tiles_ranges(&t->row) | tiles_ranges(&t->col));
 }
 
+typedef struct Runs {
+  const UOp *range;
+  int along, main_along; /* loads that are contiguous along the loop; of those that vary with both, */
+  int main;              /* and how many these are in all */
+  Map seen;
+} Runs;
+
+static void count_runs(Tiles *t, UOp *u, Runs *n) {
+  if (map_get(&n->seen, (uint64_t)(uintptr_t)u, NULL)) return;
+  map_put(ctx_base(t->g->ctx), &n->seen, (uint64_t)(uintptr_t)u, 1);
+  if (u->op == OP_LOAD) {
+    bool both = varies_both(t, u), along = block_stride(t->g, u->src[1], n->range) == 1;
+    n->main += both;
+    n->main_along += both && along;
+    n->along += along;
+  }
+  for (int i = 0; i < u->nsrc; i++) count_runs(t, u->src[i], n);
+}
+
+/* Loads of a factor that are contiguous along a loop. */
 static int runs(Tiles *t, UOp *factor, const UOp *range) {
-  Map seen = {0};
-  int n = score(t, factor, range, &seen);
-  map_free(ctx_base(t->g->ctx), &seen);
-  return n;
+  Runs n = {.range = range};
+  count_runs(t, factor, &n);
+  map_free(ctx_base(t->g->ctx), &n.seen);
+  return n.main ? n.main_along : n.along;
 }
 
 /* The innermost loop of the sum is one along which a factor lies in memory, if there is one and no output loop is: of a
