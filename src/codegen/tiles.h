@@ -7,6 +7,12 @@
 
 enum { MAX_STORES = 16 }; /* of a kernel that is built so */
 
+enum {
+  TILE_MOST_ROWS = 28,          /* of a register tile, whose text is written out */
+  TILE_PAD = 16,                /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
+  TILE_PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
+};
+
 static inline int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Loops that are walked together: the rows, the columns, or what is summed over. */
@@ -70,12 +76,22 @@ bool tiles_vary_as(Tiles *t,
 bool tiles_add_terms(Tiles *t);       /* all reductions of the kernel, if they are terms of one sum */
 bool tiles_sort_terms(Tiles *t);      /* the factors of the others, once rows and columns are known */
 double tiles_extent(const Group *group);
+bool tiles_put(Group *group, UOp *range);
+int tiles_runs(Tiles *t, UOp *factor, const UOp *range); /* loads of a factor that are contiguous along a loop */
 /* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
 bool tiles_along(Tiles *t, UOp *factor, const Group *other);
+
+/* tile_sizes.c */
+
+bool tiles_choose_sizes(Tiles *t);                            /* blocks, tiles and register tiles */
+bool tiles_walk_as_one(Tiles *t, UOp *u, const Group *group); /* do all loads in u walk the loops of a group as one? */
 /* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces, which are of one size where
  * `even`; those around it go to `outer`. */
 bool tiles_cut(Tiles *t, Group *group, int64_t most, bool even, Group *outer);
-int64_t tiles_each(const Group *group);       /* elements of a tile, */
+int64_t tiles_each(const Group *group); /* elements of a tile, */
+
+/* tiles.c */
+
 UOp *tiles_elements(const Group *group);      /* and of the one at hand */
 bool tiles_place(Group *group, UOp *n);       /* the tile at hand, number n */
 bool tiles_place_outer(Group *group, UOp *n); /* loops that are one loop, at its iteration n */

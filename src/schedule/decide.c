@@ -16,7 +16,8 @@
 enum {
   TOO_DEEP = 512,   /* chains that are cut at any cost */
   LONG_CHAIN = 128, /* longest chain of ops in a kernel: bounds compile time and recursion */
-  LEAST_ROWS = 4,   /* of a product that is computed in tiles; */
+  LEAST_ROWS = 4,   /* of a product that is computed in tiles, */
+  FEW_ROWS = 2,     /* and of one that the library would need a copy of a factor for; */
   GROUP_END = 16,   /* operations that follow a product in its kernel where each thread has many results; */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
@@ -112,7 +113,9 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
  * that could not read a factor as it lies in memory. */
 static bool worth_tiling(const Sched *s, const UOp *u, const MatmulItem *m, bool library, bool copied) {
   if (s->target->group > 1) return contract_by_groups(s->target, u, m, library, copied);
+  int64_t few = MIN(m->m->vmax, m->n->vmax), many = MAX(m->m->vmax, m->n->vmax);
   bool fits = m->m->vmax >= LEAST_ROWS && m->n->vmax >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
+  fits |= copied && few >= FEW_ROWS && many >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
   if (!fits || !library || m->k->vmax <= s->target->cost.fused_sum) return fits;
   double results = (double)m->m->vmax * (double)m->n->vmax;
   for (int i = 0; i < m->nbatch; i++) results *= (double)m->batch[i]->vmax;
