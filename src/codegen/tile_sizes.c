@@ -75,14 +75,17 @@ static void choose_registers(Tiles *t, int64_t most) {
   t->mr = evenly(rows, MIN(t->most_rows, rows));
 }
 
+int64_t tiles_columns(const Tiles *t) { return t->windows.on ? t->windows.columns : tiles_each(&t->col); }
+
 int64_t tiles_each(const Group *group) { return group->tile * group->inner; }
 
 /* Do the local arrays fit on the stack of a thread? The rows of a, which every register tile of columns goes through
  * again, and the sums are to stay in half of the second cache. */
 static bool fits(const Tiles *t, int64_t cache) {
-  int64_t rows = round_up(tiles_each(&t->row), t->mr), cols = round_up(tiles_each(&t->col), t->nr) + TILE_PAD;
+  int64_t rows = round_up(tiles_each(&t->row), t->mr), cols = round_up(tiles_columns(t), t->nr) + TILE_PAD;
   int64_t k = tiles_each(&t->k), size = dtype_size(t->dtype);
-  int64_t a = ((t->inside ? t->mr : rows) + TILE_PAD) * (k + TILE_PAD) * size, b = cols * k * size;
+  int64_t a = ((t->inside ? t->mr : rows) + TILE_PAD) * (k + TILE_PAD) * size,
+          b = (t->windows.on ? t->windows.elements : cols * k) * size;
   int64_t c = t->direct ? 0 : cols * rows * size;
   return MAX(a, c) <= MIN(cache / 2, MAX_LOCAL_BYTES) && b <= MAX_LOCAL_BYTES &&
          a + b + c * (1 + t->pairs) <= TILE_PANEL_BYTES;
@@ -116,6 +119,24 @@ static double waiting(const Tiles *t) {
   return MAX(MAX(UNDER_WAY / sums, ((double)t->mr + vectors) / sums), 1);
 }
 
+/* Columns of all tiles together, with those between lines. */
+static double covered_columns(const Tiles *t) {
+  if (!t->windows.on) return covered(&t->col, t->nr);
+  return (double)round_up(t->windows.columns, t->nr) * (double)t->col.tiles->vmax;
+}
+
+/* Operations of packing y for one tile, all blocks of the sum. */
+static double packing_columns(Tiles *t) {
+  const double ANEW = 8, VECTORS = 4, APART = 12;
+  const Windows *w = &t->windows;
+  double k = tiles_extent(&t->k) * tiles_extent(&t->k_outer);
+  if (!w->on) return tiles_extent(&t->col) * k * packing(t, t->y, &t->col, true) / (double)t->col.tiles->vmax;
+  bool apart = false;
+  for (int i = 0; i < w->n; i++) apart |= w->step[i] > 1 && w->col[i] == t->col.range[t->col.n - 1];
+  double line = (double)w->line, vectors = line / (double)t->lanes;
+  return (double)w->elements * (double)t->blocks->vmax * (ANEW + (apart ? APART : VECTORS) * vectors) / line;
+}
+
 /* Operations of the kernel with the tiles that t has, on the cores of the machine. */
 static double cost_of(Tiles *t) {
   /* of a vector of sums that what follows reads from the third array; of a product whose row is loaded for it alone */
@@ -124,22 +145,22 @@ static double cost_of(Tiles *t) {
          lanes = (double)t->lanes;
   double k = tiles_extent(&t->k) * tiles_extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax,
          col_tiles = (double)t->col.tiles->vmax;
-  double vectors = covered(&t->row, t->mr) * covered(&t->col, t->nr) / lanes;
+  double vectors = covered(&t->row, t->mr) * covered_columns(t) / lanes;
   double work = vectors * (k * waiting(t) * (t->nr > t->lanes ? 1 : ALONE) +
                            (t->direct ? 1 : (double)t->blocks->vmax * (t->pairs ? 10 : 3) + AFTER));
-  work +=
-      rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
+  work += rows * k * col_tiles * packing(t, t->x, &t->row, false) + row_tiles * col_tiles * packing_columns(t);
   bool shared = rows * cols * k * outer >= (double)t->g->target->threads.ops;
   double tiles = row_tiles * col_tiles * outer, cores = shared ? MAX(t->g->target->cores, 1) : 1, each = tiles / cores;
   double turns = (double)(int64_t)each + ((double)(int64_t)each < each);
   return work * outer * turns / each;
 }
 
-/* Tiles of about so many columns and rows. */
-static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
+/* Tiles of about so many columns and rows; where there are windows, y is packed by them if that is asked for. */
+static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows, bool windows) {
   if (!tiles_cut(t, &t->col, columns, true, &t->batch) || !tiles_cut(t, &t->row, rows, true, &t->batch)) return false;
   t->mr = evenly(tiles_each(&t->row), MIN(t->mr, tiles_each(&t->row)));
   t->inside = !t->a_by_k && (t->row.n == 1 || tiles_walk_as_one(t, t->x, &t->row));
+  t->windows.on = windows && windows_lay_out(t);
   tiles_choose_end(t);
   return true;
 }
@@ -171,12 +192,25 @@ static bool spread(Tiles *t) {
 static bool choose_open(Tiles *t, int64_t cache) {
   for (int64_t rows = OPEN_TILE / t->mr * t->mr; rows > 4 * t->mr; rows -= t->mr * (1 + rows / t->mr / 8)) {
     Tiles c = *t;
-    if (!cut_tiles(&c, WIDE_TILE, rows)) return false;
+    if (!cut_tiles(&c, WIDE_TILE, rows, false)) return false;
     if (!fits(&c, cache)) continue;
     *t = c;
     return true;
   }
-  return cut_tiles(t, WIDE_TILE, 4 * t->mr);
+  return cut_tiles(t, WIDE_TILE, 4 * t->mr, false);
+}
+
+/* Tiles of about so many columns and rows, if they fit and are cheaper than *best. */
+static bool try_cut(const Tiles *t, int64_t cache, int64_t columns, int64_t rows, bool windows, Tiles *best,
+                    double *least) {
+  Tiles c = *t;
+  if (!cut_tiles(&c, columns, rows, windows)) return false;
+  if (c.windows.on != windows || !fits(&c, cache)) return true;
+  double cost = cost_of(&c);
+  if (*least >= 0 && cost >= *least) return true;
+  *least = cost;
+  *best = c;
+  return true;
 }
 
 /* The cheapest tiles whose arrays fit, with so many vectors in a register tile, if they are cheaper than *best. */
@@ -184,14 +218,9 @@ static bool try_tiles(Tiles *t, int64_t cache, Tiles *best, double *least) {
   int64_t rows = (int64_t)MIN(tiles_extent(&t->row), 1e9);
   for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
     for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
-      Tiles c = *t;
-      int64_t tiles = dividing(rows, n);
-      if (!cut_tiles(&c, wide, (rows + tiles - 1) / tiles)) return false;
-      if (!fits(&c, cache)) continue;
-      double cost = cost_of(&c);
-      if (*least >= 0 && cost >= *least) continue;
-      *least = cost;
-      *best = c;
+      int64_t tiles = dividing(rows, n), each = (rows + tiles - 1) / tiles;
+      if (!try_cut(t, cache, wide, each, false, best, least)) return false;
+      if (t->windows.n && !try_cut(t, cache, wide, each, true, best, least)) return false;
     }
   return true;
 }
@@ -210,7 +239,7 @@ static bool choose_tiles(Tiles *t, int64_t cache) {
   bool ok = try_tiles(t, cache, &best, &least) && (t->nr == t->lanes || try_tiles(&one, cache, &best, &least));
   bool few = tiles_extent(&t->row) <= (double)four.most_rows && tiles_extent(&t->col) >= (double)four.nr;
   if (!ok || (few && !try_tiles(&four, cache, &best, &least))) return false;
-  if (least < 0) return cut_tiles(t, WIDE_TILE, 4 * t->mr);
+  if (least < 0) return cut_tiles(t, WIDE_TILE, 4 * t->mr, false);
   *t = best;
   return true;
 }
@@ -222,5 +251,6 @@ bool tiles_choose_sizes(Tiles *t) {
   for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
   if (!t->blocks) return false;
   t->pairs = t->dtype == POLY_FLOAT32 && t->blocks->vmax > MANY_BLOCKS;
+  windows_find(t);
   return choose_tiles(t, cache ? cache : 1 << 20);
 }

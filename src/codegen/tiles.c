@@ -142,27 +142,38 @@ bool tiles_along(Tiles *t, UOp *factor, const Group *other) {
   return n > k || (n && n == k && last->src[1]->vmax >= last_k->src[1]->vmax);
 }
 
-/* Rough operations of moving data if lanes go along `col`: what does not lie along them is moved one by one. */
-static double moving(Tiles *t, UOp *y, const Group *row, const Group *col) {
+/* How often an element of y stands in windows along the columns. */
+static double overlap(Tiles *t) {
+  double n = 1;
+  windows_find(t);
+  const Windows *w = &t->windows;
+  for (int p = 0; p < w->n; p++) {
+    double cols = (double)w->col[p]->src[1]->vmax, k = (double)w->k[p]->src[1]->vmax;
+    if (cols >= k) n *= cols * k / (cols * (double)w->step[p] + k * (double)w->turn[p]);
+  }
+  return n;
+}
+
+/* Rough operations of moving data if lanes go along the columns: what does not lie along them is moved one by one. */
+static double moving(Tiles *t) {
   enum { LANES = 16, ROWS = 150 };
-  double rows = tiles_extent(row), cols = tiles_extent(col), k = tiles_extent(&t->k);
+  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
   const UOp *s = t->store[0];
-  bool packed = tiles_along(t, y, col), stored = block_stride(t->g, s->src[2], col->range[col->n - 1]) == 1;
-  return cols * k * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
+  bool packed = tiles_along(t, t->y, &t->col);
+  bool stored = block_stride(t->g, s->src[2], t->col.range[t->col.n - 1]) == 1;
+  return cols * k / overlap(t) * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
 }
 
 /* Lanes go along the columns: there must be some, and what is read and written along them should lie there side by
  * side. */
 static void choose_columns(Tiles *t) {
+  Tiles other = *t;
+  other.x = t->y;
+  other.y = t->x;
+  other.row = t->col;
+  other.col = t->row;
   bool few = tiles_extent(&t->col) < LEAST_COLUMNS, few_rows = tiles_extent(&t->row) < LEAST_COLUMNS;
-  bool moves_less = moving(t, t->y, &t->row, &t->col) <= moving(t, t->x, &t->col, &t->row);
-  if (few == few_rows ? moves_less : few_rows) return;
-  UOp *x = t->x;
-  Group row = t->row;
-  t->x = t->y;
-  t->y = x;
-  t->row = t->col;
-  t->col = row;
+  if (few == few_rows ? moving(t) > moving(&other) : few) *t = other;
 }
 
 bool tiles_is_product(const UOp *loop) {
@@ -227,11 +238,13 @@ UOp *tiles_array(Tiles *t, int64_t elements) {
 
 static bool make_arrays(Tiles *t) {
   int64_t rows = round_up(tiles_each(&t->row), t->mr), cols = round_up(tiles_each(&t->col), t->nr);
+  const Windows *w = &t->windows;
   int64_t k = tiles_each(&t->k), size = dtype_size(t->dtype);
   t->a_line = (t->a_by_k ? rows : k) + TILE_PAD;
   t->b_line = cols + TILE_PAD;
-  int64_t a = t->a_line * (t->a_by_k ? k : t->inside ? t->mr : rows), b = t->b_line * k;
-  int64_t c = t->direct ? 0 : t->b_line * rows;
+  t->c_line = round_up(tiles_columns(t), t->nr) + TILE_PAD;
+  int64_t a = t->a_line * (t->a_by_k ? k : t->inside ? t->mr : rows), b = w->on ? w->elements : t->b_line * k;
+  int64_t c = t->direct ? 0 : t->c_line * rows;
   if ((a + b + c * (1 + t->pairs)) * size > TILE_PANEL_BYTES) return false;
   t->a = tiles_array(t, a);
   t->b = tiles_array(t, b);
@@ -370,8 +383,8 @@ static UOp *whole_tiles(const Tiles *t, const Group *group, int64_t of) {
 }
 
 /* The factor at the place that the groups have open, for loads behind `gate` along the last loop of `run`. */
-static UOp *factor_here(Tiles *t, UOp *factor, const Group *other, const Group *run, UOp *gate) {
-  Change c = {.t = t, .gate = gate, .along = run->range[run->n - 1]};
+UOp *tiles_factor_here(Tiles *t, UOp *factor, const Group *other, const Group *run, UOp *gate) {
+  Change c = {.t = t, .gate = gate, .along = run ? run->range[run->n - 1] : NULL};
   tiles_note(&c, &t->k);
   tiles_note(&c, &t->k_outer);
   tiles_note(&c, other);
@@ -400,7 +413,7 @@ static UOp *pack_fours(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other
   for (int r = 0; ok && r < FOUR; r++) {
     UOp *column = int_addc(int_mulc(q, FOUR), r);
     place_one(other, column);
-    value[r] = factor_here(t, factor, other, &t->k, NULL);
+    value[r] = tiles_factor_here(t, factor, other, &t->k, NULL);
     at[r] = tiles_line(k, line, column);
     ok = value[r] && at[r] && block_value(t->g, in, value[r]) >= 0;
   }
@@ -427,7 +440,7 @@ static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int6
     UOp *to = at ? open_factor(t, &in, factor, run, along == by_k ? &gate : NULL) : NULL;
     i = along ? to : at;
     k = along ? at : to;
-    UOp *value = i && k ? factor_here(t, factor, other, run, gate) : NULL;
+    UOp *value = i && k ? tiles_factor_here(t, factor, other, run, gate) : NULL;
     if (!value || !tiles_store(t, in, array, by_k ? tiles_line(k, line, i) : tiles_line(i, line, k), value))
       return false;
     if (!tiles_close(t, in, b)) return false;
@@ -442,7 +455,8 @@ static bool pack_rows(Tiles *t, Block *b, UOp *row) {
   UOp *r = count ? open_up_to(t, &in, count) : NULL;
   if (!r) return false;
   place_one(&t->row, int_add(row, r));
-  UOp *k = open_factor(t, &in, t->x, &t->k, &gate), *value = k ? factor_here(t, t->x, &t->row, &t->k, gate) : NULL;
+  UOp *k = open_factor(t, &in, t->x, &t->k, &gate),
+      *value = k ? tiles_factor_here(t, t->x, &t->row, &t->k, gate) : NULL;
   if (!value || !tiles_store(t, in, t->a, tiles_line(r, t->a_line, k), value)) return false;
   if (!tiles_read_ahead(t, in, value, t->k.to[t->k.n - 1]) || !tiles_close(t, in, b)) return false;
   return fill(t, b, t->a, t->a_line, true, count, tiles_index(t, t->mr), tiles_elements(&t->k));
@@ -469,6 +483,22 @@ static UOp *a_at(Tiles *t, UOp *row, UOp *k) {
   return tiles_load(t, t->a, t->a_by_k ? tiles_line(k, t->a_line, row) : tiles_line(row, t->a_line, k), 0);
 }
 
+/* The loops of the sum over a block. Returns the product's number; *at: where y is in its panel, for column j of the
+ * tile, which is column v from `col` on. */
+static UOp *open_sum(Tiles *t, Block **b, UOp *j, UOp *col, UOp *v, UOp **at) {
+  UOp *k[MAX_DIMS], *flat = tiles_index(t, 0);
+  int n = t->windows.on ? t->k.n : 1;
+  for (int i = 0; i < n; i++) {
+    UOp *size = n == 1 ? tiles_elements(&t->k) : i ? t->k.range[i]->src[1] : t->k.count;
+    if (!(k[i] = tiles_open(t, b, tiles_index(t, 0), size, LOOP_REDUCE))) return NULL;
+    (*b)->whole = true;
+    flat = int_add(int_mul(flat, size), k[i]);
+  }
+  *at = t->windows.on ? int_add(windows_product(t, k), int_add(windows_column(t, col), v))
+                      : tiles_line(flat, t->b_line, j);
+  return *at ? flat : NULL;
+}
+
 /* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
 static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   Codegen *g = t->g;
@@ -482,19 +512,19 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   for (int r = 0; r < t->mr; r++)
     if ((acc[r] = block_inst(g, lanes, inst, NULL)) < 0) return false;
   Block *sum = lanes;
-  UOp *k = tiles_open(t, &sum, tiles_index(t, 0), tiles_elements(&t->k), LOOP_REDUCE);
+  UOp *at, *k = open_sum(t, &sum, j, col, v, &at);
   if (!k) return false;
-  sum->whole = true;
-  UOp *y = tiles_load(t, t->b, tiles_line(k, t->b_line, j), 0);
+  UOp *y = tiles_load(t, t->b, at, 0);
   for (int r = 0; r < t->mr; r++) {
     UOp *x = a_at(t, t->inside ? tiles_index(t, r) : int_addc(row, r), k);
     int product = x && y ? block_value(g, sum, uop_binary(OP_MUL, x, y)) : -1;
     Inst update = {.kind = INST_UPDATE, .dtype = (uint8_t)t->dtype, .op = OP_ADD, .src = {acc[r], product, -1}};
     if (product < 0 || block_inst(g, sum, update, NULL) < 0) return false;
   }
-  if (!block_close(g, sum)) return false;
+  if (!tiles_close(t, sum, lanes)) return false;
   for (int r = 0; r < t->mr; r++) {
-    UOp *at = tiles_line(int_addc(row, r), t->b_line, j), *part = tiles_load(t, t->b, at, 1 + r);
+    at = tiles_line(int_addc(row, r), t->c_line, j);
+    UOp *part = tiles_load(t, t->b, at, 1 + r);
     if (!part || !block_name(g, lanes, part, acc[r])) return false;
     if (t->direct ? !tiles_finish_row(t, lanes, int_addc(row, r), col, v, part) : !add_block(t, lanes, at, part, block))
       return false;
@@ -505,7 +535,7 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
 static bool multiply(Tiles *t, Block *b, UOp *block) {
   Block *in = b;
   UOp *nr = tiles_index(t, t->nr), *mr = tiles_index(t, t->mr);
-  UOp *cols = int_div(int_addc(tiles_elements(&t->col), t->nr - 1), nr);
+  UOp *cols = int_div(int_addc(windows_columns(t), t->nr - 1), nr);
   UOp *rows = int_div(int_addc(tiles_elements(&t->row), t->mr - 1), mr);
   UOp *col = t->inside ? NULL : open_up_to(t, &in, cols), *row = t->inside || col ? open_up_to(t, &in, rows) : NULL;
   t->step = t->inside && row && row->op == OP_RANGE ? row : NULL;
@@ -534,6 +564,7 @@ static bool open_outputs(Tiles *t, Block **b, UOp **row, UOp **col) {
     UOp **flat = group == &t->row ? row : col, *size = at ? r->src[1] : group->count, *v = open_up_to(t, b, size);
     if (!v) return false;
     group->to[at] = at ? v : int_add(group->first, v);
+    if (at && group == &t->col && t->windows.on) size = tiles_index(t, t->windows.size[at]);
     *flat = int_add(int_mul(*flat, size), v);
   }
   return true;
@@ -556,7 +587,7 @@ static bool finish(Tiles *t, Block *b) {
   Block *in = b;
   UOp *row, *col;
   if (!open_outputs(t, &in, &row, &col)) return false;
-  return tiles_finish(t, in, sum_at(t, tiles_line(row, t->b_line, col)), NULL, NULL, NULL) && tiles_close(t, in, b);
+  return tiles_finish(t, in, sum_at(t, tiles_line(row, t->c_line, col)), NULL, NULL, NULL) && tiles_close(t, in, b);
 }
 
 /* ---- the kernel ---- */
@@ -608,9 +639,21 @@ UOp *tiles_flops(const Tiles *t) {
   return int_mul(n, k);
 }
 
+/* Tiles of which each has other iterations of the output's inner loops run one after the other: what they read is often
+ * the same, as for the even and the odd places of a gradient. */
+static void order_batch(Tiles *t) {
+  const UOp *s = t->store[0];
+  Group sorted = {0};
+  for (int i = 3; i < s->nsrc; i++)
+    for (int k = 0; k < t->batch.n; k++)
+      if (t->batch.range[k] == s->src[i]) tiles_put(&sorted, s->src[i]);
+  if (sorted.n == t->batch.n) t->batch = sorted;
+}
+
 static bool build(Tiles *t) {
   Codegen *g = t->g;
   Block *tile = g->top;
+  order_batch(t);
   if (!tiles_grid(t, &tile)) return false;
   g->inner = tile;
   Block *in = tile;
@@ -619,8 +662,9 @@ static bool build(Tiles *t) {
       !tiles_place_outer(&t->k_outer, int_div(block, t->k.tiles)))
     return false;
   if (!t->inside && !pack(t, in, t->x, t->a, &t->row, t->a_line, t->a_by_k)) return false;
-  return pack(t, in, t->y, t->b, &t->col, t->b_line, true) && multiply(t, in, block) && tiles_close(t, in, tile) &&
-         (t->direct || finish(t, tile)) && tiles_close(t, tile, g->top) && (g->flops = tiles_flops(t)) != NULL;
+  bool packed = t->windows.on ? windows_pack(t, in) : pack(t, in, t->y, t->b, &t->col, t->b_line, true);
+  return packed && multiply(t, in, block) && tiles_close(t, in, tile) && (t->direct || finish(t, tile)) &&
+         tiles_close(t, tile, g->top) && (g->flops = tiles_flops(t)) != NULL;
 }
 
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
