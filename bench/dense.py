@@ -218,7 +218,11 @@ attention(64, 4, 16, 16)
 attention(1, 16, 2048, 128, is_causal=True)
 case("attention 4x8 heads of 64, 200 tokens, mask added", lambda t, q, k, v, m: t.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=m), *[(4, 8, 200, 64)] * 3, (4, 1, 200, 200))  # fmt: skip
 case("attention 4x8 heads of 64, 200 tokens, mask of truths", lambda t, q, k, v, m: t.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=m < 80), *[(4, 8, 200, 64)] * 3, Whole(100, 4, 1, 200, 200))  # fmt: skip
-layer("transformer layer 128, 4 heads, 64 tokens, batch 8", lambda t: t.nn.TransformerEncoderLayer(128, 4, 256, dropout=0.0, batch_first=True), (8, 64, 128))
+layer(
+    "transformer layer 128, 4 heads, 64 tokens, batch 8",
+    lambda t: t.nn.TransformerEncoderLayer(128, 4, 256, dropout=0.0, batch_first=True),
+    (8, 64, 128),
+)
 layer("transformer layer 256, 8 heads, 200 tokens, batch 4", lambda t: t.nn.TransformerEncoderLayer(256, 8, 1024, dropout=0.0, batch_first=True), (4, 200, 256))  # fmt: skip
 
 

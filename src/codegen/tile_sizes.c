@@ -225,20 +225,24 @@ static bool try_tiles(Tiles *t, int64_t cache, Tiles *best, double *least) {
   return true;
 }
 
-/* Register tiles of two vectors of columns, or of one, where columns do not make up whole ones of two, or of four,
- * where rows are few. */
+/* Register tiles of two vectors of columns, or of one, where columns do not make up whole ones of two, or of four
+ * or eight, where rows are few. */
 static bool choose_tiles(Tiles *t, int64_t cache) {
   t->plain_end = tiles_end_plainly(t);
   t->a_by_k = tiles_along(t, t->x, &t->row);
-  Tiles best = *t, one = *t, four = *t;
+  Tiles best = *t, one = *t;
   double least = -1;
   choose_registers(t, 2);
   choose_registers(&one, 1);
-  choose_registers(&four, 4);
   if (t->row.range[0]->src[1]->op != OP_CONST) return choose_open(t, cache) && spread(t);
   bool ok = try_tiles(t, cache, &best, &least) && (t->nr == t->lanes || try_tiles(&one, cache, &best, &least));
-  bool few = tiles_extent(&t->row) <= (double)four.most_rows && tiles_extent(&t->col) >= (double)four.nr;
-  if (!ok || (few && !try_tiles(&four, cache, &best, &least))) return false;
+  for (int64_t most = 4; ok && most <= 8; most *= 2) {
+    Tiles more = *t;
+    choose_registers(&more, most);
+    if (tiles_extent(&t->row) > (double)more.most_rows || tiles_extent(&t->col) < (double)more.nr) break;
+    ok = try_tiles(&more, cache, &best, &least);
+  }
+  if (!ok) return false;
   if (least < 0) return cut_tiles(t, WIDE_TILE, 4 * t->mr, false);
   *t = best;
   return true;

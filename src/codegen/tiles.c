@@ -35,7 +35,8 @@ enum {
   LEAST_WORK = 4096, /* products: below, plain loops are as good */
   LEAST_ROWS = 2,    /* of the output: gradients of an image have three; */
   LEAST_COLUMNS = 8,
-  LEAST_SUM = 4
+  LEAST_SUM = 4,
+  LEAST_OVERLAP = 3 /* windows that an element is in, where one row reads it: every second of 3 x 3 are better plain */
 };
 
 UOp *tiles_index(const Tiles *t, int64_t v) { return uop_index(t->g->ctx, v); }
@@ -68,18 +69,26 @@ static bool sort_loops(Tiles *t) {
     UOp *r = t->loop->src[i];
     if (!is_plain(t, r) || !varies(t, t->x, r) || !varies(t, t->y, r) || !tiles_put(&t->k, r)) return false;
   }
-  return t->row.n && t->col.n && t->k.n;
+  return (t->row.n || t->col.n) && t->k.n;
+}
+
+/* A factor without loops of its own, as the weights of one channel, has a row of one iteration. */
+static bool put_lone(Tiles *t) {
+  Group *empty = t->row.n ? &t->col : &t->row;
+  int id = 0;
+  if (empty->n) return true;
+  while (id < 63 && t->g->used & (1ull << id)) id++;
+  if (t->g->target->group > 1 || id == 63) return false;
+  t->g->used |= 1ull << id;
+  UOp *src[2] = {tiles_index(t, 0), tiles_index(t, 1)};
+  UOp *range = src[1] ? uop_make(t->g->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, src, 0, NULL) : NULL;
+  return range && tiles_put(empty, range);
 }
 
 double tiles_extent(const Group *group) {
   double n = 1;
   for (int i = 0; i < group->n; i++) n *= (double)group->range[i]->src[1]->vmax;
   return n;
-}
-
-static bool worthwhile(const Tiles *t) {
-  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
-  return rows >= LEAST_ROWS && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
 }
 
 /* Does u vary with the sum as well as with the rows or columns? Other loads of a factor are few, and each is the same
@@ -176,6 +185,13 @@ static void choose_columns(Tiles *t) {
   if (few == few_rows ? moving(t) > moving(&other) : few) *t = other;
 }
 
+/* Is there enough to do, and is what a tile packs read often enough: by several rows, or by windows? */
+static bool worthwhile(Tiles *t) {
+  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
+  bool often = rows >= LEAST_ROWS || overlap(t) >= LEAST_OVERLAP;
+  return often && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
+}
+
 bool tiles_is_product(const UOp *loop) {
   const UOp *body = loop->src[0];
   return loop->arg.i == OP_ADD && body->op == OP_MUL && body->dtype != POLY_BOOL;
@@ -213,7 +229,7 @@ bool tiles_match(Tiles *t) {
   t->y = body->src[1];
   bool half = dtype_is_small((PolyDType)body->dtype);
   t->dtype = half ? POLY_FLOAT32 : (PolyDType)body->dtype;
-  if (!sort_loops(t)) return false;
+  if (!sort_loops(t) || !put_lone(t)) return false;
   order_sum(t);
   choose_columns(t);
   return worthwhile(t) && tiles_sort_terms(t);

@@ -75,7 +75,8 @@ void windows_find(Tiles *t) {
         Map seen = {0};
         bool even = !is_taken(w, col, k) && is_constant(k) && find_steps(t, t->y, col, k, &step, &turn, &seen);
         map_free(ctx_base(t->g->ctx), &seen);
-        if (!even || MAX(step, turn) != most || step >= k->src[1]->vmax || k->src[1]->vmax < 2) continue;
+        bool overlap = step < k->src[1]->vmax && turn < col->src[1]->vmax;
+        if (!even || MAX(step, turn) != most || !overlap) continue;
         if (!by_sum_alone(t, col, k, step, turn)) continue;
         w->col[w->n] = col;
         w->k[w->n] = k;
