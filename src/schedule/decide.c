@@ -23,9 +23,10 @@ enum {
   LEAST_SUM = 4,
   LONG_SUM = 16384, /* into a result so small that one tile holds it: one thread would be at work */
   SMALL_RESULT = 16384,
-  REPEATED = 4,   /* times that a value of an edge is asked for in a row: then storing it costs less */
-  OVERLAPPED = 8, /* times that windows over a reduction ask for each of its elements: it is stored */
-  MUCH_WIDER = 8  /* times: what is broadcast so far is worth storing before it is broadcast */
+  SMALL_SIDE = 32, /* rows or columns: for so few a copy of the other factor takes longer than the products */
+  REPEATED = 4,    /* times that a value of an edge is asked for in a row: then storing it costs less */
+  OVERLAPPED = 8,  /* times that windows over a reduction ask for each of its elements: it is stored */
+  MUCH_WIDER = 8   /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
@@ -119,7 +120,8 @@ static bool worth_tiling(const Sched *s, const UOp *u, const MatmulItem *m, bool
   if (!fits || !library || m->k->vmax <= s->target->cost.fused_sum) return fits;
   double results = (double)m->m->vmax * (double)m->n->vmax;
   for (int i = 0; i < m->nbatch; i++) results *= (double)m->batch[i]->vmax;
-  bool one_tile = m->k->vmax >= LONG_SUM && results <= SMALL_RESULT; /* its pieces are the library's to share out */
+  /* its pieces are the library's to share out, if that is worth the copy */
+  bool one_tile = m->k->vmax >= LONG_SUM && results <= SMALL_RESULT && few > SMALL_SIDE;
   return copied && !one_tile;
 }
 
