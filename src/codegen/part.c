@@ -12,7 +12,7 @@
 
 #include "ir/context.h"
 
-enum { MOST_PARTS = 8, FREE_IDS = 8 };
+enum { MOST_PARTS = 8, FREE_IDS = 8, LEAST_RUN = 64 };
 
 typedef struct Part {
   PolyContext *ctx;
@@ -102,15 +102,20 @@ static int divisions_of(Part *p, UOp *x, UOp *y, uint64_t ranges) {
   return n;
 }
 
-/* Loops of `size` iterations inside others. *better: one of the two is in one factor alone, where the loop was in both
- * and is none of the sum, or nothing is divided any more. */
-static bool try_size(Part *p, UOp *product, int64_t size, int id, bool *better) {
-  *better = false;
+/* Loops of `size` iterations inside others, in place of the range. */
+static bool loops_of(Part *p, int64_t size, int id) {
   map_free(ctx_base(p->ctx), &p->done);
   p->outer = loop_over(p, p->range->arg.i, p->range->src[1]->arg.i / size);
   p->inner = loop_over(p, id, size);
   p->sum = p->outer && p->inner ? int_add(int_mulc(p->outer, size), p->inner) : NULL;
-  UOp *x = p->sum ? parted(p, product->src[0]) : NULL, *y = x ? parted(p, product->src[1]) : NULL;
+  return p->sum != NULL;
+}
+
+/* Loops of `size` iterations inside others. *better: one of the two is in one factor alone, where the loop was in both
+ * and is none of the sum, or nothing is divided any more. */
+static bool try_size(Part *p, UOp *product, int64_t size, int id, bool *better) {
+  *better = false;
+  UOp *x = loops_of(p, size, id) ? parted(p, product->src[0]) : NULL, *y = x ? parted(p, product->src[1]) : NULL;
   if (!y) return false;
   uint64_t in_both = ranges_of(p, x) & ranges_of(p, y), two = bit(p->outer) | bit(p->inner);
   *better = p->shared ? (in_both & two) != two : !divisions_of(p, x, y, two);
@@ -171,10 +176,64 @@ static bool part_some(Part *p, int nstore, UOp **store, bool *any) {
   return true;
 }
 
+/* Two loops in place of one of a kernel, if nothing in the n values is divided any more, and runs along memory are
+ * long. */
+static bool try_plain(Part *p, int nstore, UOp **store, int n, UOp *const *value, uint64_t used, bool *any) {
+  Map seen = {0};
+  int id = 0;
+  while (id < 64 && used & (1ull << id)) id++;
+  p->nsize = 0;
+  for (int k = 0; k < n; k++) find_sizes(p, value[k], &seen);
+  map_free(ctx_base(p->ctx), &seen);
+  for (int i = 0; i < p->nsize && id < 64 && !*any; i++) {
+    if (p->size[i] < LEAST_RUN) continue;
+    if (!loops_of(p, p->size[i], id)) return false;
+    *any = true;
+    for (int k = 0; k < n && *any; k++) {
+      UOp *u = parted(p, value[k]);
+      if (!u) return false;
+      *any = !divisions_of(p, u, u, bit(p->outer) | bit(p->inner));
+    }
+  }
+  for (int i = 0; i < nstore && *any; i++)
+    if (!(store[i] = parted(p, store[i]))) return false;
+  return true;
+}
+
+/* Loops of other kernels: of a sum over the channels of a group and their places, with a weight for each channel, and
+ * of what is stored for these. */
+static bool part_others(Part *p, int nstore, UOp **store, bool *any) {
+  Walk walk;
+  bool divides = false;
+  *any = false;
+  if (!uop_walk(p->ctx, p->arena, nstore, store, NULL, NULL, &walk)) return false;
+  for (int i = 0; i < walk.n; i++) {
+    const UOp *u = walk.at[i];
+    divides |= (u->op == OP_IDIV || u->op == OP_MOD) && u->dtype == POLY_INT64 && u->src[1]->op == OP_CONST &&
+               u->src[1]->arg.i >= LEAST_RUN;
+  }
+  if (!divides) return true;
+  uint64_t used = 0;
+  for (int i = 0; i < nstore; i++) used |= ranges_of(p, store[i]);
+  if (__builtin_popcountll(used) > 64 - FREE_IDS) return true;
+  for (int i = 0; i < walk.n && !*any; i++) {
+    UOp *u = walk.at[i];
+    bool whole = u == store[0], loop = u->op == OP_LOOP;
+    for (int k = whole ? 3 : 1; (whole || loop) && k < u->nsrc && !*any; k++) {
+      p->range = u->src[k];
+      bool plain = uop_is_int(p->range->src[0], 0) && p->range->src[1]->op == OP_CONST;
+      if (plain && !try_plain(p, nstore, store, whole ? nstore : 1, whole ? store : u->src, used, any)) return false;
+    }
+  }
+  return true;
+}
+
 bool part_ranges(PolyContext *ctx, Arena *arena, int nstore, UOp **store) {
   Part p = {.ctx = ctx, .arena = arena};
   bool any = true, ok = true;
   for (int i = 0; ok && any && i < MOST_PARTS; i++) ok = part_some(&p, nstore, store, &any);
+  any = true;
+  for (int i = 0; ok && any && i < MOST_PARTS; i++) ok = part_others(&p, nstore, store, &any);
   map_free(ctx_base(ctx), &p.done);
   return ok;
 }
