@@ -205,3 +205,26 @@ def test_random_programs(block):
 
     assert programs
     compare(results)
+
+
+@pytest.mark.parametrize("groups, channels, places", [(8, 64, 1024), (3, 15, 100), (2, 8, 65)])
+def test_sums_over_channels_and_places(groups, channels, places):
+    """Sums over the channels of a group and their places, with a weight for each channel: two loops in place of one that is divided."""
+    a, w, g = normal((4, channels, places)), normal((channels,), 1), normal((4, channels, places), 2)
+
+    def results():
+        x, v = Tensor(a, requires_grad=True), Tensor(w, requires_grad=True)
+        rows = x.reshape(4, groups, -1)
+        rows = (rows - rows.mean(2, keepdim=True)) / (rows.var(2, keepdim=True, correction=0) + 1e-5).sqrt()
+        y = rows.reshape(*x.shape) * v.reshape(1, channels, 1)
+        return [y, *(y * Tensor(g)).sum().gradient(x, v)]
+
+    compare(results)
+    rows = a.astype(np.float64).reshape(4, groups, -1)
+    size = np.sqrt(rows.var(2, keepdims=True) + 1e-5)
+    rows = (rows - rows.mean(2, keepdims=True)) / size
+    inner = (g * w[:, None]).astype(np.float64).reshape(rows.shape)
+    want = (inner - inner.mean(2, keepdims=True) - rows * (inner * rows).mean(2, keepdims=True)) / size
+    found = results()
+    np.testing.assert_allclose(found[1].numpy(), want.reshape(a.shape), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found[2].numpy(), (g * rows.reshape(a.shape)).sum((0, 2)), rtol=1e-4, atol=1e-3)

@@ -1,6 +1,8 @@
 """Sums of products as loops over tiles: against numpy in float64, for ragged and symbolic sizes, every layout, every dtype, and with whatever is
 computed before and after the product in its kernel; the same bits on the interpreter, on the CPU and for every number of threads."""
 
+import re
+
 import numpy as np
 import pytest
 from test_bits import compare
@@ -160,6 +162,18 @@ def test_statistics_of_rows_are_stored_before_the_product(cpu, capfd):
     assert "matrix product" in text and "reduction of a kernel with too many" in text
 
 
+def test_heads_side_by_side(cpu):
+    """A sum over heads and features of each, which lie apart in memory, by a linear layer; and the gradient of its weights."""
+    x, w, g = normal(3, 4, 20, 16), normal(64, 33), normal(60, 33)
+    X, W, G = Tensor(x).realize(), Tensor(w), Tensor(g)
+    rows = X.transpose(1, 2).reshape(60, 64)
+    a, b, c = exact(x.transpose(0, 2, 1, 3).reshape(60, 64), w, g)
+    close(rows @ W, a @ b)
+    close(rows.transpose() @ G, a.T @ c)
+    close(((rows - rows.max(1, keepdim=True)).exp() @ W), np.exp(a - a.max(1, keepdims=True)) @ b, 2e-6)
+    close((((rows - 1).exp() / 2).transpose() @ G), (np.exp(a - 1) / 2).T @ c, 2e-6)
+
+
 def test_batches(cpu):
     """Heads, relations, gates: many small products."""
     a, b = normal(6, 5, 20, 16), normal(6, 5, 16, 24)
@@ -290,6 +304,19 @@ CONVOLUTIONS = [  # batch, in, sizes, out, kernel, stride, padding, dilation, gr
     (2, 16, (16, 18), 24, (3, 3), 2, 1, 1, 1),  # loops of the gradient in parts: places, and whether they are even
     (2, 32, (12, 12), 32, (3, 3), 1, 1, 1, 4),  # groups, and channels of one
     (2, 16, (12, 18), 32, (3, 3), 3, 1, 1, 2),
+    # windows that overlap in a panel: lines of whole vectors and others, steps, gaps, a line cut in pieces, kernels longer than a block of the sum
+    (2, 12, (20, 32), 16, (3, 3), 1, 1, 1, 1),
+    (2, 5, (33, 30), 24, (5, 4), 1, 2, 1, 1),
+    (3, 3, (40, 44), 16, (7, 7), 2, 3, 1, 1),
+    (2, 4, (30, 50), 12, (3, 3), 1, 3, 3, 1),
+    (3, 2, (1500,), 9, (80,), 4, 0, 1, 1),
+    (2, 1, (900,), 8, (300,), 1, 7, 1, 1),
+    (2, 3, (6, 12, 20), 10, (3, 3, 3), 1, 1, 1, 1),
+    (2, 3, (6, 12, 20), 10, (3, 5, 5), 2, 2, 1, 1),
+    (3, 6, (25, 28), 6, (7, 7), 1, 3, 1, 6),  # one channel in each group: a row of one
+    (2, 8, (200,), 8, (9,), 1, 4, 1, 8),
+    (2, 6, (40, 40), 12, (5, 5), 2, 2, 1, 6),
+    (2, 32, (28, 28), 32, (3, 3), 1, 1, 1, 8),
 ]
 
 
@@ -311,6 +338,40 @@ def test_convolutions_and_their_gradients(cpu, case):
     ):
         left, right = (grad.numpy().astype(np.float64) * d).sum(), (g * moved).sum()
         assert abs(left - right) <= 1e-5 * np.abs(g * moved).sum()
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS[-12:])
+def test_bits_of_windows(case):
+    """Panels of overlapping windows have the same bits on both devices, with something before and after the product as well."""
+    batch, inputs, sizes, outputs, kernel, stride, padding, dilation, groups = case
+    x, w, b = normal(batch, inputs, *sizes), normal(outputs, inputs // groups, *kernel), normal(outputs)
+
+    def results():
+        X, W = Tensor(x, requires_grad=True), Tensor(w, requires_grad=True)
+        y = (X * 0.5 + 1).relu().conv2d(W, Tensor(b), groups=groups, stride=stride, dilation=dilation, padding=padding).relu()
+        return [y, *(y * y).sum().gradient(X, W)]
+
+    compare(results)
+
+
+def test_windows_are_packed_once(cpu, capfd):
+    """A panel has each element of the image once, not once for each place of the kernel."""
+    with Context(DEBUG=4):
+        Tensor(normal(2, 16, 32, 32)).conv2d(Tensor(normal(32, 16, 3, 3)), padding=1).realize()
+    out = capfd.readouterr()
+    sizes = [int(n) for n in re.findall(r"float p\d+\[(\d+)\] __attribute__", out.out + out.err)]
+    assert sizes and max(sizes) < 9 * 16 * 16 * 32
+
+
+def test_few_channels_need_no_copy(cpu, capfd):
+    """Gradients of images of three channels and convolutions with few channels in a group are one kernel, not a copy of all windows and a product."""
+    for inputs, outputs, groups in ((3, 16, 1), (32, 32, 8)):
+        X, W = Tensor(normal(2, inputs, 24, 24), requires_grad=True), Tensor(normal(outputs, inputs // groups, 3, 3))
+        y = X.conv2d(W, padding=1, groups=groups)
+        with Context(DEBUG=2):
+            y.tanh().sum().gradient(X)[0].realize()
+        out = capfd.readouterr()
+        assert "matmul" not in out.out + out.err
 
 
 @pytest.mark.parametrize("options, loops", [({"groups": 4}, "sum_2_4_8_12_12_r"), ({"stride": 2}, "sum_2_32_6_2_6_2_r")])

@@ -130,7 +130,7 @@ static bool is_whole(const Group *group, int64_t of) {
 void tiles_choose_end(Tiles *t) {
   const UOp *last = t->col.range[t->col.n - 1];
   t->direct = t->ragged = t->clipped = false;
-  if (!t->plain_end || !uop_is_int(t->blocks, 1)) return;
+  if (!t->plain_end || !uop_is_int(t->blocks, 1) || (t->windows.on && !t->windows.whole)) return;
   bool whole = is_whole(&t->col, t->nr), some = t->g->target->masks && t->dtype == POLY_FLOAT32;
   if (whole ? t->col.n > 1 && last->src[1]->vmax % t->nr : !some || t->col.n > 1) return;
   int64_t most = MIN(t->most_rows, tiles_each(&t->row)), mr = most;

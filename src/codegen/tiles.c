@@ -33,18 +33,10 @@
 
 enum {
   LEAST_WORK = 4096, /* products: below, plain loops are as good */
-  LEAST_ROWS = 4,    /* of the output, along either loop */
+  LEAST_ROWS = 2,    /* of the output: gradients of an image have three; */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
-  BLOCK_K = 256,     /* longest sum without a pause */
-  WIDE_TILE = 256,   /* columns, */
-  WIDEST_TILE = 512, /* and where that leaves out packing or columns that nothing reads */
-  MANY_BLOCKS = 32,  /* added as pairs: fewer lose less than one block of products does */
-  MOST_TILES = 512,  /* of rows, that are tried */
-  OPEN_TILE = 448,   /* rows, where their number is known in the run only: packing a transposed y is 9 % of them */
-  MOST_ROWS = 28,    /* of a register tile, whose text is written out */
-  PAD = 16,          /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
-  PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
+  LEAST_OVERLAP = 3 /* windows that an element is in, where one row reads it: every second of 3 x 3 are better plain */
 };
 
 UOp *tiles_index(const Tiles *t, int64_t v) { return uop_index(t->g->ctx, v); }
@@ -53,7 +45,7 @@ static bool varies(const Tiles *t, UOp *u, const UOp *range) { return block_vari
 
 /* ---- recognising ---- */
 
-static bool put(Group *group, UOp *range) {
+bool tiles_put(Group *group, UOp *range) {
   if (group->n == MAX_DIMS) return false;
   group->range[group->n++] = range;
   return true;
@@ -71,13 +63,26 @@ static bool sort_loops(Tiles *t) {
     UOp *r = s->src[i];
     if (!is_plain(t, r)) return false;
     bool x = varies(t, t->x, r), y = varies(t, t->y, r);
-    if ((!x && !y) || !put(x && y ? &t->batch : x ? &t->row : &t->col, r)) return false;
+    if ((!x && !y) || !tiles_put(x && y ? &t->batch : x ? &t->row : &t->col, r)) return false;
   }
   for (int i = 1; i < t->loop->nsrc; i++) {
     UOp *r = t->loop->src[i];
-    if (!is_plain(t, r) || !varies(t, t->x, r) || !varies(t, t->y, r) || !put(&t->k, r)) return false;
+    if (!is_plain(t, r) || !varies(t, t->x, r) || !varies(t, t->y, r) || !tiles_put(&t->k, r)) return false;
   }
-  return t->row.n && t->col.n && t->k.n;
+  return (t->row.n || t->col.n) && t->k.n;
+}
+
+/* A factor without loops of its own, as the weights of one channel, has a row of one iteration. */
+static bool put_lone(Tiles *t) {
+  Group *empty = t->row.n ? &t->col : &t->row;
+  int id = 0;
+  if (empty->n) return true;
+  while (id < 63 && t->g->used & (1ull << id)) id++;
+  if (t->g->target->group > 1 || id == 63) return false;
+  t->g->used |= 1ull << id;
+  UOp *src[2] = {tiles_index(t, 0), tiles_index(t, 1)};
+  UOp *range = src[1] ? uop_make(t->g->ctx, OP_RANGE, POLY_INT64, (UArg){.i = id}, 2, src, 0, NULL) : NULL;
+  return range && tiles_put(empty, range);
 }
 
 double tiles_extent(const Group *group) {
@@ -86,25 +91,38 @@ double tiles_extent(const Group *group) {
   return n;
 }
 
-static bool worthwhile(const Tiles *t) {
-  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
-  return rows >= LEAST_ROWS && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
+/* Does u vary with the sum as well as with the rows or columns? Other loads of a factor are few, and each is the same
+ * for a whole run along one of the two. */
+static bool varies_both(const Tiles *t, UOp *u) {
+  uint64_t ranges = block_ranges(t->g, u), sum = tiles_ranges(&t->k) | tiles_ranges(&t->k_outer);
+  return ranges & sum && ranges & (tiles_ranges(&t->row) | tiles_ranges(&t->col));
 }
 
-/* Loads of u that are contiguous along a loop. */
-static int score(Tiles *t, UOp *u, const UOp *range, Map *seen) {
-  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return 0;
-  map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1);
-  int n = u->op == OP_LOAD && block_stride(t->g, u->src[1], range) == 1;
-  for (int i = 0; i < u->nsrc; i++) n += score(t, u->src[i], range, seen);
-  return n;
+typedef struct Runs {
+  const UOp *range;
+  int along, main_along; /* loads that are contiguous along the loop; of those that vary with both, */
+  int main;              /* and how many these are in all */
+  Map seen;
+} Runs;
+
+static void count_runs(Tiles *t, UOp *u, Runs *n) {
+  if (map_get(&n->seen, (uint64_t)(uintptr_t)u, NULL)) return;
+  map_put(ctx_base(t->g->ctx), &n->seen, (uint64_t)(uintptr_t)u, 1);
+  if (u->op == OP_LOAD) {
+    bool both = varies_both(t, u), along = block_stride(t->g, u->src[1], n->range) == 1;
+    n->main += both;
+    n->main_along += both && along;
+    n->along += along;
+  }
+  for (int i = 0; i < u->nsrc; i++) count_runs(t, u->src[i], n);
 }
 
-static int runs(Tiles *t, UOp *factor, const UOp *range) {
-  Map seen = {0};
-  int n = score(t, factor, range, &seen);
-  map_free(ctx_base(t->g->ctx), &seen);
-  return n;
+/* Loads of a factor that are contiguous along a loop. */
+int tiles_runs(Tiles *t, UOp *factor, const UOp *range) {
+  Runs n = {.range = range};
+  count_runs(t, factor, &n);
+  map_free(ctx_base(t->g->ctx), &n.seen);
+  return n.main ? n.main_along : n.along;
 }
 
 /* The innermost loop of the sum is one along which a factor lies in memory, if there is one and no output loop is: of a
@@ -115,10 +133,10 @@ static void order_sum(Tiles *t) {
   for (int f = 0; f < 2; f++) {
     UOp **r = t->k.range;
     int last = t->k.n - 1;
-    if (runs(t, factor[f], other[f]->range[other[f]->n - 1]) || runs(t, factor[f], r[last])) continue;
+    if (tiles_runs(t, factor[f], other[f]->range[other[f]->n - 1]) || tiles_runs(t, factor[f], r[last])) continue;
     for (int i = 0; i < last; i++) {
       UOp *along = r[i];
-      if (!runs(t, factor[f], along)) continue;
+      if (!tiles_runs(t, factor[f], along)) continue;
       for (int k = i; k < last; k++) r[k] = r[k + 1];
       r[last] = along;
       return;
@@ -129,28 +147,49 @@ static void order_sum(Tiles *t) {
 /* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
 bool tiles_along(Tiles *t, UOp *factor, const Group *other) {
   const UOp *last = other->range[other->n - 1], *last_k = t->k.range[t->k.n - 1];
-  int n = runs(t, factor, last), k = runs(t, factor, last_k);
+  int n = tiles_runs(t, factor, last), k = tiles_runs(t, factor, last_k);
   return n > k || (n && n == k && last->src[1]->vmax >= last_k->src[1]->vmax);
 }
 
-/* Rough operations of moving data if lanes go along `col`: what does not lie along them is moved one by one. */
-static double moving(Tiles *t, UOp *y, const Group *row, const Group *col) {
-  enum { LANES = 16, ROWS = 150 };
-  double rows = tiles_extent(row), cols = tiles_extent(col), k = tiles_extent(&t->k);
-  const UOp *s = t->store[0];
-  bool packed = tiles_along(t, y, col), stored = block_stride(t->g, s->src[2], col->range[col->n - 1]) == 1;
-  return cols * k * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
+/* How often an element of y stands in windows along the columns. */
+static double overlap(Tiles *t) {
+  double n = 1;
+  windows_find(t);
+  const Windows *w = &t->windows;
+  for (int p = 0; p < w->n; p++) {
+    double cols = (double)w->col[p]->src[1]->vmax, k = (double)w->k[p]->src[1]->vmax;
+    if (cols >= k) n *= cols * k / (cols * (double)w->step[p] + k * (double)w->turn[p]);
+  }
+  return n;
 }
 
-/* Lanes go along the columns: what is read and written along them should lie there side by side. */
+/* Rough operations of moving data if lanes go along the columns: what does not lie along them is moved one by one. */
+static double moving(Tiles *t) {
+  enum { LANES = 16, ROWS = 150 };
+  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
+  const UOp *s = t->store[0];
+  bool packed = tiles_along(t, t->y, &t->col);
+  bool stored = block_stride(t->g, s->src[2], t->col.range[t->col.n - 1]) == 1;
+  return cols * k / overlap(t) * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
+}
+
+/* Lanes go along the columns: there must be some, and what is read and written along them should lie there side by
+ * side. */
 static void choose_columns(Tiles *t) {
-  if (moving(t, t->y, &t->row, &t->col) <= moving(t, t->x, &t->col, &t->row)) return;
-  UOp *x = t->x;
-  Group row = t->row;
-  t->x = t->y;
-  t->y = x;
-  t->row = t->col;
-  t->col = row;
+  Tiles other = *t;
+  other.x = t->y;
+  other.y = t->x;
+  other.row = t->col;
+  other.col = t->row;
+  bool few = tiles_extent(&t->col) < LEAST_COLUMNS, few_rows = tiles_extent(&t->row) < LEAST_COLUMNS;
+  if (few == few_rows ? moving(t) > moving(&other) : few) *t = other;
+}
+
+/* Is there enough to do, and is what a tile packs read often enough: by several rows, or by windows? */
+static bool worthwhile(Tiles *t) {
+  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
+  bool often = rows >= LEAST_ROWS || overlap(t) >= LEAST_OVERLAP;
+  return often && cols >= LEAST_COLUMNS && k >= LEAST_SUM && rows * cols * k >= LEAST_WORK;
 }
 
 bool tiles_is_product(const UOp *loop) {
@@ -190,7 +229,7 @@ bool tiles_match(Tiles *t) {
   t->y = body->src[1];
   bool half = dtype_is_small((PolyDType)body->dtype);
   t->dtype = half ? POLY_FLOAT32 : (PolyDType)body->dtype;
-  if (!sort_loops(t)) return false;
+  if (!sort_loops(t) || !put_lone(t)) return false;
   order_sum(t);
   choose_columns(t);
   return worthwhile(t) && tiles_sort_terms(t);
@@ -204,205 +243,6 @@ uint64_t tiles_ranges(const Group *group) {
   return ranges;
 }
 
-/* Does every load in u walk the loops of a group as one? The inner ones have constant sizes. */
-static bool one_walk(Tiles *t, UOp *u, const Group *group, Map *seen) {
-  uint64_t ranges = tiles_ranges(group);
-  if (!(block_ranges(t->g, u) & ranges) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
-  if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
-  if (u->op == OP_LOAD) {
-    int64_t step = block_stride(t->g, u->src[1], group->range[group->n - 1]);
-    for (int i = group->n - 1; i > 0 && step != STRIDE_NONE; i--) {
-      step *= group->range[i]->src[1]->vmax;
-      if (block_stride(t->g, u->src[1], group->range[i - 1]) != step) return false;
-    }
-    return step != STRIDE_NONE && (u->nsrc < 3 || !(block_ranges(t->g, u->src[2]) & ranges));
-  }
-  for (int i = 0; i < u->nsrc; i++)
-    if (!one_walk(t, u->src[i], group, seen)) return false;
-  return op_elementwise((Op)u->op); /* not so a loop itself: a number of its iteration may be anywhere in u */
-}
-
-static bool walks_as_one(Tiles *t, UOp *u, const Group *group) {
-  Map seen = {0};
-  bool one = group->n > 1 && one_walk(t, u, group, &seen);
-  map_free(ctx_base(t->g->ctx), &seen);
-  return one;
-}
-
-static int64_t evenly(int64_t n, int64_t most) { return (n + (n + most - 1) / most - 1) / ((n + most - 1) / most); }
-
-/* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces; those around it go to
- * `outer`. */
-bool tiles_cut(Tiles *t, Group *group, int64_t most, bool even, Group *outer) {
-  int64_t inner = 1;
-  int i = group->n - 1;
-  while (i > 0 && group->range[i]->src[1]->op == OP_CONST && inner * group->range[i]->src[1]->vmax * 2 <= most)
-    inner *= group->range[i--]->src[1]->vmax;
-  for (int k = 0; k < i; k++)
-    if (!put(outer, group->range[k])) return false;
-  group->n -= i;
-  for (int k = 0; k < group->n; k++) group->range[k] = group->range[k + i];
-  UOp *size = group->range[0]->src[1];
-  int64_t each = MAX(most / inner, 1);
-  bool constant = size->op == OP_CONST && even;
-  group->inner = inner;
-  group->tile = constant ? evenly(size->vmax, MIN(each, size->vmax)) : MIN(each, size->vmax);
-  group->tiles = int_div(int_addc(size, group->tile - 1), tiles_index(t, group->tile));
-  return group->tiles != NULL;
-}
-
-/* Rows of a register tile of this many vectors of columns: all sums, the vectors of y and some room. */
-static void choose_registers(Tiles *t, int64_t most) {
-  const Target *target = t->g->target;
-  int64_t size = dtype_size(t->dtype), lanes = target->vector_bytes ? target->vector_bytes / size : 8;
-  int64_t cols = (int64_t)MIN(tiles_extent(&t->col), 1e9), rows = (int64_t)MIN(tiles_extent(&t->row), 1e9);
-  int registers = target->vector_bytes ? target->vector_registers : 16;
-  while (lanes > 4 && lanes >= 2 * cols) lanes /= 2;
-  int64_t vectors = cols > lanes ? most : 1;
-  t->lanes = lanes;
-  t->nr = lanes * vectors;
-  t->most_rows = MIN((registers - vectors - 2) / vectors, MOST_ROWS);
-  t->mr = evenly(rows, MIN(t->most_rows, rows));
-}
-
-int64_t tiles_each(const Group *group) { return group->tile * group->inner; }
-
-/* Do the local arrays fit on the stack of a thread? The rows of a, which every register tile of columns goes through
- * again, and the sums are to stay in half of the second cache. */
-static bool fits(const Tiles *t, int64_t cache) {
-  int64_t rows = round_up(tiles_each(&t->row), t->mr), cols = round_up(tiles_each(&t->col), t->nr) + PAD;
-  int64_t k = tiles_each(&t->k), size = dtype_size(t->dtype);
-  int64_t a = ((t->inside ? t->mr : rows) + PAD) * (k + PAD) * size, b = cols * k * size;
-  int64_t c = t->direct ? 0 : cols * rows * size;
-  return MAX(a, c) <= MIN(cache / 2, MAX_LOCAL_BYTES) && b <= MAX_LOCAL_BYTES &&
-         a + b + c * (1 + t->pairs) <= PANEL_BYTES;
-}
-
-/* Rows or columns of all tiles together, in whole register tiles of `of`. */
-static double covered(const Group *group, int64_t of) {
-  int64_t each = tiles_each(group), last = (group->range[0]->src[1]->vmax - 1) % group->tile + 1;
-  return (double)round_up(each, of) * (double)(group->tiles->vmax - 1) + (double)round_up(last * group->inner, of);
-}
-
-/* Operations of moving an element of a factor into its panel, where one on a vector counts 1. Runs along memory are
- * moved by vectors; each begins anew, and is looked at for what is beyond an edge. */
-static double packing(Tiles *t, UOp *factor, const Group *other, bool by_k) {
-  const double ANEW = 8, VECTORS = 4, SINGLE = 2.5, TURNED = 0.6;
-  bool along = tiles_along(t, factor, other);
-  const Group *group = along ? other : &t->k;
-  const UOp *last = group->range[group->n - 1];
-  if (!runs(t, factor, last)) return SINGLE;
-  if (by_k && !along) return t->dtype == POLY_FLOAT32 ? TURNED : SINGLE;
-  double run = walks_as_one(t, factor, group) ? (double)tiles_each(group) : (double)last->src[1]->vmax;
-  double lanes = (double)t->lanes;
-  return (ANEW + VECTORS * run / lanes) / run;
-}
-
-/* Operations of the kernel with the tiles that t has, on the cores of the machine. */
-static double cost_of(Tiles *t) {
-  /* of a vector of sums that what follows reads from the third array; of a product whose row is loaded for it alone */
-  const double AFTER = 4, ALONE = 1.03;
-  double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), outer = tiles_extent(&t->batch),
-         lanes = (double)t->lanes;
-  double k = tiles_extent(&t->k) * tiles_extent(&t->k_outer), row_tiles = (double)t->row.tiles->vmax,
-         col_tiles = (double)t->col.tiles->vmax;
-  double vectors = covered(&t->row, t->mr) * covered(&t->col, t->nr) / lanes;
-  double work = vectors * (k * (t->nr > t->lanes ? 1 : ALONE) +
-                           (t->direct ? 1 : (double)t->blocks->vmax * (t->pairs ? 10 : 3) + AFTER));
-  work +=
-      rows * k * col_tiles * packing(t, t->x, &t->row, false) + cols * k * row_tiles * packing(t, t->y, &t->col, true);
-  bool shared = rows * cols * k * outer >= (double)t->g->target->threads.ops;
-  double tiles = row_tiles * col_tiles * outer, cores = shared ? MAX(t->g->target->cores, 1) : 1, each = tiles / cores;
-  double turns = (double)(int64_t)each + ((double)(int64_t)each < each);
-  return work * outer * turns / each;
-}
-
-/* Tiles of about this many columns and rows. */
-static bool cut_tiles(Tiles *t, int64_t columns, int64_t rows) {
-  if (!tiles_cut(t, &t->col, columns, true, &t->batch) || !tiles_cut(t, &t->row, rows, true, &t->batch)) return false;
-  t->mr = evenly(tiles_each(&t->row), MIN(t->mr, tiles_each(&t->row)));
-  t->inside = !t->a_by_k && (t->row.n == 1 || walks_as_one(t, t->x, &t->row));
-  tiles_choose_end(t);
-  return true;
-}
-
-/* n, or a number of tiles a little larger that divides all rows. */
-static int64_t dividing(int64_t rows, int64_t n) {
-  for (int64_t k = n; k <= n + n / 4; k++)
-    if (rows % k == 0) return k;
-  return n;
-}
-
-/* Rows whose number is known only in the run are distributed evenly over as many tiles as the cores can share, unless
- * these were too small to be worth packing the columns for. Whole register tiles are distributed. */
-static bool spread(Tiles *t) {
-  enum { LEAST = 4 }; /* register tiles */
-  Group *row = &t->row;
-  if (row->n > 1 || t->batch.n) return true;
-  UOp *units = int_div(int_addc(row->range[0]->src[1], t->mr - 1), tiles_index(t, t->mr));
-  int64_t each = (row->tile + t->mr - 1) / t->mr, cores = MAX(t->g->target->cores, 1);
-  UOp *least = int_div(int_addc(units, each - 1), tiles_index(t, each));
-  UOp *most = int_mulc(int_div(int_addc(least, cores - 1), tiles_index(t, cores)), cores);
-  row->unit = t->mr;
-  row->tiles = int_max(least, int_min(most, int_div(units, tiles_index(t, LEAST))));
-  return row->tiles != NULL;
-}
-
-/* Where the number of rows is known only in the run: tiles that are worth packing the columns for anew, and small
- * enough that threads have some each and the rows stay in the cache. */
-static bool choose_open(Tiles *t, int64_t cache) {
-  for (int64_t rows = OPEN_TILE / t->mr * t->mr; rows > 4 * t->mr; rows -= t->mr * (1 + rows / t->mr / 8)) {
-    Tiles c = *t;
-    if (!cut_tiles(&c, WIDE_TILE, rows)) return false;
-    if (!fits(&c, cache)) continue;
-    *t = c;
-    return true;
-  }
-  return cut_tiles(t, WIDE_TILE, 4 * t->mr);
-}
-
-/* The cheapest tiles whose arrays fit, with this many vectors in a register tile, if they are cheaper than *best. */
-static bool try_tiles(Tiles *t, int64_t cache, Tiles *best, double *least) {
-  int64_t rows = (int64_t)MIN(tiles_extent(&t->row), 1e9);
-  for (int64_t wide = WIDE_TILE; wide <= WIDEST_TILE; wide += WIDE_TILE / 2)
-    for (int64_t n = 1; n <= MOST_TILES && (n == 1 || rows / n >= t->mr); n += 1 + n / 4) {
-      Tiles c = *t;
-      int64_t tiles = dividing(rows, n);
-      if (!cut_tiles(&c, wide, (rows + tiles - 1) / tiles)) return false;
-      if (!fits(&c, cache)) continue;
-      double cost = cost_of(&c);
-      if (*least >= 0 && cost >= *least) continue;
-      *least = cost;
-      *best = c;
-    }
-  return true;
-}
-
-/* Register tiles of two vectors of columns, or of one, where columns do not make up whole ones of two. */
-static bool choose_tiles(Tiles *t, int64_t cache) {
-  Tiles best = *t, one = *t;
-  double least = -1;
-  t->plain_end = one.plain_end = tiles_end_plainly(t);
-  t->a_by_k = one.a_by_k = tiles_along(t, t->x, &t->row);
-  choose_registers(t, 2);
-  choose_registers(&one, 1);
-  if (t->row.range[0]->src[1]->op != OP_CONST) return choose_open(t, cache) && spread(t);
-  if (!try_tiles(t, cache, &best, &least) || (t->nr > t->lanes && !try_tiles(&one, cache, &best, &least))) return false;
-  if (least < 0) return cut_tiles(t, WIDE_TILE, 4 * t->mr);
-  *t = best;
-  return true;
-}
-
-static bool choose_sizes(Tiles *t) {
-  int64_t cache = t->g->target->cache_bytes[1];
-  if (!tiles_cut(t, &t->k, BLOCK_K, true, &t->k_outer)) return false;
-  t->blocks = t->k.tiles;
-  for (int i = 0; i < t->k_outer.n; i++) t->blocks = int_mul(t->blocks, t->k_outer.range[i]->src[1]);
-  if (!t->blocks) return false;
-  t->pairs = t->dtype == POLY_FLOAT32 && t->blocks->vmax > MANY_BLOCKS;
-  return choose_tiles(t, cache ? cache : 1 << 20);
-}
-
 /* ---- local arrays ---- */
 
 UOp *tiles_array(Tiles *t, int64_t elements) {
@@ -414,12 +254,14 @@ UOp *tiles_array(Tiles *t, int64_t elements) {
 
 static bool make_arrays(Tiles *t) {
   int64_t rows = round_up(tiles_each(&t->row), t->mr), cols = round_up(tiles_each(&t->col), t->nr);
+  const Windows *w = &t->windows;
   int64_t k = tiles_each(&t->k), size = dtype_size(t->dtype);
-  t->a_line = (t->a_by_k ? rows : k) + PAD;
-  t->b_line = cols + PAD;
-  int64_t a = t->a_line * (t->a_by_k ? k : t->inside ? t->mr : rows), b = t->b_line * k;
-  int64_t c = t->direct ? 0 : t->b_line * rows;
-  if ((a + b + c * (1 + t->pairs)) * size > PANEL_BYTES) return false;
+  t->a_line = (t->a_by_k ? rows : k) + TILE_PAD;
+  t->b_line = cols + TILE_PAD;
+  t->c_line = round_up(tiles_columns(t), t->nr) + TILE_PAD;
+  int64_t a = t->a_line * (t->a_by_k ? k : t->inside ? t->mr : rows), b = w->on ? w->elements : t->b_line * k;
+  int64_t c = t->direct ? 0 : t->c_line * rows;
+  if ((a + b + c * (1 + t->pairs)) * size > TILE_PANEL_BYTES) return false;
   t->a = tiles_array(t, a);
   t->b = tiles_array(t, b);
   t->c = t->direct ? NULL : tiles_array(t, c);
@@ -498,18 +340,18 @@ static int64_t moves(int64_t size, int64_t lanes, int64_t least) {
 static UOp *padded_end(Tiles *t, UOp *factor, const Group *group) {
   const UOp *last = group->range[group->n - 1];
   int64_t size = last->src[1]->vmax, lanes = t->g->target->vector_bytes / dtype_size(t->dtype);
-  if (group->n < 2 || lanes < 2 || lanes > PAD || last->src[1]->op != OP_CONST) return NULL;
+  if (group->n < 2 || lanes < 2 || lanes > TILE_PAD || last->src[1]->op != OP_CONST) return NULL;
   while (lanes > t->g->target->least_lanes && lanes >= 2 * size) lanes /= 2;
   Map seen = {0};
-  bool whole = moves(size, lanes, t->g->target->least_lanes) > round_up(size, lanes) / lanes && runs(t, factor, last) &&
-               steps_along(t, factor, last, &seen);
+  bool whole = moves(size, lanes, t->g->target->least_lanes) > round_up(size, lanes) / lanes &&
+               tiles_runs(t, factor, last) && steps_along(t, factor, last, &seen);
   map_free(ctx_base(t->g->ctx), &seen);
   return whole ? tiles_index(t, round_up(size, lanes)) : NULL;
 }
 
 /* Loops over a group in which a factor is read. `gate`: that it is to be loaded, where it is packed along the group. */
 static UOp *open_factor(Tiles *t, Block **b, UOp *factor, Group *group, UOp **gate) {
-  if (walks_as_one(t, factor, group)) return open_as_one(t, b, group);
+  if (tiles_walk_as_one(t, factor, group)) return open_as_one(t, b, group);
   UOp *end = gate ? padded_end(t, factor, group) : NULL, *flat = open_group(t, b, group, end);
   if (flat && end) *gate = int_lt(group->to[group->n - 1], group->range[group->n - 1]->src[1]);
   return flat && end && !*gate ? NULL : flat;
@@ -557,8 +399,8 @@ static UOp *whole_tiles(const Tiles *t, const Group *group, int64_t of) {
 }
 
 /* The factor at the place that the groups have open, for loads behind `gate` along the last loop of `run`. */
-static UOp *factor_here(Tiles *t, UOp *factor, const Group *other, const Group *run, UOp *gate) {
-  Change c = {.t = t, .gate = gate, .along = run->range[run->n - 1]};
+UOp *tiles_factor_here(Tiles *t, UOp *factor, const Group *other, const Group *run, UOp *gate) {
+  Change c = {.t = t, .gate = gate, .along = run ? run->range[run->n - 1] : NULL};
   tiles_note(&c, &t->k);
   tiles_note(&c, &t->k_outer);
   tiles_note(&c, other);
@@ -580,14 +422,14 @@ static UOp *pack_fours(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other
   enum { FOUR = 4 };
   Block *in = b;
   UOp *at[FOUR], *value[FOUR], *fours = int_div(tiles_elements(other), tiles_index(t, FOUR));
-  bool one = other->n == 1 || walks_as_one(t, factor, other);
+  bool one = other->n == 1 || tiles_walk_as_one(t, factor, other);
   if (!one || t->dtype != POLY_FLOAT32 || uop_is_int(fours, 0)) return tiles_index(t, 0);
   UOp *q = open_up_to(t, &in, fours), *k = q ? open_factor(t, &in, factor, &t->k, NULL) : NULL;
   bool ok = k != NULL;
   for (int r = 0; ok && r < FOUR; r++) {
     UOp *column = int_addc(int_mulc(q, FOUR), r);
     place_one(other, column);
-    value[r] = factor_here(t, factor, other, &t->k, NULL);
+    value[r] = tiles_factor_here(t, factor, other, &t->k, NULL);
     at[r] = tiles_line(k, line, column);
     ok = value[r] && at[r] && block_value(t->g, in, value[r]) >= 0;
   }
@@ -604,7 +446,8 @@ static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int6
   Group *outer = along ? &t->k : other, *run = along ? other : &t->k;
   int64_t of = other == &t->row ? t->mr : t->nr;
   UOp *padded = whole_tiles(t, other, of);
-  if (by_k && !along && runs(t, factor, t->k.range[t->k.n - 1])) from = pack_fours(t, b, factor, array, other, line);
+  if (by_k && !along && tiles_runs(t, factor, t->k.range[t->k.n - 1]))
+    from = pack_fours(t, b, factor, array, other, line);
   if (!from || !padded) return false;
   if (from != tiles_elements(other)) {
     UOp *at = uop_is_int(from, 0) ? open_factor(t, &in, factor, outer, NULL)
@@ -613,7 +456,7 @@ static bool pack(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other, int6
     UOp *to = at ? open_factor(t, &in, factor, run, along == by_k ? &gate : NULL) : NULL;
     i = along ? to : at;
     k = along ? at : to;
-    UOp *value = i && k ? factor_here(t, factor, other, run, gate) : NULL;
+    UOp *value = i && k ? tiles_factor_here(t, factor, other, run, gate) : NULL;
     if (!value || !tiles_store(t, in, array, by_k ? tiles_line(k, line, i) : tiles_line(i, line, k), value))
       return false;
     if (!tiles_close(t, in, b)) return false;
@@ -628,7 +471,8 @@ static bool pack_rows(Tiles *t, Block *b, UOp *row) {
   UOp *r = count ? open_up_to(t, &in, count) : NULL;
   if (!r) return false;
   place_one(&t->row, int_add(row, r));
-  UOp *k = open_factor(t, &in, t->x, &t->k, &gate), *value = k ? factor_here(t, t->x, &t->row, &t->k, gate) : NULL;
+  UOp *k = open_factor(t, &in, t->x, &t->k, &gate),
+      *value = k ? tiles_factor_here(t, t->x, &t->row, &t->k, gate) : NULL;
   if (!value || !tiles_store(t, in, t->a, tiles_line(r, t->a_line, k), value)) return false;
   if (!tiles_read_ahead(t, in, value, t->k.to[t->k.n - 1]) || !tiles_close(t, in, b)) return false;
   return fill(t, b, t->a, t->a_line, true, count, tiles_index(t, t->mr), tiles_elements(&t->k));
@@ -655,6 +499,22 @@ static UOp *a_at(Tiles *t, UOp *row, UOp *k) {
   return tiles_load(t, t->a, t->a_by_k ? tiles_line(k, t->a_line, row) : tiles_line(row, t->a_line, k), 0);
 }
 
+/* The loops of the sum over a block. Returns the product's number; *at: where y is in its panel, for column j of the
+ * tile, which is column v from `col` on. */
+static UOp *open_sum(Tiles *t, Block **b, UOp *j, UOp *col, UOp *v, UOp **at) {
+  UOp *k[MAX_DIMS], *flat = tiles_index(t, 0);
+  int n = t->windows.on ? t->k.n : 1;
+  for (int i = 0; i < n; i++) {
+    UOp *size = n == 1 ? tiles_elements(&t->k) : i ? t->k.range[i]->src[1] : t->k.count;
+    if (!(k[i] = tiles_open(t, b, tiles_index(t, 0), size, LOOP_REDUCE))) return NULL;
+    (*b)->whole = true;
+    flat = int_add(int_mul(flat, size), k[i]);
+  }
+  *at = t->windows.on ? int_add(windows_product(t, k), int_add(windows_column(t, col), v))
+                      : tiles_line(flat, t->b_line, j);
+  return *at ? flat : NULL;
+}
+
 /* Sums of mr x nr products over the block, from row `row` and column `col` of the tile on. */
 static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   Codegen *g = t->g;
@@ -663,24 +523,24 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
   UOp *v = tiles_open(t, &lanes, tiles_index(t, 0), tiles_index(t, t->nr), flags | LOOP_JAMMED);
   if (!v) return false;
   UOp *j = int_add(col, v);
-  int acc[MOST_ROWS];
+  int acc[TILE_MOST_ROWS];
   Inst inst = {.kind = INST_ACC, .dtype = (uint8_t)t->dtype, .op = OP_ADD, .src = {-1, -1, -1}};
   for (int r = 0; r < t->mr; r++)
     if ((acc[r] = block_inst(g, lanes, inst, NULL)) < 0) return false;
   Block *sum = lanes;
-  UOp *k = tiles_open(t, &sum, tiles_index(t, 0), tiles_elements(&t->k), LOOP_REDUCE);
+  UOp *at, *k = open_sum(t, &sum, j, col, v, &at);
   if (!k) return false;
-  sum->whole = true;
-  UOp *y = tiles_load(t, t->b, tiles_line(k, t->b_line, j), 0);
+  UOp *y = tiles_load(t, t->b, at, 0);
   for (int r = 0; r < t->mr; r++) {
     UOp *x = a_at(t, t->inside ? tiles_index(t, r) : int_addc(row, r), k);
     int product = x && y ? block_value(g, sum, uop_binary(OP_MUL, x, y)) : -1;
     Inst update = {.kind = INST_UPDATE, .dtype = (uint8_t)t->dtype, .op = OP_ADD, .src = {acc[r], product, -1}};
     if (product < 0 || block_inst(g, sum, update, NULL) < 0) return false;
   }
-  if (!block_close(g, sum)) return false;
+  if (!tiles_close(t, sum, lanes)) return false;
   for (int r = 0; r < t->mr; r++) {
-    UOp *at = tiles_line(int_addc(row, r), t->b_line, j), *part = tiles_load(t, t->b, at, 1 + r);
+    at = tiles_line(int_addc(row, r), t->c_line, j);
+    UOp *part = tiles_load(t, t->b, at, 1 + r);
     if (!part || !block_name(g, lanes, part, acc[r])) return false;
     if (t->direct ? !tiles_finish_row(t, lanes, int_addc(row, r), col, v, part) : !add_block(t, lanes, at, part, block))
       return false;
@@ -691,7 +551,7 @@ static bool register_tile(Tiles *t, Block *b, UOp *row, UOp *col, UOp *block) {
 static bool multiply(Tiles *t, Block *b, UOp *block) {
   Block *in = b;
   UOp *nr = tiles_index(t, t->nr), *mr = tiles_index(t, t->mr);
-  UOp *cols = int_div(int_addc(tiles_elements(&t->col), t->nr - 1), nr);
+  UOp *cols = int_div(int_addc(windows_columns(t), t->nr - 1), nr);
   UOp *rows = int_div(int_addc(tiles_elements(&t->row), t->mr - 1), mr);
   UOp *col = t->inside ? NULL : open_up_to(t, &in, cols), *row = t->inside || col ? open_up_to(t, &in, rows) : NULL;
   t->step = t->inside && row && row->op == OP_RANGE ? row : NULL;
@@ -720,6 +580,7 @@ static bool open_outputs(Tiles *t, Block **b, UOp **row, UOp **col) {
     UOp **flat = group == &t->row ? row : col, *size = at ? r->src[1] : group->count, *v = open_up_to(t, b, size);
     if (!v) return false;
     group->to[at] = at ? v : int_add(group->first, v);
+    if (at && group == &t->col && t->windows.on) size = tiles_index(t, t->windows.size[at]);
     *flat = int_add(int_mul(*flat, size), v);
   }
   return true;
@@ -742,7 +603,7 @@ static bool finish(Tiles *t, Block *b) {
   Block *in = b;
   UOp *row, *col;
   if (!open_outputs(t, &in, &row, &col)) return false;
-  return tiles_finish(t, in, sum_at(t, tiles_line(row, t->b_line, col)), NULL, NULL, NULL) && tiles_close(t, in, b);
+  return tiles_finish(t, in, sum_at(t, tiles_line(row, t->c_line, col)), NULL, NULL, NULL) && tiles_close(t, in, b);
 }
 
 /* ---- the kernel ---- */
@@ -794,9 +655,21 @@ UOp *tiles_flops(const Tiles *t) {
   return int_mul(n, k);
 }
 
+/* Tiles of which each has other iterations of the output's inner loops run one after the other: what they read is often
+ * the same, as for the even and the odd places of a gradient. */
+static void order_batch(Tiles *t) {
+  const UOp *s = t->store[0];
+  Group sorted = {0};
+  for (int i = 3; i < s->nsrc; i++)
+    for (int k = 0; k < t->batch.n; k++)
+      if (t->batch.range[k] == s->src[i]) tiles_put(&sorted, s->src[i]);
+  if (sorted.n == t->batch.n) t->batch = sorted;
+}
+
 static bool build(Tiles *t) {
   Codegen *g = t->g;
   Block *tile = g->top;
+  order_batch(t);
   if (!tiles_grid(t, &tile)) return false;
   g->inner = tile;
   Block *in = tile;
@@ -805,8 +678,9 @@ static bool build(Tiles *t) {
       !tiles_place_outer(&t->k_outer, int_div(block, t->k.tiles)))
     return false;
   if (!t->inside && !pack(t, in, t->x, t->a, &t->row, t->a_line, t->a_by_k)) return false;
-  return pack(t, in, t->y, t->b, &t->col, t->b_line, true) && multiply(t, in, block) && tiles_close(t, in, tile) &&
-         (t->direct || finish(t, tile)) && tiles_close(t, tile, g->top) && (g->flops = tiles_flops(t)) != NULL;
+  bool packed = t->windows.on ? windows_pack(t, in) : pack(t, in, t->y, t->b, &t->col, t->b_line, true);
+  return packed && multiply(t, in, block) && tiles_close(t, in, tile) && (t->direct || finish(t, tile)) &&
+         tiles_close(t, tile, g->top) && (g->flops = tiles_flops(t)) != NULL;
 }
 
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
@@ -815,7 +689,7 @@ bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done) {
   if ((g->target->group > 1 && !g->target->product_warps) || nstore > MAX_STORES || !tiles_match(&t)) return true;
   if (__builtin_popcountll(g->used) + 3 * (t.row.n + t.col.n + t.k.n) + 16 > 60) return true;
   if (g->target->group > 1) return build_group_tiles(&t, done);
-  if (!choose_sizes(&t) || !make_arrays(&t)) {
+  if (!tiles_choose_sizes(&t) || !make_arrays(&t)) {
     g->local.n = 0;
     return ctx_base(g->ctx)->code == POLY_OK;
   }

@@ -7,6 +7,12 @@
 
 enum { MAX_STORES = 16 }; /* of a kernel that is built so */
 
+enum {
+  TILE_MOST_ROWS = 28,          /* of a register tile, whose text is written out */
+  TILE_PAD = 16,                /* elements behind a row of a panel: rows do not fall on the same lines of a cache */
+  TILE_PANEL_BYTES = 1536 << 10 /* of local arrays, which are on the stack of a thread */
+};
+
 static inline int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* Loops that are walked together: the rows, the columns, or what is summed over. */
@@ -25,6 +31,19 @@ typedef struct Term {
   UOp *loop, *x, *y;
   Group k;
 } Term;
+
+/* Loops of columns and of the sum that y varies with only by step * column + turn * k, one of them 1: see windows.c. */
+typedef struct Windows {
+  int n;
+  const UOp *col[MAX_DIMS], *k[MAX_DIMS];
+  int64_t step[MAX_DIMS], turn[MAX_DIMS];
+  bool on;    /* the panel of y is packed so; */
+  bool whole; /* register tiles of columns do not go beyond the end of a line: columns are numbered as without */
+  int64_t col_step[MAX_DIMS], k_step[MAX_DIMS]; /* in the panel, of each loop of the groups, */
+  int64_t part[MAX_DIMS];                       /* and of each remainder of windows with a step */
+  int64_t size[MAX_DIMS];                       /* of each loop of columns, as these are numbered */
+  int64_t elements, columns, line;              /* of the panel; columns, with what is between lines; of a line */
+} Windows;
 
 typedef struct Tiles {
   Codegen *g;
@@ -45,9 +64,11 @@ typedef struct Tiles {
   bool pairs;
   bool plain_end, direct; /* what follows the sum is little work along the columns; it is done in the register tile, */
   bool ragged, clipped;   /* which may go beyond the rows of the tile, beyond its columns */
-  bool inside;            /* x is packed for a register tile at a time */
-  UOp *a, *b, *c, *low;   /* local arrays, as PARAMs */
-  const UOp *step;        /* the loop over register tiles of rows while it is open; NULL: it is none */
+  Windows windows;
+  int64_t c_line;       /* elements from row to row of the sums */
+  bool inside;          /* x is packed for a register tile at a time */
+  UOp *a, *b, *c, *low; /* local arrays, as PARAMs */
+  const UOp *step;      /* the loop over register tiles of rows while it is open; NULL: it is none */
 } Tiles;
 
 /* u with what stands for the ranges of the groups; `sum`: what stands for the reduction, NULL: it is not in there. */
@@ -70,12 +91,23 @@ bool tiles_vary_as(Tiles *t,
 bool tiles_add_terms(Tiles *t);       /* all reductions of the kernel, if they are terms of one sum */
 bool tiles_sort_terms(Tiles *t);      /* the factors of the others, once rows and columns are known */
 double tiles_extent(const Group *group);
+bool tiles_put(Group *group, UOp *range);
+int tiles_runs(Tiles *t, UOp *factor, const UOp *range); /* loads of a factor that are contiguous along a loop */
 /* Are more loads of a factor contiguous along its rows or columns than along k? If both, the longer run counts. */
 bool tiles_along(Tiles *t, UOp *factor, const Group *other);
+
+/* tile_sizes.c */
+
+bool tiles_choose_sizes(Tiles *t);                            /* blocks, tiles and register tiles */
+bool tiles_walk_as_one(Tiles *t, UOp *u, const Group *group); /* do all loads in u walk the loops of a group as one? */
 /* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces, which are of one size where
  * `even`; those around it go to `outer`. */
 bool tiles_cut(Tiles *t, Group *group, int64_t most, bool even, Group *outer);
-int64_t tiles_each(const Group *group);       /* elements of a tile, */
+int64_t tiles_columns(const Tiles *t);  /* columns of a tile, as they are numbered */
+int64_t tiles_each(const Group *group); /* elements of a tile, */
+
+/* tiles.c */
+
 UOp *tiles_elements(const Group *group);      /* and of the one at hand */
 bool tiles_place(Group *group, UOp *n);       /* the tile at hand, number n */
 bool tiles_place_outer(Group *group, UOp *n); /* loops that are one loop, at its iteration n */
@@ -89,6 +121,8 @@ UOp *tiles_line(UOp *line, int64_t length, UOp *at);
 uint64_t tiles_ranges(const Group *group);    /* bits of the numbers of its loops */
 UOp *tiles_array(Tiles *t, int64_t elements); /* a local one */
 UOp *tiles_load(Tiles *t, UOp *array, UOp *index, int64_t name);
+/* The factor at the place that the groups have open, for loads behind `gate` along the last loop of `run`. */
+UOp *tiles_factor_here(Tiles *t, UOp *factor, const Group *other, const Group *run, UOp *gate);
 bool tiles_store(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value); /* array[index] = value, in b */
 bool tiles_store_if(Tiles *t, Block *b, UOp *array, UOp *index, UOp *value, UOp *gate);
 UOp *tiles_flops(const Tiles *t);
@@ -108,6 +142,15 @@ bool tiles_end_plainly(Tiles *t); /* is what follows the sum little work on vect
 void tiles_choose_end(Tiles *t);  /* whether it is done in registers */
 /* Memory that `value` reads along the loop `lane` is asked for one register tile ahead. */
 bool tiles_read_ahead(Tiles *t, Block *b, UOp *value, const UOp *lane);
+
+/* windows.c */
+
+void windows_find(Tiles *t);                   /* once rows, columns and the loops of the sum are known; */
+bool windows_lay_out(Tiles *t);                /* once the tile has been cut. false: it has no windows */
+UOp *windows_columns(Tiles *t);                /* columns of the tile at hand, as they are numbered */
+UOp *windows_column(Tiles *t, UOp *flat);      /* where in the panel column `flat` is for the first product, */
+UOp *windows_product(Tiles *t, UOp *const *k); /* and how far from there that is for iterations of the sum's loops */
+bool windows_pack(Tiles *t, Block *b);
 
 /* group_tiles.c: the same by a group of threads. *done: false if the target has none for it. */
 bool build_group_tiles(Tiles *t, bool *done);

@@ -140,7 +140,12 @@ const HelperText basic_helpers[] = {
     {"reverse", KIND_ANY, "$T @reverse($T v) { return __builtin_shufflevector(v, v, $R); }"},
     {"evens", KIND_ANY, "$T @evens($T a, $T b) { return __builtin_shufflevector(a, b, $V); }"},
     {"odds", KIND_ANY, "$T @odds($T a, $T b) { return __builtin_shufflevector(a, b, $O); }"},
-    {"load_step", KIND_ANY, "$T @load_step(const $E *p, int64_t step) {\n  return ($T){<l|p[# * step]|>};\n}"},
+    /* every other element: of two loads, the second of which ends with the last one */
+    {"load_step", KIND_ANY,
+     "$T @load_step(const $E *p, int64_t step) {\n"
+     "  enum { lanes = $W };\n  if (step == 2)\n"
+     "    return __builtin_shufflevector(@load(p), @load(p + lanes - 1), <l|2 * # + (# >= lanes / 2)|>);\n"
+     "  return ($T){<l|p[# * step]|>};\n}"},
     {"gather", KIND_ANY, "$T @gather(const $E *p, $X i) {\n  return ($T){<l|p[i[#]]|>};\n}"},
     /* lanes whose gate is closed are not read. Mostly all gates of a vector are open, or none */
     {"load_some", KIND_ANY,
@@ -155,12 +160,12 @@ const HelperText basic_helpers[] = {
      "<8|#if defined(__AVX2__) && !defined(__clang__)\n"
      "  if (step == 1) return __builtin_ia32_maskloadps256((const $T *)p, m);\n#endif\n|>"
      "  if (!@I:any(m)) return ($T){0};\n"
-     "  if (step == 1 && !@I:any(~m)) return @load(p);\n"
+     "  if (!@I:any(~m)) return step == 1 ? @load(p) : @load_step(p, step);\n"
      "  return @load_some(p, step, m);\n}"},
     {"load_if", KIND_ANY,
      "$T @load_if(const $E *p, int64_t step, $I m) {\n"
      "  if (!@I:any(m)) return ($T){0};\n"
-     "  if (step == 1 && !@I:any(~m)) return @load(p);\n"
+     "  if (!@I:any(~m)) return step == 1 ? @load(p) : @load_step(p, step);\n"
      "  return @load_some(p, step, m);\n}"},
     {"gather_if", KIND_ANY,
      "$T @gather_if(const $E *p, $X i, $I m) {\n"

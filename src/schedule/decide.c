@@ -16,15 +16,17 @@
 enum {
   TOO_DEEP = 512,   /* chains that are cut at any cost */
   LONG_CHAIN = 128, /* longest chain of ops in a kernel: bounds compile time and recursion */
-  LEAST_ROWS = 4,   /* of a product that is computed in tiles; */
+  LEAST_ROWS = 4,   /* of a product that is computed in tiles, */
+  FEW_ROWS = 2,     /* and of one that the library would need a copy of a factor for; */
   GROUP_END = 16,   /* operations that follow a product in its kernel where each thread has many results; */
   LEAST_COLUMNS = 8,
   LEAST_SUM = 4,
   LONG_SUM = 16384, /* into a result so small that one tile holds it: one thread would be at work */
   SMALL_RESULT = 16384,
-  REPEATED = 4,   /* times that a value of an edge is asked for in a row: then storing it costs less */
-  OVERLAPPED = 8, /* times that windows over a reduction ask for each of its elements: it is stored */
-  MUCH_WIDER = 8  /* times: what is broadcast so far is worth storing before it is broadcast */
+  SMALL_SIDE = 32, /* rows or columns: for so few a copy of the other factor takes longer than the products */
+  REPEATED = 4,    /* times that a value of an edge is asked for in a row: then storing it costs less */
+  OVERLAPPED = 8,  /* times that windows over a reduction ask for each of its elements: it is stored */
+  MUCH_WIDER = 8   /* times: what is broadcast so far is worth storing before it is broadcast */
 };
 
 static bool maps_edges(const Sched *s, const UOp *u);
@@ -112,11 +114,14 @@ static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
  * that could not read a factor as it lies in memory. */
 static bool worth_tiling(const Sched *s, const UOp *u, const MatmulItem *m, bool library, bool copied) {
   if (s->target->group > 1) return contract_by_groups(s->target, u, m, library, copied);
+  int64_t few = MIN(m->m->vmax, m->n->vmax), many = MAX(m->m->vmax, m->n->vmax);
   bool fits = m->m->vmax >= LEAST_ROWS && m->n->vmax >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
+  fits |= copied && few >= FEW_ROWS && many >= LEAST_COLUMNS && m->k->vmax >= LEAST_SUM;
   if (!fits || !library || m->k->vmax <= s->target->cost.fused_sum) return fits;
   double results = (double)m->m->vmax * (double)m->n->vmax;
   for (int i = 0; i < m->nbatch; i++) results *= (double)m->batch[i]->vmax;
-  bool one_tile = m->k->vmax >= LONG_SUM && results <= SMALL_RESULT; /* its pieces are the library's to share out */
+  /* its pieces are the library's to share out, if that is worth the copy */
+  bool one_tile = m->k->vmax >= LONG_SUM && results <= SMALL_RESULT && few > SMALL_SIDE;
   return copied && !one_tile;
 }
 
