@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from polygrad import Profile, Tensor, nn
+from polygrad import Context, Device, Graph, Profile, Tensor, nn
 from polygrad.autograd import current
 from polygrad.geometric import nn as gnn
 
@@ -129,3 +129,69 @@ def test_exponentials_of_one_head_are_computed_along_the_edges():
     with Profile() as p:  # a forward pass alone stores nothing of the edges
         layer(x.detach() + 1, edge_index).realize()
     assert not [s for s in p.stored if s.shape[:1] == (edges,)]
+
+
+def test_loops_keep_what_their_gradient_needs_and_no_more():
+    """Two steps of a gated graph network. Of each step the backward loop gets the sum over neighbours, both gates, the candidate, and that third of a product that
+    it reads: before, what it makes of the candidate, and all of the product. Gradients of weights are sums over all nodes, taken step by step: before, what they
+    are products of was kept for all steps."""
+    rng, nodes, width = np.random.default_rng(0), 8192, 32
+    layer, edges = gnn.GatedGraphConv(width, 2), Tensor(rng.integers(0, nodes, (2, 20000)))
+
+    def train(layer, opt, x):
+        opt.zero_grad()
+        loss = (layer(x, edges) ** 2).mean()
+        loss.backward()
+        opt.step()
+        return loss
+
+    x = Tensor.rand(nodes, width).realize()
+    step = nn.compile_step(train, layer, nn.SGD(layer.parameters(), lr=0.01), x)
+    gc.collect()
+    values = (step.peak_bytes - current().live_bytes) / (4 * nodes * width)
+    assert values < 24, values  # 37 before
+
+
+@pytest.mark.parametrize("width", [64, 40, 24])
+def test_a_product_in_tiles_takes_the_sum_over_edges_with_it(width):
+    """(y @ w + sum of x over in-edges), masked: one kernel, and the product is not stored. The same bits on any number of threads and on the interpreter; a row of
+    very many edges and rows without any among them."""
+    rng, nodes, edges = np.random.default_rng(0), 700, 9000
+    index = np.stack([rng.integers(0, nodes, edges), rng.integers(0, nodes // 2, edges)])
+    index[1, :3000] = 7
+    x, y, w = (rng.standard_normal(s).astype(np.float32) for s in ((nodes, width), (nodes, 20), (20, width)))
+    sums = np.zeros((nodes, width))
+    np.add.at(sums, index[1], x[index[0]].astype(np.float64))
+    want = np.maximum(y.astype(np.float64) @ w + sums, 0)
+    found, old = [], Device.DEFAULT
+    try:
+        for device, threads in (("CPU", 1), ("CPU", 2), ("INTERP", 1)):
+            Device.DEFAULT = device
+            g, t = Graph(index, num_nodes=nodes), [Tensor(a).realize() for a in (x, y, w)]
+            with Context(THREADS=threads), Profile() as p:
+                out = (g.sum(g.src(t[0])) + t[1] @ t[2]).relu().realize()
+            assert [s.why for s in p.stored] == ["asked for"], p.stored
+            found.append(out.numpy())
+    finally:
+        Device.DEFAULT = old
+    np.testing.assert_allclose(found[0], want, rtol=1e-4, atol=1e-3)
+    assert all((f == found[0]).all() for f in found)
+
+
+def test_a_softmax_is_written_over_what_it_is_made_of():
+    """Sums of a row come before its elements, so what they read may be overwritten row by row. Not so a product, which reads the row for each of its columns."""
+    rows, columns = 3000, 200
+    rng = np.random.default_rng(0)
+    a, w = (Tensor(rng.standard_normal(s).astype(np.float32)).realize() for s in ((rows, columns), (columns, columns)))
+    want = np.exp(np.float64(a.numpy()) * 2 @ w.numpy() - 1)
+    want = np.exp(np.log(want) - np.log(want).max(1, keepdims=True))
+    want /= want.sum(1, keepdims=True)
+    gc.collect()
+    live = current().live_bytes
+    current().reset_peak()
+    weights = ((a * 2) @ w - 1).softmax(1)
+    out = (weights + 1) @ w
+    out.realize()
+    values = (current().peak_bytes - live) / (4 * rows * columns)
+    np.testing.assert_allclose(out.numpy(), (want + 1) @ np.float64(w.numpy()), rtol=1e-3, atol=1e-3)
+    assert values < 2.2, values

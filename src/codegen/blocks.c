@@ -54,14 +54,15 @@ static UOp *uncut(Codegen *g, UOp *bound) {
 }
 
 /* The end of the last row, if r is a row of entries and rows follow one another in memory: each begins where the one
- * before it ends. NULL: it is not. */
+ * before it ends. Rows are those of the loop around it that its begin varies with: of the kernel, or of a tile. NULL:
+ * it is none. */
 static UOp *rows_end(Codegen *g, const Block *b, const UOp *r) {
-  while (b->parent && b->parent->parent) b = b->parent;
+  uint64_t need = block_ranges(g, r->src[0]);
+  if (r->src[0]->op == OP_CONST || r->src[1]->op == OP_CONST) return NULL;
+  if (!(need & RANGES_LOAD) || block_ranges(g, r->src[1]) != need) return NULL;
+  while (b->parent && !(need & (1ull << b->range->arg.i))) b = b->parent;
   UOp *row = b->range;
-  uint64_t loaded = RANGES_LOAD;
-  if (!row || r->src[0]->op == OP_CONST || r->src[1]->op == OP_CONST) return NULL;
-  if (block_ranges(g, r->src[1]) != (loaded | 1ull << row->arg.i)) return NULL;
-  if (with_range(g, uncut(g, r->src[0]), row, int_addc(row, 1)) != uncut(g, r->src[1])) return NULL;
+  if (!row || with_range(g, uncut(g, r->src[0]), row, int_addc(row, 1)) != uncut(g, r->src[1])) return NULL;
   return with_range(g, r->src[1], row, int_addc(row->src[1], -1));
 }
 

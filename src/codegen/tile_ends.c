@@ -31,17 +31,18 @@ UOp *tiles_changed(Change *c, UOp *u) {
   uint64_t at;
   if (u == c->t->loop && c->sum) return c->sum;
   if (!(block_ranges(g, u) & c->ranges)) return u;
-  if (u->op == OP_RANGE) return c->to[u->arg.i];
+  if (u->op == OP_RANGE && c->ranges & (1ull << u->arg.i)) return c->to[u->arg.i];
   if (map_get(&c->done, (uint64_t)(uintptr_t)u, &at)) return (UOp *)(uintptr_t)at;
   UOp **src = arena_new(g->arena, (size_t)u->nsrc * sizeof *src);
   if (!src) return NULL;
   for (int i = 0; i < u->nsrc; i++)
     if (!(src[i] = tiles_changed(c, u->src[i]))) return NULL;
-  bool kernel = op_info[u->op].cls == CLASS_KERNEL;
+  bool kernel = op_info[u->op].cls == CLASS_KERNEL || u->op == OP_RANGE;
   UOp *gate = u->op == OP_LOAD ? gate_of(c, u) : NULL;
   if (gate) return gated(c, u, src, gate);
   UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
                   : uop_with_sources(u, src);
+  if (r && r->op == OP_LOOP && !vec_push(ctx_base(g->ctx), &g->loops, r)) return NULL;
   return r && map_put(ctx_base(g->ctx), &c->done, (uint64_t)(uintptr_t)u, (uint64_t)(uintptr_t)r) ? r : NULL;
 }
 

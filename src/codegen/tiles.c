@@ -209,10 +209,28 @@ bool tiles_vary_as(Tiles *t, const Term *term) {
   return fits;
 }
 
-/* The sum that the kernel forms: its one reduction, or on groups of threads several that it adds up. */
+/* Is it a sum over the edges of a row? */
+static bool is_over_edges(const UOp *loop) { return loop->nsrc == 2 && range_is_row(loop->src[1]); }
+
+/* Of two reductions, one over the edges of a row that is added to the other, which is taken in tiles; NULL: they are
+ * not of that kind. */
+static UOp *beside_edges(Codegen *g) {
+  UOp *a = g->loops.at[0], *b = g->loops.at[1], *product = is_over_edges(a) ? b : a, *edges = product == a ? b : a;
+  if (!is_over_edges(edges) || is_over_edges(product) || !tiles_is_product(product)) return NULL;
+  Walk walk;
+  bool ok = uop_walk(g->ctx, g->arena, 1, &product, NULL, NULL, &walk);
+  for (int i = 0; ok && i < walk.n; i++) ok = walk.at[i] != edges;
+  ok = ok && uop_walk(g->ctx, g->arena, 1, &edges, NULL, NULL, &walk);
+  for (int i = 0; ok && i < walk.n; i++) ok = walk.at[i] != product;
+  return ok ? product : NULL;
+}
+
+/* The sum that the kernel forms: its one reduction beside sums over edges, or on groups of threads several that it adds
+ * up. */
 static bool find_sum(Tiles *t) {
   Codegen *g = t->g;
-  if (g->loops.n > 1) return g->target->group > 1 && g->loops.n <= MOST_TERMS && tiles_add_terms(t);
+  if (g->loops.n > 1 && g->target->group > 1) return g->loops.n <= MOST_TERMS && tiles_add_terms(t);
+  if (g->loops.n > 1) return g->loops.n == 2 && (t->loop = beside_edges(g)) != NULL;
   t->loop = g->loops.n ? g->loops.at[0] : NULL;
   return t->loop != NULL;
 }

@@ -172,32 +172,89 @@ static bool look_forward(Back *b, int nroot, UOp *const *root, Forward *f) {
   return true;
 }
 
+/* Is u a part of what it is made of? */
+static bool is_part(const UOp *u) {
+  return u->op == OP_SHRINK && uop_numel_max((UOp *)(uintptr_t)u) < uop_numel_max(u->src[0]);
+}
+
 /* Reads from the backward body: through what is broadcast or read at edges, which is computed again. */
 static void mark_wanted(Forward *f, int nroot, UOp *const *root) {
   bool *reached = f->wanted;
   for (int r = 0; r < nroot; r++) reached[root[r]->slot] = true;
   for (int i = f->walk.n; i-- > 0;) {
     const UOp *u = f->walk.at[i];
-    bool through = f->inside[i] || (f->wide[i] && op_info[u->op].cls != CLASS_LEAF) || u->op == OP_DETACH;
+    bool wide = f->wide[i] && op_info[u->op].cls != CLASS_LEAF && !is_part(u);
+    bool through = f->inside[i] || wide || u->op == OP_DETACH;
     if (!reached[i] || !through) continue;
     for (int k = 0; k < uop_nvalue(u) && k < u->nsrc; k++) reached[u->src[k]->slot] = true;
     reached[i] = false;
   }
 }
 
+/* Is u there at every step, or cheap to make of what is? */
+static bool is_made_cheaply(const Forward *f, const UOp *u, const bool *there) {
+  bool made = u->op == OP_ARGUMENT || is_cheap(u) || f->wide[u->slot];
+  for (int k = 0; made && k < uop_nvalue(u) && k < u->nsrc; k++) made = there[u->src[k]->slot];
+  return made || !f->open[u->slot];
+}
+
+/* What is there or cheap at every step where `kept` is stored. decide: what is read and is not becomes part of that. */
+static void find_there(const Forward *f, bool *kept, bool *there, bool decide) {
+  for (int i = 0; i < f->walk.n; i++) {
+    there[i] = is_made_cheaply(f, f->walk.at[i], there);
+    if (decide) kept[i] = !there[i] && f->wanted[i] && !f->inside[i];
+    there[i] |= kept[i];
+  }
+}
+
+/* Elements of stored values that are cheap to make of what is there; drop: they are stored no longer. */
+static double spared(const Forward *f, bool *kept, const bool *there, bool drop) {
+  double n = 0;
+  for (int i = 0; i < f->walk.n; i++) {
+    if (!kept[i] || !is_made_cheaply(f, f->walk.at[i], there)) continue;
+    n += (double)uop_numel_max(f->walk.at[i]);
+    kept[i] = !drop;
+  }
+  return n;
+}
+
+/* Where several stored values are cheap to make of another one, that is stored instead if it is no larger than they are
+ * together: of the candidate n of a GRU, h - n and 1 - n * n are read. */
+static bool keep_common(Back *b, const Forward *f, bool *kept, bool *there) {
+  enum { LOOK = 1 << 22 }; /* nodes that are looked at, all in all */
+  int turns = LOOK / (f->walk.n + 1);
+  bool *below = arena_new(&b->arena, (size_t)f->walk.n + 1);
+  if (!below) return false;
+  for (int i = f->walk.n; i-- > 0;) {
+    const UOp *u = f->walk.at[i];
+    bool through = (kept[i] || below[i]) && is_cheap(u);
+    for (int k = 0; through && k < uop_nvalue(u) && k < u->nsrc; k++) below[u->src[k]->slot] = true;
+  }
+  for (int i = 0; i < f->walk.n && turns > 0; i++) {
+    if (!below[i] || there[i] || f->inside[i]) continue;
+    turns--;
+    kept[i] = there[i] = true;
+    find_there(f, kept, there, false);
+    kept[i] = false;
+    if (spared(f, kept, there, false) >= (double)uop_numel_max(f->walk.at[i])) {
+      spared(f, kept, there, true);
+      kept[i] = true;
+    }
+    find_there(f, kept, there, false);
+  }
+  return true;
+}
+
 /* Which values are stored at every step: those that are read and cannot be made cheaply of others that are there.
  * Arguments are there. */
 static bool list_stored(Back *b, const Forward *f, NodeList *out) {
-  bool *there = arena_new(&b->arena, (size_t)f->walk.n + 1);
-  if (!there) return false;
-  for (int i = 0; i < f->walk.n; i++) {
-    UOp *u = f->walk.at[i];
-    there[i] = !f->open[i] || u->op == OP_ARGUMENT || is_cheap(u) || f->wide[i];
-    for (int k = 0; there[i] && f->open[i] && k < uop_nvalue(u) && k < u->nsrc; k++) there[i] = there[u->src[k]->slot];
-    if (there[i] || !f->wanted[i] || f->inside[i]) continue;
-    there[i] = true;
-    if (!push(b, out, u)) return false;
-  }
+  size_t n = (size_t)f->walk.n + 1;
+  bool *there = arena_new(&b->arena, n), *kept = arena_new(&b->arena, n);
+  if (!there || !kept) return false;
+  find_there(f, kept, there, true);
+  if (!keep_common(b, f, kept, there)) return false;
+  for (int i = 0; i < f->walk.n; i++)
+    if (kept[i] && !push(b, out, f->walk.at[i])) return false;
   return true;
 }
 

@@ -13,6 +13,11 @@
 
 enum { ON_CARRY = 1, ON_ROWS = 2, ON_INNER = 4 }; /* what a node depends on */
 
+/* Elements that a sum adds up at each step, from which on taking it step by step is as fast as for all steps at once.
+ * What it adds up is then in memory for one step alone: two steps of a gated graph network on 40,000 nodes take 143 MB
+ * less. */
+enum { LONG_SUM = 4096 };
+
 typedef struct Body {
   PolyContext *ctx;
   Arena arena;
@@ -182,15 +187,29 @@ static bool is_heavy_outside(const Body *b, const UOp *v) {
   return false;
 }
 
-bool scan_has_total(const UOp *v) {
+/* Is v a long sum, or made of such by what a sum over steps may be taken behind? */
+static bool is_long_sum(const UOp *v) {
+  bool any = false;
+  if (v->op == OP_REDUCE) {
+    double each = (double)uop_numel_max(v->src[0]) / (double)MAX(uop_numel_max((UOp *)(uintptr_t)v), 1);
+    return v->arg.i == OP_ADD && each >= LONG_SUM;
+  }
+  if (v->op != OP_ADD && v->op != OP_CAST && v->op != OP_NEG && op_info[v->op].cls != CLASS_MOVE) return false;
+  for (int k = 0; k < uop_nvalue(v) && k < v->nsrc; k++) any |= is_long_sum(v->src[k]);
+  return any;
+}
+
+static bool has_total(const UOp *v) {
   switch (v->op) {
   case OP_REDUCE: return v->arg.i == OP_ADD;
-  case OP_ADD: return v->ndim && scan_has_total(v->src[0]) && scan_has_total(v->src[1]);
-  case OP_CAST: return dtype_is_float((PolyDType)v->src[0]->dtype) && scan_has_total(v->src[0]);
-  case OP_NEG: return scan_has_total(v->src[0]);
-  default: return op_info[v->op].cls == CLASS_MOVE && scan_has_total(v->src[0]);
+  case OP_ADD: return v->ndim && has_total(v->src[0]) && has_total(v->src[1]);
+  case OP_CAST: return dtype_is_float((PolyDType)v->src[0]->dtype) && has_total(v->src[0]);
+  case OP_NEG: return has_total(v->src[0]);
+  default: return op_info[v->op].cls == CLASS_MOVE && has_total(v->src[0]);
   }
 }
+
+bool scan_has_total(const UOp *v) { return has_total(v) && !is_long_sum(v); }
 
 static UOp *sum_of_rows(UOp *all, uint32_t axes) {
   UOp *sum = all ? uop_reduce(OP_ADD, all, axes << 1 | 1) : NULL;
@@ -201,7 +220,7 @@ static UOp *sum_of_rows(UOp *all, uint32_t axes) {
 static UOp *total(const Stacking *how, UOp *v) {
   UOp *src[1 + 2 * MAX_DIMS];
   bool sum = v->op == OP_REDUCE;
-  if (sum || !scan_has_total(v)) {
+  if (sum || !has_total(v)) {
     UOp *all = stack_value(how, sum ? v->src[0] : v);
     if (!all && ctx_base(how->ctx)->code != POLY_OK) return NULL;
     const Body *b = how->user;
@@ -231,7 +250,7 @@ UOp *scan_result(UOp *scan, UOp *v) {
   bool ok = open_body(&b, scan->ctx, &s, v);
   UOp *all = NULL;
   b.scan = scan;
-  if (ok && is_heavy_outside(&b, v)) {
+  if (ok && !is_long_sum(v) && is_heavy_outside(&b, v)) {
     Stacking how = {.ctx = scan->ctx, .id = s.id, .length = s.length, .known = known_inside, .user = &b};
     all = stack_value(&how, v);
   }

@@ -88,6 +88,10 @@ uint64_t index_ranges(PolyContext *ctx, Map *memo, UOp *u) {
   return m;
 }
 
+static bool is_loaded(const UOp *u) { return (u->op == OP_CAST ? u->src[0] : u)->op == OP_LOAD; }
+
+bool range_is_row(const UOp *range) { return is_loaded(range->src[0]) && is_loaded(range->src[1]); }
+
 bool index_through(const UOp *u, UOp **idx, UOp **gate) {
   const UOp *x = u->src[0];
   UOp *out[MAX_DIMS];

@@ -15,4 +15,7 @@ UOp *index_flat(const UOp *u, UOp *const *idx);
 #define RANGES_LOAD (1ull << 63)
 uint64_t index_ranges(PolyContext *ctx, Map *memo, UOp *scalar);
 
+/* Does a RANGE go through the entries of a row, from one row pointer to the next? */
+bool range_is_row(const UOp *range);
+
 #endif

@@ -89,4 +89,10 @@ int draft_now(const Drafts *d, int x);
 bool draft_makes(const Draft *x, const NodeInfo *n);
 bool join_kernels(Sched *s, Drafts *d, Order *o);
 
+/* ---- over.c ---- */
+
+/* Which outputs of a kernel are written over which inputs. last: for each slot, the last item that touches it; `at` is
+ * the place of this one. */
+bool sched_find_over(Sched *s, Item *item, const int *last, int at);
+
 #endif

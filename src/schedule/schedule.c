@@ -5,6 +5,7 @@
 #include "schedule/drafts.h"
 
 #include "ir/context.h"
+#include "ir/index.h"
 #include "ir/scan.h"
 #include "ir/verify.h"
 #include "schedule/edge_order.h"
@@ -46,6 +47,31 @@ static int count_loops(UOp *u, Map *seen, Base *b) {
   return n;
 }
 
+/* Does a kernel add up a product and sums over the edges of a row, each by itself? Where it is computed in tiles, such
+ * a sum is taken where the sums of products of its row are at hand. */
+static bool adds_edges(UOp *u, const UOp **product, int *edges, Map *seen, Base *b) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
+  if (!map_put(b, seen, (uint64_t)(uintptr_t)u, 1)) return false;
+  if (u->op == OP_LOOP) {
+    bool row = u->nsrc == 2 && range_is_row(u->src[1]);
+    if (!row && *product) return false;
+    if (!row) *product = u;
+    *edges += row;
+  }
+  for (int i = 0; i < u->nsrc; i++)
+    if (!adds_edges(u->src[i], product, edges, seen, b)) return false;
+  return true;
+}
+
+static bool is_sum_beside_edges(UOp *u, Base *b) {
+  const UOp *product = NULL;
+  int edges = 0;
+  Map seen = {0};
+  bool fits = adds_edges(u, &product, &edges, &seen, b) && product && edges == 1;
+  map_free(b, &seen);
+  return fits;
+}
+
 /* A product is computed in tiles where its kernel has no other reduction. A kernel that has some reads the product from
  * memory; that of the product itself reads the others. *again: it is to be lowered once more. */
 static bool store_product(Sched *s, NodeInfo *n, UOp *store, bool *again) {
@@ -55,6 +81,8 @@ static bool store_product(Sched *s, NodeInfo *n, UOp *store, bool *again) {
   int loops = count_loops(store->src[1], &seen, ctx_base(s->ctx));
   map_free(ctx_base(s->ctx), &seen);
   if (loops < 2 || (n->product && loops == sched_terms(s, n))) return true;
+  if (n->product && s->target->group == 1 && loops == 2 && is_sum_beside_edges(store->src[1], ctx_base(s->ctx)))
+    return true;
   if (n->product) return sched_store(s, sched_store_at(n->product), STORE_KERNEL, "matrix product");
   *again = n->hold < HOLD_ONE_REDUCTION;
   n->hold = MAX(n->hold, HOLD_ONE_REDUCTION);
@@ -137,44 +165,6 @@ static bool add_copies(Sched *s, Drafts *d, IntVec *copies) {
   return true;
 }
 /* ---- output ---- */
-
-/* Is the k-th argument of a kernel a temporary that output o could be written over? */
-static bool can_write_over(Sched *s, const Item *item, int o, int k) {
-  const Slot *out = &s->slot.at[item->arg[o]], *in = &s->slot.at[item->arg[k]];
-  if (out->kind == SLOT_INPUT || in->kind != SLOT_TEMP || in->numel != out->numel) return false;
-  if (dtype_size((PolyDType)in->node->dtype) != dtype_size((PolyDType)out->node->dtype)) return false;
-  const UOp *at = NULL;
-  for (int i = 0; i < item->nout; i++) {
-    const UOp *store = item->store[i], *first = item->store[0];
-    bool innermost = store->nsrc == first->nsrc && store->src[store->nsrc - 1] == first->src[first->nsrc - 1];
-    if (store->src[0]->arg.i == o && innermost)
-      at = store->src[2]; /* others may be written before their last reading */
-  }
-  bool elsewhere = at == NULL;
-  /* A value stored from inside a reduction has an index of its own: the loops around it run again and read. */
-  for (int i = 0; i < item->nout; i++) elsewhere |= item->store[i]->src[2] != at;
-  for (int i = 0; i < item->nout && !elsewhere; i++) {
-    Map seen = {0};
-    elsewhere = reads_elsewhere(item->store[i]->src[1], k, at, &seen, ctx_base(s->ctx));
-    map_free(ctx_base(s->ctx), &seen);
-  }
-  return !elsewhere;
-}
-
-/* last: for each slot, the last item that touches it; `at` is the place of this one. */
-static bool find_over(Sched *s, Item *item, const int *last, int at) {
-  item->over = arena_new(s->arena, (size_t)MAX(item->nout, 1) * sizeof(int));
-  if (!item->over) return false;
-  for (int o = 0; o < item->nout; o++) {
-    item->over[o] = -1;
-    for (int k = item->nout; k < item->narg && item->over[o] < 0; k++) {
-      bool taken = last[item->arg[k]] != at;
-      for (int p = 0; p < o; p++) taken |= item->over[p] == k;
-      if (!taken && can_write_over(s, item, o, k)) item->over[o] = k;
-    }
-  }
-  return true;
-}
 
 /* A kernel whose index was simplified may have no use for something that it was lowered with (the number of an edge,
  * where only its other end is read): that is no parameter of it. */
@@ -269,7 +259,7 @@ static bool find_all_over(Sched *s, const Schedule *out) {
   for (int i = 0; i < out->nitem; i++)
     for (int k = 0; k < out->item[i].narg; k++) last[out->item[i].arg[k]] = i;
   for (int i = 0; i < out->nitem; i++)
-    if (out->item[i].kind == ITEM_KERNEL && !find_over(s, &out->item[i], last, i)) return false;
+    if (out->item[i].kind == ITEM_KERNEL && !sched_find_over(s, &out->item[i], last, i)) return false;
   return true;
 }
 
