@@ -142,15 +142,18 @@ static double moving(Tiles *t, UOp *y, const Group *row, const Group *col) {
   return cols * k * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
 }
 
-/* Lanes go along the columns: what is read and written along them should lie there side by side. */
-static void choose_columns(Tiles *t) {
-  if (moving(t, t->y, &t->row, &t->col) <= moving(t, t->x, &t->col, &t->row)) return;
+void tiles_turn(Tiles *t) {
   UOp *x = t->x;
   Group row = t->row;
   t->x = t->y;
   t->y = x;
   t->row = t->col;
   t->col = row;
+}
+
+/* Lanes go along the columns: what is read and written along them should lie there side by side. */
+static void choose_columns(Tiles *t) {
+  if (moving(t, t->y, &t->row, &t->col) > moving(t, t->x, &t->col, &t->row)) tiles_turn(t);
 }
 
 bool tiles_is_product(const UOp *loop) {
