@@ -269,6 +269,8 @@ static void choose_sizes(Fill *f, const Draft *x) {
   partial = MAX(partial, parted * (double)f->parts);
   int64_t least = target->group > 1 ? 1 : LEAST_PIECES; /* pieces run side by side where a thread has one */
   while (f->item->pieces > least && partial * (double)f->item->pieces > PARTIAL_BYTES) f->item->pieces /= 2;
+  f->item->pieces =
+      MAX(MIN(f->item->pieces, (f->t->edges->vmax + f->item->tile - 1) / f->item->tile), 1); /* no more have any */
 }
 
 static bool fill_products(Fill *f, const Draft *x) {
