@@ -212,3 +212,23 @@ def test_equal_bits_from_run_to_run():
         result = g.sum((t["e"] @ t["w"] + g.src(t["x"])).relu() @ t["u"])
         got.append([v.numpy() for v in (result * Tensor(weight)).sum().gradient(t["w"], t["u"], t["x"])])
     assert all(np.array_equal(x, y) for x, y in zip(*got))
+
+
+def test_nodes_that_are_edges_of_another_graph():
+    """Where nodes are pooled into graphs, edges read products of nodes, which are edges of the second graph; a bias and an activation stand between them."""
+    rng = np.random.default_rng(6)
+    index, batch, a = rng.integers(0, 40, (2, 80)), np.arange(40) // 10, {"x": (40, 32), "u": (32, 40), "b": (40,), "v": (40, 24), "w": (40, 16)}
+    a = {k: normal(rng, *s) * np.float32(0.3) for k, s in a.items()}
+    t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+    g, pool = Graph(index, 40), Graph(np.stack([np.arange(40), batch]), num_src=40, num_dst=4)
+
+    def make(spread, gather, pooled):
+        h = (t["x"] @ t["u"] + t["b"]).relu()
+        out = pooled((gather((spread(h) * spread(h).sigmoid()) @ t["v"]).relu() @ t["v"].transpose(0, 1)) @ t["w"])
+        return [v.numpy() for v in (out, *(out * out).sum().gradient(*t.values()))]
+
+    into = lambda n, to: Tensor((np.arange(n)[:, None] == to).astype(np.float32))  # noqa: E731
+    got = make(g.src, g.sum, lambda h: pool.sum(pool.src(h)))
+    want = make(lambda h: into(40, index[0]).transpose(0, 1) @ h, lambda m: into(40, index[1]) @ m, lambda h: into(4, batch) @ h)
+    for x, y in zip(got, want):
+        assert np.max(np.abs(x - y)) <= 2e-5 * np.max(np.abs(y))

@@ -365,8 +365,8 @@ static UOp *edges_of(const NodeInfo *n) {
 /* All products by tiles of so many edges are stored as a whole instead; NULL: of any number. Were there any? */
 static bool keep_all(Sched *s, const UOp *edges, bool *any) {
   for (int i = 0; i < s->work.n; i++) {
-    NodeInfo *n = s->info.at[s->work.at[i]];
-    if (!n->by_tiles || (edges && n->node->src[0]->shape[0] != edges)) continue;
+    NodeInfo *n = tiles_product(s->info.at[s->work.at[i]]);
+    if (!n || (edges && n->node->src[0]->shape[0] != edges)) continue;
     *any = true;
     if (!schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
   }
@@ -393,12 +393,14 @@ static bool keep_whole(Sched *s, const Draft *x, const Tiles *t, int misread) {
   NodeInfo *n = misread < 0 ? NULL : info_of_slot(s, misread);
   bool any = false, ok = true;
   if (n && n->node->shape[0] != t->edges) {
-    any = n->by_tiles;
-    ok = any ? schedule_keep_whole(s->ctx, s->limits, 1, &n->node) : keep_all(s, n->node->shape[0], &any);
+    NodeInfo *product = tiles_product(n);
+    any = product != NULL;
+    ok = any ? schedule_keep_whole(s->ctx, s->limits, 1, &product->node) : keep_all(s, n->node->shape[0], &any);
   }
   if (ok && !any) ok = keep_parts(s, x, t, &any);
   if (ok && !any) ok = keep_all(s, t->edges, &any);
   if (ok && !any) ok = keep_all(s, NULL, &any);
+  if (ok && !any) return base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: nothing to store for a composite");
   s->retry = true;
   return ok;
 }
