@@ -24,7 +24,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 
 SRC := $(sort $(wildcard src/*/*.c))
-OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/float_math.o $(BUILD)/obj/gpu_routines.o $(BUILD)/obj/cuda_split.o
+OBJ := $(SRC:src/%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/float_math.o $(BUILD)/obj/gpu_routines.o
 ONLY ?=
 TESTS := $(if $(ONLY),$(ONLY:%=$(BUILD)/test/test_%),$(patsubst test/c/%.c,$(BUILD)/test/%,$(sort $(wildcard test/c/test_*.c))))
 EXAMPLES := $(if $(ONLY),,$(patsubst examples/c/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/c/*.c))))
@@ -59,14 +59,11 @@ $(BUILD)/obj/float_math.o: $(FLOAT_MATH).c src/runtime/float_math.h
 	@echo "  CC   $<"
 	$(Q)$(CC) $(LIB_FLAGS) $(CFLAGS) -w -ffp-contract=off -fwrapv -fno-sanitize=undefined -c -o $@ $<
 
-# The texts of the routines of GPUs, as strings.
-EMBEDDED := gpu_routines cuda_split
+# The text of the routines of GPUs, as a string.
 $(BUILD)/gpu_routines.c: src/runtime/gpu_routines.cl
-$(BUILD)/cuda_split.c: src/runtime/cuda_split.cu
-$(EMBEDDED:%=$(BUILD)/%.c):
 	@mkdir -p $(@D)
-	$(Q)(echo '#include "runtime/gpu_routines.h"'; echo 'const char $(basename $(@F))_text[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') > $@.new && mv $@.new $@
-$(EMBEDDED:%=$(BUILD)/obj/%.o): $(BUILD)/obj/%.o: $(BUILD)/%.c src/runtime/gpu_routines.h
+	$(Q)(echo '#include "runtime/gpu_routines.h"'; echo 'const char gpu_routines_text[] ='; sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';') > $@.new && mv $@.new $@
+$(BUILD)/obj/gpu_routines.o: $(BUILD)/gpu_routines.c src/runtime/gpu_routines.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LIB_FLAGS) -Wno-overlength-strings $(CFLAGS) -c -o $@ $<
 
@@ -184,7 +181,6 @@ cuda-texts: all $(VENV)/ready
 	rm -rf $(BUILD)/cuda-texts && mkdir -p $(BUILD)/cuda-texts
 	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider py/tests/geometric/test_golden.py
-	(printf '#define %s\n' 'WARPS_M 2' 'WARPS_N 2' 'WIDE 24' 'A_BY_K 1' 'B_BY_K 0' 'STAGES 3'; cat src/runtime/cuda_split.cu) > $(BUILD)/cuda-texts/split.cu
 	$(PYTHON) tools/nvrtc.py $(BUILD)/cuda-texts
 	rm -rf $(BUILD)/cuda-texts-90 && mkdir -p $(BUILD)/cuda-texts-90
 	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_PRODUCT_SPLIT=1 POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts-90) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \

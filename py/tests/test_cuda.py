@@ -197,26 +197,6 @@ def test_products_in_parts_are_recorded(monkeypatch):
     np.testing.assert_allclose(losses["CUDA"], losses["INTERP"], rtol=2e-5)
 
 
-@pytest.mark.parametrize("shape", [(132, 40, 20), (33, 8, 16), (40, 72, 600), (36, 132, 44)])
-def test_products_by_split_factors(shape, monkeypatch):
-    """On tensor cores, in all four layouts, tiles that are not full, sums in parts: as accurate as float32, infinite factors included."""
-    monkeypatch.setenv("POLY_CUDA_SPLIT", "2")
-    m, n, k = shape
-    rng = np.random.default_rng(5)
-    a, b = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
-    want, size = a.astype(np.float64) @ b.astype(np.float64), np.abs(a).astype(np.float64) @ np.abs(b)
-    for x in (Tensor(a), Tensor(a.T.copy()).T) if m % 4 == 0 else (Tensor(a),):
-        for y in (Tensor(b), Tensor(b.T.copy()).T):
-            assert np.max(np.abs((x @ y).numpy() - want) / size) < 3e-7
-    a[3, 5], a[7, 1], b[2, 2], a[1, 1] = np.inf, np.nan, -np.inf, 3.4e38
-    b[1] *= 0.1  # of the largest number, whose first part would be infinite
-    with np.errstate(all="ignore"):
-        want = a.astype(np.float64) @ b.astype(np.float64)
-    got = (Tensor(a) @ Tensor(b)).numpy()
-    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
-    np.testing.assert_array_equal(got[np.isinf(want)], want[np.isinf(want)])
-
-
 def test_short_maps_of_edges():
     """The features of an edge are loaded four at a time, from rows that begin at multiples of 16 bytes; the gradient of their weights is summed by columns."""
     rng = np.random.default_rng(8)

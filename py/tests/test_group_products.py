@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from polygrad import Device, Profile, Tensor, Variable, nn
+from polygrad import Device, Graph, Profile, Tensor, Variable, nn
 
 # The Targets of GPUs leave small products to a library.
 ALL_IN_TILES = "POLY_TEST_TARGET" not in os.environ
@@ -124,3 +124,111 @@ def test_gradient_of_what_several_products_read():
     y, z = x @ Tensor(w[0]), x @ Tensor(w[1])
     close((y + z) * y, (a.astype(np.float64) @ (w[0] + w[1])) * (a.astype(np.float64) @ w[0]), 8e-6)
     close(y + y, 2 * a.astype(np.float64) @ w[0])
+
+
+def edge_values(edges, nodes, width, inner, out):
+    rng = np.random.default_rng(edges + width)
+    index = rng.integers(0, nodes, (2, edges))
+    a = {"x": normal(rng, nodes, inner), "e": normal(rng, edges, width), "w": normal(rng, width, inner), "b": normal(rng, inner)}
+    a |= {"u": normal(rng, inner, out), "c": normal(rng, out), "v": normal(rng, width, out)}
+    return index, a, normal(rng, nodes, out)
+
+
+def edge_reference(index, a, weight):
+    """(relu(e w + b + x_j) u + c) * sigmoid(e v), summed over the edges into each node, and the gradients of (out * weight).sum()."""
+    src, dst = index
+    f = {k: v.astype(np.float64) for k, v in a.items()}
+    pre = f["e"] @ f["w"] + f["b"] + f["x"][src]
+    h, gate = np.maximum(pre, 0), 1 / (1 + np.exp(-(f["e"] @ f["v"])))
+    m = h @ f["u"] + f["c"]
+    out, dx = np.zeros(weight.shape), np.zeros(f["x"].shape)
+    np.add.at(out, dst, m * gate)
+    dm, dgate = weight[dst] * gate, weight[dst] * m * gate * (1 - gate)
+    dpre = (dm @ f["u"].T) * (pre > 0)
+    np.add.at(dx, src, dpre)
+    grads = {
+        "x": dx,
+        "e": dpre @ f["w"].T + dgate @ f["v"].T,
+        "w": f["e"].T @ dpre,
+        "b": dpre.sum(0),
+        "u": h.T @ dm,
+        "c": dm.sum(0),
+        "v": f["e"].T @ dgate,
+    }
+    return {"out": out} | grads
+
+
+@pytest.mark.parametrize("edges, width, inner, out", [(1, 24, 40, 32), (40, 17, 33, 9), (300, 20, 32, 16), (280, 17, 33, 70)])
+def test_products_of_edges_are_kernels_of_their_tiles(edges, width, inner, out):
+    """An MLP of each edge with a gather, a bias, an activation and a gate; gradients of weights in parts of the edges, of few rows or columns too."""
+    index, a, weight = edge_values(edges, 60, width, inner, out)
+    t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+    g = Graph(index, 60)
+    result = g.sum(((t["e"] @ t["w"] + t["b"] + g.src(t["x"])).relu() @ t["u"] + t["c"]) * (t["e"] @ t["v"]).sigmoid())
+    grads = (result * Tensor(weight)).sum().gradient(*t.values())
+    result.realize(*grads)
+    for k, want in edge_reference(index, a, weight).items():
+        close(result if k == "out" else grads[list(t).index(k)], want, 4e-6)
+
+
+def test_products_of_edges_go_through_no_library():
+    """Where groups compute products, those inside of composites are kernels: no operand is copied into a tile for a library."""
+    index, a, _ = edge_values(150, 60, 24, 40, 32)
+    t = {k: Tensor(v).realize() for k, v in a.items()}
+    g = Graph(index, 60)
+    result = g.sum((t["e"] @ t["w"] + t["b"]).relu() @ t["u"])
+    with Profile() as p:
+        result.realize()
+    close(result, edge_sum(index, a), 4e-6)
+    if Device.DEFAULT == "CUDA":  # which lists what a composite runs
+        names = [k.name for k in p.kernels]
+        assert not any("matmul" in n for n in names) and len(names) == 3, names  # a product each, and the sum
+
+
+def edge_sum(index, a):
+    out = np.zeros((60, a["u"].shape[1]))
+    np.add.at(out, index[1], np.maximum(a["e"].astype(np.float64) @ a["w"] + a["b"], 0) @ a["u"])
+    return out
+
+
+def test_products_of_edges_spread_what_is_not_finite():
+    """A part of the edges that ends inside of a block reads nothing behind it; an infinite value stays where it belongs."""
+    index, a, weight = edge_values(133, 60, 24, 40, 32)
+    a["e"][130, 3] = np.inf
+    a["e"][131] = 0
+    t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+    g = Graph(index, 60)
+    (gradient,) = (g.sum((t["e"] @ t["w"]).tanh()) * Tensor(normal(np.random.default_rng(1), 60, 40))).sum().gradient(t["w"])
+    bad = np.isnan(gradient.numpy()).any(1)
+    assert bad[3] and not bad[np.arange(24) != 3].any()
+
+
+def test_equal_bits_from_run_to_run():
+    index, a, weight = edge_values(300, 60, 24, 32, 16)
+    got = []
+    for _ in range(2):
+        t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+        g = Graph(index, 60)
+        result = g.sum((t["e"] @ t["w"] + g.src(t["x"])).relu() @ t["u"])
+        got.append([v.numpy() for v in (result * Tensor(weight)).sum().gradient(t["w"], t["u"], t["x"])])
+    assert all(np.array_equal(x, y) for x, y in zip(*got))
+
+
+def test_nodes_that_are_edges_of_another_graph():
+    """Where nodes are pooled into graphs, edges read products of nodes, which are edges of the second graph; a bias and an activation stand between them."""
+    rng = np.random.default_rng(6)
+    index, batch, a = rng.integers(0, 40, (2, 80)), np.arange(40) // 10, {"x": (40, 32), "u": (32, 40), "b": (40,), "v": (40, 24), "w": (40, 16)}
+    a = {k: normal(rng, *s) * np.float32(0.3) for k, s in a.items()}
+    t = {k: Tensor(v, requires_grad=True) for k, v in a.items()}
+    g, pool = Graph(index, 40), Graph(np.stack([np.arange(40), batch]), num_src=40, num_dst=4)
+
+    def make(spread, gather, pooled):
+        h = (t["x"] @ t["u"] + t["b"]).relu()
+        out = pooled((gather((spread(h) * spread(h).sigmoid()) @ t["v"]).relu() @ t["v"].transpose(0, 1)) @ t["w"])
+        return [v.numpy() for v in (out, *(out * out).sum().gradient(*t.values()))]
+
+    into = lambda n, to: Tensor((np.arange(n)[:, None] == to).astype(np.float32))  # noqa: E731
+    got = make(g.src, g.sum, lambda h: pool.sum(pool.src(h)))
+    want = make(lambda h: into(40, index[0]).transpose(0, 1) @ h, lambda m: into(40, index[1]) @ m, lambda h: into(4, batch) @ h)
+    for x, y in zip(got, want):
+        assert np.max(np.abs(x - y)) <= 2e-5 * np.max(np.abs(y))

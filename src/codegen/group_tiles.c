@@ -24,6 +24,7 @@
 
 enum {
   WARP = 32,
+  LEAST_ROWS = 32,
   THREAD_ROWS = 4,    /* of a thread, eight apart: two matrix instructions of 16; */
   FRAGMENT = 8,       /* columns of an instruction, */
   MOST_FRAGMENTS = 8, /* that a warp has at most, two columns of each in a thread */
@@ -352,7 +353,7 @@ static bool build(GroupTiles *p) {
 /* Is it worth tiles? A few rows or columns would be mostly zeros; of few results that are long sums, threads rather
  * share the sums. */
 static bool fills_tiles(const Tiles *t) {
-  enum { FEW_TILES = 32, LONG_SUM = 4096, LEAST_ROWS = 32 };
+  enum { FEW_TILES = 32, LONG_SUM = 4096 };
   double rows = tiles_extent(&t->row), cols = tiles_extent(&t->col), k = tiles_extent(&t->k);
   if (t->dtype != POLY_FLOAT32 || rows < LEAST_ROWS || cols < FRAGMENT || k < STEP_K) return false;
   double results = rows * cols * tiles_extent(&t->batch), tile = 4 * LEAST_ROWS * MOST_FRAGMENTS * FRAGMENT;
@@ -361,6 +362,7 @@ static bool fills_tiles(const Tiles *t) {
 
 bool build_group_tiles(Tiles *t, bool *done) {
   GroupTiles p = {.t = t};
+  if (!t->nmore && tiles_extent(&t->row) < LEAST_ROWS) tiles_turn(t); /* a warp has more rows than columns at least */
   if (!fills_tiles(t)) return true;
   if (!choose_sizes(&p)) {
     t->g->local.n = 0;

@@ -173,14 +173,20 @@ static double moving(Tiles *t) {
   return cols * k / overlap(t) * (1 + rows / ROWS) / (packed ? LANES : 1) + rows * cols / (stored ? LANES : 1);
 }
 
+void tiles_turn(Tiles *t) {
+  UOp *x = t->x;
+  Group row = t->row;
+  t->x = t->y;
+  t->y = x;
+  t->row = t->col;
+  t->col = row;
+}
+
 /* Lanes go along the columns: there must be some, and what is read and written along them should lie there side by
  * side. */
 static void choose_columns(Tiles *t) {
   Tiles other = *t;
-  other.x = t->y;
-  other.y = t->x;
-  other.row = t->col;
-  other.col = t->row;
+  tiles_turn(&other);
   bool few = tiles_extent(&t->col) < LEAST_COLUMNS, few_rows = tiles_extent(&t->row) < LEAST_COLUMNS;
   if (few == few_rows ? moving(t) > moving(&other) : few) *t = other;
 }

@@ -85,6 +85,7 @@ typedef struct Change {
 } Change;
 
 bool tiles_match(Tiles *t); /* the sum, its factors and the loops by which factor varies with them */
+void tiles_turn(Tiles *t);  /* what were rows are columns, and the other way round */
 bool tiles_is_product(const UOp *loop);
 bool tiles_vary_as(Tiles *t,
                    const Term *term); /* do its factors vary with the loops of rows and columns alone, and its own? */

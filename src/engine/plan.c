@@ -8,6 +8,7 @@
 
 #include "codegen/codegen.h"
 #include "ir/rewrite.h"
+#include "ir/scan.h"
 #include "ir/verify.h"
 #include "render/render.h"
 
@@ -388,6 +389,21 @@ static bool take_offsets(Plan *p, const Item *from, PlanItem *it) {
   return it->offset != NULL;
 }
 
+/* What a kernel of tiles does depends on the tile. What it computes for each edge is counted for all tiles together. */
+static bool count_tiles(Plan *p, PlanItem *it, const PlanTiles *t) {
+  UOp *flops = it->flops, *all[TILE_VARS];
+  bool other = it->moved != NULL;
+  it->flops = it->moved = NULL;
+  for (int k = 0; k < TILE_VARS && flops && !other; k++) {
+    UOp *to = k == TILE_EDGES ? t->edges : uop_index(p->ctx, 0);
+    if (!to || !uop_replace(p->ctx, &p->arena, 1, &flops, 1, &t->var[k], &to, &all[k])) return false;
+    other = k != TILE_EDGES && all[k] != flops;
+    flops = all[k];
+  }
+  if (!other) it->flops = flops;
+  return true;
+}
+
 /* The i-th of the items and sub-items. of: the composite item that it is a part of. */
 static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanItem *it, const PlanTiles *of) {
   *it = (PlanItem){.kind = from->kind, .nout = from->nout, .narg = from->narg, .kernel = l->item_kernel[i]};
@@ -402,7 +418,7 @@ static bool take_item(Plan *p, const Lowered *l, const Item *from, int i, PlanIt
     it->checks = kernel_checks(&l->item[i]);
     it->flops = l->item[i].flops;
     it->moved = l->item[i].moved;
-    if (of) it->flops = it->moved = NULL; /* they depend on the tile */
+    if (of && !count_tiles(p, it, of)) return false;
     if (it->moved && !plan_hold_size(p, it->moved)) return false;
     if (of && MAX(it->narg, l->item[i].nvar) > TILE_ARGS)
       return base_fail(ctx_base(p->ctx), POLY_ERROR_RUNTIME, "internal: kernel %s of a tile has too many arguments",

@@ -77,6 +77,7 @@ static bool run_profiled(const TilesRun *r, const PlanItem *it, const int64_t *v
     const PlanSlot *s = &r->p->slot[it->arg[a]];
     share.nbytes += s->kind == SLOT_TILE || s->copies ? (int64_t)s->each : (int64_t)((double)s->bytes * part);
   }
+  if (it->kind == ITEM_KERNEL) share.nflops = (int64_t)((double)it->nflops * part);
   if (it->kind == ITEM_MATMUL) {
     int64_t edges = var[TILE_EDGES] * it->each;
     bool outer = it->matmul.axis == ROWS_OUTER;

@@ -209,11 +209,16 @@ static PolyGraph *graph_new(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
   return g;
 }
 
-PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
+/* One without arrays. */
+static PolyGraph *graph_bare(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
   if (!edges || !src || !dst || !check_count(ctx, size_now(edges), "edges") ||
       !check_count(ctx, size_now(src), "source nodes") || !check_count(ctx, size_now(dst), "destination nodes"))
     return NULL;
-  PolyGraph *g = graph_new(ctx, edges, src, dst);
+  return graph_new(ctx, edges, src, dst);
+}
+
+PolyGraph *graph_alloc(PolyContext *ctx, UOp *edges, UOp *src, UOp *dst) {
+  PolyGraph *g = graph_bare(ctx, edges, src, dst);
   if (!g) return NULL;
   for (int k = 0; k < 2; k++) g->index[k] = graph_array(ctx, edges, 0);
   if (g->index[SRC] && g->index[DST]) return g;
@@ -238,6 +243,8 @@ bool graph_build_rows(PolyGraph *g, End end) {
     g->rows[end] = rows_retain(&g->twin->rows[other]);
     return true;
   }
+  bool done;
+  if (!graph_rows_on_device(g, end, &done) || done) return g->rows[end].rowptr != NULL;
   Scope s;
   scope_enter(g->ctx, &s);
   int64_t table = g->num_nodes[end] + ROW_BINS;
@@ -386,18 +393,19 @@ static bool check_nodes(PolyContext *ctx, int64_t n, const char *what) {
 }
 
 /* A graph whose arrays are not filled, from numbers as the API gives them. */
-static PolyGraph *alloc_api(PolyContext *ctx, int64_t edges, int64_t num_src, int64_t num_dst) {
+static PolyGraph *alloc_api(PolyContext *ctx, int64_t edges, int64_t num_src, int64_t num_dst, bool arrays) {
   if (!check_nodes(ctx, num_src, "source") || !check_nodes(ctx, num_dst, "destination")) return NULL;
   Scope s;
   scope_enter(ctx, &s);
-  PolyGraph *g = graph_alloc(ctx, dim_from_api(ctx, edges), dim_from_api(ctx, num_src), dim_from_api(ctx, num_dst));
+  PolyGraph *g = (arrays ? graph_alloc : graph_bare)(ctx, dim_from_api(ctx, edges), dim_from_api(ctx, num_src),
+                                                     dim_from_api(ctx, num_dst));
   scope_leave(ctx, &s);
   return g;
 }
 
 /* edges: p->n as a size. */
 static PolyGraph *from_pairs(PolyContext *ctx, const Pairs *p, int64_t edges, int64_t num_src, int64_t num_dst) {
-  PolyGraph *g = alloc_api(ctx, edges, num_src, num_dst);
+  PolyGraph *g = alloc_api(ctx, edges, num_src, num_dst, true);
   if (!g || fill_pairs(g, p)) return g;
   release_graph(g);
   return NULL;
@@ -451,7 +459,7 @@ PolyGraph *poly_graph_from_csr(PolyContext *ctx, const void *rowptr, const void 
   int64_t edges = pair_at(&rows, SRC, count);
   if (edges > 0 && !col)
     return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "a graph of %" PRId64 " edges without their indices", edges);
-  PolyGraph *g = alloc_api(ctx, edges, num_src, num_dst);
+  PolyGraph *g = alloc_api(ctx, edges, num_src, num_dst, true);
   if (!g || fill_rows(g, &rows, &(Pairs){{col, NULL}, dtype, edges})) return g;
   release_graph(g);
   return NULL;
@@ -500,23 +508,85 @@ static Known *free_known(struct Graphs *all) {
   return oldest;
 }
 
-static PolyGraph *graph_of(PolyTensor *t, const Pairs *p, int64_t num_src, int64_t num_dst) {
-  PolyContext *ctx = t->ctx;
-  UOp *node = t->uop;
+/* What poly_graph_of is given: an edge_index whose values are on the host, or on a device alone. */
+typedef struct Given {
+  PolyTensor *edge_index;
+  int64_t num_src, num_dst;
+  Pairs pairs; /* on the host, */
+  bool there;  /* or not */
+} Given;
+
+/* Its values on the host. */
+static bool bring(Given *in) {
+  PolyTensor *t = in->edge_index;
+  int64_t n = poly_dim_value(t->ctx, poly_dim(t, 1));
+  PolyDType dtype = poly_dtype(t);
+  char *data = buffer_read(t->uop->buffer, host_memory(t->ctx->runtime));
+  if (!data) return false;
+  in->pairs = (Pairs){{data, data + n * dtype_size(dtype)}, dtype, n};
+  in->there = false;
+  return true;
+}
+
+/* A graph of what is on a device. NULL without an error: it is not in order, and the host is to say so. */
+static PolyGraph *from_device(const Given *in, uint64_t hash[2]) {
+  PolyContext *ctx = in->edge_index->ctx;
+  DeviceEnd end[2] = {{0}};
+  PolyGraph *g = graph_look_on_device(in->edge_index, true, end)
+                     ? alloc_api(ctx, poly_dim(in->edge_index, 1), in->num_src, in->num_dst, false)
+                     : NULL;
+  const int64_t most = MAX(end[SRC].high, end[DST].high) + 1;
+  bool good = g != NULL;
+  for (int k = 0; k < 2; k++) {
+    good = good && end[k].low >= 0 && end[k].high < (g->num_nodes[k] < 0 ? most : g->num_nodes[k]);
+    hash[k] = end[k].hash;
+    if (g) g->index[k] = end[k].index;
+    if (g) g->sorted[k] = end[k].sorted;
+    if (!g) uop_release(end[k].index);
+  }
+  const Bounds bounds[2] = {{end[SRC].low, end[SRC].high}, {end[DST].low, end[DST].high}};
+  if (good && check_node_counts(g, &(Pairs){0}, bounds)) return g;
+  if (g) release_graph(g);
+  return NULL;
+}
+
+static PolyGraph *make_graph(Given *in, uint64_t hash[2]) {
+  PolyContext *ctx = in->edge_index->ctx;
+  PolyGraph *g = in->there ? from_device(in, hash) : NULL;
+  if (g || ctx_base(ctx)->code != POLY_OK || (in->there && !bring(in))) return g;
+  g = from_pairs(ctx, &in->pairs, poly_dim(in->edge_index, 1), in->num_src, in->num_dst);
+  for (int end = 0; g && end < 2; end++) hash[end] = end_hash(&in->pairs, end, graph_threads(g, in->pairs.n));
+  return g;
+}
+
+static bool is_unchanged(const Known *k, const Given *in) {
+  DeviceEnd end[2];
+  if (!in->there) return same_pairs(k, &in->pairs);
+  return graph_look_on_device(in->edge_index, false, end) && end[SRC].hash == k->hash[SRC] &&
+         end[DST].hash == k->hash[DST];
+}
+
+static PolyGraph *graph_of(Given *in) {
+  PolyContext *ctx = in->edge_index->ctx;
+  UOp *node = in->edge_index->uop;
   if (!graphs_open(ctx)) return NULL;
   struct Graphs *all = ctx->graphs;
   forget_gone(all);
-  Known *k = find_known(all, node, num_src, num_dst);
-  if (k && buffer_is_shared(node->buffer) && !same_pairs(k, p)) {
+  Known *k = find_known(all, node, in->num_src, in->num_dst);
+  if (k && buffer_is_shared(node->buffer) && !is_unchanged(k, in)) {
+    if (ctx_base(ctx)->code != POLY_OK) return NULL;
     forget(k);
     k = NULL;
   }
   if (!k) {
-    PolyGraph *g = from_pairs(ctx, p, poly_dim(t, 1), num_src, num_dst);
+    uint64_t hash[2];
+    PolyGraph *g = make_graph(in, hash);
     if (!g) return NULL;
     k = free_known(all);
-    *k = (Known){.node = uop_retain(node), .asked = {num_src, num_dst}, .graph = graph_keep(g)};
-    for (int end = 0; end < 2; end++) k->hash[end] = end_hash(p, end, graph_threads(g, p->n));
+    *k = (Known){.node = uop_retain(node),
+                 .asked = {in->num_src, in->num_dst},
+                 .hash = {hash[SRC], hash[DST]},
+                 .graph = graph_keep(g)};
   }
   k->used = ++all->clock;
   return poly_graph_retain(k->graph);
@@ -529,12 +599,10 @@ PolyGraph *poly_graph_of(PolyTensor *edge_index, int64_t num_src, int64_t num_ds
   if (edge_index->uop->ndim != 2 || !uop_is_int(edge_index->uop->shape[0], 2))
     return fail_null(ctx_base(ctx), POLY_ERROR_VALUE, "an edge_index has the shape (2, edges), not %s",
                      shape_text(edge_index->uop, shape, sizeof shape));
-  int64_t n = poly_dim_value(ctx, poly_dim(edge_index, 1));
   if (poly_realize(edge_index) != POLY_OK) return NULL;
-  char *data = buffer_read(edge_index->uop->buffer, host_memory(ctx->runtime));
-  PolyDType dtype = poly_dtype(edge_index);
-  if (!data) return NULL;
-  return graph_of(edge_index, &(Pairs){{data, data + n * dtype_size(dtype)}, dtype, n}, num_src, num_dst);
+  Given in = {.edge_index = edge_index, .num_src = num_src, .num_dst = num_dst};
+  in.there = graph_pairs_on_device(edge_index);
+  return in.there || bring(&in) ? graph_of(&in) : NULL;
 }
 
 /* ---- reading ---- */

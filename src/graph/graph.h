@@ -5,6 +5,7 @@
  *   rows.c    edges sorted by one end             derive.c  graphs out of graphs
  *   lengths.c rows in the order of their lengths
  *   later.c   arrays that are made again where they are needed
+ *   on_device.c  the same arrays, made on a device where the indices are
  *   moves.c   node values seen from edges, edge values reduced over rows
  *   vertex.c  programs for one vertex, out of the moves
  *
@@ -98,6 +99,21 @@ bool graph_thin(PolyGraph *g);
 bool graph_origins_later(PolyGraph *g, PolyGraph *h, int64_t loops);
 /* Sets rows[].rows and rows[].places, which are made where they are needed. */
 bool graph_order_edges(PolyGraph *g);
+
+/* ---- on_device.c ---- */
+
+/* What is known of one end of an edge_index on a device: bounds, whether it never goes down, the hash of graph.c. */
+typedef struct DeviceEnd {
+  int64_t low, high;
+  bool sorted;
+  uint64_t hash;
+  UOp *index; /* its array, or NULL if none was asked for; the caller's */
+} DeviceEnd;
+/* Does an edge_index lie on the device that programs run on, and nowhere else, and is it worth staying there? */
+bool graph_pairs_on_device(const PolyTensor *edge_index);
+bool graph_look_on_device(PolyTensor *edge_index, bool arrays, DeviceEnd end[2]);
+/* The rows by one end, if its indices are there alone: *done. */
+bool graph_rows_on_device(PolyGraph *g, End end, bool *done);
 
 /* ---- moves.c ---- */
 

@@ -122,6 +122,8 @@ typedef struct Target {
   int tile_edges; /* that a tile has at most, */
   int tile_least; /* and at least, however wide its values are */
 
+  int64_t graph_edges; /* from which on the rows of a graph whose indices lie on the device are made there; 0: never */
+
   int loop_steps; /* copies of a body, one after the other, from which on they become a loop over steps (ir/repeat.h) */
 
   int split_pieces;       /* a reduction of at least split_elements elements a result, */

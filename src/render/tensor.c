@@ -19,22 +19,26 @@
 
 enum { STEP = 8, PAIR = 2, MOST_ROWS = 4, MOST_FRAGMENTS = 8 };
 
+/* A host that runs such text has its own TENSOR_STEP and COPY_16. */
 static const char words[] =
-    "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800\n#define TENSOR 1\n"
+    "#if defined(TENSOR_STEP) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)\n#define TENSOR 1\n"
     "#define ANY(x) __syncthreads_or(x)\n"
     "HELPER void split_float(float x, uint32_t &high, uint32_t &low) {\n"
     "  high = __float_as_uint(x) & 0xffffe000u;\n"
     "  low = __float_as_uint(x - __uint_as_float(high)) + 0x1000u;\n}\n"
     "HELPER void tensor_step(float (&d)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t "
     "b1) {\n"
+    "#ifdef TENSOR_STEP\n  const uint32_t a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};\n  TENSOR_STEP(d, a, b);\n#else\n"
     "  asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
     "{%0, %1, %2, %3};\"\n"
     "      : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
-    "      : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1));\n}\n"
+    "      : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1));\n#endif\n}\n"
+    "#ifdef COPY_16\n#define copy_ahead COPY_16\n#define COPIED(n)\n#else\n"
     "HELPER void copy_ahead(float *to, const float *from, bool there) {\n"
     "  asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" ::\"r\"((uint32_t)__cvta_generic_to_shared(to)), "
     "\"l\"(from), \"r\"(there ? 16 : 0) : \"memory\");\n}\n"
-    "#define COPIED(n) asm volatile(\"cp.async.commit_group;\\ncp.async.wait_group %0;\" ::\"n\"(n) : \"memory\")\n"
+    "#define COPIED(n) asm volatile(\"cp.async.commit_group;\\ncp.async.wait_group %0;\" ::\"n\"(n) : "
+    "\"memory\")\n#endif\n"
     "#else\n#define TENSOR 0\n#define ANY(x) (x)\n#define COPIED(n)\n"
     "HELPER void copy_ahead(float *to, const float *from, bool there) {\n"
     "  for (int i = 0; i < 4; i++) to[i] = there ? from[i] : 0.0f;\n}\n#endif\n";

@@ -4,7 +4,6 @@
  *   cuda.c         the device: opening, launches, errors       cuda_compile.c  text to binaries, kept on disk
  *   cuda_graph.c   plans recorded and replayed                 cuda_matmul.c   matrix products
  *   cuda_order.c   which launches of a plan wait for which     cuda_library.c  sort, running sums, segment order
- *   cuda_split.c   products on tensor cores                    cuda_split.cu   their kernel
  *
  * All work of a device goes to one stream, in order: memory that is given back can be handed out again at once, since
  * whoever gets it comes later in the stream. Only what the host reads is waited for. */
@@ -163,17 +162,6 @@ void cuda_matmul_close(CudaDevice *c);
 bool cuda_add_parts(CudaDevice *c, const MatmulCall *m, CuAddress part, int64_t parts);
 /* Any strides and sizes; slow. */
 bool cuda_matmul_plain(CudaDevice *c, const MatmulCall *m);
-/* A module of routines out of their text, the words of the language and the defines before it; the defines tell it from
- * all others. */
-CuModule cuda_routine(CudaDevice *c, const char *words, const char *defines, const char *routine);
-
-/* ---- cuda_split.c ---- */
-
-/* How many parts the inner axis has if the product runs on tensor cores by split factors, with `times` blocks for each
- * multiprocessor; 0: it cannot run that way. */
-int64_t cuda_split_parts(const CudaDevice *c, const MatmulCall *m, int times);
-/* parts > 1: results go through the room for parts. */
-bool cuda_split(CudaDevice *c, const MatmulCall *m, int64_t parts);
 bool cuda_library(Device *d, const LibraryCall *call);
 void cuda_library_close(CudaDevice *c);
 

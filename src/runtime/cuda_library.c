@@ -28,14 +28,16 @@ typedef struct CudaRoutine {
 
 /* ---- kernels ---- */
 
-CuModule cuda_routine(CudaDevice *c, const char *words, const char *defines, const char *routine) {
+/* The routines of their text, the words of the language and the defines before it; the defines tell them from others.
+ */
+static CuModule find_module(CudaDevice *c, const char *defines) {
   Base *b = ctx_base(c->device.ctx);
   for (CudaRoutine *r = c->routines; r; r = r->next)
     if (!strcmp(r->defines, defines)) return r->module;
   Str text = {.b = b};
-  str_add(&text, words);
+  str_add(&text, language);
   str_add(&text, defines);
-  str_add(&text, routine);
+  str_add(&text, gpu_routines_text);
   CudaRoutine *r = text.failed ? NULL : mem_new(b, sizeof *r);
   if (r && !(r->module = cuda_compile_text(c, text.at))) {
     mem_free(b, r, sizeof *r);
@@ -47,10 +49,6 @@ CuModule cuda_routine(CudaDevice *c, const char *words, const char *defines, con
   r->next = c->routines;
   c->routines = r;
   return r->module;
-}
-
-static CuModule find_module(CudaDevice *c, const char *defines) {
-  return cuda_routine(c, language, defines, gpu_routines_text);
 }
 
 void cuda_library_close(CudaDevice *c) {

@@ -6,9 +6,6 @@
  * disk, and later processes take the same; where nothing can be kept, the library's first proposal is taken. float32 is
  * computed in float32 unless POLY_TF32=1 allows less; the half types are summed in float32.
  *
- * Large products of float32 can also run on tensor cores, by factors that are split in two (cuda_split.c), with the
- * accuracy of float32. That is one more way, which is timed beside the library's.
- *
  * A product of few results that are long sums, as the gradient of a weight is one over all nodes or edges, keeps few
  * multiprocessors busy. Another way to run it is in parts: the inner axis is cut, the parts are one batched product,
  * and a kernel adds up their results in a fixed order. It is taken where it was quicker when both were timed. */
@@ -30,7 +27,6 @@ typedef struct CudaProduct {
   LtChoice choice;
   bool usable; /* false: the library has no way to run it */
   int parts;   /* that its inner axis is cut into; 0: it is not */
-  int split;   /* 0: the library computes it; else the number of parts in which tensor cores do */
   struct CudaProduct *next;
 } CudaProduct;
 
@@ -122,14 +118,13 @@ static int multiply(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, co
 
 static int multiply_parts(CudaDevice *c, const MatmulCall *m, int64_t parts);
 
-/* One way to run a product: split, or in parts, or by the choice. */
+/* One way to run a product: in parts, or by the choice. */
 typedef struct Way {
   const LtChoice *choice;
-  int64_t parts, split;
+  int64_t parts;
 } Way;
 
 static int multiply_by(CudaDevice *c, const CudaProduct *p, const MatmulCall *m, Way way, CuAddress room) {
-  if (way.split) return cuda_split(c, m, way.split) ? 0 : -1;
   return way.parts ? multiply_parts(c, m, way.parts) : multiply(c, p, m, way.choice, room);
 }
 
@@ -337,45 +332,6 @@ static int choose_parts(CudaDevice *c, const CudaProduct *p, const MatmulCall *m
   return parts;
 }
 
-/* ---- split factors ---- */
-
-/* From how many products on it is worth compiling a kernel to see. */
-static const double worth_splitting = 1 << 28;
-
-/* The quickest number of parts for split factors; 0: the library is quicker. */
-static int time_split(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
-  CuEvent event[2] = {NULL, NULL};
-  bool ok = c->api.cuEventCreate(&event[0], 0) == CU_OK && c->api.cuEventCreate(&event[1], 0) == CU_OK;
-  double least = ok ? time_of(c, p, m, (Way){&p->choice, p->parts, 0}, event, TIMED_RUNS) * least_gain : -1;
-  int64_t best = 0, last = 0;
-  for (int times = 2; least > 0 && times <= 8; times *= 2) {
-    int64_t parts = cuda_split_parts(c, m, times);
-    double ms = parts && parts != last ? time_of(c, p, m, (Way){.split = parts}, event, TIMED_RUNS) : -1;
-    last = parts;
-    if (ms <= 0 || ms >= least) continue;
-    best = parts;
-    least = ms;
-  }
-  for (int k = 0; k < 2; k++)
-    if (event[k]) c->api.cuEventDestroy_v2(event[k]);
-  return (int)best;
-}
-
-static int choose_split(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
-  const char *dir = choices_dir(c), *env = getenv("POLY_CUDA_SPLIT");
-  double products = (double)m->m * (double)m->n * (double)m->k * (double)m->batch;
-  if (!p->usable || is_part(c, m) || compute_type(m->dtype) != LT_COMPUTE_32F || !cuda_split_parts(c, m, 1)) return 0;
-  if (env) return atoi(env) > 0 ? (int)cuda_split_parts(c, m, atoi(env)) : 0;
-  if (!dir || products < worth_splitting) return 0;
-  CacheKey key;
-  choice_key(c, p, "split of a matrix product", &key);
-  int32_t split = kept_number(c, dir, &key, -1);
-  if (split == 0 || split == 1 || (split > 1 && m->batch == 1 && parts_fit(m, split - 1))) return split;
-  split = time_split(c, p, m);
-  cache_put(dir, &key, &split, sizeof split, c->runtime->cache_limit);
-  return split;
-}
-
 static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall *m) {
   CudaProduct **head = &c->product[hash_bytes(s, sizeof *s, 0) % CUDA_PRODUCTS];
   for (CudaProduct *p = *head; p; p = p->next)
@@ -386,7 +342,6 @@ static CudaProduct *find_product(CudaDevice *c, const Shape *s, const MatmulCall
   p->shape = *s;
   p->usable = prepare(c, p, m);
   p->parts = choose_parts(c, p, m);
-  p->split = choose_split(c, p, m);
   p->next = *head;
   *head = p;
   c->nproduct++;
@@ -418,10 +373,10 @@ static CuAddress room_for(CudaDevice *c, const CudaProduct *p, unsigned *rooms) 
 }
 
 static bool run(CudaDevice *c, const CudaProduct *p, const MatmulCall *m) {
-  unsigned rooms = p->split == 1 ? 0 : (1u << CUDA_ALL_ROOMS) - 1;
-  CuAddress room = p->split || p->parts ? c->workspace : room_for(c, p, &rooms);
+  unsigned rooms = (1u << CUDA_ALL_ROOMS) - 1;
+  CuAddress room = p->parts ? c->workspace : room_for(c, p, &rooms);
   cuda_order_before(c, NULL, rooms);
-  int status = multiply_by(c, p, m, (Way){&p->choice, p->parts, p->split}, room);
+  int status = multiply_by(c, p, m, (Way){&p->choice, p->parts}, room);
   cuda_order_after(c, rooms);
   return status == 0 ||
          base_fail(ctx_base(c->device.ctx), POLY_ERROR_RUNTIME,

@@ -182,6 +182,8 @@ static Target choose_target(void) {
   Target t = name && !strcasecmp(name, "CUDA")     ? cuda_target
              : name && !strcasecmp(name, "OPENCL") ? opencl_target
                                                    : test_target;
+  const char *work = getenv("POLY_PRODUCT_WORK");
+  if (work) t.product_work = atoll(work);
   target_split_products(&t, false);
   t.matmul = test_target.matmul;
   t.hub_edges = MIN(t.hub_edges, 16);

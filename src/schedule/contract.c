@@ -344,3 +344,12 @@ bool contract_by_groups(const Target *target, const UOp *u, const MatmulItem *m,
   for (int i = 0; i < m->nbatch; i++) work *= (double)m->batch[i]->vmax;
   return !library || work >= (double)target->product_work / (copied ? COPIED : 1);
 }
+
+/* Of two sizes either may be that of the columns. */
+bool contract_edges_by_groups(const Target *target, const UOp *u, const MatmulItem *m, bool library) {
+  MatmulItem turned = *m;
+  bool summed = m->axis == ROWS_SUMMED;
+  if (summed) turned.m = m->n, turned.n = m->m;
+  return contract_by_groups(target, u, m, library, true) ||
+         (summed && contract_by_groups(target, u, &turned, library, true));
+}

@@ -13,5 +13,7 @@ bool contract_match(UOp *u, bool by_rows, MatmulItem *out, UOp *operand[2], UOp 
 /* Is that product computed in tiles by groups of threads (codegen/group_tiles.c), rather than by the library or plain
  * loops? */
 bool contract_by_groups(const Target *target, const UOp *u, const MatmulItem *m, bool library, bool copied);
+/* The same for a product that is computed for some edges at a time. */
+bool contract_edges_by_groups(const Target *target, const UOp *u, const MatmulItem *m, bool library);
 
 #endif

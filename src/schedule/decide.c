@@ -66,16 +66,7 @@ NodeInfo *sched_info(Sched *s, UOp *node) {
   return n;
 }
 
-/* The work of what is inlined below a node, for one of its elements. */
-typedef struct Below {
-  int ops, loads; /* each counted once; what is broadcast is not counted */
-  int reads;      /* rows of small arrays that are gathered, which count as broadcast */
-  bool reduction; /* there is a reduction; it counts as the load that it would be if it were stored */
-  int64_t widest; /* elements of the largest operand that is loaded */
-} Below;
-
-/* The walk ends when `limit` is passed. */
-static Below inlined_work(Sched *s, NodeInfo *n, int limit) {
+Below sched_inlined_work(Sched *s, NodeInfo *n, int limit) {
   enum { LOOK = 512 };
   NodeInfo *todo[LOOK];
   int ntodo = 0, stamp = ++s->stamp;
@@ -163,7 +154,7 @@ static bool ends_chain(Sched *s, NodeInfo *n) {
   if (n->depth >= LONG_CHAIN) return true;
   if (sched_edge_sized(s, node)) return false;
   if (n->users < 2 || n->cost <= much) return false;
-  Below b = inlined_work(s, n, much);
+  Below b = sched_inlined_work(s, n, much);
   return b.ops + s->target->cost.load * b.loads > much && uop_numel_max(node) <= b.widest;
 }
 
@@ -249,18 +240,31 @@ static bool has_others(Sched *s, NodeInfo *end, const NodeInfo *n) {
   return false;
 }
 
+/* Does u read rows of an end of the edges? */
+static bool reads_ends(const UOp *u) {
+  for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
+    const UOp *x = u->src[i];
+    while (op_info[x->op].cls == CLASS_MOVE && !is_row_read(x)) x = x->src[0];
+    if (is_row_read(x)) return true;
+  }
+  return false;
+}
+
 /* Where every reader of a reduction goes through one elementwise value that is no larger, that value is stored in its
  * place, by the kernel of the reduction: the other operands (a bias, a residual, the mask of an activation) are read
- * once and not by every reader, and their memory is given back earlier, or is written over. */
+ * once and not by every reader, and their memory is given back earlier, or is written over. Of a product of edges, as
+ * far as little follows that does not read their ends: loops over the edges of a row have the value of one end at hand.
+ */
 static void find_end(Sched *s, NodeInfo *n) {
   const UOp *node = n->node;
-  bool fits = (node->op == OP_REDUCE || node->op == OP_SEGMENT) && !n->by_tiles && !n->sums_tiles && !n->maps_edges;
-  if (!fits || (n->contraction && !n->tiled) || sched_edge_sized(s, node)) return;
+  bool fits = (node->op == OP_REDUCE || node->op == OP_SEGMENT) && !n->sums_tiles && !n->maps_edges;
+  if (!fits || (n->contraction && !n->tiled) || (!n->by_tiles && sched_edge_sized(s, node))) return;
+  if (n->by_tiles && n->matmul.axis == ROWS_SUMMED) return;
   NodeInfo *end = NULL, *at = n;
   for (int k = 0; k < LONGEST_END && at->plain; k++) {
     at = at->meet;
     const UOp *u = at->node;
-    if (at->over_tiles) break;
+    if (n->by_tiles ? at->cost > GROUP_END || reads_ends(u) : at->over_tiles) break;
     if (op_elementwise((Op)u->op) && dtype_size((PolyDType)u->dtype) <= dtype_size((PolyDType)node->dtype)) end = at;
   }
   if (!end || (at->meet && at->meet->node->op == OP_ASSIGN)) return;
@@ -634,6 +638,12 @@ static bool is_summed_function(const Sched *s, const NodeInfo *n, const Reading 
   return is_needed_later(n) && uop_numel_max(n->node) < s->target->least_lanes * u->shape[0]->vmax;
 }
 
+/* The product by tiles that the current kernel is or computes; NULL: there is none. */
+static const NodeInfo *tile_product(const Sched *s) {
+  const NodeInfo *kernel = s->info.at[s->work.at[s->current]], *product = kernel->by_tiles ? kernel : kernel->product;
+  return product && product->by_tiles ? product : NULL;
+}
+
 static const char *elementwise_reason(Sched *s, const NodeInfo *n, const Reading *r) {
   if (n->cost <= s->target->cost.cheap) return NULL;
   if (is_summed_function(s, n, r)) return "function of an edge, summed along the edges as well";
@@ -643,7 +653,8 @@ static const char *elementwise_reason(Sched *s, const NodeInfo *n, const Reading
     return r->repeats >= REPEATED && reduces_at_edge(s, n) ? "computed once, read again and again at an edge" : NULL;
   bool smaller = uop_numel_max(n->node) <= uop_numel_max(s->domain);
   if (r->through_load) return smaller || n->cost >= COST_LIMIT ? "computed once, read through an index" : NULL;
-  if (!r->prefix && !r->whole && smaller) return "computed once, read in an inner loop";
+  bool factor = tile_product(s) && sched_edge_sized(s, n->node); /* sched_store_factors has decided */
+  if (!r->prefix && !r->whole && smaller && !factor) return "computed once, read in an inner loop";
   return NULL;
 }
 
@@ -691,27 +702,15 @@ static const char *limit_reason(const Sched *s, const UOp *node) {
   return computed && s->hold >= HOLD_ONE_OP ? "operation of a kernel with too many" : NULL;
 }
 
-bool sched_store_factors(Sched *s, const NodeInfo *n) {
-  for (int i = 0; i < 2; i++) {
-    UOp *u = sched_memory(n->factor[i]);
-    const NodeInfo *f = sched_info(s, u);
-    if (!f) return false;
-    bool moved = op_info[u->op].cls == CLASS_MOVE || op_info[u->op].cls == CLASS_LEAF;
-    if (f->cost >= COST_LIMIT && !moved && f->slot < 0 &&
-        !sched_store(s, u, STORE_KERNEL, "operand of a matrix product"))
-      return false;
-  }
-  return true;
-}
-
 /* May the current kernel compute the product n, and what follows it, tile by tile? It reads it once, element by
  * element, and has no other, unless it adds them up. */
 static bool may_hold_product(Sched *s, const NodeInfo *n, const Reading *r, const UOp *gate) {
   NodeInfo *kernel = s->info.at[s->work.at[s->current]];
   if (!n->tiled || !r->whole || r->through_load || gate || kernel->node->op == OP_CAT) return false;
+  if (n->by_tiles && n->matmul.axis == ROWS_SUMMED) return false; /* its results are those of parts of the edges */
   /* its cost counts what was not yet stored when it was measured */
   if (s->target->group > 1 && kernel->cost > GROUP_END &&
-      (has_others(s, kernel, n) || inlined_work(s, kernel, COST_LIMIT).ops > GROUP_END))
+      (has_others(s, kernel, n) || sched_inlined_work(s, kernel, COST_LIMIT).ops > GROUP_END))
     return false;
   return !kernel->product || kernel->product == n || sched_is_term(s, kernel, n);
 }
@@ -737,6 +736,11 @@ static const char *end_reason(Sched *s, const Lower *l, const NodeInfo *end, con
       why = reduction_reason(s, l, n, r);
   }
   return why;
+}
+
+/* What the kernel of a product by tiles alone needs of each edge is stored for the tile. */
+static bool store_read(Sched *s, NodeInfo *n, const char *why) {
+  return sched_store_for(s, n, tile_product(s) && sched_edge_sized(s, n->node), why);
 }
 
 int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
@@ -769,7 +773,7 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
     break;
   }
   if (!why) why = limit_reason(s, node);
-  if (why) return sched_store(s, node, STORE_KERNEL, why) ? n->slot : -1;
+  if (why) return store_read(s, n, why) ? n->slot : -1;
   note_reader(s, n, &r);
   return -1;
 }
@@ -788,7 +792,7 @@ static bool pays_to_store(Sched *s, NodeInfo *n) {
   int64_t numel = uop_numel_max(n->node), again = n->readers - 1;
   const CostTable *cost = &s->target->cost;
   int launch = (int)(cost->launch / MAX(numel, 1)), stored = cost->store + n->readers * cost->load + launch;
-  Below b = inlined_work(s, n, 2 * stored);
+  Below b = sched_inlined_work(s, n, 2 * stored);
   if (b.reduction || (numel > b.widest && b.widest)) return false;
   return b.ops > cost->store + 2 * cost->load + launch || again * (b.ops + cost->load * b.loads) > 2 * stored;
 }
@@ -801,7 +805,7 @@ static bool pays_at_edges(Sched *s, NodeInfo *n) {
   if (!s->target->rows_apart || n->edge_loops < 2 || !sched_edge_sized(s, u)) return false;
   if (uop_numel_max(u) > cost->few_scores * u->shape[0]->vmax) return false;
   int stored = cost->store + n->readers * cost->load;
-  Below b = inlined_work(s, n, 2 * stored);
+  Below b = sched_inlined_work(s, n, 2 * stored);
   int once = b.ops + cost->load * (b.loads + b.reads);
   return !b.reduction && uop_numel_max(u) <= b.widest && (n->readers - 1) * once > stored;
 }

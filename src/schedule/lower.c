@@ -580,9 +580,9 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
 /* ---- tiles of edges ---- */
 
 /* The edge at a place in the order of the tile's edges, of which its ends are then known. */
-static UOp *tile_entry(Lower *l, UOp *place) {
+static UOp *tile_entry(Lower *l, UOp *place, UOp *gate) {
   UOp *end = l->tile->end;
-  UOp *entry = end && place ? edge_at(l, end->src[END_ENTRIES], place, NULL) : place;
+  UOp *entry = end && place ? edge_at(l, end->src[END_ENTRIES], place, gate) : place;
   return entry && remember_row(l, entry, (Row){end, NULL, place}) ? entry : NULL;
 }
 
@@ -603,7 +603,7 @@ UOp *lower_tile_edges(Lower *l, UOp *node, int part, int from, int slot, bool in
   if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
   UOp *i = open_range(l, l->tile->var[TILE_EDGES], ranges, &n);
   if (!i || !open_inner(l, x, 0, idx, ranges, &n)) return NULL;
-  UOp *entry = idx[0] = tile_entry(l, int_add(edge, i));
+  UOp *entry = idx[0] = tile_entry(l, int_add(edge, i), NULL);
   UOp *value = !entry      ? NULL
                : from >= 0 ? load(l, node, from, idx, NULL)
                : part >= 0 ? value_at(l, x, idx, NULL)
@@ -673,12 +673,53 @@ UOp *lower_tile_sum(Lower *l, UOp *u, int slot) {
     at[i] = inner[m++];
   }
   l->context[l->ncontext++] = (int)inner[0]->arg.i;
-  at[0] = tile_entry(l, int_add(var[TILE_EDGE], inner[0]));
+  at[0] = tile_entry(l, int_add(var[TILE_EDGE], inner[0]), NULL);
   l->ncontext--;
   UOp *sum = at[0] ? loop(l, (Op)u->arg.i, x, at, NULL, m, inner) : NULL;
   UOp *flat = in_piece(u, index_flat(u, idx), int_add(int_mulc(var[TILE_PIECE], parts), part));
   UOp *old = sum && flat ? so_far(l, (Op)u->arg.i, u, slot, flat, int_lt(zero, var[TILE_BEGUN])) : NULL;
   return old ? store_at(l, u, slot, uop_binary((Op)u->arg.i, old, sum), flat, n, ranges) : NULL;
+}
+
+/* A factor of a product, zero where the gate is closed. */
+static UOp *gated_value(Lower *l, UOp *x, UOp *const *idx, UOp *gate) {
+  UOp *v = value_at(l, x, idx, gate);
+  bool zero = v && v->op == OP_LOAD && v->nsrc > 2 && v->src[2] == gate;
+  return !v || zero ? v : uop_where(gate, v, uop_const(l->ctx, (PolyDType)v->dtype, 0));
+}
+
+UOp *lower_tile_product(Lower *l, UOp *u, int slot) {
+  enum { UNIT = 32 }; /* edges of a part are so many times some, so that blocks of a sum are whole ones */
+  UOp *const *var = l->tile->var;
+  UOp *x = u->src[0], *idx[MAX_DIMS], *at[MAX_DIMS], *ranges[MAX_OUTER], *inner[MAX_DIMS], *zero = uop_index(l->ctx, 0);
+  int n = 0, m = 0;
+  int64_t parts = MAX(l->tile->parts, 1);
+  if (!param_of(l, slot, (PolyDType)u->dtype)) return NULL;
+  UOp *part = parts > 1 ? open_range(l, uop_index(l->ctx, parts), ranges, &n) : zero;
+  if (!part || !open_inner(l, u, (uint32_t)u->arg.j, idx, ranges, &n)) return NULL;
+  UOp *units = uop_index(l->ctx, parts * UNIT);
+  UOp *each = int_mulc(int_div(int_addc(var[TILE_EDGES], parts * UNIT - 1), units), UNIT);
+  idx[0] = part;
+  uint64_t busy = index_free(l, u->ndim, idx, NULL);
+  idx[0] = zero;
+  for (int i = 0; i < x->ndim; i++) {
+    at[i] = idx[i];
+    if (!(u->arg.j & (1 << i)) || (i && uop_is_int(x->shape[i], 1))) continue;
+    if (!(inner[m] = inner_range(l, busy, zero, i ? x->shape[i] : each, false))) return NULL;
+    busy |= 1ull << inner[m]->arg.i;
+    at[i] = inner[m++];
+  }
+  for (int i = 0; i < m; i++) l->context[l->ncontext++] = (int)inner[i]->arg.i;
+  UOp *place = int_add(int_mul(part, each), inner[0]), *inside = place ? int_lt(place, var[TILE_EDGES]) : NULL;
+  at[0] = inside ? tile_entry(l, int_add(var[TILE_EDGE], place), inside) : NULL;
+  UOp *a = at[0] ? gated_value(l, x->src[0], at, inside) : NULL, *b = a ? gated_value(l, x->src[1], at, inside) : NULL;
+  l->ncontext -= m;
+  UOp *body[1 + MAX_DIMS] = {b ? uop_binary(OP_MUL, a, b) : NULL};
+  for (int i = 0; i < m; i++) body[1 + i] = inner[i];
+  UOp *sum = body[0] ? uop_make(l->ctx, OP_LOOP, (PolyDType)x->dtype, (UArg){.i = OP_ADD}, 1 + m, body, 0, NULL) : NULL;
+  UOp *flat = in_piece(u, index_flat(u, idx), int_add(int_mulc(var[TILE_PIECE], parts), part));
+  UOp *old = sum && flat ? so_far(l, OP_ADD, u, slot, flat, int_lt(zero, var[TILE_BEGUN])) : NULL;
+  return old ? store_at(l, u, slot, uop_binary(OP_ADD, old, sum), flat, n, ranges) : NULL;
 }
 
 /* One RANGE over all elements of node. */
@@ -701,12 +742,12 @@ UOp *lower_tile_add(Lower *l, UOp *node, int from, int slot) {
   return store_at(l, node, slot, uop_binary(OP_ADD, old, new), flat, n, ranges);
 }
 
-UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot, bool parts) {
+UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot) {
   UOp *ranges[1];
   int n = 0;
   if (!param_of(l, slot, (PolyDType)node->dtype)) return NULL;
   UOp *i = open_flat(l, node, ranges, &n);
-  UOp *n_copies = int_mulc(l->tile->var[TILE_PIECES], parts ? MAX(l->tile->parts, 1) : 1);
+  UOp *n_copies = int_mulc(l->tile->var[TILE_PIECES], MAX(l->tile->parts, 1));
   UOp *piece = i ? inner_range(l, lower_free(l, i), uop_index(l->ctx, 0), n_copies, false) : NULL;
   UOp *flat = piece ? in_piece(node, i, piece) : NULL;
   if (!flat) return NULL;

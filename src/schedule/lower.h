@@ -67,10 +67,12 @@ UOp *lower_tile_edges(Lower *l, UOp *node, int part, int from, int slot, bool in
 UOp *lower_tile_rows(Lower *l, UOp *segment, int slot);
 /* STORE of a REDUCE over the edges of the tile and other axes into the copy of this piece in slot, continued. */
 UOp *lower_tile_sum(Lower *l, UOp *reduce, int slot);
+/* The same for a sum of products, whose parts have equally many edges each, so that threads form it in tiles. */
+UOp *lower_tile_product(Lower *l, UOp *product, int slot);
 /* STORE of what lies in `from`, as large as node, into this piece's copy, continued by addition; and, of those copies,
  * STORE of the reduction by op over all pieces. */
 UOp *lower_tile_add(Lower *l, UOp *node, int from, int slot);
-UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot, bool parts);
+UOp *lower_tile_finish(Lower *l, UOp *node, Op op, int from, int slot);
 /* Does u count the entries of each row? A sum of ones is the length of the row: no loop goes through it. */
 bool lower_counts_rows(const UOp *u);
 /* Bit k: the scalar depends on the RANGE with id k. */

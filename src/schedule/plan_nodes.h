@@ -120,8 +120,20 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
 int sched_next_kernel(Sched *s);
 /* Stores what kernels compute again and again, once it is known who computes what. */
 bool sched_store_repeated(Sched *s, bool *changed);
-/* Factors of a product in tiles that are made of reductions: what follows those is computed by their kernels. */
+/* The work of what is inlined below a node, for one of its elements. */
+typedef struct Below {
+  int ops, loads; /* each counted once; what is broadcast is not counted */
+  int reads;      /* rows of small arrays that are gathered, which count as broadcast */
+  bool reduction; /* there is a reduction; it counts as the load that it would be if it were stored */
+  int64_t widest; /* elements of the largest operand that is loaded */
+} Below;
+
+Below sched_inlined_work(Sched *s, NodeInfo *n, int limit); /* the walk ends when `limit` is passed */
+/* factors.c: factors of a product in tiles that are made of reductions, what follows which is computed by their
+ * kernels, or, of edges, that its tiles would compute again and again. */
 bool sched_store_factors(Sched *s, const NodeInfo *n);
+/* Stores n; where a product by tiles alone reads it, edge by edge (tile), it lives for a tile. */
+bool sched_store_for(Sched *s, NodeInfo *n, bool tile, const char *why);
 /* terms.c: how many products a kernel that has one adds up; is n another of them? */
 int sched_terms(Sched *s, const NodeInfo *kernel);
 bool sched_is_term(Sched *s, const NodeInfo *kernel, const NodeInfo *n);

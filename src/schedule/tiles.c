@@ -17,7 +17,7 @@
  *
  * Whatever does not fit this scheme (a value over tiles that is read anywhere but at its edge, say) makes the product
  * one that is stored as a whole, and the schedule is built again. */
-#include "schedule/tiles.h"
+#include "schedule/composite.h"
 
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
@@ -26,18 +26,14 @@
 #include <string.h>
 
 enum {
-  FEW_SUMS = 4,  /* up to this many sums of each edge are stored in memory */
-  LONG_MAPS = 8, /* products in a row that each composite computes again, before one is stored in memory */
-  PARTIAL_BYTES =
-      4 << 20, /* of all partial results of a sum over all edges, unless that leaves less than LEAST_PIECES */
-  PART_BYTES = 512 << 10, /* of those of one tile */
-  LEAST_PIECES = 16
+  FEW_SUMS = 4, /* up to this many sums of each edge are stored in memory */
+  LONG_MAPS = 8 /* products in a row that each composite computes again, before one is stored in memory */
 };
 
 /* ---- which nodes ---- */
 
 /* Elements of one row. */
-static int64_t row_width(const UOp *u) {
+int64_t tiles_row_width(const UOp *u) {
   int64_t n = 1;
   for (int i = 1; i < u->ndim; i++)
     if (__builtin_mul_overflow(n, u->shape[i]->vmax, &n)) return INT64_MAX;
@@ -51,7 +47,7 @@ static bool few_values(const Sched *s, const UOp *u) {
   bool linear = false;
   for (int i = 0; x->op == OP_MUL && i < 2; i++)
     linear |= sched_is_repeated(is_row_read(x->src[i]) ? x->src[i]->src[0] : x->src[i], u);
-  return row_width(u) <= (linear ? FEW_SUMS : s->target->cost.few_scores);
+  return tiles_row_width(u) <= (linear ? FEW_SUMS : s->target->cost.few_scores);
 }
 
 /* Is it in memory without being computed? */
@@ -60,17 +56,20 @@ static bool is_given(const UOp *u) {
   return u->op == OP_BUFFER;
 }
 
-/* Is u a product that is computed by tiles of its rows, which are edges? */
+/* Is u a product that is computed by tiles of its rows, which are edges? Groups of threads do it by a kernel, which
+ * reads factors wherever they lie and computes them where they are not stored; else it is a library's. */
 static bool is_by_tiles(Sched *s, NodeInfo *n) {
   UOp *u = n->node;
   if (u->op != OP_REDUCE || u->arg.i != OP_ADD || u->src[0]->op != OP_MUL || !s->target->tile_bytes) return false;
-  if (!(s->target->matmul & (1u << u->dtype)) || !sched_edge_sized(s, u->src[0])) return false;
+  bool library = s->target->matmul & (1u << u->dtype), copied;
+  if (!(library || s->target->product_warps) || !sched_edge_sized(s, u->src[0])) return false;
   if (map_get(&s->limits->whole, (uint64_t)(uintptr_t)u, NULL)) return false;
-  bool copied;
   if (!contract_match(u, true, &n->matmul, n->operand, n->factor, &copied)) return false;
   const MatmulItem *m = &n->matmul;
-  if (m->axis == ROWS_OUTER) return m->k->vmax > s->target->cost.inline_sum;
-  return m->axis == ROWS_SUMMED && !(is_given(n->operand[0]) && is_given(n->operand[1]));
+  bool fits = m->axis == ROWS_OUTER ? m->k->vmax > s->target->cost.inline_sum
+                                    : m->axis == ROWS_SUMMED && !(is_given(n->operand[0]) && is_given(n->operand[1]));
+  n->tiled = fits && contract_edges_by_groups(s->target, u, m, library);
+  return fits && (library || n->tiled);
 }
 
 /* Of a value that is computed element by element, or whose axes are moved, at each edge. */
@@ -86,7 +85,7 @@ void tiles_measure(Sched *s, NodeInfo *n) {
   bool over = false;
   if (!s->edges.n) return;
   n->maps = 0;
-  n->over_tiles = n->sums_tiles = false;
+  n->over_tiles = n->sums_tiles = n->tiled = false;
   for (int i = 0; i < uop_nvalue(u) && i < u->nsrc; i++) {
     uint64_t at;
     if (!map_get(&s->index, (uint64_t)(uintptr_t)u->src[i], &at)) continue;
@@ -98,7 +97,7 @@ void tiles_measure(Sched *s, NodeInfo *n) {
   n->contraction = n->by_tiles;
   if (n->by_tiles && n->matmul.axis == ROWS_OUTER) {
     n->maps++;
-    n->over_tiles = row_width(u) > FEW_SUMS && n->maps <= LONG_MAPS && !n->kept;
+    n->over_tiles = tiles_row_width(u) > FEW_SUMS && n->maps <= LONG_MAPS && !n->kept;
   } else if (over && !n->by_tiles) {
     n->sums_tiles = u->op == OP_SEGMENT || u->op == OP_REDUCE;
     n->over_tiles = follows_edges(u) && sched_edge_sized(s, u) && !(u->op == OP_REDUCE && few_values(s, u));
@@ -116,7 +115,7 @@ static void reach(NodeInfo *n, UOp *end, bool both) {
 static bool worth_keeping(const Sched *s, const NodeInfo *n) {
   const UOp *u = n->node;
   if (!n->over_tiles || !n->by_tiles || !n->reaches_both) return false;
-  double bytes = (double)u->shape[0]->vmax * (double)row_width(u) * (double)dtype_size((PolyDType)u->dtype);
+  double bytes = (double)u->shape[0]->vmax * (double)tiles_row_width(u) * (double)dtype_size((PolyDType)u->dtype);
   return bytes <= (double)s->target->kept_bytes;
 }
 
@@ -141,11 +140,12 @@ static UOp *behind_reshapes(UOp *u) {
   return u;
 }
 
-/* The gradient of a bias is the sum of what the gradient of a weight is a product of: the tile has it. */
+/* The gradient of a bias is the sum of what the gradient of a weight is a product of: the tile has it, if the product
+ * is a library's. */
 static bool is_summed_operand(Sched *s, const Walk *walk, const UOp *x) {
   for (int i = 0; i < walk->n; i++) {
     const NodeInfo *n = sched_info(s, walk->at[i]);
-    if (!n->by_tiles || n->matmul.axis != ROWS_SUMMED) continue;
+    if (!n->by_tiles || n->tiled || n->matmul.axis != ROWS_SUMMED) continue;
     for (int k = 0; k < 2; k++)
       if (behind_reshapes(n->operand[k]) == x) return true;
   }
@@ -158,7 +158,7 @@ bool tiles_heavy(const Sched *s, UOp *x) {
   UOp *near[NEAR] = {x};
   int sum = 0;
   bool maps = false;
-  if (row_width(x) < WIDE) return false;
+  if (tiles_row_width(x) < WIDE) return false;
   for (int i = 0, n = 1; i < n; i++) {
     UOp *u = near[i];
     if (u->buffer || !sched_edge_sized(s, u)) continue;
@@ -225,18 +225,9 @@ bool tiles_operand(const Sched *s, const NodeInfo *product, int k) {
 
 /* ---- composites in the making ---- */
 
-typedef VEC(NodeInfo *) NodeVec;
-
-/* What a composite draft is made of. */
-typedef struct Tiles {
-  UOp *edges;   /* how many */
-  UOp *end;     /* ENDPOINT whose rows give the order; NULL: any order will do */
-  NodeVec node; /* values that live for a tile, sources first */
-} Tiles;
-
 static NodeInfo *info_of_slot(Sched *s, int slot) { return sched_info(s, s->slot.at[slot].node); }
 
-static bool holds_tile(void *user, int slot) { return ((Sched *)user)->slot.at[slot].kind == SLOT_TILE; }
+bool tiles_holds(void *user, int slot) { return ((Sched *)user)->slot.at[slot].kind == SLOT_TILE; }
 
 /* Does the node's value live for a tile? */
 static bool lives_for_tile(const Sched *s, const NodeInfo *n) {
@@ -245,64 +236,58 @@ static bool lives_for_tile(const Sched *s, const NodeInfo *n) {
          (n->over_tiles || n->tile_operand);
 }
 
-static void begin_lower(Sched *s, Lower *l, const LowerTile *tile) {
+void tiles_begin_lower(Sched *s, Lower *l, const LowerTile *tile) {
   lower_begin(l, s->ctx, sched_policy, s, true);
   l->tile = tile;
   s->in_tile = true;
 }
 
-static void end_lower(Sched *s, Lower *l) {
+void tiles_end_lower(Sched *s, Lower *l) {
   lower_end(l);
   s->in_tile = false;
 }
 
-static bool make_vars(Sched *s, LowerTile *tile, UOp *edges, UOp *end) {
+bool tiles_make_vars(Sched *s, LowerTile *tile, UOp *edges, UOp *end) {
   static const char *const names[] = {"tile_edge",  "tile_edges", "tile_row",   "tile_rows",
                                       "tile_piece", "tile_begun", "tile_pieces"};
   int64_t rows = end ? end->src[END_ROWPTR]->shape[0]->vmax : 1, pieces = s->target->split_pieces;
-  const int64_t most[] = {edges->vmax, s->target->tile_edges, rows, rows, pieces, 1, pieces};
-  *tile = (LowerTile){.end = end, .holds = holds_tile};
+  int64_t each = s->target->tile_edges;
+  if (s->target->product_warps) each = MIN(each, edges->vmax); /* how a product is cut depends on it */
+  const int64_t most[] = {edges->vmax, each, rows, rows, pieces, 1, pieces};
+  *tile = (LowerTile){.end = end, .holds = tiles_holds};
   for (int k = 0; k < TILE_VARS; k++)
     if (!(tile->var[k] = uop_variable(s->ctx, names[k], 0, MAX(most[k], 1)))) return false;
   return true;
 }
 
-/* A kernel of the composite at work on n: what it stores, as the k-th of those that n takes. NULL without an error: n
- * takes no more. */
-typedef struct Recipe {
-  NodeInfo *n;
-  int slot, partial, product; /* that it is stored to; for a sum over all edges: its copies, and a product's scratch */
-} Recipe;
-
-static bool sums_edges(const NodeInfo *n) {
+bool tiles_sums_edges(const NodeInfo *n) {
   return (n->by_tiles && n->matmul.axis == ROWS_SUMMED) || (n->node->op == OP_REDUCE && n->node->arg.j & 1);
 }
 
 /* Has a sum over all edges results for each part of a tile? A matrix product has one. */
-static bool keeps_parts(const NodeInfo *n) { return sums_edges(n) && n->kind != STORE_MATMUL; }
+bool tiles_keeps_parts(const NodeInfo *n) { return tiles_sums_edges(n) && n->kind != STORE_MATMUL; }
 
-static int written_slot(const Recipe *r) { return sums_edges(r->n) ? r->partial : r->slot; }
-
-static UOp *lower_nth(Lower *l, const Recipe *r, int k) {
+UOp *tiles_lower_nth(Lower *l, const Recipe *r, int k) {
   NodeInfo *n = r->n;
   UOp *u = n->node;
   if (n->kind == STORE_MATMUL) {
     if (k || r->product == r->slot) return NULL;
-    return sums_edges(n) ? lower_tile_add(l, u, r->product, r->partial)
-                         : lower_tile_edges(l, u, -1, r->product, r->slot, false);
+    return tiles_sums_edges(n) ? lower_tile_add(l, u, r->product, r->partial)
+                               : lower_tile_edges(l, u, -1, r->product, r->slot, false);
   }
   if (u->op == OP_CAT) return k < u->nsrc ? lower_tile_edges(l, u, k, -1, r->slot, n->tile) : NULL;
   if (k) return NULL;
   if (u->op == OP_SEGMENT) return lower_tile_rows(l, u, r->slot);
-  if (sums_edges(n)) return lower_tile_sum(l, u, r->partial);
+  if (n->by_tiles && tiles_sums_edges(n)) return lower_tile_product(l, u, r->partial);
+  if (tiles_sums_edges(n)) return lower_tile_sum(l, u, r->partial);
   return lower_tile_edges(l, u, -1, -1, r->slot, n->tile);
 }
 
-/* The operands of a product in a tile, like tile_reads. */
+/* The operands of a product in a tile, like tiles_reads. */
 static bool product_reads(Sched *s, const NodeInfo *n, const LowerTile *tile, IntVec *reads) {
   for (int k = 0; k < 2; k++) {
     int slot = sched_slot_of(s, n->operand[k]);
-    if (slot >= 0 && holds_tile(s, slot) && !moves_with_tile(n, k)) {
+    if (slot >= 0 && tiles_holds(s, slot) && !moves_with_tile(n, k)) {
       if (tile->misread) *tile->misread = slot;
       return false;
     }
@@ -312,7 +297,7 @@ static bool product_reads(Sched *s, const NodeInfo *n, const LowerTile *tile, In
 }
 
 /* The slots that n reads in a tile, added to the list. False: it cannot be computed by tiles, or an error was set. */
-static bool tile_reads(Sched *s, NodeInfo *n, const LowerTile *tile, IntVec *reads) {
+bool tiles_reads(Sched *s, NodeInfo *n, const LowerTile *tile, IntVec *reads) {
   Base *b = ctx_base(s->ctx);
   if (n->kind == STORE_MATMUL) return product_reads(s, n, tile, reads);
   Recipe r = {n, n->slot, n->slot, n->slot};
@@ -320,15 +305,19 @@ static bool tile_reads(Sched *s, NodeInfo *n, const LowerTile *tile, IntVec *rea
   int nkernel = n->node->op == OP_CAT ? n->node->nsrc : 1;
   for (int k = 0; ok && k < nkernel; k++) {
     Lower l;
-    begin_lower(s, &l, tile);
-    ok = lower_nth(&l, &r, k) != NULL;
+    tiles_begin_lower(s, &l, tile);
+    ok = tiles_lower_nth(&l, &r, k) != NULL;
     for (int i = 0; ok && i < l.param.n; i++)
       if (l.param.at[i] != n->slot) ok = vec_push(b, reads, l.param.at[i]);
-    end_lower(s, &l);
+    tiles_end_lower(s, &l);
   }
   if (ok && tile->end) /* bounds of tiles */
     ok = vec_push(b, reads, sched_slot_of(s, tile->end->src[END_ROWPTR]));
   return ok;
+}
+
+NodeInfo *tiles_product(NodeInfo *n) {
+  return n->by_tiles ? n : n->product && n->product->by_tiles ? n->product : NULL;
 }
 
 static bool has_node(const NodeVec *v, const NodeInfo *n) {
@@ -340,9 +329,9 @@ static bool has_node(const NodeVec *v, const NodeInfo *n) {
 /* n and all that it needs of the tile, sources first; what it needs of memory goes to `reads`. */
 static bool gather_nodes(Sched *s, Tiles *t, NodeInfo *n, const LowerTile *tile, Draft *x) {
   IntVec reads = {0};
-  bool ok = tile_reads(s, n, tile, &reads);
+  bool ok = tiles_reads(s, n, tile, &reads);
   for (int i = 0; ok && i < reads.n; i++) {
-    NodeInfo *below = holds_tile(s, reads.at[i]) ? info_of_slot(s, reads.at[i]) : NULL;
+    NodeInfo *below = tiles_holds(s, reads.at[i]) ? info_of_slot(s, reads.at[i]) : NULL;
     if (!below)
       ok = add_read(s, x, reads.at[i]);
     else if (below->node->shape[0] != t->edges) {
@@ -364,7 +353,7 @@ static bool sink_fits(const Sched *s, const Draft *x) {
     const UOp *end = u->src[1];
     return end->op == OP_ENDPOINT && is_given(end->src[END_ROWPTR]) && sched_edge_sized(s, u->src[0]);
   }
-  if (sums_edges(n)) return sched_edge_sized(s, u->src[0]);
+  if (tiles_sums_edges(n)) return sched_edge_sized(s, u->src[0]);
   return sched_edge_sized(s, u) && x->part <= 0;
 }
 
@@ -376,8 +365,8 @@ static UOp *edges_of(const NodeInfo *n) {
 /* All products by tiles of this many edges are stored as a whole instead; NULL: of any number. Were there any? */
 static bool keep_all(Sched *s, const UOp *edges, bool *any) {
   for (int i = 0; i < s->work.n; i++) {
-    NodeInfo *n = s->info.at[s->work.at[i]];
-    if (!n->by_tiles || (edges && n->node->src[0]->shape[0] != edges)) continue;
+    NodeInfo *n = tiles_product(s->info.at[s->work.at[i]]);
+    if (!n || (edges && n->node->src[0]->shape[0] != edges)) continue;
     *any = true;
     if (!schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
   }
@@ -388,7 +377,9 @@ static bool keep_all(Sched *s, const UOp *edges, bool *any) {
 static bool keep_parts(Sched *s, const Draft *x, const Tiles *t, bool *any) {
   for (int i = -1; i < t->node.n; i++) {
     NodeInfo *n = i < 0 ? x->out[0] : t->node.at[i];
-    if (!n->by_tiles && !(i < 0 && n->sums_operand && n->node->op == OP_SEGMENT)) continue;
+    bool rows = i < 0 && n->sums_operand && n->node->op == OP_SEGMENT;
+    if (tiles_product(n)) n = tiles_product(n);
+    if (!n->by_tiles && !rows) continue;
     *any = true;
     if (!schedule_keep_whole(s->ctx, s->limits, 1, &n->node)) return false;
   }
@@ -402,12 +393,14 @@ static bool keep_whole(Sched *s, const Draft *x, const Tiles *t, int misread) {
   NodeInfo *n = misread < 0 ? NULL : info_of_slot(s, misread);
   bool any = false, ok = true;
   if (n && n->node->shape[0] != t->edges) {
-    any = n->by_tiles;
-    ok = any ? schedule_keep_whole(s->ctx, s->limits, 1, &n->node) : keep_all(s, n->node->shape[0], &any);
+    NodeInfo *product = tiles_product(n);
+    any = product != NULL;
+    ok = any ? schedule_keep_whole(s->ctx, s->limits, 1, &product->node) : keep_all(s, n->node->shape[0], &any);
   }
   if (ok && !any) ok = keep_parts(s, x, t, &any);
   if (ok && !any) ok = keep_all(s, t->edges, &any);
   if (ok && !any) ok = keep_all(s, NULL, &any);
+  if (ok && !any) return base_fail(ctx_base(s->ctx), POLY_ERROR_RUNTIME, "internal: nothing to store for a composite");
   s->retry = true;
   return ok;
 }
@@ -425,7 +418,7 @@ static bool make_composite(Sched *s, Drafts *d, int sink, int *made) {
   x->kind = STORE_TILES;
   x->tiles = t;
   int misread = -1;
-  bool ok = sink_fits(s, d->at.at[sink]) && make_vars(s, &tile, t->edges, t->end);
+  bool ok = sink_fits(s, d->at.at[sink]) && tiles_make_vars(s, &tile, t->edges, t->end);
   tile.misread = &misread;
   if (ok && gather_nodes(s, t, n, &tile, x)) return true;
   if (b->code != POLY_OK && b->code != POLY_ERROR_RUNTIME) return false;
@@ -498,7 +491,7 @@ static bool read_by_rows(Sched *s, Draft *x, UOp *end) {
   Tiles t = {.edges = x->tiles->edges, .end = end};
   int misread;
   LowerTile tile;
-  bool ok = make_vars(s, &tile, t.edges, end);
+  bool ok = tiles_make_vars(s, &tile, t.edges, end);
   tile.misread = &misread;
   for (int o = 0; ok && o < x->nout; o++) ok = gather_nodes(s, &t, x->out[o], &tile, x);
   vec_free(b, &t.node);
@@ -590,7 +583,7 @@ static void note_again(Sched *s, const Drafts *d, const IntVec *made) {
 
 static bool reads_tile(Sched *s, const Draft *x) {
   for (int i = 0; i < x->reads.n; i++)
-    if (holds_tile(s, x->reads.at[i])) return true;
+    if (tiles_holds(s, x->reads.at[i])) return true;
   return false;
 }
 
@@ -617,7 +610,7 @@ bool tiles_form(Sched *s, Drafts *d) {
   find_tiles(s, d);
   for (int i = 0, n = d->at.n; ok && i < n && !s->retry; i++) {
     Draft *x = d->at.at[i];
-    bool product = x->out[0]->by_tiles && x->kind == STORE_MATMUL;
+    bool product = x->out[0]->by_tiles && (x->kind == STORE_MATMUL || tiles_sums_edges(x->out[0]));
     if (x->dead || x->tiles || (!product && !x->out[0]->sums_operand && !reads_tile(s, x))) continue;
     int c = -1;
     ok = make_composite(s, d, i, &c) && vec_push(b, &made, c);
@@ -636,288 +629,4 @@ bool tiles_form(Sched *s, Drafts *d) {
 
 void tiles_free(Base *b, Draft *x) {
   if (x->tiles) vec_free(b, &x->tiles->node);
-}
-
-/* ---- items ---- */
-
-typedef struct Fill {
-  Sched *s;
-  const Tiles *t;
-  LowerTile tile;
-  ItemVec *sub;
-  TilesItem *item;
-  IntVec args;  /* of the composite item, */
-  IntVec local; /* and its own slots: pairs of a slot of the schedule and what stands for it here */
-  IntVec copy;  /* pairs of a slot in memory and its rows in the order of the tile, which products alone read */
-} Fill;
-
-static bool add_arg(Fill *f, int slot) {
-  for (int i = 0; i < f->args.n; i++)
-    if (f->args.at[i] == slot) return true;
-  return vec_push(ctx_base(f->s->ctx), &f->args, slot);
-}
-
-/* A slot of this composite alone. rows: it holds a tile of the node's rows; copies: how many for each piece. */
-static int own_slot(Fill *f, SlotKind kind, UOp *node, bool rows, int64_t copies, const char *why) {
-  int at = sched_add_slot(f->s, kind, -1, node, why);
-  if (at < 0) return -1;
-  Slot *slot = &f->s->slot.at[at];
-  UOp *n = uop_index(f->s->ctx, rows ? f->item->tile : copies ? f->item->pieces * copies : 1);
-  slot->rows = rows ? f->item->tile : 0;
-  slot->copies = f->item->pieces * copies;
-  for (int i = rows ? 1 : 0; i < node->ndim; i++) n = int_mul(n, node->shape[i]);
-  slot->numel = n;
-  return n && add_arg(f, at) ? at : -1;
-}
-
-static int find_pair(const IntVec *pairs, int slot) {
-  for (int i = 0; i < pairs->n; i += 2)
-    if (pairs->at[i] == slot) return pairs->at[i + 1];
-  return slot;
-}
-
-/* What stands for a slot of the schedule here. */
-static int here(const Fill *f, int slot) { return find_pair(&f->local, slot); }
-
-static bool add_pair(Fill *f, IntVec *pairs, int slot, int own) {
-  Base *b = ctx_base(f->s->ctx);
-  return own >= 0 && vec_push(b, pairs, slot) && vec_push(b, pairs, own);
-}
-
-static Item *new_item(Fill *f, ItemKind kind, int narg) {
-  Item it = {.kind = kind, .nout = 1, .narg = narg};
-  it.arg = arena_new(f->s->arena, (size_t)narg * sizeof(int));
-  if (!it.arg || !vec_push(ctx_base(f->s->ctx), f->sub, it)) return NULL;
-  return &f->sub->at[f->sub->n - 1];
-}
-
-/* The kernel that was lowered to `store`. */
-static bool add_kernel(Fill *f, const Lower *l, int nout, UOp *const *store, UOp *const *made) {
-  Arena *arena = f->s->arena;
-  Item *it = new_item(f, ITEM_KERNEL, l->param.n);
-  if (!it) return false;
-  it->nout = nout;
-  it->store = arena_new(arena, (size_t)nout * sizeof *it->store);
-  it->made = arena_new(arena, (size_t)nout * sizeof *it->made);
-  it->over = arena_new(arena, (size_t)nout * sizeof *it->over);
-  if (!it->store || !it->made || !it->over) return false;
-  for (int o = 0; o < nout; o++) {
-    it->store[o] = store[o];
-    it->made[o] = made[o];
-    it->over[o] = -1;
-  }
-  for (int i = 0; i < l->param.n; i++)
-    if (!add_arg(f, it->arg[i] = here(f, l->param.at[i]))) return false;
-  return true;
-}
-
-static bool add_copy(Fill *f, NodeInfo *n, UOp *node, int from, int slot, bool into_tile) {
-  Lower l;
-  begin_lower(f->s, &l, &f->tile);
-  UOp *store = lower_tile_edges(&l, node, -1, from, slot, into_tile);
-  bool ok = store && add_kernel(f, &l, 1, &store, &n->node);
-  end_lower(f->s, &l);
-  return ok;
-}
-
-/* An operand of a product as it is read here: memory that moves along the edges is copied to the tile if the order is
- * not that of memory. *step becomes 0 if it lies in the tile. */
-static int operand_slot(Fill *f, NodeInfo *n, int k, UOp **step) {
-  UOp *node = n->operand[k];
-  int slot = sched_slot_of(f->s, node), own = here(f, slot);
-  if (uop_is_int(*step, 0) || (own == slot && !f->t->end)) return own;
-  *step = uop_index(f->s->ctx, 0);
-  if (own == slot) own = find_pair(&f->copy, slot); /* kernels read the memory itself, at the edges' own places */
-  if (own != slot) return own;
-  own = own_slot(f, SLOT_TILE, node, true, false, "operand of a matrix product");
-  return own >= 0 && add_copy(f, n, node, slot, own, true) && add_pair(f, &f->copy, slot, own) ? own : -1;
-}
-
-static bool add_product(Fill *f, NodeInfo *n, int slot) {
-  const MatmulItem *m = &n->matmul;
-  UOp *step[2] = {m->a_step, m->b_step};
-  int operand[2] = {operand_slot(f, n, 0, &step[0]), operand_slot(f, n, 1, &step[1])};
-  Item *it = operand[0] < 0 || operand[1] < 0 ? NULL : new_item(f, ITEM_MATMUL, 3);
-  if (!it || !(it->matmul = arena_new(f->s->arena, sizeof *m))) return false;
-  *it->matmul = *m;
-  it->matmul->a_step = step[0];
-  it->matmul->b_step = step[1];
-  it->matmul->in_place = !holds_tile(f->s, slot);
-  it->node = n->node;
-  it->arg[0] = slot;
-  it->arg[1] = operand[0];
-  it->arg[2] = operand[1];
-  return add_arg(f, slot) && add_arg(f, operand[0]) && add_arg(f, operand[1]);
-}
-
-/* The slots that a node is stored to. */
-static bool begin_node(Fill *f, NodeInfo *n, int target, Recipe *r) {
-  UOp *u = n->node;
-  *r = (Recipe){n, target, target, target};
-  if (n->tile) {
-    r->slot = own_slot(f, SLOT_TILE, u, true, false, "value of a tile of edges");
-    if (!add_pair(f, &f->local, n->slot, r->slot)) return false;
-  }
-  int64_t parts = keeps_parts(n) ? MAX(f->tile.parts, 1) : 1;
-  if (sums_edges(n)) r->partial = own_slot(f, SLOT_TEMP, u, false, parts, "partial result of each piece");
-  if (n->kind == STORE_MATMUL) {
-    /* into memory by a kernel, where edges are in another order, or a sum is continued */
-    bool apart = !n->tile && (f->t->end || sums_edges(n));
-    r->product = apart ? own_slot(f, SLOT_TILE, u, !sums_edges(n), false, "product of a tile of edges") : r->slot;
-  }
-  return r->slot >= 0 && r->partial >= 0 && r->product >= 0;
-}
-
-/* The k-th kernels of several nodes as one. None: nodes take no more. */
-static bool add_kernels(Fill *f, int n, const Recipe *r, int k, bool *none) {
-  Base *b = ctx_base(f->s->ctx);
-  UOp *store[MAX_OUTPUTS], *made[MAX_OUTPUTS];
-  bool ok = true;
-  Lower l;
-  *none = false;
-  begin_lower(f->s, &l, &f->tile);
-  for (int o = 0; ok && o < n; o++) {
-    made[o] = r[o].n->node;
-    ok = vec_push(b, &l.param, written_slot(&r[o]));
-  }
-  for (int o = 0; ok && !*none && o < n; o++) {
-    store[o] = lower_nth(&l, &r[o], k);
-    *none = !store[o] && b->code == POLY_OK;
-    ok = store[o] || *none;
-  }
-  ok = ok && (*none || add_kernel(f, &l, n, store, made));
-  end_lower(f->s, &l);
-  return ok;
-}
-
-/* The sub-items that compute nodes of one kernel. */
-static bool add_nodes(Fill *f, int n, const Recipe *r) {
-  if (r[0].n->kind == STORE_MATMUL && !add_product(f, r[0].n, r[0].product)) return false;
-  bool none = false;
-  for (int k = 0; !none; k++)
-    if (!add_kernels(f, n, r, k, &none)) return false;
-  return true;
-}
-
-/* Could both be stored by one kernel, as far as their loops go? */
-static bool same_tile_loops(const NodeInfo *a, const NodeInfo *b) {
-  const UOp *u = a->node, *v = b->node;
-  if (a->kind != STORE_KERNEL || b->kind != STORE_KERNEL || a->tile != b->tile || !shape_equal(u, v)) return false;
-  if (u->op == OP_CAT || v->op == OP_CAT || sums_edges(a) != sums_edges(b)) return false;
-  bool again = a->tiled_again || b->tiled_again;
-  if (again && !(a->tiled_again && b->tiled_again && a->composites && a->composites == b->composites)) return false;
-  if (sums_edges(a) && (u->arg.j != v->arg.j || !shape_equal(u->src[0], v->src[0]))) return false;
-  return (u->op == OP_SEGMENT) == (v->op == OP_SEGMENT);
-}
-
-/* Is all that n needs of the tile there already? */
-static bool is_ready(Fill *f, NodeInfo *n) {
-  IntVec reads = {0};
-  bool ready = tile_reads(f->s, n, &f->tile, &reads);
-  for (int i = 0; ready && i < reads.n; i++)
-    ready = !holds_tile(f->s, reads.at[i]) || here(f, reads.at[i]) != reads.at[i];
-  vec_free(ctx_base(f->s->ctx), &reads);
-  return ready;
-}
-
-/* Sub-items for nodes, sources first, those that can share a kernel together. targets: NULL for values of the tile;
- * partial: where sums over all edges leave the copies of each piece. */
-static bool add_all(Fill *f, int n, NodeInfo *const *node, const int *target, int *partial) {
-  uint8_t *done = arena_new(f->s->arena, (size_t)n + 1);
-  if (!done) return false;
-  for (int i = 0; i < n; i++) {
-    int group[MAX_OUTPUTS], m = 0;
-    Recipe r[MAX_OUTPUTS];
-    for (int k = i; k < n && m < MAX_STORED && !done[i]; k++)
-      if (!done[k] && (k == i || (same_tile_loops(node[i], node[k]) && is_ready(f, node[k])))) group[m++] = k;
-    for (int k = 0; k < m; k++) {
-      done[group[k]] = 1;
-      if (!begin_node(f, node[group[k]], target ? target[group[k]] : 0, &r[k])) return false;
-      if (partial) partial[group[k]] = r[k].partial;
-    }
-    if (m && !add_nodes(f, m, r)) return false;
-  }
-  return true;
-}
-
-static bool add_finish(Fill *f, NodeInfo *n, int partial, int target) {
-  Lower l;
-  Op op = n->kind == STORE_MATMUL ? OP_ADD : (Op)n->node->arg.i;
-  begin_lower(f->s, &l, &f->tile);
-  UOp *store = lower_tile_finish(&l, n->node, op, partial, target, keeps_parts(n));
-  bool ok = store && add_kernel(f, &l, 1, &store, &n->node);
-  end_lower(f->s, &l);
-  return ok;
-}
-
-/* Edges of a tile: as many as scratch memory holds values of. Pieces: few enough for their partial results. */
-static void choose_sizes(Fill *f, const Draft *x) {
-  const Target *target = f->s->target;
-  double bytes = 1, partial = 0, parted = 0;
-  for (int i = -1; i < f->t->node.n; i++) {
-    const UOp *u = i < 0 ? NULL : f->t->node.at[i]->node;
-    if (u) bytes += (double)row_width(u) * dtype_size((PolyDType)u->dtype);
-  }
-  for (int o = 0; o < x->nout; o++) {
-    UOp *u = x->out[o]->node;
-    double size = (double)uop_numel_max(u) * dtype_size((PolyDType)u->dtype);
-    if (sums_edges(x->out[o])) partial = MAX(partial, size);
-    if (keeps_parts(x->out[o])) parted = MAX(parted, size);
-  }
-  double fits = (double)target->tile_bytes / bytes;
-  int64_t tile = fits > target->tile_edges ? target->tile_edges : (int64_t)fits / 16 * 16;
-  f->item->tile = MAX(tile, target->tile_least);
-  int64_t parts = parted > 0 ? (int64_t)(PART_BYTES / parted) : 1;
-  f->tile.parts = target->group > 1 ? MAX(MIN(parts, target->split_pieces), 1) : 1;
-  f->item->pieces = target->split_pieces;
-  partial = MAX(partial, parted * (double)f->tile.parts);
-  while (f->item->pieces > LEAST_PIECES && partial * (double)f->item->pieces > PARTIAL_BYTES) f->item->pieces /= 2;
-}
-
-static bool fill_products(Fill *f, const Draft *x) {
-  f->item->product = arena_new(f->s->arena, (size_t)(f->t->node.n + x->nout) * sizeof(UOp *));
-  if (!f->item->product) return false;
-  for (int i = -x->nout; i < f->t->node.n; i++) {
-    NodeInfo *n = i < 0 ? x->out[i + x->nout] : f->t->node.at[i];
-    if (n->by_tiles) f->item->product[f->item->nproduct++] = n->node;
-  }
-  return true;
-}
-
-static bool fill_sinks(Fill *f, const Draft *x) {
-  int partial[MAX_OUTPUTS];
-  if (!add_all(f, x->nout, x->out, x->target, partial)) return false;
-  f->item->nitem = f->sub->n - f->item->first;
-  for (int o = 0; o < x->nout; o++)
-    if (sums_edges(x->out[o]) && !add_finish(f, x->out[o], partial[o], x->target[o])) return false;
-  f->item->nfinish = f->sub->n - f->item->first - f->item->nitem;
-  return true;
-}
-
-bool tiles_fill(Sched *s, const Draft *x, Item *item, ItemVec *sub) {
-  Base *b = ctx_base(s->ctx);
-  Fill f = {.s = s, .t = x->tiles, .sub = sub};
-  UOp *end = f.t->end;
-  TilesItem *t = f.item = arena_new(s->arena, sizeof *t);
-  if (!t || !make_vars(s, &f.tile, f.t->edges, end)) return false;
-  *t = (TilesItem){.first = sub->n, .edges = f.t->edges, .rowptr = -1};
-  if (end) {
-    t->rows = int_addc(end->src[END_ROWPTR]->shape[0], -1);
-    t->rowptr = sched_slot_of(s, end->src[END_ROWPTR]);
-  }
-  memcpy(t->var, f.tile.var, sizeof t->var);
-  choose_sizes(&f, x);
-  bool ok = fill_products(&f, x);
-  for (int o = 0; ok && o < x->nout; o++) ok = add_arg(&f, x->target[o]);
-  if (ok && end) ok = add_arg(&f, t->rowptr);
-  ok = ok && add_all(&f, f.t->node.n, f.t->node.at, NULL, NULL);
-  ok = ok && fill_sinks(&f, x);
-  *item = (Item){.kind = ITEM_TILES, .nout = x->nout, .narg = f.args.n, .tiles = t};
-  item->arg = ok ? arena_new(s->arena, (size_t)f.args.n * sizeof(int)) : NULL;
-  ok = item->arg != NULL;
-  if (ok) memcpy(item->arg, f.args.at, (size_t)f.args.n * sizeof(int));
-  vec_free(b, &f.args);
-  vec_free(b, &f.local);
-  vec_free(b, &f.copy);
-  return ok;
 }

@@ -153,6 +153,17 @@ static inline void run_block(unsigned n) {
   }
 }
 
+/* Is any thread's x true? */
+static inline int any_of(int x) {
+  unsigned me = now;
+  int any = 0;
+  thread[me].value = x != 0;
+  wait_for(AT_BLOCK);
+  for (unsigned t = 0; t < count; t++) any |= thread[t].wait != ENDED && thread[t].value;
+  wait_for(AT_BLOCK);
+  return any;
+}
+
 template <class T> static inline T from_lane(unsigned mask, T v, unsigned lane) {
   static_assert(sizeof(T) <= 8, "shuffles move at most eight bytes");
   unsigned me = now;
@@ -182,6 +193,7 @@ static fake::Dim blockIdx, blockDim, gridDim;
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
 #define __syncthreads() fake::wait_for(fake::AT_BLOCK)
+#define __syncthreads_or(x) fake::any_of(x)
 #define __syncwarp(mask) fake::wait_for(fake::AT_WARP, mask)
 #define __shfl_xor_sync(mask, v, k) fake::from_lane(mask, v, (fake::now & 31) ^ (k))
 #define __shfl_sync(mask, v, k) fake::from_lane(mask, v, (unsigned)(k) & 31)
@@ -198,6 +210,8 @@ static inline float __int_as_float(int i) {
   memcpy(&f, &i, 4);
   return f;
 }
+static inline uint32_t __float_as_uint(float f) { return (uint32_t)__float_as_int(f); }
+static inline float __uint_as_float(uint32_t i) { return __int_as_float((int)i); }
 static inline unsigned atomicAdd(unsigned *p, unsigned v) {
   unsigned old = *p;
   *p += v;
@@ -250,10 +264,8 @@ static inline void copy_16(float *to, const float *from, bool wanted) {
   for (int i = 0; i < 4; i++) to[i] = wanted ? from[i] : 0;
 }
 } // namespace fake
-#define MMA_TF32 fake::mma_tf32
+#define TENSOR_STEP fake::mma_tf32
 #define COPY_16 fake::copy_16
-#define COPIES_BEGUN()
-#define WAIT_COPIES(n)
 
 /* A launch: its arguments are copied when it is made and used when it runs. */
 namespace fake {
