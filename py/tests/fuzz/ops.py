@@ -381,6 +381,8 @@ def _index_add(m):
 def _index_added(x, i, s, axis):
     if s.shape != (*x.shape[:axis], i.size, *x.shape[axis + 1 :]):
         raise ValueError(f"{s.shape} is not {i.size} parts of {x.shape}")
+    if i.size and i.v.max() >= x.shape[axis]:  # which numpy does not say of an empty x
+        raise IndexError(f"{i.v.max()} is beyond axis {axis} of {x.shape}")
     return x + R.put(s, np.take(np.arange(x.size).reshape(x.shape), i.v, axis), x.shape)
 
 
