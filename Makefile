@@ -175,11 +175,11 @@ opencl-tests: all $(VENV)/ready
 # The golden fixtures with the Target of CUDA, run by the interpreter, and their texts through NVRTC; products also as architecture 9.0 has them.
 cuda-texts: all $(VENV)/ready
 	rm -rf $(BUILD)/cuda-texts && mkdir -p $(BUILD)/cuda-texts
-	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
+	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_PRODUCT_WORK=1 POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider py/tests/geometric/test_golden.py
 	$(PYTHON) tools/nvrtc.py $(BUILD)/cuda-texts
 	rm -rf $(BUILD)/cuda-texts-90 && mkdir -p $(BUILD)/cuda-texts-90
-	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_PRODUCT_SPLIT=1 POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts-90) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
+	POLY_TEST_DEVICE=TEST POLY_TEST_TARGET=CUDA POLY_PRODUCT_WORK=1 POLY_PRODUCT_SPLIT=1 POLY_TEST_SOURCE=$(abspath $(BUILD)/cuda-texts-90) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \
 	  $(PYTHON) -m pytest -q -p no:cacheprovider py/tests/test_group_products.py
 	$(PYTHON) tools/nvrtc.py --arch compute_90a $(BUILD)/cuda-texts-90
 
