@@ -232,3 +232,18 @@ def test_nodes_that_are_edges_of_another_graph():
     want = make(lambda h: into(40, index[0]).transpose(0, 1) @ h, lambda m: into(40, index[1]) @ m, lambda h: into(4, batch) @ h)
     for x, y in zip(got, want):
         assert np.max(np.abs(x - y)) <= 2e-5 * np.max(np.abs(y))
+
+
+@pytest.mark.parametrize("n", [33, 70])
+def test_an_index_beyond_the_last_tile_is_not_checked(n):
+    """A row that is gathered at a computed index, beside a product and in it: the last tile goes on behind the rows, where the index may be anything."""
+    rng = np.random.default_rng(n)
+    a, b, table, more = normal(rng, n, 40), normal(rng, 40, 16), normal(rng, 2 * n, 16), normal(rng, 2 * n, 40)
+    first = rng.integers(0, 2, n)
+    index = Tensor(first).realize() + Tensor.arange(n) * 2
+    at = first + 2 * np.arange(n)
+    close((Tensor(a).realize() @ Tensor(b).realize() + Tensor(table).realize()[index]).relu(), np.maximum(a.astype(np.float64) @ b + table[at], 0))
+    close((Tensor(a).realize() + Tensor(more).realize()[index]) @ Tensor(b).realize(), (a.astype(np.float64) + more[at]) @ b)
+    if Device.DEFAULT == "TEST":
+        with pytest.raises(IndexError):
+            (Tensor(a) @ Tensor(b) + Tensor(table)[index + 1 + n]).realize()

@@ -21,9 +21,10 @@ static UOp *gate_of(const Change *c, UOp *u) {
   return gate && clip ? c->both : gate ? c->gate : clip ? c->clip : NULL;
 }
 
+/* A load, or the check of an index: beyond the edge of a tile an index may be anything. */
 static UOp *gated(Change *c, const UOp *u, UOp *const *src, UOp *gate) {
   UOp *all[3] = {src[0], src[1], u->nsrc > 2 ? uop_binary(OP_AND, src[2], gate) : gate};
-  return all[2] ? uop_make(c->t->g->ctx, OP_LOAD, (PolyDType)u->dtype, u->arg, 3, all, 0, NULL) : NULL;
+  return all[2] ? uop_make(c->t->g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, 3, all, 0, NULL) : NULL;
 }
 
 UOp *tiles_changed(Change *c, UOp *u) {
@@ -38,7 +39,7 @@ UOp *tiles_changed(Change *c, UOp *u) {
   for (int i = 0; i < u->nsrc; i++)
     if (!(src[i] = tiles_changed(c, u->src[i]))) return NULL;
   bool kernel = op_info[u->op].cls == CLASS_KERNEL || u->op == OP_RANGE;
-  UOp *gate = u->op == OP_LOAD ? gate_of(c, u) : NULL;
+  UOp *gate = u->op == OP_LOAD || u->op == OP_CHECK ? gate_of(c, u) : NULL;
   if (gate) return gated(c, u, src, gate);
   UOp *r = kernel ? uop_make(g->ctx, (Op)u->op, (PolyDType)u->dtype, u->arg, u->nsrc, src, 0, NULL)
                   : uop_with_sources(u, src);
