@@ -22,7 +22,6 @@ PolyContext *poly_context_new_with(const PolyAllocator *allocator) {
   ctx->base = base;
   ctx->debug = debug_from_environment();
   ctx->verify = set_in_environment("POLY_VERIFY");
-  ctx->default_float = POLY_FLOAT32;
   if (ctx_init(ctx) && (ctx->runtime = runtime_new(ctx)) && engine_new(ctx)) {
     const char *megabytes = getenv("POLY_KEEP");
     ctx->engine->exact = set_in_environment("POLY_EXACT");
