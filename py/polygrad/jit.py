@@ -28,11 +28,20 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """The graphs that a traced function made of its inputs; what it assigned to, the C core knows."""
+    """The graphs that a traced function made of its inputs, and the gradients that it realized; what it assigned to, the C core knows."""
 
     def __init__(self, inputs: list[Any]) -> None:
         self.inputs = {t._h: k for k, t in enumerate(inputs)}
         self.graphs: dict[int, GraphInput] = {}
+        self.realized: dict[int, Any] = {}  # the tensors whose gradients the function realized, by their identity
+        self._own = {id(t) for t in inputs}
+
+    def realizes(self, tensors: tuple[Any, ...]) -> None:
+        """The function realizes tensors: a gradient that is among them is a result of each run, as in tinygrad."""
+        for t in tensors:
+            leaf = getattr(t, "_leaf", None)
+            if leaf is not None and id(leaf) not in self._own:
+                self.realized[id(leaf)] = leaf
 
     def check_graph(self, edge_index: Tensor) -> None:
         """An edge_index that the function computes of what no run changes is as good as one from before."""
@@ -106,6 +115,10 @@ class Replay:
 
     def __init__(self, g: AutogradGraph, inputs: list[Any], traced: list[Any], outputs: list[Any], trace: Trace):
         self._g = g
+        self.n_outputs = len(outputs)
+        leaves = [t for t in trace.realized.values() if t.grad is not None]
+        self._leaves = [weakref.ref(t) for t in leaves]  # their gradients are the last outputs
+        outputs = [*outputs, *(t.grad for t in leaves)]
         self.graphs = list(trace.graphs.values())
         for graph in self.graphs:
             graph.settle()
@@ -118,7 +131,6 @@ class Replay:
         self.dtypes = [t.dtype for t in traced]
         self.counts = [getattr(t, "_count", None) for t in traced]
         self.counted = any(n is not None for n in self.counts)
-        self.n_outputs = len(outputs)
         self._kinds = [t._kind for t in outputs]
 
     def __del__(self, free: Any = C.poly_step_free) -> None:
@@ -151,6 +163,10 @@ class Replay:
             GraphInput.free(arrays)
         if status:
             self._g.fail()
+        for k, leaf in enumerate(self._leaves, self.n_outputs):
+            t = leaf()
+            if t is not None:
+                t.grad = self.output(k)
 
     def bind(self, traced: Dim, now: Dim) -> None:
         """A size of the trace has another value from now on."""

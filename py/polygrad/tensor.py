@@ -72,7 +72,22 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     [[2.0, 4.0], [6.0, 8.0]]
     """
 
-    __slots__ = ("_h", "_g", "_wanted", "_param", "_rows", "_count", "_bounds", "_pair", "_freed", "_later", "_file", "_shard", "__weakref__")
+    __slots__ = (
+        "_h",
+        "_g",
+        "_wanted",
+        "_param",
+        "_rows",
+        "_count",
+        "_bounds",
+        "_pair",
+        "_freed",
+        "_later",
+        "_file",
+        "_shard",
+        "_leaf",
+        "__weakref__",
+    )
     _h: int  # the handle
     _g: _core.AutogradGraph
     _wanted: bool | None  # what requires_grad was set to, if it was
@@ -85,6 +100,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
     _freed: bool  # backward(retain_graph=False) has run
     _later: bool  # set on a parameter that has no shape yet (nn/later.py)
     _file: tuple[Any, ...]  # set on a tensor that is a file: its path first (files.py)
+    _leaf: Tensor  # set on a gradient that was asked for while a step is traced: of which tensor it is
     _shard: tuple[tuple[str, ...], int | None]  # set on a tensor that was put on several devices: their names, and the axis that they share
     __array_priority__ = 1000
     _as_parameter_ = property(lambda self: self._h)  # a temporary given to a C function lives through the call
@@ -298,7 +314,8 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         True
         """
         if self._g.tracing:
-            return self  # a traced step computes all that it returns or assigns
+            self._g.tracing[-1].realizes((self, *others))
+            return self  # a traced step computes all that it returns or assigns, and gradients that it realizes
         if not others:
             status = C.poly_realize(self._h)
         else:
@@ -569,7 +586,12 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         (9.0, 6.0)
         """
         h = C.poly_get_grad(self._h)
-        return None if h is None else like(self, h)
+        if h is None:
+            return None
+        found = like(self, h)
+        if self._g.tracing:
+            found._leaf = self
+        return found
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -713,6 +735,15 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
 
         >>> Tensor(Tensor([1.0]).uop).tolist(), Tensor([1.0]).uop.is_realized
         ([1.0], True)
+        """
+        return TensorUOp(self)
+
+    @property
+    def lazydata(self) -> Any:
+        """tinygrad's older name of uop.
+
+        >>> Tensor([1.0, 2.0]).lazydata.shape
+        (2,)
         """
         return TensorUOp(self)
 

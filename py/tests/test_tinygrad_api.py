@@ -550,3 +550,61 @@ def test_fetch(tmp_path, monkeypatch):
             fetch(f"{at}/a.txt", name="other", sha256=good)
         assert (fetch(f"{at}/a.tar.gz", extract=True) / "a.txt").read_text() == "one"
         server.shutdown()
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_gradients_that_a_compiled_function_realizes(whole):
+    w, b = Tensor([1.0, 2.0, 3.0], requires_grad=True), Tensor([0.0], requires_grad=True)
+    opt = nn.SGD([w, b], lr=0.0)
+
+    @TinyJit
+    def step(x):
+        opt.zero_grad()
+        loss = ((w * x).sum() + b * x.max()).sum()
+        loss.backward()
+        if whole:
+            loss.realize(w.grad, b.grad)
+        else:
+            w.grad.realize()
+        return loss
+
+    for k in range(5):
+        step(Tensor([1.0 * k, 2.0, 3.0]).realize())
+        assert w.grad.tolist() == [1.0 * k, 2.0, 3.0]
+        if whole:
+            assert b.grad.tolist() == [max(3.0, k)]
+    w.grad = None
+    step(Tensor([7.0, 2.0, 3.0]).realize())
+    assert w.grad.tolist() == [7.0, 2.0, 3.0] and w.requires_grad
+
+
+def test_a_gradient_that_is_forgotten_again_is_no_result():
+    w = Tensor([1.0, 2.0], requires_grad=True)
+
+    @TinyJit
+    def step(x):
+        (w * x).sum().backward()
+        out = w.grad.realize() * 2
+        w.grad = None
+        Tensor([1.0], requires_grad=True).sum().backward()
+        return out.realize()
+
+    for k in range(4):
+        assert step(Tensor([1.0, k]).realize()).tolist() == [2.0, 2.0 * k] and w.grad is None
+
+
+def test_kernels_of_a_schedule_are_counted():
+    from polygrad.engine.realize import CompiledRunner, lower_schedule
+    from polygrad.uop.ops import Ops
+
+    x = Tensor([1.0, 2.0]).realize()
+    y = (x + 1).sum()
+    items = y.schedule()
+    assert [item.ast.op for item in items] == [Ops.SINK] and all(isinstance(item.prg, CompiledRunner) for item in items)
+    assert items[0].prg.display_name and x.lazydata.realized is x.uop.realized
+    for item, runner in lower_schedule(items):
+        assert item is runner
+        runner.run()
+    assert items == [] and y.item() == 5.0 and y.schedule() == []
+    values, places = x.sort()
+    assert not all(isinstance(item.prg, CompiledRunner) for item in places.schedule())  # a routine of a library

@@ -33,6 +33,7 @@ Base *ctx_base(PolyContext *ctx) { return &ctx->base; }
 int64_t ctx_unique(PolyContext *ctx) { return ++ctx->unique; }
 
 bool ctx_init(PolyContext *ctx) {
+  ctx->default_float = POLY_FLOAT32;
   ctx->bucket = mem_new(&ctx->base, FIRST_BUCKETS * sizeof(UOp *));
   if (!ctx->bucket) return false;
   ctx->nbucket = FIRST_BUCKETS;

@@ -212,6 +212,22 @@ static void test_reduction_shapes(void **state) {
   assert_fails(f, poly_sum(x, 2, (int[]){0, -3}, false), POLY_ERROR_VALUE, "axis -3 is given twice");
 }
 
+/* What integers become is a setting of the context; floats stay as they are. */
+static void test_default_float(void **state) {
+  Fixture *f = *state;
+  assert_int_equal(poly_default_float(&f->ctx), POLY_FLOAT32);
+  assert_int_equal(poly_set_default_float(&f->ctx, POLY_FLOAT64), POLY_OK);
+  PolyTensor *i = LEAF(f, POLY_INT8, 3), *h = LEAF(f, POLY_FLOAT16, 3);
+  assert_is(f, poly_sqrt(i), POLY_FLOAT64, "(3,)");
+  assert_is(f, poly_div(i, i), POLY_FLOAT64, "(3,)");
+  assert_is(f, poly_binary_scalar(POLY_ADD, i, 'f', 0, 0.5, false), POLY_FLOAT64, "(3,)");
+  assert_is(f, poly_softmax(i, 0), POLY_FLOAT64, "(3,)");
+  assert_is(f, poly_div(i, h), POLY_FLOAT16, "(3,)");
+  assert_is(f, poly_relu(i), POLY_INT8, "(3,)");
+  assert_int_equal(poly_set_default_float(&f->ctx, POLY_INT32), POLY_ERROR_TYPE);
+  assert_int_equal(poly_default_float(&f->ctx), POLY_FLOAT64);
+}
+
 static void test_reduction_dtypes(void **state) {
   Fixture *f = *state;
   static const struct {
@@ -536,6 +552,7 @@ int main(void) {
       BUILD_TEST(test_unary_dtypes),
       BUILD_TEST(test_reduction_shapes),
       BUILD_TEST(test_reduction_dtypes),
+      BUILD_TEST(test_default_float),
       BUILD_TEST(test_empty),
       BUILD_TEST(test_sequences),
       BUILD_TEST(test_division),

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._ffi import C
 from ..plan import Item, Plan
+
+if TYPE_CHECKING:
+    from ..uop.ops import UOp
+
+
+class Runner:
+    """What an item runs: a routine of a library, or a kernel."""
+
+    def __init__(self, item: Item):
+        self.item = item
+
+    @property
+    def display_name(self) -> str:
+        """Its name."""
+        return self.item.name or self.item.kind
+
+
+class CompiledRunner(Runner):
+    """A kernel, also one that computes a matrix product. Scripts count them in a schedule."""
 
 
 @dataclass
@@ -22,6 +41,20 @@ class ExecItem:
     def run(self, *args: Any, **kwargs: Any) -> None:
         """Computes the tensors, unless that was done."""
         self.tensors[0].realize(*self.tensors[1:])
+
+    @property
+    def ast(self) -> UOp:
+        """What runs, as a node: a SINK, by which scripts count kernels. There is nothing below it."""
+        from ..uop.ops import Ops, UOp
+
+        node = UOp("program", (), self.item)
+        node.op = Ops.SINK
+        return node
+
+    @property
+    def prg(self) -> Runner:
+        """What it runs."""
+        return (Runner if self.item.kind == "library" else CompiledRunner)(self.item)
 
     def lower(self) -> ExecItem:
         """The item itself: code is made when it runs."""
@@ -39,10 +72,17 @@ def schedule_of(tensors: Sequence[Any]) -> list[ExecItem]:
     return found
 
 
+def lower_schedule(schedule: list[ExecItem]) -> Iterator[tuple[ExecItem, ExecItem]]:
+    """Takes the items out of a schedule: each, and what runs it, which is the same here."""
+    while schedule:
+        item = schedule.pop(0)
+        yield item, item.lower()
+
+
 def run_schedule(schedule: list[ExecItem], var_vals: Any = None, do_update_stats: bool = True) -> None:
     """Runs what is in a schedule and takes it out."""
     while schedule:
         schedule.pop(0).run()
 
 
-__all__ = ["ExecItem", "run_schedule", "schedule_of"]
+__all__ = ["CompiledRunner", "ExecItem", "Runner", "lower_schedule", "run_schedule", "schedule_of"]

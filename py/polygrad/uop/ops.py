@@ -37,12 +37,14 @@ class KernelInfo:
 
 
 class Ops(enum.Enum):
-    """The operations that alu and reduce take, with the methods of tensors that they are."""
+    """The operations that alu and reduce take, with the methods of tensors that they are; and names by which scripts tell nodes apart."""
 
     ADD, MUL, MAX, SUB, FDIV, IDIV, MOD, POW = "add", "mul", "maximum", "sub", "div", "idiv", "mod", "pow"
     CMPLT, CMPNE, CMPEQ, WHERE, MULACC = "lt", "ne", "eq", "where", "mulacc"
     AND, OR, XOR, SHL, SHR = "bitwise_and", "bitwise_or", "bitwise_xor", "lshift", "rshift"
     EXP2, LOG2, SIN, SQRT, RECIPROCAL, NEG, TRUNC = "exp2", "log2", "sin", "sqrt", "reciprocal", "neg", "trunc"
+    SINK, COPY, BUFFER, CONST, LOAD, STORE, RANGE = "a kernel", "a copy", "memory", "a number", "a load", "a store", "a loop"
+    INDEX, CAST, BITCAST, REDUCE, NOOP = "a place", "a cast", "a bitcast", "a reduction", "nothing"
 
 
 _REDUCE = {"add": "sum", "mul": "prod", "maximum": "max"}
@@ -54,6 +56,7 @@ class UOp:
     def __init__(self, kind: str, src: tuple[Any, ...] = (), arg: Any = None, dtype: DType | None = None, shape: Any = None):
         self.kind, self.src, self.arg, self.shape = kind, src, arg, shape
         self.dtype: Any = dtype
+        self.op: Any = None
 
     # ---- what a kernel begins with ----
 
