@@ -919,7 +919,8 @@ POLY_API PolyTensor *poly_function(PolyTensor *value, PolyTensor *const *inputs,
  * comparison, a cast to integers). A realized tensor keeps its history only for live leaves that require a gradient.
  * O(nodes). */
 POLY_API bool poly_depends_on(PolyTensor *root, PolyTensor *target);
-/* Is root computed from any tensor that requires a gradient, by any way but detach? O(nodes + such tensors). */
+/* Is root computed from any tensor that requires a gradient, by any way but detach? One that was freed counts, as long as
+ * root was not realized since. O(nodes + such tensors). */
 POLY_API bool poly_depends_on_leaves(PolyTensor *root);
 /* Does any live tensor depend on itself? It cannot: a node is made of nodes that are there. O(nodes). */
 POLY_API bool poly_check_cycles(PolyContext *ctx);
