@@ -926,7 +926,8 @@ POLY_API PolyTensor *poly_function(PolyTensor *value, PolyTensor *const *inputs,
  * comparison, a cast to integers). A realized tensor keeps its history only for live leaves that require a gradient.
  * O(nodes). */
 POLY_API bool poly_depends_on(PolyTensor *root, PolyTensor *target);
-/* Is root computed from any tensor that requires a gradient, by any way but detach? O(nodes + such tensors). */
+/* Is root computed from any tensor that requires a gradient, by any way but detach? One that was freed counts, as long
+ * as root was not realized since. O(nodes + such tensors). */
 POLY_API bool poly_depends_on_leaves(PolyTensor *root);
 /* Does any live tensor depend on itself? It cannot: a node is made of nodes that are there. O(nodes). */
 POLY_API bool poly_check_cycles(PolyContext *ctx);
@@ -934,13 +935,14 @@ POLY_API bool poly_check_cycles(PolyContext *ctx);
  * there is none, into every live floating-point tensor that it depends on and whose mark was not turned off. A
  * leaf that root does not depend on keeps the gradient it has, or none. */
 POLY_API PolyStatus poly_backward(PolyTensor *root, PolyTensor *gradient);
-/* poly_backward as tinygrad's: beside leaves that require a gradient, every other live floating-point tensor that root is
- * computed from, an intermediate or a leaf whose mark was not turned off, gets one as well. Such a gradient goes at the
- * next step of an optimizer, or after 16 passes, if nobody has read it. Constants that were not assigned get none. */
+/* poly_backward as tinygrad's: beside leaves that require a gradient, every other live floating-point tensor that root
+ * is computed from, an intermediate or a leaf whose mark was not turned off, gets one as well. Such a gradient goes at
+ * the next step of an optimizer, or after 16 passes, if nobody has read it. Constants that were not assigned get none.
+ */
 POLY_API PolyStatus poly_backward_all(PolyTensor *root, PolyTensor *gradient);
-/* The same as poly_backward, but gradients end at the stops: out[k] is a new handle on what arrives at stops[k], NULL if nothing does,
- * and neither the stop, if it is a leaf, nor what lies behind it gets anything of that. The caller goes on from there,
- * with poly_backward_until(stops[k], out[k],
+/* The same as poly_backward, but gradients end at the stops: out[k] is a new handle on what arrives at stops[k], NULL
+ * if nothing does, and neither the stop, if it is a leaf, nor what lies behind it gets anything of that. The caller
+ * goes on from there, with poly_backward_until(stops[k], out[k],
  * ...), from the stops nearest to root on. If root is among the stops, it does not stop. */
 POLY_API PolyStatus poly_backward_until(PolyTensor *root, PolyTensor *gradient, PolyTensor *const *stops, int n,
                                         PolyTensor **out);

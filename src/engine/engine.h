@@ -39,12 +39,6 @@ bool canon_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, co
  * (node_is_own), and what is in `leaf`, with memory or without; what is in `constant` is its source. */
 bool canon_build_step(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root, const bool *inplace, const Map *leaf,
                       const Map *constant, Canon *out);
-/* Memory that belongs to a tensor. Any other node is an expression: interning makes one node of all tensors that are
- * computed alike, so that a value stored there says nothing about what the next tensor computed alike should be after
- * one of its inputs was replaced. */
-static inline bool node_is_own(const UOp *u) {
-  return u->op == OP_BUFFER || u->op == OP_ASSIGN || (u->op == OP_CONTIGUOUS && u->arg.i != 0);
-}
 /* Is what was known of such a node of no use for the next one? Loops over steps are numbered anew each time they are
  * built, and a callback may do anything. */
 static inline bool node_is_unique(const UOp *u) {

@@ -340,5 +340,5 @@ bool poly_depends_on_leaves(PolyTensor *root) {
   ok = met && grad_depends(root->ctx, root->uop, leaves.n, leaves.uop, met);
   for (int k = 0; ok && k < leaves.n && !any; k++) any = met[k];
   arena_free(&arena);
-  return any;
+  return any || (ok && grad_had_leaf(root->ctx, root->uop));
 }

@@ -357,6 +357,15 @@ bool grad_is_cut(PolyContext *ctx, UOp *root) {
   return cut;
 }
 
+bool grad_had_leaf(PolyContext *ctx, UOp *root) {
+  Arena arena = {.b = ctx_base(ctx)};
+  Walk walk;
+  bool had = false, ok = uop_walk(ctx, &arena, 1, &root, grad_is_detached, NULL, &walk);
+  for (int i = 0; ok && i < walk.n && !had; i++) had = walk.at[i]->left;
+  arena_free(&arena);
+  return had;
+}
+
 bool grad_build(PolyContext *ctx, UOp *root, UOp *seed, int n, UOp *const *targets, UOp **out) {
   return grad_build_until(ctx, root, seed, n, targets, 0, NULL, out);
 }

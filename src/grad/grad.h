@@ -30,6 +30,9 @@ bool grad_is_detached(const UOp *u, void *user);
 /* Is root computed from a value whose program is gone, though nobody had asked for that value? O(nodes). */
 bool grad_is_cut(PolyContext *ctx, UOp *root);
 
+/* Was there a tensor that required a gradient, and that was freed, among what root is computed from? */
+bool grad_had_leaf(PolyContext *ctx, UOp *root);
+
 /* Which sources of u a gradient flows into, as bits; 0: it stops here. */
 uint32_t grad_mask(const UOp *u);
 

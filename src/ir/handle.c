@@ -133,6 +133,7 @@ void poly_free(PolyTensor *t) {
     if (ctx->looked_up == t) ctx->looked_up = NULL;
     ctx->ntensor--;
     handle_no_view(t);
+    if (t->requires_grad && (t->uop->buffer || node_is_own(t->uop))) t->uop->left = 1;
     list_remove(&t->uop->handle, t, LIST_NODE);
     list_remove(&ctx->pending, t, LIST_PENDING);
     list_remove(&ctx->leaves, t, LIST_LEAF);

@@ -83,11 +83,19 @@ struct UOp {
   UOp **shape;               /* ndim sizes */
   struct PolyBuffer *buffer; /* the stored value, if there is one (owned; released through ctx) */
   struct PolyTensor *handle; /* the first of the tensor handles on this node; see handle_move */
-  uint64_t serial : 63;      /* 1, 2, 3 ...: no other node of the context has it, not even a later one at its address */
+  uint64_t serial : 62;      /* 1, 2, 3 ...: no other node of the context has it, not even a later one at its address */
   uint64_t cut : 1;   /* of a BUFFER: the program that computed it was let go, though nobody had asked for its value */
+  uint64_t left : 1;  /* a tensor that required a gradient was on this node and was freed */
   const char *origin; /* of GATHER and SEGMENT: the public function that first built it, for errors; or NULL */
   UOp *src[];
 };
+
+/* Memory that belongs to a tensor. Any other node is an expression: interning makes one node of all tensors that are
+ * computed alike, so that a value stored there says nothing about what the next tensor computed alike should be after
+ * one of its inputs was replaced. */
+static inline bool node_is_own(const UOp *u) {
+  return u->op == OP_BUFFER || u->op == OP_ASSIGN || (u->op == OP_CONTIGUOUS && u->arg.i != 0);
+}
 
 /* ---- context.c: nodes, scopes, names ---- */
 

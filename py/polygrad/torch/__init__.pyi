@@ -378,6 +378,7 @@ from polygrad.precision import is_autocast_enabled as is_autocast_enabled
 from polygrad.torch import autograd as autograd
 from polygrad.torch import backends as backends
 from polygrad.torch import cuda as cuda
+from polygrad.torch import distributed as distributed
 from polygrad.torch import distributions as distributions
 from polygrad.torch import func as func
 from polygrad.torch import linalg as linalg
@@ -385,6 +386,8 @@ from polygrad.torch import multiprocessing as multiprocessing
 from polygrad.torch import nested as nested
 from polygrad.torch import nn as nn
 from polygrad.torch import optim as optim
+from polygrad.torch import profiler as profiler
+from polygrad.torch import return_types as return_types
 from polygrad.torch import sparse as sparse
 from polygrad.torch import special as special
 from polygrad.torch import testing as testing
@@ -668,6 +671,7 @@ __all__ = [
     "digamma",
     "digamma_",
     "dist",
+    "distributed",
     "distributions",
     "div",
     "divide",
@@ -893,6 +897,7 @@ __all__ = [
     "pow",
     "prelu",
     "prod",
+    "profiler",
     "promote_types",
     "put",
     "qr",
@@ -918,6 +923,7 @@ __all__ = [
     "resolve_conj",
     "resolve_neg",
     "result_type",
+    "return_types",
     "roll",
     "rot90",
     "round",

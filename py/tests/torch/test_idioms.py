@@ -236,3 +236,17 @@ def test_layers_are_replaced_by_name():
     assert model(torch.tensor([0.0])).tolist() == [0] and len(model) == 2
     del model._modules["1"]
     assert list(model._modules) == ["0", "heads"]
+
+
+def test_backward_after_the_parameters_are_gone():
+    """A layer that nobody holds any more: its gradients are nobody's, and backward has nothing to do."""
+    x = torch.ones(3, 2)
+    loss = nn.Linear(2, 1)(x).square().mean()
+    loss.backward()
+    assert loss.item() >= 0
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        (x * 2).sum().backward()
+    with torch.no_grad():
+        loss = nn.Linear(2, 1)(x).sum()
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        loss.backward()

@@ -305,3 +305,11 @@ def test_a_width_that_is_not_known_is_loaded():
     typed = HeteroLinear(3, 2, num_types=2)
     typed.load_state_dict(HeteroLinear(-1, 2, num_types=2).state_dict())
     assert typed.in_channels == -1 and typed(x, torch.tensor([0, 1, 1, 0])).size() == (4, 2)
+
+
+def test_parameters_of_relations_come_in_pygs_order():
+    """An optimizer's state is by the number of the parameter: files of PyTorch Geometric fit."""
+    from polygrad.torch_geometric.nn import FastRGCNConv, RGCNConv
+
+    for layer in (RGCNConv(4, 3, 2, num_bases=2), FastRGCNConv(4, 3, 2, num_bases=2)):
+        assert [name for name, _ in layer.named_parameters()] == ["weight", "comp", "root", "bias"]

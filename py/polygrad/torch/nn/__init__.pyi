@@ -37,7 +37,6 @@ from polygrad.nn.containers import ParameterDict as ParameterDict
 from polygrad.nn.containers import ParameterList as ParameterList
 from polygrad.nn.containers import Sequential as Sequential
 from polygrad.nn.later import UninitializedParameter as UninitializedParameter
-from polygrad.nn.layers import BatchNorm as BatchNorm
 from polygrad.nn.layers import Bilinear as Bilinear
 from polygrad.nn.layers import Conv1d as Conv1d
 from polygrad.nn.layers import Conv2d as Conv2d
@@ -45,12 +44,10 @@ from polygrad.nn.layers import Conv3d as Conv3d
 from polygrad.nn.layers import ConvTranspose3d as ConvTranspose3d
 from polygrad.nn.layers import EmbeddingBag as EmbeddingBag
 from polygrad.nn.layers import GroupNorm as GroupNorm
-from polygrad.nn.layers import InstanceNorm as InstanceNorm
 from polygrad.nn.layers import InstanceNorm1d as InstanceNorm1d
 from polygrad.nn.layers import InstanceNorm2d as InstanceNorm2d
 from polygrad.nn.layers import InstanceNorm3d as InstanceNorm3d
 from polygrad.nn.layers import LayerNorm as LayerNorm
-from polygrad.nn.layers import LayerNorm2d as LayerNorm2d
 from polygrad.nn.layers import Linear as Linear
 from polygrad.nn.layers import LocalResponseNorm as LocalResponseNorm
 from polygrad.nn.layers import SyncBatchNorm as SyncBatchNorm
@@ -130,54 +127,17 @@ from polygrad.nn.misc import ZeroPad1d as ZeroPad1d
 from polygrad.nn.misc import ZeroPad2d as ZeroPad2d
 from polygrad.nn.misc import ZeroPad3d as ZeroPad3d
 from polygrad.nn.module import Module as Module
-from polygrad.nn.optim.base import Optimizer as Optimizer
-from polygrad.nn.optim.base import OptimizerGroup as OptimizerGroup
-from polygrad.nn.optim.base import ParamGroup as ParamGroup
-from polygrad.nn.optim.kinds import ASGD as ASGD
-from polygrad.nn.optim.kinds import Adadelta as Adadelta
-from polygrad.nn.optim.kinds import Adagrad as Adagrad
-from polygrad.nn.optim.kinds import Adam as Adam
-from polygrad.nn.optim.kinds import AdamW as AdamW
-from polygrad.nn.optim.kinds import Adamax as Adamax
-from polygrad.nn.optim.kinds import LAMB as LAMB
-from polygrad.nn.optim.kinds import LARS as LARS
-from polygrad.nn.optim.kinds import Muon as Muon
-from polygrad.nn.optim.kinds import NAdam as NAdam
-from polygrad.nn.optim.kinds import RAdam as RAdam
-from polygrad.nn.optim.kinds import RMSprop as RMSprop
-from polygrad.nn.optim.kinds import Rprop as Rprop
-from polygrad.nn.optim.kinds import SGD as SGD
-from polygrad.nn.optim.kinds import SparseAdam as SparseAdam
-from polygrad.nn.optim.lbfgs import LBFGS as LBFGS
-from polygrad.nn.optim.lr_scheduler import ChainedScheduler as ChainedScheduler
-from polygrad.nn.optim.lr_scheduler import ConstantLR as ConstantLR
-from polygrad.nn.optim.lr_scheduler import CosineAnnealingLR as CosineAnnealingLR
-from polygrad.nn.optim.lr_scheduler import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
-from polygrad.nn.optim.lr_scheduler import CyclicLR as CyclicLR
-from polygrad.nn.optim.lr_scheduler import ExponentialLR as ExponentialLR
-from polygrad.nn.optim.lr_scheduler import LRScheduler as LRScheduler
-from polygrad.nn.optim.lr_scheduler import LambdaLR as LambdaLR
-from polygrad.nn.optim.lr_scheduler import LinearLR as LinearLR
-from polygrad.nn.optim.lr_scheduler import MultiStepLR as MultiStepLR
-from polygrad.nn.optim.lr_scheduler import MultiplicativeLR as MultiplicativeLR
-from polygrad.nn.optim.lr_scheduler import OneCycleLR as OneCycleLR
-from polygrad.nn.optim.lr_scheduler import PolynomialLR as PolynomialLR
-from polygrad.nn.optim.lr_scheduler import ReduceLROnPlateau as ReduceLROnPlateau
-from polygrad.nn.optim.lr_scheduler import SequentialLR as SequentialLR
-from polygrad.nn.optim.lr_scheduler import StepLR as StepLR
 from polygrad.nn.recurrent import GRU as GRU
 from polygrad.nn.recurrent import GRUCell as GRUCell
 from polygrad.nn.recurrent import LSTM as LSTM
 from polygrad.nn.recurrent import LSTMCell as LSTMCell
 from polygrad.nn.recurrent import RNN as RNN
 from polygrad.nn.recurrent import RNNCell as RNNCell
-from polygrad.nn.step import CompiledTrainingStep as CompiledTrainingStep
 from polygrad.nn.transformer import Transformer as Transformer
 from polygrad.nn.transformer import TransformerDecoder as TransformerDecoder
 from polygrad.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from polygrad.nn.transformer import TransformerEncoder as TransformerEncoder
 from polygrad.nn.transformer import TransformerEncoderLayer as TransformerEncoderLayer
-from polygrad.precision import GradScaler as GradScaler
 from polygrad.torch.nn import functional as functional
 from polygrad.torch.nn import init as init
 from polygrad.torch.nn import utils as utils
@@ -189,15 +149,10 @@ from polygrad.torch.nn.layers import ConvTranspose1d as ConvTranspose1d
 from polygrad.torch.nn.layers import ConvTranspose2d as ConvTranspose2d
 from polygrad.torch.nn.layers import Embedding as Embedding
 from polygrad.torch.nn.layers import RMSNorm as RMSNorm
+from polygrad.torch.nn.parallel import DataParallel as DataParallel
 from polygrad.torch.tensor import Parameter as Parameter
 
 __all__ = [
-    "ASGD",
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
@@ -211,7 +166,6 @@ __all__ = [
     "AvgPool3d",
     "BCELoss",
     "BCEWithLogitsLoss",
-    "BatchNorm",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
@@ -219,13 +173,10 @@ __all__ = [
     "Buffer",
     "CELU",
     "CTCLoss",
-    "ChainedScheduler",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",
-    "CompiledTrainingStep",
-    "ConstantLR",
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
@@ -235,12 +186,10 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
-    "CyclicLR",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -248,7 +197,6 @@ __all__ = [
     "ELU",
     "Embedding",
     "EmbeddingBag",
-    "ExponentialLR",
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
@@ -259,7 +207,6 @@ __all__ = [
     "GRU",
     "GRUCell",
     "GaussianNLLLoss",
-    "GradScaler",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
@@ -268,28 +215,20 @@ __all__ = [
     "HingeEmbeddingLoss",
     "HuberLoss",
     "Identity",
-    "InstanceNorm",
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
-    "LAMB",
-    "LARS",
-    "LBFGS",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
-    "LRScheduler",
     "LSTM",
     "LSTMCell",
-    "LambdaLR",
     "LayerNorm",
-    "LayerNorm2d",
     "LazyLinear",
     "LeakyReLU",
     "Linear",
-    "LinearLR",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -308,45 +247,30 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
-    "MultiStepLR",
     "MultiheadAttention",
-    "MultiplicativeLR",
-    "Muon",
-    "NAdam",
     "NLLLoss",
-    "OneCycleLR",
-    "Optimizer",
-    "OptimizerGroup",
     "PReLU",
     "PairwiseDistance",
-    "ParamGroup",
     "Parameter",
     "ParameterDict",
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",
-    "PolynomialLR",
-    "RAdam",
     "RMSNorm",
-    "RMSprop",
     "RNN",
     "RNNCell",
     "RReLU",
     "ReLU",
     "ReLU6",
-    "ReduceLROnPlateau",
     "ReflectionPad1d",
     "ReflectionPad2d",
     "ReflectionPad3d",
     "ReplicationPad1d",
     "ReplicationPad2d",
     "ReplicationPad3d",
-    "Rprop",
     "SELU",
-    "SGD",
     "Sequential",
-    "SequentialLR",
     "SiLU",
     "Sigmoid",
     "SmoothL1Loss",
@@ -357,8 +281,6 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
-    "SparseAdam",
-    "StepLR",
     "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",

@@ -53,16 +53,17 @@ class RGCNConv(MessagePassing):
         self.num_bases, self.num_blocks, self.is_sorted = num_bases, num_blocks, is_sorted
         left, right = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
         self.in_channels_l = left
-        self.comp: Tensor | None = None
+        comp: Tensor | None = None
         if num_bases is not None:
             self.weight = Tensor.zeros(num_bases, left, out_channels, requires_grad=True)
-            self.comp = Tensor.zeros(num_relations, num_bases, requires_grad=True)
+            comp = Tensor.zeros(num_relations, num_bases, requires_grad=True)
         elif num_blocks is not None:
             if left % num_blocks or out_channels % num_blocks:
                 raise ValueError(f"{num_blocks} blocks divide neither or only one of {left} input and {out_channels} output features")
             self.weight = Tensor.zeros(num_relations, num_blocks, left // num_blocks, out_channels // num_blocks, requires_grad=True)
         else:
             self.weight = Tensor.zeros(num_relations, left, out_channels, requires_grad=True)
+        self.comp = comp
         self.root = Tensor.zeros(right, out_channels, requires_grad=True) if root_weight else None
         self.bias = Tensor.zeros(out_channels, requires_grad=True) if bias else None
         self.reset_parameters()
