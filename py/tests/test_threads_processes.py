@@ -182,6 +182,38 @@ sleep 300
 """
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_signals_come_between_products(threads):
+    """Kernels of a library of matrix products keep no stack for a handler: one that ran inside them wrote over the program's memory."""
+    code = """
+    import signal, time
+    import numpy as np
+    from polygrad import Tensor
+
+    count = 0
+    def handler(number, frame):
+        global count
+        count += 1
+
+    rng = np.random.default_rng(0)
+    sizes = [((64, 300), (300, 48)), ((256, 256), (256, 256)), ((8, 32, 2304), (8, 2304, 24)), ((700, 600), (600, 500))]
+    pairs = [tuple(Tensor(rng.random(s, dtype=np.float32)).realize() for s in pair) for pair in sizes]
+    first = [(a @ b).numpy() for a, b in pairs]
+    signal.signal(signal.SIGPROF, handler)
+    signal.setitimer(signal.ITIMER_PROF, 0.0005, 0.0005)
+    end = time.process_time() + 1.5
+    while time.process_time() < end:
+        for (a, b), c in zip(pairs, first):
+            assert ((a @ b).numpy() == c).all()
+            kept = [bytes(k) for k in range(100, 4000, 300)]
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    assert count > 10, count
+    print("fine")
+    """
+    out, err, status = run(code, POLY_THREADS=threads)
+    assert (out, status) == ("fine", 0), err
+
+
 @pytest.fixture
 def endless(tmp_path):
     """A compiler that never ends, and an empty cache."""

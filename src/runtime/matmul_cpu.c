@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 #include <omp.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +62,25 @@ static MatmulCall merge_batch(const MatmulCall *m) {
   return c;
 }
 
+/* Kernels of oneDNN 2 do not keep the stack as a signal handler needs it: a signal that is handled on a thread inside
+ * them (Ctrl-C in Python, a timer of a profiler) writes over other memory of the program. So signals wait until a
+ * product is done, on each thread that has a part of it; those that the program causes itself come as ever. */
+static _Thread_local sigset_t signals_before;
+static _Thread_local int holding; /* depth: a thread may hold them for all products of a batch, and for each */
+
+static void hold_signals(void) {
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+  if (holding++) return;
+  sigset_t others;
+  sigfillset(&others);
+  for (int i = 0; i < LEN(own); i++) sigdelset(&others, own[i]);
+  pthread_sigmask(SIG_BLOCK, &others, &signals_before);
+}
+
+static void let_signals(void) {
+  if (holding && !--holding) pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
+}
+
 enum { PIECE_ROWS = 64 };
 
 /* One product, its rows distributed over the threads: each row is computed as on one thread, and the library, on one
@@ -72,10 +93,22 @@ static int run_rows(SgemmFn sgemm, const MatmulCall *m, char ta, int64_t lda, ch
   for (int p = 0; p < threads; p++) {
     int64_t first = p * each, rows = MIN(each, m->m - first);
     if (rows <= 0) continue;
+    hold_signals();
     bad |= sgemm(ta, tb, rows, m->n, m->k, 1.0f, (const float *)host_at(m->a) + first * m->a_row, lda, host_at(m->b),
                  ldb, 0.0f, (float *)host_at(m->c) + first * m->c_row, ldc);
+    let_signals();
   }
   return bad;
+}
+
+/* The library's own threads are those that a region of ours has. */
+static void hold_on_threads(int threads, void (*change)(void)) {
+  if (threads > 1) {
+#pragma omp parallel num_threads(threads)
+    change();
+  } else {
+    change();
+  }
 }
 
 static bool run_sgemm(const Target *t, SgemmFn sgemm, const MatmulCall *m, int threads) {
@@ -95,15 +128,22 @@ static bool run_sgemm(const Target *t, SgemmFn sgemm, const MatmulCall *m, int t
     bad = run_rows(sgemm, m, ta, lda, tb, ldb, ldc, threads);
   } else if (apart && threads > 1) {
     /* small matrices: each on one thread; the library stays on one thread inside a parallel region */
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
-    for (int64_t i = 0; i < m->batch; i++)
-      bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
-                   c + i * m->c_batch, ldc);
+#pragma omp parallel num_threads(threads) reduction(| : bad)
+    {
+      hold_signals();
+#pragma omp for schedule(static)
+      for (int64_t i = 0; i < m->batch; i++)
+        bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
+                     c + i * m->c_batch, ldc);
+      let_signals();
+    }
   } else {
+    hold_on_threads(threads, hold_signals);
     /* in no parallel construct, not even a serialised one: there the library's threads would be new each time */
     for (int64_t i = 0; i < m->batch; i++)
       bad |= sgemm(ta, tb, m->m, m->n, m->k, 1.0f, a + i * m->a_batch, lda, b + i * m->b_batch, ldb, 0.0f,
                    c + i * m->c_batch, ldc);
+    hold_on_threads(threads, let_signals);
   }
   omp_set_num_threads(before);
   return !bad;
