@@ -110,8 +110,6 @@ def sides(general=False):
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     import polygrad.geometric as geometric
-    import polygrad.geometric.nn
-    import polygrad.geometric.utils
     import polygrad.torch as pt
     import polygrad.torch.nn.functional as pf
 

@@ -337,3 +337,24 @@ def test_reflected_and_in_place():
         i = space["i"]
         assert i is same, op
         assert i.tolist() == want, op
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_division_of_whole_numbers_of_all_sizes(dtype):
+    """Quotients and remainders towards minus infinity, for lanes and one by one: around multiples, at the ends of the range, by 0 and -1."""
+    rng, info = np.random.default_rng(0), np.iinfo(dtype)
+    edge = [0, 1, -1, 2, -3, 7, 1 << 30, -(1 << 30), info.max, info.min, info.max - 1, info.min + 1]
+    edge = np.array(edge + ([1 << 52, (1 << 53) + 1, -(1 << 53) - 1, (1 << 62) + 1, -(1 << 62), (1 << 63) - 513] if dtype is np.int64 else []), dtype)
+    a, b = (x.ravel() for x in np.meshgrid(edge, edge))
+    for _ in range(30):
+        shift = rng.integers(0, info.bits, 2).astype(dtype)
+        x, y = (rng.integers(info.min, info.max, 256, dtype=dtype) >> s for s in shift)
+        whole = x // np.where((y == 0) | (y == -1), 1, y) * y
+        a, b = np.concatenate([a, x, whole, whole - 1, whole + 1]), np.concatenate([b, y, y, y, y])
+    special = (b == 0) | (b == -1)
+    divisor = np.where(special, 1, b)
+    quotient, rest = np.where(special, np.where(b == 0, 0, -a), a // divisor), np.where(special, 0, a % divisor)
+    for n in (a.size, 4 * 33 + 1):
+        x, y = Tensor(a[:n].copy()), Tensor(b[:n].copy())
+        np.testing.assert_array_equal((x // y).numpy(), quotient[:n])
+        np.testing.assert_array_equal((x % y).numpy(), rest[:n])

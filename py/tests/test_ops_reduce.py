@@ -250,3 +250,14 @@ def test_largest_of_short_rows(cpu, dtype, special):
         t = Tensor(x)
         for got, want in ((t.max(1), x.max(1)), (t.min(1), x.min(1))):
             assert np.array_equal(got.numpy(), want, equal_nan=True), n
+
+
+@pytest.mark.parametrize("perm", [(2, 1, 0), (1, 2, 0), (0, 2, 1)])
+def test_reductions_of_moved_axes(perm):
+    """Several axes of what was permuted, before and after elementwise work: reduced in the order of memory, the same values."""
+    a = np.random.default_rng(1).standard_normal((6, 70, 9)).astype(np.float32)
+    x, moved = Tensor(a).permute(*perm), a.transpose(perm).astype(np.float64)
+    for axes in ((0, 1), (1, 2), (0, 2), (0, 1, 2)):
+        np.testing.assert_allclose((x * 2 + x.exp()).sum(axes).numpy(), (moved * 2 + np.exp(moved)).sum(axes), rtol=1e-5)
+        np.testing.assert_allclose((x.permute(*perm) + 1).square().mean(axes).numpy(), ((moved.transpose(perm) + 1) ** 2).mean(axes), rtol=1e-5)
+        np.testing.assert_array_equal(x.max(axes).numpy(), moved.max(axes).astype(np.float32))

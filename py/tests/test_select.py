@@ -182,3 +182,13 @@ def test_medians_of_changing_sizes_compile_nothing():
     for n in range(140, 400, 20):
         np.testing.assert_array_equal(pt.tensor(x[:n]).median(0).values.numpy(), np.sort(x[:n], 0)[(n - 1) // 2])
     assert current().compilations == before
+
+
+@pytest.mark.parametrize("a", [[], [4], [4, 4, 4], [1, 1, 2, 1, 1, 1], [3, 2, 1]])
+def test_runs_of_equal_values_are_counted(a):
+    a = np.array(a, np.int64)
+    new = np.flatnonzero(np.append(True, a[1:] != a[:-1])[: a.size])
+    values, inverse, counts = pt.tensor(a).unique_consecutive(return_inverse=True, return_counts=True)
+    assert values.tolist() == a[new].tolist() and counts.tolist() == np.diff(np.append(new, a.size)).tolist() and counts.dtype == pt.int64
+    assert values[inverse].tolist() == a.tolist() if a.size else inverse.tolist() == []
+    assert pt.tensor(a).unique(return_counts=True)[1].tolist() == np.unique(a, return_counts=True)[1].tolist()

@@ -4,6 +4,25 @@
 
 #include <stddef.h>
 
+/* Division towards minus infinity: for lanes, one less and one divisor more where the rest has not the divisor's sign.
+ */
+#define INTEGER_DIVISION                                                                                               \
+  "$T @idiv($T a, $T b) {\n"                                                                                           \
+  "<s|  if (b == 0) return 0;\n"                                                                                       \
+  "  if (b == -1) return ($U)0 - ($U)a;\n"                                                                             \
+  "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n"                                                             \
+  "|><v|  $T r;\n"                                                                                                     \
+  "  const $T q = @divided(a, b, &r), floor = q + ((r != 0) & ((r ^ b) < 0));\n"                                       \
+  "  return @where(b == -1, ($T)(($U){0} - ($U)a), floor & (b != 0));\n|>}"
+#define INTEGER_REMAINDER                                                                                              \
+  "$T @mod($T a, $T b) {\n"                                                                                            \
+  "<s|  if (b == 0 || b == -1) return 0;\n"                                                                            \
+  "  $T r = a % b;\n"                                                                                                  \
+  "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n"                                                               \
+  "|><v|  $T r;\n"                                                                                                     \
+  "  @divided(a, b, &r);\n"                                                                                            \
+  "  return (r + (b & (r != 0) & ((r ^ b) < 0))) & (b != 0) & (b != -1);\n|>}"
+
 const HelperText basic_helpers[] = {
     /* broadcast: x - 0 is x for every float, -0.0 included */
     {"of", KIND_ANY, "$T @of($E x) { return <s|x|><v|x - ($T){0}|>; }"},
@@ -86,6 +105,32 @@ const HelperText basic_helpers[] = {
     {"min", KIND_INT, "$T @min($T a, $T b) { return @where(<v|($I)|>(a < b), a, b); }"},
 
     /* division towards minus infinity; 0 where the divisor is 0 */
+    /* a / b for all lanes by floats of 64 bits, with rest = a - b q, which lies between 0 and b or one b beside that.
+     * Processors have no division of whole numbers for lanes. What overflows wraps, as the products do. */
+    {"divided", KIND_I32,
+     "$T @divided($T a, $T b, $T *rest) {\n"
+     "  const $T q = <16|@join(@@ratio(@lo(a), @lo(b)), @@ratio(@hi(a), @hi(b)))|><8|@ratio(a, b)|><4|@ratio(a, b)|>"
+     "<2|@ratio(a, b)|>;\n"
+     "  *rest = ($T)(($U)a - ($U)q * ($U)b);\n"
+     "  return q;\n}"},
+    {"ratio", KIND_I32,
+     "$T @ratio($T a, $T b) {\n"
+     "  return __builtin_convertvector(__builtin_convertvector(a, $D) / __builtin_convertvector(b, $D), $T);\n}"},
+    /* the first quotient is right to 52 bits, the second one adds what is missing, up to one */
+    {"ratio", KIND_I64,
+     "$T @ratio($T a, $T b) {\n"
+     "  return __builtin_convertvector(__builtin_convertvector(a, $D) / __builtin_convertvector(b, $D), $T);\n}"},
+    {"divided", KIND_I64,
+     "$T @divided($T a, $T b, $T *rest) {\n"
+     "  const $T p = @ratio(a, b), r = ($T)(($U)a - ($U)p * ($U)b), q = @ratio(r, b);\n"
+     "  const $U left = ($U)r - ($U)q * ($U)b;\n"
+     "  const $T more = @where(b < 0, ($T)left <= b, ($T)left >= b);\n"
+     "  *rest = ($T)(left - (($U)more & ($U)b));\n"
+     "  return ($T)(($U)p + ($U)q - ($U)more);\n}"},
+    {"idiv", KIND_I32, INTEGER_DIVISION},
+    {"mod", KIND_I32, INTEGER_REMAINDER},
+    {"idiv", KIND_I64, INTEGER_DIVISION},
+    {"mod", KIND_I64, INTEGER_REMAINDER},
     {"idiv", KIND_SIGNED,
      "$T @idiv($T a, $T b) {\n"
      "<s|  if (b == 0) return 0;\n"

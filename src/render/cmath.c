@@ -65,6 +65,8 @@ static bool kind_fits(HelperKind k, Elem e) {
   case KIND_INT: return e < ELEM_F32;
   case KIND_SIGNED: return e < ELEM_F32 && !(e & 1);
   case KIND_UNSIGNED: return e < ELEM_F32 && (e & 1);
+  case KIND_I32: return e == ELEM_I32;
+  case KIND_I64: return e == ELEM_I64;
   case KIND_FLOAT: return e >= ELEM_F32;
   case KIND_F32: return e == ELEM_F32;
   case KIND_F64: return e == ELEM_F64;

@@ -24,7 +24,7 @@ typedef enum Elem {
   ELEM_COUNT
 } Elem;
 
-enum { LANES_LOG2 = 6, /* of the most lanes a vector has */ MAX_HELPERS = 138 };
+enum { LANES_LOG2 = 6, /* of the most lanes a vector has */ MAX_HELPERS = 160 };
 
 /* A short piece of text that is passed around by value. */
 typedef struct Txt {

@@ -2,7 +2,17 @@
 #ifndef POLY_CTEMPLATE_H
 #define POLY_CTEMPLATE_H
 
-typedef enum HelperKind { KIND_ANY, KIND_INT, KIND_SIGNED, KIND_UNSIGNED, KIND_FLOAT, KIND_F32, KIND_F64 } HelperKind;
+typedef enum HelperKind {
+  KIND_ANY,
+  KIND_INT,
+  KIND_SIGNED,
+  KIND_UNSIGNED,
+  KIND_I32,
+  KIND_I64,
+  KIND_FLOAT,
+  KIND_F32,
+  KIND_F64
+} HelperKind;
 
 /* A helper for the kinds of elements that it is right for. The first row that fits is taken. */
 typedef struct HelperText {

@@ -14,6 +14,7 @@
 #include "schedule/columns.h"
 #include "schedule/maps.h"
 #include "schedule/narrow.h"
+#include "schedule/reduce_order.h"
 #include "schedule/rows.h"
 #include "schedule/direct.h"
 #include "schedule/split.h"
@@ -465,7 +466,7 @@ static bool build_once(PolyContext *ctx, Arena *arena, int nroot, UOp *const *ro
   UOp **split = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   UOp **closed = arena_new(arena, (size_t)MAX(nroot, 1) * sizeof(UOp *));
   bool ok = split && closed && loops_close(ctx, arena, nroot, root, &s.loops, closed) &&
-            scatter_directly(ctx, target, nroot, closed) &&
+            scatter_directly(ctx, target, nroot, closed) && reduce_by_memory(ctx, nroot, closed) &&
             (target->group <= 1 || shape_maps(ctx, arena, nroot, closed, target, limits)) &&
             find_tile_sums(ctx, arena, nroot, closed, target, limits, &sums) &&
             (!sums.n || (tile_sums_rewrite(ctx, &sums, nroot, closed) &&

@@ -187,13 +187,14 @@ UOp *t_repeat_each(UOp *x, int axis, UOp *times) {
   return t_merge_axes(x, axis, axis + 1);
 }
 
-/* out[i] = x[(i - shift) mod n]: a slice of x written twice. */
+/* out[i] = x[(i - shift) mod n]: the end of x and the rest before it. */
 UOp *t_roll(UOp *x, int axis, UOp *shift) {
   if (!x || !shift) return NULL;
   UOp *n = x->shape[axis];
   if (n->vmax == 0) return x;
   UOp *begin = int_sub(n, int_mod(shift, n));
-  return t_slice(t_repeat_axis(x, axis, uop_index(x->ctx, 2)), axis, begin, int_add(begin, n));
+  if (begin == n) return x;
+  return t_cat(x->ctx, 2, (UOp *[]){t_slice(x, axis, begin, n), t_slice(x, axis, zero(x), begin)}, axis);
 }
 
 /* ---- padding ---- */

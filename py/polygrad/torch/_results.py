@@ -331,15 +331,20 @@ def _new_run(values: Any) -> Any:
 
 
 def _runs(x: Any, values: Any, places: Any, first: Any, inverse: bool, counts: bool) -> Any:
-    out = [values.masked_select(first)]
-    if inverse or counts:
+    if not (inverse or counts):
+        return values.masked_select(first)
+    begin = Plain.nonzero(first).reshape(-1)  # of each run
+    out = [values[begin]]
+    if inverse:
         run = first.cumsum(0) - 1
-        if inverse:
-            number = run if places is None else run.zeros_like().scatter(0, places, run)
-            out.append(number.reshape(x.shape))
-        if counts:
-            out.append(run.bincount(minlength=int(out[0].shape[0])))
-    return out[0] if len(out) == 1 else tuple(out)
+        number = run if places is None else run.zeros_like().scatter(0, places, run)
+        out.append(number.reshape(x.shape))
+    if counts:
+        n, runs = first.numel(), begin.numel()
+        begin = begin.cast(dtypes.int64)
+        end = Plain.cat(Plain.shrink(begin, ((min(1, runs), runs),)), begin.full_like(n)[: min(1, runs)])
+        out.append(end - begin)
+    return tuple(out)
 
 
 def _unique_rows(x: Any, dim: int, inverse: bool, counts: bool) -> Any:
