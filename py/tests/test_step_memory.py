@@ -195,3 +195,33 @@ def test_a_softmax_is_written_over_what_it_is_made_of():
     values = (current().peak_bytes - live) / (4 * rows * columns)
     np.testing.assert_allclose(out.numpy(), (want + 1) @ np.float64(w.numpy()), rtol=1e-3, atol=1e-3)
     assert values < 2.2, values
+
+
+def test_a_product_leaves_values_of_edges_to_the_sum_that_reads_them():
+    """Weights of edges are computed and stored by the weighted sum. Its kernel cannot take the product of the root with it then: they would be computed by a
+    kernel of their own, which needs both ends of each edge."""
+    rng, nodes, edges = np.random.default_rng(0), 300, 4000
+    layer, index = gnn.TransformerConv(16, 8, heads=8), Tensor(rng.integers(0, nodes, (2, edges)))
+    parameters, x = nn.get_parameters(layer), Tensor.rand(nodes, 16).realize()
+    with Profile() as p:
+        loss = (layer(x, index).relu() ** 2).mean()
+        loss.backward()
+        loss.realize(*(w.grad for w in parameters))
+    assert not [k.name for k in p.kernels if k.name.startswith(f"elementwise_{edges}")], p
+
+
+def test_of_two_products_the_one_of_larger_factors_comes_first():
+    """Its factors are given back before the other one is computed."""
+    rows = 4096
+    x, u, w = (Tensor.rand(*s).realize() for s in ((rows, 64), (64, 192), (192, 64)))
+    gc.collect()
+    live = current().live_bytes
+    peaks = []
+    for first in (True, False):
+        current().reset_peak()
+        wide, narrow = (x @ u).sin() @ w, (((x * 2) @ u).cos() @ w).sin() @ w[:64]
+        out = (wide + narrow if first else narrow + wide).relu().realize()
+        peaks.append((current().peak_bytes - live) / (4 * 64 * rows))
+        del out, wide, narrow
+        gc.collect()
+    assert max(peaks) < 6.3, peaks  # 8 where the wide factor waits for the other product

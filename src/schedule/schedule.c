@@ -48,16 +48,35 @@ static int count_loops(UOp *u, Map *seen, Base *b) {
   return n;
 }
 
+/* Does an index vary with a range, other than through what is loaded? */
+static bool walks(const UOp *index, const UOp *range) {
+  if (index == range) return true;
+  for (int i = 0; index->op != OP_LOAD && i < index->nsrc; i++)
+    if (walks(index->src[i], range)) return true;
+  return false;
+}
+
+/* Does a sum over edges read values of the edges, or compute functions of them? Such values are computed and stored by
+ * the first loop that reads them (join.c), which a kernel of a product is not. */
+static bool reads_edges(const UOp *u, const UOp *range, Map *seen, Base *b) {
+  if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return false;
+  if (!map_put(b, seen, (uint64_t)(uintptr_t)u, 1)) return true;
+  if (u->op == OP_LOAD && dtype_is_float((PolyDType)u->dtype) && walks(u->src[1], range)) return true;
+  if (op_elementwise((Op)u->op) && op_info[u->op].cost == COST_FUNCTION) return true;
+  for (int i = 0; i < u->nsrc; i++)
+    if (reads_edges(u->src[i], range, seen, b)) return true;
+  return false;
+}
+
 /* Does a kernel add up a product and sums over the edges of a row, each by itself? Where it is computed in tiles, such
  * a sum is taken where the sums of products of its row are at hand. */
-static bool adds_edges(UOp *u, const UOp **product, int *edges, Map *seen, Base *b) {
+static bool adds_edges(UOp *u, const UOp **product, const UOp **edges, Map *seen, Base *b) {
   if (map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
   if (!map_put(b, seen, (uint64_t)(uintptr_t)u, 1)) return false;
   if (u->op == OP_LOOP) {
-    bool row = u->nsrc == 2 && range_is_row(u->src[1]);
-    if (!row && *product) return false;
-    if (!row) *product = u;
-    *edges += row;
+    const UOp **kind = u->nsrc == 2 && range_is_row(u->src[1]) ? edges : product;
+    if (*kind) return false;
+    *kind = u;
   }
   for (int i = 0; i < u->nsrc; i++)
     if (!adds_edges(u->src[i], product, edges, seen, b)) return false;
@@ -65,16 +84,18 @@ static bool adds_edges(UOp *u, const UOp **product, int *edges, Map *seen, Base 
 }
 
 static bool is_sum_beside_edges(UOp *u, Base *b) {
-  const UOp *product = NULL;
-  int edges = 0;
-  Map seen = {0};
-  bool fits = adds_edges(u, &product, &edges, &seen, b) && product && edges == 1;
+  const UOp *product = NULL, *edges = NULL;
+  Map seen = {0}, below = {0};
+  bool fits = adds_edges(u, &product, &edges, &seen, b) && product && edges;
+  fits = fits && !reads_edges(edges->src[0], edges->src[1], &below, b);
   map_free(b, &seen);
+  map_free(b, &below);
   return fits;
 }
 
-/* A product is computed in tiles where its kernel has no other reduction. A kernel that has some reads the product from
- * memory; that of the product itself reads the others. *again: it is to be lowered once more. */
+/* A product is computed in tiles where its kernel has no other reduction, or a sum over edges. Another kernel that has
+ * some reads the product from memory; that of the product itself reads the others. *again: it is to be lowered once
+ * more. */
 static bool store_product(Sched *s, NodeInfo *n, UOp *store, bool *again) {
   *again = false;
   if (!n->product && !n->tiled) return true;

@@ -50,15 +50,18 @@ bool sched_is_term(Sched *s, const NodeInfo *kernel, const NodeInfo *n) {
   return first && own;
 }
 
-/* Products of the tiled kind that what computes u would have to hold: u is made of them element by element. */
-static int products_below(Sched *s, UOp *u) {
+/* Products of the tiled kind that what computes u would have to hold: u is made of them element by element. *factors:
+ * elements of what they are products of. */
+static int products_below(Sched *s, UOp *u, double *factors) {
   enum { NEAR = 32 };
   UOp *near[NEAR] = {u};
   int products = 0;
+  *factors = 0;
   for (int i = 0, count = 1; i < count; i++) {
     const NodeInfo *n = sched_info(s, near[i]);
     if (!n || n->kind != STORE_NOT || n->users > 1 || near[i]->buffer) continue;
     if (n->contraction) products += n->tiled;
+    for (int k = 0; n->contraction && k < 2; k++) *factors += (double)uop_numel_max(sched_memory(n->factor[k]));
     if (!op_elementwise((Op)near[i]->op) && near[i]->op != OP_RESHAPE) continue;
     for (int k = 0; k < uop_nvalue(near[i]) && k < near[i]->nsrc && count < NEAR; k++)
       if (uop_numel(near[i]->src[k]) == uop_numel(u)) near[count++] = near[i]->src[k];
@@ -79,10 +82,13 @@ static bool keeps_terms(Sched *s, UOp *sum) {
 }
 
 /* A kernel computes one product, or adds up a few. What the other terms of a sum of several come to is stored as one
- * value, which the kernel of each term writes over that of the last, rather than product by product. */
+ * value, which the kernel of each term writes over that of the last, rather than product by product. Of two products
+ * the one of larger factors is stored: they are given back before the other one is there. */
 bool sched_store_other_terms(Sched *s, UOp *sum) {
   if (keeps_terms(s, sum)) return true;
-  int below[2] = {products_below(s, sum->src[0]), products_below(s, sum->src[1])}, more = below[1] > below[0];
-  if (!below[!more] || below[more] < 2) return true;
+  double factors[2];
+  int below[2] = {products_below(s, sum->src[0], &factors[0]), products_below(s, sum->src[1], &factors[1])};
+  bool larger = below[0] == 1 && below[1] == 1 && factors[1] > factors[0], more = below[1] > below[0] || larger;
+  if (!below[!more] || (below[more] < 2 && factors[more] < 2 * factors[!more])) return true;
   return sched_store(s, sched_memory(sum->src[more]), STORE_KERNEL, "sum of matrix products");
 }
