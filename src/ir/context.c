@@ -37,7 +37,6 @@ bool ctx_init(PolyContext *ctx) {
   ctx->bucket = mem_new(&ctx->base, FIRST_BUCKETS * sizeof(UOp *));
   if (!ctx->bucket) return false;
   ctx->nbucket = FIRST_BUCKETS;
-  ctx->default_float = POLY_FLOAT32;
   return true;
 }
 
