@@ -23,7 +23,21 @@ def test_every_method_of_tensor_is_known():
         "randint randn randperm scaled_uniform uniform zeros train test".split()
     )
     names = {n for n in dir(Tensor) if not n.startswith("_")} - making
-    properties = {"shape", "max_shape", "ndim", "dtype", "device", "requires_grad", "T", "grad", "is_realized", "graph", "is_param", "uop"}
+    properties = {
+        "shape",
+        "max_shape",
+        "ndim",
+        "dtype",
+        "device",
+        "requires_grad",
+        "T",
+        "grad",
+        "is_realized",
+        "graph",
+        "is_param",
+        "uop",
+        "lazydata",
+    }
     known = set(RULES) | set(REFUSED)
     assert names <= known | properties, sorted(names - known)
     assert known <= set(METHODS) | properties, "a rule for a method that Tensor does not have"

@@ -95,7 +95,7 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
   case INST_LOOP:
     str_fmt(out, " %%%d .. %%%d%s%s%s%s%s%s", s[0], s[1], in->flags & LOOP_PARALLEL ? " parallel" : "",
             in->flags & LOOP_GROUP    ? " group"
-            : in->flags & LOOP_SPLIT    ? " tensor split"
+            : in->flags & LOOP_SPLIT  ? " tensor split"
             : in->flags & LOOP_TENSOR ? " tensor"
                                       : "",
             in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",

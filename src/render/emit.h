@@ -88,7 +88,7 @@ bool stores_alone(const Emit *e, int i);
 void tensor_words(Str *out, int n, const Linear *const *kernel); /* where one of them has such products */
 bool has_products(const Linear *lin);
 bool has_split_products(const Linear *lin); /* of four warps together */
-bool emit_products(Emit *e, int loop); /* a loop of them, or that has one inside; false: it is a plain one */
+bool emit_products(Emit *e, int loop);      /* a loop of them, or that has one inside; false: it is a plain one */
 /* Is a LOAD or STORE inside a strip one of a copy that goes on while others are multiplied? Then the STORE does it. */
 bool copies_ahead(const Emit *e, int i);
 void emit_copy(Emit *e, int store);

@@ -44,8 +44,8 @@ typedef struct LibraryTensor {
 /* A named routine. "argsort": n=1 descending, along the last axis, int32 places, stable, NaN last when ascending and
  * first when descending. "topk": the first places of that order, as many as the result has. "kth": the place of the
  * n-th of the ascending order, for each row. "median": the place of each row's lower median, of the first NaN where
- * there is one; n=1: of what is a number, where anything is. "searchsorted": for each value of source 1 how many values of source 0,
- * which is sorted, lie before it; n=1: or are equal to it. "bincount": how often each of 0 .. V-1 occurs.
+ * there is one; n=1: of what is a number, where anything is. "searchsorted": for each value of source 1 how many values
+ * of source 0, which is sorted, lie before it; n=1: or are equal to it. "bincount": how often each of 0 .. V-1 occurs.
  * "scan": n is OP_ADD OP_MUL OP_MAX OP_MIN, running reduction along the last axis.
  * "recurrence": a, b of float32 or float64 -> y[i] = a[i] y[i-1] + b[i] along the last axis, y[0] = b[0].
  * "segment_order": index [E] of any integer dtype -> int32 [V+1+E], row pointers and then the stable order of the

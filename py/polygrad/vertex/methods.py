@@ -434,7 +434,7 @@ _LOSS = "a loss is taken over all vertices: use it on what zoomOut gives"
 _PLACE = "values of a vertex program are never changed in place: make a new one"
 _COUNT = "the size of its result depends on values and would differ from vertex to vertex"
 _NAMES = """realize numpy item tolist data source uops explain backward gradient register_hook grad zero_grad is_realized graph requires_grad_
-is_param_ is_param allclose sized uop schedule schedule_with_vars"""
+is_param_ is_param allclose sized uop lazydata schedule schedule_with_vars"""
 REFUSED.update({name: _LATER for name in _NAMES.split()})
 _NAMES = """cross_entropy sparse_categorical_crossentropy nll_loss binary_crossentropy binary_crossentropy_logits mse_loss l1_loss
 huber_loss smooth_l1_loss kl_div"""
