@@ -243,7 +243,7 @@ format: $(VENV)/ready
 	clang-format -i $(FORMAT)
 	$(VENV)/bin/ruff format py bench
 lint: $(VENV)/ready
-	@tools/setup.sh clang clang-format
+	@tools/setup.sh clang clang-format libomp-dev
 	clang-format --dry-run -Werror $(FORMAT)
 	clang $(LIB_FLAGS) -fsyntax-only $(SRC)
 	$(VENV)/bin/ruff check py bench
