@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -176,6 +177,15 @@ def test_a_product_in_tiles_takes_the_sum_over_edges_with_it(width):
         Device.DEFAULT = old
     np.testing.assert_allclose(found[0], want, rtol=1e-4, atol=1e-3)
     assert all((f == found[0]).all() for f in found)
+
+
+def test_threads_take_few_tiles_of_unequal_work_at_a_time(cpu):
+    """Rows of a sum over edges 64 at a time; tiles of a product that sums over edges, of which there are few, one or two, or one thread would wait for the other."""
+    rng, nodes = np.random.default_rng(0), 40000
+    g = Graph(rng.integers(0, nodes, (2, 10 * nodes)), num_nodes=nodes)
+    x, y, w = (Tensor(rng.standard_normal(s).astype(np.float32)).realize() for s in ((nodes, 64), (nodes, 128), (128, 64)))
+    chunks = [int(n) for out in (g.sum(g.src(x)), g.sum(g.src(x)) + y @ w) for n in re.findall(r"schedule\(dynamic, (\d+)\)", out.source())]
+    assert len(chunks) == 2 and chunks[0] == 64 and chunks[1] <= 2, chunks
 
 
 def test_a_softmax_is_written_over_what_it_is_made_of():
