@@ -68,7 +68,7 @@ typedef struct PlanSlot {
   int over;              /* TEMP: the slot whose memory it takes over when that is read for the last time; -1: none */
   size_t bytes;          /* in this run */
   size_t offset;         /* TEMP: in the arena, in this run */
-  bool written;          /* by an item */
+  int writer;            /* the item that writes it last; -1: none does */
   struct PlanItem *loop; /* TEMP: the item whose memory between steps it is; NULL: none */
   int64_t rows, copies;  /* see Slot */
   size_t each;           /* SLOT_TILE: bytes from one worker's to the next one's */
@@ -232,7 +232,6 @@ bool uop_bytes(const UOp *u, size_t *bytes);
 /* Runs p on its device, whichever is current. input: what each input holds, brought there. out: one entry per slot;
  * entries that are NULL are allocated for OUTPUT slots and belong to the caller. arena: memory for TEMP slots, NULL:
  * allocated for this run. */
-int plan_writer(const Plan *p, int slot); /* the item that writes it last; -1: none does */
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena);
 /* The kernels of an item, in their order. */
 bool launch_kernels(Plan *p, const PlanItem *it, const MemoryRef *args, const int64_t *vars, int threads);

@@ -41,8 +41,8 @@ static bool add_scratch(Plan *p, PlanLoop *l) {
   if (!node || !plan_hold_size(p, node) || !plan_hold_size(p, one)) return false;
   p->sizes.n -= 2; /* they depend on nothing */
   l->scratch = p->nslot;
-  p->slot[p->nslot++] =
-      (PlanSlot){.kind = SLOT_TEMP, .input = -1, .node = node, .numel = one, .why = "memory of a loop", .over = -1};
+  p->slot[p->nslot++] = (PlanSlot){
+      .kind = SLOT_TEMP, .input = -1, .node = node, .numel = one, .why = "memory of a loop", .writer = -1, .over = -1};
   return true;
 }
 

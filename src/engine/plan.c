@@ -269,6 +269,7 @@ static bool take_slots(Plan *p, const Schedule *s) {
                             .numel = from->numel,
                             .first = s->nitem,
                             .last = -1,
+                            .writer = -1,
                             .rows = from->rows,
                             .copies = from->copies,
                             .over = -1};
@@ -280,7 +281,7 @@ static bool take_slots(Plan *p, const Schedule *s) {
       PlanSlot *slot = &p->slot[s->item[i].arg[a]];
       slot->first = MIN(slot->first, i);
       slot->last = MAX(slot->last, i);
-      slot->written |= a < s->item[i].nout;
+      if (a < s->item[i].nout) slot->writer = i;
     }
   find_over(p, s);
   return true;
@@ -299,6 +300,7 @@ static bool take_work(Plan *p, const Schedule *s) {
                                      .why = "scratch memory of matrix products",
                                      .first = i,
                                      .last = i,
+                                     .writer = -1,
                                      .over = -1};
   }
   return true;

@@ -455,7 +455,7 @@ static bool find_inputs(Job *j) {
 
 /* Might the assignment end halfway, since its kernel comes upon an index out of range? */
 static bool may_end_halfway(const Job *j, int r) {
-  int writer = plan_writer(j->plan, j->plan->root_slot[r]);
+  int writer = j->plan->slot[j->plan->root_slot[r]].writer;
   return writer >= 0 && j->plan->item[writer].checks;
 }
 
@@ -502,7 +502,7 @@ static void commit_root(Job *j, int r) {
 static void commit_finished(Job *j) {
   bool *done = arena_new(&j->arena, (size_t)(j->nroot + 1) * sizeof *done);
   for (int r = 0; done && r < j->ncompute; r++) {
-    int writer = plan_writer(j->plan, j->plan->root_slot[r]);
+    int writer = j->plan->slot[j->plan->root_slot[r]].writer;
     done[r] = writer >= 0 && writer < j->plan->failed;
   }
   for (int r = 0; done && r < j->ncompute; r++)

@@ -110,7 +110,9 @@ static bool bind_slots(Plan *p, PolyBuffer *const *input, PolyBuffer *const *out
     *at = (MemoryRef){base, base ? s->offset : 0};
     if (s->kind >= SLOT_TEMP) continue;
     PolyBuffer *b = s->kind == SLOT_OUTPUT ? out[i] : input[s->input];
-    void *data = s->kind == SLOT_OUTPUT ? buffer_overwrite(b, m) : s->written ? buffer_update(b, m) : buffer_read(b, m);
+    void *data = s->kind == SLOT_OUTPUT ? buffer_overwrite(b, m)
+                 : s->writer >= 0       ? buffer_update(b, m)
+                                        : buffer_read(b, m);
     *at = (MemoryRef){data, 0};
     if (!data) return false;
   }
@@ -349,13 +351,6 @@ static bool run_or_replay(Plan *p) {
   ok = record_items(p);
   ok = p->device->end(p->program, ok, &again) && ok;
   return ok && again ? run_items(p) : ok;
-}
-
-int plan_writer(const Plan *p, int slot) {
-  for (int i = p->nitem - 1; i >= 0; i--)
-    for (int a = 0; a < p->item[i].nout; a++)
-      if (p->item[i].arg[a] == slot) return i;
-  return -1;
 }
 
 bool plan_run(Plan *p, const int64_t *value, PolyBuffer *const *input, PolyBuffer **out, PolyBuffer *arena) {
