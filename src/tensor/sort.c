@@ -67,6 +67,13 @@ PolyTensor *poly_argsort(PolyTensor *x, int axis, bool descending) {
   TENSOR_RETURN(x->ctx, t_argsort(x->uop, at, descending));
 }
 
+/* No results yet, and the axis. */
+static bool begin_picking(PolyTensor *x, int axis, PolyTensor **values, PolyTensor **indices, int *at) {
+  if (values) *values = NULL;
+  if (indices) *indices = NULL;
+  return x && sort_axis(x, axis, at);
+}
+
 /* The places and the values there: both results, or neither. */
 static PolyStatus picked(PolyTensor *x, int axis, UOp *order, PolyTensor **values, PolyTensor **indices) {
   if (indices) *indices = tensor_wrap(x->ctx, order);
@@ -85,10 +92,7 @@ static PolyStatus picked(PolyTensor *x, int axis, UOp *order, PolyTensor **value
 
 PolyStatus poly_sort(PolyTensor *x, int axis, bool descending, PolyTensor **values, PolyTensor **indices) {
   int at;
-  if (values) *values = NULL;
-  if (indices) *indices = NULL;
-  if (!x) return POLY_ERROR_VALUE;
-  if (!sort_axis(x, axis, &at)) return poly_error_code(x->ctx);
+  if (!begin_picking(x, axis, values, indices, &at)) return x ? poly_error_code(x->ctx) : POLY_ERROR_VALUE;
   Scope s;
   scope_enter(x->ctx, &s);
   PolyStatus status = picked(x, at, t_argsort(x->uop, at, descending), values, indices);
@@ -100,10 +104,7 @@ PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sort
                      PolyTensor **indices) {
   int at;
   (void)sorted_order; /* sorted satisfies "in any order" as well */
-  if (values) *values = NULL;
-  if (indices) *indices = NULL;
-  if (!x) return POLY_ERROR_VALUE;
-  if (!sort_axis(x, axis, &at)) return poly_error_code(x->ctx);
+  if (!begin_picking(x, axis, values, indices, &at)) return x ? poly_error_code(x->ctx) : POLY_ERROR_VALUE;
   Scope s;
   scope_enter(x->ctx, &s);
   UOp *count = t_dim(x->ctx, k);
@@ -123,10 +124,7 @@ PolyStatus poly_topk(PolyTensor *x, int64_t k, int axis, bool largest, bool sort
 
 PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values, PolyTensor **indices) {
   int at;
-  if (values) *values = NULL;
-  if (indices) *indices = NULL;
-  if (!x) return POLY_ERROR_VALUE;
-  if (!sort_axis(x, axis, &at)) return poly_error_code(x->ctx);
+  if (!begin_picking(x, axis, values, indices, &at)) return x ? poly_error_code(x->ctx) : POLY_ERROR_VALUE;
   Scope s;
   scope_enter(x->ctx, &s);
   int64_t most = x->uop->ndim ? x->uop->shape[at]->vmax : 1;
@@ -145,10 +143,7 @@ PolyStatus poly_kthvalue(PolyTensor *x, int64_t k, int axis, PolyTensor **values
 
 PolyStatus poly_median(PolyTensor *x, int axis, bool numbers, PolyTensor **values, PolyTensor **indices) {
   int at;
-  if (values) *values = NULL;
-  if (indices) *indices = NULL;
-  if (!x) return POLY_ERROR_VALUE;
-  if (!sort_axis(x, axis, &at)) return poly_error_code(x->ctx);
+  if (!begin_picking(x, axis, values, indices, &at)) return x ? poly_error_code(x->ctx) : POLY_ERROR_VALUE;
   Scope s;
   scope_enter(x->ctx, &s);
   UOp *place = selected_places(x->uop, at, "median", numbers, uop_index(x->ctx, 1));
