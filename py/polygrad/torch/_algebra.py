@@ -28,6 +28,27 @@ def _numbers(x: Any, n: Any) -> Any:
         return Plain.arange(n, dtype=dtypes.int64)
 
 
+_CLASSES = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+
+def together(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands in the dtype that PyTorch computes them in, as far as that is not numpy's: a tensor without axes takes the dtype of one
+    with axes, unless only its own is a float, or a number at all."""
+    if isinstance(a, Plain) and isinstance(b, Plain) and a.dtype is not b.dtype and bool(a.ndim) != bool(b.ndim):
+        weak, strong = (b, a) if a.ndim else (a, b)
+        if _CLASSES[weak.dtype.kind] <= _CLASSES[strong.dtype.kind]:
+            weak = weak.cast(strong.dtype)
+            return (strong, weak) if a.ndim else (weak, strong)
+    return a, b
+
+
+def kept(x: Any, value: Any) -> Any:
+    """A number that is to stand among integers or bools is converted to one."""
+    if isinstance(value, Plain):
+        return value.cast(x.dtype) if value.ndim == 0 else value
+    return {"b": bool, "i": int, "u": int}.get(x.dtype.kind, lambda v: v)(value)
+
+
 def _scaled(x: Any, alpha: Any) -> Any:
     return x if alpha is None or alpha == 1 else x * alpha
 
@@ -306,6 +327,7 @@ class Algebra:
     def xlogy(self: Any, other: Any) -> Tensor:
         """self * log(other), 0 where self is 0."""
         other = self.const_like(other) if not isinstance(other, Plain) else other
+        self, other = together(self, other)
         none = (self == 0) & ((other <= 0) | (other == math.inf))
         return self * Plain.where(none, other.ones_like(), other).log()
 
@@ -346,7 +368,10 @@ class Algebra:
 
     def clamp(self: Any, min: Any = None, max: Any = None, *, min_: Any = None, max_: Any = None) -> Tensor:  # noqa: A002
         """Limited to [min, max]; either may be open, a number or a tensor."""
-        return Plain.clamp(self, min_ if min is None else min, max_ if max is None else max)
+        low, high = min_ if min is None else min, max_ if max is None else max
+        if self.dtype.kind == "b":
+            self = self.cast(dtypes.int64)
+        return Plain.clamp(self, together(self, low)[1], together(self, high)[1])
 
     clip = clamp
 
@@ -360,11 +385,21 @@ class Algebra:
 
     def fmax(self: Any, other: Any) -> Tensor:
         """The larger of two; the other if one is NaN."""
+        self, other = together(self, other)
         return Plain.where((self >= other) | other.isnan(), self, other)
 
     def fmin(self: Any, other: Any) -> Tensor:
         """The smaller of two; the other if one is NaN."""
+        self, other = together(self, other)
         return Plain.where((self <= other) | other.isnan(), self, other)
+
+    def logaddexp(self: Any, other: Any) -> Tensor:
+        """log(exp(self) + exp(other)) without overflow."""
+        return Plain.logaddexp(*together(self, other))
+
+    def masked_fill(self: Any, mask: Any, value: Any) -> Tensor:
+        """value, in the tensor's dtype, where mask is true."""
+        return Plain.masked_fill(self, mask, kept(self, value))
 
     def nan_to_num(self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
         """Without NaN and infinities: 0 and the limits of the dtype, or the numbers given."""
@@ -382,9 +417,9 @@ class Algebra:
     def where(self: Any, condition: Any, other: Any = None) -> Tensor:  # type: ignore[override]
         """self where condition is true, else other. `condition.where(a, b)`, tinygrad's form, is taken where it is the only sensible reading."""
         if isinstance(condition, Plain) and condition.dtype == dtypes.bool:
-            return Plain.where(condition, self, other)
+            return Plain.where(condition, *together(self, other))
         if self.dtype == dtypes.bool:
-            return Plain.where(self, condition, other)
+            return Plain.where(self, *together(condition, other))
         raise TypeError(f"where: the condition must be a tensor of bools, not {getattr(condition, 'dtype', type(condition).__name__)}")
 
     def logical_and(self: Any, other: Any) -> Tensor:

@@ -18,6 +18,7 @@ from .._core import from_numpy as _borrow
 from ..autograd import making
 from ..dtypes import DType, dtypes, to_dtype
 from ..tensor import Tensor as Plain
+from ._algebra import together
 from ._axes import axes_of
 from ._inplace import into
 from .tensor import Tensor
@@ -322,7 +323,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:  # noqa:
         return condition.nonzero(as_tuple=True)
     if not isinstance(input, Plain) and not isinstance(other, Plain):
         input, other = tensor(input), tensor(other)  # noqa: A001
-    return Plain.where(condition, input, other)
+    return Plain.where(condition, *together(input, other))
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:

@@ -152,3 +152,23 @@ def test_whole_numbers_of_numpy_are_sizes():
     assert F.conv2d(image, weight, padding=two).shape == polygrad.Tensor.rand(1, 2, 8, 8).conv2d(polygrad.Tensor(weight.numpy()), padding=two).shape
     assert F.conv_transpose2d(image, weight, padding=np.int64(1), stride=two).shape == (1, 2, 15, 15)
     assert torch.nn.LayerNorm(np.int64(6))(x).shape == x.shape
+
+
+def test_dtypes_of_numbers_and_of_tensors_without_axes():
+    """Filling keeps the dtype; a tensor without axes does not widen one that has some, where other operations than + meet it too."""
+    whole, flags, x, y = torch.tensor([1, 2]), torch.tensor([True, False]), torch.tensor([1.0, -2.0]), torch.tensor(0.5, dtype=torch.float64)
+    assert whole.masked_fill(flags, -1.5).tolist() == [-1, 2] and whole.masked_fill(flags, -1.5).dtype == torch.int64
+    assert (~flags).masked_fill(flags, 2.5).tolist() == [True, True] and x.masked_fill(flags, y).dtype == torch.float32
+    assert torch.nn.functional.pad(whole, (1, 0), value=1.5).tolist() == [1, 1, 2] and torch.nn.functional.pad(flags, (0, 1)).dtype == torch.bool
+    assert flags.clamp_min(0).dtype == torch.int64 and x.clamp(min=y).tolist() == [1.0, 0.5] and x.clamp(min=y).dtype == torch.float32
+    for f in (
+        torch.logaddexp,
+        torch.logaddexp2,
+        torch.fmin,
+        torch.fmax,
+        torch.xlogy,
+        lambda a, b: torch.where(flags, a, b),
+        lambda a, b: a.where(flags, b),
+    ):
+        assert f(x, y).dtype == f(y, x).dtype == torch.float32 and f(x, y.reshape(1)).dtype == torch.float64
+    assert torch.where(flags, whole, y).dtype == torch.float64  # a float among integers stays one

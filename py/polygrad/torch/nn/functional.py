@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ...nn import functional as _functional
+from .._algebra import kept
 from .._surface import lift
 from ..tensor import Tensor
 
@@ -15,6 +16,11 @@ from ..tensor import Tensor
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """1 at the class, else 0, int64."""
     return _functional.one_hot(tensor, num_classes).cast("int64")
+
+
+def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:  # noqa: A002
+    """More at the edges, in the tensor's dtype: pairs of how much before and after, the last axis first."""
+    return _functional.pad(input, pad, mode, None if value is None else kept(input, value))
 
 
 def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None) -> Any:  # noqa: A002
