@@ -103,13 +103,29 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"padding_side must be 'left' or 'right', not {padding_side!r}")
+    from ..geometric._moved import plain
+
     longest = max(int(s.shape[0]) for s in sequences)
+    if all(plain(s) and s.dtype is sequences[0].dtype and s.shape[1:] == sequences[0].shape[1:] for s in sequences):
+        return _joined(sequences, longest, batch_first, padding_value, padding_side == "left")
     padded = []
     for s in sequences:
         more = longest - int(s.shape[0])
         pair = (0, more) if padding_side == "right" else (more, 0)
         padded.append(s.pad((pair, *[(0, 0)] * (s.ndim - 1)), value=padding_value))
     return Tensor.stack(*padded, dim=0 if batch_first else 1)
+
+
+def _joined(sequences: Any, longest: int, batch_first: bool, value: float, left: bool) -> Tensor:
+    """Known values are moved at once. As a program they would be another one for each batch, since another sequence is the longest."""
+    from ..geometric._moved import array, like
+
+    first = sequences[0]
+    out = np.full((len(sequences), longest, *first.shape[1:]), value, first.dtype.np)
+    for row, s in zip(out, sequences):
+        n = int(s.shape[0])
+        row[longest - n if left else 0 : longest if left else n] = array(s)
+    return like(out if batch_first else out.swapaxes(0, 1), *sequences)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:

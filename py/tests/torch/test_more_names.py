@@ -172,3 +172,45 @@ def test_dtypes_of_numbers_and_of_tensors_without_axes():
     ):
         assert f(x, y).dtype == f(y, x).dtype == torch.float32 and f(x, y.reshape(1)).dtype == torch.float64
     assert torch.where(flags, whole, y).dtype == torch.float64  # a float among integers stays one
+
+
+def test_batches_of_rows_are_what_collating_entries_gives():
+    """A loader over tensors selects rows at once; a dataset that gives many entries at once is asked for them at once."""
+    from polygrad.torch.utils.data import DataLoader, Subset, TensorDataset, default_collate
+
+    x, y = torch.randn(7, 3, requires_grad=True), torch.arange(7)
+    rows = TensorDataset(x, y)
+    for dataset in (rows, Subset(Subset(rows, [6, 2, 4, 0]), [3, 1, 0])):
+        for got, start in zip(DataLoader(dataset, batch_size=2), range(0, len(dataset), 2)):
+            want = default_collate([dataset[k] for k in range(start, min(start + 2, len(dataset)))])
+            assert [g.tolist() for g in got] == [w.tolist() for w in want] and [g.dtype for g in got] == [w.dtype for w in want]
+            got[0].sum().backward()
+    assert x.grad.tolist() == [[2.0] * 3 if k in (6, 2, 0) else [1.0] * 3 for k in range(7)]
+
+    class Many:
+        asked = []
+
+        def __len__(self):
+            return 5
+
+        def __getitems__(self, batch):
+            self.asked.append(list(batch))
+            return [k * 10 for k in batch]
+
+    assert [b.tolist() for b in DataLoader(Many(), batch_size=2)] == [[0, 10], [20, 30], [40]] and Many.asked == [[0, 1], [2, 3], [4]]
+
+
+def test_padding_of_known_sequences():
+    from polygrad.torch.nn.utils.rnn import pad_sequence
+
+    parts = [torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])]
+    for batch_first in (False, True):
+        for side in ("right", "left"):
+            known = pad_sequence(parts, batch_first, -1.0, side)
+            leaves = [p.clone().requires_grad_() for p in parts]
+            lazy = pad_sequence(leaves, batch_first, -1.0, side)
+            assert known.tolist() == lazy.tolist() and type(known) is type(lazy) and known.shape == ((2, 3, 2) if batch_first else (3, 2, 2))
+            lazy.sum().backward()
+            assert [leaf.grad.tolist() for leaf in leaves] == [[[1.0, 1.0]], [[1.0, 1.0]] * 3]
+    whole = pad_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+    assert whole.dtype is torch.int64 and whole.tolist() == [[1, 3], [2, 0]]

@@ -302,6 +302,27 @@ def default_collate(batch: list[Any]) -> Any:
     return batch if isinstance(first, bytes) else collate(batch)
 
 
+def _entries(dataset: Any, batch: Any) -> Any:
+    """The entries of a batch, all at once where the dataset can."""
+    many = getattr(dataset, "__getitems__", None)
+    return many(batch) if many else [dataset[k] for k in batch]
+
+
+def _has_rows(dataset: Any) -> bool:
+    """Are entries rows of tensors, so that a batch is a selection of rows?"""
+    while type(dataset) is Subset:
+        dataset = dataset.dataset
+    return type(dataset) is TensorDataset
+
+
+def _rows(dataset: Any, batch: Any) -> list[Any]:
+    """What default_collate makes of these entries, without taking them one by one."""
+    while type(dataset) is Subset:
+        dataset, batch = dataset.dataset, [dataset.indices[k] for k in batch]
+    index = torch.tensor([int(k) for k in batch])
+    return [t[index] for t in dataset.tensors]
+
+
 class DataLoader:
     """Batches of a dataset: `for x, y in DataLoader(dataset, batch_size=32, shuffle=True)`. Entries are collected in the caller's thread:
     num_workers and its like are accepted and have no effect.
@@ -336,7 +357,9 @@ class DataLoader:
             return (self.collate_fn(batch) for batch in batches)
         if self.batch_sampler is None:
             return (self.dataset[k] for k in self.sampler)
-        return (self.collate_fn([self.dataset[k] for k in batch]) for batch in self.batch_sampler)
+        if self.collate_fn is default_collate and _has_rows(self.dataset):
+            return (_rows(self.dataset, batch) for batch in self.batch_sampler)
+        return (self.collate_fn(_entries(self.dataset, batch)) for batch in self.batch_sampler)
 
     def __len__(self) -> int:
         return len(self.batch_sampler if self.batch_sampler is not None else self.sampler)
