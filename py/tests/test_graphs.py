@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from graph_helpers import KINDS, assert_narrow, big_graph, edges, stored_by
-from helpers import gradcheck
+from helpers import gradcheck, gradgradcheck
 from scipy import sparse
 
 import polygrad.nn.functional as F
@@ -597,3 +597,77 @@ def test_weights_see_no_empty_maxima(kind):
     c, d = c.numpy(), d.numpy()
     c[1] = 0  # it has no edges
     np.testing.assert_allclose(got.numpy(), d.T @ c, rtol=1e-5, atol=1e-6)
+
+
+ROW_TERMS = {
+    "sum": lambda g, x, y: g.src(x) + g.dst(y),
+    "difference": lambda g, x, y: g.dst(y) - g.src(x),  # falls where x grows
+    "leaky": lambda g, x, y: (g.src(x) - g.dst(y)).leaky_relu(0.2) * -1.5 + g.dst(x),
+    "relu": lambda g, x, y: -(g.src(x).reshape(-1, 3, 1) - g.dst(y).reshape(-1, 3, 1)).relu(),
+    "bounded": lambda g, x, y: (g.src(x) / 2 + g.dst(y)).maximum(g.dst(x)).minimum(0.75),
+    "scaled by the row": lambda g, x, y: g.src(x) * g.dst(y) + g.dst(x),  # no monotone step
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ROW_TERMS)
+@pytest.mark.parametrize("reduce", ["max", "min", "var", "std", "softmax"])
+def test_terms_of_the_row(reduce, name, kind):
+    """What edges take from the row that reduces them: values, first and second gradients, with rows that have no edges."""
+    index, nodes = edges(kind)
+    rng = np.random.default_rng(9)
+    x, y = rng.standard_normal((nodes, 3)), rng.standard_normal((nodes, 3))
+    g = Graph(index, nodes)
+
+    def ours(x, y):
+        m = ROW_TERMS[name](g, x, y)
+        return g.sum(g.softmax(m) * m) if reduce == "softmax" else getattr(g, reduce)(m)
+
+    message = ROW_TERMS[name](g, Tensor(x), Tensor(y)).numpy()
+    want = np.zeros((nodes, *message.shape[1:]))
+    for k in np.unique(index[1]):
+        m = message[index[1] == k]
+        e = np.exp(m - m.max(0))
+        want[k] = (m * e).sum(0) / e.sum(0) if reduce == "softmax" else getattr(m, reduce)(0)
+    np.testing.assert_allclose(ours(Tensor(x), Tensor(y)).numpy(), want, rtol=1e-9, atol=1e-12)
+    if nodes and reduce != "std":  # whose slope at 0 is not finite
+        gradcheck(ours, x, y)
+        gradgradcheck(ours, x, y)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ROW_TERMS)
+def test_terms_of_the_row_change_no_bit_of_an_extreme(name, dtype):
+    """Rounding keeps the order of numbers. The messages are stored first, so that nothing can be taken out of them."""
+    rng = np.random.default_rng(2)
+    index, g = big_graph()
+    x, y = (Tensor((rng.standard_normal((17, 3)) * 100).astype(dtype)) for _ in range(2))
+    for reduce in ("max", "min"):
+        m = ROW_TERMS[name](g, x, y)
+        np.testing.assert_array_equal(getattr(g, reduce)(m).numpy(), getattr(g, reduce)(Tensor(m.numpy())).numpy())
+
+
+def test_an_extreme_reads_no_value_of_the_row_at_edges():
+    """The gradient of what the row adds to each edge is that of the result: the edges are read once, for the maximum alone."""
+    _, g = big_graph()
+    x, y, c = (Tensor.rand(17, 3).realize().requires_grad_() for _ in range(3))
+    (g.max((g.src(x) + g.dst(y)).leaky_relu(0.2)) * c).sum().backward()
+    p = stored_by(lambda: y.grad)
+    assert [k.name for k in p.kernels] == ["max_17_3_r_x"]
+
+
+def test_products_with_a_common_factor_are_one():
+    """The gradient of a weight that both ends of an edge are multiplied with: what comes from both is added first, and stored as one value."""
+    _, g = big_graph()
+    rng = np.random.default_rng(6)
+    x, a, b = rng.standard_normal((17, 5)), rng.standard_normal((5, 7)), rng.standard_normal((5, 7))
+    c = rng.standard_normal((17, 7))
+
+    def loss(x, a, b):
+        return (g.max(g.dst(x @ a) + (g.src(x) - g.dst(x)) @ b) * Tensor(c)).sum()
+
+    gradcheck(loss, x, a, b)
+    tx, ta, tb = (Tensor(v, requires_grad=True) for v in (x, a, b))
+    loss(tx, ta, tb).backward()
+    p = stored_by(lambda: [ta.grad, tb.grad])
+    assert len([s for s in p.stored if s.shape[0] == 17]) == 4, [s.shape for s in p.stored]

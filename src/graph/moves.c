@@ -7,6 +7,8 @@
  * Degrees are differences of row pointers: two loads, never stored. */
 #include "graph/graph.h"
 
+#include "ir/row_terms.h"
+
 #include "tensor/tensor.h"
 
 #include <math.h>
@@ -105,8 +107,15 @@ static UOp *mean(const Rowwise *r, UOp *m) {
   return uop_cast(y, POLY_FLOAT32);
 }
 
-static UOp *largest(const Rowwise *r, UOp *m) { return or_zero(r, segment(r, OP_MAX, m)); }
-static UOp *smallest(const Rowwise *r, UOp *m) { return or_zero(r, segment(r, OP_MIN, m)); }
+/* The largest or smallest value of each row; one without edges has any. */
+static UOp *extreme(const Rowwise *r, Op op, UOp *m) {
+  bool falls;
+  UOp *below = below_row_terms(m, r->end, &falls);
+  return with_row_terms(m, below, segment(r, falls == (op == OP_MIN) ? OP_MAX : OP_MIN, below), r->end);
+}
+
+static UOp *largest(const Rowwise *r, UOp *m) { return or_zero(r, extreme(r, OP_MAX, m)); }
+static UOp *smallest(const Rowwise *r, UOp *m) { return or_zero(r, extreme(r, OP_MIN, m)); }
 
 static UOp *prod(const Rowwise *r, UOp *m) {
   if (m->dtype == POLY_BOOL) return segment(r, OP_MIN, m);
@@ -115,6 +124,7 @@ static UOp *prod(const Rowwise *r, UOp *m) {
 
 /* The mean square distance from the mean, which does not cancel as the difference of two large numbers would. */
 static UOp *wide_var(const Rowwise *r, UOp *m) {
+  m = without_row_shifts(m, r->end);
   UOp *away = uop_binary(OP_SUB, m, spread(r, float_mean(r, m)));
   return float_mean(r, uop_binary(OP_MUL, away, away));
 }
@@ -134,7 +144,7 @@ static UOp *std(const Rowwise *r, UOp *m) {
 /* The largest value of each row, without history: it only scales, and cancels. One that is infinite (no edges, or
  * nothing but -inf on them) would make inf - inf: then nothing is subtracted. */
 static UOp *peak(const Rowwise *r, UOp *m) {
-  UOp *top = segment(r, OP_MAX, m);
+  UOp *top = extreme(r, OP_MAX, m);
   return top ? uop_detach(uop_where(t_unary(POLY_ISFINITE, top), top, t_scalar_like(top, 0))) : NULL;
 }
 

@@ -40,9 +40,7 @@ bool reads_row_ends(const UOp *u, int *budget) {
   return false;
 }
 
-/* u as a node-sized value whose gather by `end` is u: the gathered tensor itself, or one that is the same for every
- * row. */
-static UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
+UOp *node_part(UOp *u, UOp *end, UOp *nodes) {
   if (u->op == OP_CONST) return u;
   if (is_row_read(u) && u->src[1] == end) return u->src[0];
   if (u->buffer || !repeats_row(u)) return NULL;

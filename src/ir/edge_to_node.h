@@ -12,6 +12,9 @@ static inline bool is_row_read(const UOp *u) {
 static inline bool repeats_row(const UOp *u) {
   return u->op == OP_EXPAND && u->ndim && uop_is_int(u->src[0]->shape[0], 1);
 }
+/* u as a node-sized value whose gather by `end` is u: the gathered tensor itself, or one that is the same for every
+ * row. NULL: it is neither, or an error. */
+UOp *node_part(UOp *u, UOp *end, UOp *nodes);
 /* For each element of x, whose rows are those of an ENDPOINT: does any edge read its row? */
 UOp *rows_with_edges(UOp *x, UOp *end);
 /* f(GATHER(x, e)) -> GATHER(f(x), e) for an ENDPOINT e, where f works on each row alone. The builders of build.c ask
