@@ -13,7 +13,12 @@
  * A sum over all edges of a product with a value of one end is a sum over the nodes, in front of which the other factor
  * is summed over the edges of each node, if that factor is narrower than the product:
  *
- *   sum over e of src(x)[e, i] * d[e, j]   =   sum over v of x[v, i] * (sum of d over the edges from v)[v, j] */
+ *   sum over e of src(x)[e, i] * d[e, j]   =   sum over v of x[v, i] * (sum of d over the edges from v)[v, j]
+ *
+ * Products with a common factor, such as the two gradients of a weight that both ends of an edge are multiplied with,
+ * are one:
+ *
+ *   x^T @ d + x^T @ e  =  x^T @ (d + e) */
 #include "schedule/narrow.h"
 
 #include "ir/context.h"
@@ -368,6 +373,29 @@ static UOp *sum_by_nodes(UOp *u) {
   return best ? shaped_like(summed_by_nodes(read, best, m), u) : NULL;
 }
 
+/* ---- sums of products ---- */
+
+/* The product behind u, if it is a sum of products along axes with one factor that is repeated. */
+static UOp *summed_product(const UOp *u) {
+  bool sum = u->op == OP_REDUCE && u->arg.i == OP_ADD && !u->buffer && dtype_is_float((PolyDType)u->dtype);
+  return sum && u->src[0]->op == OP_MUL && !u->src[0]->buffer ? u->src[0] : NULL;
+}
+
+/* x^T @ d + x^T @ e -> x^T @ (d + e), as where what lies at both ends of an edge is multiplied with one weight. */
+static UOp *common_factor(UOp *u) {
+  if (u->op != OP_ADD || u->buffer) return NULL;
+  const UOp *a = summed_product(u->src[0]), *b = summed_product(u->src[1]);
+  if (!a || !b || u->src[0]->arg.j != u->src[1]->arg.j) return NULL;
+  for (int i = 0; i < 4; i++) {
+    UOp *x = a->src[i & 1], *d = a->src[!(i & 1)], *e = b->src[i >> 1];
+    bool same = x == b->src[!(i >> 1)] && d->op == OP_EXPAND && e->op == OP_EXPAND && !d->buffer && !e->buffer;
+    if (!same || !shape_equal(d->src[0], e->src[0]) || !shape_equal(d, e)) continue;
+    UOp *both = uop_expand(uop_binary(OP_ADD, d->src[0], e->src[0]), d->shape);
+    return uop_reduce(OP_ADD, uop_binary(OP_MUL, both, x), (uint32_t)u->src[0]->arg.j);
+  }
+  return NULL;
+}
+
 /* ---- steps ---- */
 
 /* One step: the node that changes and what it becomes. */
@@ -375,6 +403,7 @@ static bool find_step(const Narrow *n, UOp **from, UOp **to) {
   Base *b = ctx_base(n->ctx);
   *to = NULL;
   for (int i = 0; i < n->w.n && !*to && b->code == POLY_OK; i++) *to = sum_by_nodes(*from = n->w.at[i]);
+  for (int i = 0; i < n->w.n && !*to && b->code == POLY_OK; i++) *to = common_factor(*from = n->w.at[i]);
   for (int i = n->w.n; i-- > 0 && !*to && b->code == POLY_OK;)
     if (linear_source(n->w.at[i]) != -2) *to = move_before(n, *from = n->w.at[i]);
   for (int i = 0; i < n->w.n && !*to && b->code == POLY_OK; i++) {
