@@ -85,6 +85,32 @@ def test_scores_of_both_ends_are_one_kernel():
     assert "reduce_60_4_r_8" in done.stdout.split()
 
 
+GRADIENT = """
+import numpy as np
+from polygrad import Device, Graph, Profile, Tensor
+
+Device.DEFAULT = "TEST"
+nodes, edges, heads, width = 60, 3000, 4, 8
+rng = np.random.default_rng(0)
+g = Graph(rng.integers(0, nodes, (2, edges)), num_nodes=nodes)
+x, a, b = (Tensor(rng.standard_normal(s).astype(np.float32), requires_grad=True).realize() for s in ((nodes, heads, width), (heads, width), (heads, width)))
+w = g.softmax((g.src((x * a).sum(-1)) + g.dst((x * b).sum(-1))).leaky_relu(0.2))
+g.sum(g.src(x) * w.reshape(edges, heads, 1)).square().mean().backward()
+with Profile() as p:
+    x.grad.realize(a.grad, b.grad)
+print(sum(np.prod(s.shape) == edges * heads for s in p.stored))
+"""
+
+
+@pytest.mark.integration
+def test_gradients_of_scores_are_stored_once():
+    """Beside the weights: what a row sums up of them is a dot product of the row's results, so that no other value of the edges waits for it."""
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA"}
+    done = subprocess.run([sys.executable, "-c", GRADIENT], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "2"
+
+
 MAPS = """
 import sys
 import numpy as np

@@ -510,7 +510,7 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   for (int i = 0; i < nroot; i++) tiled[i] = root[i];
   bool ok = joins_flatten(ctx, arena, target, nroot, tiled) &&
             (!target->by_rows || edges_by_rows(ctx, arena, nroot, tiled)) && narrow_sums(ctx, arena, nroot, tiled) &&
-            edge_sums_by_rows(ctx, arena, nroot, tiled) && rows_in_tiles(ctx, arena, target, nroot, tiled),
+            edge_sums_by_rows(ctx, arena, target, nroot, tiled) && rows_in_tiles(ctx, arena, target, nroot, tiled),
        retry = ok;
   while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
   return ok;
