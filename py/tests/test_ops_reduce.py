@@ -261,3 +261,13 @@ def test_reductions_of_moved_axes(perm):
         np.testing.assert_allclose((x * 2 + x.exp()).sum(axes).numpy(), (moved * 2 + np.exp(moved)).sum(axes), rtol=1e-5)
         np.testing.assert_allclose((x.permute(*perm) + 1).square().mean(axes).numpy(), ((moved.transpose(perm) + 1) ** 2).mean(axes), rtol=1e-5)
         np.testing.assert_array_equal(x.max(axes).numpy(), moved.max(axes).astype(np.float32))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_reductions_of_a_long_chain_over_moved_axes(length):
+    """The order of axes is looked for as deep with moved axes in front of the chain as without: otherwise they would be moved back for ever."""
+    x = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float16)
+    t, want = Tensor(x).permute((1, 0)), x.T.astype(np.float32)
+    for _ in range(length):
+        t, want = t.sigmoid(), 1 / (1 + np.exp(-want))
+    np.testing.assert_allclose(t.min((0, 1), True).numpy(), want.min().reshape(1, 1), rtol=2e-3)

@@ -18,7 +18,7 @@ static int64_t order_of(const UOp *x, int depth, bool *number) {
   if (*number || depth == 0 || x->buffer) return UNKNOWN;
   if (x->op == OP_PERMUTE) {
     bool below;
-    int64_t inner = order_of(x->src[0], depth - 1, &below), both = 0;
+    int64_t inner = order_of(x->src[0], depth, &below), both = 0; /* as deep as before this one was put there */
     if (inner == UNKNOWN) return x->arg.i;
     for (int k = 0; k < x->ndim; k++) both |= (inner >> (4 * ((x->arg.i >> (4 * k)) & 15)) & 15) << (4 * k);
     return both;
