@@ -111,6 +111,32 @@ def test_gradients_of_scores_are_stored_once():
     assert done.stdout.strip() == "2"
 
 
+ODD = """
+import numpy as np
+from polygrad import Device, Graph, Tensor
+
+Device.DEFAULT = "TEST"
+rng = np.random.default_rng(0)
+g = Graph(rng.integers(0, 60, (2, 3000)), num_nodes=60)
+x, y = (Tensor(rng.standard_normal((60, 41)).astype(np.float32)).realize() for _ in range(2))
+h = (x.sin() + y).exp()
+(g.src(h) * g.dst(g.sum(g.src(h)))).sum(-1).realize()
+"""
+
+
+@pytest.mark.integration
+def test_rows_of_odd_width_lie_at_whole_vectors():
+    """Four neighbours of a row of 41 are loaded at once, by sums over edges and by dot products of both ends, whose threads leave out what is not there."""
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA", "DEBUG": "4"}
+    done = subprocess.run([sys.executable, "-c", ODD], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "temporary float32 (60, 41) in rows of 44" in done.stderr
+    kernels = done.stderr.split("__global__")
+    (dot,) = [k for k in kernels if "sum_3000_r_41(" in k]
+    assert dot.count("float4 *") == 2 and "_3 < 41)" in dot
+    assert all("float4 *" in k for k in kernels if " sum_60_41_r_x" in k)
+
+
 MAPS = """
 import sys
 import numpy as np

@@ -550,6 +550,34 @@ def test_some_rows_of_a_sum(device):
         np.testing.assert_allclose(f(g.sum(g.src(Tensor(x)))).numpy(), value, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
+@pytest.mark.parametrize("width", [13, 41, 47])
+def test_some_rows_of_odd_width(device, width):
+    """Devices store rows that are read through an index further apart. What else reads them, whole or in part, and what is left of the last strip."""
+    rng = np.random.default_rng(width)
+    index = np.stack([rng.integers(0, 60, 700), (rng.random(700) ** 3 * 60).astype(int)]).astype(np.int32)
+    x, b = rng.standard_normal((60, width), dtype=np.float32), rng.standard_normal(width, dtype=np.float32)
+    w, g = rng.standard_normal((700, 1), dtype=np.float32), Graph(index, 60)
+    h = np.exp(np.sin(x) + b)
+    rows = np.zeros((60, width), np.float32)
+    np.add.at(rows, index[1], h[index[0]] * w)
+    dots = (h[index[0]] * rows[index[1]]).sum(1)
+
+    def ours():
+        th = (Tensor(x).sin() + Tensor(b)).exp()
+        total = g.sum(g.src(th) * Tensor(w))
+        return total, (g.src(th) * g.dst(total)).sum(-1), th.sum(0), g.max(g.src(th)[:, 3:]), th.reshape(-1)[7:-7].sum(), th
+
+    most = np.stack([np.max(h[index[0][index[1] == k]], 0, initial=-np.inf) for k in range(60)])
+    most[np.isinf(most)] = 0
+    for got, want in zip(ours(), (rows, dots, h.sum(0), most[:, 3:], h.reshape(-1)[7:-7].sum(), h)):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-3)
+    total, score, *others = ours()
+    with Profile():
+        total.realize(score, *others[:3])
+    for got, want in zip((total, score, *others[:3]), (rows, dots, h.sum(0), most[:, 3:], h.reshape(-1)[7:-7].sum())):
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-3)
+
+
 def test_a_sum_over_edges_of_a_product_of_both_ends_is_a_sum_over_nodes():
     """The gradient of one matrix for all edges, the sum of x_src g_dst^T: summed over the edges of each node first. Rows that no edge reads do not matter."""
     rng, nodes, wide, narrow = np.random.default_rng(0), 40, 12, 9

@@ -70,19 +70,24 @@ enum { STRIP_ACCS = 8, STRIP_INSTS = 256, STRIP_TERMS = 64 };
 
 static UOp *index_of(const UOp *u) { return u->op == OP_STORE ? u->src[2] : u->src[1]; }
 
-/* Is the first of a strip along r at a multiple of n? */
-static bool is_aligned(UOp *index, const UOp *r, int n) {
-  UOp *term[STRIP_TERMS];
-  int64_t coef[STRIP_TERMS], constant;
-  int k = int_terms(index, STRIP_TERMS, term, coef, &constant);
-  if (k < 0 || constant % n) return false;
-  for (int i = 0; i < k; i++)
-    if (term[i] != r && coef[i] % n) return false;
-  return true;
-}
-
 /* Does the last strip of a loop end with it? */
 static bool whole_strips(const UOp *r, int n) { return (r->src[1]->arg.i - r->src[0]->arg.i) % n == 0; }
+
+/* Are strips of n along r vectors of memory? Their first elements are at multiples of n then, and the last strip ends
+ * with the loop, or, if it is loaded, before the next row. */
+static bool is_together(UOp *index, const UOp *r, int n, bool loaded) {
+  UOp *term[STRIP_TERMS];
+  int64_t coef[STRIP_TERMS], constant, room = INT64_MAX;
+  int k = int_terms(index, STRIP_TERMS, term, coef, &constant);
+  if (k < 0 || constant % n) return false;
+  for (int i = 0; i < k; i++) {
+    if (term[i] != r && coef[i] % n) return false;
+    if (term[i] != r) room = MIN(room, coef[i] < 0 ? 0 : coef[i]);
+  }
+  if (whole_strips(r, n)) return true;
+  int64_t end = (r->src[1]->arg.i + n - 1) / n * n;
+  return loaded && room < INT64_MAX && constant >= 0 && constant % room + end <= room;
+}
 
 /* Counts instructions and accumulators at or below b. */
 static void count_insts(const Codegen *g, const Block *b, int *insts, int *accs) {
@@ -112,7 +117,7 @@ static double strip_gain(Codegen *g, const Block *b, const UOp *r, int n) {
     int64_t stride = block_stride(g, index_of(u), r);
     bool small = dtype_size((PolyDType)inst->dtype) <= 4;
     bool gated = u->op == OP_LOAD && u->nsrc > 2 && block_ranges(g, u->src[2]) & (1ull << r->arg.i);
-    bool together = stride == 1 && small && whole_strips(r, n) && is_aligned(index_of(u), r, n);
+    bool together = stride == 1 && small && is_together(index_of(u), r, n, u->op == OP_LOAD);
     /* neighbours that are loaded one by one are in the same places of the cache */
     sum += b->trips * (gated ? -2 : stride == 0 ? 1 : together ? 2 : stride == 1 && small ? -0.5 : -2);
   }
@@ -125,6 +130,22 @@ static bool has_loop(const Block *b) {
   return false;
 }
 
+/* Is b a sum that can leave out what its last strip has beyond the end, since all that it loads is there? */
+static bool ends_early(Codegen *g, const Block *b, int n) {
+  if (!(g->inst.at[b->loop].flags & LOOP_REDUCE)) return false;
+  for (int i = 0; i < b->line.n; i++) {
+    Line l = b->line.at[i];
+    if (l.child) return false;
+    const Inst *inst = &g->inst.at[l.inst];
+    if (inst->kind == INST_STORE || inst->kind == INST_CHECK) return false;
+    if (inst->kind != INST_LOAD) continue;
+    UOp *index = index_of(g->origin.at[l.inst]);
+    int64_t stride = block_stride(g, index, b->range);
+    if (stride && !(stride == 1 && is_together(index, b->range, n, true))) return false;
+  }
+  return true;
+}
+
 /* How many iterations of the loop of b a thread takes at once. */
 static int strip_of(Codegen *g, Block *b) {
   int n = g->target->strip, insts = 0, accs = 0;
@@ -132,9 +153,9 @@ static int strip_of(Codegen *g, Block *b) {
   if (g->inst.at[b->loop].flags & LOOP_REDUCE && has_loop(b)) return 1;
   const UOp *begin = b->range->src[0], *end = b->range->src[1];
   if (begin->op != OP_CONST || end->op != OP_CONST || begin->arg.i % n) return 1;
-  /* a few more iterations than there are make whole strips; in a group, others would wait for those */
+  /* a few more iterations than there are make whole strips */
   int64_t trips = end->arg.i - begin->arg.i;
-  if (trips % n && (b != g->body || begin->arg.i || trips < MOST_WASTE * (n - 1))) return 1;
+  if (trips % n && (begin->arg.i || trips < MOST_WASTE * (n - 1) || (b != g->body && !ends_early(g, b, n)))) return 1;
   count_insts(g, b, &insts, &accs);
   bool fits = insts <= STRIP_INSTS && accs <= STRIP_ACCS;
   return fits && lanes_allowed(g, b, b->range) && strip_gain(g, b, b->range, n) > 0 ? n : 1;
@@ -150,9 +171,9 @@ static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
     }
     Inst *inst = &g->inst.at[l.inst];
     if (inst->kind != INST_LOAD && inst->kind != INST_STORE) continue;
-    UOp *index = index_of(g->origin.at[l.inst]);
-    int64_t stride = block_stride(g, index, r);
-    inst->stride = stride != 1 || (whole_strips(r, n) && is_aligned(index, r, n)) ? stride : STRIDE_NONE;
+    const UOp *u = g->origin.at[l.inst];
+    int64_t stride = block_stride(g, index_of(u), r);
+    inst->stride = stride != 1 || is_together(index_of(u), r, n, u->op == OP_LOAD) ? stride : STRIDE_NONE;
   }
 }
 

@@ -26,10 +26,13 @@ static bool same_size(const UOp *a, const UOp *b) {
   return a == b || (a->op != OP_CONST && b->op != OP_CONST && a->vmin == b->vmin && a->vmax == b->vmax);
 }
 
+/* Of a slot: how many are to be written. */
+static UOp *whole(const Slot *s) { return s->pitch ? uop_numel(s->node) : s->numel; }
+
 static bool complete(const Check *c, int slot) {
   const Slot *s = &c->l->schedule.slot[slot];
   if (s->kind == SLOT_INPUT || s->kind == SLOT_TILE || s->copies || uop_numel_max(s->node) == 0) return true;
-  return c->count[slot] && same_size(c->count[slot], s->numel);
+  return c->count[slot] && same_size(c->count[slot], whole(s));
 }
 
 /* ---- kernels ---- */
@@ -93,7 +96,7 @@ static bool check_kernel(Check *c, const Item *it, const Linear *lin) {
   }
   for (int i = 0; i < it->nout; i++) {
     int param = (int)it->store[i]->src[0]->arg.i, slot = it->arg[param];
-    UOp *count = store_count(c->ctx, it->store[i], s->slot[slot].numel);
+    UOp *count = store_count(c->ctx, it->store[i], whole(&s->slot[slot]));
     if (!count) return false;
     bool gated = false;
     int64_t runs = param < lin->nparam && lin->param[param].written ? stores_into(lin, param, &gated) : 0;

@@ -70,7 +70,7 @@ typedef struct PlanSlot {
   size_t offset;         /* TEMP: in the arena, in this run */
   int writer;            /* the item that writes it last; -1: none does */
   struct PlanItem *loop; /* TEMP: the item whose memory between steps it is; NULL: none */
-  int64_t rows, copies;  /* see Slot */
+  int64_t rows, copies, width, pitch; /* see Slot */
   size_t each;           /* SLOT_TILE: bytes from one worker's to the next one's */
 } PlanSlot;
 

@@ -289,6 +289,7 @@ static bool size_slots(Plan *p) {
     }
     bool part = s->kind == SLOT_TILE || s->copies; /* scratch memory of products gets its size later */
     if (part ? !size_tile(p, s) : !shape_bytes(s->node, p->nvar, p->var, p->value, &s->bytes)) return false;
+    if (s->pitch) s->bytes = s->bytes / (size_t)s->width * (size_t)s->pitch;
     if (!index_fits(p, s)) return false;
     if (s->kind == SLOT_OUTPUT) p->output_bytes += s->bytes;
   }

@@ -272,6 +272,8 @@ static bool take_slots(Plan *p, const Schedule *s) {
                             .writer = -1,
                             .rows = from->rows,
                             .copies = from->copies,
+                            .width = from->width,
+                            .pitch = from->pitch,
                             .over = -1};
     p->slot[i].why = keep_text(p, from->why ? from->why : "");
     if (!p->slot[i].why || !hold(p, from->node) || !plan_hold_size(p, from->numel)) return false;

@@ -77,6 +77,13 @@ static void emit_check(Emit *e, int i) {
        scalar_name(e, in->src[1]).s, gate.s, later ? "later" : "err");
 }
 
+/* What iterations that are there only to fill up do not update. */
+static Txt update_gate(const Emit *e, int acc) {
+  if (e->fours > acc) return txt("if (t%d) ", e->fours);
+  if (!e->strip_ends || acc > e->strip_loop || !e->copy) return no_text();
+  return txt("if (i%d_%d < %s) ", e->strip_loop, e->copy, scalar_name(e, e->lin->inst[e->strip_loop].src[1]).s);
+}
+
 void emit_scalar(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
@@ -99,10 +106,7 @@ void emit_scalar(Emit *e, int i) {
     PolyDType of = (PolyDType)acc->dtype;
     Txt sum = in->src[2] >= 0 ? muladd_text(e, of, 1, b, scalar_name(e, in->src[2]), a)
                               : combine_text(e, (Op)acc->op, of, 1, a, b);
-    if (e->fours > in->src[0])
-      line(e, "if (t%d) %s = %s;", e->fours, a.s, sum.s);
-    else
-      line(e, "%s = %s;", a.s, sum.s);
+    line(e, "%s%s = %s;", update_gate(e, in->src[0]).s, a.s, sum.s);
     break;
   }
   case INST_COMBINE:

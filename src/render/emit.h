@@ -44,7 +44,8 @@ struct Emit {
   bool fresh;        /* partial results of the vector loop hold nothing yet */
   bool group;        /* inside a loop that the threads of a group share */
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
-  int strip_loop;    /* that loop */
+  int strip_loop;    /* that loop, */
+  bool strip_ends;   /* and the threads of a group share it, the last of whose strips is longer than what is left */
   int run_loop;      /* the loop whose loads stand before it, see runs.c; 0: none */
   Products products; /* how the sum that is being written is formed */
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */

@@ -38,6 +38,7 @@ bool open_strip(Emit *e, int loop) {
   find_varying(e, loop);
   e->strip = n;
   e->strip_loop = loop;
+  e->strip_ends = e->lin->inst[loop].flags & LOOP_GROUP && loop_trips(e->lin, loop) % n;
   Txt type = scalar_type(e, (PolyDType)e->lin->inst[loop].dtype);
   for (int k = 0; k < n; k++)
     line(e, k ? "const %s i%d_%d = i%d + %d;" : "const %s i%d_%d = i%d;", type.s, loop, k, loop, k);
@@ -47,6 +48,7 @@ bool open_strip(Emit *e, int loop) {
 void close_strip(Emit *e) {
   e->vary = NULL;
   e->strip = e->copy = 0;
+  e->strip_ends = false;
 }
 
 /* The vector type of an element in memory; NULL: there is none, or it would be wider than a load. */

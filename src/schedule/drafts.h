@@ -95,4 +95,9 @@ bool join_kernels(Sched *s, Drafts *d, Order *o);
  * the place of this one. */
 bool sched_find_over(Sched *s, Item *item, const int *last, int at);
 
+/* ---- pitch.c ---- */
+
+/* Rows of temporaries, further apart where that helps. out: its items are finished but for what they write over. */
+bool pitch_rows(Sched *s, Schedule *out);
+
 #endif

@@ -312,7 +312,7 @@ static bool emit(Sched *s, Drafts *d, const Order *o, const IntVec *copies, Sche
   out->sub = ok ? arena_new(s->arena, (size_t)(sub.n + 1) * sizeof(Item)) : NULL;
   if (out->sub && sub.n) memcpy(out->sub, sub.at, (size_t)sub.n * sizeof(Item));
   vec_free(ctx_base(s->ctx), &sub);
-  return out->sub != NULL && find_all_over(s, out);
+  return out->sub != NULL;
 }
 
 static bool build_items(Sched *s, Drafts *d, Schedule *out) {
@@ -497,7 +497,8 @@ static bool build_once(PolyContext *ctx, Arena *arena, int nroot, UOp *const *ro
   s.decided = true;
   ok = ok && build_items(&s, &d, out);
   *retry = ok && s.retry;
-  ok = ok && (s.retry || (place_roots(&s, nroot, split, out) && hand_out_slots(&s, nroot, out)));
+  ok = ok && (s.retry || (place_roots(&s, nroot, split, out) && pitch_rows(&s, out) && find_all_over(&s, out) &&
+                          hand_out_slots(&s, nroot, out)));
   map_free(ctx_base(ctx), &sums);
   sched_free(&s, &d);
   return ok;
@@ -530,9 +531,13 @@ static void print_item(Str *out, const Item *item, const char *before) {
 void schedule_print(Str *out, const Schedule *s) {
   static const char *const slots[] = {"input", "output", "temporary", "scratch"};
   char text[256];
-  for (int i = 0; i < s->nslot; i++)
-    str_fmt(out, "  slot %d: %s %s %s, %s\n", i, slots[s->slot[i].kind], dtype_name((PolyDType)s->slot[i].node->dtype),
-            shape_text(s->slot[i].node, text, sizeof text), s->slot[i].why);
+  for (int i = 0; i < s->nslot; i++) {
+    const Slot *slot = &s->slot[i];
+    str_fmt(out, "  slot %d: %s %s %s", i, slots[slot->kind], dtype_name((PolyDType)slot->node->dtype),
+            shape_text(slot->node, text, sizeof text));
+    if (slot->pitch) str_fmt(out, " in rows of %lld", (long long)slot->pitch);
+    str_fmt(out, ", %s\n", slot->why);
+  }
   for (int i = 0; i < s->nitem; i++) {
     const Item *item = &s->item[i];
     const TilesItem *t = item->tiles;

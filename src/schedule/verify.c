@@ -24,7 +24,7 @@ static bool wrong(const Verify *v, const char *what, int at, const char *why) {
 static bool check_slot(const Verify *v, int i) {
   const Slot *slot = &v->s->slot[i];
   if (!slot->node || !slot->numel || !slot->why) return wrong(v, "slot", i, "a field is missing");
-  if (slot->kind != SLOT_TILE && !slot->copies && slot->numel != uop_numel(slot->node))
+  if (slot->kind != SLOT_TILE && !slot->copies && !slot->pitch && slot->numel != uop_numel(slot->node))
     return wrong(v, "slot", i, "the number of elements is not the node's");
   if (slot->kind != SLOT_INPUT) return true;
   if (slot->node->op != OP_BUFFER || slot->node->arg.i != -(int64_t)slot->input - 1)
