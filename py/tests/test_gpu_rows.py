@@ -111,6 +111,40 @@ def test_gradients_of_scores_are_stored_once():
     assert done.stdout.strip() == "2"
 
 
+DOTS = """
+import sys
+import numpy as np
+from polygrad import Device, Graph, Profile, Tensor
+
+Device.DEFAULT = "TEST"
+heads, width = [int(a) for a in sys.argv[1:3]]
+nodes, edges = 60, 3000
+rng = np.random.default_rng(0)
+g = Graph(rng.integers(0, nodes, (2, edges)), num_nodes=nodes)
+x, q = (Tensor(rng.standard_normal((nodes, heads, width)).astype(np.float32), requires_grad=True).realize() for _ in range(2))
+k, v = x.sin() + 0.5, x.exp()
+w = g.softmax((g.src(k) * g.dst(q)).sum(-1))
+g.sum(g.src(v) * w.reshape(edges, heads, 1)).square().mean().backward()
+with Profile() as p:
+    x.grad.realize(q.grad)
+print(*[f"{k.name}*{k.count}" for k in p.kernels])
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("heads, width, threads", [(4, 8, 2), (2, 10, 16), (1, 41, 16), (1, 128, 32), (1, 132, 0)])
+def test_dot_products_of_gradients_are_formed_beside_sums(heads, width, threads):
+    """The loop that sums up the gradient of a node's features forms that of each edge's weight, as far as a warp has the features of a head. One kernel
+    for each edge remains, of the scores."""
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA", "DEBUG": "4"}
+    done = subprocess.run([sys.executable, "-c", DOTS, str(heads), str(width)], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    shape = f"3000_{heads}" if heads > 1 else "3000"
+    dots = [k for k in done.stdout.split() if k.startswith(f"sum_{shape}_r_{width}*")]
+    assert dots == [f"sum_{shape}_r_{width}*{1 if threads else 2}"], done.stdout
+    assert (f"= lanes_add_f32(acc" in done.stderr) and (not threads or f", {threads}, 1);" in done.stderr)
+
+
 ODD = """
 import numpy as np
 from polygrad import Device, Graph, Tensor

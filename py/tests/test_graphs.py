@@ -578,6 +578,29 @@ def test_some_rows_of_odd_width(device, width):
         np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("heads, width", [(8, 8), (2, 6), (3, 10), (1, 41), (1, 128)])
+def test_some_rows_of_attention(device, heads, width):
+    """Forward and backward, beside the interpreter: rows of a hub and of few edges, heads that fill a warp's threads and that do not."""
+    rng = np.random.default_rng(width)
+    dst, src = (rng.random(500) ** 4 * 30).astype(np.int64), (rng.random(500) ** 2 * 30).astype(np.int64)
+    arrays = [rng.standard_normal((30, heads, width)).astype(np.float32) for _ in range(3)]
+
+    def run():
+        g = Graph(np.stack([src, dst]), 30)
+        x, q, c = (Tensor(a, requires_grad=True) for a in arrays)
+        w = g.softmax((g.src(x.sin() + 0.5) * g.dst(q)).sum(-1) * 0.1)
+        out = g.sum(g.src(x.cos()) * w.unsqueeze(-1))
+        (out * c).sum().backward()
+        x.grad.realize(q.grad)
+        return [t.numpy() for t in (out, x.grad, q.grad)]
+
+    got = run()
+    with Context(DEVICE="INTERP"):
+        want = run()
+    for a, b in zip(got, want):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
 def test_a_sum_over_edges_of_a_product_of_both_ends_is_a_sum_over_nodes():
     """The gradient of one matrix for all edges, the sum of x_src g_dst^T: summed over the edges of each node first. Rows that no edge reads do not matter."""
     rng, nodes, wide, narrow = np.random.default_rng(0), 40, 12, 9

@@ -57,8 +57,9 @@ typedef struct Codegen {
   VEC(Block *) block;
   VEC(UOp *) loops; /* all LOOP nodes */
   VEC(UOp *) var;
-  Map made; /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is
-             * emitted (blocks.c) */
+  Map made;          /* LOAD of what the kernel itself stores from inside a reduction -> the STORE, until that is
+                      * emitted (blocks.c) */
+  VEC(UOp *) unread; /* those of them that nothing loads */
   Block *top;
   UOp *grid; /* where the target has groups: see Linear */
   int group, pack;
@@ -71,6 +72,7 @@ typedef struct Codegen {
   int turns;              /* see Linear */
   Block *body;            /* of one iteration of the grid */
   int strip;              /* of the innermost loop of the grid: see Inst */
+  int neighbours;         /* threads along that loop that add up what each of them has: see Linear; 0: none do */
   int padded;  /* its iterations are as many as a multiple of this, a power of two; those too many store nothing; 0: as
                   they are */
   double work; /* of the loop that the number of threads was chosen by */
@@ -122,10 +124,15 @@ bool lanes_allowed(Codegen *g, const Block *b, const UOp *r);
 double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer); /* what lanes along r save in b */
 /* groups.c: which loops are the grid and which are shared by the threads of a group. */
 bool shape_groups(Codegen *g);
+/* How many iterations of the loop of b a thread takes at once; */
+int block_strip_of(Codegen *g, Block *b);
 void block_strip(Codegen *g, Block *b, int n); /* a thread takes n iterations of the loop of b side by side */
 int64_t block_stride(Codegen *g, UOp *index, const UOp *range); /* by how much an index grows with it; STRIDE_NONE */
 /* The same for the kernel of long rows, once the other one is written out. */
 bool shape_hubs(Codegen *g, RowClass rows);
+/* across.c: sums that neighbouring threads form together, each of them with what it has. True: there are some, and
+ * g->neighbours says how many threads that takes. */
+bool find_across(Codegen *g);
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */
 bool flatten_blocks(Codegen *g, Linear *out);
 

@@ -7,7 +7,7 @@
  *     for j: store               values that depend on i and j
  *
  * A STORE over a range of a reduction belongs to the first loop that loads what it stores: there the value is computed
- * and stored, and loops after it load it.
+ * and stored, and loops after it load it. If none does, it belongs to the first loop over that range.
  *
  * A reduction may be over a RANGE whose loop is open around it, if it does not depend on that loop but on one further
  * in: the value of a sum over k inside another sum over k. Such a loop gets a RANGE of its own. */
@@ -230,6 +230,16 @@ static PolyDType acc_dtype(const UOp *loop) {
   return half && rounds ? POLY_FLOAT32 : (PolyDType)loop->dtype;
 }
 
+/* What is stored from inside a loop over r, and nothing loads. */
+static bool emit_unread(Codegen *g, Block *inner, const UOp *r) {
+  for (int i = 0; i < g->unread.n; i++) {
+    UOp *load = g->unread.at[i];
+    if (to_be_made(g, load) && block_ranges(g, load) & (1ull << r->arg.i) && block_value(g, inner, load) < 0)
+      return false;
+  }
+  return true;
+}
+
 static int emit_loop(Codegen *g, Block *b, UOp *u) {
   UOp *member[MOST_STORES];
   int acc[MOST_STORES], n;
@@ -256,6 +266,7 @@ static int emit_loop(Codegen *g, Block *b, UOp *u) {
     Inst inst = {.kind = INST_UPDATE, .dtype = (uint8_t)d, .op = (uint16_t)member[i]->arg.i, .src = {acc[i], v, -1}};
     if (v < 0 || block_inst(g, inner, inst, NULL) < 0) return -1;
   }
+  if (!emit_unread(g, inner, u->src[u->nsrc - 1])) return -1;
   for (; inner != b; inner = inner->parent)
     if (!block_close(g, inner)) return -1;
   for (int i = 0; i < n; i++) {
@@ -366,6 +377,20 @@ static bool note_made(Codegen *g, UOp *store) {
   return load && map_put(ctx_base(g->ctx), &g->made, (uint64_t)(uintptr_t)load, (uint64_t)(uintptr_t)store);
 }
 
+/* The same for all of them. */
+static bool note_unread(Codegen *g, int n, UOp *const *store) {
+  Walk walk;
+  if (!uop_walk(g->ctx, g->arena, n, store, NULL, NULL, &walk)) return false;
+  for (int i = 0; i < n; i++) {
+    UOp *src[2] = {store[i]->src[0], store[i]->src[2]};
+    UOp *load = uop_make(g->ctx, OP_LOAD, (PolyDType)store[i]->dtype, (UArg){0}, 2, src, 0, NULL);
+    bool made = load && map_get(&g->made, (uint64_t)(uintptr_t)load, NULL), read = !made;
+    for (int k = 0; k < walk.n && !read; k++) read = walk.at[k] == load;
+    if (!load || (!read && !vec_push(ctx_base(g->ctx), &g->unread, load))) return false;
+  }
+  return true;
+}
+
 /* Reductions in the blocks around b, the outermost first: they run before those in b, and so the one that makes what is
  * stored from inside a reduction is to be looked for among them first. */
 static bool emit_outer_loops(Codegen *g, Block *b) {
@@ -440,7 +465,7 @@ bool build_blocks(Codegen *g, int nstore, UOp **store) {
   Block *inner[MOST_SECTIONS];
   if (n == nstore && !find_sections(g, n, store, &parts)) return false;
   if (!open_outputs(g, &parts, store, inner)) return false;
-  if (n < nstore && !emit_outer_loops(g, inner[0])) return false;
+  if (n < nstore && (!note_unread(g, nstore, store) || !emit_outer_loops(g, inner[0]))) return false;
   if (!emit_stores(g, n, &parts, inner)) return false;
   for (int k = 0; k + 1 < parts.n; k++)
     if (!block_close(g, inner[k])) return false;

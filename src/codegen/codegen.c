@@ -31,6 +31,7 @@ static UOp *count_work(Codegen *g, const Block *b, int64_t (*of)(const Inst *in)
       continue;
     }
     UOp *trips = int_sub(c->range->src[1], c->range->src[0]);
+    if (g->inst.at[c->loop].flags & LOOP_ACROSS) trips = uop_index(g->ctx, 1); /* of a thread */
     if (trips && block_ranges(g, trips)) trips = guess ? uop_index(g->ctx, 1) : NULL;
     if (!trips) return NULL;
     sum = int_add(sum, int_mul(trips, count_work(g, c, of, guess)));
@@ -108,6 +109,7 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   out->pack = g->pack;
   out->spread = g->spread;
   out->turns = g->turns;
+  out->neighbours = g->neighbours;
   return list_params(g, out);
 }
 
@@ -142,6 +144,7 @@ static void codegen_free(Codegen *g) {
   vec_free(b, &g->inst);
   vec_free(b, &g->origin);
   vec_free(b, &g->loops);
+  vec_free(b, &g->unread);
   vec_free(b, &g->var);
   vec_free(b, &g->local);
   map_free(b, &g->ranges);

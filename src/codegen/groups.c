@@ -162,7 +162,9 @@ static int strip_of(Codegen *g, Block *b) {
 }
 
 static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
-  if (b->range == r) g->inst.at[b->loop].strip = (uint16_t)n;
+  bool across = b->range && g->inst.at[b->loop].flags & LOOP_ACROSS; /* each thread has its own iterations of it */
+  if (across) r = b->range;
+  if (b->range == r && !across) g->inst.at[b->loop].strip = (uint16_t)n;
   for (int i = 0; i < b->line.n; i++) {
     Line l = b->line.at[i];
     if (l.child) {
@@ -176,6 +178,8 @@ static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
     inst->stride = stride != 1 || is_together(index_of(u), r, n, u->op == OP_LOAD) ? stride : STRIDE_NONE;
   }
 }
+
+int block_strip_of(Codegen *g, Block *b) { return strip_of(g, b); }
 
 void block_strip(Codegen *g, Block *b, int n) { set_strip(g, b, b->range, n); }
 
@@ -197,7 +201,8 @@ static void pad_grid(Codegen *g, int n) {
 static void strip_grid(Codegen *g) {
   if (g->body == g->top || !g->grid) return;
   int n = strip_of(g, g->body);
-  if (n == 1 || (double)g->grid->vmax / n * g->group < g->target->strip_threads) return;
+  if (n == 1) return;
+  if (!g->neighbours && (double)g->grid->vmax / n * g->group < g->target->strip_threads) return;
   set_strip(g, g->body, g->body->range, n);
   g->strip = n;
   if (whole_strips(g->body->range, n))
@@ -378,6 +383,11 @@ static int64_t row_threads(const Codegen *g, int n) {
   return all;
 }
 
+/* Has each of the threads that add up what neighbours have something to do? */
+static bool fills_neighbours(const Codegen *g) {
+  return whole_strips(g->body->range, g->neighbours * MAX(g->strip, 1));
+}
+
 /* Groups of a block, which work on one row: as many as there are neighbouring results, in so far as these fill what a
  * GPU reads at once. The rest of them are other blocks: more of the device works on the longest rows. Where most rows
  * are long there is enough to do: a warp reads as much of a neighbour as it can. */
@@ -414,6 +424,12 @@ bool shape_hubs(Codegen *g, RowClass class) {
   const Block *rows = next_output(g, g->top);
   bool whole;
   g->pack = same_row(g, &whole);
+  if (g->neighbours) {
+    bool all = fills_neighbours(g);
+    g->pack = all ? MAX(g->pack, g->neighbours) : g->neighbours;
+    whole &= all;
+    g->hubs.threads = MAX(g->hubs.threads, g->pack);
+  }
   g->padded = whole || g->pack == 1 ? 0 : g->pack * MAX(g->strip, 1);
   if (g->strip > 1 && !whole_strips(g->body->range, g->strip)) g->padded = g->pack * g->strip;
   /* the blocks of a row together: as many as there are of one where a row has one; where each looks for long rows by
@@ -439,11 +455,12 @@ static void spread_groups(Codegen *g, int64_t results, int most, int threads) {
   g->spread = g->pack > 1 ? g->pack : 0;
 }
 
-/* Are all loops over edges the innermost, and all others short? */
+/* Are all loops over edges the innermost, but for sums of neighbouring threads, and all others short? */
 static bool plain_rows(Codegen *g, const Block *b) {
   for (int i = 0; i < b->line.n; i++) {
     const Block *c = b->line.at[i].child;
-    if (c && (has_loop(c) || (!is_ragged(g, c) && range_trips(g, c->range) > LONG_SUM))) return false;
+    if (c && ((has_loop(c) && !g->neighbours) || (!is_ragged(g, c) && range_trips(g, c->range) > LONG_SUM)))
+      return false;
   }
   return true;
 }
@@ -466,11 +483,12 @@ static void share_loops(Codegen *g, const Block *b) {
  * simple. */
 static bool shape_rows(Codegen *g) {
   Block *b = g->body;
-  if (!g->nragged || g->target->warp <= 1 || b == g->top || next_output(g, b) || !plain_rows(g, b)) return false;
-  if (!row_threads(g, 1)) return false;
+  if (!g->nragged || g->target->warp <= 1 || b == g->top || next_output(g, b) || !row_threads(g, 1)) return false;
+  bool across = b != next_output(g, g->top) && find_across(g);
+  if (!plain_rows(g, b)) return false;
   strip_grid(g);
-  int best = 1, side = side_by_side(g, row_threads(g, 1));
-  bool inner = b != next_output(g, g->top) && uop_is_int(b->range->src[0], 0);
+  int best = MAX(g->neighbours, 1), side = side_by_side(g, row_threads(g, best));
+  bool inner = !across && b != next_output(g, g->top) && uop_is_int(b->range->src[0], 0);
   for (int n = 2; n <= SECTOR && inner; n *= 2) {
     bool fits = (row_threads(g, n) - row_threads(g, 1)) * MOST_WASTE <= row_threads(g, n);
     if (!fits || side_by_side(g, row_threads(g, n)) <= side) continue;
@@ -480,8 +498,9 @@ static bool shape_rows(Codegen *g) {
   /* few threads for each row leave most of a device idle while the longest of them end */
   int lanes = 1, each = row_threads(g, 1) <= NARROW ? MAX(g->target->row_edges / 4, 1) : g->target->row_edges;
   while (2 * lanes * side <= g->target->warp && 2 * lanes * each <= 1 << g->log_edges) lanes *= 2;
+  if (across && !fills_neighbours(g)) pad_grid(g, best * MAX(g->strip, 1));
   if (lanes == 1) return true;
-  if (best > 1) pad_grid(g, best * MAX(g->strip, 1));
+  if (best > 1 && !across) pad_grid(g, best * MAX(g->strip, 1));
   g->group = lanes;
   g->spread = side > 1 ? side : 0;
   share_loops(g, b);

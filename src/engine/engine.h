@@ -71,7 +71,7 @@ typedef struct PlanSlot {
   int writer;            /* the item that writes it last; -1: none does */
   struct PlanItem *loop; /* TEMP: the item whose memory between steps it is; NULL: none */
   int64_t rows, copies, width, pitch; /* see Slot */
-  size_t each;           /* SLOT_TILE: bytes from one worker's to the next one's */
+  size_t each;                        /* SLOT_TILE: bytes from one worker's to the next one's */
 } PlanSlot;
 
 typedef struct PlanItem {

@@ -97,6 +97,7 @@ static void print_inst(Str *out, const Linear *lin, const Inst *in) {
             in->flags & LOOP_GROUP    ? " group"
             : in->flags & LOOP_SPLIT  ? " tensor split"
             : in->flags & LOOP_TENSOR ? " tensor"
+            : in->flags & LOOP_ACROSS ? " across"
                                       : "",
             in->flags & LOOP_VECTOR ? " vector" : "", in->flags & LOOP_OUTER ? " outer" : "",
             in->flags & LOOP_REDUCE ? " reduce" : "",
@@ -283,6 +284,17 @@ static bool check_widths(Verify *v, const Inst *in) {
   return !in->chunk || in->flags & LOOP_PARALLEL || bad(v, "threads take chunks of a parallel loop alone");
 }
 
+/* A sum of neighbours: in the grid, and a plain loop but for that. */
+static bool check_across(Verify *v, const Inst *in) {
+  if (!(in->flags & LOOP_ACROSS)) return true;
+  bool grid = false;
+  for (int k = 0; k < v->nopen; k++) grid |= v->lin->inst[v->open[k]].flags & LOOP_PARALLEL;
+  bool plain = in->flags & LOOP_REDUCE && !(in->flags & (LOOP_GROUP | LOOP_VECTOR | LOOP_OUTER | LOOP_TENSOR));
+  if (!grid || !plain || !is_power_of_two(v->lin->neighbours) || !constant_trips(v, in))
+    return bad(v, "a sum of neighbouring threads is none");
+  return true;
+}
+
 static void enter_lanes(Verify *v, int level) {
   v->lanes[level] = v->at;
   memset(v->motion[level], 0, (size_t)v->at * sizeof **v->motion);
@@ -318,7 +330,8 @@ static bool check_loop(Verify *v, const Inst *in) {
     if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary)
       return bad(v, "bounds differ from lane to lane");
   }
-  if (!check_outer(v, in) || !check_widths(v, in) || !check_grid(v, in) || !check_tensor(v, in)) return false;
+  if (!check_outer(v, in) || !check_widths(v, in) || !check_grid(v, in) || !check_tensor(v, in) || !check_across(v, in))
+    return false;
   if (in->flags & LOOP_GROUP) {
     if (v->group >= 0) return bad(v, "a group loop is inside another");
     v->group = v->at;

@@ -39,6 +39,12 @@
  * FENCE inside one; all threads of a group come to them equally often, since bounds outside group loops do not depend
  * on them. With one thread in a group these marks mean nothing: a plain loop, and instructions that do nothing.
  *
+ * Sums of neighbours. A loop marked LOOP_ACROSS has as many iterations as the innermost loop of the grid, inside of
+ * which it stands, does nothing but add to accumulators from outside, and depends on that loop in nothing. `neighbours`
+ * threads, a power of two, have all iterations of the grid along it and lie side by side in a warp, and run the loops
+ * around it equally often. So a device can have each add what belongs to its own iterations of the grid, and combine
+ * the results in a fixed tree; to all others it is a plain loop.
+ *
  * Products of a warp. A loop marked LOOP_TENSOR, of a constant multiple of 8 iterations, is the only line of a group
  * loop with an iteration for each thread, and adds products of two local arrays of float32 to accumulators from
  * outside: thread 4g + q of a warp those of the rows r + g, r + g + 8, r + g + 16, r + g + 24 of the first array and of
@@ -87,7 +93,8 @@ enum {
   LOOP_GROUP = 64,
   LOOP_TENSOR = 128,
   LOOP_IF = 256,
-  LOOP_SPLIT = 512
+  LOOP_SPLIT = 512,
+  LOOP_ACROSS = 1024
 };
 #define STRIDE_NONE INT64_MIN
 enum { MAX_LANES = 64 };                           /* of a vector */
@@ -145,6 +152,7 @@ typedef struct Linear {
    * threads belong to neighbouring groups; 0: those of a group lie side by side. All groups whose threads alternate
    * come to each FENCE and COMBINE equally often; where they are more than a warp, they are all groups of the block. */
   int spread;
+  int neighbours; /* of the threads that form a sum of a LOOP_ACROSS; 0: there is none */
   int turns; /* iterations of the grid that a group runs one after the other, a block's side by side; 0 and 1: one */
   struct Linear *also; /* a further kernel with the same arguments, for rows that this one leaves out; or NULL */
   bool also_first;     /* the further kernels are started before this one, which takes less time than they do */

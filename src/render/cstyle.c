@@ -80,6 +80,8 @@ static void emit_check(Emit *e, int i) {
 /* What iterations that are there only to fill up do not update. */
 static Txt update_gate(const Emit *e, int acc) {
   if (e->fours > acc) return txt("if (t%d) ", e->fours);
+  if (e->across)
+    return txt("if (%s < %s) ", scalar_name(e, e->across_of).s, scalar_name(e, e->lin->inst[e->across].src[1]).s);
   if (!e->strip_ends || acc > e->strip_loop || !e->copy) return no_text();
   return txt("if (i%d_%d < %s) ", e->strip_loop, e->copy, scalar_name(e, e->lin->inst[e->strip_loop].src[1]).s);
 }
@@ -127,6 +129,10 @@ void emit_loop(Emit *e, int loop) {
   Txt type = scalar_type(e, (PolyDType)in->dtype);
   if (e->style->groups && emit_by_fours(e, loop)) return;
   if (e->style->tensor && emit_products(e, loop)) return;
+  if (e->style->groups && in->flags & LOOP_ACROSS) {
+    emit_across(e, loop);
+    return;
+  }
   bool parallel = (in->flags & LOOP_PARALLEL) && !e->parallel && e->style->parallel;
   if (parallel) e->style->parallel(e, loop, begin.s, end.s);
   if (in->flags & LOOP_ONCE)

@@ -46,6 +46,8 @@ struct Emit {
   int strip, copy;   /* iterations of a loop that are written side by side, and which of them is being written */
   int strip_loop;    /* that loop, */
   bool strip_ends;   /* and the threads of a group share it, the last of whose strips is longer than what is left */
+  int across;        /* the loop that neighbouring threads share, of which some have less than others; 0: none */
+  int across_of;     /* and the loop of the grid whose iterations theirs are */
   int run_loop;      /* the loop whose loads stand before it, see runs.c; 0: none */
   Products products; /* how the sum that is being written is formed */
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
@@ -95,6 +97,7 @@ bool copies_ahead(const Emit *e, int i);
 void emit_copy(Emit *e, int store);
 
 /* strips.c: loops of which a thread takes several iterations side by side */
+void emit_across(Emit *e, int loop);
 bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop is none of them */
 void close_strip(Emit *e);
 void emit_strip(Emit *e, int i); /* one instruction inside */

@@ -13,17 +13,32 @@ static bool differs(const Emit *e, const Inst *in) {
   return false;
 }
 
+/* The loop that an instruction or a loop stands in; -1: none. */
+static int loop_of(const Emit *e, int i) {
+  for (int k = i; k-- > 0;)
+    if (e->lin->inst[k].kind == INST_LOOP && e->at[k].end > i) return k;
+  return -1;
+}
+
+/* Does i stand in a loop whose iterations neighbouring threads share? */
+static bool is_across(const Emit *e, int i) {
+  int loop = loop_of(e, i);
+  return loop >= 0 && e->lin->inst[loop].flags & LOOP_ACROSS;
+}
+
 /* Marks what differs in the loop; accumulators of its own do if what they are updated with does. Those from outside are
  * updated once for each iteration. */
 static void find_varying(Emit *e, int loop) {
   bool changed = true;
   e->vary[loop] = true;
+  for (int i = loop + 1; i < e->at[loop].end; i++)
+    e->vary[i] = e->lin->inst[i].kind == INST_LOOP && e->lin->inst[i].flags & LOOP_ACROSS;
   while (changed) {
     changed = false;
     for (int i = loop + 1; i < e->at[loop].end; i++) {
       const Inst *in = &e->lin->inst[i];
       bool value = in->kind == INST_ALU || in->kind == INST_LOAD || in->kind == INST_CHECK;
-      int to = value ? i : in->kind == INST_UPDATE && in->src[0] > loop ? in->src[0] : -1;
+      int to = value ? i : in->kind == INST_UPDATE && in->src[0] > loop && !is_across(e, i) ? in->src[0] : -1;
       if (to < 0 || e->vary[to] || !differs(e, in)) continue;
       e->vary[to] = changed = true;
     }
@@ -43,6 +58,38 @@ bool open_strip(Emit *e, int loop) {
   for (int k = 0; k < n; k++)
     line(e, k ? "const %s i%d_%d = i%d + %d;" : "const %s i%d_%d = i%d;", type.s, loop, k, loop, k);
   return true;
+}
+
+/* Each thread has the iterations that it has of the grid, or the first ones in the place of those that are not there,
+ * which it does not add. */
+void emit_across(Emit *e, int loop) {
+  const Linear *l = e->lin;
+  int of = loop, n = e->vary ? e->strip : 1;
+  while (of >= 0 && !(l->inst[of].flags & LOOP_PARALLEL)) of = loop_of(e, of);
+  int64_t trips = loop_trips(l, loop);
+  bool all = trips % ((int64_t)n * l->neighbours) == 0;
+  Txt type = scalar_type(e, (PolyDType)l->inst[loop].dtype);
+  line(e, "{");
+  e->indent++;
+  for (e->copy = 0; e->copy < n; e->copy++) {
+    Txt own = scalar_name(e, of);
+    Txt at = all ? own : txt("%s < %lld ? %s : %d", own.s, (long long)trips, own.s, e->copy);
+    line(e, "const %s %s = %s;", type.s, scalar_name(e, loop).s, at.s);
+  }
+  e->copy = 0;
+  e->across = all ? 0 : loop;
+  e->across_of = of;
+  emit_body(e, loop + 1, e->at[loop].end);
+  e->across = 0;
+  e->indent--;
+  line(e, "}");
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    const Inst *in = &l->inst[i];
+    if (in->kind != INST_UPDATE || l->neighbours == 1) continue;
+    Txt acc = scalar_name(e, in->src[0]);
+    Txt add = helper(e->help, "lanes_add", elem_of((PolyDType)l->inst[in->src[0]].dtype), 1);
+    line(e, "%s = %s(%s, %d, 1);", acc.s, add.s, acc.s, l->neighbours);
+  }
 }
 
 void close_strip(Emit *e) {
@@ -99,6 +146,13 @@ static void store_together(Emit *e, int i, const char *type) {
   }
 }
 
+static void store_once(Emit *e, int i) {
+  const Inst *in = &e->lin->inst[i];
+  Txt x = store_text(e, (PolyDType)in->dtype, 1, scalar_name(e, in->src[1]));
+  Txt first = scalar_name(e, e->lin->inst[e->strip_loop].src[0]);
+  line(e, "if (i%d == %s) p%d[%s] = %s;", e->strip_loop, first.s, in->param, scalar_name(e, in->src[0]).s, x.s);
+}
+
 void emit_strip(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   bool load = in->kind == INST_LOAD, store = in->kind == INST_STORE;
@@ -110,6 +164,10 @@ void emit_strip(Emit *e, int i) {
   const char *type = load || store ? together_type((PolyDType)in->dtype) : NULL;
   bool together = type && in->stride == 1 && e->strip % TOGETHER == 0 && !(gate >= 0 && e->vary[gate]);
   e->copy = 0;
+  if (store && e->lin->neighbours && !e->vary[in->src[0]] && !e->vary[in->src[1]]) { /* neighbours have the same */
+    store_once(e, i);
+    return;
+  }
   if (together && copies_ahead(e, i)) {
     if (store) emit_copy(e, i);
     return;

@@ -8,6 +8,7 @@
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
 #include "schedule/contract.h"
+#include "schedule/dots.h"
 #include "schedule/joins.h"
 #include "schedule/tiles.h"
 
@@ -257,7 +258,7 @@ static bool reads_ends(const UOp *u) {
  */
 static void find_end(Sched *s, NodeInfo *n) {
   const UOp *node = n->node;
-  bool fits = (node->op == OP_REDUCE || node->op == OP_SEGMENT) && !n->sums_tiles && !n->maps_edges;
+  bool fits = (node->op == OP_REDUCE || node->op == OP_SEGMENT) && !n->sums_tiles && !n->maps_edges && !n->forms_dots;
   if (!fits || (n->contraction && !n->tiled) || (!n->by_tiles && sched_edge_sized(s, node))) return;
   if (n->by_tiles && n->matmul.axis == ROWS_SUMMED) return;
   NodeInfo *end = NULL, *at = n;
@@ -314,6 +315,7 @@ bool sched_measure(Sched *s, const Walk *walk) {
   }
   tiles_find_sums(s, walk);
   if (!tiles_store_values(s, walk)) return false;
+  dots_find(s, walk);
   find_factors(s, walk);
   for (int i = 0; i < walk->n; i++) find_end(s, sched_info(s, walk->at[i]));
   return true;
@@ -765,7 +767,11 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate) {
                           : reduction_reason(s, l, n, &r);
     if (!why && n->kernel == s->kernel && n->at != r.hash && !n->maps_edges) why = "reduction read at several places";
     break;
-  case OP_SEGMENT: why = n->sums_tiles ? "reduction over tiles of edges" : reduction_reason(s, l, n, &r); break;
+  case OP_SEGMENT:
+    why = n->sums_tiles   ? "reduction over tiles of edges"
+          : n->forms_dots ? "sum whose loop forms dot products of edges"
+                          : reduction_reason(s, l, n, &r);
+    break;
   default:
     why = elementwise_reason(s, n, &r);
     if (!why && n->made) why = end_reason(s, l, n, &r, gate);

@@ -391,7 +391,7 @@ static bool fits_outer_loops(const Draft *x, const Draft *p) {
 static int find_absorber(Joining *j, int p, bool *by_edge) {
   Sched *s = j->s;
   const Draft *y = j->d->at.at[p];
-  if (!plain_kernel(y)) return -1;
+  if (!plain_kernel(y) || y->out[0]->forms_dots) return -1;
   for (int r = next_reader(j, y, j->o->place[p]); r >= 0; r = next_reader(j, y, j->o->place[r])) {
     const Draft *x = j->d->at.at[r];
     bool rows = fits_outer_loops(x, y) && !keeps_rows_apart(s, x, y);
@@ -509,9 +509,49 @@ static bool join_partners(Joining *j) {
   return true;
 }
 
+/* ---- dot products of edges ---- */
+
+/* The kernel that computes a node, which may be what another one is made of; -1: none, or it makes several. */
+static int maker_of(const Joining *j, const NodeInfo *n) {
+  for (int i = 0; i < j->d->at.n; i++) {
+    Draft *x = j->d->at.at[i];
+    bool makes = false;
+    for (int o = 0; o < x->nout && !x->dead; o++) makes |= x->out[o] == n;
+    if (!makes) continue;
+    drop_unread(j, i);
+    return plain_kernel(x) && x->nout == 1 ? i : -1;
+  }
+  return -1;
+}
+
+/* The same for one that is stored or that one kernel alone computes in place. */
+static int holder_of(const Joining *j, const NodeInfo *n) {
+  bool inlined = n->kind == STORE_NOT && n->reader && !n->reader->next;
+  return maker_of(j, inlined ? j->s->info.at[j->s->work.at[n->reader->kernel]] : n);
+}
+
+/* What is made of a dot product of both ends of each edge is stored from inside the loop over edges that has both
+ * factors at hand. */
+static bool join_dots(Joining *j) {
+  for (int i = 0; i < j->s->info.n; i++) {
+    const NodeInfo *n = j->s->info.at[i];
+    int p = n->beside ? holder_of(j, n) : -1, x = p >= 0 ? maker_of(j, n->beside) : -1;
+    if (x < 0 || x == p || !entry_sized(j->s, j->d->at.at[p]->out[0]->node)) continue;
+    if (depends(j->s, j->d, j->o, x, p, true) || depends(j->s, j->d, j->o, p, x, true)) continue;
+    if (!fits_absorbed(j, x, p, true)) {
+      if (ctx_base(j->s->ctx)->code != POLY_OK) return false;
+      continue;
+    }
+    walk_as_reader(j->d->at.at[x], j->d->at.at[p], true);
+    if (!join(j, x, p)) return false;
+    j->d->at.at[x]->by_edge[1] = true;
+  }
+  return true;
+}
+
 bool join_kernels(Sched *s, Drafts *d, Order *o) {
   Joining j = {.s = s, .d = d, .o = o};
-  bool ok = list_users(s, d, &j.users) && absorb_kernels(&j) && join_partners(&j);
+  bool ok = list_users(s, d, &j.users) && absorb_kernels(&j) && join_dots(&j) && join_partners(&j);
   int n = 0;
   for (int i = 0; i < o->n && ok; i++)
     if (o->at[i] >= 0) {

@@ -557,10 +557,10 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
     if (found) at = found;
   }
   map_free(b, &seen);
-  for (int k = 0; at && !elsewhere && k < l->edges.n; k++) {
+  for (int k = 0; !elsewhere && k < l->edges.n; k++) {
     const EdgeLoop e = l->edges.at[k];
     UOp *idx[MAX_DIMS], *ranges[MAX_OUTER];
-    if (!edge_index(&e, store[0], node, idx) || index_flat(node, idx) != at) continue;
+    if (!edge_index(&e, store[0], node, idx) || (at && index_flat(node, idx) != at)) continue;
     int n = 0;
     for (int d = 0; d < node->ndim; d++)
       if (!d || !uop_is_int(node->shape[d], 1)) {
@@ -572,7 +572,7 @@ UOp *lower_store_by_edge(Lower *l, UOp *node, int slot, int nstore, UOp *const *
     l->context[l->ncontext++] = (int)e.range->arg.i;
     UOp *value = stored_value(l, node, idx);
     if (!value) return NULL;
-    if (!repeats_reduction(l, &e, n, ranges, value)) return make_store(l, node, slot, value, idx, n, ranges);
+    if (!at || !repeats_reduction(l, &e, n, ranges, value)) return make_store(l, node, slot, value, idx, n, ranges);
   }
   return NULL;
 }

@@ -28,16 +28,19 @@ typedef struct NodeInfo {
   uint64_t at;     /* at which index (a hash), */
   int entry;       /* and its entry in that trial's list */
   int users, uses; /* nodes that it is a source of; those that are no reductions */
-  struct NodeInfo *meet; /* the first node that every way from it to a root leads through; NULL: none is known */
-  int level;             /* how many such nodes follow */
-  bool plain;            /* all nodes on the ways to `meet` are elementwise and as large as it */
-  struct NodeInfo *end;  /* of a reduction: the elementwise value that all readers make of it first, or NULL; */
-  struct NodeInfo *made; /* of such a value: a reduction that it is the end of, */
-  struct NodeInfo *next; /* and of that reduction: the next one */
-  Reader *reader;        /* kernels that compute it in place, or did before something below became stored */
-  int readers;           /* how many do, */
-  int edge_loops;        /* how many of them in a loop over edges, edge by edge, */
-  int wide_loops;        /* and how many in loops that are at least as many as its own */
+  struct NodeInfo *meet;   /* the first node that every way from it to a root leads through; NULL: none is known */
+  int level;               /* how many such nodes follow */
+  bool plain;              /* all nodes on the ways to `meet` are elementwise and as large as it */
+  struct NodeInfo *end;    /* of a reduction: the elementwise value that all readers make of it first, or NULL; */
+  struct NodeInfo *made;   /* of such a value: a reduction that it is the end of, */
+  struct NodeInfo *next;   /* and of that reduction: the next one */
+  struct NodeInfo *beside; /* of a dot product of both ends of edges: a sum over the edges of one of them that reads the
+                              other one's factor, whose kernel may form it too, */
+  bool forms_dots;         /* and of that sum: it does, so it is stored as it is */
+  Reader *reader;          /* kernels that compute it in place, or did before something below became stored */
+  int readers;             /* how many do, */
+  int edge_loops;          /* how many of them in a loop over edges, edge by edge, */
+  int wide_loops;          /* and how many in loops that are at least as many as its own */
   bool compared;   /* something made of it is looked for among its own maxima or minima: all kernels see one rounding */
   bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
   int visited;     /* stamp of the last walk over inlined values */

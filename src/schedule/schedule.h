@@ -21,7 +21,8 @@ typedef struct Slot {
   const char *why; /* "asked for", "matrix product", ... */
   int64_t rows;    /* how many rows of the node it holds at a time; 0: all of it */
   int64_t copies;  /* how many times it holds the node, once for each piece of a composite item; 0: once */
-  int64_t width, pitch; /* of the node's rows that lie further apart: how long they are, and how far apart; 0: none do */
+  int64_t width,
+      pitch; /* of the node's rows that lie further apart: how long they are, and how far apart; 0: none do */
 } Slot;
 
 typedef enum ItemKind { ITEM_KERNEL, ITEM_MATMUL, ITEM_LIBRARY, ITEM_LOOP, ITEM_TILES } ItemKind;
