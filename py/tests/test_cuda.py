@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from polygrad import Device, Graph, Profile, Tensor, nn
+from polygrad import Device, Graph, Profile, Tensor, TinyJit, nn
 from polygrad.autograd import current
 
 
@@ -325,6 +325,67 @@ def test_what_shares_no_memory_is_recorded_side_by_side():
         np.testing.assert_allclose(m, step.loss_value(), rtol=2e-5)
 
 
+def pooled_step(x, of, y):
+    """Rows are normed, summed by an index that the step computes, sorted and summed up along each group."""
+    import polygrad.geometric.nn as gnn
+
+    Tensor.manual_seed(9)
+
+    class Net(nn.Module):
+        def __init__(self):
+            self.one, self.norm, self.two = nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Linear(8, 3)
+
+        def forward(self, x, of):
+            h = self.norm(self.one(x)).relu().dropout(0.2)  # its counter changes from step to step
+            order = h[:, 0].detach().argsort()
+            h = h + h[order].cumsum(0) * 0.01
+            return self.two(gnn.global_add_pool(h, of + 1, 7))
+
+    def train(net, opt, x, of, y):
+        loss = net(x, of).cross_entropy(y)
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        return loss
+
+    Tensor.training = True
+    net = Net()
+    return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), x, of, y), net
+
+
+def test_routines_are_recorded():
+    """Sorting, running sums and the order of a scatter are part of a recorded run, with memory of its own. A bad index is told, and nothing is lost."""
+    rng = np.random.default_rng(3)
+    xs = [rng.standard_normal((300, 5)).astype(np.float32) for _ in range(2)]
+    of, y = rng.integers(0, 6, 300), rng.integers(0, 3, 7)
+    losses = {}
+    for device in ("CUDA", "INTERP"):
+        Device.DEFAULT = device
+        x, index = Tensor(xs[0]).realize(), Tensor(of).realize()
+        step, net = pooled_step(x, index, Tensor(y).realize())
+        before = fake().fake_cuda_count(b"replays") if fake() else 0
+        losses[device] = []
+        for k in range(8):
+            step.run()
+            losses[device].append(step.loss_value())
+            if k % 3 == 2:  # other values in the same places
+                x.assign(Tensor(xs[k // 3 % 2])).realize()
+        if fake() and device == "CUDA":
+            assert fake().fake_cuda_count(b"replays") > before
+            other = Tensor(rng.standard_normal((40_000,)).astype(np.float32)).realize()  # works in memory that no recorded run has
+            np.testing.assert_array_equal(other.sort()[0].numpy(), np.sort(other.numpy()))
+            step.run()
+            losses[device].append(step.loss_value())
+        weight = net.two.weight.numpy()
+        index.assign(Tensor(np.where(np.arange(300) == 17, 6, of))).realize()
+        with pytest.raises(IndexError, match="7"):
+            step.run()
+            step.loss_value()
+        np.testing.assert_array_equal(net.two.weight.numpy(), weight)
+    n = len(losses["INTERP"])
+    np.testing.assert_allclose(losses["CUDA"][:n], losses["INTERP"], rtol=5e-5)
+
+
 def edge_maps_step(index):
     import polygrad.geometric.nn as gnn
 
@@ -341,6 +402,17 @@ def edge_maps_step(index):
         return loss
 
     return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), x, y, Tensor(index).realize()), x, y
+
+
+def test_routines_of_the_host_are_not_recorded():
+    from polygrad.torch.linalg import solve_triangular
+
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((4, 4)).astype(np.float32) + 4 * np.eye(4, dtype=np.float32), rng.standard_normal((4, 1)).astype(np.float32)
+    solve = TinyJit(lambda a, b: (solve_triangular(a.tril(), b, upper=False) * 2).realize())
+    x, y = Tensor(a).realize(), Tensor(b).realize()
+    for _ in range(5):
+        np.testing.assert_allclose(solve(x, y).numpy(), 2 * np.linalg.solve(np.tril(a), b), rtol=1e-4)
 
 
 def test_dense_maps_of_edges_are_recorded():

@@ -296,11 +296,10 @@ static bool run_items(Plan *p) {
 
 /* ---- replayed runs ---- */
 
-/* Library routines take memory for their work while they run: a plan that has them is launched item by item. */
 static bool is_recordable(const Plan *p) {
   if (!p->device->begin || !p->program || p->ctx->debug >= 1 || p->ctx->engine->profile.on) return false;
   for (int i = 0; i < p->nitem; i++)
-    if (p->item[i].kind == ITEM_LIBRARY || p->item[i].kind == ITEM_LOOP) return false;
+    if (p->item[i].kind == ITEM_LOOP) return false;
   return p->nitem > 0;
 }
 

@@ -135,6 +135,8 @@ void cuda_forget_runs(CudaProgram *p);
 bool cuda_run_launch(CudaDevice *c, const CudaLaunch *l, const GpuKernel *kernel);
 /* What was recorded cannot be used. */
 void cuda_run_spoil(CudaDevice *c);
+/* Memory that a routine has worked in: does the run that is recorded keep it for its replays? */
+bool cuda_run_keeps(CudaDevice *c, void *memory, size_t bytes);
 /* Is what is not a kernel to be queued? Not while a recorded run is brought up to date. */
 bool cuda_run_queues(const CudaDevice *c);
 

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* Memory that routines of a run may keep for their work. What needs more is not worth recording: its kernels take
+ * longer than launching them. */
+enum { MOST_KEPT = 16 << 20 };
+
 /* A kernel of a recorded run. */
 typedef struct CudaNode {
   CuGraphNode node;
@@ -16,6 +20,12 @@ typedef struct CudaNode {
   int nword;
   uint64_t *word; /* its arguments */
 } CudaNode;
+
+/* Memory of the device that a recorded run works in. */
+typedef struct CudaRoom {
+  void *memory;
+  size_t bytes;
+} CudaRoom;
 
 typedef enum RunMode { MODE_RECORD, MODE_UPDATE } RunMode;
 
@@ -29,6 +39,8 @@ typedef struct CudaRun {
   CuGraph graph;
   CuGraphExec exec; /* NULL: not recorded */
   VEC(CudaNode) node;
+  VEC(CudaRoom) room;
+  size_t kept; /* bytes of all rooms */
   bool failed;
 } CudaRun;
 
@@ -37,9 +49,11 @@ static void clear_run(CudaDevice *c, CudaRun *r) {
   if (r->exec) c->api.cuGraphExecDestroy(r->exec);
   if (r->graph) c->api.cuGraphDestroy(r->graph);
   for (int i = 0; i < r->node.n; i++) mem_free(b, r->node.at[i].word, (size_t)r->node.at[i].nword * sizeof(uint64_t));
+  for (int i = 0; i < r->room.n; i++) memory_free(&c->memory.memory, r->room.at[i].memory, r->room.at[i].bytes);
   r->exec = NULL;
   r->graph = NULL;
-  r->node.n = 0;
+  r->node.n = r->room.n = 0;
+  r->kept = 0;
 }
 
 static void free_run(CudaDevice *c, CudaRun *r) {
@@ -47,6 +61,7 @@ static void free_run(CudaDevice *c, CudaRun *r) {
   if (!r) return;
   clear_run(c, r);
   vec_free(b, &r->node);
+  vec_free(b, &r->room);
   mem_free(b, r->fixed, (size_t)r->nfixed * sizeof *r->fixed);
   mem_free(b, r->loose, (size_t)r->nloose * sizeof *r->loose);
   mem_free(b, r, sizeof *r);
@@ -177,6 +192,16 @@ bool cuda_run_launch(CudaDevice *c, const CudaLaunch *l, const GpuKernel *kernel
 
 void cuda_run_spoil(CudaDevice *c) {
   if (c->run) c->run->failed = true;
+}
+
+bool cuda_run_keeps(CudaDevice *c, void *memory, size_t bytes) {
+  CudaRun *r = c->run;
+  if (!r || r->mode != MODE_RECORD || !memory) return false;
+  r->kept += bytes;
+  r->failed |= r->kept > MOST_KEPT;
+  if (vec_push(ctx_base(c->device.ctx), &r->room, ((CudaRoom){memory, bytes}))) return true;
+  r->failed = true;
+  return false;
 }
 
 /* ---- its end ---- */

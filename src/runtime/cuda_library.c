@@ -77,7 +77,7 @@ static CuAddress scratch(CudaDevice *c, size_t bytes) {
 }
 
 static void give_back(CudaDevice *c, CuAddress p, size_t bytes) {
-  memory_free(&c->memory.memory, (void *)(uintptr_t)p, bytes);
+  if (!cuda_run_keeps(c, (void *)(uintptr_t)p, bytes)) memory_free(&c->memory.memory, (void *)(uintptr_t)p, bytes);
 }
 
 /* Counts become the sums of those before; where the sum of all is: *total. room: blocks(n, TILE) + 1 words. */
@@ -497,13 +497,28 @@ static const struct {
                {"segment_order", run_segment_order},
                {"nonzero", run_nonzero}};
 
+/* While a run is recorded a routine is part of it, as are its places in memory. What it does follows from the words of
+ * the run, so there is nothing to bring up to date. A routine of the host cannot be recorded. */
+static bool run_routine(CudaDevice *c, const LibraryCall *call) {
+  static const GpuKernel checking = {.checks = true};
+  int i = 0;
+  while (i < LEN(routine) && strcmp(call->name, routine[i].name)) i++;
+  if (i == LEN(routine)) {
+    cuda_run_spoil(c);
+    return c->run || gpu_library(&c->device, call);
+  }
+  if (!cuda_run_queues(c)) return true;
+  cuda_order_before(c, &checking, 0);
+  bool ok = routine[i].run(c, call);
+  cuda_order_after(c, 0);
+  return ok;
+}
+
 bool cuda_library(Device *d, const LibraryCall *call) {
   CudaDevice *c = (CudaDevice *)d;
   CudaEntry entry;
   if (!cuda_enter(c, &entry)) return false;
-  int i = 0; /* what has no kernels here runs on the host, on copies */
-  while (i < LEN(routine) && strcmp(call->name, routine[i].name)) i++;
-  bool ok = i < LEN(routine) ? routine[i].run(c, call) : gpu_library(d, call);
+  bool ok = run_routine(c, call);
   cuda_leave(c, &entry);
   return ok;
 }
