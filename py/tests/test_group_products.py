@@ -53,6 +53,21 @@ def test_long_sums_are_cut_into_pieces(k):
     close(Tensor(a).T.contiguous().realize() @ Tensor(b), a.astype(np.float64).T @ b)
 
 
+@pytest.mark.parametrize("n", [4, 11])
+def test_sums_over_several_axes_are_cut_into_pieces(n):
+    """The gradient of a convolution's weight is a sum over images and places: one tile of results alone would keep one group busy."""
+    rng = np.random.default_rng(n)
+    x, w, g = normal(rng, n, 8, 16, 16), normal(rng, 16, 8, 3, 3), normal(rng, n, 16, 16, 16)
+    weight = Tensor(w, requires_grad=True)
+    with Profile() as prof:
+        got = Tensor(x).conv2d(weight, padding=1).gradient(weight, gradient=Tensor(g))[0].realize()
+    wide = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.float64)
+    views = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(2, 3))
+    close(got, np.einsum("ncyxij,noyx->ocij", views, g))
+    if ALL_IN_TILES and Device.DEFAULT in ("TEST", "CUDA"):
+        assert any("16_8_3_3" in k.name and not k.name.startswith("sum_16_8") for k in prof.kernels), [k.name for k in prof.kernels]
+
+
 def test_batches_and_convolutions():
     rng = np.random.default_rng(1)
     a, b = normal(rng, 3, 40, 20), normal(rng, 3, 20, 16)

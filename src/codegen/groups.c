@@ -539,8 +539,11 @@ static double shortest_sum(Codegen *g, const Block *b) {
 }
 
 enum { MORE_THREADS = 4, SUM_TRIPS = 8 }; /* trips of a long sum that each of its threads is to have */
+enum { FEW_RESULTS = 512, PAIR = 2 }; /* fewer results than keep all multiprocessors busy, and how many a block has */
 
-/* Few results, each a long sum along memory that neighbouring results share: threads share the sum. */
+/* Few results, each a long sum along memory that neighbouring results share: threads share the sum. Where they are very
+ * few, more blocks are worth more than whole sectors: a step with 25 sums of 64 columns took 0.431 rather than 0.445 ms
+ * on an H200. */
 static bool share_long_sums(Codegen *g) {
   Block *b = g->body;
   if (b == g->top || g->nragged || g->grid->op != OP_CONST || g->grid->vmax >= MORE_THREADS * FEW_THREADS) return false;
@@ -550,7 +553,7 @@ static bool share_long_sums(Codegen *g) {
   while (!few && threads > SECTOR && threads / SECTOR * SUM_TRIPS > shortest) threads /= 2;
   if (!shortest || threads <= SECTOR) return false;
   share_loops(g, b);
-  spread_groups(g, g->grid->arg.i, SECTOR, threads);
+  spread_groups(g, g->grid->arg.i, g->grid->vmax < FEW_RESULTS ? PAIR : SECTOR, threads);
   return true;
 }
 

@@ -124,17 +124,42 @@ enum { PIECE = 32, LEAST_K = 512, SHORTEST = 128, TILE = 128, ALL_TILES = 256 };
 
 static int64_t tiles_of(const UOp *n) { return (n->vmax + TILE - 1) / TILE; }
 
-/* Pieces that a product is cut into; 1: it is none, or has enough results. */
-static int64_t product_pieces(const Split *s, UOp *u) {
+/* Is it summed along axis i? One of size 1 is no sum. */
+static bool sums_along(const UOp *u, int i) { return u->arg.j & (1 << i) && !uop_is_int(u->src[0]->shape[i], 1); }
+
+/* The outermost of the axes that are summed, and whether it is the only one. */
+static int outer_axis(const UOp *u, bool *only) {
+  int axis = 0, n = 0;
+  for (int i = u->ndim; i-- > 0;)
+    if (sums_along(u, i)) axis = i, n++;
+  *only = n == 1;
+  return axis;
+}
+
+/* About as many as asked for, of equal length if that can be. */
+static int64_t equal_parts(int64_t size, int64_t pieces) {
+  if (pieces >= size) return size;
+  for (int64_t n = pieces; 2 * n <= 3 * pieces; n++)
+    if (size % n == 0) return n;
+  for (int64_t n = pieces; 2 * n > pieces; n--)
+    if (size % n == 0) return n;
+  return pieces;
+}
+
+/* Pieces that a product is cut into along its outermost inner axis; 1: it is none, or has enough results. Of several
+ * axes the outermost is cut in equal parts where it can be. */
+static int64_t product_pieces(const Split *s, UOp *u, int axis, bool only) {
   MatmulItem m;
   UOp *operand[2], *factor[2];
   bool copied;
-  bool sum = u->arg.i == OP_ADD && u->src[0]->op == OP_MUL && u->dtype == POLY_FLOAT32 && !(u->arg.j & (u->arg.j - 1));
+  bool sum = u->arg.i == OP_ADD && u->src[0]->op == OP_MUL && u->dtype == POLY_FLOAT32;
   if (!s->target->product_warps || !sum || u->src[0]->ndim + 1 > MAX_DIMS) return 1;
   if (!contract_match(u, false, &m, operand, factor, &copied) || m.nbatch || m.k->vmax < LEAST_K) return 1;
   if (!contract_by_groups(s->target, u, &m, s->target->matmul & (1u << POLY_FLOAT32), copied)) return 1;
-  int64_t tiles = tiles_of(m.m) * tiles_of(m.n), pieces = ALL_TILES / tiles;
-  return MAX(1, MIN(pieces, m.k->vmax / SHORTEST));
+  int64_t tiles = tiles_of(m.m) * tiles_of(m.n), most = ALL_TILES / tiles, pieces = MIN(most, m.k->vmax / SHORTEST);
+  const UOp *size = u->src[0]->shape[axis];
+  if (only || pieces <= 1) return MAX(1, pieces);
+  return size->op == OP_CONST ? equal_parts(size->vmax, pieces) : MIN(pieces, size->vmax);
 }
 
 /* x with zeros behind the end of an axis. */
@@ -160,14 +185,22 @@ static UOp *in_pieces(UOp *x, int axis, UOp *pieces, UOp *each) {
   return all ? uop_reshape(uop_permute(all, perm), x->ndim + 1, shape) : NULL;
 }
 
-static UOp *cut_product(Split *s, UOp *u, int64_t n) {
-  int axis = __builtin_ctzll((uint64_t)u->arg.j);
+/* Those axes of u that are summed, in [pieces, each, ..]. */
+static uint32_t summed_in_pieces(const UOp *u, int axis) {
+  uint32_t summed = 1u << 1;
+  for (int i = 0; i < u->ndim; i++)
+    if (i != axis && u->arg.j & (1 << i)) summed |= 1u << (i < axis ? i + 2 : i + 1);
+  return summed;
+}
+
+static UOp *cut_product(Split *s, UOp *u, int axis, bool only, int64_t n) {
+  int64_t grain = only ? PIECE : 1;
   UOp *k = u->src[0]->shape[axis];
-  UOp *each = int_mulc(int_div(int_addc(k, n * PIECE - 1), uop_index(u->ctx, n * PIECE)), PIECE);
+  UOp *each = int_mulc(int_div(int_addc(k, n * grain - 1), uop_index(u->ctx, n * grain)), grain);
   UOp *pieces = each ? int_div(int_addc(int_add(k, each), -1), each) : NULL;
   if (!pieces) return NULL;
   UOp *x = in_pieces(u->src[0]->src[0], axis, pieces, each), *y = in_pieces(u->src[0]->src[1], axis, pieces, each);
-  UOp *parts = x && y ? made(s, uop_reduce(OP_ADD, uop_binary(OP_MUL, x, y), 1u << 1)) : NULL;
+  UOp *parts = x && y ? made(s, uop_reduce(OP_ADD, uop_binary(OP_MUL, x, y), summed_in_pieces(u, axis))) : NULL;
   UOp *sum = parts ? made(s, uop_reduce(OP_ADD, uop_contiguous(parts, 0), 1)) : NULL;
   return sum ? uop_reshape(sum, u->ndim, u->shape) : NULL;
 }
@@ -176,8 +209,10 @@ static UOp *cut_reduction(UOp *u, void *user) {
   Split *s = user;
   uint64_t key = (uint64_t)(uintptr_t)u;
   bool apart = map_get(&s->made, key, NULL) || map_get(s->keep, key, NULL);
-  int64_t pieces = apart ? 1 : product_pieces(s, u);
-  if (pieces > 1) return cut_product(s, u, pieces);
+  bool only;
+  int outer = outer_axis(u, &only);
+  int64_t pieces = apart ? 1 : product_pieces(s, u, outer, only);
+  if (pieces > 1) return cut_product(s, u, outer, only, pieces);
   bool whole = apart || !wants_split(s->target, u);
   int axis = whole ? -1 : split_axis(s->target, u);
   if (whole || axis >= 0) return whole ? u : split_one(s, u, axis);
