@@ -137,6 +137,8 @@ POLY_API int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device);
 /* Bytes that the library has taken of a device's memory, those kept for later tensors included: what the driver counts
  * besides its own. Devices that keep nothing count what is in use. */
 POLY_API int64_t poly_device_held_bytes(PolyContext *ctx, const char *device);
+/* Bytes that were copied from a device's memory to the host's. */
+POLY_API int64_t poly_device_read_bytes(PolyContext *ctx, const char *device);
 /* Gives back what a device keeps for later tensors. */
 POLY_API void poly_device_trim(PolyContext *ctx, const char *device);
 
@@ -783,6 +785,10 @@ POLY_API PolyStatus poly_graph_partition(PolyGraph *g, int64_t parts, bool recur
  * O(E log V). */
 POLY_API PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed,
                               bool shuffle, int threads, int64_t *edge_index);
+/* The same edges as a tensor of int64. Where programs run on a device with memory of its own, many edges are made there
+ * and stay there. */
+POLY_API PolyTensor *poly_rmat_edges(PolyContext *ctx, int64_t num_nodes, int64_t num_edges, double a, double b,
+                                     double c, uint64_t seed, bool shuffle);
 
 /* Points and clusters. Points are [N, F], float32 or float64, in `groups` groups that lie one after the other:
  * ptr[groups + 1] says where each begins; NULL: one group. Neighbours are looked for in the same group. knn: for each y

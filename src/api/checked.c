@@ -261,6 +261,17 @@ int64_t poly_device_held_bytes(PolyContext *ctx, const char *device) {
   return result;
 }
 
+int64_t poly_device_read_bytes(PolyContext *ctx, const char *device) {
+  ApiCall call;
+  api_begin(&call, "poly_device_read_bytes");
+  api_context(&call, ctx);
+  api_array(&call, device, true, "device");
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_device_read_bytes(ctx, device);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 void poly_device_trim(PolyContext *ctx, const char *device) {
   ApiCall call;
   api_begin(&call, "poly_device_trim");
@@ -3074,6 +3085,16 @@ PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, d
   if (!api_enter_free(&call)) return call.code;
   PolyStatus result = core_rmat(num_nodes, num_edges, a, b, c, seed, shuffle, threads, edge_index);
   api_leave(&call, result);
+  return result;
+}
+
+PolyTensor *poly_rmat_edges(PolyContext *ctx, int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle) {
+  ApiCall call;
+  api_begin(&call, "poly_rmat_edges");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_rmat_edges(ctx, num_nodes, num_edges, a, b, c, seed, shuffle);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
   return result;
 }
 

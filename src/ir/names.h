@@ -36,6 +36,7 @@ void core_reset_peak(PolyContext *ctx);
 int64_t core_device_live_bytes(PolyContext *ctx, const char *device);
 int64_t core_device_peak_bytes(PolyContext *ctx, const char *device);
 int64_t core_device_held_bytes(PolyContext *ctx, const char *device);
+int64_t core_device_read_bytes(PolyContext *ctx, const char *device);
 void core_device_trim(PolyContext *ctx, const char *device);
 void core_scope_begin(PolyContext *ctx);
 void core_scope_end(PolyContext *ctx);
@@ -294,6 +295,7 @@ int64_t core_sampler_walk(const PolySampler *s, int relation, const int64_t *sta
 int64_t core_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n, void *out, int threads);
 PolyStatus core_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int64_t *out);
 PolyStatus core_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle, int threads, int64_t *edge_index);
+PolyTensor *core_rmat_edges(PolyContext *ctx, int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle);
 PolyTensor *core_knn(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, int64_t k, bool cosine, bool skip_same);
 PolyTensor *core_radius(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, double r, int64_t most, bool skip_same);
 PolyTensor *core_fps(PolyTensor *x, const int64_t *ptr, int64_t groups, double ratio, const int64_t *start);
@@ -429,6 +431,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_device_live_bytes core_device_live_bytes
 #define poly_device_peak_bytes core_device_peak_bytes
 #define poly_device_held_bytes core_device_held_bytes
+#define poly_device_read_bytes core_device_read_bytes
 #define poly_device_trim core_device_trim
 #define poly_scope_begin core_scope_begin
 #define poly_scope_end core_scope_end
@@ -687,6 +690,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_gather_rows core_gather_rows
 #define poly_graph_partition core_graph_partition
 #define poly_rmat core_rmat
+#define poly_rmat_edges core_rmat_edges
 #define poly_knn core_knn
 #define poly_radius core_radius
 #define poly_fps core_fps

@@ -123,6 +123,7 @@ typedef struct Target {
   int tile_least; /* and at least, however wide its values are */
 
   int64_t graph_edges; /* from which on the rows of a graph whose indices lie on the device are made there; 0: never */
+  int64_t rmat_edges;  /* from which on R-MAT graphs are drawn there; 0: never */
 
   int loop_steps; /* copies of a body, one after the other, from which on they become a loop over steps (ir/repeat.h) */
 

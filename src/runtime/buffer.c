@@ -164,7 +164,9 @@ void buffer_forget(PolyBuffer *b) {
 static bool fetch(const PolyBuffer *b, void *host, size_t bytes) {
   for (int k = 1; k < MAX_MEMORIES; k++) {
     Memory *m = b->runtime->memory[k];
-    if (m && is_current(b, m)) return !bytes || m->copy_out(m, host, b->copy[k].data, bytes);
+    if (!m || !is_current(b, m)) continue;
+    m->read_bytes += (int64_t)bytes;
+    return !bytes || m->copy_out(m, host, b->copy[k].data, bytes);
   }
   return true; /* nothing was written yet */
 }

@@ -77,6 +77,7 @@ struct Memory {
   int number;                              /* its place in a buffer's list of copies; 0: the host's */
   int64_t live_bytes, peak_bytes;          /* counted by memory_alloc and memory_free */
   int64_t held_bytes;                      /* taken of the system, if the memory keeps some for later; else 0 */
+  int64_t read_bytes;                      /* copied from it to the host's */
   size_t capacity;                         /* what is refused beyond this; 0: unknown */
   void *(*alloc)(Memory *m, size_t bytes); /* 64-byte aligned, not cleared; NULL and an error text with the bytes */
   void (*free)(Memory *m, void *p, size_t bytes);

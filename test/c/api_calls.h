@@ -27,6 +27,7 @@ static bool call_poly_reset_peak(const Arg *a, Result *r) { (void)r; poly_reset_
 static bool call_poly_device_live_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_live_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_device_peak_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_peak_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_device_held_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_held_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
+static bool call_poly_device_read_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_read_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_device_trim(const Arg *a, Result *r) { (void)r; poly_device_trim((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_scope_begin(const Arg *a, Result *r) { (void)r; poly_scope_begin((PolyContext *)a[0].p); return true; }
 static bool call_poly_scope_end(const Arg *a, Result *r) { (void)r; poly_scope_end((PolyContext *)a[0].p); return true; }
@@ -283,6 +284,7 @@ static bool call_poly_sampler_walk(const Arg *a, Result *r) { (void)r; (void)pol
 static bool call_poly_gather_rows(const Arg *a, Result *r) { (void)r; (void)poly_gather_rows((const void *)a[0].p, (int64_t)a[1].i, (size_t)a[2].i, (const int64_t *)a[3].p, (int64_t)a[4].i, (void *)a[5].p, (int)a[6].i); return true; }
 static bool call_poly_graph_partition(const Arg *a, Result *r) { (void)r; return poly_graph_partition((PolyGraph *)a[0].p, (int64_t)a[1].i, (bool)a[2].i, (int64_t *)a[3].p) == POLY_OK; }
 static bool call_poly_rmat(const Arg *a, Result *r) { (void)r; return poly_rmat((int64_t)a[0].i, (int64_t)a[1].i, a[2].d, a[3].d, a[4].d, (uint64_t)a[5].i, (bool)a[6].i, (int)a[7].i, (int64_t *)a[8].p) == POLY_OK; }
+static bool call_poly_rmat_edges(const Arg *a, Result *r) { r->p = poly_rmat_edges((PolyContext *)a[0].p, (int64_t)a[1].i, (int64_t)a[2].i, a[3].d, a[4].d, a[5].d, (uint64_t)a[6].i, (bool)a[7].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_knn(const Arg *a, Result *r) { r->p = poly_knn((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (const int64_t *)a[2].p, (const int64_t *)a[3].p, (int64_t)a[4].i, (int64_t)a[5].i, (bool)a[6].i, (bool)a[7].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_radius(const Arg *a, Result *r) { r->p = poly_radius((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (const int64_t *)a[2].p, (const int64_t *)a[3].p, (int64_t)a[4].i, a[5].d, (int64_t)a[6].i, (bool)a[7].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_fps(const Arg *a, Result *r) { r->p = poly_fps((PolyTensor *)a[0].p, (const int64_t *)a[1].p, (int64_t)a[2].i, a[3].d, (const int64_t *)a[4].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -411,6 +413,7 @@ static const Call calls[] = {
   {"poly_device_live_bytes", call_poly_device_live_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_device_peak_bytes", call_poly_device_peak_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_device_held_bytes", call_poly_device_held_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
+  {"poly_device_read_bytes", call_poly_device_read_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_device_trim", call_poly_device_trim, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_scope_begin", call_poly_scope_begin, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_scope_end", call_poly_scope_end, 1, false, {{"ctx", "HCONTEXT", true}}},
@@ -667,6 +670,7 @@ static const Call calls[] = {
   {"poly_gather_rows", call_poly_gather_rows, 7, false, {{"from", "A", true}, {"rows", "I", true}, {"row_bytes", "I", true}, {"index", "A", true}, {"n", "N", true}, {"out", "A", true}, {"threads", "I", true}}},
   {"poly_graph_partition", call_poly_graph_partition, 4, true, {{"g", "HGRAPH", true}, {"parts", "I", true}, {"recursive", "B", true}, {"out", "A", true}}},
   {"poly_rmat", call_poly_rmat, 9, true, {{"num_nodes", "I", true}, {"num_edges", "N", true}, {"a", "D", true}, {"b", "D", true}, {"c", "D", true}, {"seed", "I", true}, {"shuffle", "B", true}, {"threads", "I", true}, {"edge_index", "A", true}}},
+  {"poly_rmat_edges", call_poly_rmat_edges, 8, true, {{"ctx", "HCONTEXT", true}, {"num_nodes", "I", true}, {"num_edges", "I", true}, {"a", "D", true}, {"b", "D", true}, {"c", "D", true}, {"seed", "I", true}, {"shuffle", "B", true}}},
   {"poly_knn", call_poly_knn, 8, true, {{"x", "HTENSOR", true}, {"y", "HTENSOR", true}, {"ptr_x", "A", false}, {"ptr_y", "A", false}, {"groups", "I", true}, {"k", "I", true}, {"cosine", "B", true}, {"skip_same", "B", true}}},
   {"poly_radius", call_poly_radius, 8, true, {{"x", "HTENSOR", true}, {"y", "HTENSOR", true}, {"ptr_x", "A", false}, {"ptr_y", "A", false}, {"groups", "I", true}, {"r", "D", true}, {"most", "I", true}, {"skip_same", "B", true}}},
   {"poly_fps", call_poly_fps, 5, true, {{"x", "HTENSOR", true}, {"ptr", "A", false}, {"groups", "I", true}, {"ratio", "D", true}, {"start", "A", false}}},
