@@ -196,6 +196,14 @@ POLY_API PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape);
 
 /* ---- values in and out ---- */
 
+/* Does the current device alone have t's values, in memory that is not the host's? */
+POLY_API bool poly_on_device(PolyTensor *t);
+/* Is work on so many bytes that lie on the current device done there, rather than on copies of them on the host? */
+POLY_API bool poly_worth_device(PolyContext *ctx, int64_t bytes);
+/* Tensors of one dtype one after another along an axis, realized, and joined at once by copies on the current device:
+ * for lists of any length, whose sizes come once. No gradient flows through it. O(bytes + n x the axes in front). */
+POLY_API PolyTensor *poly_join(PolyTensor *const *t, int n, int axis);
+
 /* Copies numel*itemsize bytes from data. */
 POLY_API PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim,
                                     const int64_t *shape);

@@ -528,6 +528,37 @@ PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape) {
   return result;
 }
 
+bool poly_on_device(PolyTensor *t) {
+  ApiCall call;
+  api_begin(&call, "poly_on_device");
+  api_handle(&call, t, HANDLE_TENSOR, "t", false);
+  if (!api_enter(&call)) return false;
+  bool result = core_on_device(t);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+bool poly_worth_device(PolyContext *ctx, int64_t bytes) {
+  ApiCall call;
+  api_begin(&call, "poly_worth_device");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return false;
+  bool result = core_worth_device(ctx, bytes);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+PolyTensor *poly_join(PolyTensor *const *t, int n, int axis) {
+  ApiCall call;
+  api_begin(&call, "poly_join");
+  api_handles(&call, t, n, HANDLE_TENSOR, "t", false);
+  api_count(&call, n, "n");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_join(t, n, axis);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape) {
   ApiCall call;
   api_begin(&call, "poly_from_data");

@@ -64,6 +64,9 @@ int64_t core_dim_max(PolyContext *ctx, int64_t dim);
 int64_t core_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b);
 const char *core_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
 PolyTensor *core_sized(PolyTensor *t, int ndim, const int64_t *shape);
+bool core_on_device(PolyTensor *t);
+bool core_worth_device(PolyContext *ctx, int64_t bytes);
+PolyTensor *core_join(PolyTensor *const *t, int n, int axis);
 PolyTensor *core_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape);
 PolyTensor *core_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
 PolyTensor *core_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
@@ -459,6 +462,9 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_dim_op core_dim_op
 #define poly_dim_text core_dim_text
 #define poly_sized core_sized
+#define poly_on_device core_on_device
+#define poly_worth_device core_worth_device
+#define poly_join core_join
 #define poly_from_data core_from_data
 #define poly_from_borrowed core_from_borrowed
 #define poly_from_device core_from_device

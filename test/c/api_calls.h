@@ -53,6 +53,9 @@ static bool call_poly_dim_max(const Arg *a, Result *r) { (void)r; (void)poly_dim
 static bool call_poly_dim_op(const Arg *a, Result *r) { (void)r; (void)poly_dim_op((PolyContext *)a[0].p, (char)a[1].i, (int64_t)a[2].i, (int64_t)a[3].i); return true; }
 static bool call_poly_dim_text(const Arg *a, Result *r) { (void)r; (void)poly_dim_text((PolyContext *)a[0].p, (int64_t)a[1].i, (char *)a[2].p, (size_t)a[3].i); return true; }
 static bool call_poly_sized(const Arg *a, Result *r) { r->p = poly_sized((PolyTensor *)a[0].p, (int)a[1].i, (const int64_t *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_on_device(const Arg *a, Result *r) { (void)r; (void)poly_on_device((PolyTensor *)a[0].p); return true; }
+static bool call_poly_worth_device(const Arg *a, Result *r) { (void)r; (void)poly_worth_device((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
+static bool call_poly_join(const Arg *a, Result *r) { r->p = poly_join((PolyTensor *const *)a[0].p, (int)a[1].i, (int)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_data(const Arg *a, Result *r) { r->p = poly_from_data((PolyContext *)a[0].p, (const void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_borrowed(const Arg *a, Result *r) { r->p = poly_from_borrowed((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_device(const Arg *a, Result *r) { r->p = poly_from_device((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -439,6 +442,9 @@ static const Call calls[] = {
   {"poly_dim_op", call_poly_dim_op, 4, false, {{"ctx", "HCONTEXT", true}, {"op", "C", true}, {"a", "I", true}, {"b", "I", true}}},
   {"poly_dim_text", call_poly_dim_text, 4, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}, {"buf", "A", true}, {"n", "N", true}}},
   {"poly_sized", call_poly_sized, 3, true, {{"t", "HTENSOR", true}, {"ndim", "N", true}, {"shape", "A", true}}},
+  {"poly_on_device", call_poly_on_device, 1, false, {{"t", "HTENSOR", true}}},
+  {"poly_worth_device", call_poly_worth_device, 2, false, {{"ctx", "HCONTEXT", true}, {"bytes", "I", true}}},
+  {"poly_join", call_poly_join, 3, true, {{"t", "LTENSOR", true}, {"n", "N", true}, {"axis", "I", true}}},
   {"poly_from_data", call_poly_from_data, 5, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}}},
   {"poly_from_borrowed", call_poly_from_borrowed, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
   {"poly_from_device", call_poly_from_device, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
