@@ -146,7 +146,8 @@ test-fake-cuda: all $(VENV)/ready
 	@$(MAKE) --no-print-directory fake-cuda
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q py/tests/test_cuda.py
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA \
-	  sh -c '$(PYTHON) -m pytest -q py/tests/test_graphs.py -k some_rows && $(PYTHON) -m pytest -q py/tests/test_graphs_on_device.py -k "hub and int32"'
+	  sh -c '$(PYTHON) -m pytest -q py/tests/test_graphs.py -k some_rows && $(PYTHON) -m pytest -q py/tests/test_graphs_on_device.py -k "hub and int32" && \
+	    $(PYTHON) -m pytest -q py/tests/geometric/test_on_device.py -k "copies_ahead or 65-True"'
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA POLY_PRODUCT_WORK=1 \
 	  sh -c 'for split in 0 1; do POLY_PRODUCT_SPLIT=$$split $(PYTHON) -m pytest -q py/tests/test_group_products.py || exit 1; done'
 # On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.

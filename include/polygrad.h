@@ -214,6 +214,10 @@ POLY_API PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType 
 /* The same on memory of the current device, such as a tensor of another library on the same card. */
 POLY_API PolyTensor *poly_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape,
                                       void (*release)(void *user), void *user);
+/* While it is on, data that tensors are made of are copied to the current device beside what runs there, if it can do
+ * so: a program that uses such a tensor waits for its copy, others do not. For the inputs of a later step. */
+POLY_API void poly_set_copy_ahead(PolyContext *ctx, bool on);
+POLY_API bool poly_can_copy_ahead(const PolyContext *ctx);
 /* Computes these tensors together, in one plan. */
 POLY_API PolyStatus poly_realize(PolyTensor *t);
 POLY_API PolyStatus poly_realize_many(PolyTensor *const *t, int n);

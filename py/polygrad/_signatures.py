@@ -71,6 +71,8 @@ FUNCTIONS = {
     "poly_from_data": ("p", "ppiip", "ctx data dtype ndim shape"),
     "poly_from_borrowed": ("p", "ppiippp", "ctx data dtype ndim shape release user"),
     "poly_from_device": ("p", "ppiippp", "ctx data dtype ndim shape release user"),
+    "poly_set_copy_ahead": ("v", "pb", "ctx on"),
+    "poly_can_copy_ahead": ("b", "p", "ctx"),
     "poly_realize": ("i", "p", "t"),
     "poly_realize_many": ("i", "pi", "t n"),
     "poly_read": ("i", "ppz", "t out out_bytes"),

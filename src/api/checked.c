@@ -598,6 +598,25 @@ PolyTensor *poly_from_device(PolyContext *ctx, void *data, PolyDType dtype, int 
   return result;
 }
 
+void poly_set_copy_ahead(PolyContext *ctx, bool on) {
+  ApiCall call;
+  api_begin(&call, "poly_set_copy_ahead");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return;
+  core_set_copy_ahead(ctx, on);
+  api_leave(&call, POLY_OK);
+}
+
+bool poly_can_copy_ahead(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_can_copy_ahead");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return false;
+  bool result = core_can_copy_ahead(ctx);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 PolyStatus poly_realize(PolyTensor *t) {
   ApiCall call;
   api_begin(&call, "poly_realize");

@@ -70,6 +70,8 @@ PolyTensor *core_join(PolyTensor *const *t, int n, int axis);
 PolyTensor *core_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape);
 PolyTensor *core_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
 PolyTensor *core_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
+void core_set_copy_ahead(PolyContext *ctx, bool on);
+bool core_can_copy_ahead(const PolyContext *ctx);
 PolyStatus core_realize(PolyTensor *t);
 PolyStatus core_realize_many(PolyTensor *const *t, int n);
 PolyStatus core_read(PolyTensor *t, void *out, size_t out_bytes);
@@ -468,6 +470,8 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_from_data core_from_data
 #define poly_from_borrowed core_from_borrowed
 #define poly_from_device core_from_device
+#define poly_set_copy_ahead core_set_copy_ahead
+#define poly_can_copy_ahead core_can_copy_ahead
 #define poly_realize core_realize
 #define poly_realize_many core_realize_many
 #define poly_read core_read

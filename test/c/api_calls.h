@@ -59,6 +59,8 @@ static bool call_poly_join(const Arg *a, Result *r) { r->p = poly_join((PolyTens
 static bool call_poly_from_data(const Arg *a, Result *r) { r->p = poly_from_data((PolyContext *)a[0].p, (const void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_borrowed(const Arg *a, Result *r) { r->p = poly_from_borrowed((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_device(const Arg *a, Result *r) { r->p = poly_from_device((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_set_copy_ahead(const Arg *a, Result *r) { (void)r; poly_set_copy_ahead((PolyContext *)a[0].p, (bool)a[1].i); return true; }
+static bool call_poly_can_copy_ahead(const Arg *a, Result *r) { (void)r; (void)poly_can_copy_ahead((const PolyContext *)a[0].p); return true; }
 static bool call_poly_realize(const Arg *a, Result *r) { (void)r; return poly_realize((PolyTensor *)a[0].p) == POLY_OK; }
 static bool call_poly_realize_many(const Arg *a, Result *r) { (void)r; return poly_realize_many((PolyTensor *const *)a[0].p, (int)a[1].i) == POLY_OK; }
 static bool call_poly_read(const Arg *a, Result *r) { (void)r; return poly_read((PolyTensor *)a[0].p, (void *)a[1].p, (size_t)a[2].i) == POLY_OK; }
@@ -448,6 +450,8 @@ static const Call calls[] = {
   {"poly_from_data", call_poly_from_data, 5, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}}},
   {"poly_from_borrowed", call_poly_from_borrowed, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
   {"poly_from_device", call_poly_from_device, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
+  {"poly_set_copy_ahead", call_poly_set_copy_ahead, 2, false, {{"ctx", "HCONTEXT", true}, {"on", "B", true}}},
+  {"poly_can_copy_ahead", call_poly_can_copy_ahead, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_realize", call_poly_realize, 1, true, {{"t", "HTENSOR", true}}},
   {"poly_realize_many", call_poly_realize_many, 2, true, {{"t", "LTENSOR", true}, {"n", "N", true}}},
   {"poly_read", call_poly_read, 3, true, {{"t", "HTENSOR", true}, {"out", "A", true}, {"out_bytes", "N", true}}},

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from polygrad import Device, Tensor
-from polygrad._core import current
+from polygrad import Device, Tensor, nn
+from polygrad._core import C, copied, current
 from polygrad.geometric.data import Batch, Data, InMemoryDataset
 from polygrad.geometric.data._there import join as there_join
 from polygrad.geometric.datasets import RMAT
 from polygrad.geometric.datasets.rmat import rmat_edges, rmat_graph
-from polygrad.geometric.loader import DataLoader
+from polygrad.geometric.loader import DataLoader, NeighborLoader
+from polygrad.geometric.loader._ahead import copied_ahead
+from polygrad.geometric.nn import GCNConv, global_add_pool
 
 HERE = os.environ.get("POLY_TEST_DEVICE", "TEST")
 SMALL = HERE == "TEST" and "POLY_TEST_TARGET" not in os.environ
@@ -178,3 +180,88 @@ def test_join_refuses_what_differs():
     for other in (b, a.cast("int32").realize(), a[0].realize()):
         with pytest.raises((ValueError, RuntimeError), match="join"):
             there_join([a, other], 0)
+
+
+# ---- batches that are copied ahead ----
+
+
+def test_copies_ahead_are_waited_for():
+    """Whoever reads, overwrites or gives back what is on its way comes after the copy."""
+    g = current()
+    values = [np.arange(k, k + 5000, dtype=np.float32) for k in range(40)]
+    C.poly_set_copy_ahead(g.ptr, True)
+    made = [copied(g, v) for v in values]
+    C.poly_set_copy_ahead(g.ptr, False)
+    assert (made[7] + made[3]).numpy().tolist() == (values[7] + values[3]).tolist()
+    made[5].assign(made[5] * 2).realize()
+    del made[20:30]
+    full = [Tensor.full((5000,), 3.0).realize() for _ in range(12)]  # in the memory that was given back
+    assert all((f.numpy() == 3).all() for f in full)
+    assert np.array_equal(made[5].numpy(), values[5] * 2)
+    for k in (0, 6, 19):
+        assert np.array_equal(made[k].numpy(), values[k])
+
+
+def test_large_copies_ahead():
+    """More bytes than one chunk of page-locked memory holds."""
+    values = np.random.default_rng(1).integers(0, 1 << 40, 3 << 20 if HERE != "TEST" else 5000)
+    C.poly_set_copy_ahead(current().ptr, True)
+    made = copied(current(), values)
+    C.poly_set_copy_ahead(current().ptr, False)
+    assert np.array_equal(made.numpy(), values)
+
+
+def train(data):
+    """Losses of some steps on batches whose arrays lie on the host."""
+    Tensor.manual_seed(3)
+    layer = GCNConv(2, 4)
+    optimizer = nn.SGD(nn.get_parameters(layer), lr=0.05)
+    losses = []
+    for batch in DataLoader(data, batch_size=3, shuffle=True, seed=1):
+        loss = global_add_pool(layer(batch.x, batch.edge_index).relu(), batch.batch, size=batch.num_graphs).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    return [loss.item() for loss in losses]
+
+
+def test_training_on_batches_copied_ahead():
+    Device.DEFAULT = "CPU"
+    data = made(*graphs(count=18))  # on memory of the host
+    want = train(data)
+    Device.DEFAULT = HERE
+    np.testing.assert_allclose(train(data), want, rtol=1e-4)
+
+
+def test_a_batch_is_made_before_the_last_one_is_handed_out():
+    order = []
+
+    def batches():
+        for k in range(3):
+            order.append(("made", k))
+            yield k
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        for k in copied_ahead(batches()):
+            order.append(("given", k))
+    if C.poly_can_copy_ahead(current().ptr):
+        assert order == [("made", 0), ("made", 1), ("given", 0), ("made", 2), ("given", 1), ("given", 2)]
+
+
+def test_neighbours_copied_ahead():
+    rng = np.random.default_rng(0)
+    x, pairs = rng.normal(size=(300, 4)).astype(np.float32), rng.integers(0, 300, (2, 2000))
+
+    def batches():
+        data = Data(x=Tensor(x), edge_index=Tensor(pairs))
+        return [b for b in NeighborLoader(data, [4, 3], batch_size=64, shuffle=True, seed=2)]
+
+    got = batches()
+    Device.DEFAULT = "CPU"
+    want = batches()
+    Device.DEFAULT = HERE
+    for a, b in zip(got, want):
+        for key in ("x", "edge_index", "n_id", "e_id"):
+            assert np.array_equal(a[key].numpy(), b[key].numpy()), key

@@ -24,6 +24,7 @@ from ..data.data import BaseData
 from ..data.dataset import Dataset
 from ..data.in_memory_dataset import InMemoryDataset
 from ..data.temporal import TemporalData
+from ._ahead import copied_ahead
 
 # Seconds of work on a batch from which on a thread makes the next ones. It takes the interpreter from the program in between: batches of 20 to 128
 # small graphs, 30 to 140 us of work each, took 2 to 3 times as long with it.
@@ -105,7 +106,8 @@ class DataLoader:
         pile = self._near(self._joined())
         if pile is None:
             return (self._collate([self.dataset[int(k)] for k in choice]) for choice in choices)
-        return self._batches(pile, choices)
+        batches = self._batches(pile, choices)
+        return batches if pile.on_device() or not self.prefetch else copied_ahead(batches)
 
     def _sequence(self) -> Iterator[Any]:
         """Batches of a dataset that is gone through from its beginning."""
