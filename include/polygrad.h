@@ -198,6 +198,8 @@ POLY_API PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape);
 
 /* Does the current device alone have t's values, in memory that is not the host's? */
 POLY_API bool poly_on_device(PolyTensor *t);
+/* Are neighbours drawn on the current device from a graph of so many edges that lies there? */
+POLY_API bool poly_samples_there(PolyContext *ctx, int64_t edges);
 /* Is work on so many bytes that lie on the current device done there, rather than on copies of them on the host? */
 POLY_API bool poly_worth_device(PolyContext *ctx, int64_t bytes);
 /* Tensors of one dtype one after another along an axis, realized, and joined at once by copies on the current device:
@@ -777,6 +779,10 @@ POLY_API int64_t poly_sample_hop_edges(const PolySample *s, int relation, int ho
 POLY_API PolyStatus poly_sample_read(PolySample *s, char what, int of, int64_t *out);
 POLY_API PolyStatus poly_sample_error(const PolySample *s);
 POLY_API const char *poly_sample_error_text(const PolySample *s);
+/* Numbers in [0, size) as the sampler of relation 0 draws them at a hop of a batch: number n of the stream of a row.
+ * The three tensors of whole numbers are broadcast; sizes are below 2^32. */
+POLY_API PolyTensor *poly_draw_below(PolyTensor *stream, PolyTensor *number, PolyTensor *size, uint64_t seed,
+                                     uint64_t batch, int64_t hop);
 /* Random walks against the edges of a relation between nodes of one type (give it the edges the other way round to walk
  * along them). nodes: [n][length + 1], begins with start; edges: [n][length], -1 where a node has none and the walk
  * stays; may be NULL. p, q: steps back are 1 / p, steps away 1 / q times as likely as others (node2vec); 1 for both is

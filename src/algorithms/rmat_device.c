@@ -10,27 +10,11 @@
  * kernels. */
 #include "algorithms/rmat.h"
 
+#include "algorithms/words.h"
 #include "runtime/device.h"
-#include "tensor/tensor.h"
-
-#include <string.h>
 
 /* rounds after which the host does it: chances that lead out of range nearly always */
 enum { MOST_ROUNDS = 64, STEPS = 4 };
-
-/* ---- words of 64 bits ---- */
-
-static UOp *op(Op o, UOp *a, UOp *b) { return a && b ? t_binary(o, a, b) : NULL; }
-static UOp *opc(Op o, UOp *a, uint64_t c) { return a ? t_binary(o, a, t_int_like(a, (int64_t)c)) : NULL; }
-
-static UOp *fold(UOp *x, int shift) { return op(OP_XOR, x, opc(OP_SHR, x, (uint64_t)shift)); }
-
-/* random_mix and random_key of sampler.h. */
-static UOp *mix(UOp *x) {
-  x = opc(OP_MUL, fold(x, 30), 0xbf58476d1ce4e5b9u);
-  return fold(opc(OP_MUL, fold(x, 27), 0x94d049bb133111ebu), 31);
-}
-static UOp *keyed(UOp *key, UOp *with) { return mix(op(OP_ADD, key, opc(OP_MUL, opc(OP_ADD, with, 1), RANDOM_STEP))); }
 
 /* ---- what a round is told ---- */
 
@@ -52,7 +36,6 @@ static PolyTensor *tell(PolyContext *ctx, const Rmat *m, int64_t round) {
 
 /* ---- tries ---- */
 
-static UOp *low_word(UOp *x) { return opc(OP_AND, x, UINT32_MAX); }
 static UOp *bit(UOp *x) { return uop_cast(x, POLY_UINT64); }
 
 /* Row and column that the quarters of each level lead to; draw() of rmat.c. */
@@ -61,8 +44,8 @@ static UOp *one_try(const Rmat *m, UOp *given, UOp *edges) {
   UOp *state = op(OP_ADD, keyed(told(given, KEY), edge), told(given, BEHIND));
   UOp *a = told(given, A), *ab = told(given, AB), *abc = told(given, ABC);
   for (int k = 0; k < m->levels; k++) {
-    if (k % 2 == 0) word = mix(opc(OP_ADD, state, (uint64_t)(k / 2 + 1) * RANDOM_STEP));
-    UOp *u = k % 2 ? opc(OP_SHR, word, 32) : low_word(word);
+    if (k % 2 == 0) word = mixed(opc(OP_ADD, state, (uint64_t)(k / 2 + 1) * RANDOM_STEP));
+    UOp *u = k % 2 ? high_word(word) : low_word(word);
     UOp *below = bit(op(OP_CMPLE, ab, u));
     UOp *right = bit(op(OP_OR, op(OP_AND, op(OP_CMPLE, a, u), op(OP_CMPLT, u, ab)), op(OP_CMPLE, abc, u)));
     ends = op(OP_OR, opc(OP_SHL, ends, 1), op(OP_OR, opc(OP_SHL, below, 32), right));
@@ -73,7 +56,7 @@ static UOp *one_try(const Rmat *m, UOp *given, UOp *edges) {
 /* Is an end of the edge no node? */
 static UOp *is_out(UOp *ends, UOp *given) {
   UOp *nodes = told(given, NODES);
-  return op(OP_OR, op(OP_CMPLE, nodes, opc(OP_SHR, ends, 32)), op(OP_CMPLE, nodes, low_word(ends)));
+  return op(OP_OR, op(OP_CMPLE, nodes, high_word(ends)), op(OP_CMPLE, nodes, low_word(ends)));
 }
 
 /* Is it so anywhere? One number, and the values themselves. */
@@ -148,7 +131,7 @@ static UOp *unpacked(UOp *ends, UOp *names) {
   PolyContext *ctx = ends->ctx;
   UOp *n = ends->shape[0], *shape[2] = {uop_index(ctx, 1), n}, *end[2];
   for (int k = 0; k < 2; k++) {
-    UOp *x = uop_cast(k ? low_word(ends) : opc(OP_SHR, ends, 32), POLY_INT64);
+    UOp *x = uop_cast(k ? low_word(ends) : high_word(ends), POLY_INT64);
     if (names) x = uop_cast(uop_gather(names, x), POLY_INT64);
     end[k] = uop_reshape(x, 2, shape);
   }

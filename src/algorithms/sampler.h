@@ -55,12 +55,18 @@ static inline uint64_t random_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/* One key out of two. rmat_device.c has both once more, for kernels. */
+/* One key out of two. words.h has both once more, for kernels. */
 static inline uint64_t random_key(uint64_t key, uint64_t with) {
   return random_mix(key + RANDOM_STEP * (with + 1));
 }
 
 static inline uint64_t random_next(Random *r) { return random_mix(r->state += RANDOM_STEP); }
+
+/* Of what a relation draws at one hop; each row goes on from random_key(key, its local number). */
+static inline uint64_t sample_key(uint64_t seed, uint64_t batch, int64_t hop, int64_t relation) {
+  uint64_t key = random_key(random_key(random_mix(seed), batch), 1);
+  return random_key(random_key(key, (uint64_t)hop), (uint64_t)relation);
+}
 
 /* In [0, n), for n < 2^32: the high half of the product of a random fraction and n. */
 static inline int64_t random_below(Random *r, int64_t n) {

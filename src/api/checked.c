@@ -538,6 +538,16 @@ bool poly_on_device(PolyTensor *t) {
   return result;
 }
 
+bool poly_samples_there(PolyContext *ctx, int64_t edges) {
+  ApiCall call;
+  api_begin(&call, "poly_samples_there");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return false;
+  bool result = core_samples_there(ctx, edges);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 bool poly_worth_device(PolyContext *ctx, int64_t bytes) {
   ApiCall call;
   api_begin(&call, "poly_worth_device");
@@ -3090,6 +3100,18 @@ const char *poly_sample_error_text(const PolySample *s) {
   api_handle(&call, s, HANDLE_SAMPLE, "s", false);
   if (!api_enter(&call)) return "";
   const char *result = core_sample_error_text(s);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+PolyTensor *poly_draw_below(PolyTensor *stream, PolyTensor *number, PolyTensor *size, uint64_t seed, uint64_t batch, int64_t hop) {
+  ApiCall call;
+  api_begin(&call, "poly_draw_below");
+  api_handle(&call, stream, HANDLE_TENSOR, "stream", false);
+  api_handle(&call, number, HANDLE_TENSOR, "number", false);
+  api_handle(&call, size, HANDLE_TENSOR, "size", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_draw_below(stream, number, size, seed, batch, hop);
   api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
   return result;
 }

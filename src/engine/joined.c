@@ -17,6 +17,11 @@ bool poly_worth_device(PolyContext *ctx, int64_t bytes) {
   return d->memory->number && bytes >= d->target.batch_bytes;
 }
 
+bool poly_samples_there(PolyContext *ctx, int64_t edges) {
+  const Device *d = ctx->runtime->current;
+  return d->memory->number && d->target.sample_edges && edges >= d->target.sample_edges;
+}
+
 /* The part of a tensor that lies together: bytes of the axis and those behind it; and how often that is there. */
 typedef struct Span {
   int64_t times;

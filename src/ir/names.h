@@ -65,6 +65,7 @@ int64_t core_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b);
 const char *core_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
 PolyTensor *core_sized(PolyTensor *t, int ndim, const int64_t *shape);
 bool core_on_device(PolyTensor *t);
+bool core_samples_there(PolyContext *ctx, int64_t edges);
 bool core_worth_device(PolyContext *ctx, int64_t bytes);
 PolyTensor *core_join(PolyTensor *const *t, int n, int axis);
 PolyTensor *core_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape);
@@ -296,6 +297,7 @@ int64_t core_sample_hop_edges(const PolySample *s, int relation, int hop);
 PolyStatus core_sample_read(PolySample *s, char what, int of, int64_t *out);
 PolyStatus core_sample_error(const PolySample *s);
 const char *core_sample_error_text(const PolySample *s);
+PolyTensor *core_draw_below(PolyTensor *stream, PolyTensor *number, PolyTensor *size, uint64_t seed, uint64_t batch, int64_t hop);
 int64_t core_sampler_walk(const PolySampler *s, int relation, const int64_t *start, int64_t n, int64_t length, double p, double q, uint64_t seed, int threads, int64_t *nodes, int64_t *edges);
 int64_t core_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n, void *out, int threads);
 PolyStatus core_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int64_t *out);
@@ -465,6 +467,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_dim_text core_dim_text
 #define poly_sized core_sized
 #define poly_on_device core_on_device
+#define poly_samples_there core_samples_there
 #define poly_worth_device core_worth_device
 #define poly_join core_join
 #define poly_from_data core_from_data
@@ -696,6 +699,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_sample_read core_sample_read
 #define poly_sample_error core_sample_error
 #define poly_sample_error_text core_sample_error_text
+#define poly_draw_below core_draw_below
 #define poly_sampler_walk core_sampler_walk
 #define poly_gather_rows core_gather_rows
 #define poly_graph_partition core_graph_partition

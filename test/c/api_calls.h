@@ -54,6 +54,7 @@ static bool call_poly_dim_op(const Arg *a, Result *r) { (void)r; (void)poly_dim_
 static bool call_poly_dim_text(const Arg *a, Result *r) { (void)r; (void)poly_dim_text((PolyContext *)a[0].p, (int64_t)a[1].i, (char *)a[2].p, (size_t)a[3].i); return true; }
 static bool call_poly_sized(const Arg *a, Result *r) { r->p = poly_sized((PolyTensor *)a[0].p, (int)a[1].i, (const int64_t *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_on_device(const Arg *a, Result *r) { (void)r; (void)poly_on_device((PolyTensor *)a[0].p); return true; }
+static bool call_poly_samples_there(const Arg *a, Result *r) { (void)r; (void)poly_samples_there((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
 static bool call_poly_worth_device(const Arg *a, Result *r) { (void)r; (void)poly_worth_device((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
 static bool call_poly_join(const Arg *a, Result *r) { r->p = poly_join((PolyTensor *const *)a[0].p, (int)a[1].i, (int)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_data(const Arg *a, Result *r) { r->p = poly_from_data((PolyContext *)a[0].p, (const void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -285,6 +286,7 @@ static bool call_poly_sample_hop_edges(const Arg *a, Result *r) { (void)r; (void
 static bool call_poly_sample_read(const Arg *a, Result *r) { (void)r; return poly_sample_read((PolySample *)a[0].p, (char)a[1].i, (int)a[2].i, (int64_t *)a[3].p) == POLY_OK; }
 static bool call_poly_sample_error(const Arg *a, Result *r) { (void)r; return poly_sample_error((const PolySample *)a[0].p) == POLY_OK; }
 static bool call_poly_sample_error_text(const Arg *a, Result *r) { (void)r; (void)poly_sample_error_text((const PolySample *)a[0].p); return true; }
+static bool call_poly_draw_below(const Arg *a, Result *r) { r->p = poly_draw_below((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (uint64_t)a[3].i, (uint64_t)a[4].i, (int64_t)a[5].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_sampler_walk(const Arg *a, Result *r) { (void)r; (void)poly_sampler_walk((const PolySampler *)a[0].p, (int)a[1].i, (const int64_t *)a[2].p, (int64_t)a[3].i, (int64_t)a[4].i, a[5].d, a[6].d, (uint64_t)a[7].i, (int)a[8].i, (int64_t *)a[9].p, (int64_t *)a[10].p); return true; }
 static bool call_poly_gather_rows(const Arg *a, Result *r) { (void)r; (void)poly_gather_rows((const void *)a[0].p, (int64_t)a[1].i, (size_t)a[2].i, (const int64_t *)a[3].p, (int64_t)a[4].i, (void *)a[5].p, (int)a[6].i); return true; }
 static bool call_poly_graph_partition(const Arg *a, Result *r) { (void)r; return poly_graph_partition((PolyGraph *)a[0].p, (int64_t)a[1].i, (bool)a[2].i, (int64_t *)a[3].p) == POLY_OK; }
@@ -445,6 +447,7 @@ static const Call calls[] = {
   {"poly_dim_text", call_poly_dim_text, 4, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}, {"buf", "A", true}, {"n", "N", true}}},
   {"poly_sized", call_poly_sized, 3, true, {{"t", "HTENSOR", true}, {"ndim", "N", true}, {"shape", "A", true}}},
   {"poly_on_device", call_poly_on_device, 1, false, {{"t", "HTENSOR", true}}},
+  {"poly_samples_there", call_poly_samples_there, 2, false, {{"ctx", "HCONTEXT", true}, {"edges", "I", true}}},
   {"poly_worth_device", call_poly_worth_device, 2, false, {{"ctx", "HCONTEXT", true}, {"bytes", "I", true}}},
   {"poly_join", call_poly_join, 3, true, {{"t", "LTENSOR", true}, {"n", "N", true}, {"axis", "I", true}}},
   {"poly_from_data", call_poly_from_data, 5, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}}},
@@ -676,6 +679,7 @@ static const Call calls[] = {
   {"poly_sample_read", call_poly_sample_read, 4, true, {{"s", "HSAMPLE", true}, {"what", "C", true}, {"of", "I", true}, {"out", "A", true}}},
   {"poly_sample_error", call_poly_sample_error, 1, true, {{"s", "HSAMPLE", true}}},
   {"poly_sample_error_text", call_poly_sample_error_text, 1, false, {{"s", "HSAMPLE", true}}},
+  {"poly_draw_below", call_poly_draw_below, 6, true, {{"stream", "HTENSOR", true}, {"number", "HTENSOR", true}, {"size", "HTENSOR", true}, {"seed", "I", true}, {"batch", "I", true}, {"hop", "I", true}}},
   {"poly_sampler_walk", call_poly_sampler_walk, 11, false, {{"s", "HSAMPLER", true}, {"relation", "I", true}, {"start", "A", true}, {"n", "N", true}, {"length", "I", true}, {"p", "D", true}, {"q", "D", true}, {"seed", "I", true}, {"threads", "I", true}, {"nodes", "A", true}, {"edges", "A", false}}},
   {"poly_gather_rows", call_poly_gather_rows, 7, false, {{"from", "A", true}, {"rows", "I", true}, {"row_bytes", "I", true}, {"index", "A", true}, {"n", "N", true}, {"out", "A", true}, {"threads", "I", true}}},
   {"poly_graph_partition", call_poly_graph_partition, 4, true, {{"g", "HGRAPH", true}, {"parts", "I", true}, {"recursive", "B", true}, {"out", "A", true}}},

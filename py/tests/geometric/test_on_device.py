@@ -14,9 +14,10 @@ from polygrad.geometric.data import Batch, Data, InMemoryDataset
 from polygrad.geometric.data._there import join as there_join
 from polygrad.geometric.datasets import RMAT
 from polygrad.geometric.datasets.rmat import rmat_edges, rmat_graph
-from polygrad.geometric.loader import DataLoader, NeighborLoader
+from polygrad.geometric.loader import DataLoader, LinkNeighborLoader, NeighborLoader, RandomNodeLoader, ShaDowKHopSampler
 from polygrad.geometric.loader._ahead import copied_ahead
 from polygrad.geometric.nn import GCNConv, global_add_pool
+from polygrad.geometric.sampler import NeighborSampler, NodeSamplerInput
 
 HERE = os.environ.get("POLY_TEST_DEVICE", "TEST")
 SMALL = HERE == "TEST" and "POLY_TEST_TARGET" not in os.environ
@@ -265,3 +266,98 @@ def test_neighbours_copied_ahead():
     for a, b in zip(got, want):
         for key in ("x", "edge_index", "n_id", "e_id"):
             assert np.array_equal(a[key].numpy(), b[key].numpy()), key
+
+
+# ---- neighbours ----
+
+
+def large(kind):
+    """A graph whose edges are many enough to draw from on the device (sample_edges of the Target): repeated edges, loops, nodes alone, a hub."""
+    edges = 600 if SMALL else 1 << 20
+    nodes = 70 if SMALL else 50_000
+    rng = np.random.default_rng(4)
+    pairs = rng.integers(0, nodes - 9, (2, edges))
+    if kind == "hub":
+        pairs[1, : edges // 3] = 3
+    if kind == "few nodes":
+        pairs %= 12
+        nodes = 12
+    x = rng.normal(size=(nodes, 3)).astype(np.float32)
+    return {"x": x, "y": np.arange(nodes), "edge_index": pairs, "edge_attr": rng.normal(size=(edges, 2)).astype(np.float32)}
+
+
+def loaded(data, counts, replace, seeds):
+    options = {"batch_size": max(1, len(seeds) // 3), "shuffle": True, "seed": 5}
+    return list(NeighborLoader(data, counts, input_nodes=Tensor(np.asarray(seeds)), replace=replace, **options))
+
+
+@pytest.mark.parametrize("kind", ["random", "hub", "few nodes"])
+@pytest.mark.parametrize("counts, replace", [([3, 2], False), ([3, 0, 2], True), ([-1, 4], False), ([12, 12], False), ([40], True)])
+def test_neighbours_are_those_of_the_host(kind, counts, replace):
+    arrays = large(kind)
+    seeds = [3, 5, 3, len(arrays["x"]) - 1, 0, 11, 7]
+    mine = made([arrays], Data, HERE)[0]
+    sampler = NeighborSampler(mine, counts, replace=replace)
+    assert sampler.draws_there
+    with little_is_read(4096):
+        got = loaded(mine, counts, replace, seeds)
+    Device.DEFAULT = "CPU"
+    want = loaded(Data(**{k: Tensor(v) for k, v in arrays.items()}), counts, replace, seeds)
+    Device.DEFAULT = HERE
+    assert len(got) == len(want) == 4
+    for a, b in zip(got, want):
+        assert [str(a[k].shape) for k in ("x", "edge_index", "n_id")] == [str(b[k].shape) for k in ("x", "edge_index", "n_id")]
+        same(a, b)
+
+
+def test_what_the_device_does_not_draw_is_drawn_on_the_host():
+    arrays = large("random")
+    for options in ({"disjoint": True}, {"subgraph_type": "induced"}, {"num_neighbors": [33]}):
+        mine = made([arrays], Data, HERE)[0]
+        got = next(iter(NeighborLoader(mine, **{"num_neighbors": [3], "batch_size": 4, "seed": 1, **options})))
+        Device.DEFAULT = "CPU"
+        want = next(
+            iter(NeighborLoader(Data(**{k: Tensor(v) for k, v in arrays.items()}), **{"num_neighbors": [3], "batch_size": 4, "seed": 1, **options}))
+        )
+        Device.DEFAULT = HERE
+        same(got, want)
+
+
+def test_neighbours_are_checked():
+    mine = made([large("random")], Data, HERE)[0]
+    with pytest.raises(IndexError, match="seed 1: 99999 is out of range"):
+        NeighborSampler(mine, [2]).sample_from_nodes(NodeSamplerInput(None, Tensor([1, 99999])))
+    assert NeighborSampler(mine, [2]).sample_from_nodes(NodeSamplerInput(None, Tensor([], dtype="int64"))).node.shape == (0,)
+    bad = large("random")
+    bad["edge_index"][0, 7] = -1
+    with pytest.raises(IndexError, match="edge 7"):
+        NeighborSampler(made([bad], Data, HERE)[0], [2])
+
+
+def test_samples_share_programs():
+    """Samples of other sizes run the programs of the first ones."""
+    mine = made([large("random")], Data, HERE)[0]
+    loader = NeighborLoader(mine, [4, 3], batch_size=8, shuffle=True, seed=2, input_nodes=Tensor(np.arange(60)))
+    for _ in range(2):
+        list(loader)
+    before = current().plans_built
+    list(loader)
+    assert current().plans_built - before <= 3
+
+
+def test_links_and_shadows_of_a_graph_on_the_device():
+    arrays = large("random")
+    arrays["edge_index"] = arrays["edge_index"][:, :600]
+    arrays["edge_attr"] = arrays["edge_attr"][:600]
+
+    def batches(data):
+        links = LinkNeighborLoader(data, [3], batch_size=5, seed=1, neg_sampling_ratio=1.0, edge_label_index=Tensor([[1, 2, 3, 4], [4, 5, 6, 7]]))
+        shadows = ShaDowKHopSampler(data, depth=2, num_neighbors=2, node_idx=Tensor([1, 5]), batch_size=2, seed=1)
+        return [next(iter(links)), next(iter(shadows)), next(iter(RandomNodeLoader(data, num_parts=5, seed=1)))]
+
+    got = batches(made([arrays], Data, HERE)[0])
+    Device.DEFAULT = "CPU"
+    want = batches(Data(**{k: Tensor(v) for k, v in arrays.items()}))
+    Device.DEFAULT = HERE
+    for a, b in zip(got, want):
+        same(a, b)
