@@ -146,12 +146,13 @@ test-fake-cuda: all $(VENV)/ready
 	@$(MAKE) --no-print-directory fake-cuda
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py $(PYTHON) -m pytest -q py/tests/test_cuda.py
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA \
-	  sh -c '$(PYTHON) -m pytest -q py/tests/test_graphs.py -k some_rows && $(PYTHON) -m pytest -q py/tests/test_graphs_on_device.py -k "hub and int32"'
+	  sh -c '$(PYTHON) -m pytest -q py/tests/test_graphs.py -k some_rows && $(PYTHON) -m pytest -q py/tests/test_graphs_on_device.py -k "hub and int32" && \
+	    $(PYTHON) -m pytest -q py/tests/geometric/test_on_device.py -k "copies_ahead or 65-True"'
 	LD_LIBRARY_PATH=$(abspath $(FAKE_CUDA)) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py POLY_TEST_DEVICE=CUDA POLY_PRODUCT_WORK=1 \
 	  sh -c 'for split in 0 1; do POLY_PRODUCT_SPLIT=$$split $(PYTHON) -m pytest -q py/tests/test_group_products.py || exit 1; done'
 # On a machine with a GPU, with its own Python, which needs numpy and pytest: the device's own tests, the ops, gradients, graphs and golden fixtures.
 CUDA_PYTHON ?= python3
-CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_graphs_on_device.py test_trace.py test_recall.py test_vertex.py geometric/test_golden.py)
+CUDA_TESTS ?= $(addprefix py/tests/,test_cuda.py $(notdir $(sort $(wildcard py/tests/test_ops_*.py))) test_grad.py test_graphs.py test_graphs_on_device.py test_trace.py test_recall.py test_vertex.py geometric/test_golden.py geometric/test_on_device.py)
 CUDA_JOBS ?= 16
 # As many processes as jobs, each with its part of the tests of every file: files take from seconds to minutes.
 test-cuda: all
@@ -171,7 +172,7 @@ bench-cuda: all
 
 # OpenCL on the host, by PoCL. It compiles every kernel anew, so one test in OPENCL_SHARE is run, always the same ones; 1 runs all.
 OPENCL_SHARE ?= 12
-OPENCL_TESTS ?= $(addprefix py/tests/,test_ops_unary.py test_ops_binary.py test_ops_reduce.py test_ops_index.py test_ops_movement.py test_grad.py test_graphs.py test_graphs_on_device.py geometric/test_golden.py)
+OPENCL_TESTS ?= $(addprefix py/tests/,test_ops_unary.py test_ops_binary.py test_ops_reduce.py test_ops_index.py test_ops_movement.py test_grad.py test_graphs.py test_graphs_on_device.py geometric/test_golden.py geometric/test_on_device.py)
 opencl-tests: all $(VENV)/ready
 	@tools/setup.sh pocl-opencl-icd ocl-icd-libopencl1
 	ls $(OPENCL_TESTS) | POLY_TEST_DEVICE=OPENCL POLY_TEST_SHARE=$(OPENCL_SHARE) POLYGRAD_LIB=$(abspath $(BUILD)/libpolygrad.so) PYTHONPATH=py \

@@ -137,6 +137,8 @@ POLY_API int64_t poly_device_peak_bytes(PolyContext *ctx, const char *device);
 /* Bytes that the library has taken of a device's memory, those kept for later tensors included: what the driver counts
  * besides its own. Devices that keep nothing count what is in use. */
 POLY_API int64_t poly_device_held_bytes(PolyContext *ctx, const char *device);
+/* Bytes that were copied from a device's memory to the host's. */
+POLY_API int64_t poly_device_read_bytes(PolyContext *ctx, const char *device);
 /* Gives back what a device keeps for later tensors. */
 POLY_API void poly_device_trim(PolyContext *ctx, const char *device);
 
@@ -194,6 +196,16 @@ POLY_API PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape);
 
 /* ---- values in and out ---- */
 
+/* Does the current device alone have t's values, in memory that is not the host's? */
+POLY_API bool poly_on_device(PolyTensor *t);
+/* Are neighbours drawn on the current device from a graph of so many edges that lies there? */
+POLY_API bool poly_samples_there(PolyContext *ctx, int64_t edges);
+/* Is work on so many bytes that lie on the current device done there, rather than on copies of them on the host? */
+POLY_API bool poly_worth_device(PolyContext *ctx, int64_t bytes);
+/* Tensors of one dtype one after another along an axis, realized, and joined at once by copies on the current device:
+ * for lists of any length, whose sizes come once. No gradient flows through it. O(bytes + n x the axes in front). */
+POLY_API PolyTensor *poly_join(PolyTensor *const *t, int n, int axis);
+
 /* Copies numel*itemsize bytes from data. */
 POLY_API PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim,
                                     const int64_t *shape);
@@ -204,6 +216,10 @@ POLY_API PolyTensor *poly_from_borrowed(PolyContext *ctx, void *data, PolyDType 
 /* The same on memory of the current device, such as a tensor of another library on the same card. */
 POLY_API PolyTensor *poly_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape,
                                       void (*release)(void *user), void *user);
+/* While it is on, data that tensors are made of are copied to the current device beside what runs there, if it can do
+ * so: a program that uses such a tensor waits for its copy, others do not. For the inputs of a later step. */
+POLY_API void poly_set_copy_ahead(PolyContext *ctx, bool on);
+POLY_API bool poly_can_copy_ahead(const PolyContext *ctx);
 /* Computes these tensors together, in one plan. */
 POLY_API PolyStatus poly_realize(PolyTensor *t);
 POLY_API PolyStatus poly_realize_many(PolyTensor *const *t, int n);
@@ -763,6 +779,10 @@ POLY_API int64_t poly_sample_hop_edges(const PolySample *s, int relation, int ho
 POLY_API PolyStatus poly_sample_read(PolySample *s, char what, int of, int64_t *out);
 POLY_API PolyStatus poly_sample_error(const PolySample *s);
 POLY_API const char *poly_sample_error_text(const PolySample *s);
+/* Numbers in [0, size) as the sampler of relation 0 draws them at a hop of a batch: number n of the stream of a row.
+ * The three tensors of whole numbers are broadcast; sizes are below 2^32. */
+POLY_API PolyTensor *poly_draw_below(PolyTensor *stream, PolyTensor *number, PolyTensor *size, uint64_t seed,
+                                     uint64_t batch, int64_t hop);
 /* Random walks against the edges of a relation between nodes of one type (give it the edges the other way round to walk
  * along them). nodes: [n][length + 1], begins with start; edges: [n][length], -1 where a node has none and the walk
  * stays; may be NULL. p, q: steps back are 1 / p, steps away 1 / q times as likely as others (node2vec); 1 for both is
@@ -783,6 +803,10 @@ POLY_API PolyStatus poly_graph_partition(PolyGraph *g, int64_t parts, bool recur
  * O(E log V). */
 POLY_API PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed,
                               bool shuffle, int threads, int64_t *edge_index);
+/* The same edges as a tensor of int64. Where programs run on a device with memory of its own, many edges are made there
+ * and stay there. */
+POLY_API PolyTensor *poly_rmat_edges(PolyContext *ctx, int64_t num_nodes, int64_t num_edges, double a, double b,
+                                     double c, uint64_t seed, bool shuffle);
 
 /* Points and clusters. Points are [N, F], float32 or float64, in `groups` groups that lie one after the other:
  * ptr[groups + 1] says where each begins; NULL: one group. Neighbours are looked for in the same group. knn: for each y

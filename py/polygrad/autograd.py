@@ -187,6 +187,10 @@ class AutogradGraph:
         """Bytes taken of a device's memory, those kept for later tensors included: what nvidia-smi shows besides the driver's own."""
         return self._bytes_on(C.poly_device_held_bytes, device)
 
+    def read_bytes_of(self, device: str) -> int:
+        """Bytes that were copied from the memory of one device to the host's."""
+        return self._bytes_on(C.poly_device_read_bytes, device)
+
     def trim(self, device: str) -> None:
         """Gives back what a device keeps for later tensors."""
         C.poly_device_trim(self.ptr, device.encode())

@@ -11,20 +11,14 @@
  * Feistel network on the bits of a number, applied until it is in range, which is a permutation that needs no memory.
  */
 #include "base/threads.h"
-#include "algorithms/sampler.h"
+#include "algorithms/rmat.h"
 
-enum { ROUNDS = 4, TRIES = 1000 };
-
-typedef struct Rmat {
-  uint64_t nodes, key, names;
-  uint32_t a, ab, abc; /* where the quarters end, of 2^32 */
-  int levels, half;
-} Rmat;
+enum { TRIES = 1000 };
 
 /* Another number of 2 * half bits; different ones for different numbers. */
 static uint64_t feistel(const Rmat *m, uint64_t x) {
   uint64_t mask = ((uint64_t)1 << m->half) - 1, left = x >> m->half, right = x & mask;
-  for (uint64_t k = 0; k < ROUNDS; k++) {
+  for (uint64_t k = 0; k < RMAT_ROUNDS; k++) {
     uint64_t next = left ^ (random_key(m->names + k, right) & mask);
     left = right;
     right = next;
@@ -57,22 +51,31 @@ static void draw(const Rmat *m, Random r, uint64_t *row, uint64_t *col) {
 
 static uint32_t share(double p) { return p >= 1 ? UINT32_MAX : (uint32_t)(p * 4294967296.0); }
 
-PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle,
-                     int threads, int64_t *edge_index) {
+bool rmat_begin(Rmat *m, int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed) {
   bool fit = num_nodes >= 0 && num_nodes <= (int64_t)1 << 40 && num_edges >= 0 && (num_nodes > 0 || num_edges == 0);
-  if (!fit || !(a >= 0 && b >= 0 && c >= 0 && a + b + c <= 1 + 1e-9) || (!edge_index && num_edges))
-    return POLY_ERROR_VALUE;
-  Rmat m = {
-      .nodes = (uint64_t)num_nodes, .key = random_key(random_mix(seed), 5), .names = random_key(random_mix(seed), 6)};
-  m.a = share(a), m.ab = share(a + b), m.abc = share(a + b + c);
-  while (m.levels < 40 && (uint64_t)1 << m.levels < m.nodes) m.levels++;
-  m.half = MAX(1, (m.levels + 1) / 2);
+  if (!fit || !(a >= 0 && b >= 0 && c >= 0 && a + b + c <= 1 + 1e-9)) return false;
+  uint64_t key = random_mix(seed);
+  *m = (Rmat){.nodes = (uint64_t)num_nodes, .key = random_key(key, 5), .names = random_key(key, 6)};
+  m->a = share(a), m->ab = share(a + b), m->abc = share(a + b + c);
+  while (m->levels < 40 && (uint64_t)1 << m->levels < m->nodes) m->levels++;
+  m->half = MAX(1, (m->levels + 1) / 2);
+  return true;
+}
+
+void rmat_fill(const Rmat *m, int64_t num_edges, bool shuffle, int threads, int64_t *edge_index) {
 #pragma omp parallel for num_threads(threads_allowed(threads)) if (num_edges > 1 << 12)
   for (int64_t k = 0; k < num_edges; k++) {
     uint64_t row, col;
-    draw(&m, (Random){random_key(m.key, (uint64_t)k)}, &row, &col);
-    edge_index[k] = shuffle ? name(&m, row) : (int64_t)row;
-    edge_index[num_edges + k] = shuffle ? name(&m, col) : (int64_t)col;
+    draw(m, (Random){random_key(m->key, (uint64_t)k)}, &row, &col);
+    edge_index[k] = shuffle ? name(m, row) : (int64_t)row;
+    edge_index[num_edges + k] = shuffle ? name(m, col) : (int64_t)col;
   }
+}
+
+PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle,
+                     int threads, int64_t *edge_index) {
+  Rmat m;
+  if (!rmat_begin(&m, num_nodes, num_edges, a, b, c, seed) || (!edge_index && num_edges)) return POLY_ERROR_VALUE;
+  rmat_fill(&m, num_edges, shuffle, threads, edge_index);
   return POLY_OK;
 }

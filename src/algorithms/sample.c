@@ -327,12 +327,11 @@ static bool draw_hop(const Hop *h, int relation, int hop) {
 }
 
 static bool draw_hops(PolySample *s, const PolySampleSpec *spec) {
-  uint64_t key = random_key(random_key(random_mix(spec->seed), spec->batch), 1);
   for (int hop = 0; hop < spec->hops; hop++) {
     for (int k = 0; k < s->relations; k++) {
       const Relation *r = &s->sampler->relation.at[k];
       Hop h = {s, spec, r, &s->nodes[r->dst], spec->counts[(int64_t)k * spec->hops + hop], 0, 1};
-      h.key = random_key(random_key(key, (uint64_t)hop), (uint64_t)k);
+      h.key = sample_key(spec->seed, spec->batch, hop, k);
       if (h.to->end - h.to->begin >= PARALLEL / 8) h.threads = threads_allowed(spec->threads);
       if (!draw_hop(&h, k, hop)) return false;
     }

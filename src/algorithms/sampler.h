@@ -47,18 +47,26 @@ typedef struct Random {
   uint64_t state;
 } Random;
 
+static const uint64_t RANDOM_STEP = 0x9e3779b97f4a7c15u; /* from one state of a stream to the next */
+
 static inline uint64_t random_mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
 
-/* One key out of two. */
+/* One key out of two. words.h has both once more, for kernels. */
 static inline uint64_t random_key(uint64_t key, uint64_t with) {
-  return random_mix(key + 0x9e3779b97f4a7c15u * (with + 1));
+  return random_mix(key + RANDOM_STEP * (with + 1));
 }
 
-static inline uint64_t random_next(Random *r) { return random_mix(r->state += 0x9e3779b97f4a7c15u); }
+static inline uint64_t random_next(Random *r) { return random_mix(r->state += RANDOM_STEP); }
+
+/* Of what a relation draws at one hop; each row goes on from random_key(key, its local number). */
+static inline uint64_t sample_key(uint64_t seed, uint64_t batch, int64_t hop, int64_t relation) {
+  uint64_t key = random_key(random_key(random_mix(seed), batch), 1);
+  return random_key(random_key(key, (uint64_t)hop), (uint64_t)relation);
+}
 
 /* In [0, n), for n < 2^32: the high half of the product of a random fraction and n. */
 static inline int64_t random_below(Random *r, int64_t n) {

@@ -261,6 +261,17 @@ int64_t poly_device_held_bytes(PolyContext *ctx, const char *device) {
   return result;
 }
 
+int64_t poly_device_read_bytes(PolyContext *ctx, const char *device) {
+  ApiCall call;
+  api_begin(&call, "poly_device_read_bytes");
+  api_context(&call, ctx);
+  api_array(&call, device, true, "device");
+  if (!api_enter(&call)) return 0;
+  int64_t result = core_device_read_bytes(ctx, device);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
 void poly_device_trim(PolyContext *ctx, const char *device) {
   ApiCall call;
   api_begin(&call, "poly_device_trim");
@@ -517,6 +528,47 @@ PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *shape) {
   return result;
 }
 
+bool poly_on_device(PolyTensor *t) {
+  ApiCall call;
+  api_begin(&call, "poly_on_device");
+  api_handle(&call, t, HANDLE_TENSOR, "t", false);
+  if (!api_enter(&call)) return false;
+  bool result = core_on_device(t);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+bool poly_samples_there(PolyContext *ctx, int64_t edges) {
+  ApiCall call;
+  api_begin(&call, "poly_samples_there");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return false;
+  bool result = core_samples_there(ctx, edges);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+bool poly_worth_device(PolyContext *ctx, int64_t bytes) {
+  ApiCall call;
+  api_begin(&call, "poly_worth_device");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return false;
+  bool result = core_worth_device(ctx, bytes);
+  api_leave(&call, POLY_OK);
+  return result;
+}
+
+PolyTensor *poly_join(PolyTensor *const *t, int n, int axis) {
+  ApiCall call;
+  api_begin(&call, "poly_join");
+  api_handles(&call, t, n, HANDLE_TENSOR, "t", false);
+  api_count(&call, n, "n");
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_join(t, n, axis);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 PolyTensor *poly_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape) {
   ApiCall call;
   api_begin(&call, "poly_from_data");
@@ -553,6 +605,25 @@ PolyTensor *poly_from_device(PolyContext *ctx, void *data, PolyDType dtype, int 
   if (!api_enter(&call)) return NULL;
   PolyTensor *result = core_from_device(ctx, data, dtype, ndim, shape, release, user);
   api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
+void poly_set_copy_ahead(PolyContext *ctx, bool on) {
+  ApiCall call;
+  api_begin(&call, "poly_set_copy_ahead");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return;
+  core_set_copy_ahead(ctx, on);
+  api_leave(&call, POLY_OK);
+}
+
+bool poly_can_copy_ahead(const PolyContext *ctx) {
+  ApiCall call;
+  api_begin(&call, "poly_can_copy_ahead");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return false;
+  bool result = core_can_copy_ahead(ctx);
+  api_leave(&call, POLY_OK);
   return result;
 }
 
@@ -3033,6 +3104,18 @@ const char *poly_sample_error_text(const PolySample *s) {
   return result;
 }
 
+PolyTensor *poly_draw_below(PolyTensor *stream, PolyTensor *number, PolyTensor *size, uint64_t seed, uint64_t batch, int64_t hop) {
+  ApiCall call;
+  api_begin(&call, "poly_draw_below");
+  api_handle(&call, stream, HANDLE_TENSOR, "stream", false);
+  api_handle(&call, number, HANDLE_TENSOR, "number", false);
+  api_handle(&call, size, HANDLE_TENSOR, "size", false);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_draw_below(stream, number, size, seed, batch, hop);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
+  return result;
+}
+
 int64_t poly_sampler_walk(const PolySampler *s, int relation, const int64_t *start, int64_t n, int64_t length, double p, double q, uint64_t seed, int threads, int64_t *nodes, int64_t *edges) {
   ApiCall call;
   api_begin(&call, "poly_sampler_walk");
@@ -3074,6 +3157,16 @@ PolyStatus poly_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, d
   if (!api_enter_free(&call)) return call.code;
   PolyStatus result = core_rmat(num_nodes, num_edges, a, b, c, seed, shuffle, threads, edge_index);
   api_leave(&call, result);
+  return result;
+}
+
+PolyTensor *poly_rmat_edges(PolyContext *ctx, int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle) {
+  ApiCall call;
+  api_begin(&call, "poly_rmat_edges");
+  api_context(&call, ctx);
+  if (!api_enter(&call)) return NULL;
+  PolyTensor *result = core_rmat_edges(ctx, num_nodes, num_edges, a, b, c, seed, shuffle);
+  api_leave(&call, result ? POLY_OK : POLY_ERROR_VALUE);
   return result;
 }
 

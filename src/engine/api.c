@@ -106,6 +106,11 @@ int64_t poly_device_held_bytes(PolyContext *ctx, const char *device) {
   return m ? MAX(m->held_bytes, m->live_bytes) : 0;
 }
 
+int64_t poly_device_read_bytes(PolyContext *ctx, const char *device) {
+  const Memory *m = memory_of_device(ctx, device);
+  return m ? m->read_bytes : 0;
+}
+
 void poly_device_trim(PolyContext *ctx, const char *device) {
   Memory *m = memory_of_device(ctx, device);
   if (m && m->trim) m->trim(m);

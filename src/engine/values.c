@@ -141,6 +141,9 @@ PolyTensor *poly_sized(PolyTensor *t, int ndim, const int64_t *dims) {
   return r;
 }
 
+void poly_set_copy_ahead(PolyContext *ctx, bool on) { ctx->runtime->copy_ahead = on; }
+bool poly_can_copy_ahead(const PolyContext *ctx) { return ctx->runtime->current->memory->copy_ahead != NULL; }
+
 /* ---- realize, out ---- */
 
 PolyStatus poly_realize_many(PolyTensor *const *t, int n) {

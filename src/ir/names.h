@@ -36,6 +36,7 @@ void core_reset_peak(PolyContext *ctx);
 int64_t core_device_live_bytes(PolyContext *ctx, const char *device);
 int64_t core_device_peak_bytes(PolyContext *ctx, const char *device);
 int64_t core_device_held_bytes(PolyContext *ctx, const char *device);
+int64_t core_device_read_bytes(PolyContext *ctx, const char *device);
 void core_device_trim(PolyContext *ctx, const char *device);
 void core_scope_begin(PolyContext *ctx);
 void core_scope_end(PolyContext *ctx);
@@ -63,9 +64,15 @@ int64_t core_dim_max(PolyContext *ctx, int64_t dim);
 int64_t core_dim_op(PolyContext *ctx, char op, int64_t a, int64_t b);
 const char *core_dim_text(PolyContext *ctx, int64_t dim, char *buf, size_t n);
 PolyTensor *core_sized(PolyTensor *t, int ndim, const int64_t *shape);
+bool core_on_device(PolyTensor *t);
+bool core_samples_there(PolyContext *ctx, int64_t edges);
+bool core_worth_device(PolyContext *ctx, int64_t bytes);
+PolyTensor *core_join(PolyTensor *const *t, int n, int axis);
 PolyTensor *core_from_data(PolyContext *ctx, const void *data, PolyDType dtype, int ndim, const int64_t *shape);
 PolyTensor *core_from_borrowed(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
 PolyTensor *core_from_device(PolyContext *ctx, void *data, PolyDType dtype, int ndim, const int64_t *shape, void (*release)(void *user), void *user);
+void core_set_copy_ahead(PolyContext *ctx, bool on);
+bool core_can_copy_ahead(const PolyContext *ctx);
 PolyStatus core_realize(PolyTensor *t);
 PolyStatus core_realize_many(PolyTensor *const *t, int n);
 PolyStatus core_read(PolyTensor *t, void *out, size_t out_bytes);
@@ -290,10 +297,12 @@ int64_t core_sample_hop_edges(const PolySample *s, int relation, int hop);
 PolyStatus core_sample_read(PolySample *s, char what, int of, int64_t *out);
 PolyStatus core_sample_error(const PolySample *s);
 const char *core_sample_error_text(const PolySample *s);
+PolyTensor *core_draw_below(PolyTensor *stream, PolyTensor *number, PolyTensor *size, uint64_t seed, uint64_t batch, int64_t hop);
 int64_t core_sampler_walk(const PolySampler *s, int relation, const int64_t *start, int64_t n, int64_t length, double p, double q, uint64_t seed, int threads, int64_t *nodes, int64_t *edges);
 int64_t core_gather_rows(const void *from, int64_t rows, size_t row_bytes, const int64_t *index, int64_t n, void *out, int threads);
 PolyStatus core_graph_partition(PolyGraph *g, int64_t parts, bool recursive, int64_t *out);
 PolyStatus core_rmat(int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle, int threads, int64_t *edge_index);
+PolyTensor *core_rmat_edges(PolyContext *ctx, int64_t num_nodes, int64_t num_edges, double a, double b, double c, uint64_t seed, bool shuffle);
 PolyTensor *core_knn(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, int64_t k, bool cosine, bool skip_same);
 PolyTensor *core_radius(PolyTensor *x, PolyTensor *y, const int64_t *ptr_x, const int64_t *ptr_y, int64_t groups, double r, int64_t most, bool skip_same);
 PolyTensor *core_fps(PolyTensor *x, const int64_t *ptr, int64_t groups, double ratio, const int64_t *start);
@@ -429,6 +438,7 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_device_live_bytes core_device_live_bytes
 #define poly_device_peak_bytes core_device_peak_bytes
 #define poly_device_held_bytes core_device_held_bytes
+#define poly_device_read_bytes core_device_read_bytes
 #define poly_device_trim core_device_trim
 #define poly_scope_begin core_scope_begin
 #define poly_scope_end core_scope_end
@@ -456,9 +466,15 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_dim_op core_dim_op
 #define poly_dim_text core_dim_text
 #define poly_sized core_sized
+#define poly_on_device core_on_device
+#define poly_samples_there core_samples_there
+#define poly_worth_device core_worth_device
+#define poly_join core_join
 #define poly_from_data core_from_data
 #define poly_from_borrowed core_from_borrowed
 #define poly_from_device core_from_device
+#define poly_set_copy_ahead core_set_copy_ahead
+#define poly_can_copy_ahead core_can_copy_ahead
 #define poly_realize core_realize
 #define poly_realize_many core_realize_many
 #define poly_read core_read
@@ -683,10 +699,12 @@ PolyStatus core_cache_clear(PolyContext *ctx);
 #define poly_sample_read core_sample_read
 #define poly_sample_error core_sample_error
 #define poly_sample_error_text core_sample_error_text
+#define poly_draw_below core_draw_below
 #define poly_sampler_walk core_sampler_walk
 #define poly_gather_rows core_gather_rows
 #define poly_graph_partition core_graph_partition
 #define poly_rmat core_rmat
+#define poly_rmat_edges core_rmat_edges
 #define poly_knn core_knn
 #define poly_radius core_radius
 #define poly_fps core_fps

@@ -122,7 +122,10 @@ typedef struct Target {
   int tile_edges; /* that a tile has at most, */
   int tile_least; /* and at least, however wide its values are */
 
-  int64_t graph_edges; /* from which on the rows of a graph whose indices lie on the device are made there; 0: never */
+  int64_t graph_edges;  /* from which on the rows of a graph whose indices lie on the device are made there; 0: never */
+  int64_t rmat_edges;   /* from which on R-MAT graphs are drawn there; 0: never */
+  int64_t sample_edges; /* of a graph that lies there, from which on neighbours are drawn there; 0: never */
+  int64_t batch_bytes;  /* of values that lie on the device, from which on a batch is made of them there */
 
   int loop_steps; /* copies of a body, one after the other, from which on they become a loop over steps (ir/repeat.h) */
 

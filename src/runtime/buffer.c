@@ -66,7 +66,7 @@ PolyBuffer *buffer_borrow_in(Memory *m, void *data, size_t bytes, void (*release
   PolyBuffer *b = make(m->runtime, bytes);
   if (!b) return NULL;
   b->home = m->number;
-  b->copy[b->home] = (BufferCopy){data ? data : nothing, true};
+  b->copy[b->home] = (BufferCopy){data ? data : nothing, true, 0};
   b->borrowed = true;
   b->release = release;
   b->user = user;
@@ -85,8 +85,16 @@ PolyBuffer *buffer_retain(PolyBuffer *b) {
   return b;
 }
 
+/* Whoever uses copy k from now on finds it complete. */
+static bool arrive(PolyBuffer *b, int k) {
+  uint64_t number = b->copy[k].ahead;
+  b->copy[k].ahead = 0;
+  return !number || b->runtime->memory[k]->arrive(b->runtime->memory[k], number);
+}
+
 static void drop_copy(PolyBuffer *b, int k) {
   bool foreign = b->borrowed && k == b->home;
+  arrive(b, k); /* whoever gets the memory next writes to it */
   if (!foreign) memory_free(b->runtime->memory[k], b->copy[k].data, b->bytes);
   b->copy[k] = (BufferCopy){0};
 }
@@ -131,8 +139,8 @@ static bool is_current(const PolyBuffer *b, const Memory *m) {
 
 static BufferCopy *copy_in(PolyBuffer *b, Memory *m) {
   BufferCopy *c = &b->copy[m->number];
-  if (!c->data) *c = (BufferCopy){memory_alloc(m, b->bytes), false};
-  return c->data ? c : NULL;
+  if (!c->data) *c = (BufferCopy){memory_alloc(m, b->bytes), false, 0};
+  return c->data && arrive(b, m->number) ? c : NULL;
 }
 
 bool buffer_is_missing(const PolyBuffer *b) {
@@ -161,10 +169,12 @@ void buffer_forget(PolyBuffer *b) {
 }
 
 /* Bytes of a current copy on another memory than the host's. */
-static bool fetch(const PolyBuffer *b, void *host, size_t bytes) {
+static bool fetch(PolyBuffer *b, void *host, size_t bytes) {
   for (int k = 1; k < MAX_MEMORIES; k++) {
     Memory *m = b->runtime->memory[k];
-    if (m && is_current(b, m)) return !bytes || m->copy_out(m, host, b->copy[k].data, bytes);
+    if (!m || !is_current(b, m)) continue;
+    m->read_bytes += (int64_t)bytes;
+    return !bytes || (arrive(b, k) && m->copy_out(m, host, b->copy[k].data, bytes));
   }
   return true; /* nothing was written yet */
 }
@@ -172,7 +182,7 @@ static bool fetch(const PolyBuffer *b, void *host, size_t bytes) {
 void *buffer_read(PolyBuffer *b, Memory *m) {
   b = origin(b);
   BufferCopy *c = &b->copy[m->number];
-  if (is_current(b, m)) return c->data;
+  if (is_current(b, m)) return arrive(b, m->number) ? c->data : NULL;
   Memory *host = host_memory(b->runtime);
   bool fresh = !c->data;
   if (m != host && !is_current(b, host) && !buffer_read(b, host)) return NULL;
@@ -241,7 +251,9 @@ bool buffer_put(PolyBuffer *b, Memory *m, const void *host, size_t bytes) {
   b = origin(b);
   if (b->exposed || b->borrowed) m = b->runtime->memory[b->exposed ? 0 : b->home];
   void *data = bytes < b->bytes ? buffer_update(b, m) : buffer_overwrite(b, m);
-  return data && (!bytes || m->copy_in(m, data, host, bytes));
+  if (!data || !bytes) return data != NULL;
+  if (!b->runtime->copy_ahead || !m->copy_ahead || bytes < b->bytes) return m->copy_in(m, data, host, bytes);
+  return (b->copy[m->number].ahead = m->copy_ahead(m, data, host, bytes)) != 0;
 }
 
 PolyBuffer *buffer_copy(PolyBuffer *b, Memory *m) {

@@ -4,8 +4,9 @@
  *   cuda.c         the device: opening, launches, errors       cuda_compile.c  text to binaries, kept on disk
  *   cuda_graph.c   plans recorded and replayed                 cuda_matmul.c   matrix products
  *   cuda_order.c   which launches of a plan wait for which     cuda_library.c  sort, running sums, segment order
+ *   cuda_ahead.c   copies on a stream of their own
  *
- * All work of a device goes to one stream, in order: memory that is given back can be handed out again at once, since
+ * All work of a device goes to one stream, in order, but for copies of what a later step reads: memory that is given back can be handed out again at once, since
  * whoever gets it comes later in the stream. Only what the host reads is waited for. */
 #ifndef POLY_CUDA_H
 #define POLY_CUDA_H
@@ -31,9 +32,16 @@ typedef struct CudaMemory {
   CuEvent chunk_free[CUDA_CHUNKS];
   bool chunk_busy[CUDA_CHUNKS];
   int next_chunk;
+  struct CudaAhead *ahead; /* cuda_ahead.c; NULL: nothing was copied ahead yet */
 } CudaMemory;
 bool cuda_memory_open(CudaDevice *c);
 void cuda_memory_close(CudaDevice *c);
+
+/* ---- cuda_ahead.c ---- */
+
+uint64_t cuda_copy_ahead(Memory *m, void *dst, const void *host, size_t bytes);
+bool cuda_arrive(Memory *m, uint64_t number);
+void cuda_ahead_close(CudaDevice *c);
 
 /* ---- errors that kernels find ---- */
 

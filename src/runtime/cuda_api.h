@@ -70,6 +70,8 @@ typedef struct CuKernelNode {
   X(cuEventDestroy_v2, (CuEvent event))                                                                                \
   X(cuEventRecord, (CuEvent event, CuStream stream))                                                                   \
   X(cuEventSynchronize, (CuEvent event))                                                                               \
+  X(cuEventQuery, (CuEvent event))                                                                                     \
+  X(cuStreamWaitEvent, (CuStream stream, CuEvent event, unsigned flags))                                               \
   X(cuEventElapsedTime, (float *ms, CuEvent from, CuEvent to))                                                         \
   X(cuModuleLoadData, (CuModule * module, const void *image))                                                          \
   X(cuModuleUnload, (CuModule module))                                                                                 \

@@ -317,12 +317,15 @@ bool cuda_memory_open(CudaDevice *c) {
   m->memory.copy_out = cuda_copy_out;
   m->memory.copy = cuda_copy;
   m->memory.trim = cuda_trim;
+  m->memory.copy_ahead = cuda_copy_ahead;
+  m->memory.arrive = cuda_arrive;
   if (c->workspace) m->memory.held_bytes = CUDA_WORKSPACE;
   return cuda_ok(c, c->api.cuDeviceTotalMem_v2(&m->memory.capacity, c->handle), "asking for its memory");
 }
 
 void cuda_memory_close(CudaDevice *c) {
   CudaMemory *m = &c->memory;
+  cuda_ahead_close(c);
   give_back_segments(m);
   for (int k = 0; k < CUDA_CHUNKS; k++) {
     if (m->chunk[k]) c->api.cuMemFreeHost(m->chunk[k]);

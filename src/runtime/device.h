@@ -77,13 +77,18 @@ struct Memory {
   int number;                              /* its place in a buffer's list of copies; 0: the host's */
   int64_t live_bytes, peak_bytes;          /* counted by memory_alloc and memory_free */
   int64_t held_bytes;                      /* taken of the system, if the memory keeps some for later; else 0 */
+  int64_t read_bytes;                      /* copied from it to the host's */
   size_t capacity;                         /* what is refused beyond this; 0: unknown */
   void *(*alloc)(Memory *m, size_t bytes); /* 64-byte aligned, not cleared; NULL and an error text with the bytes */
   void (*free)(Memory *m, void *p, size_t bytes);
   bool (*copy_in)(Memory *m, void *dst, const void *host, size_t bytes);
   bool (*copy_out)(Memory *m, void *host, const void *src, size_t bytes);
   bool (*copy)(Memory *m, void *dst, const void *src, size_t bytes); /* within the memory */
-  void (*trim)(Memory *m); /* gives back what is kept for later; NULL: nothing is */
+  /* A copy to the memory beside the launches that are made from now on; those made before may still use the memory that
+   * is written. Gives its number, which grows from copy to copy; 0 and an error. NULL: copies are in order. */
+  uint64_t (*copy_ahead)(Memory *m, void *dst, const void *host, size_t bytes);
+  bool (*arrive)(Memory *m, uint64_t number); /* launches and copies from now on come after that copy */
+  void (*trim)(Memory *m);                    /* gives back what is kept for later; NULL: nothing is */
 };
 /* Counted. NULL and an error that names memory and bytes. */
 void *memory_alloc(Memory *m, size_t bytes);
@@ -157,8 +162,9 @@ struct Program {
 
 /* What a tensor holds: bytes, and a copy of them in each memory that they were used in. Reference-counted. */
 typedef struct BufferCopy {
-  void *data; /* NULL: none */
-  bool valid; /* holds the value; writing to one copy makes the others invalid */
+  void *data;     /* NULL: none */
+  bool valid;     /* holds the value; writing to one copy makes the others invalid */
+  uint64_t ahead; /* the copy that brings it, if nobody has waited for that one; else 0 */
 } BufferCopy;
 
 typedef struct PolyBuffer {
@@ -230,7 +236,8 @@ struct Runtime {
   int unit_insts;      /* POLY_UNIT: instructions from which on a source text of the CPU takes no further kernel */
   /* Source text of kernels in the dialect of a Target. */
   bool (*render)(PolyContext *ctx, const Target *target, int n, const Linear *const *kernel, Str *out);
-  bool poison; /* POLY_POISON=1: fresh memory is filled with NaN, so that a value nobody wrote shows */
+  bool copy_ahead; /* what is put into a new buffer comes by Memory.copy_ahead */
+  bool poison;     /* POLY_POISON=1: fresh memory is filled with NaN, so that a value nobody wrote shows */
 };
 Runtime *runtime_new(PolyContext *ctx);
 void runtime_free(Runtime *r);

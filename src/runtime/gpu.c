@@ -77,6 +77,7 @@ static bool bring(Device *d, Memory *host, LibraryTensor *t, bool contents) {
   size_t bytes = tensor_bytes(t);
   const char *from = (const char *)t->data.memory + t->data.offset;
   t->data = (MemoryRef){memory_alloc(host, MAX(bytes, 1)), 0};
+  if (contents) d->memory->read_bytes += (int64_t)bytes;
   return t->data.memory && (!contents || !bytes || d->memory->copy_out(d->memory, t->data.memory, from, bytes));
 }
 

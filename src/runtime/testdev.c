@@ -7,9 +7,12 @@
  *
  * POLY_TEST_TARGET=CUDA (or OPENCL) gives it the Target of that device: its kernels are then shaped as for a GPU and
  * run here, thread by thread. With POLY_TEST_SOURCE=dir their text is written there too, a file for each program, so
- * that a compiler can be tried on it. */
+ * that a compiler can be tried on it.
+ *
+ * What is copied ahead arrives when somebody waits for it, and not before. */
 #include "runtime/host.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +28,16 @@ typedef struct TestDevice {
   Device *interp; /* runs the kernels; its scratch memory is the host's */
   MemoryRef *args;
   int room;
+  struct Ahead *ahead; /* copies that have not arrived, the last one first */
+  uint64_t copies;
 } TestDevice;
+
+typedef struct Ahead {
+  struct Ahead *before;
+  uint64_t number;
+  void *to, *bytes;
+  size_t size;
+} Ahead;
 
 static void *tagged(void *p) { return (void *)((uintptr_t)p | TAG); }
 static void *untagged(const void *p) { return (void *)((uintptr_t)p & ~TAG_MASK); }
@@ -70,6 +82,39 @@ static bool test_copy_out(Memory *m, void *host, const void *src, size_t bytes) 
 static bool test_copy(Memory *m, void *dst, const void *src, size_t bytes) {
   if (!check(m, dst) || !check(m, src)) return false;
   memmove(untagged(dst), untagged(src), bytes);
+  return true;
+}
+
+static TestDevice *device_of(Memory *m) { return (TestDevice *)((char *)m - offsetof(TestDevice, memory)); }
+
+static uint64_t test_copy_ahead(Memory *m, void *dst, const void *host, size_t bytes) {
+  TestDevice *t = device_of(m);
+  Base *b = ctx_base(m->runtime->ctx);
+  Ahead *a = check(m, dst) && check_host(m, host) ? mem_new(b, sizeof *a) : NULL;
+  void *kept = a ? mem_resize(b, NULL, 0, bytes) : NULL;
+  if (!kept) {
+    mem_free(b, a, sizeof *a);
+    return 0;
+  }
+  memcpy(kept, host, bytes);
+  *a = (Ahead){t->ahead, ++t->copies, untagged(dst), kept, bytes};
+  t->ahead = a;
+  return a->number;
+}
+
+/* Copies of up to that number; those after it stay away. */
+static bool test_arrive(Memory *m, uint64_t number) {
+  for (Ahead **p = &device_of(m)->ahead; *p;) {
+    Ahead *a = *p;
+    if (a->number > number) {
+      p = &a->before;
+      continue;
+    }
+    *p = a->before;
+    memcpy(a->to, a->bytes, a->size);
+    mem_free(ctx_base(m->runtime->ctx), a->bytes, a->size);
+    mem_free(ctx_base(m->runtime->ctx), a, sizeof *a);
+  }
   return true;
 }
 
@@ -205,6 +250,8 @@ Device *testdev_open(Runtime *r) {
   m->copy_in = test_copy_in;
   m->copy_out = test_copy_out;
   m->copy = test_copy;
+  m->copy_ahead = test_copy_ahead;
+  m->arrive = test_arrive;
   m->capacity = host_memory(r)->capacity; /* it is the same machine's */
   t->memory.heap.memory = m;
   Device *d = &t->device;

@@ -27,6 +27,7 @@ static bool call_poly_reset_peak(const Arg *a, Result *r) { (void)r; poly_reset_
 static bool call_poly_device_live_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_live_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_device_peak_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_peak_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_device_held_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_held_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
+static bool call_poly_device_read_bytes(const Arg *a, Result *r) { (void)r; (void)poly_device_read_bytes((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_device_trim(const Arg *a, Result *r) { (void)r; poly_device_trim((PolyContext *)a[0].p, (const char *)a[1].p); return true; }
 static bool call_poly_scope_begin(const Arg *a, Result *r) { (void)r; poly_scope_begin((PolyContext *)a[0].p); return true; }
 static bool call_poly_scope_end(const Arg *a, Result *r) { (void)r; poly_scope_end((PolyContext *)a[0].p); return true; }
@@ -52,9 +53,15 @@ static bool call_poly_dim_max(const Arg *a, Result *r) { (void)r; (void)poly_dim
 static bool call_poly_dim_op(const Arg *a, Result *r) { (void)r; (void)poly_dim_op((PolyContext *)a[0].p, (char)a[1].i, (int64_t)a[2].i, (int64_t)a[3].i); return true; }
 static bool call_poly_dim_text(const Arg *a, Result *r) { (void)r; (void)poly_dim_text((PolyContext *)a[0].p, (int64_t)a[1].i, (char *)a[2].p, (size_t)a[3].i); return true; }
 static bool call_poly_sized(const Arg *a, Result *r) { r->p = poly_sized((PolyTensor *)a[0].p, (int)a[1].i, (const int64_t *)a[2].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_on_device(const Arg *a, Result *r) { (void)r; (void)poly_on_device((PolyTensor *)a[0].p); return true; }
+static bool call_poly_samples_there(const Arg *a, Result *r) { (void)r; (void)poly_samples_there((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
+static bool call_poly_worth_device(const Arg *a, Result *r) { (void)r; (void)poly_worth_device((PolyContext *)a[0].p, (int64_t)a[1].i); return true; }
+static bool call_poly_join(const Arg *a, Result *r) { r->p = poly_join((PolyTensor *const *)a[0].p, (int)a[1].i, (int)a[2].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_data(const Arg *a, Result *r) { r->p = poly_from_data((PolyContext *)a[0].p, (const void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_borrowed(const Arg *a, Result *r) { r->p = poly_from_borrowed((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_from_device(const Arg *a, Result *r) { r->p = poly_from_device((PolyContext *)a[0].p, (void *)a[1].p, (PolyDType)a[2].i, (int)a[3].i, (const int64_t *)a[4].p, NULL, (void *)a[6].p); r->kind = "TENSOR"; return r->p != NULL; }
+static bool call_poly_set_copy_ahead(const Arg *a, Result *r) { (void)r; poly_set_copy_ahead((PolyContext *)a[0].p, (bool)a[1].i); return true; }
+static bool call_poly_can_copy_ahead(const Arg *a, Result *r) { (void)r; (void)poly_can_copy_ahead((const PolyContext *)a[0].p); return true; }
 static bool call_poly_realize(const Arg *a, Result *r) { (void)r; return poly_realize((PolyTensor *)a[0].p) == POLY_OK; }
 static bool call_poly_realize_many(const Arg *a, Result *r) { (void)r; return poly_realize_many((PolyTensor *const *)a[0].p, (int)a[1].i) == POLY_OK; }
 static bool call_poly_read(const Arg *a, Result *r) { (void)r; return poly_read((PolyTensor *)a[0].p, (void *)a[1].p, (size_t)a[2].i) == POLY_OK; }
@@ -279,10 +286,12 @@ static bool call_poly_sample_hop_edges(const Arg *a, Result *r) { (void)r; (void
 static bool call_poly_sample_read(const Arg *a, Result *r) { (void)r; return poly_sample_read((PolySample *)a[0].p, (char)a[1].i, (int)a[2].i, (int64_t *)a[3].p) == POLY_OK; }
 static bool call_poly_sample_error(const Arg *a, Result *r) { (void)r; return poly_sample_error((const PolySample *)a[0].p) == POLY_OK; }
 static bool call_poly_sample_error_text(const Arg *a, Result *r) { (void)r; (void)poly_sample_error_text((const PolySample *)a[0].p); return true; }
+static bool call_poly_draw_below(const Arg *a, Result *r) { r->p = poly_draw_below((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (PolyTensor *)a[2].p, (uint64_t)a[3].i, (uint64_t)a[4].i, (int64_t)a[5].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_sampler_walk(const Arg *a, Result *r) { (void)r; (void)poly_sampler_walk((const PolySampler *)a[0].p, (int)a[1].i, (const int64_t *)a[2].p, (int64_t)a[3].i, (int64_t)a[4].i, a[5].d, a[6].d, (uint64_t)a[7].i, (int)a[8].i, (int64_t *)a[9].p, (int64_t *)a[10].p); return true; }
 static bool call_poly_gather_rows(const Arg *a, Result *r) { (void)r; (void)poly_gather_rows((const void *)a[0].p, (int64_t)a[1].i, (size_t)a[2].i, (const int64_t *)a[3].p, (int64_t)a[4].i, (void *)a[5].p, (int)a[6].i); return true; }
 static bool call_poly_graph_partition(const Arg *a, Result *r) { (void)r; return poly_graph_partition((PolyGraph *)a[0].p, (int64_t)a[1].i, (bool)a[2].i, (int64_t *)a[3].p) == POLY_OK; }
 static bool call_poly_rmat(const Arg *a, Result *r) { (void)r; return poly_rmat((int64_t)a[0].i, (int64_t)a[1].i, a[2].d, a[3].d, a[4].d, (uint64_t)a[5].i, (bool)a[6].i, (int)a[7].i, (int64_t *)a[8].p) == POLY_OK; }
+static bool call_poly_rmat_edges(const Arg *a, Result *r) { r->p = poly_rmat_edges((PolyContext *)a[0].p, (int64_t)a[1].i, (int64_t)a[2].i, a[3].d, a[4].d, a[5].d, (uint64_t)a[6].i, (bool)a[7].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_knn(const Arg *a, Result *r) { r->p = poly_knn((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (const int64_t *)a[2].p, (const int64_t *)a[3].p, (int64_t)a[4].i, (int64_t)a[5].i, (bool)a[6].i, (bool)a[7].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_radius(const Arg *a, Result *r) { r->p = poly_radius((PolyTensor *)a[0].p, (PolyTensor *)a[1].p, (const int64_t *)a[2].p, (const int64_t *)a[3].p, (int64_t)a[4].i, a[5].d, (int64_t)a[6].i, (bool)a[7].i); r->kind = "TENSOR"; return r->p != NULL; }
 static bool call_poly_fps(const Arg *a, Result *r) { r->p = poly_fps((PolyTensor *)a[0].p, (const int64_t *)a[1].p, (int64_t)a[2].i, a[3].d, (const int64_t *)a[4].p); r->kind = "TENSOR"; return r->p != NULL; }
@@ -411,6 +420,7 @@ static const Call calls[] = {
   {"poly_device_live_bytes", call_poly_device_live_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_device_peak_bytes", call_poly_device_peak_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_device_held_bytes", call_poly_device_held_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
+  {"poly_device_read_bytes", call_poly_device_read_bytes, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_device_trim", call_poly_device_trim, 2, false, {{"ctx", "HCONTEXT", true}, {"device", "S", true}}},
   {"poly_scope_begin", call_poly_scope_begin, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_scope_end", call_poly_scope_end, 1, false, {{"ctx", "HCONTEXT", true}}},
@@ -436,9 +446,15 @@ static const Call calls[] = {
   {"poly_dim_op", call_poly_dim_op, 4, false, {{"ctx", "HCONTEXT", true}, {"op", "C", true}, {"a", "I", true}, {"b", "I", true}}},
   {"poly_dim_text", call_poly_dim_text, 4, false, {{"ctx", "HCONTEXT", true}, {"dim", "I", true}, {"buf", "A", true}, {"n", "N", true}}},
   {"poly_sized", call_poly_sized, 3, true, {{"t", "HTENSOR", true}, {"ndim", "N", true}, {"shape", "A", true}}},
+  {"poly_on_device", call_poly_on_device, 1, false, {{"t", "HTENSOR", true}}},
+  {"poly_samples_there", call_poly_samples_there, 2, false, {{"ctx", "HCONTEXT", true}, {"edges", "I", true}}},
+  {"poly_worth_device", call_poly_worth_device, 2, false, {{"ctx", "HCONTEXT", true}, {"bytes", "I", true}}},
+  {"poly_join", call_poly_join, 3, true, {{"t", "LTENSOR", true}, {"n", "N", true}, {"axis", "I", true}}},
   {"poly_from_data", call_poly_from_data, 5, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}}},
   {"poly_from_borrowed", call_poly_from_borrowed, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
   {"poly_from_device", call_poly_from_device, 7, true, {{"ctx", "HCONTEXT", true}, {"data", "A", false}, {"dtype", "T", true}, {"ndim", "N", true}, {"shape", "A", true}, {"release", "A", false}, {"user", "A", false}}},
+  {"poly_set_copy_ahead", call_poly_set_copy_ahead, 2, false, {{"ctx", "HCONTEXT", true}, {"on", "B", true}}},
+  {"poly_can_copy_ahead", call_poly_can_copy_ahead, 1, false, {{"ctx", "HCONTEXT", true}}},
   {"poly_realize", call_poly_realize, 1, true, {{"t", "HTENSOR", true}}},
   {"poly_realize_many", call_poly_realize_many, 2, true, {{"t", "LTENSOR", true}, {"n", "N", true}}},
   {"poly_read", call_poly_read, 3, true, {{"t", "HTENSOR", true}, {"out", "A", true}, {"out_bytes", "N", true}}},
@@ -663,10 +679,12 @@ static const Call calls[] = {
   {"poly_sample_read", call_poly_sample_read, 4, true, {{"s", "HSAMPLE", true}, {"what", "C", true}, {"of", "I", true}, {"out", "A", true}}},
   {"poly_sample_error", call_poly_sample_error, 1, true, {{"s", "HSAMPLE", true}}},
   {"poly_sample_error_text", call_poly_sample_error_text, 1, false, {{"s", "HSAMPLE", true}}},
+  {"poly_draw_below", call_poly_draw_below, 6, true, {{"stream", "HTENSOR", true}, {"number", "HTENSOR", true}, {"size", "HTENSOR", true}, {"seed", "I", true}, {"batch", "I", true}, {"hop", "I", true}}},
   {"poly_sampler_walk", call_poly_sampler_walk, 11, false, {{"s", "HSAMPLER", true}, {"relation", "I", true}, {"start", "A", true}, {"n", "N", true}, {"length", "I", true}, {"p", "D", true}, {"q", "D", true}, {"seed", "I", true}, {"threads", "I", true}, {"nodes", "A", true}, {"edges", "A", false}}},
   {"poly_gather_rows", call_poly_gather_rows, 7, false, {{"from", "A", true}, {"rows", "I", true}, {"row_bytes", "I", true}, {"index", "A", true}, {"n", "N", true}, {"out", "A", true}, {"threads", "I", true}}},
   {"poly_graph_partition", call_poly_graph_partition, 4, true, {{"g", "HGRAPH", true}, {"parts", "I", true}, {"recursive", "B", true}, {"out", "A", true}}},
   {"poly_rmat", call_poly_rmat, 9, true, {{"num_nodes", "I", true}, {"num_edges", "N", true}, {"a", "D", true}, {"b", "D", true}, {"c", "D", true}, {"seed", "I", true}, {"shuffle", "B", true}, {"threads", "I", true}, {"edge_index", "A", true}}},
+  {"poly_rmat_edges", call_poly_rmat_edges, 8, true, {{"ctx", "HCONTEXT", true}, {"num_nodes", "I", true}, {"num_edges", "I", true}, {"a", "D", true}, {"b", "D", true}, {"c", "D", true}, {"seed", "I", true}, {"shuffle", "B", true}}},
   {"poly_knn", call_poly_knn, 8, true, {{"x", "HTENSOR", true}, {"y", "HTENSOR", true}, {"ptr_x", "A", false}, {"ptr_y", "A", false}, {"groups", "I", true}, {"k", "I", true}, {"cosine", "B", true}, {"skip_same", "B", true}}},
   {"poly_radius", call_poly_radius, 8, true, {{"x", "HTENSOR", true}, {"y", "HTENSOR", true}, {"ptr_x", "A", false}, {"ptr_y", "A", false}, {"groups", "I", true}, {"r", "D", true}, {"most", "I", true}, {"skip_same", "B", true}}},
   {"poly_fps", call_poly_fps, 5, true, {{"x", "HTENSOR", true}, {"ptr", "A", false}, {"groups", "I", true}, {"ratio", "D", true}, {"start", "A", false}}},

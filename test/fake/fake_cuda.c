@@ -3,7 +3,9 @@
  *
  * What a real driver does later is done later here too: launches and copies are queued and run when somebody waits,
  * with the arguments as they were at the launch and page-locked memory as it is when the copy runs. Device memory
- * cannot be touched by the host in between. Wrong handles, freed memory and unknown kernels are errors.
+ * cannot be touched by the host in between. A stream runs as far as it can before the next one does anything, so what
+ * does not wait for a copy on another stream does not find it. Wrong handles, freed memory and unknown kernels are
+ * errors.
  *
  * fake_cuda_set("memory", bytes) sets the size of the card's memory, ("fault", status) the result of the next wait,
  * ("kernels", 0) what fake_cuda_count returns. */
@@ -32,7 +34,7 @@ typedef struct Function {
   void (*release)(void *call);
 } Function;
 
-typedef enum OpKind { OP_KERNEL, OP_TO_CARD, OP_TO_HOST, OP_ON_CARD, OP_FILL, OP_EVENT, OP_PRODUCT } OpKind;
+typedef enum OpKind { OP_KERNEL, OP_TO_CARD, OP_TO_HOST, OP_ON_CARD, OP_FILL, OP_EVENT, OP_WAIT, OP_PRODUCT } OpKind;
 typedef struct Product {
   int type, op_a, op_b, batch;
   uint64_t m, n, k;
@@ -51,6 +53,7 @@ typedef struct Op {
   size_t bytes;
   unsigned char byte;
   struct Event *event;
+  long record; /* of the event: which of those made of it */
   Product product;
   struct Op *next;
   struct Op **after; /* recorded: what it waits for */
@@ -58,9 +61,14 @@ typedef struct Op {
 } Op;
 
 typedef struct Event {
-  bool pending;
+  long made, passed; /* records of it */
   double ms;
 } Event;
+
+enum { MOST_STREAMS = 64 };
+typedef struct Stream {
+  Op *first, *last; /* queued */
+} Stream;
 
 /* wait: what the next operation that is recorded waits for. */
 enum { MOST_WAIT = 4096 };
@@ -83,7 +91,8 @@ static struct {
     size_t bytes;
   } pinned[256];
   int npinned;
-  Op *first, *last; /* queued */
+  Stream *stream[MOST_STREAMS];
+  int nstream;
   bool capturing;
   Graph *capture;
   int fault;
@@ -261,9 +270,10 @@ static void run_op(Op *op) {
   case OP_ON_CARD: memmove(op->to, op->own ? op->own : op->from, op->bytes); break;
   case OP_FILL: memset(op->to, op->byte, op->bytes); break;
   case OP_EVENT:
-    op->event->pending = false;
+    op->event->passed = op->record;
     op->event->ms = now_ms();
     break;
+  case OP_WAIT: break;
   case OP_PRODUCT: multiply(&op->product); break;
   }
 }
@@ -274,16 +284,27 @@ static void free_op(Op *op) {
   free(op);
 }
 
-/* Runs what is queued, up to the event if one is given. */
+/* False: nothing is queued there, or it waits for another stream. */
+static bool run_next(Stream *stream) {
+  Op *op = stream->first;
+  if (!op || (op->kind == OP_WAIT && op->event->passed < op->record)) return false;
+  stream->first = op->next;
+  if (!stream->first) stream->last = NULL;
+  run_op(op);
+  free_op(op);
+  return true;
+}
+
+/* Runs what is queued, up to the event's last record if one is given. */
 static int drain(const Event *until) {
   if (fake.fault) return fake.fault;
+  long record = until ? until->made : 0;
+  bool moved = true;
   open_card(true);
-  while (fake.first && (!until || until->pending)) {
-    Op *op = fake.first;
-    fake.first = op->next;
-    if (!fake.first) fake.last = NULL;
-    run_op(op);
-    free_op(op);
+  while (moved && (!until || until->passed < record)) {
+    moved = false;
+    for (int k = 0; k < fake.nstream; k++)
+      while ((!until || until->passed < record) && run_next(fake.stream[k])) moved = true;
   }
   open_card(false);
   return 0;
@@ -308,7 +329,7 @@ static bool is_ready(const Op *op, int n, Op *const *node) {
   return true;
 }
 
-static int queue(Op op) {
+static int queue(CuStream stream, Op op) {
   Op *copy = malloc(sizeof *copy);
   if (!copy) return CU_OUT_OF_MEMORY;
   *copy = op;
@@ -322,35 +343,32 @@ static int queue(Op op) {
     g->wait[0] = copy;
     g->nwait = 1;
   } else
-    append(&fake.first, &fake.last, copy);
+    append(&((Stream *)stream)->first, &((Stream *)stream)->last, copy);
   return 0;
 }
 
 EXPORT int cuMemcpyHtoDAsync_v2(CuAddress to, const void *from, size_t bytes, CuStream stream) {
-  (void)stream;
   if (!on_card((void *)(uintptr_t)to, bytes)) return INVALID;
   Op op = {.kind = OP_TO_CARD, .to = (void *)(uintptr_t)to, .from = from, .bytes = bytes};
   if (!is_pinned(from, bytes) && bytes) {
     if (!(op.own = malloc(bytes))) return CU_OUT_OF_MEMORY;
     memcpy(op.own, from, bytes);
   }
-  return queue(op);
+  return queue(stream, op);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, CuAddress from, size_t bytes, CuStream stream) {
-  (void)stream;
   if (!on_card((void *)(uintptr_t)from, bytes)) return INVALID;
-  int status = queue((Op){.kind = OP_TO_HOST, .to = to, .from = (void *)(uintptr_t)from, .bytes = bytes});
+  int status = queue(stream, (Op){.kind = OP_TO_HOST, .to = to, .from = (void *)(uintptr_t)from, .bytes = bytes});
   return status || is_pinned(to, bytes) ? status : drain(NULL);
 }
 EXPORT int cuMemcpyDtoDAsync_v2(CuAddress to, CuAddress from, size_t bytes, CuStream stream) {
-  (void)stream;
   if (!on_card((void *)(uintptr_t)to, bytes) || !on_card((void *)(uintptr_t)from, bytes)) return INVALID;
-  return queue((Op){.kind = OP_ON_CARD, .to = (void *)(uintptr_t)to, .from = (void *)(uintptr_t)from, .bytes = bytes});
+  return queue(stream,
+               (Op){.kind = OP_ON_CARD, .to = (void *)(uintptr_t)to, .from = (void *)(uintptr_t)from, .bytes = bytes});
 }
 EXPORT int cuMemsetD8Async(CuAddress p, unsigned char byte, size_t bytes, CuStream stream) {
-  (void)stream;
   if (!on_card((void *)(uintptr_t)p, bytes)) return INVALID;
-  return queue((Op){.kind = OP_FILL, .to = (void *)(uintptr_t)p, .byte = byte, .bytes = bytes});
+  return queue(stream, (Op){.kind = OP_FILL, .to = (void *)(uintptr_t)p, .byte = byte, .bytes = bytes});
 }
 
 /* ---- devices, contexts, streams, events ---- */
@@ -428,11 +446,16 @@ EXPORT int cuCtxSynchronize(void) { return fake.capturing ? 900 : drain(NULL); }
 EXPORT int cuStreamCreate(CuStream *stream, unsigned flags) {
   (void)flags;
   if (!fake.current) return 201;
-  *stream = malloc(1);
+  if (fake.nstream == MOST_STREAMS) return CU_OUT_OF_MEMORY;
+  fake.stream[fake.nstream] = calloc(1, sizeof(Stream));
+  *stream = (CuStream)fake.stream[fake.nstream++];
   return 0;
 }
 EXPORT int cuStreamDestroy_v2(CuStream stream) {
-  int status = drain(NULL);
+  int status = drain(NULL), at = 0;
+  while (at < fake.nstream && fake.stream[at] != (Stream *)stream) at++;
+  if (at == fake.nstream) return INVALID;
+  memmove(&fake.stream[at], &fake.stream[at + 1], (size_t)(--fake.nstream - at) * sizeof fake.stream[0]);
   free(stream);
   return status;
 }
@@ -452,16 +475,23 @@ EXPORT int cuEventDestroy_v2(CuEvent event) {
   return status;
 }
 EXPORT int cuEventRecord(CuEvent event, CuStream stream) {
-  (void)stream;
-  ((Event *)event)->pending = true;
-  return queue((Op){.kind = OP_EVENT, .event = (Event *)event});
+  Event *e = (Event *)event;
+  return queue(stream, (Op){.kind = OP_EVENT, .event = e, .record = ++e->made});
 }
 EXPORT int cuEventSynchronize(CuEvent event) {
   fake.waits++;
-  return fake.fault ? fake.fault : ((Event *)event)->pending ? drain((Event *)event) : 0;
+  return drain((Event *)event);
+}
+EXPORT int cuEventQuery(CuEvent event) {
+  const Event *e = (Event *)event;
+  return e->passed < e->made ? 600 : 0;
+}
+EXPORT int cuStreamWaitEvent(CuStream stream, CuEvent event, unsigned flags) {
+  Event *e = (Event *)event;
+  return flags || fake.capturing ? INVALID : queue(stream, (Op){.kind = OP_WAIT, .event = e, .record = e->made});
 }
 EXPORT int cuEventElapsedTime(float *ms, CuEvent from, CuEvent to) {
-  if (((Event *)from)->pending || ((Event *)to)->pending) return 600;
+  if (cuEventQuery(from) || cuEventQuery(to)) return 600;
   *ms = (float)(((Event *)to)->ms - ((Event *)from)->ms);
   return 0;
 }
@@ -538,12 +568,11 @@ static Op kernel_op(CuFunction function, const unsigned *grid, const unsigned *b
 }
 EXPORT int cuLaunchKernel(CuFunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned shared, CuStream stream, void **params, void **extra) {
-  (void)stream;
   if (!function || extra || !gx || !gy || !gz || !bx || !by || !bz || gx > INT32_MAX || gy > 65535 || gz > 65535 ||
       bx * by * bz > 1024 || shared > 99 << 10)
     return INVALID;
   fake.launches++;
-  return queue(kernel_op(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, params));
+  return queue(stream, kernel_op(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, params));
 }
 
 /* ---- graphs ---- */
@@ -605,7 +634,8 @@ static void order_nodes(Exec *e, const Graph *g) {
   for (int i = 0; i < e->n; i++) {
     Op *op = e->node[i];
     op->depth = 1;
-    for (int k = 0; k < op->nafter; k++) op->depth = op->depth > op->after[k]->depth ? op->depth : op->after[k]->depth + 1;
+    for (int k = 0; k < op->nafter; k++)
+      op->depth = op->depth > op->after[k]->depth ? op->depth : op->after[k]->depth + 1;
     if (op->depth > fake.depth) fake.depth = op->depth;
   }
   free(all);
@@ -635,7 +665,6 @@ EXPORT int cuGraphExecKernelNodeSetParams(CuGraphExec exec, CuGraphNode node, co
 }
 static void keep_call(void *call) { (void)call; }
 EXPORT int cuGraphLaunch(CuGraphExec exec, CuStream stream) {
-  (void)stream;
   Exec *e = (Exec *)exec;
   fake.graph_launches++;
   for (int i = 0; i < e->n; i++) {
@@ -648,7 +677,7 @@ EXPORT int cuGraphLaunch(CuGraphExec exec, CuStream stream) {
       f->release = keep_call;
       op.function = f;
     }
-    int status = queue(op);
+    int status = queue(stream, op);
     if (status) return status;
   }
   return 0;
@@ -913,7 +942,7 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(Lt lt, LtProduct product, LtLayout a, 
 EXPORT int cublasLtMatmul(Lt lt, LtProduct product, const void *alpha, const void *a, LtLayout la, const void *b,
                           LtLayout lb, const void *beta, const void *c, LtLayout lc, void *d, LtLayout ld,
                           const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes, CuStream stream) {
-  (void)lt, (void)stream, (void)ld;
+  (void)lt, (void)ld;
   const Desc *p = (const Desc *)product;
   const Layout *x = (const Layout *)la, *y = (const Layout *)lb, *z = (const Layout *)lc;
   double one = p->scale == LT_R_64F ? *(const double *)alpha : *(const float *)alpha;
@@ -924,5 +953,5 @@ EXPORT int cublasLtMatmul(Lt lt, LtProduct product, const void *alpha, const voi
   Product q = {x->type, p->op[0], p->op[1], x->batch,  z->rows,   z->cols,   p->op[0] ? x->rows : x->cols,
                x->ld,   y->ld,    z->ld,    x->stride, y->stride, z->stride, a,
                b,       d};
-  return queue((Op){.kind = OP_PRODUCT, .product = q});
+  return queue(stream, (Op){.kind = OP_PRODUCT, .product = q});
 }

@@ -21,11 +21,14 @@ def size(name: str, n: int, least: int = 0) -> Any:
     return Variable(name, least, LIMIT).bind(n)
 
 
-def sized(array: np.ndarray, dim: int, rows: Any) -> Tensor:
-    """A tensor on an array whose axis `dim` has the size `rows`, a number or what `size` gave."""
-    array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
-    g = current()
-    t = copied(g, array) if array.nbytes <= COPIED else from_numpy(g, array)
+def sized(array: Any, dim: int, rows: Any) -> Tensor:
+    """A tensor on an array, or the realized one given, whose axis `dim` has the size `rows`, a number or what `size` gave."""
+    if isinstance(array, Tensor):
+        t = array
+    else:
+        array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
+        g = current()
+        t = copied(g, array) if array.nbytes <= COPIED else from_numpy(g, array)
     if rows.__class__ is int:
         return t
     shape: list[Any] = list(array.shape)

@@ -1,7 +1,8 @@
 """Many graphs as one: the attributes of a list of graphs, joined into one array each, with the places where each graph begins.
 
 A Pile is made once from a list (or for a dataset when it is read). Any choice of its graphs is then a few gathers (`take`), without a Python
-loop over graphs, in any thread: nothing here makes tensors but `batch` and `get`.
+loop over graphs, in any thread: nothing here makes tensors but `batch` and `get`. Attributes that lie on a device with memory of its own stay there
+(_there.py): a pile with such ones (`on_device`) makes tensors, in the thread that they belong to.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from .._moved import array, like, plain
 from ..edge_index import EdgeIndex, Index, Known
 from ..sparse_tensor import SparseTensor
 from ._sizes import size, sized
+from ._there import KnownRuns, Runs, there
+from ._there import join as joined_there
 from ._values import kind_in, to_array
 from .storage import NodeStorage
 
@@ -43,21 +46,27 @@ class Column:
     graph begins along that axis. incs: by how much each graph raises the values of the next ones, or None. new: the axis was added.
     """
 
-    __slots__ = ("values", "ptr", "dim", "incs", "new", "_raised")
+    __slots__ = ("values", "ptr", "dim", "incs", "new", "runs", "_raised")
 
     def __init__(self, values: Any, ptr: np.ndarray | None = None, dim: int = 0, incs: np.ndarray | None = None, new: bool = False):
         self.values, self.ptr, self.dim, self.incs, self.new = values, ptr, dim, incs, new
+        self.runs: Runs | None = None  # of values on a device: those of the graphs
         self._raised: Any = None
 
-    def take(self, index: np.ndarray) -> Column:
+    def take(self, index: np.ndarray, known: KnownRuns) -> Column:
         values, ptr = self.values, self.ptr
         if ptr is None:
             if isinstance(values, dict):
-                return Column({k: c.take(index) for k, c in values.items()})
+                return Column({k: c.take(index, known) for k, c in values.items()})
             if values and isinstance(values[0], Column):
-                return Column([c.take(index) for c in values])
+                return Column([c.take(index, known) for c in values])
             return Column([values[k] for k in index])
         incs = None if self.incs is None else self.incs[index]
+        if there(values):
+            runs = known(ptr)
+            taken = Column(runs.take(values, self.dim), pointers(runs.size), self.dim, incs, self.new)
+            taken.runs = runs
+            return taken
         if isinstance(values, Tensor):
             values = to_array(values)
         sizes = ptr[index + 1] - ptr[index]
@@ -78,6 +87,8 @@ class Column:
             return self.values
         before = np.cumsum(self.incs, axis=0) - self.incs  # of the graphs before each one
         sizes = self.ptr[1:] - self.ptr[:-1]
+        if self.on_device():
+            return self._raised_there(before, sizes)
         if before.ndim == 1:
             shift = np.repeat(before, sizes)
             shape = [1] * self.values.ndim
@@ -88,6 +99,31 @@ class Column:
         if isinstance(self.values, Tensor):
             return self.values + Tensor(np.ascontiguousarray(shift)).cast(self.values.dtype)
         return self.values + shift.astype(self.values.dtype, copy=False)
+
+    def on_device(self) -> bool:
+        """Do the values lie on a device, or are they computed there?"""
+        return self.runs is not None or there(self.values)
+
+    def _raised_there(self, before: np.ndarray, sizes: np.ndarray) -> Any:
+        runs = self.runs or Runs(None, sizes)
+        shape = [-1 if k == self.dim else 1 for k in range(self.values.ndim)] if before.ndim == 1 else _beside(before, self)
+        shift = (before if before.ndim == 1 else np.moveaxis(before, 0, self.dim)).reshape(shape)
+        return self.values + runs.spread(shift.astype(self.values.dtype.np), self.dim) if runs.total else self.values
+
+    def on_host(self) -> Column:
+        """With arrays of the host in place of those on a device."""
+        values = self.values
+        if self.ptr is not None:
+            return Column(to_array(values), self.ptr, self.dim, self.incs, self.new) if there(values) else self
+        if isinstance(values, dict):
+            return Column({k: c.on_host() for k, c in values.items()})
+        nested = isinstance(values, list) and values and isinstance(values[0], Column)
+        return Column([c.on_host() for c in values]) if nested else self
+
+    def leaves(self) -> list[Column]:
+        """The columns of arrays in it."""
+        parts = self.values.values() if isinstance(self.values, dict) else self.values if isinstance(self.values, list) else ()
+        return [self] if self.ptr is not None else [leaf for c in parts if isinstance(c, Column) for leaf in c.leaves()]
 
     def befores(self) -> Any:
         """What to take away from each graph's values again: nested as the values are."""
@@ -116,7 +152,7 @@ class Matrices(Column):
         super().__init__(values)
         self.dims = dims
 
-    def take(self, index: np.ndarray) -> Column:
+    def take(self, index: np.ndarray, known: KnownRuns) -> Column:
         return Matrices([self.values[k] for k in index], self.dims)
 
     def slices(self, increment: bool = True) -> Any:
@@ -138,7 +174,7 @@ class Indices(Column):
         super().__init__(parts, None, dim, incs)
         self.parts = pointers([int(v.shape[dim]) for v in parts])
 
-    def take(self, index: np.ndarray) -> Column:
+    def take(self, index: np.ndarray, known: KnownRuns) -> Column:
         return Indices([self.values[k] for k in index], self.dim, None if self.incs is None else self.incs[index])
 
     def slices(self, increment: bool = True) -> Any:
@@ -247,6 +283,7 @@ def _joined(key: str, values: list[Any], graphs: list[Any], stores: list[Any], i
     if any(v.ndim != first.ndim for v in values):
         raise ValueError(f"{key!r} has {first.ndim} axes in the first graph and {next(v.ndim for v in values if v.ndim != first.ndim)} in another")
     sizes = [1] * len(values) if new else [int(v.shape[axis]) for v in values]
+    joined: Any
     others = [tuple(int(s) for k, s in enumerate(v.shape) if new or k != axis) for v in values]
     if len(set(others)) > 1:
         a, b = list(dict.fromkeys(others))[:2]
@@ -254,8 +291,10 @@ def _joined(key: str, values: list[Any], graphs: list[Any], stores: list[Any], i
             f"{key!r} cannot be joined along axis {axis}: apart from it the graphs have the sizes {list(a)} and {list(b)}."
             " Say in the class along which axis it is joined (joins, or __cat_dim__)"
         )
-    if isinstance(first, Tensor) and not all(plain(v) for v in values):
-        joined: Any = Tensor.stack(*values) if new else Tensor.cat(*values, dim=axis)
+    if isinstance(first, Tensor) and all(plain(v) for v in values) and any(there(v) for v in values):
+        joined = joined_there([v.unsqueeze(0) for v in values] if new else values, axis)
+    elif isinstance(first, Tensor) and not all(plain(v) for v in values):
+        joined = Tensor.stack(*values) if new else Tensor.cat(*values, dim=axis)
     else:
         arrays = [to_array(v) for v in values]
         joined = np.stack(arrays) if new else np.concatenate(arrays, axis=axis)
@@ -277,7 +316,8 @@ class Part:
         self.key, self.columns, self.counts, self.given = key, columns, counts, given  # counts: nodes of each graph, set as num_nodes if given
 
     def take(self, index: np.ndarray) -> Part:
-        columns = {k: c.take(index) for k, c in self.columns.items()}
+        known = KnownRuns(index)
+        columns = {k: c.take(index, known) for k, c in self.columns.items()}
         return Part(self.key, columns, None if self.counts is None else self.counts[index], self.given)
 
 
@@ -329,6 +369,20 @@ class Pile:
         """The graphs at some positions, joined. Cost: one pass over their values."""
         return Pile(self.cls, len(index), [p.take(index) for p in self.parts], self.arrays, self.kind)
 
+    def on_device(self) -> bool:
+        """Do attributes lie on a device with memory of its own?"""
+        return any(leaf.on_device() for part in self.parts for col in part.columns.values() for leaf in col.leaves())
+
+    def bytes_on_device(self) -> int:
+        """Of the attributes that lie there."""
+        leaves = [leaf.values for part in self.parts for col in part.columns.values() for leaf in col.leaves() if leaf.on_device()]
+        return sum(v.numel() * v.dtype.itemsize for v in leaves)
+
+    def on_host(self) -> Pile:
+        """The same graphs with all attributes as arrays of the host."""
+        parts = [Part(p.key, {k: c.on_host() for k, c in p.columns.items()}, p.counts, p.given) for p in self.parts]
+        return Pile(self.cls, self.count, parts, self.arrays, self.kind)
+
     def raised(self) -> Pile:
         """The pile with its indices raised already: what a thread can do before a batch is made of it."""
         for part in self.parts:
@@ -375,6 +429,7 @@ class Pile:
         slices: dict[Any, Any] = {}
         befores: dict[Any, Any] = {}
         graphs = size("graphs", self.count, min(self.count, 1)) if symbolic else self.count
+        self._compute_there(increment)
         for part in self.parts:
             store = store_of(out, part.key)
             rows = _Rows(part, self.count, graphs, symbolic)
@@ -398,6 +453,13 @@ class Pile:
             else:
                 slices[part.key], befores[part.key] = my_slices, my_befores
         return out, slices, befores
+
+    def _compute_there(self, increment: bool) -> None:
+        """The attributes that are computed on a device, all at once."""
+        leaves = [leaf for part in self.parts for col in part.columns.values() for leaf in col.leaves() if leaf.on_device()]
+        values = [leaf.raised() if increment else leaf.values for leaf in leaves]
+        if values:
+            Tensor.realize(*values)
 
 
 class _Rows:
@@ -442,6 +504,10 @@ class _Rows:
                 return [self.values(key, c, increment, tensors) for c in col.values]
             return list(col.values)
         joined = col.raised() if increment else col.values
+        if isinstance(joined, Tensor) and self.symbolic and col.on_device():
+            shape = list(joined.shape)
+            shape[col.dim] = self.rows(key, col.ptr)
+            return joined.sized(shape)
         if isinstance(joined, Tensor) or not tensors:
             return joined
         return sized(joined, col.dim, self.rows(key, col.ptr))
@@ -455,10 +521,19 @@ class _Rows:
             both = [self.batch_of(f"{key}_{k}", p) for k, p in enumerate(ptr)]
             return [a for a, _ in both], [b for _, b in both]
         lengths = ptr[1:] - ptr[:-1]
-        batch = sized(np.repeat(np.arange(self.count), lengths), 0, self.rows(key, ptr))
+        batch = self._numbers(lengths, self.rows(key, ptr))
         bounds = sized(np.array(ptr), 0, self.graphs + 1)
         batch._count, batch._bounds = self.graphs, (bounds, int(lengths.max(initial=0)), batch._g.changes)
         return batch, bounds
+
+    def _numbers(self, lengths: np.ndarray, rows: Any) -> Tensor:
+        """For each row the graph that it belongs to: made where the attributes are."""
+        there = [leaf for col in self.part.columns.values() for leaf in col.leaves() if leaf.on_device()]
+        if not there or not lengths.any():
+            return sized(np.repeat(np.arange(self.count), lengths), 0, rows)
+        runs = next((c.runs for c in there if c.runs is not None and np.array_equal(c.runs.size, lengths)), None) or Runs(None, lengths)
+        number = runs.number.realize()
+        return number.sized(rows) if self.symbolic else number
 
 
 def store_of(data: Any, key: Any) -> Any:
@@ -482,7 +557,7 @@ def cut(values: Any, start: int, stop: int, dim: int, new: bool, minus: Any = No
     at = (*[slice(None)] * dim, start if new else slice(start, stop))
     whole = values
     if isinstance(values, Tensor):
-        if not plain(values):
+        if not plain(values) or there(values):
             return _less(values[at], minus)
         values = array(values)
     out = _less(np.array(values[at]), minus)

@@ -14,6 +14,7 @@ from ...autograd import current, making
 from ...tensor import Tensor
 from ..edge_index import EdgeIndex, Index
 from ..sparse_tensor import SparseTensor
+from ._there import there
 from ._values import kind_in, to_array
 from .collate import Column, Indices, Matrices, Part, Pile, both_axes, separate_value, store_of
 from .data import BaseData, Data, by_nodes
@@ -220,8 +221,11 @@ def _column(data: Any, store: Any, key: str, value: Any, ptr: Any) -> Column:
     if isinstance(value, (EdgeIndex, Index)) and value._cat_metadata is not None:
         return Indices([separate_value(key, value, k, ptr, None, data, store) for k in range(len(ptr) - 1)], value.ndim - 1, None)
     dim = data.__cat_dim__(key, value, store)
-    array = value._data if isinstance(value, Tensor) and value.is_realized and value.numel() else to_array(value)
-    return Column(array, np.asarray(to_array(ptr), np.int64), 0 if dim is None else dim % value.ndim, None, dim is None)
+    if there(value):
+        values: Any = value
+    else:
+        values = value._data if isinstance(value, Tensor) and value.is_realized and value.numel() else to_array(value)
+    return Column(values, np.asarray(to_array(ptr), np.int64), 0 if dim is None else dim % value.ndim, None, dim is None)
 
 
 def _counts(columns: dict[str, Column], store: Any, count: int) -> np.ndarray | None:

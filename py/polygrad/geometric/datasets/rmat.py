@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ..._core import C, current
+from ..._core import C, current, wrap
 from ...tensor import Tensor
 from ..data.data import Data
 from ..data.in_memory_dataset import InMemoryDataset
@@ -31,15 +31,39 @@ def rmat_graph(
     >>> rmat_graph(100, 1000).shape
     (2, 1000)
     """
-    if num_nodes < 0 or num_edges < 0 or (num_edges and not num_nodes):
-        raise ValueError(f"a graph of {num_nodes} nodes and {num_edges} edges cannot be")
-    if min(a, b, c) < 0 or a + b + c > 1 + 1e-9:
-        raise ValueError(f"a, b and c are chances that add up to at most 1, not {a}, {b}, {c}")
+    _check(num_nodes, num_edges, a, b, c)
     out = np.empty((2, num_edges), np.int64)
     threads = max(1, C.poly_threads(current().ptr))
     if C.poly_rmat(num_nodes, num_edges, a, b, c, seed & 0xFFFFFFFFFFFFFFFF, shuffle, threads, out.ctypes.data):
         raise ValueError(f"a graph of {num_nodes} nodes and {num_edges} edges cannot be made")
     return out
+
+
+def rmat_edges(
+    num_nodes: int,
+    num_edges: int,
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    seed: int = 0,
+    shuffle: bool = True,
+) -> Tensor:
+    """The edges of rmat_graph as a tensor. On a GPU many edges are made there, and stay there.
+
+    >>> from polygrad.geometric.datasets.rmat import rmat_edges
+    >>> rmat_edges(100, 1000).shape
+    (2, 1000)
+    """
+    _check(num_nodes, num_edges, a, b, c)
+    g = current()
+    return wrap(g, C.poly_rmat_edges(g.ptr, num_nodes, num_edges, a, b, c, seed & 0xFFFFFFFFFFFFFFFF, shuffle))
+
+
+def _check(num_nodes: int, num_edges: int, a: float, b: float, c: float) -> None:
+    if num_nodes < 0 or num_edges < 0 or (num_edges and not num_nodes):
+        raise ValueError(f"a graph of {num_nodes} nodes and {num_edges} edges cannot be")
+    if min(a, b, c) < 0 or a + b + c > 1 + 1e-9:
+        raise ValueError(f"a, b and c are chances that add up to at most 1, not {a}, {b}, {c}")
 
 
 class RMAT(InMemoryDataset):
@@ -70,12 +94,15 @@ class RMAT(InMemoryDataset):
     ):
         super().__init__(None, transform)
         rng = random_source(seed)
-        pairs = rmat_graph(num_nodes, num_edges, a, b, c, int(rng.integers(0, 1 << 63)), shuffle)
+        drawn = num_nodes, num_edges, a, b, c, int(rng.integers(0, 1 << 63)), shuffle
         if coalesce:
-            pairs = both_ways(without_loops(pairs)) if is_undirected else once(without_loops(pairs))
-        elif is_undirected:
-            pairs = np.concatenate([pairs, pairs[::-1]], axis=1)
-        data = Data(edge_index=Tensor(np.ascontiguousarray(pairs)))
+            pairs = without_loops(rmat_graph(*drawn))
+            edges = Tensor(np.ascontiguousarray(both_ways(pairs) if is_undirected else once(pairs)))
+        else:
+            edges = rmat_edges(*drawn)
+            if is_undirected:
+                edges = edges.cat(edges.flip(0), dim=1).realize()
+        data = Data(edge_index=edges)
         if num_channels > 0:
             data = Data(x=Tensor(rng.standard_normal((num_nodes, num_channels), np.float32)), edge_index=data.edge_index)
         else:
@@ -85,4 +112,4 @@ class RMAT(InMemoryDataset):
         self._set(data, None)
 
 
-__all__ = ["RMAT", "rmat_graph"]
+__all__ = ["RMAT", "rmat_edges", "rmat_graph"]

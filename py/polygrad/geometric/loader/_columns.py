@@ -11,14 +11,15 @@ from ...autograd import making
 from ...tensor import Tensor
 from ..data import HeteroData
 from ..data._sizes import size, sized
+from ..data._there import join, there
 from ..sampler._draw import gather
 from ..sampler.neighbor_sampler import host, matrix_of
 from ._stores import Remote, remote_of
 
 
 class Column(NamedTuple):
-    """One attribute. values: an array on the host; a list; a tensor whose rows are taken lazily, because it has a gradient; None for a matrix
-    without values."""
+    """One attribute. values: an array on the host; a list; a tensor whose rows are taken when the batch is made, because it has a
+    gradient or a device alone has it; None for a matrix without values."""
 
     key: str
     values: Any
@@ -37,7 +38,7 @@ def _column(store: Any, key: str, value: Any) -> Column:
         return Column(key, value, 0)
     dim = store._cat_dim(key, value) % value.ndim
     if isinstance(value, Tensor):
-        value = value if value.requires_grad or value.dtype.np is None else host(value)
+        value = value if value.requires_grad or value.dtype.np is None or there(value) else host(value)
     return Column(key, value, dim)
 
 
@@ -69,9 +70,11 @@ def all_columns(data: Any) -> dict[Any, Columns]:
     return out
 
 
-def collect(columns: list[Column], index: np.ndarray | None, threads: int) -> dict[str, Any]:
+def collect(columns: list[Column], index: Any, threads: int) -> dict[str, Any]:
     """The rows `index` of every column. Without an index the attributes are not there."""
     out: dict[str, Any] = {}
+    if isinstance(index, Tensor) and not all(isinstance(c.values, Tensor) for c in columns):
+        index = index.numpy()  # some attributes lie on the host
     for key, values, dim in columns:
         if index is None or values is None:
             out[key] = None
@@ -86,15 +89,21 @@ def collect(columns: list[Column], index: np.ndarray | None, threads: int) -> di
     return out
 
 
-def place(store: Any, columns: list[Column], found: dict[str, Any], index: np.ndarray | None, rows: Any) -> None:
+def place(store: Any, columns: list[Column], found: dict[str, Any], index: Any, rows: Any) -> None:
     """Puts the collected rows into a storage. rows: how many there are, a number or a variable."""
+    taken: list[Tensor] = []
+    at = sized(index, 0, rows) if any(isinstance(found[key], Tensor) for key, _, _ in columns) else None
     for key, _, dim in columns:
         value = found[key]
         if isinstance(value, np.ndarray):
             value = sized(value, dim, rows)
         elif isinstance(value, Tensor):
-            value = value[(*[slice(None)] * dim, sized(index, 0, rows))]  # type: ignore[arg-type]
+            value = value[(*[slice(None)] * dim, at)]
+            if not value.requires_grad:
+                taken.append(value)
         store[key] = value
+    if taken:
+        Tensor.realize(*taken)
 
 
 class Sizes:
@@ -113,8 +122,10 @@ class Sizes:
         return None if counts is None else [self(f"{name}_{k}", n, key) for k, n in enumerate(counts)]
 
 
-def pairs_of(row: np.ndarray, col: np.ndarray) -> np.ndarray:
+def pairs_of(row: Any, col: Any) -> Any:
     """[2, E]; the memory that both are rows of, where there is such."""
+    if isinstance(row, Tensor):
+        return join([row.reshape(1, -1), col.reshape(1, -1)], 0)
     whole = row.base
     if whole is not None and whole is col.base and isinstance(whole, np.ndarray) and whole.shape == (2, row.size):
         first, second = whole.ctypes.data, whole.ctypes.data + 8 * row.size
@@ -127,7 +138,7 @@ def place_sample(data: Any, columns: dict[Any, Columns], out: Any, found: dict[A
     """A copy of data with the nodes and edges of a sample: SamplerOutput or HeteroSamplerOutput of arrays."""
     made = copy.copy(data)
     if not isinstance(data, HeteroData):
-        nodes, edges = sizes("nodes", out.node.size), sizes("edges", out.row.size)
+        nodes, edges = sizes("nodes", int(out.node.shape[0])), sizes("edges", int(out.row.shape[0]))
         place_nodes(made._store, columns[None].node, found[None], out.node, nodes)
         place_edges(made._store, columns[None].edge, found[None], pairs_of(out.row, out.col), out.edge, edges)
         place_batch(made._store, out.batch, nodes)
@@ -149,7 +160,7 @@ def place_sample(data: Any, columns: dict[Any, Columns], out: Any, found: dict[A
     return made
 
 
-def place_nodes(store: Any, columns: list[Column], found: dict[str, Any], node: np.ndarray, nodes: Any) -> None:
+def place_nodes(store: Any, columns: list[Column], found: dict[str, Any], node: Any, nodes: Any) -> None:
     place(store, columns, found, node, nodes)
     if "num_nodes" in store:
         store["num_nodes"] = nodes
@@ -157,7 +168,7 @@ def place_nodes(store: Any, columns: list[Column], found: dict[str, Any], node: 
         store["n_id"] = sized(node, 0, nodes)
 
 
-def place_edges(store: Any, columns: list[Column], found: dict[str, Any], pairs: np.ndarray, edge: Any, edges: Any) -> None:
+def place_edges(store: Any, columns: list[Column], found: dict[str, Any], pairs: Any, edge: Any, edges: Any) -> None:
     name, matrix = matrix_of(store)
     place(store, [c for c in columns if c.key != name], found, edge, edges)
     if name is None:

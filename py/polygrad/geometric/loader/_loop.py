@@ -18,6 +18,7 @@ import numpy as np
 
 from ..data._values import to_array
 from ..sampler._draw import draw_seed, generator, thread_count
+from ._ahead import copied_ahead
 
 # Of torch's loader: what has no meaning here, because there are no worker processes.
 IGNORED = {
@@ -158,8 +159,9 @@ class SamplingLoader:
         workers = max(1, self.num_workers)
         in_background = self.prefetch > 0 and self._in_background
         done = ahead(work, jobs, workers, self.prefetch * workers, self._start()) if in_background else map(work, jobs)
-        for result in done:
-            yield self._make_batch(prepared, result)
+        batches = (self._make_batch(prepared, result) for result in done)
+        # a function of the user's may draw random numbers, which are those of the step that it comes before
+        yield from copied_ahead(batches) if in_background and getattr(self, "transform", None) is None else batches
 
     def _start(self) -> Callable[[], None] | None:
         """What each thread does first: it goes to its cores, and calls worker_init_fn with its number."""

@@ -15,6 +15,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ..._ffi import C, handle_array
+from ...autograd import current
 from ...tensor import Tensor
 from .._moved import plain
 from ..data.batch import Batch
@@ -23,6 +24,7 @@ from ..data.data import BaseData
 from ..data.dataset import Dataset
 from ..data.in_memory_dataset import InMemoryDataset
 from ..data.temporal import TemporalData
+from ._ahead import copied_ahead
 
 # Seconds of work on a batch from which on a thread makes the next ones. It takes the interpreter from the program in between: batches of 20 to 128
 # small graphs, 30 to 140 us of work each, took 2 to 3 times as long with it.
@@ -85,6 +87,7 @@ class DataLoader:
         chosen = generator if seed is None else seed
         self._random = None if chosen is None else np.random.default_rng(chosen)  # a generator is taken as it is
         self._pile: Pile | None = None
+        self._copy: tuple[Pile, Pile] | None = None  # a pile on a device, and the same on the host
         self._piled: list[Any] = []  # what the pile was made of: all values, for lists of graphs also these and their storages
         self._graphs: list[Any] = []
         self._stores: list[dict[str, Any]] = []
@@ -100,10 +103,11 @@ class DataLoader:
         if not hasattr(self.dataset, "__getitem__") or getattr(self.dataset, "_in_order", False):
             return self._sequence()
         choices = self._choices()
-        pile = self._joined()
+        pile = self._near(self._joined())
         if pile is None:
             return (self._collate([self.dataset[int(k)] for k in choice]) for choice in choices)
-        return self._batches(pile, choices)
+        batches = self._batches(pile, choices)
+        return batches if pile.on_device() or not self.prefetch else copied_ahead(batches)
 
     def _sequence(self) -> Iterator[Any]:
         """Batches of a dataset that is gone through from its beginning."""
@@ -163,10 +167,24 @@ class DataLoader:
         self._graphs, self._stores = (list(d), [g.stores[0]._mapping for g in d]) if one else ([], [])
         return self._pile
 
+    def _near(self, pile: Pile | None) -> Pile | None:
+        """The pile, with arrays of the host where batches are too small to be made on the device that the graphs lie on."""
+        if pile is None or not pile.on_device():
+            return pile
+        if C.poly_worth_device(current().ptr, pile.bytes_on_device() * self.batch_size // pile.count):
+            return pile
+        if self._copy is None or self._copy[0] is not pile:
+            self._copy = pile, pile.on_host()
+        return self._copy[1]
+
     def _batch(self, pile: Pile) -> Any:
         return Batch._of(pile, self.follow_batch, symbolic=not self.static_sizes)
 
     def _batches(self, pile: Pile, choices: Iterator[np.ndarray]) -> Iterator[Any]:
+        if pile.on_device():  # its batches are programs that are queued, not work of the host
+            for choice in choices:
+                yield self._batch(pile.take(choice))
+            return
         parts = (pile.take(choice).raised() for choice in choices)
         start = time.thread_time()
         for part in parts:

@@ -107,6 +107,8 @@ class LinkLoader(SamplingLoader):
         return hasattr(self.link_sampler, "draw_edges") and self.transform_sampler_output is None and not remote_of(self.data)
 
     def _prepare(self) -> Any:
+        if hasattr(self.link_sampler, "rows_on_host"):
+            self.link_sampler.rows_on_host()  # here, where the tensors belong, rather than in a thread
         return all_columns(self.data)
 
     def _work(self, prepared: Any, seed: int, number: int, index: np.ndarray) -> Any:

@@ -75,6 +75,8 @@ class NeighborSampler(SamplingLoader):
         self.node_idx = np.arange(num_nodes) if chosen is None else positions(chosen, num_nodes, "node_idx")
         data = Data(edge_index=edge_index, num_nodes=num_nodes)
         self._samplers = [Sampler(data, [size]) for size in self.sizes]
+        for sampler in self._samplers:
+            sampler.rows_on_host()
         super().__init__(self.node_idx.size, **kwargs)
 
     def _work(self, prepared: Any, seed: int, number: int, index: np.ndarray) -> Any:

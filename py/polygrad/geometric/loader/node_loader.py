@@ -92,14 +92,20 @@ class NodeLoader(SamplingLoader):
 
     @property
     def _in_background(self) -> bool:  # type: ignore[override]
+        if getattr(self.node_sampler, "draws_there", False):
+            return False  # on a device that has the edges, in the thread of its tensors
         return hasattr(self.node_sampler, "draw_nodes") and self.transform_sampler_output is None and not remote_of(self.data)
 
     def _prepare(self) -> Any:
+        if hasattr(self.node_sampler, "prepare"):
+            self.node_sampler.prepare()
         return all_columns(self.data)
 
     def _work(self, prepared: Any, seed: int, number: int, index: np.ndarray) -> Any:
         inputs = self.input_data[index]
-        if hasattr(self.node_sampler, "draw_nodes"):
+        if getattr(self.node_sampler, "draws_there", False):
+            out = self.node_sampler.draw_nodes_there(inputs, seed, number)
+        elif hasattr(self.node_sampler, "draw_nodes"):
             out = self.node_sampler.draw_nodes(inputs, seed, number, self._threads)
         else:
             out = own_edges(self.node_sampler, self.node_sampler.sample_from_nodes(inputs.to_tensors()).to_arrays())

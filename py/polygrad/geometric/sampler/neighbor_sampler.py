@@ -15,6 +15,7 @@ from ..data import Data, HeteroData
 from ..data._values import to_array
 from ..sparse_tensor import SparseTensor
 from ._draw import Drawn, Plan, Relations, Seeds, draw_seed, generator, thread_count, vector
+from ._there import can_draw, rows_there
 from .base import (
     BaseSampler,
     EdgeSamplerInput,
@@ -125,10 +126,27 @@ class NeighborSampler(BaseSampler):
         self._counts = [count_of(data[t] if self.is_hetero else data, f"nodes of type {t!r}" if self.is_hetero else "nodes") for t in self.node_types]
         self.num_nodes: Any = dict(zip(self.node_types, self._counts)) if self.is_hetero else self._counts[0]
         self.node_time, self.edge_time = self._times(data, time_attr)
-        self._relations = Relations(self._counts)
-        for edge_type in self.edge_types:
-            self._add(data, edge_type, weight_attr, is_sorted)
+        self._there: Any = None  # rows on a device
+        self._host: Relations | None = None
+        self._make = (data, weight_attr, is_sorted)
+        if not self.is_hetero and time_attr is None and weight_attr is None and sample_direction == "forward":
+            self._there = rows_there(data._store.get("edge_index"), self._counts[0])
         self.num_neighbors = num_neighbors
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Makes what draws samples, in the thread that tensors belong to: rows on the host, unless a device draws all that may be asked for."""
+        if not self.draws_there:
+            self.rows_on_host()
+
+    def rows_on_host(self) -> Relations:
+        """The rows on the host: from the beginning, or when something is asked for that a device does not draw."""
+        if self._host is None:
+            made = Relations(self._counts)
+            for edge_type in self.edge_types:
+                self._add(made, edge_type)
+            self._host = made
+        return self._host
 
     # ---- the graph ----
 
@@ -149,7 +167,8 @@ class NeighborSampler(BaseSampler):
         found = {t: vector(host(v), f"the time attribute {name!r}") for t, v in (nodes or edges).items()}
         return (found, None) if nodes else (None, found)
 
-    def _add(self, data: Any, edge_type: Any, weight_attr: str | None, is_sorted: bool) -> None:
+    def _add(self, relations: Relations, edge_type: Any) -> None:
+        data, weight_attr, is_sorted = self._make
         store = data[edge_type] if self.is_hetero else data._store
         src_type, dst_type = (edge_type[0], edge_type[2]) if self.is_hetero else (None, None)
         for end in (src_type, dst_type):
@@ -174,7 +193,7 @@ class NeighborSampler(BaseSampler):
         ends = [(self._type[src_type], src), (self._type[dst_type], dst)]
         if self.sample_direction == "backward":
             ends.reverse()
-        self._relations.add(ends[0][0], ends[1][0], ends[0][1], ends[1][1], order, edge_time, src_time, weight)
+        relations.add(ends[0][0], ends[1][0], ends[0][1], ends[1][1], order, edge_time, src_time, weight)
 
     # ---- what is drawn ----
 
@@ -210,7 +229,22 @@ class NeighborSampler(BaseSampler):
 
     def sample_from_nodes(self, inputs: NodeSamplerInput, **kwargs: Any) -> Any:
         """A sample around nodes: tensors in a SamplerOutput or HeteroSamplerOutput."""
+        if self.draws_there:
+            return self.draw_nodes_there(inputs.to_arrays(), draw_seed(), 0)
         return self.draw_nodes(inputs.to_arrays(), draw_seed(), 0, thread_count()).to_tensors()
+
+    @property
+    def draws_there(self) -> bool:
+        """Are samples drawn on the device that alone has the edges, in the thread of its tensors?"""
+        plain = not self.disjoint and self.subgraph_type is SubgraphType.directional
+        return self._there is not None and plain and can_draw(self._table, self.replace)
+
+    def draw_nodes_there(self, inputs: NodeSamplerInput, seed: int, batch: int) -> SamplerOutput:
+        """What draw_nodes gives, as tensors on the device."""
+        d = self._there.draw(self._table[0].tolist(), self.replace, vector(inputs.node, "input nodes"), seed, batch)
+        out = SamplerOutput(d.node, d.pairs[0], d.pairs[1], d.edge, None, d.hop_nodes, d.hop_edges)
+        out.metadata = (inputs.input_id, inputs.time)
+        return out
 
     def sample_from_edges(self, inputs: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> Any:
         """A sample around edges, and around negative ones."""
@@ -272,7 +306,7 @@ class NeighborSampler(BaseSampler):
             given.append(Seeds(self._type[kind], node, self._seed_time(kind, node, time)))
         induced = self.subgraph_type is SubgraphType.induced
         plan = Plan(self._table, self.replace, self.disjoint, induced, self.temporal_strategy == "last")
-        return self._named(self._relations.draw(plan, given, seed, batch, threads), not induced)
+        return self._named(self.rows_on_host().draw(plan, given, seed, batch, threads), not induced)
 
     def _named(self, d: Drawn, hops: bool) -> Any:
         """By names of types; an ordinary graph has one of each."""
