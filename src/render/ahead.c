@@ -67,6 +67,8 @@ static Txt later(Emit *e, Ahead *a, int i, bool loaded) {
   int64_t begin, end;
   if (i == a->loop) return txt(a->far ? "far%d" : "next%d", i);
   if (in->kind == INST_CONST) return scalar_name(e, i);
+  bool wide = in->kind == INST_LOOP && in->flags & LOOP_VECTOR && e->at[i].outer >= 0; /* all of it is one body */
+  if (wide && i < a->loop && loop_trip(e->lin, i, &begin, &end)) return txt("%lld", (long long)begin);
   if (i < a->loop) return e->at[i].vary && !e->at[i].base && in->kind != INST_LOOP ? refuse(a) : scalar_name(e, i);
   if (++a->steps > MOST_STEPS) return refuse(a);
   if (in->kind == INST_LOOP)
