@@ -66,9 +66,10 @@ def test_what_all_readers_make_of_a_value_is_stored():
     assert wide < 1.1 * 4 * nodes * (64 + 40 + 40), wide
 
 
-@pytest.mark.parametrize("conv", [gnn.GATv2Conv, gnn.TransformerConv])
-def test_gradients_of_scores_are_not_stored_beside_what_they_are_made_of(conv):
-    """Of each edge and head a weight and a dot product are stored; the gradient of the score follows from these two."""
+@pytest.mark.parametrize("conv, most", [(gnn.GATv2Conv, 2.5), (gnn.TransformerConv, 0.5)])
+def test_gradients_of_scores_are_not_stored_beside_what_they_are_made_of(conv, most):
+    """Of each edge and head a weight and a dot product are stored; the gradient of the score follows from these two. Where a score is a dot product
+    of both ends of the edge, nothing is: each loop over edges has one end at hand and forms it again."""
     rng, nodes, edges = np.random.default_rng(0), 100, 20000
     layer, edge_index = conv(16, 4, heads=8), Tensor(rng.integers(0, nodes, (2, edges)))
 
@@ -82,7 +83,7 @@ def test_gradients_of_scores_are_not_stored_beside_what_they_are_made_of(conv):
     step = nn.compile_step(train, layer, nn.SGD(layer.parameters(), lr=0.01), Tensor.rand(nodes, 16).realize())
     gc.collect()
     values = (step.peak_bytes - current().live_bytes) / (4 * 8 * edges)
-    assert values < 2.5, values
+    assert values < most, values
 
 
 def test_terms_of_a_sum_of_products_share_memory():

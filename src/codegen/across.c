@@ -9,16 +9,20 @@
 
 static bool same_bounds(const UOp *a, const UOp *b) { return a->src[0] == b->src[0] && a->src[1] == b->src[1]; }
 
-/* Does the loop of b do nothing but add up values, which it loads or computes? */
-static bool adds_up(const Codegen *g, const Block *b) {
+/* Does the loop of b do nothing but add up values, which it loads or computes, and which are the same along f? */
+static bool adds_up(Codegen *g, const Block *b, const UOp *f) {
   if (!(g->inst.at[b->loop].flags & LOOP_REDUCE)) return false;
   for (int i = 0; i < b->line.n; i++) {
-    if (b->line.at[i].child) return false;
+    if (b->line.at[i].child || block_varies(g, g->origin.at[b->line.at[i].inst], f)) return false;
     const Inst *in = &g->inst.at[b->line.at[i].inst];
     if (in->kind == INST_STORE || in->kind == INST_CHECK || in->kind == INST_ACC) return false;
     if (in->kind == INST_UPDATE && g->inst.at[in->src[0]].op != OP_ADD) return false;
   }
   return true;
+}
+
+bool sums_along(Codegen *g, const Block *b, const UOp *f) {
+  return same_bounds(b->range, f) && f->src[1]->op == OP_CONST && adds_up(g, b, f);
 }
 
 /* Looks at the loops inside b, which is or is inside a loop over edges, and marks them if told so. False: one of them
@@ -27,7 +31,7 @@ static bool look_inside(Codegen *g, Block *b, const UOp *f, bool mark, int *foun
   for (int i = 0; i < b->line.n; i++) {
     Block *c = b->line.at[i].child;
     if (!c) continue;
-    if (!adds_up(g, c) || !same_bounds(c->range, f) || block_varies(g, c->range->src[1], f)) return false;
+    if (!sums_along(g, c, f)) return false;
     ++*found;
     if (!mark) continue;
     g->inst.at[c->loop].flags |= LOOP_ACROSS;

@@ -133,6 +133,8 @@ bool shape_hubs(Codegen *g, RowClass rows);
 /* across.c: sums that neighbouring threads form together, each of them with what it has. True: there are some, and
  * g->neighbours says how many threads that takes. */
 bool find_across(Codegen *g);
+/* Does b, a loop inside that of f, add up as many values as f has iterations, and depend on it in nothing? */
+bool sums_along(Codegen *g, const Block *b, const UOp *f);
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */
 bool flatten_blocks(Codegen *g, Linear *out);
 

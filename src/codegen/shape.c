@@ -4,8 +4,9 @@
 #include "codegen/block.h"
 
 #include "ir/context.h"
+#include "ir/lanes.h"
 
-enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8, MAX_OUTER = 32, MAX_WIDE = 256 };
+enum { MAX_TERMS = 64, LOADED_TRIPS = 16, FEW_TRIPS = 8 };
 
 /* Trips of a loop, at most; of one whose bounds are loaded, a guess. */
 double range_trips(Codegen *g, const UOp *r) {
@@ -118,6 +119,25 @@ static bool inner_allowed(Codegen *g, const Block *b, const UOp *outer) {
          lanes_allowed(g, b, b->range);
 }
 
+/* Gain in b, the loop of f or inside it, of lanes along both; sums of as many values inside it have lanes of their own,
+ * which are marked. */
+static double wide_gain(Codegen *g, Block *b, const UOp *f, const UOp *outer, bool mark) {
+  double sum = 0;
+  for (int i = 0; i < b->line.n; i++) {
+    Block *c = b->line.at[i].child;
+    if (!c) {
+      const int inst = b->line.at[i].inst;
+      sum += b->trips * inst_gain(g, &g->inst.at[inst], g->origin.at[inst], f, outer);
+    } else if (sums_along(g, c, f) && inner_allowed(g, c, outer)) {
+      sum += gain_below(g, c, c->range, outer);
+      if (mark) g->inst.at[c->loop].flags |= LOOP_VECTOR;
+    } else {
+      sum += wide_gain(g, c, f, outer, mark);
+    }
+  }
+  return sum;
+}
+
 /* Gain in b of lanes along `outer`, alone or with the loops inside that are the better for it; those are marked. */
 static double outer_gain(Codegen *g, Block *b, const UOp *outer, bool mark, bool *paired) {
   double sum = 0;
@@ -129,10 +149,14 @@ static double outer_gain(Codegen *g, Block *b, const UOp *outer, bool mark, bool
     }
     bool inner = false;
     double apart = outer_gain(g, l.child, outer, false, &inner);
-    double both = inner_allowed(g, l.child, outer) ? gain_below(g, l.child, l.child->range, outer) : apart;
+    const UOp *f = l.child->range;
+    double both = inner_allowed(g, l.child, outer) ? wide_gain(g, l.child, f, outer, false) : apart;
     if (both > apart) {
       inner = true;
-      if (mark) g->inst.at[l.child->loop].flags |= LOOP_VECTOR;
+      if (mark) {
+        wide_gain(g, l.child, f, outer, true);
+        g->inst.at[l.child->loop].flags |= LOOP_VECTOR;
+      }
     } else if (mark) {
       outer_gain(g, l.child, outer, true, &inner);
     }

@@ -136,6 +136,8 @@ static bool set_outer(Widths *w) {
     in->lanes = (uint16_t)choose_outer(w, i);
     if (in->lanes) continue;
     in->flags &= ~(uint32_t)LOOP_OUTER;
+    for (int k = i + 1; k < w->at[i].end; k++) /* only outer lanes make one of a vector loop in another */
+      if (is_vector_loop(w->lin, k) && w->at[k].inside != i) w->lin->inst[k].flags &= ~(uint32_t)LOOP_VECTOR;
     removed = true;
   }
   return removed;

@@ -10,7 +10,8 @@ enum {
   ALIGN = 64,
   MANY_SLOTS = 1024,      /* temporaries from which on one way of placing them is tried: its time is quadratic */
   SMALL_ARENA = 16 << 20, /* bytes; see place_apart. For a larger one it is worth more time to waste less: */
-  ROUNDS = 8              /* times that what lies topmost is placed again */
+  ROUNDS = 8,             /* times that what lies topmost is placed again, */
+  STEPS = 1 << 23         /* and comparisons of slots in looking for a better order, where sizes stay as they are */
 };
 
 typedef struct Vars {
@@ -185,6 +186,46 @@ static void topmost_first(const Placing *w, size_t size) {
   memcpy(w->temp + n, w->rest, (size_t)rest * sizeof *w->rest);
 }
 
+/* Places all in the order of w->temp, and keeps the offsets where that takes less than before. */
+static size_t try_order(Plan *p, Placing *w) {
+  size_t size = place_in_order(w);
+  if (size < p->arena_bytes)
+    for (int i = 0; i < w->n; i++) w->best[w->temp[i] - p->slot] = w->temp[i]->offset;
+  p->arena_bytes = MIN(p->arena_bytes, size);
+  return size;
+}
+
+static int next_random(uint64_t *state, int n) {
+  *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int)((*state >> 33) % (uint64_t)n);
+}
+
+static void move_slot(PlanSlot **temp, int from, int to) {
+  PlanSlot *moved = temp[from];
+  for (int step = to > from ? 1 : -1; from != to; from += step) temp[from] = temp[from + step];
+  temp[to] = moved;
+}
+
+/* From the order in w->temp on: a slot, every other time one that reaches to the end of the arena, comes earlier or
+ * later, and stays there unless that takes more. Which one follows from a fixed sequence of numbers, so places depend
+ * on sizes alone. */
+static void improve_order(Plan *p, Placing *w, size_t least) {
+  uint64_t random = 1;
+  size_t size = try_order(p, w);
+  for (int step = STEPS / (w->n * w->n); step > 0 && p->arena_bytes > least; step--) {
+    int from = next_random(&random, w->n), to = next_random(&random, w->n);
+    if (step & 1)
+      for (from = 0; w->temp[from]->offset + align_up(w->temp[from]->bytes) < size;) from++;
+    memcpy(w->rest, w->temp, (size_t)w->n * sizeof *w->rest);
+    move_slot(w->temp, from, to);
+    size_t now = try_order(p, w);
+    if (now > size)
+      memcpy(w->temp, w->rest, (size_t)w->n * sizeof *w->rest);
+    else
+      size = now;
+  }
+}
+
 /* By the best of all orders, each of which is tried several times where memory is large, until one wastes nothing. */
 static void place_best(Plan *p, Placing *w, size_t least) {
   int ways = w->n > MANY_SLOTS ? 1 : LEN(placements), rounds = least > SMALL_ARENA && ways > 1 ? ROUNDS : 0;
@@ -193,12 +234,13 @@ static void place_best(Plan *p, Placing *w, size_t least) {
     w->temp = p->temp[k];
     sort_temps(w->temp, w->n, placements[k]);
     for (int round = 0; round <= rounds && p->arena_bytes > least; round++) {
-      size_t size = place_in_order(w);
-      if (size < p->arena_bytes)
-        for (int i = 0; i < w->n; i++) w->best[w->temp[i] - p->slot] = w->temp[i]->offset;
-      p->arena_bytes = MIN(p->arena_bytes, size);
+      size_t size = try_order(p, w);
       if (rounds) topmost_first(w, size);
     }
+  }
+  if (rounds && !p->nvar && p->arena_bytes > least) {
+    w->temp = p->temp[0];
+    improve_order(p, w, least);
   }
   for (int i = 0; i < w->n; i++) w->temp[i]->offset = w->best[w->temp[i] - p->slot];
 }

@@ -4,6 +4,10 @@
 #define POLY_LANES_H
 
 #include "ir/linear.h"
+#include "ir/target.h"
+
+/* Lanes of two loops: iterations of the outer one, and of both. */
+enum { MAX_OUTER = 32, MAX_WIDE = 256 };
 
 /* What is known of an instruction, about the vector loop that it is in. */
 typedef struct Place {
@@ -28,6 +32,8 @@ int64_t lane_stride(const Linear *lin, const Place *at,
                     int i); /* of a LOAD or STORE; STRIDE_NONE: its index is a vector */
 /* Does it update an accumulator from outside the vector loop? */
 bool outer_acc(const Linear *lin, const Place *at, int update);
+/* Do loops of so many heads and features fill lanes of two loops with float32, sums over the features included? */
+bool lanes_of_two(const Target *target, const UOp *heads, const UOp *features);
 int lane_size(PolyDType d); /* bytes of a lane in a register: half types are computed in float32 */
 
 bool loop_trip(const Linear *lin, int loop, int64_t *begin, int64_t *end); /* constant bounds */

@@ -162,7 +162,7 @@ typedef struct Motion {
   int64_t slope; /* 0 where it does not vary */
 } Motion;
 
-enum { VECTOR, OUTER, LEVELS };
+enum { VECTOR, OUTER, WITHIN, LEVELS }; /* WITHIN: a vector loop in another one */
 
 typedef struct Verify {
   PolyContext *ctx;
@@ -243,7 +243,7 @@ static bool check_memory(Verify *v, const Inst *in) {
     return bad(v, "the dtype is not the argument's");
   if (write ? !p->written : !p->read) return bad(v, "the argument is not marked as used this way");
   for (int l = 0; l < LEVELS; l++) {
-    if (v->lanes[l] < 0) continue;
+    if (v->lanes[l] < 0 || (l == VECTOR && v->lanes[WITHIN] >= 0)) continue;
     const Motion *m = &v->motion[l][in->src[0]];
     int64_t stride = l == OUTER ? in->outer : in->stride;
     if (m->known && stride != STRIDE_NONE && stride != m->slope) return bad(v, "the stride is not the index's");
@@ -301,6 +301,12 @@ static void enter_lanes(Verify *v, int level) {
   for (int i = 0; i < v->at; i++) v->motion[level][i].known = true;
 }
 
+/* May a vector loop stand in the one that is open? */
+static bool may_stand_within(const Verify *v, const Inst *in) {
+  if (v->lanes[OUTER] < 0 || v->lanes[WITHIN] >= 0 || !(in->flags & LOOP_REDUCE)) return false;
+  return constant_trips(v, in) && constant_trips(v, in) == constant_trips(v, &v->lin->inst[v->lanes[VECTOR]]);
+}
+
 /* The grid: parallel loops directly in each other, with nothing else around them. */
 static bool check_grid(Verify *v, const Inst *in) {
   if (in->flags & LOOP_PARALLEL && in->flags & LOOP_GROUP) return bad(v, "its marks exclude each other");
@@ -325,7 +331,7 @@ static bool check_loop(Verify *v, const Inst *in) {
   if (in->dtype != POLY_INT64 && in->dtype != POLY_INT32) return bad(v, "a loop variable is an int64 or an int32");
   for (int l = 0; l < LEVELS; l++) {
     if (v->lanes[l] < 0) continue;
-    bool nested = in->flags & LOOP_OUTER || (in->flags & LOOP_VECTOR && l == VECTOR);
+    bool nested = in->flags & LOOP_OUTER || (in->flags & LOOP_VECTOR && l != OUTER && !may_stand_within(v, in));
     if (nested) return bad(v, "a vector loop is inside another");
     if (v->motion[l][in->src[0]].vary || v->motion[l][in->src[1]].vary)
       return bad(v, "bounds differ from lane to lane");
@@ -337,7 +343,7 @@ static bool check_loop(Verify *v, const Inst *in) {
     v->group = v->at;
   }
   v->open[v->nopen++] = v->at;
-  if (in->flags & LOOP_VECTOR) enter_lanes(v, VECTOR);
+  if (in->flags & LOOP_VECTOR) enter_lanes(v, v->lanes[VECTOR] >= 0 ? WITHIN : VECTOR);
   if (in->flags & LOOP_OUTER) enter_lanes(v, OUTER);
   return true;
 }
@@ -353,14 +359,30 @@ static bool check_lanes_private(Verify *v, int loop) {
   return true;
 }
 
+/* What a vector loop in another one sums is for each outer iteration: nobody adds what the other's lanes have. */
+static bool check_within(Verify *v, int loop) {
+  const Inst *inst = v->lin->inst;
+  for (int i = loop + 1; i < v->at; i++) {
+    if (v->motion[VECTOR][i].own) return bad(v, "a vector loop depends on the one around it");
+    if (inst[i].kind != INST_UPDATE) continue;
+    if (inst[i].src[0] < v->lanes[VECTOR])
+      return bad(v, "a vector loop in another one updates what is from before both");
+    for (int j = v->lanes[VECTOR]; j < v->lin->ninst; j++)
+      if ((j < loop || j > v->at) && inst[j].kind == INST_UPDATE && inst[j].src[0] == inst[i].src[0])
+        return bad(v, "a sum of lanes in lanes is updated outside of its loop");
+  }
+  return true;
+}
+
 static bool check_end(Verify *v, const Inst *in) {
   if (v->nopen == 0 || in->src[0] != v->open[v->nopen - 1]) return bad(v, "it does not end the innermost loop");
   v->nopen--;
   if (in->src[0] == v->group) v->group = -1;
-  if (in->src[0] == v->lanes[OUTER]) v->lanes[OUTER] = -1;
-  if (in->src[0] != v->lanes[VECTOR]) return true;
-  v->lanes[VECTOR] = -1;
-  return check_lanes_private(v, in->src[0]);
+  bool within = in->src[0] == v->lanes[WITHIN], vector = within || in->src[0] == v->lanes[VECTOR];
+  if (within && !check_within(v, in->src[0])) return false;
+  for (int l = 0; l < LEVELS; l++)
+    if (in->src[0] == v->lanes[l]) v->lanes[l] = -1;
+  return !vector || check_lanes_private(v, in->src[0]);
 }
 
 static bool is_reduction(int op) { return op == OP_ADD || op == OP_MUL || op == OP_MAX || op == OP_MIN; }
@@ -462,11 +484,12 @@ static bool verify_locals(Verify *v) {
 bool linear_verify(PolyContext *ctx, const Linear *lin) {
   Arena arena = {.b = ctx_base(ctx)};
   size_t n = (size_t)lin->ninst + 1;
-  Verify v = {.ctx = ctx, .lin = lin, .group = -1, .lanes = {-1, -1}};
+  Verify v = {.ctx = ctx, .lin = lin, .group = -1, .lanes = {-1, -1, -1}};
   v.home = arena_new(&arena, n * sizeof *v.home);
   v.open = arena_new(&arena, n * sizeof *v.open);
   for (int l = 0; l < LEVELS; l++) v.motion[l] = arena_new(&arena, n * sizeof *v.motion[l]);
-  bool ok = v.home && v.open && v.motion[VECTOR] && v.motion[OUTER] && verify_all(&v) && verify_locals(&v);
+  bool ok = v.home && v.open && v.motion[VECTOR] && v.motion[OUTER] && v.motion[WITHIN] && verify_all(&v) &&
+            verify_locals(&v);
   arena_free(&arena);
   return ok;
 }

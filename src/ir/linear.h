@@ -8,7 +8,8 @@
  *                                            1 ACC ADD        4 LOAD x[3]             7 EXP 6         10 STORE s[..] 1
  *                                            2 CONST 0        5 ...                   8 UPDATE 1 7
  *
- * Vector loops. Codegen promises for a loop marked LOOP_VECTOR: no other vector loop inside or around it; bounds of
+ * Vector loops. Codegen promises for a loop marked LOOP_VECTOR: no other vector loop inside or around it (but see
+ * below); bounds of
  * loops inside it do not depend on it; iterations are independent except for UPDATEs of accumulators that were declared
  * before it (a reduction along the loop, see below), and what all of them store to one place is one value. Every LOAD
  * and STORE inside carries `stride`: by how many elements its index grows an iteration (0: the same element for all
@@ -19,7 +20,9 @@
  * has H*D, those of one outer iteration side by side. Codegen promises: H is a constant power of two, D a constant, of
  * a vector loop that reduces a power of two; no vector loop and no other LOOP_OUTER around it; bounds of loops inside
  * it do not depend on it; no accumulator from before it is updated inside. Every LOAD and STORE inside carries `outer`,
- * its stride along it.
+ * its stride along it. One vector loop may stand in another then, if it reduces as many iterations and depends on that
+ * one in nothing, nor do others update what it does: it sums for each outer iteration what is spread over the other's
+ * lanes again, as the weight of an edge is, made of a dot product, that all features of a head are weighed with.
  *
  * A reduction along a vector loop has partial results, whose number is on the loop, and every device that keeps the
  * widths computes the same bits: iteration k, counted from the first one, is combined with partial result

@@ -239,6 +239,7 @@ int next_partial(const Emit *e, int from) {
   int best = -1;
   for (int i = e->loop + 1; i < e->at[e->loop].end; i++) {
     int acc = e->lin->inst[i].src[0];
+    if (e->at[i].inside != e->loop) continue; /* of a vector loop in this one */
     if (outer_acc(e->lin, e->at, i) && acc > from && (best < 0 || acc < best)) best = acc;
   }
   return best;

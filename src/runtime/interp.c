@@ -244,7 +244,7 @@ static bool list_sums(Arena *arena, const Linear *lin, const Place *place, int l
   s->sum = arena_new(arena, (size_t)(place[loop].end - loop) * sizeof *s->sum);
   if (!s->sum) return false;
   for (int i = loop + 1; i < place[loop].end; i++) {
-    if (!outer_acc(lin, place, i)) continue;
+    if (place[i].inside != loop || !outer_acc(lin, place, i)) continue;
     int acc = lin->inst[i].src[0], k = 0;
     while (k < s->n && s->sum[k].acc != acc) k++;
     if (k < s->n) continue;

@@ -7,6 +7,7 @@
 
 #include "ir/context.h"
 #include "ir/edge_to_node.h"
+#include "ir/lanes.h"
 #include "schedule/contract.h"
 #include "schedule/dots.h"
 #include "schedule/joins.h"
@@ -579,11 +580,30 @@ static bool maps_edges(const Sched *s, const UOp *u) {
   return k <= s->target->cost.short_sum && (linear || (width > few && (k < 2 * few || !are_scores(x, width))));
 }
 
+/* Is u the value of an end of each edge, which is read for something else as well? */
+static bool is_shared_end(Sched *s, UOp *u) {
+  bool shared = false;
+  for (; op_info[u->op].cls == CLASS_MOVE && !is_row_read(u); u = u->src[0]) shared |= sched_info(s, u)->users > 1;
+  return is_row_read(u) && (shared || sched_info(s, u)->users > 1);
+}
+
+/* Is u a dot product, for each head, of both ends of an edge, that loops over all features of a row may form where they
+ * want it: in the lanes of these, out of factors of which they have one at hand and gather the other (ir/linear.h,
+ * lanes of two loops)? Then it is not stored, as it would have to be for loops that go through the features one by one.
+ */
+static bool is_dot_in_lanes(Sched *s, const UOp *u) {
+  const Target *t = s->target;
+  const UOp *x = u->src[0];
+  bool dot = u->op == OP_REDUCE && u->arg.i == OP_ADD && u->dtype == POLY_FLOAT32 && x->op == OP_MUL && x->ndim == 3;
+  if (!dot || u->arg.j != 1 << 2 || t->rows_apart || !lanes_of_two(t, x->shape[1], x->shape[2])) return false;
+  return is_shared_end(s, x->src[0]) && is_shared_end(s, x->src[1]);
+}
+
 /* Why a reduction cannot stay inside, or NULL. */
-static const char *reduction_reason(const Sched *s, const Lower *l, const NodeInfo *n, const Reading *r) {
+static const char *reduction_reason(Sched *s, const Lower *l, const NodeInfo *n, const Reading *r) {
   if (r->through_load)
     return "reduction read through an index"; /* gradients rely on it: two readers see the same bits */
-  if (n->maps_edges) return NULL;
+  if (n->maps_edges || (r->edge && is_dot_in_lanes(s, n->node))) return NULL;
   if (!r->prefix) return "reduction read out of loop order";
   if (r->edge && r->repeats >= REPEATED) return "reduction read again and again at an edge";
   if (r->repeats >= OVERLAPPED) return "reduction read by windows that overlap";
@@ -608,7 +628,7 @@ static bool reduces_at_edge(Sched *s, const NodeInfo *n) {
   for (int i = 0, count = 1; i < count; i++) {
     const UOp *at = near[i];
     if (!shared[i] && op_elementwise((Op)at->op)) ops += op_cost(s, at);
-    if (at->op == OP_REDUCE && sched_edge_sized(s, at)) {
+    if (at->op == OP_REDUCE && sched_edge_sized(s, at) && !is_dot_in_lanes(s, at)) {
       if (!shared[i]) return true;
       any = true;
     }
@@ -825,13 +845,6 @@ static bool store_at_edges(Sched *s, bool *changed) {
     *changed = true;
   }
   return true;
-}
-
-/* Is u the value of an end of each edge, which is read for something else as well? */
-static bool is_shared_end(Sched *s, UOp *u) {
-  bool shared = false;
-  for (; op_info[u->op].cls == CLASS_MOVE && !is_row_read(u); u = u->src[0]) shared |= sched_info(s, u)->users > 1;
-  return is_row_read(u) && (shared || sched_info(s, u)->users > 1);
 }
 
 /* Is n a dot product of both ends of each edge that loops over edges read and nothing else? The loop over the edges of

@@ -168,9 +168,10 @@ bool order_merge(Sched *s, Drafts *d, Order *o, int kept, int gone) {
 
 /* ---- memory ---- */
 
-/* A draft that may run, and how bad that would be; entries are out of date once a draft has another burden. */
+/* A draft that may run, how bad that would be, and how bad what may run behind it, at best; entries are out of date
+ * once a draft has another burden. */
 typedef struct Ready {
-  double burden;
+  double burden, then;
   int draft;
 } Ready;
 
@@ -201,13 +202,23 @@ static double burden(const Pressure *p, const Draft *x) {
   return takes < gives ? takes - gives : takes;
 }
 
+/* The least burden of those that wait for x alone: of two products that are to be added to others, the one whose sum
+ * may be formed at once comes first, since that gives its memory back before the other one takes any. */
+static double burden_behind(const Pressure *p, int x) {
+  double least = 0;
+  for (int k = p->after_at[x]; k < p->after_at[x + 1]; k++)
+    if (p->waits[p->after[k]] == 1) least = MIN(least, burden(p, p->d->at.at[p->after[k]]));
+  return least;
+}
+
 static bool sooner(const Pressure *p, Ready a, Ready b) {
-  return a.burden != b.burden ? a.burden < b.burden : p->o->place[a.draft] < p->o->place[b.draft];
+  if (a.burden != b.burden) return a.burden < b.burden;
+  return a.then != b.then ? a.then < b.then : p->o->place[a.draft] < p->o->place[b.draft];
 }
 
 static bool heap_push(Pressure *p, int draft) {
   p->burden[draft] = burden(p, p->d->at.at[draft]);
-  Ready r = {p->burden[draft], draft};
+  Ready r = {p->burden[draft], burden_behind(p, draft), draft};
   if (!vec_push(ctx_base(p->s->ctx), &p->heap, r)) return false;
   int i = p->heap.n - 1;
   for (; i > 0 && sooner(p, r, p->heap.at[(i - 1) / 2]); i = (i - 1) / 2) p->heap.at[i] = p->heap.at[(i - 1) / 2];

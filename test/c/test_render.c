@@ -268,6 +268,38 @@ static void test_rows_ahead(void **state) {
   munmap(memory, 2 * (size_t)page);
 }
 
+/* The sum of n rows of x, 32 wide, for each of so many rows. */
+static Kern *gathered_rows(int64_t rows) {
+  Kern *k = kern_new("gathered_rows");
+  int x = kern_param(k, POLY_FLOAT32, false), index = kern_param(k, POLY_INT32, false),
+      out = kern_param(k, POLY_FLOAT32, true);
+  int zero = kern_int(k, POLY_INT64, 0), width = kern_int(k, POLY_INT64, 32), n = kern_var(k);
+  int r = kern_loop(k, zero, kern_int(k, POLY_INT64, rows), LOOP_PARALLEL);
+  int j = kern_loop(k, zero, width, LOOP_VECTOR), acc = kern_acc(k, OP_ADD, POLY_FLOAT32);
+  int i = kern_loop(k, zero, n, LOOP_REDUCE);
+  k->inst[i].src[2] = n;
+  int row = kern_alu(k, OP_CAST, POLY_INT64, kern_load(k, index, i, 0, -1), -1, -1);
+  int at = kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, row, width), j);
+  kern_update(k, acc, kern_load(k, x, at, 1, -1));
+  kern_end(k, i);
+  kern_store(k, out, kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, r, width), j), acc, 1, -1);
+  kern_end(k, j);
+  kern_end(k, r);
+  return k;
+}
+
+/* Rows that do not fit the second cache together are asked for into it, others into the first. */
+static void test_cache_of_rows_ahead(void **state) {
+  (void)state;
+  for (int large = 0; large < 2; large++) {
+    Kern *k[] = {gathered_rows(large ? 100000 : 1000)};
+    Built b = build(1, k, widths[0]);
+    assert_non_null(strstr(b.text, large ? " + 0, 0, 2);" : " + 0, 0, 3);"));
+    assert_null(strstr(b.text, large ? " + 0, 0, 3);" : " + 0, 0, 2);"));
+    built_free(&b);
+  }
+}
+
 static void test_column_sum(void **state) {
   (void)state;
   enum { ROWS = 37 };
@@ -513,12 +545,19 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_program),         cmocka_unit_test(test_out_of_memory),
-      cmocka_unit_test(test_moves),           cmocka_unit_test(test_reductions),
-      cmocka_unit_test(test_constant_trips),  cmocka_unit_test(test_column_sum),
-      cmocka_unit_test(test_softmax_threads), cmocka_unit_test(test_elementwise_threads),
-      cmocka_unit_test(test_checks),          cmocka_unit_test(test_affine),
-      cmocka_unit_test(test_flat_division),   cmocka_unit_test(test_rows_ahead),
+      cmocka_unit_test(test_program),
+      cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_moves),
+      cmocka_unit_test(test_reductions),
+      cmocka_unit_test(test_constant_trips),
+      cmocka_unit_test(test_column_sum),
+      cmocka_unit_test(test_softmax_threads),
+      cmocka_unit_test(test_elementwise_threads),
+      cmocka_unit_test(test_checks),
+      cmocka_unit_test(test_affine),
+      cmocka_unit_test(test_flat_division),
+      cmocka_unit_test(test_rows_ahead),
+      cmocka_unit_test(test_cache_of_rows_ahead),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

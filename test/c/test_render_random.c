@@ -135,6 +135,24 @@ static Kern *fuzz_kernel(uint64_t seed, uint32_t vector, bool constant) {
   return k;
 }
 
+/* A loop of as many iterations as the vector loop that is open has: lanes in lanes. Values that do not vary with that
+ * one are in pool[0..n). */
+static void fuzz_within(Fuzz *f, int n, uint32_t flags) {
+  Kern *k = f->k;
+  int all = f->n, col = f->col, sum = kern_acc(k, draw() % 2 ? OP_ADD : OP_MAX, draw() % 4 ? POLY_INT32 : POLY_BOOL);
+  int i = f->col = kern_loop(k, kern_int(k, POLY_INT64, 0), kern_int(k, POLY_INT64, f->d), LOOP_REDUCE | flags);
+  int kept[LEN(f->pool)];
+  memcpy(kept, f->pool, sizeof kept);
+  f->n = n;
+  f->pool[f->n++] = i;
+  fuzz_values(f, 4);
+  kern_update(k, sum, fuzz_pick(f, (PolyDType)k->inst[sum].dtype));
+  kern_end(k, i);
+  memcpy(f->pool, kept, sizeof kept);
+  f->n = all, f->col = col;
+  f->pool[f->n++] = sum;
+}
+
 static void fuzz_store_pair(Fuzz *f, int64_t from, int64_t a, int64_t b, int which) {
   Kern *k = f->k;
   int gate = draw() % 4 ? -1 : fuzz_pick(f, POLY_BOOL);
@@ -143,14 +161,15 @@ static void fuzz_store_pair(Fuzz *f, int64_t from, int64_t a, int64_t b, int whi
   k->inst[k->lin.ninst - 1].outer = a;
 }
 
-/* Rows, in each an outer loop of lanes with narrow values and reductions, in it a vector loop that may reduce. */
+/* Rows, in each an outer loop of lanes with narrow values and reductions, in it a vector loop that may reduce, or have
+ * one in it that does. */
 static Kern *fuzz_pair(uint64_t seed, bool lanes) {
   seed_ = seed;
   Fuzz f = {.k = kern_new("fuzz"), .col = -1};
   Kern *k = f.k;
   f.h = 1 << (1 + draw() % 4);
-  bool reduce = draw() % 2, paired = draw() % 8;
-  f.d = reduce ? 1 << (1 + draw() % 3) : 2 + (int)(draw() % 11);
+  bool reduce = draw() % 2, paired = draw() % 8, within = !reduce && draw() % 2;
+  f.d = reduce || within ? 1 << (1 + draw() % 3) : 2 + (int)(draw() % 11);
   for (int d = 0; d < LEN(fuzz_dtypes); d++) f.in[d] = kern_param(k, fuzz_dtypes[d], false);
   for (int d = 0; d < LEN(fuzz_dtypes); d++) f.out[d] = kern_param(k, fuzz_dtypes[d], true);
   int zero = kern_int(k, POLY_INT64, 0), sum = -1;
@@ -167,6 +186,7 @@ static Kern *fuzz_pair(uint64_t seed, bool lanes) {
   f.col = kern_loop(k, zero, kern_int(k, POLY_INT64, f.d), flags);
   f.pool[f.n++] = f.col;
   fuzz_values(&f, 5);
+  if (within) fuzz_within(&f, n, lanes && paired ? LOOP_VECTOR : 0);
   if (draw() % 2) fuzz_inner(&f);
   fuzz_values(&f, 3);
   bool across = draw() % 4 == 0;

@@ -491,6 +491,33 @@ static void test_verifier_refuses_outer(void **state) {
   }
 }
 
+/* Lanes in lanes: y[h*4 + c] = sum over d of x[h*4 + d], with one promise broken at a time. */
+static void test_verifier_refuses_within(void **state) {
+  World *w = *state;
+  for (int fault = 0; fault < 7; fault++) {
+    Kern *k = kern_new("within");
+    int out = kern_param(k, POLY_FLOAT32, true), p = kern_param(k, POLY_FLOAT32, false);
+    int zero = kern_int(k, POLY_INT64, 0), four = kern_int(k, POLY_INT64, 4), eight = kern_int(k, POLY_INT64, 8);
+    int i = kern_loop(k, zero, eight, fault == 1 ? 0 : LOOP_OUTER), early = kern_acc(k, OP_ADD, POLY_FLOAT32);
+    int c = kern_loop(k, zero, four, LOOP_VECTOR), acc = kern_acc(k, OP_ADD, POLY_FLOAT32);
+    int d = kern_loop(k, zero, fault == 2 ? eight : four, LOOP_VECTOR | (fault == 3 ? 0 : LOOP_REDUCE));
+    int x = kern_load(k, p, kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, i, four), fault == 4 ? c : d), fault != 4, -1);
+    k->inst[x].outer = 4;
+    kern_update(k, fault == 5 ? early : acc, x);
+    kern_end(k, d);
+    if (fault == 6) kern_update(k, acc, kern_alu(k, OP_CAST, POLY_FLOAT32, c, -1, -1));
+    kern_store(k, out, kern_idx(k, OP_ADD, kern_idx(k, OP_MUL, i, four), c), acc, 1, -1);
+    k->inst[k->lin.ninst - 1].outer = 4;
+    kern_end(k, c);
+    kern_end(k, i);
+    k->lin.nvar = 1;
+    bool ok = linear_verify(&w->ctx, &k->lin);
+    if (ok != (fault == 0)) fail_msg("fault %d: %s", fault, w->ctx.base.text);
+    base_clear(&w->ctx.base);
+    free(k);
+  }
+}
+
 /* ---- the CPU device and the cache ---- */
 
 static const char twice[] =
@@ -741,6 +768,7 @@ int main(void) {
                                      TEST(test_float_to_int_is_x86),
                                      TEST(test_verifier_refuses),
                                      TEST(test_verifier_refuses_outer),
+                                     TEST(test_verifier_refuses_within),
                                      TEST(test_compiles_once),
                                      TEST(test_damaged_entry),
                                      TEST(test_unusable_cache_dirs),
