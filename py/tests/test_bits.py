@@ -96,6 +96,52 @@ def test_functions_that_two_loops_of_a_row_need(shape):
     assert np.abs(results()[3].numpy() - want).max() < 1e-5 * max(np.abs(want).max(), 1)
 
 
+ORDERS = {
+    "copy": lambda x, y: x.T.contiguous(),
+    "sum": lambda x, y: x.T + y,
+    "flipped": lambda x, y: x.T.flip(0) * y - x.T.flip(1),
+    "some rows": lambda x, y: Tensor.cat(x.T, y, dim=0),
+    "some columns": lambda x, y: Tensor.cat(x.T, y * 2, x.T, dim=1),
+    "with a border": lambda x, y: x.T.pad(((1, 2), (3, 0))).contiguous(),
+    "rows by an index": lambda x, y: x[Tensor(np.arange(x.shape[0])[::-1] // 2)].T + y,
+    "three axes": lambda x, y: x.reshape(*x.shape, 1).expand(*x.shape, 3).permute(2, 1, 0) * y,
+    "of both": lambda x, y: (x.T + y, x.T * y.cast("float32"), x.T > y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16", "float16", "int64", "int32", "uint8", "bool"))
+@pytest.mark.parametrize("n, m", ((8, 200), (131, 300), (257, 129)))
+def test_memory_in_two_orders(dtype, n, m):
+    """It is read in tiles that go through a local array: whole ones, what is left over, and elements of each width."""
+    x, y = normal((n, m), 1, 50.0), normal((m, n), 2, 50.0)
+
+    def results():
+        a, b = (Tensor(abs(v) if dtype == "uint8" else v).cast(dtype).realize() for v in (x, y))
+        out = [f(a, b) for f in ORDERS.values()]
+        return [t for part in out for t in (part if isinstance(part, tuple) else (part,))]
+
+    compare(results)
+    a, b = (Tensor(abs(v) if dtype == "uint8" else v).cast(dtype).realize() for v in (x, y))
+    p, q = a.cast("float64").numpy(), b.cast("float64").numpy()
+    np.testing.assert_array_equal(ORDERS["copy"](a, b).cast("float64").numpy(), p.T)
+    np.testing.assert_array_equal(ORDERS["some rows"](a, b).cast("float64").numpy(), np.concatenate([p.T, q]))
+    np.testing.assert_array_equal(ORDERS["with a border"](a, b).cast("float64").numpy(), np.pad(p.T, ((1, 2), (3, 0))))
+    np.testing.assert_array_equal((a.T > b).numpy(), p.T > q)
+
+
+def test_memory_in_two_orders_of_symbolic_size_and_in_place():
+    def results():
+        x, y = Tensor(normal((300, 400), 1)).realize(), Tensor(normal((400, 300), 2)).realize()
+        n = Variable("n", 1, 300).bind(177)
+        part = (x[:n].T * 2 + y[:, :n]).contiguous()
+        y += x.T  # over its own memory
+        return [part.sum(1), part.exp().sum(0), y]
+
+    compare(results)
+    x, y = normal((300, 400), 1), normal((400, 300), 2)
+    np.testing.assert_array_equal(results()[2].numpy(), y + x.T)
+
+
 def test_long_sums_and_softmax():
     def results():
         x = Tensor(normal((7, 5003), scale=3.0)).realize()

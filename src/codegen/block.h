@@ -117,6 +117,8 @@ bool block_name(Codegen *g, Block *b, UOp *u, int inst);             /* u is wha
 bool block_store(Codegen *g, Block *b, UOp *store, UOp *gate); /* store->src: array, value, index; gate: NULL, or if */
 /* tiles.c: the same for a sum of products. *done: false if the kernel is none; then nothing has been built. */
 bool build_tiles(Codegen *g, int nstore, UOp *const *store, bool *done);
+/* turned.c: the same for elementwise work on memory that lies in two orders. */
+bool build_turned(Codegen *g, int nstore, UOp *const *store, bool *done);
 /* shape.c: which loops run as lanes and which on several threads. */
 bool shape_loops(Codegen *g);
 double range_trips(Codegen *g, const UOp *r); /* of a loop, at most; of one whose bounds are loaded, a guess */

@@ -170,8 +170,9 @@ bool codegen_kernel(PolyContext *ctx, Arena *arena, int nstore, UOp *const *stor
             (target->group > 1 || part_ranges(ctx, arena, nstore, merged)) &&
             uop_verify_pass(ctx, "parting of loops", nstore, merged, VERIFY_KERNEL) &&
             begin_blocks(&g, nstore, merged) && build_tiles(&g, nstore, merged, &g.tiled) &&
-            (g.tiled || build_blocks(&g, nstore, merged)) && shape_loops(&g) && write_out(&g, merged[0], out) &&
-            check_dtypes(&g, out) && codegen_widths(arena, target, out) && write_hubs(&g, merged[0], out);
+            (g.tiled || build_turned(&g, nstore, merged, &g.tiled)) && (g.tiled || build_blocks(&g, nstore, merged)) &&
+            shape_loops(&g) && write_out(&g, merged[0], out) && check_dtypes(&g, out) &&
+            codegen_widths(arena, target, out) && write_hubs(&g, merged[0], out);
   codegen_free(&g);
   return ok;
 }

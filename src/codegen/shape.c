@@ -240,19 +240,19 @@ static void choose_threads(Codegen *g) {
   if (best) g->inst.at[best->loop].flags |= LOOP_PARALLEL;
 }
 
-static bool has_jammed(const Codegen *g, const Block *b) {
-  if (b->range && g->inst.at[b->loop].flags & LOOP_JAMMED) return true;
+static bool has_lanes(const Codegen *g, const Block *b) {
+  if (b->range && g->inst.at[b->loop].flags & (LOOP_JAMMED | LOOP_VECTOR)) return true;
   for (int i = 0; i < b->line.n; i++)
-    if (b->line.at[i].child && has_jammed(g, b->line.at[i].child)) return true;
+    if (b->line.at[i].child && has_lanes(g, b->line.at[i].child)) return true;
   return false;
 }
 
-/* Of a tree of tiles: lanes for each nest but the register tiles, which have theirs. */
+/* Of a tree of tiles: lanes for each nest but those that have theirs. */
 static void choose_nests(Codegen *g, Block *b) {
-  if (b->range && g->inst.at[b->loop].flags & LOOP_JAMMED) return;
+  if (b->range && g->inst.at[b->loop].flags & (LOOP_JAMMED | LOOP_VECTOR)) return;
   for (int i = 0; i < b->line.n; i++) {
     Block *c = b->line.at[i].child;
-    if (c && has_jammed(g, c))
+    if (c && has_lanes(g, c))
       choose_nests(g, c);
     else if (c)
       choose_lanes(g, c, true);

@@ -447,7 +447,7 @@ static UOp *pack_fours(Tiles *t, Block *b, UOp *factor, UOp *array, Group *other
   Block *in = b;
   UOp *at[FOUR], *value[FOUR], *fours = int_div(tiles_elements(other), tiles_index(t, FOUR));
   bool one = other->n == 1 || tiles_walk_as_one(t, factor, other);
-  if (!one || t->dtype != POLY_FLOAT32 || uop_is_int(fours, 0)) return tiles_index(t, 0);
+  if (!one || uop_is_int(fours, 0)) return tiles_index(t, 0);
   UOp *q = open_up_to(t, &in, fours), *k = q ? open_factor(t, &in, factor, &t->k, NULL) : NULL;
   bool ok = k != NULL;
   for (int r = 0; ok && r < FOUR; r++) {

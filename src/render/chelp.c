@@ -218,9 +218,9 @@ const HelperText basic_helpers[] = {
     {"store_step", KIND_ANY,
      "void @store_step($E *p, int64_t step, $T v) {\n  for (int l = 0; l < $W; l++) p[l * step] = v[l];\n}"},
     /* four vectors to places step apart, side by side: squares of four are turned in registers */
-    {"store_turned", KIND_F32,
+    {"store_turned", KIND_ANY,
      "void @store_turned($E *p, int64_t step, $T a, $T b, $T c, $T d) {\n"
-     "  typedef $E quad __attribute__((vector_size(16), aligned(sizeof($E)), may_alias));\n"
+     "  typedef $E quad __attribute__((vector_size(4 * sizeof($E)), aligned(sizeof($E)), may_alias));\n"
      "<4|  const $T e = __builtin_shufflevector(a, b, 0, 4, 1, 5);\n"
      "  const $T f = __builtin_shufflevector(c, d, 0, 4, 1, 5);\n"
      "  const $T g = __builtin_shufflevector(a, b, 2, 6, 3, 7);\n"
@@ -273,6 +273,13 @@ const HelperText basic_helpers[] = {
      "  *(quad *)(p + 13 * step) = __builtin_shufflevector(r1, r1, 12, 13, 14, 15);\n"
      "  *(quad *)(p + 14 * step) = __builtin_shufflevector(r2, r2, 12, 13, 14, 15);\n"
      "  *(quad *)(p + 15 * step) = __builtin_shufflevector(r3, r3, 12, 13, 14, 15);\n|>"
+     "}"},
+    {"store_turned_wide", KIND_ANY,
+     "void @store_turned_wide($E *p, int64_t step, $T a, $T b, $T c, $T d) {\n"
+     "<32|  @@store_turned(p, step, @lo(a), @lo(b), @lo(c), @lo(d));\n"
+     "  @@store_turned(p + 16 * step, step, @hi(a), @hi(b), @hi(c), @hi(d));\n|>"
+     "<64|  @@store_turned_wide(p, step, @lo(a), @lo(b), @lo(c), @lo(d));\n"
+     "  @@store_turned_wide(p + 32 * step, step, @hi(a), @hi(b), @hi(c), @hi(d));\n|>"
      "}"},
     {"scatter", KIND_ANY, "void @scatter($E *p, $X i, $T v) {\n  for (int l = 0; l < $W; l++) p[i[l]] = v[l];\n}"},
     {"store_if", KIND_F32,

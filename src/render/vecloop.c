@@ -72,6 +72,12 @@ static void load_ahead(Emit *e, int i) {
          (long long)(in->ahead + at / size));
 }
 
+static Txt stored_value(Emit *e, const Inst *in, int copy) {
+  PolyDType d = (PolyDType)in->dtype;
+  Txt v = d == POLY_BOOL ? vector_mask(e, in->src[1], copy, 1) : vector_name(e, in->src[1], copy);
+  return store_text(e, d, e->lanes, v);
+}
+
 static void store_lanes(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
@@ -79,8 +85,7 @@ static void store_lanes(Emit *e, int i, int copy) {
   int64_t stride = lane_stride(e->lin, e->at, i);
   int gate = in->src[2];
   bool masked = gate >= 0 && e->at[gate].vary;
-  Txt v = d == POLY_BOOL ? vector_mask(e, in->src[1], copy, 1) : vector_name(e, in->src[1], copy);
-  v = store_text(e, d, e->lanes, v);
+  Txt v = stored_value(e, in, copy);
   Txt m = masked ? txt(", %s", vector_mask(e, gate, copy, elem_size(el)).s) : no_text();
   Txt guard = gate >= 0 && !masked ? txt("if (%s) ", scalar_name(e, gate).s) : no_text();
   if (stride == STRIDE_NONE) {
@@ -97,17 +102,16 @@ static void store_lanes(Emit *e, int i, int copy) {
   }
 }
 
-/* Are `first` and the three instructions behind it stores of float32 at neighbouring places, in lanes that are further
- * apart? */
+/* Are `first` and the three instructions behind it stores at neighbouring places, in lanes that are further apart? */
 static bool stores_turned(const Emit *e, int first) {
   const Linear *lin = e->lin;
-  if (first < 0 || first + TURNED > lin->ninst || e->lanes < TURNED || e->lanes > 16) return false;
+  if (first < 0 || first + TURNED > lin->ninst || e->lanes < TURNED) return false;
   const Inst *in = &lin->inst[first];
   int64_t stride = lane_stride(lin, e->at, first);
   if (stride == STRIDE_NONE || stride < TURNED) return false;
   for (int k = 0; k < TURNED; k++) {
     const Inst *s = &in[k], *at = &lin->inst[s->src[0]];
-    if (s->kind != INST_STORE || s->dtype != POLY_FLOAT32 || s->param != in->param || s->src[2] >= 0) return false;
+    if (s->kind != INST_STORE || s->param != in->param || s->src[2] >= 0) return false;
     if (!e->at[s->src[1]].vary || lane_stride(lin, e->at, first + k) != stride) return false;
     if (k && (at->kind != INST_ALU || at->op != OP_ADD || at->src[0] != in->src[0])) return false;
     if (k && (lin->inst[at->src[1]].kind != INST_CONST || lin->inst[at->src[1]].arg.i != k)) return false;
@@ -124,8 +128,9 @@ static bool store_turned(Emit *e, int i, int copy) {
   const Inst *in = &e->lin->inst[i];
   int64_t stride = lane_stride(e->lin, e->at, i);
   Txt v[TURNED];
-  for (int k = 0; k < TURNED; k++) v[k] = vector_name(e, in[k].src[1], copy);
-  line(e, "%s(p%d + %s + %lld, %lld, %s, %s, %s, %s);", call(e, "store_turned", ELEM_F32).s, in->param,
+  for (int k = 0; k < TURNED; k++) v[k] = stored_value(e, &in[k], copy);
+  const char *name = e->lanes > 16 ? "store_turned_wide" : "store_turned";
+  line(e, "%s(p%d + %s + %lld, %lld, %s, %s, %s, %s);", call(e, name, elem_memory((PolyDType)in->dtype)).s, in->param,
        scalar_name(e, in->src[0]).s, (long long)(stride * e->lanes * copy), (long long)stride, v[0].s, v[1].s, v[2].s,
        v[3].s);
   return true;
