@@ -37,11 +37,14 @@ class View(NamedTuple):
     detached: bool = False  # the change is one of values alone
 
 
+_view = partial(tuple.__new__, View)  # without the function in Python that a named tuple is made by: steps of a training loop take many views
+
+
 def view_of(whole: Any, out: Any, take: Any, give: Any = None, detached: bool = False) -> Any:
     """out, which is take(whole), as a view of whole."""
     if out is not whole:
         above = getattr(whole, "_base", None)
-        out._base = View(ref(whole), take, give, above, detached)
+        out._base = _view((ref(whole), take, give, above, detached))
         if above is None:
             _enter(whole, [ref(out)])
         else:
