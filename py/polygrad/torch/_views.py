@@ -337,7 +337,7 @@ def parts(whole: Any, pieces: Any, dim: int, sizes: Any = None) -> tuple[Any, ..
     at, dim = 0, dim % whole.ndim
     held, above = ref(whole), getattr(whole, "_base", None)
     for piece, n in zip(pieces, sizes or [piece.size(dim) for piece in pieces]):
-        piece._base = View(held, partial(_part, dim, at, n), None, above)
+        piece._base = _view((held, partial(_part, dim, at, n), None, above, False))
         at += n
     _enter_all(whole, [ref(piece) for piece in pieces])
     return tuple(pieces)
