@@ -185,10 +185,19 @@ def test_medians_of_changing_sizes_compile_nothing():
 
 
 @pytest.mark.parametrize("a", [[], [4], [4, 4, 4], [1, 1, 2, 1, 1, 1], [3, 2, 1]])
-def test_runs_of_equal_values_are_counted(a):
+def test_runs_of_equal_values(a):
     a = np.array(a, np.int64)
     new = np.flatnonzero(np.append(True, a[1:] != a[:-1])[: a.size])
     values, inverse, counts = pt.tensor(a).unique_consecutive(return_inverse=True, return_counts=True)
     assert values.tolist() == a[new].tolist() and counts.tolist() == np.diff(np.append(new, a.size)).tolist() and counts.dtype == pt.int64
     assert values[inverse].tolist() == a.tolist() if a.size else inverse.tolist() == []
+    for x in (pt.tensor(a), pt.tensor(a) + 0, pt.tensor(a).float(), pt.tensor(a).float().requires_grad_()):  # values that are there, and those that are not
+        assert x.unique_consecutive().tolist() == a[new].tolist() and x.unique_consecutive().dtype == x.dtype
+        assert x.reshape(1, -1).unique_consecutive().tolist() == a[new].tolist() and type(x.unique_consecutive()) is pt.Tensor
     assert pt.tensor(a).unique(return_counts=True)[1].tolist() == np.unique(a, return_counts=True)[1].tolist()
+
+
+def test_numbers_that_are_none_are_runs_of_their_own():
+    x = pt.tensor([1.0, np.nan, np.nan, 2.0, 2.0])
+    for values in (x.unique_consecutive(), (x + 0).unique_consecutive(), x.unique_consecutive(return_counts=True)[0]):
+        np.testing.assert_array_equal(values.numpy(), np.array([1, np.nan, np.nan, 2], np.float32))

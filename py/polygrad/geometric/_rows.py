@@ -123,8 +123,9 @@ class Rows:
     def _reduce(self, x: Tensor, op: str) -> Tensor:
         index = self._index
         if op in _SCATTER:
-            full = Tensor.full((self.num_rows, *x.shape[1:]), 1 if op == "prod" else 0, dtype=x.dtype)
-            at = index.reshape(-1, *[1] * (x.ndim - 1)).expand(x.shape)
+            shape = x.shape
+            full = Tensor.full((self.num_rows, *shape[1:]), 1 if op == "prod" else 0, dtype=x.dtype)
+            at = Tensor.expand(Tensor.reshape(index, -1, *[1] * (len(shape) - 1)), shape)  # no view: nobody else sees it
             return full.scatter_reduce(0, at, x, _SCATTER[op], include_self=op in ("prod", "sum"))
         if op == "logsumexp":
             top = self._reduce(x.detach(), "max")

@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._core import C, handle_array, like
 from ..dtypes import dtypes, to_dtype
 from ..tensor import Tensor as Plain
@@ -239,6 +241,9 @@ class Results:
             kept = rows[new.nonzero().reshape(-1)].movedim(0, dim)
             out = [kept, *([number[1]] if return_inverse else []), *([number[2]] if return_counts else [])]
             return out[0] if len(out) == 1 else tuple(out)
+        if not (return_inverse or return_counts) and self.numel() > 1 and _lies_on_host(self):
+            a = self._data.reshape(-1)  # one pass: the size of the result is read in any case
+            return self._kind(np.concatenate((a[:1], a[1:][a[1:] != a[:-1]])))
         flat = self.reshape(-1)
         return _runs(self, flat, None, _new_run(flat), return_inverse, return_counts)
 
@@ -321,6 +326,11 @@ def _correction(dim: Any, unbiased: Any, correction: float) -> tuple[Any, float]
     return dim, (1 if correction is None else correction) if unbiased is None else int(unbiased)
 
 
+def _lies_on_host(x: Any) -> bool:
+    """Are x's values there, in memory that Python reads, and is no gradient asked for?"""
+    return x._g.borrows and x.is_realized and not x.requires_grad and not x._g.tracing and x.dtype.np is not None
+
+
 def _new_run(values: Any) -> Any:
     """True where a vector differs from the element before."""
     n = values.numel()
@@ -348,8 +358,6 @@ def _runs(x: Any, values: Any, places: Any, first: Any, inverse: bool, counts: b
 
 
 def _unique_rows(x: Any, dim: int, inverse: bool, counts: bool) -> Any:
-    import numpy as np
-
     unique: Any = np.unique
     found = unique(x.numpy(), axis=dim, return_inverse=inverse, return_counts=counts)
     if not (inverse or counts):

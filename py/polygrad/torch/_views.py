@@ -37,11 +37,14 @@ class View(NamedTuple):
     detached: bool = False  # the change is one of values alone
 
 
+_view = partial(tuple.__new__, View)  # without the function in Python that a named tuple is made by: steps of a training loop take many views
+
+
 def view_of(whole: Any, out: Any, take: Any, give: Any = None, detached: bool = False) -> Any:
     """out, which is take(whole), as a view of whole."""
     if out is not whole:
         above = getattr(whole, "_base", None)
-        out._base = View(ref(whole), take, give, above, detached)
+        out._base = _view((ref(whole), take, give, above, detached))
         if above is None:
             _enter(whole, [ref(out)])
         else:
@@ -334,7 +337,7 @@ def parts(whole: Any, pieces: Any, dim: int, sizes: Any = None) -> tuple[Any, ..
     at, dim = 0, dim % whole.ndim
     held, above = ref(whole), getattr(whole, "_base", None)
     for piece, n in zip(pieces, sizes or [piece.size(dim) for piece in pieces]):
-        piece._base = View(held, partial(_part, dim, at, n), None, above)
+        piece._base = _view((held, partial(_part, dim, at, n), None, above, False))
         at += n
     _enter_all(whole, [ref(piece) for piece in pieces])
     return tuple(pieces)
