@@ -17,6 +17,7 @@ uint32_t grad_function_mask(const UOp *u) {
   case FUNCTION_COPYSIGN:
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return 2;
+  case FUNCTION_SAME: return 1;
   default: break;
   }
   uint32_t mask = function_rule(u) == FUNCTION_APART;
@@ -265,6 +266,10 @@ GRAD_RULE(FUNCTION) {
   switch (function_rule(u)) {
   case FUNCTION_APART: out[0] = g; /* fall through */
   case FUNCTION_FLAT: out[1] = uop_zeros_like(x); break;
+  case FUNCTION_SAME:
+    if (need & 1) out[0] = g;
+    if (need & 2) out[1] = g;
+    break;
   case FUNCTION_LIKE: out[1] = g; break;
   case FUNCTION_SIGMOID: out[1] = widened(sigmoid, u, g); break;
   case FUNCTION_SOFTMAX: out[1] = widened(softmax, u, g); break;

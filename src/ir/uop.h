@@ -195,7 +195,8 @@ typedef enum FunctionRule {
   FUNCTION_CONV,            /* of x with the weight y; then the numbers of its geometry (tensor/conv.c) */
   FUNCTION_POLYGAMMA,       /* derivative p of digamma; -1: log |Gamma(x)| */
   FUNCTION_ERFINV,          /* the inverse of erf */
-  FUNCTION_USER,            /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
+  FUNCTION_SAME, /* x, computed in another way: a gradient goes that way, but to targets on x's own (grad.c) */
+  FUNCTION_USER, /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
 } FunctionRule;
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);
 enum { FUNCTION_MAX_INPUTS = 24, FUNCTION_MAX_SOURCES = 32 };
