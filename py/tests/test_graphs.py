@@ -662,7 +662,7 @@ ROW_TERMS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ROW_TERMS)
-@pytest.mark.parametrize("reduce", ["max", "min", "var", "std", "softmax"])
+@pytest.mark.parametrize("reduce", ["mean", "max", "min", "var", "std", "softmax"])
 def test_terms_of_the_row(reduce, name, kind):
     """What edges take from the row that reduces them: values, first and second gradients, with rows that have no edges."""
     index, nodes = edges(kind)
@@ -705,6 +705,15 @@ def test_an_extreme_reads_no_value_of_the_row_at_edges():
     (g.max((g.src(x) + g.dst(y)).leaky_relu(0.2)) * c).sum().backward()
     p = stored_by(lambda: y.grad)
     assert [k.name for k in p.kernels] == ["max_17_3_r_x"]
+
+
+def test_a_mean_is_taken_of_what_a_variance_reads():
+    """Both are made of the mean of the rows at the other end: there is one kernel that reads edges, and the row is added to its result."""
+    _, g = big_graph()
+    x, y = (Tensor.rand(17, 3).realize() for _ in range(2))
+    m = g.src(x) + g.dst(y)
+    p = stored_by(lambda: [g.mean(m), g.var(m)])
+    assert len([k for k in p.kernels if k.name.endswith("_x")]) == 1, [k.name for k in p.kernels]
 
 
 def test_products_with_a_common_factor_are_one():

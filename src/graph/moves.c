@@ -97,10 +97,17 @@ static UOp *float_mean(const Rowwise *r, UOp *m) {
   return y ? uop_binary(OP_DIV, y, over_rows(uop_cast(count, type_of(y)), y)) : NULL;
 }
 
+/* Without what the row adds to each of its edges, which takes no loop over them. */
+static UOp *unshifted_mean(const Rowwise *r, UOp *m) {
+  UOp *below = below_row_shifts(m, r->end);
+  if (below == m) return float_mean(r, m);
+  return or_zero(r, with_row_terms(m, below, float_mean(r, below), r->end));
+}
+
 /* Integers are summed exactly. */
 static UOp *mean(const Rowwise *r, UOp *m) {
   PolyDType d = type_of(m);
-  if (dtype_is_float(d)) return uop_cast(float_mean(r, widen(m)), d);
+  if (dtype_is_float(d)) return uop_cast(unshifted_mean(r, widen(m)), d);
   UOp *total = uop_cast(segment(r, OP_ADD, t_cast(m, dtype_is_unsigned(d) ? POLY_UINT64 : POLY_INT64)), POLY_FLOAT64);
   UOp *count = r->degree ? uop_binary(OP_MAX, r->degree, t_int_like(r->degree, 1)) : NULL;
   UOp *y = total ? uop_binary(OP_DIV, total, over_rows(uop_cast(count, POLY_FLOAT64), total)) : NULL;
