@@ -125,6 +125,27 @@ def test_second_derivative(device):
     close(second, (first * first).sum().gradient(plain["s"])[0].numpy().astype(np.float64))
 
 
+@pytest.mark.parametrize("parts", [2, 4, 5])
+def test_a_value_that_is_joined_itself(device, parts):
+    """Several aggregations side by side: each is multiplied by itself, if they are few."""
+    part, s, w, g = [normal(ROWS, 2 + k) for k in range(parts)], normal(ROWS, 1), normal(2 * sum(range(2, 2 + parts)), 4), normal(ROWS, 4)
+    p, ts, tw = [tensor(a) for a in part], tensor(s), tensor(w)
+    a = Tensor.cat(*(t * 2 for t in p), dim=1)
+    y = Tensor.cat(a, a * ts, dim=1) @ tw
+    wide = 2 * np.concatenate(part, 1).astype(np.float64)
+    join = np.concatenate([wide, s * wide], 1)
+    close(y, join @ w.astype(np.float64))
+    got = (y * Tensor(g)).sum().gradient(tw, ts, *p)
+    d = g.astype(np.float64) @ w.T
+    n = wide.shape[1]
+    close(got[0], join.T @ g)
+    close(got[1], (wide * d[:, n:]).sum(1, keepdims=True))
+    at = 0
+    for k, one in enumerate(got[2:]):
+        close(one, 2 * (d[:, at : at + 2 + k] + s * d[:, n + at : n + at + 2 + k]))
+        at += 2 + k
+
+
 def test_zeros_and_infinities(device):
     """A number of 0 leaves a finite row 0; what is not finite stays in its row."""
     a, s, w = normal(4, 6), np.array([[0], [1], [np.inf], [2]], np.float32), normal(12, 3)
