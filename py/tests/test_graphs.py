@@ -716,6 +716,15 @@ def test_a_mean_is_taken_of_what_a_variance_reads():
     assert len([k for k in p.kernels if k.name.endswith("_x")]) == 1, [k.name for k in p.kernels]
 
 
+def test_a_variance_has_no_gradient_by_way_of_its_mean():
+    """The distances from the mean add up to 0: no loop over edges does that."""
+    _, g = big_graph()
+    x, c = (Tensor.rand(17, 3).realize().requires_grad_() for _ in range(2))
+    (g.var(g.src(x)) * c).sum().backward()
+    p = stored_by(lambda: x.grad)
+    assert {k.name for k in p.kernels if k.name.endswith("_x")} == {"sum_17_3_r_x"}
+
+
 def test_products_with_a_common_factor_are_one():
     """The gradient of a weight that both ends of an edge are multiplied with: what comes from both is added first, and stored as one value."""
     _, g = big_graph()

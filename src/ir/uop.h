@@ -187,6 +187,7 @@ typedef enum FunctionRule {
   FUNCTION_OTHERS,          /* of each row of x, the product of the others that index y sends to its row of z */
   FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */
   FUNCTION_DEVIATION,       /* its root */
+  FUNCTION_ROW_VARIANCE,    /* of the rows of x that index y sends to one row; z: their mean, then their number */
   FUNCTION_NORM,            /* the y-norm of x over the axes p */
   FUNCTION_FIRST_MAX,       /* the maximum of x over the axes p; of equal ones the first has the gradient */
   FUNCTION_FIRST_MIN,       /* the minimum */
