@@ -725,6 +725,25 @@ def test_a_variance_has_no_gradient_by_way_of_its_mean():
     assert {k.name for k in p.kernels if k.name.endswith("_x")} == {"sum_17_3_r_x"}
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_values_read_at_one_end_are_added_before(device, sign):
+    """The gradient of a variance and a mean reads two values of the row for each edge: the distances from the mean are no third."""
+    index, g = big_graph()
+    rng = np.random.default_rng(3)
+    x, a, b = rng.standard_normal((17, 3)), *(Tensor(rng.standard_normal((17, 3))) for _ in range(2))
+
+    def loss(x):
+        m = g.src(x)
+        return (g.var(m) * a + sign * g.mean(m) * b).tanh().sum()
+
+    gradcheck(loss, x)
+    gradgradcheck(loss, x)
+    t = Tensor(x, requires_grad=True)
+    loss(t).backward()
+    p = stored_by(lambda: t.grad)
+    assert len([s for s in p.stored if s.shape == (17, 3)]) == 3, [s.shape for s in p.stored]
+
+
 def test_products_with_a_common_factor_are_one():
     """The gradient of a weight that both ends of an edge are multiplied with: what comes from both is added first, and stored as one value."""
     _, g = big_graph()
