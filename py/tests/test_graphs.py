@@ -662,7 +662,7 @@ ROW_TERMS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ROW_TERMS)
-@pytest.mark.parametrize("reduce", ["max", "min", "var", "std", "softmax"])
+@pytest.mark.parametrize("reduce", ["mean", "max", "min", "var", "std", "softmax"])
 def test_terms_of_the_row(reduce, name, kind):
     """What edges take from the row that reduces them: values, first and second gradients, with rows that have no edges."""
     index, nodes = edges(kind)
@@ -705,6 +705,43 @@ def test_an_extreme_reads_no_value_of_the_row_at_edges():
     (g.max((g.src(x) + g.dst(y)).leaky_relu(0.2)) * c).sum().backward()
     p = stored_by(lambda: y.grad)
     assert [k.name for k in p.kernels] == ["max_17_3_r_x"]
+
+
+def test_a_mean_is_taken_of_what_a_variance_reads():
+    """Both are made of the mean of the rows at the other end: there is one kernel that reads edges, and the row is added to its result."""
+    _, g = big_graph()
+    x, y = (Tensor.rand(17, 3).realize() for _ in range(2))
+    m = g.src(x) + g.dst(y)
+    p = stored_by(lambda: [g.mean(m), g.var(m)])
+    assert len([k for k in p.kernels if k.name.endswith("_x")]) == 1, [k.name for k in p.kernels]
+
+
+def test_a_variance_has_no_gradient_by_way_of_its_mean():
+    """The distances from the mean add up to 0: no loop over edges does that."""
+    _, g = big_graph()
+    x, c = (Tensor.rand(17, 3).realize().requires_grad_() for _ in range(2))
+    (g.var(g.src(x)) * c).sum().backward()
+    p = stored_by(lambda: x.grad)
+    assert {k.name for k in p.kernels if k.name.endswith("_x")} == {"sum_17_3_r_x"}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_values_read_at_one_end_are_added_before(device, sign):
+    """The gradient of a variance and a mean reads two values of the row for each edge: the distances from the mean are no third."""
+    index, g = big_graph()
+    rng = np.random.default_rng(3)
+    x, a, b = rng.standard_normal((17, 3)), *(Tensor(rng.standard_normal((17, 3))) for _ in range(2))
+
+    def loss(x):
+        m = g.src(x)
+        return (g.var(m) * a + sign * g.mean(m) * b).tanh().sum()
+
+    gradcheck(loss, x)
+    gradgradcheck(loss, x)
+    t = Tensor(x, requires_grad=True)
+    loss(t).backward()
+    p = stored_by(lambda: t.grad)
+    assert len([s for s in p.stored if s.shape == (17, 3)]) == 3, [s.shape for s in p.stored]
 
 
 def test_products_with_a_common_factor_are_one():

@@ -103,6 +103,25 @@ static bool open_scan(Tape *t, Node *node) {
   return true;
 }
 
+/* Is a target, or a node where gradients end, on the way from u through products, joins and moves? */
+static bool leads_to_target(const Tape *t, const UOp *u, int *budget) {
+  bool inside =
+      op_info[u->op].cls == CLASS_MOVE || u->op == OP_CAT || u->op == OP_MUL || u->op == OP_REDUCE || u->op == OP_CAST;
+  if (!inside || !dtype_is_float((PolyDType)u->dtype)) return false;
+  if (t->node[u->slot].target || t->node[u->slot].stop || (*budget)-- <= 0) return true;
+  for (int k = 0; k < uop_nvalue(u); k++)
+    if (leads_to_target(t, u->src[k], budget)) return true;
+  return false;
+}
+
+/* A value that is computed in another way than it was written: gradients go through what computes it, unless one is
+ * asked for in between. */
+static uint32_t mask_of_same(const Tape *t, const UOp *u) {
+  enum { NEAR = 256 };
+  int budget = NEAR;
+  return leads_to_target(t, u->src[1], &budget) ? 2 : 1;
+}
+
 static bool tape_open(PolyContext *ctx, Tape *t, int nroot, UOp *const *root, int n, UOp *const *targets, int nstop,
                       UOp *const *stops) {
   *t = (Tape){.arena = {.b = ctx_base(ctx)}};
@@ -130,7 +149,8 @@ static bool tape_open(PolyContext *ctx, Tape *t, int nroot, UOp *const *root, in
       if (!open_scan(t, node)) return false;
       continue;
     }
-    uint32_t mask = node->stop ? 0 : grad_mask(u);
+    bool same = u->op == OP_FUNCTION && function_rule(u) == FUNCTION_SAME;
+    uint32_t mask = node->stop ? 0 : same ? mask_of_same(t, u) : grad_mask(u);
     int nsrc = MIN(uop_nvalue(u), GRAD_MAX_SRC);
     if (mask && !(node->edge = arena_new(&t->arena, (size_t)nsrc * sizeof(int)))) return false;
     for (int k = 0; k < nsrc; k++) {

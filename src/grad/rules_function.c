@@ -16,7 +16,9 @@ uint32_t grad_function_mask(const UOp *u) {
   case FUNCTION_NORM:
   case FUNCTION_COPYSIGN:
   case FUNCTION_VARIANCE:
+  case FUNCTION_ROW_VARIANCE:
   case FUNCTION_DEVIATION: return 2;
+  case FUNCTION_SAME: return 1;
   default: break;
   }
   uint32_t mask = function_rule(u) == FUNCTION_APART;
@@ -70,6 +72,12 @@ static UOp *log_softmax(UOp *u, UOp *g, int axis) { return sub(g, mul(uop_unary(
 static UOp *variance(UOp *u, UOp *g) {
   UOp *x = u->src[1], *scale = x ? t_div(mulc(uop_expand(g, x->shape), 2), u->src[2]) : NULL;
   return t_mul(scale, t_sub(x, t_mean(x, (uint32_t)function_parameter(u), true)));
+}
+
+/* The same among the rows that an index sends to one place. */
+static UOp *row_variance(UOp *u, UOp *g) {
+  UOp *x = u->src[1], *index = u->src[2], *scale = quo(mulc(g, 2), u->src[4]);
+  return scale ? mul(uop_gather(scale, index), sub(x, uop_gather(u->src[3], index))) : NULL;
 }
 
 /* (x - mean) / (n times the deviation); 0 where that is 0, and has no slope. */
@@ -265,6 +273,10 @@ GRAD_RULE(FUNCTION) {
   switch (function_rule(u)) {
   case FUNCTION_APART: out[0] = g; /* fall through */
   case FUNCTION_FLAT: out[1] = uop_zeros_like(x); break;
+  case FUNCTION_SAME:
+    if (need & 1) out[0] = g;
+    if (need & 2) out[1] = g;
+    break;
   case FUNCTION_LIKE: out[1] = g; break;
   case FUNCTION_SIGMOID: out[1] = widened(sigmoid, u, g); break;
   case FUNCTION_SOFTMAX: out[1] = widened(softmax, u, g); break;
@@ -291,6 +303,7 @@ GRAD_RULE(FUNCTION) {
   case FUNCTION_SHARES: out[1] = shares(u, g); break;
   case FUNCTION_OTHERS: out[1] = grad_others(u, g); break;
   case FUNCTION_VARIANCE: out[1] = variance(u, g); break;
+  case FUNCTION_ROW_VARIANCE: out[1] = row_variance(u, g); break;
   case FUNCTION_DEVIATION: out[1] = deviation(u, g); break;
   case FUNCTION_FIRST_MAX: out[1] = first_extremum(u, g, OP_MAX); break;
   case FUNCTION_FIRST_MIN: out[1] = first_extremum(u, g, OP_MIN); break;

@@ -90,17 +90,29 @@ static UOp *sum(const Rowwise *r, UOp *m) {
   return dtype_is_float(d) ? uop_cast(y, d) : y;
 }
 
+/* How many edges each row has, or 1, spread like y. */
+static UOp *row_count(const Rowwise *r, UOp *y) {
+  UOp *count = r->degree ? uop_binary(OP_MAX, r->degree, t_int_like(r->degree, 1)) : NULL;
+  return y ? over_rows(uop_cast(count, type_of(y)), y) : NULL;
+}
+
 /* Of a floating-point tensor, in its own dtype. */
 static UOp *float_mean(const Rowwise *r, UOp *m) {
   UOp *y = segment(r, OP_ADD, m);
-  UOp *count = r->degree ? uop_binary(OP_MAX, r->degree, t_int_like(r->degree, 1)) : NULL;
-  return y ? uop_binary(OP_DIV, y, over_rows(uop_cast(count, type_of(y)), y)) : NULL;
+  return y ? uop_binary(OP_DIV, y, row_count(r, y)) : NULL;
+}
+
+/* Without what the row adds to each of its edges, which takes no loop over them. */
+static UOp *unshifted_mean(const Rowwise *r, UOp *m) {
+  UOp *below = below_row_shifts(m, r->end);
+  if (below == m) return float_mean(r, m);
+  return or_zero(r, with_row_terms(m, below, float_mean(r, below), r->end));
 }
 
 /* Integers are summed exactly. */
 static UOp *mean(const Rowwise *r, UOp *m) {
   PolyDType d = type_of(m);
-  if (dtype_is_float(d)) return uop_cast(float_mean(r, widen(m)), d);
+  if (dtype_is_float(d)) return uop_cast(unshifted_mean(r, widen(m)), d);
   UOp *total = uop_cast(segment(r, OP_ADD, t_cast(m, dtype_is_unsigned(d) ? POLY_UINT64 : POLY_INT64)), POLY_FLOAT64);
   UOp *count = r->degree ? uop_binary(OP_MAX, r->degree, t_int_like(r->degree, 1)) : NULL;
   UOp *y = total ? uop_binary(OP_DIV, total, over_rows(uop_cast(count, POLY_FLOAT64), total)) : NULL;
@@ -125,8 +137,9 @@ static UOp *prod(const Rowwise *r, UOp *m) {
 /* The mean square distance from the mean, which does not cancel as the difference of two large numbers would. */
 static UOp *wide_var(const Rowwise *r, UOp *m) {
   m = without_row_shifts(m, r->end);
-  UOp *away = uop_binary(OP_SUB, m, spread(r, float_mean(r, m)));
-  return float_mean(r, uop_binary(OP_MUL, away, away));
+  UOp *center = float_mean(r, m), *away = uop_binary(OP_SUB, m, spread(r, center));
+  UOp *y = float_mean(r, uop_binary(OP_MUL, away, away));
+  return y ? uop_function(FUNCTION_ROW_VARIANCE, 0, y, 4, (UOp *[]){m, r->end, center, row_count(r, y)}) : NULL;
 }
 
 static UOp *var(const Rowwise *r, UOp *m) { return uop_cast(wide_var(r, widen(m)), t_float_dtype(m->ctx, type_of(m))); }

@@ -119,7 +119,8 @@ static bool along_edges(FunctionRule rule, double p, const UOp *value) {
   case FUNCTION_VARIANCE:
   case FUNCTION_DEVIATION: return (uint32_t)p & 1;
   case FUNCTION_SHARES:
-  case FUNCTION_OTHERS: return true;
+  case FUNCTION_OTHERS:
+  case FUNCTION_ROW_VARIANCE: return true;
   default: return false;
   }
 }

@@ -1,6 +1,7 @@
 /* row_terms.c: what edges take from the row that they are reduced to is taken once for each row.
  *
  *   max over e of leaky_relu(src(x) + dst(y))   ->   leaky_relu(max over e of src(x) + y)
+ *   mean over e of src(x) + dst(y)              ->   mean over e of src(x) + y, where there are edges
  *   variance over e of src(x) - dst(y)          ->   variance over e of src(x)
  *
  * Rounding keeps the order of numbers, so that the maximum of rounded values is the rounded value of the maximum: the
@@ -108,13 +109,18 @@ UOp *with_row_terms(UOp *x, UOp *below, UOp *rows, UOp *end) {
   }
 }
 
-UOp *without_row_shifts(UOp *x, UOp *end) {
-  UOp *given = x, *below = x;
+UOp *below_row_shifts(UOp *x, UOp *end) {
+  UOp *below = x;
   bool shifts = true;
   for (Step s; x && shifts && (s = step_of(x, end)).through >= 0;) {
     shifts = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_NEG || x->op == OP_RESHAPE;
     x = x->src[s.through];
     if (shifts && s.reads) below = x;
   }
-  return below == given ? given : uop_reshape(below, given->ndim, given->shape);
+  return below;
+}
+
+UOp *without_row_shifts(UOp *x, UOp *end) {
+  UOp *below = below_row_shifts(x, end);
+  return below == x ? x : uop_reshape(below, x->ndim, x->shape);
 }

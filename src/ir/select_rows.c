@@ -51,6 +51,7 @@ static bool row_function(const UOp *u) {
   case FUNCTION_ANGLE:
   case FUNCTION_LENGTH:
   case FUNCTION_POLYGAMMA:
+  case FUNCTION_SAME:
   case FUNCTION_ERFINV: return true;
   case FUNCTION_SOFTMAX:
   case FUNCTION_LOG_SOFTMAX: return p != 0 && p != -u->ndim;

@@ -85,7 +85,8 @@ static UOp *function(const Work *w, UOp *u) {
   UOp *x[3];
   FunctionRule rule = function_rule(u);
   /* their arguments have places that one more axis moves; without a rule of its own, the value's own ops have theirs */
-  bool placed = rule == FUNCTION_WINDOWS || rule == FUNCTION_CONV || rule == FUNCTION_SHARES || rule == FUNCTION_OTHERS;
+  bool placed = rule == FUNCTION_WINDOWS || rule == FUNCTION_CONV || rule == FUNCTION_SHARES ||
+                rule == FUNCTION_OTHERS || rule == FUNCTION_ROW_VARIANCE;
   if (placed) return lifted(w, u->src[0]);
   if (rule == FUNCTION_USER || rule == FUNCTION_SCATTERED || u->nsrc > 4) return NULL;
   double p = function_parameter(u);

@@ -187,6 +187,7 @@ typedef enum FunctionRule {
   FUNCTION_OTHERS,          /* of each row of x, the product of the others that index y sends to its row of z */
   FUNCTION_VARIANCE,        /* of x over the axes p: the sum of squared distances from the mean, over y */
   FUNCTION_DEVIATION,       /* its root */
+  FUNCTION_ROW_VARIANCE,    /* of the rows of x that index y sends to one row; z: their mean, then their number */
   FUNCTION_NORM,            /* the y-norm of x over the axes p */
   FUNCTION_FIRST_MAX,       /* the maximum of x over the axes p; of equal ones the first has the gradient */
   FUNCTION_FIRST_MIN,       /* the minimum */
@@ -195,7 +196,8 @@ typedef enum FunctionRule {
   FUNCTION_CONV,            /* of x with the weight y; then the numbers of its geometry (tensor/conv.c) */
   FUNCTION_POLYGAMMA,       /* derivative p of digamma; -1: log |Gamma(x)| */
   FUNCTION_ERFINV,          /* the inverse of erf */
-  FUNCTION_USER,            /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
+  FUNCTION_SAME, /* x, computed in another way: a gradient goes that way, but to targets on x's own (grad.c) */
+  FUNCTION_USER, /* a callback's: see poly_function. Any number of arguments, and what keeps it alive */
 } FunctionRule;
 UOp *uop_function(FunctionRule rule, double p, UOp *value, int n, UOp *const *x);
 enum { FUNCTION_MAX_INPUTS = 24, FUNCTION_MAX_SOURCES = 32 };

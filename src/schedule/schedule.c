@@ -15,6 +15,7 @@
 #include "schedule/maps.h"
 #include "schedule/narrow.h"
 #include "schedule/reduce_order.h"
+#include "schedule/row_reads.h"
 #include "schedule/rows.h"
 #include "schedule/direct.h"
 #include "schedule/split.h"
@@ -152,7 +153,7 @@ static bool decide_all(Sched *s) {
   for (bool changed = true; changed;) {
     for (int k; (k = sched_next_kernel(s)) >= 0;)
       if (!lower_stored(s, s->info.at[s->work.at[k]])) return false;
-    if (!sched_store_repeated(s, &changed)) return false;
+    if (!sched_store_repeated(s, &changed) || (!changed && !sched_store_early(s, &changed))) return false;
   }
   return true;
 }
@@ -511,7 +512,8 @@ bool schedule_build(PolyContext *ctx, Arena *arena, int nroot, UOp *const *root,
   for (int i = 0; i < nroot; i++) tiled[i] = root[i];
   bool ok = joins_flatten(ctx, arena, target, nroot, tiled) &&
             (!target->by_rows || edges_by_rows(ctx, arena, nroot, tiled)) && narrow_sums(ctx, arena, nroot, tiled) &&
-            edge_sums_by_rows(ctx, arena, target, nroot, tiled) && rows_in_tiles(ctx, arena, target, nroot, tiled),
+            edge_sums_by_rows(ctx, arena, target, nroot, tiled) && row_reads_merge(ctx, arena, nroot, tiled) &&
+            rows_in_tiles(ctx, arena, target, nroot, tiled),
        retry = ok;
   while (ok && retry) ok = build_once(ctx, arena, nroot, tiled, target, limits, out, &retry);
   return ok;

@@ -4,6 +4,7 @@
  * operand has none), broadcast, multiplied, and K is reduced by ADD. The scheduler knows this form and sends it to the
  * device's matrix product; nothing else here is special. Half-precision operands are multiplied and summed in float32.
  */
+#include "ir/context.h"
 #include "tensor/shape_ops.h"
 
 #include <string.h>
@@ -23,14 +24,20 @@ UOp *t_contract(UOp *a, UOp *b, int ndim, UOp *const *shape, uint32_t axes, Poly
 
 /* ---- matmul ---- */
 
-/* a [..., M, K] and b [..., N, K] to [..., M, N]. */
-static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out) {
+static UOp *plain_rows(UOp *a, UOp *b, PolyDType out) {
   if (!a || !b) return NULL;
   UOp *left = t_unsqueeze(a, a->ndim - 1), *right = t_unsqueeze(b, b->ndim - 2), *shape[MAX_DIMS];
   UOp *both[] = {left, right};
   int ndim;
   if (!left || !right || !t_broadcast_shapes(2, both, &ndim, shape)) return NULL;
   return t_contract(left, right, ndim, shape, 1u << (ndim - 1), out);
+}
+
+/* a [..., M, K] and b [..., N, K] to [..., M, N]. */
+static UOp *matmul_rows(UOp *a, UOp *b, PolyDType out) {
+  UOp *plain = plain_rows(a, b, out), *scaled = plain ? t_scaled_product(a, b, out) : NULL;
+  if (plain && ctx_base(plain->ctx)->code != POLY_OK) return NULL;
+  return scaled ? uop_function(FUNCTION_SAME, 0, scaled, 1, &plain) : plain;
 }
 
 static bool batches_fit(const UOp *a, const UOp *b) {

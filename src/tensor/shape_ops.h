@@ -85,6 +85,8 @@ UOp *t_unpacked(UOp *x, int64_t at, int64_t rows,
 /* linalg.c */
 UOp *t_matmul_as(UOp *a, UOp *b, PolyDType out);
 UOp *t_linear(UOp *x, UOp *weight, UOp *bias);
+/* scaled.c: x [..., M, K] times w [N, K], if x is joined of one value times several numbers of each row; else NULL. */
+UOp *t_scaled_product(UOp *x, UOp *w, PolyDType out);
 
 /* ---- conv.c ---- */
 
