@@ -56,9 +56,7 @@ static inline uint64_t random_mix(uint64_t z) {
 }
 
 /* One key out of two. words.h has both once more, for kernels. */
-static inline uint64_t random_key(uint64_t key, uint64_t with) {
-  return random_mix(key + RANDOM_STEP * (with + 1));
-}
+static inline uint64_t random_key(uint64_t key, uint64_t with) { return random_mix(key + RANDOM_STEP * (with + 1)); }
 
 static inline uint64_t random_next(Random *r) { return random_mix(r->state += RANDOM_STEP); }
 

@@ -361,3 +361,24 @@ def test_links_and_shadows_of_a_graph_on_the_device():
     Device.DEFAULT = HERE
     for a, b in zip(got, want):
         same(a, b)
+
+
+def test_trained_features_are_those_after_the_last_step():
+    """Features that a step changes are not read a step ahead."""
+    rng = np.random.default_rng(0)
+    x, pairs = rng.normal(size=(60, 2)).astype(np.float32), rng.integers(0, 60, (2, 200))
+
+    def losses():
+        data = Data(x=Tensor(x, requires_grad=True), edge_index=Tensor(pairs))
+        optimizer, out = nn.SGD([data.x], lr=0.5), []
+        for batch in NeighborLoader(data, [3], batch_size=20, shuffle=True, seed=2):
+            loss = batch.x.square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            out.append(loss.item())
+        return out
+
+    got = losses()
+    Device.DEFAULT = "CPU"
+    np.testing.assert_allclose(got, losses(), rtol=1e-5)

@@ -102,7 +102,7 @@ class Column:
 
     def on_device(self) -> bool:
         """Do the values lie on a device, or are they computed there?"""
-        return self.runs is not None or there(self.values)
+        return self.runs is not None or (isinstance(self.values, Tensor) and there(self.values))
 
     def _raised_there(self, before: np.ndarray, sizes: np.ndarray) -> Any:
         runs = self.runs or Runs(None, sizes)
@@ -371,7 +371,11 @@ class Pile:
 
     def on_device(self) -> bool:
         """Do attributes lie on a device with memory of its own?"""
-        return any(leaf.on_device() for part in self.parts for col in part.columns.values() for leaf in col.leaves())
+        for part in self.parts:
+            for col in part.columns.values():
+                if col.on_device() if col.ptr is not None else any(leaf.on_device() for leaf in col.leaves()):
+                    return True
+        return False
 
     def bytes_on_device(self) -> int:
         """Of the attributes that lie there."""
@@ -429,10 +433,12 @@ class Pile:
         slices: dict[Any, Any] = {}
         befores: dict[Any, Any] = {}
         graphs = size("graphs", self.count, min(self.count, 1)) if symbolic else self.count
-        self._compute_there(increment)
+        on_device = self.on_device()
+        if on_device:
+            self._compute_there(increment)
         for part in self.parts:
             store = store_of(out, part.key)
-            rows = _Rows(part, self.count, graphs, symbolic)
+            rows = _Rows(part, self.count, graphs, symbolic, on_device)
             my_slices: dict[str, Any] = {}
             my_befores: dict[str, Any] = {}
             for key, col in part.columns.items():
@@ -465,8 +471,8 @@ class Pile:
 class _Rows:
     """Sizes of the tensors of one storage of a batch, and the tensors."""
 
-    def __init__(self, part: Part, count: int, graphs: Any, symbolic: bool):
-        self.part, self.count, self.graphs, self.symbolic = part, count, graphs, symbolic
+    def __init__(self, part: Part, count: int, graphs: Any, symbolic: bool, on_device: bool):
+        self.part, self.count, self.graphs, self.symbolic, self.on_device = part, count, graphs, symbolic, on_device
         self.prefix = "" if part.key is None else "_".join(part.key) + "_" if isinstance(part.key, tuple) else f"{part.key}_"
         self.known: list[tuple[np.ndarray, Any]] = [(np.arange(count + 1), graphs)]
         if part.counts is not None:
@@ -504,7 +510,7 @@ class _Rows:
                 return [self.values(key, c, increment, tensors) for c in col.values]
             return list(col.values)
         joined = col.raised() if increment else col.values
-        if isinstance(joined, Tensor) and self.symbolic and col.on_device():
+        if self.on_device and self.symbolic and isinstance(joined, Tensor) and col.on_device():
             shape = list(joined.shape)
             shape[col.dim] = self.rows(key, col.ptr)
             return joined.sized(shape)
@@ -528,10 +534,10 @@ class _Rows:
 
     def _numbers(self, lengths: np.ndarray, rows: Any) -> Tensor:
         """For each row the graph that it belongs to: made where the attributes are."""
-        there = [leaf for col in self.part.columns.values() for leaf in col.leaves() if leaf.on_device()]
-        if not there or not lengths.any():
+        if not self.on_device or not lengths.any():
             return sized(np.repeat(np.arange(self.count), lengths), 0, rows)
-        runs = next((c.runs for c in there if c.runs is not None and np.array_equal(c.runs.size, lengths)), None) or Runs(None, lengths)
+        leaves = [leaf for col in self.part.columns.values() for leaf in col.leaves()]
+        runs = next((c.runs for c in leaves if c.runs is not None and np.array_equal(c.runs.size, lengths)), None) or Runs(None, lengths)
         number = runs.number.realize()
         return number.sized(rows) if self.symbolic else number
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..._core import C, current
+from ...tensor import Tensor
+from ._columns import Column
 
 
 def copied_ahead(batches: Iterator[Any]) -> Iterator[Any]:
@@ -27,6 +29,15 @@ def copied_ahead(batches: Iterator[Any]) -> Iterator[Any]:
     yield from map(_given, last)
 
 
+def holds_tensors(x: Any) -> bool:
+    """Is an attribute that batches are made of a tensor? It may have another value after the next step. x: columns, by type, of several loaders."""
+    if isinstance(x, Column):
+        return isinstance(x.values, Tensor)
+    if isinstance(x, dict):
+        return any(map(holds_tensors, x.values()))
+    return isinstance(x, (list, tuple)) and any(map(holds_tensors, x))
+
+
 def _next(batches: Iterator[Any]) -> Any:
     g = current()
     C.poly_set_copy_ahead(g.ptr, True)
@@ -46,4 +57,4 @@ def _given(batch: Any) -> Any:
     return batch
 
 
-__all__ = ["copied_ahead"]
+__all__ = ["copied_ahead", "holds_tensors"]

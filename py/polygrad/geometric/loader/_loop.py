@@ -18,7 +18,7 @@ import numpy as np
 
 from ..data._values import to_array
 from ..sampler._draw import draw_seed, generator, thread_count
-from ._ahead import copied_ahead
+from ._ahead import copied_ahead, holds_tensors
 
 # Of torch's loader: what has no meaning here, because there are no worker processes.
 IGNORED = {
@@ -160,8 +160,9 @@ class SamplingLoader:
         in_background = self.prefetch > 0 and self._in_background
         done = ahead(work, jobs, workers, self.prefetch * workers, self._start()) if in_background else map(work, jobs)
         batches = (self._make_batch(prepared, result) for result in done)
-        # a function of the user's may draw random numbers, which are those of the step that it comes before
-        yield from copied_ahead(batches) if in_background and getattr(self, "transform", None) is None else batches
+        # Not ahead of the last step: a function of the user's may draw random numbers, and rows of tensors are those after the step.
+        early = in_background and getattr(self, "transform", None) is None and not holds_tensors(prepared)
+        yield from copied_ahead(batches) if early else batches
 
     def _start(self) -> Callable[[], None] | None:
         """What each thread does first: it goes to its cores, and calls worker_init_fn with its number."""
