@@ -87,14 +87,36 @@ bool lanes_allowed(Codegen *g, const Block *b, const UOp *r) {
   return true;
 }
 
+/* What it costs that lanes along r, in block b, read or write a line of the cache each, if a loop around r comes to the
+ * rest of these lines only when they are gone. A loop inside comes to it at once. */
+static double wasted_lines(Codegen *g, const Block *b, UOp *index, const UOp *r) {
+  enum { LINE = 64, APART = 8 };
+  double lines = 1;
+  int64_t step = block_stride(g, index, r);
+  if (!g->target->vector_bytes || step == STRIDE_NONE || (step < APART && step > -APART)) return 0;
+  for (bool inside = true; b && b->range; b = b->parent) {
+    int64_t s = block_stride(g, index, b->range);
+    if (s == 1 || s == -1)
+      return inside || lines * LINE <= (double)g->target->cache_bytes[0] ? 0 : g->target->gain.wasted;
+    if (s != 0) lines *= range_trips(g, b->range);
+    inside = inside && b->range != r;
+  }
+  return 0;
+}
+
 double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer) {
   double sum = 0;
   for (int i = 0; i < b->line.n; i++) {
     Line l = b->line.at[i];
-    if (l.child)
+    if (l.child) {
       sum += gain_below(g, l.child, r, outer);
-    else
-      sum += b->trips * inst_gain(g, &g->inst.at[l.inst], g->origin.at[l.inst], r, outer);
+      continue;
+    }
+    const Inst *inst = &g->inst.at[l.inst];
+    UOp *u = g->origin.at[l.inst];
+    bool memory = u && (inst->kind == INST_LOAD || inst->kind == INST_STORE);
+    sum += b->trips * inst_gain(g, inst, u, r, outer);
+    if (memory && r && !outer) sum += b->trips * wasted_lines(g, b, access_index(u), r);
   }
   return sum;
 }

@@ -14,19 +14,23 @@ enum {
   OPEN_TILE = 448    /* rows, where their number is known in the run only: packing a transposed y is 9 % of them */
 };
 
-/* Does every load in u walk the loops of a group as one? The inner ones have constant sizes. */
+/* Does an index walk the loops of a group as one? The inner ones have constant sizes. */
+static bool one_run(Tiles *t, UOp *index, const Group *group) {
+  int64_t step = block_stride(t->g, index, group->range[group->n - 1]);
+  for (int i = group->n - 1; i > 0 && step != STRIDE_NONE; i--) {
+    step *= group->range[i]->src[1]->vmax;
+    if (block_stride(t->g, index, group->range[i - 1]) != step) return false;
+  }
+  return step != STRIDE_NONE;
+}
+
+/* Does every load in u but those of the sum? */
 static bool one_walk(Tiles *t, UOp *u, const Group *group, Map *seen) {
   uint64_t ranges = tiles_ranges(group);
-  if (!(block_ranges(t->g, u) & ranges) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
+  if (u == t->loop || !(block_ranges(t->g, u) & ranges) || map_get(seen, (uint64_t)(uintptr_t)u, NULL)) return true;
   if (!map_put(ctx_base(t->g->ctx), seen, (uint64_t)(uintptr_t)u, 1)) return false;
-  if (u->op == OP_LOAD) {
-    int64_t step = block_stride(t->g, u->src[1], group->range[group->n - 1]);
-    for (int i = group->n - 1; i > 0 && step != STRIDE_NONE; i--) {
-      step *= group->range[i]->src[1]->vmax;
-      if (block_stride(t->g, u->src[1], group->range[i - 1]) != step) return false;
-    }
-    return step != STRIDE_NONE && (u->nsrc < 3 || !(block_ranges(t->g, u->src[2]) & ranges));
-  }
+  if (u->op == OP_LOAD)
+    return one_run(t, u->src[1], group) && (u->nsrc < 3 || !(block_ranges(t->g, u->src[2]) & ranges));
   for (int i = 0; i < u->nsrc; i++)
     if (!one_walk(t, u->src[i], group, seen)) return false;
   return op_elementwise((Op)u->op); /* not so a loop itself: a number of its iteration may be anywhere in u */
@@ -36,6 +40,13 @@ bool tiles_walk_as_one(Tiles *t, UOp *u, const Group *group) {
   Map seen = {0};
   bool one = group->n > 1 && one_walk(t, u, group, &seen);
   map_free(ctx_base(t->g->ctx), &seen);
+  return one;
+}
+
+bool tiles_end_as_one(Tiles *t, const Group *group) {
+  bool one = group->n > 1;
+  for (int i = 0; i < t->nstore && one; i++)
+    one = one_run(t, t->store[i]->src[2], group) && tiles_walk_as_one(t, t->store[i]->src[1], group);
   return one;
 }
 

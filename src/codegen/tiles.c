@@ -593,14 +593,21 @@ static bool in_group(const Group *group, const UOp *range, int *at) {
   return false;
 }
 
-/* Loops over the tile, in the order of the output's. */
+/* Loops over the tile, in the order of the output's. Those of a group are one loop where what is left to do walks them
+ * as one: gradients of 3 x 3 weights would have loops of three. */
 static bool open_outputs(Tiles *t, Block **b, UOp **row, UOp **col) {
+  bool one_row = tiles_end_as_one(t, &t->row), one_col = !t->windows.on && tiles_end_as_one(t, &t->col);
   *row = *col = tiles_index(t, 0);
   for (int i = 3; i < t->store[0]->nsrc; i++) {
     UOp *r = t->store[0]->src[i];
     int at;
     Group *group = in_group(&t->row, r, &at) ? &t->row : in_group(&t->col, r, &at) ? &t->col : NULL;
     if (!group) continue;
+    if (group == &t->row ? one_row : one_col) {
+      UOp **flat = group == &t->row ? row : col;
+      if (at == group->n - 1 && !(*flat = open_as_one(t, b, group))) return false;
+      continue;
+    }
     UOp **flat = group == &t->row ? row : col, *size = at ? r->src[1] : group->count, *v = open_up_to(t, b, size);
     if (!v) return false;
     group->to[at] = at ? v : int_add(group->first, v);

@@ -101,6 +101,7 @@ bool tiles_along(Tiles *t, UOp *factor, const Group *other);
 
 bool tiles_choose_sizes(Tiles *t);                            /* blocks, tiles and register tiles */
 bool tiles_walk_as_one(Tiles *t, UOp *u, const Group *group); /* do all loads in u walk the loops of a group as one? */
+bool tiles_end_as_one(Tiles *t, const Group *group); /* the same for what follows the sum, and the stores of it */
 /* Of `group`, loops for tiles of about `most` elements: inner ones whole, one in pieces, which are of one size where
  * `even`; those around it go to `outer`. */
 bool tiles_cut(Tiles *t, Group *group, int64_t most, bool even, Group *outer);

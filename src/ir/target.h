@@ -42,8 +42,10 @@ typedef struct CostTable {
 typedef struct LaneGains {
   double contiguous, reversed, same, strided; /* loads and stores, by the step from lane to lane; same: one element */
   double scattered;                           /* along two loops that memory does not join */
-  double gated;                               /* a condition of each lane decides whether memory is read */
-  double function, simple;                    /* functions of one float; other arithmetic */
+  double
+      wasted; /* beside strided: a line for each lane, whose other elements are read only when it has left the cache */
+  double gated;            /* a condition of each lane decides whether memory is read */
+  double function, simple; /* functions of one float; other arithmetic */
 } LaneGains;
 
 /* From how much work on several threads are used: below, one is done before a second one has begun. */

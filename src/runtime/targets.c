@@ -77,6 +77,7 @@ const Target cpu_target = {
              .same = 1,
              .strided = -1.5,
              .scattered = -2,
+             .wasted = -4,
              .gated = -1,
              .function = 6,
              .simple = 0.5},
