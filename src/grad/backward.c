@@ -333,7 +333,8 @@ bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
 
 enum { NEAR = 128 };
 
-/* Is a leaf among the nodes nearest to the root? The last layer of a network has some, so that nothing need be walked. */
+/* Is a leaf among the nodes nearest to the root? The last layer of a network has some, so that nothing need be walked.
+ */
 static bool leaf_is_near(const UOp *root) {
   const UOp *node[NEAR] = {root};
   for (int i = 0, n = 1; i < n; i++) {
