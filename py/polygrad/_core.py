@@ -348,6 +348,10 @@ def reflected(op: int) -> Any:
     """The function behind `2 + a`."""
 
     def method(self: Any, other: Any) -> Any:
+        if other.__class__ is float:
+            return like(self, _binary_scalar(op, self._h, b"f", 0, other, True))
+        if other.__class__ is int and INT64_MIN <= other <= INT64_MAX:
+            return like(self, _binary_scalar(op, self._h, self._kind._whole, other, 0.0, True))
         return binary_other(op, self, other, True) if accepted(other) else NotImplemented
 
     return method

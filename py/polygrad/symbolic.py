@@ -19,21 +19,8 @@ from .autograd import AutogradGraph, current
 
 DIM_LIMIT = -(1 << 40)  # codes of symbolic sizes are below
 KNOWN = 256  # sizes that a graph keeps at most
-
-
-class _Held:
-    """Keeps the core from forgetting a code while there is a Dim of it, and for a while longer. Holds no graph, which holds it."""
-
-    __slots__ = ("graph", "code", "value")
-
-    def __init__(self, graph: AutogradGraph, code: int):
-        self.graph, self.code, self.value = weakref.ref(graph), code, C.poly_dim_value(graph.ptr, code)
-        C.poly_dim_hold(graph.ptr, code, True)
-
-    def __del__(self, hold: Any = C.poly_dim_hold) -> None:
-        graph = self.graph()
-        if graph is not None and graph.ptr:
-            hold(graph.ptr, self.code, False)
+# Arithmetic of sizes whose graph is gone.
+_PLAIN = {b"+": operator.add, b"-": operator.sub, b"*": operator.mul, b"/": operator.floordiv, b"%": operator.mod}
 
 
 class Dim(int):
@@ -47,20 +34,30 @@ class Dim(int):
     (13, 5, 41, n*4+1, True)
     """
 
-    graph: AutogradGraph
     code: int
-    _held: _Held
+    _graph: Any  # a weak reference: the graph keeps its sizes for a while
 
     def __new__(cls, graph: AutogradGraph, code: int) -> Dim:
         known = graph.sizes
-        held = known.get(code)
-        if held is None:
+        self = known.get(code)
+        if self is None:
             if len(known) >= KNOWN:
                 known.clear()
-            held = known[code] = _Held(graph, code)
-        self = int.__new__(cls, held.value)
-        self.graph, self.code, self._held = graph, code, held
+            self = int.__new__(cls, C.poly_dim_value(graph.ptr, code))
+            self.code, self._graph = code, weakref.ref(graph)
+            C.poly_dim_hold(graph.ptr, code, True)  # the core does not forget the code while there is a Dim of it
+            known[code] = self
         return self
+
+    def __del__(self, hold: Any = C.poly_dim_hold) -> None:
+        graph = self._graph()
+        if graph is not None and graph.ptr:
+            hold(graph.ptr, self.code, False)
+
+    @property
+    def graph(self) -> Any:
+        """The graph whose size it is; None once that is gone: then the size is a plain number."""
+        return self._graph()
 
     @property
     def val(self) -> int:
@@ -69,17 +66,21 @@ class Dim(int):
 
     @property
     def min(self) -> int:
-        return C.poly_dim_min(self.graph.ptr, self.code)
+        graph = self.graph
+        return int(self) if graph is None else C.poly_dim_min(graph.ptr, self.code)
 
     @property
     def max(self) -> int:
-        return C.poly_dim_max(self.graph.ptr, self.code)
+        graph = self.graph
+        return int(self) if graph is None else C.poly_dim_max(graph.ptr, self.code)
 
     vmin, vmax = min, max
 
     def __repr__(self) -> str:
-        buf = ctypes.create_string_buffer(256)
-        text = C.poly_dim_text(self.graph.ptr, self.code, buf, 256).decode()
+        graph, buf = self.graph, ctypes.create_string_buffer(256)
+        if graph is None:
+            return str(int(self))
+        text = C.poly_dim_text(graph.ptr, self.code, buf, 256).decode()
         return re.sub(r"=-?\d+", "", text)  # the core adds the values of this run
 
     def __str__(self) -> str:
@@ -91,10 +92,13 @@ class Dim(int):
     def _op(self, op: bytes, a: Any, b: Any) -> Any:
         if not isinstance(a, int) or not isinstance(b, int):
             return NotImplemented
-        code = C.poly_dim_op(self.graph.ptr, op, dim_code(a, self.graph), dim_code(b, self.graph))
-        if C.poly_error_code(self.graph.ptr):
-            self.graph.fail()
-        return dim(self.graph, code)
+        graph = self.graph
+        if graph is None:
+            return _PLAIN[op](int(a), int(b))
+        code = C.poly_dim_op(graph.ptr, op, dim_code(a, graph), dim_code(b, graph))
+        if C.poly_error_code(graph.ptr):
+            graph.fail()
+        return dim(graph, code)
 
     def __add__(self, other: Any) -> Any:
         return self._op(b"+", self, other)
@@ -349,7 +353,7 @@ Size = int  # a Dim is one
 
 def dim(graph: AutogradGraph, code: int) -> Any:
     """A size as Python sees it: an int, or a Dim."""
-    return code if code >= DIM_LIMIT else Dim(graph, code)
+    return code if code >= DIM_LIMIT else graph.sizes.get(code) or Dim(graph, code)
 
 
 def dim_code(x: Any, graph: AutogradGraph) -> int:

@@ -174,7 +174,7 @@ class Tensor(Creation, Elementwise, Reduce, Movement, Indexing, Linalg, Decompos
         out = INT64[n]()
         C.poly_shape(self._h, out)
         g = self._g
-        return tuple([v if v >= DIM_LIMIT else Dim(g, v) for v in out[:]])
+        return tuple([v if v >= DIM_LIMIT else g.sizes.get(v) or Dim(g, v) for v in out[:]])
 
     @property
     def ndim(self) -> int:

@@ -191,7 +191,12 @@ def test_runs_of_equal_values(a):
     values, inverse, counts = pt.tensor(a).unique_consecutive(return_inverse=True, return_counts=True)
     assert values.tolist() == a[new].tolist() and counts.tolist() == np.diff(np.append(new, a.size)).tolist() and counts.dtype == pt.int64
     assert values[inverse].tolist() == a.tolist() if a.size else inverse.tolist() == []
-    for x in (pt.tensor(a), pt.tensor(a) + 0, pt.tensor(a).float(), pt.tensor(a).float().requires_grad_()):  # values that are there, and those that are not
+    for x in (
+        pt.tensor(a),
+        pt.tensor(a) + 0,
+        pt.tensor(a).float(),
+        pt.tensor(a).float().requires_grad_(),
+    ):  # values that are there, and those that are not
         assert x.unique_consecutive().tolist() == a[new].tolist() and x.unique_consecutive().dtype == x.dtype
         assert x.reshape(1, -1).unique_consecutive().tolist() == a[new].tolist() and type(x.unique_consecutive()) is pt.Tensor
     assert pt.tensor(a).unique(return_counts=True)[1].tolist() == np.unique(a, return_counts=True)[1].tolist()

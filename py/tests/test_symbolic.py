@@ -1,5 +1,7 @@
 """Sizes that change: one plan serves every size within the bounds."""
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -301,3 +303,17 @@ def test_a_size_of_another_graph_is_a_number():
     n = Tensor.ones(Variable("theirs", 1, 10).bind(3)).shape[0]
     with with_autograd_graph():
         assert (Tensor([1.0, 2.0]) * n).tolist() == [3.0, 6.0]
+
+
+def test_a_size_does_not_keep_its_graph_alive_and_is_a_number_without_it():
+    with with_autograd_graph() as graph:
+        n = Variable("n", 1, 10).bind(3)
+        m = Tensor.ones(10, 2)[:n].shape[0]
+        assert m is n and (n + 1).max == 11  # one object for one size
+        gone = weakref.ref(graph)
+    del graph
+    assert gone() is None
+    assert (n + 1, 7 - n, n // 2, n % 2, -n, n.min, n.max, repr(n), str(n * 2)) == (4, 4, 1, 1, -3, 3, 3, "3", "6")
+    assert (Tensor.ones(2) * n).tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="belongs to another graph"):
+        Tensor.ones(n)

@@ -331,8 +331,24 @@ bool poly_depends_on(PolyTensor *root, PolyTensor *target) {
   return uop_numel_max(target->uop) == 0 || (grad_depends(root->ctx, root->uop, 1, &target->uop, &met) && met);
 }
 
+enum { NEAR = 128 };
+
+/* Is a leaf among the nodes nearest to the root? The last layer of a network has some, so that nothing need be walked.
+ */
+static bool leaf_is_near(const UOp *root) {
+  const UOp *node[NEAR] = {root};
+  for (int i = 0, n = 1; i < n; i++) {
+    for (const PolyTensor *t = node[i]->handle; t; t = t->links[LIST_NODE].next)
+      if (t->requires_grad) return true;
+    if (grad_is_detached(node[i], NULL)) continue;
+    for (int k = 0; k < node[i]->nsrc && n < NEAR; k++) node[n++] = node[i]->src[k];
+  }
+  return false;
+}
+
 bool poly_depends_on_leaves(PolyTensor *root) {
   if (!root) return false;
+  if (leaf_is_near(root->uop)) return true;
   Arena arena = {.b = ctx_base(root->ctx)};
   Leaves leaves;
   bool any = false, ok = marked_leaves(root->ctx, &arena, &leaves);

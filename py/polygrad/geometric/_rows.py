@@ -170,8 +170,7 @@ class GraphRows(Rows):
         return self.graph.degree(self.side)
 
     def _check(self, x: Tensor, axis: int) -> None:
-        if x.shape[axis] != self.graph.num_edges:
-            raise ValueError(f"values of shape {x.shape} do not fit the {self.graph.num_edges} edges of the graph along axis {axis}")
+        _check_edges(x, axis, self.graph)
 
     def _reduce(self, x: Tensor, op: str) -> Tensor:
         return self.graph.reduce(x, op, self.side)
@@ -181,6 +180,20 @@ class GraphRows(Rows):
 
     def _spread(self, x: Tensor) -> Tensor:
         return self.graph.dst(x) if self.side == "in" else self.graph.src(x)
+
+
+def _check_edges(x: Tensor, axis: int, graph: Graph) -> None:
+    if x.shape[axis] != graph.num_edges:
+        raise ValueError(f"values of shape {x.shape} do not fit the {graph.num_edges} edges of the graph along axis {axis}")
+
+
+def reduce_edges(x: Tensor, graph: Graph, op: str, side: str) -> Tensor:
+    """The same as GraphRows(graph, side).reduce(x, op): one value a node out of the edges' values [edges, ...]."""
+    try:
+        return graph.reduce(x, op, side)
+    except ValueError:
+        _check_edges(x, 0, graph)
+        raise
 
 
 def ptr_to_index(ptr: Tensor, num_items: Any) -> Tensor:
@@ -226,4 +239,4 @@ def rows_of(index: Tensor | None = None, dim_size: Any = None, ptr: Tensor | Non
     return Rows(ptr_to_index(ptr, ptr[-1].item() if num_items is None else num_items), ptr.shape[0] - 1)
 
 
-__all__ = ["OPS", "GraphRows", "Rows", "axis_of", "count_of", "mark", "ptr_to_index", "rows_of", "same"]
+__all__ = ["OPS", "GraphRows", "Rows", "axis_of", "count_of", "mark", "ptr_to_index", "reduce_edges", "rows_of", "same"]

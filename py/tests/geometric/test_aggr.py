@@ -299,3 +299,19 @@ def test_names_of_activations_and_normalisations():
         activation_resolver("rectify")
     with pytest.raises(ValueError, match="'norm1'"):
         normalization_resolver("norm1", 4)
+
+
+def test_the_edges_of_a_known_graph_are_gathered_by_it():
+    g = Graph(np.stack([np.arange(6), INDEX]), num_src=6, num_dst=ROWS)
+    index = mark(g.dst_index, g, "in")
+    for op in ("sum", "mean", "max", "mul"):
+        aggr = aggregation_resolver(op)
+        for dim in (0, -2):
+            np.testing.assert_array_equal(aggr(Tensor(X), index, dim_size=ROWS, dim=dim).numpy(), rows_of(index).reduce(Tensor(X), op).numpy())
+        np.testing.assert_array_equal(aggr(Tensor(X.T.copy()), index, dim_size=ROWS, dim=1).numpy(), rows_of(index).reduce(Tensor(X), op).numpy().T)
+        assert aggr(Tensor(X), index, dim_size=9).shape == (9, 2)  # more rows than the graph has nodes
+        for dim in (0, -2):
+            with pytest.raises(ValueError, match="do not fit the 6 edges"):
+                aggr(Tensor(X[:5]), index, dim_size=ROWS, dim=dim)
+    with pytest.raises(ValueError, match="'best'"):
+        aggr.reduce(Tensor(X), index, reduce="best")

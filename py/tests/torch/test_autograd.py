@@ -27,3 +27,17 @@ def test_an_argument_that_is_not_here_is_refused():
         torch.autograd.grad(x * 2, x, torch.ones(3, 1), is_grads_batched=True)
     with pytest.raises(TypeError):
         torch.autograd.grad(x * 2, x, only_inputs_of=3)
+
+
+def test_leaves_are_found_near_and_far_and_not_behind_a_detached_value():
+    w = torch.ones(3, requires_grad=True)
+    near, far = (w * 2).sum(), w * 2
+    for k in range(200):
+        far = far.sin() if k % 2 else far.cos()
+    for loss in (near, far.sum()):
+        w.grad = None
+        loss.backward()
+        assert w.grad is not None
+    for none in (torch.ones(3).sum(), (w.detach() * 2).sum(), (w > 0).float().sum().detach()):
+        with pytest.raises(RuntimeError, match="does not require grad"):
+            none.backward()

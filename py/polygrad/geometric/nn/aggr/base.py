@@ -10,7 +10,7 @@ from .... import dtypes
 from ....nn.module import Module
 from ....tensor import Tensor
 from ..._moved import plain
-from ..._rows import Rows, axis_of, count_of, rows_of
+from ..._rows import OPS, Rows, axis_of, count_of, reduce_edges, rows_of
 from ...experimental import need_sizes
 
 
@@ -96,6 +96,11 @@ class Aggregation(Module):
         self, x: Tensor, index: Tensor | None = None, ptr: Tensor | None = None, dim_size: int | None = None, dim: int = -2, reduce: str = "sum"
     ) -> Tensor:
         """A plain reduction ('sum', 'mean', 'max', 'min', 'mul', ...) of each row."""
+        found = getattr(index, "_rows", None)
+        if found is not None and ptr is None and dim in (0, -x.ndim):  # by far the most: all messages of a layer, by the graph that it knows
+            graph, side = found
+            if dim_size is None or dim_size == (graph.num_dst if side == "in" else graph.num_src):
+                return reduce_edges(x, graph, OPS.get(reduce, reduce), side)
         return self.rows(x, index, ptr, dim_size, dim).reduce(x, reduce, dim)
 
     def to_dense_batch(
