@@ -146,6 +146,16 @@ def test_a_value_that_is_joined_itself(device, parts):
         at += 2 + k
 
 
+def test_a_number_of_the_row_alone(device):
+    """Spread over the columns, times a constant: there is no value that it scales."""
+    s, a, w = normal(ROWS, 1), normal(ROWS, 3), normal(9, 2)
+    wide = Tensor(s).expand(ROWS, 3)
+    close(
+        Tensor.cat(wide * 2.0, wide * 2.0 * Tensor(a), Tensor(a), dim=1) @ Tensor(w),
+        np.concatenate([2 * s + 0 * a, 2 * s * a, a], 1).astype(np.float64) @ w,
+    )
+
+
 def test_zeros_and_infinities(device):
     """A number of 0 leaves a finite row 0; what is not finite stays in its row."""
     a, s, w = normal(4, 6), np.array([[0], [1], [np.inf], [2]], np.float32), normal(12, 3)
@@ -175,3 +185,45 @@ def test_what_is_joined_is_not_stored(capfd):
         step.run()
     found = re.search(r"memory: ([\d.]+) kB", capfd.readouterr().err)
     assert found and float(found[1]) * 1e3 < rows * copies * wide * 4 / 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_joins_of_joins(device, seed):
+    """Random nestings of joins, numbers of rows and moves: the value beside numpy, gradients beside those of a join that is stored."""
+    rng = np.random.default_rng(seed)
+    lead = [(7,), (3, 5), (4, 1), (1, 6)][rng.integers(4)]
+    given: list[np.ndarray] = []
+    leaves: list[Tensor] = []
+
+    def leaf(*shape):
+        given.append(rng.standard_normal(shape).astype(np.float32))
+        leaves.append(tensor(given[-1]))
+        return leaves[-1], given[-1].astype(np.float64)
+
+    values = [leaf(*lead, int(rng.integers(2, 7))) for _ in range(2)]
+
+    def piece(depth):
+        kind = rng.integers(5 if depth else 4)
+        if kind == 4:
+            parts = [piece(depth - 1) for _ in range(rng.integers(2, 4))]
+            return Tensor.cat(*(p for p, _ in parts), dim=-1), np.concatenate([p for _, p in parts], -1)
+        v, w = values[rng.integers(2)]
+        for _ in range(rng.integers(3)):
+            s, t = leaf(*lead, 1)
+            v, w = (v * s, w * t) if rng.integers(2) else (s * v, t * w)
+        return v, w
+
+    parts = [piece(2) for _ in range(rng.integers(2, 5))]
+    x, want = Tensor.cat(*(p for p, _ in parts), dim=-1), np.concatenate([p for _, p in parts], -1)
+    if len(lead) == 2 and rng.integers(2):
+        k = int(rng.integers(lead[1]))
+        x, want = x[:, k], want[:, k]
+    elif rng.integers(2):
+        x, want = x.unsqueeze(-2).squeeze(-2), want
+    w, w64 = leaf(x.shape[-1], int(rng.integers(1, 5)))
+    y, plain = x @ w, x.contiguous() @ w
+    np.testing.assert_allclose(y.numpy(), want @ w64, rtol=1e-4, atol=1e-4)
+    g = Tensor(rng.standard_normal(y.shape).astype(np.float32))
+    got, wanted = ((p * g).sum().gradient(*leaves, materialize_grads=True) for p in (y, plain))
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-4)

@@ -27,18 +27,18 @@ static bool has_read(const Reads *r, const UOp *u) {
   return false;
 }
 
-/* False: too much is read, or a sum is computed in place. */
-static bool add_reads(Sched *s, const UOp *u, Reads *r) {
+/* False: too much is read, or a sum other than `own` is computed in place. */
+static bool add_reads(Sched *s, const UOp *u, const UOp *own, Reads *r) {
   for (int k = 0; k < uop_nvalue(u); k++) {
     UOp *x = u->src[k];
-    if (x->op == OP_ENDPOINT || x->op == OP_CONST || (u->op == OP_SEGMENT && k)) continue;
+    if (x == own || x->op == OP_ENDPOINT || x->op == OP_CONST || (u->op == OP_SEGMENT && k)) continue;
     const NodeInfo *n = sched_info(s, x);
     if (!n || r->budget-- <= 0) return false;
     if (x->op == OP_BUFFER || n->slot >= 0) {
       if (has_read(r, x)) continue;
       if (r->n == MOST_READ) return false;
       r->at[r->n++] = x;
-    } else if (x->op == OP_SEGMENT || x->op == OP_REDUCE || !add_reads(s, x, r)) {
+    } else if (x->op == OP_SEGMENT || x->op == OP_REDUCE || !add_reads(s, x, own, r)) {
       return false;
     }
   }
@@ -49,17 +49,31 @@ static bool same_edges(const UOp *a, const UOp *b) {
   return a->op == OP_SEGMENT && b->op == OP_SEGMENT && a->src[1] == b->src[1] && shape_equal(a, b);
 }
 
-/* A stored sum over the edges of n, if n is made of such sums and otherwise of what this one is made of; or NULL. */
-static const UOp *followed_sum(Sched *s, const NodeInfo *n) {
+/* A stored sum over the edges that n is a sum over, if u is made of n, of such sums and otherwise of what this one is
+ * made of; or NULL. */
+static const UOp *followed_by(Sched *s, const UOp *u, const UOp *n) {
   Reads own = {.budget = NEAR};
-  if (!add_reads(s, n->node, &own)) return NULL;
+  if (!add_reads(s, u, n, &own)) return NULL;
   for (int i = 0; i < own.n; i++) {
     Reads other = {.budget = NEAR};
-    bool fits = same_edges(own.at[i], n->node) && add_reads(s, own.at[i], &other);
-    for (int k = 0; fits && k < own.n; k++) fits = same_edges(own.at[k], n->node) || has_read(&other, own.at[k]);
+    bool fits = same_edges(own.at[i], n) && add_reads(s, own.at[i], NULL, &other);
+    for (int k = 0; fits && k < own.n; k++) fits = same_edges(own.at[k], n) || has_read(&other, own.at[k]);
     if (fits) return own.at[i];
   }
   return NULL;
+}
+
+static const UOp *followed_sum(Sched *s, const NodeInfo *n) { return followed_by(s, n->node, n->node); }
+
+/* What is made of n alone, element by element, before anything else is needed. */
+static NodeInfo *early_end(Sched *s, NodeInfo *n) {
+  NodeInfo *end = n;
+  for (NodeInfo *next = n->meet; next; next = next->meet) {
+    bool plain = op_elementwise((Op)next->node->op) && next->slot < 0 && shape_equal(next->node, n->node);
+    if (!plain || !followed_by(s, next->node, n->node)) break;
+    end = next;
+  }
+  return end;
 }
 
 static bool has_many_edges(const UOp *u) {
@@ -102,8 +116,9 @@ bool sched_store_early(Sched *s, bool *changed) {
     bool asked = n->node->op == OP_SEGMENT && n->kind == STORE_NOT && n->readers == 1 && n->reader && !n->reader->next;
     const UOp *sum = asked && has_many_edges(n->node) ? followed_sum(s, n) : NULL;
     if (!sum || !frees_kernel(s, n, sum)) continue;
-    if (!sched_store(s, n->node, STORE_KERNEL, "sum over edges that are read before")) return false;
-    n->early = true;
+    NodeInfo *end = early_end(s, n);
+    if (!sched_store(s, end->node, STORE_KERNEL, "sum over edges that are read before")) return false;
+    end->early = true;
     *changed = true;
   }
   return true;

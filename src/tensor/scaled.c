@@ -48,7 +48,8 @@ static int joined_axis(const UOp *u, UOp **cat) {
     *cat = (UOp *)(uintptr_t)u;
     return (int)u->arg.i;
   }
-  if (u->op != OP_RESHAPE && u->op != OP_SHRINK) return -1;
+  if (u->op != OP_RESHAPE && (u->op != OP_SHRINK || u->arg.i))
+    return -1; /* a step checks sizes that it cuts to equal */
   int at = joined_axis(u->src[0], cat);
   if (at < 0) return -1;
   if (u->op == OP_RESHAPE) return axis_in(u->src[0], at, u->ndim, u->shape);
@@ -77,7 +78,9 @@ static bool unscaled(UOp *u, int axis, Piece *p) {
     found = false;
     for (int k = 0; k < 2 && !found; k++) {
       UOp *s = p->value->src[k], *shape[MAX_DIMS];
-      if (s->op != OP_EXPAND || s->buffer || !is_one(s->src[0]->shape[axis]) || is_one(s->shape[axis])) continue;
+      if (p->value->src[!k]->op == OP_CONST || s->op != OP_EXPAND || s->buffer || !is_one(s->src[0]->shape[axis]) ||
+          is_one(s->shape[axis]))
+        continue;
       for (int i = 0; i < u->ndim; i++) shape[i] = i == axis ? uop_index(u->ctx, 1) : u->shape[i];
       UOp *scale = uop_expand(s->src[0], shape);
       p->scale = p->scale ? uop_binary(OP_MUL, p->scale, scale) : scale;
