@@ -133,6 +133,7 @@ bool shape_hubs(Codegen *g, RowClass rows);
 /* across.c: sums that neighbouring threads form together, each of them with what it has. True: there are some, and
  * g->neighbours says how many threads that takes. */
 bool find_across(Codegen *g);
+void drop_across(Codegen *g); /* takes its marks away: threads are shaped in another way */
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */
 bool flatten_blocks(Codegen *g, Linear *out);
 

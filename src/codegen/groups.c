@@ -485,7 +485,10 @@ static bool shape_rows(Codegen *g) {
   Block *b = g->body;
   if (!g->nragged || g->target->warp <= 1 || b == g->top || next_output(g, b) || !row_threads(g, 1)) return false;
   bool across = b != next_output(g, g->top) && find_across(g);
-  if (!plain_rows(g, b)) return false;
+  if (!plain_rows(g, b)) {
+    if (across) drop_across(g);
+    return false;
+  }
   strip_grid(g);
   int best = MAX(g->neighbours, 1), side = side_by_side(g, row_threads(g, best));
   bool inner = !across && b != next_output(g, g->top) && uop_is_int(b->range->src[0], 0);
@@ -498,6 +501,7 @@ static bool shape_rows(Codegen *g) {
   /* few threads for each row leave most of a device idle while the longest of them end */
   int lanes = 1, each = row_threads(g, 1) <= NARROW ? MAX(g->target->row_edges / 4, 1) : g->target->row_edges;
   while (2 * lanes * side <= g->target->warp && 2 * lanes * each <= 1 << g->log_edges) lanes *= 2;
+  if (g->neighbours > 1) lanes = g->target->warp / side; /* a warp has one row: all its threads take as many turns */
   if (across && !fills_neighbours(g)) pad_grid(g, best * MAX(g->strip, 1));
   if (lanes == 1) return true;
   if (best > 1 && !across) pad_grid(g, best * MAX(g->strip, 1));

@@ -41,8 +41,8 @@
  *
  * Sums of neighbours. A loop marked LOOP_ACROSS has as many iterations as the innermost loop of the grid, inside of
  * which it stands, does nothing but add to accumulators from outside, and depends on that loop in nothing. `neighbours`
- * threads, a power of two, have all iterations of the grid along it and lie side by side in a warp, and run the loops
- * around it equally often. So a device can have each add what belongs to its own iterations of the grid, and combine
+ * threads, a power of two, have all iterations of the grid along it and lie side by side in a warp, whose threads all
+ * run the loops around it equally often, but for their shares of a loop of the group. So a device can have each add what belongs to its own iterations of the grid, and combine
  * the results in a fixed tree; to all others it is a plain loop.
  *
  * Products of a warp. A loop marked LOOP_TENSOR, of a constant multiple of 8 iterations, is the only line of a group

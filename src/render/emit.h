@@ -51,6 +51,10 @@ struct Emit {
   int run_loop;      /* the loop whose loads stand before it, see runs.c; 0: none */
   Products products; /* how the sum that is being written is formed */
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
+  int edges, edge;   /* the loop of which several iterations are written side by side, see edges.c, and which of them;
+                      * edges 0: none */
+  bool edges_end;    /* some of them may be beyond the end */
+  uint8_t *stage;    /* one an instruction, for edges.c */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
   int loop;          /* the vector loop being written, -1: none */
@@ -65,6 +69,7 @@ _Static_assert(MAX_LANES == 1 << LANES_LOG2, "helpers have as many lanes as loop
 void line(Emit *e, const char *fmt, ...) PRINTF_LIKE(2, 3); /* one indented line */
 void emit_scalar(Emit *e, int i);                           /* one instruction, a value for one iteration */
 void emit_loop(Emit *e, int loop);                          /* one that is neither lanes, nor the grid's or a group's */
+void emit_inner(Emit *e, int i);                            /* the same, or several of a strip or of lanes */
 void emit_body(Emit *e, int from, int to);                  /* instructions from .. to-1, with the loops in them */
 Txt kernel_name(int n, const Linear *const *kernel, int k); /* kernels of one name are told apart by a number */
 
@@ -98,9 +103,15 @@ void emit_copy(Emit *e, int store);
 
 /* strips.c: loops of which a thread takes several iterations side by side */
 void emit_across(Emit *e, int loop);
+void across_terms(Emit *e, int loop); /* what a thread has of them, */
+void across_sums(Emit *e, int loop);  /* and what its neighbours have */
 bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop is none of them */
 void close_strip(Emit *e);
 void emit_strip(Emit *e, int i); /* one instruction inside */
+
+/* edges.c: loops of which several iterations are written side by side */
+Txt edge_gate(const Emit *e);       /* is the one being written there? Empty: they all are */
+bool emit_edges(Emit *e, int loop); /* false: it is none of them */
 
 /* runs.c: neighbouring elements that a short loop loads, several together before it */
 void open_run(Emit *e, int loop);
@@ -121,6 +132,7 @@ void emit_store_pair(Emit *e, int first, int i);
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */
 Elem elem_memory(PolyDType d); /* what they are stored in */
 Txt scalar_type(Emit *e, PolyDType d);
+Txt edge_name(const Emit *e, int i);                  /* tells apart what stands in several of a loop's iterations */
 Txt scalar_name(const Emit *e, int i);                /* the value of i as a scalar: a name or a constant */
 Txt lanes_name(const Emit *e, int i, int copy);       /* the variable with the lanes of i, which vary */
 Txt vector_name(Emit *e, int i, int copy);            /* the value of i as a vector, broadcast if it is uniform */

@@ -77,9 +77,13 @@ Txt identity_text(Op op, PolyDType d) {
 
 /* ---- names ---- */
 
+Txt edge_name(const Emit *e, int i) {
+  return e->edges && i >= e->edges && i < e->at[e->edges].end ? txt("_e%d", e->edge) : no_text();
+}
+
 Txt scalar_name(const Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
-  Txt copy = e->vary && e->vary[i] ? txt("_%d", e->copy) : no_text();
+  Txt copy = e->vary && e->vary[i] ? txt("%s_%d", edge_name(e, i).s, e->copy) : edge_name(e, i);
   switch (in->kind) {
   case INST_CONST: return const_text(in);
   case INST_VAR: return txt("n%d", (int)in->arg.i);

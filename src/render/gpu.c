@@ -8,6 +8,7 @@
  * SHUFFLE(v, distance, n): n of them, side by side FENCE(n)       of groups of n threads FIRST(err)     is this thread
  * the first that has an error to note? */
 #include "render/emit.h"
+#include <stdlib.h>
 
 /* ---- the beginning of a program ---- */
 
@@ -191,9 +192,11 @@ static bool is_open(const Emit *e, int loop) {
  * and put what they need into memory. Products of a warp have their sums and four factors in registers. EACH: of 85,
  * 64, 50 and 42, on an H200, steps of GCN, GAT, GATv2 and EdgeConv were fastest with 64, by 1 to 3 %. */
 static Txt blocks_at_once(const Emit *e) {
-  enum { REGISTERS = 65536, EACH = 64, PRODUCTS = 168, LARGE = 512 };
+  enum { REGISTERS = 65536, EACH = 64, ACROSS = 80, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
   if (has_products(e->lin)) return txt(", %d", MAX(REGISTERS / PRODUCTS / size, 1));
+  if (e->lin->neighbours > 1)
+    return txt(", %d", MAX(REGISTERS / (getenv("TRY_REGS") ? atoi(getenv("TRY_REGS")) : ACROSS) / size, 1));
   bool strip = linear_has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&
@@ -429,7 +432,7 @@ void emit_group_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   int strip = MAX(in->strip, 1), each = e->lin->group * strip;
   bool whole = false;
-  if (emit_by_fours(e, loop)) return;
+  if (emit_by_fours(e, loop) || emit_edges(e, loop)) return;
   int64_t turns = known_turns(e, loop, &whole);
   Txt times = strip > 1 ? txt("%d * ", strip) : no_text(), type = scalar_type(e, (PolyDType)in->dtype);
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);

@@ -1,0 +1,106 @@
+/* edges.c: several edges of a row at a time, where the iterations of its loop end with a sum of neighbouring threads.
+ * In: such a loop. Out: text in which the loads of four iterations are under way together, then come their sums:
+ *
+ *   for e: x = g[dst[e]]; dot = x . h of all neighbours; t[e] = f(dot)
+ *
+ *   for b in steps of 4: x0 = g[dst[e0]], x1 = ..; dot0 = x0 . h, ..; exchange dot0, dot1 ..; t[e0] = f(dot0); ..
+ *
+ * The compiler does not move loads over the exchange, so that each edge would wait for memory by itself. In the place
+ * of an edge that is not there the first one is loaded again, and nothing is added or stored. All threads of a warp
+ * take equally many turns (Linear), though the edges of a row are shared among some of them. */
+#include "render/emit.h"
+
+#include <stdlib.h>
+static int edges(void) { return getenv("TRY_EDGES") ? atoi(getenv("TRY_EDGES")) : 4; }
+
+/* Where an instruction of the body stands: before the sums of neighbours, in them, or behind. */
+typedef enum Stage { STAGE_LOADS, STAGE_SUMS, STAGE_REST } Stage;
+
+static int next_of(const Emit *e, int i) { return e->lin->inst[i].kind == INST_LOOP ? e->at[i].end + 1 : i + 1; }
+
+/* Notes the stages of the body's instructions; those inside a sum have none. */
+static void find_stages(Emit *e, int loop) {
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
+    const Inst *in = &e->lin->inst[i];
+    e->stage[i] = STAGE_LOADS;
+    if (in->kind == INST_LOOP || in->kind == INST_ACC) e->stage[i] = STAGE_SUMS;
+    if (in->kind == INST_UPDATE || in->kind == INST_STORE) e->stage[i] = STAGE_REST;
+    for (int k = 0; k < 3 && e->stage[i] == STAGE_LOADS; k++)
+      if (in->src[k] > loop && e->stage[in->src[k]] != STAGE_LOADS) e->stage[i] = STAGE_REST;
+  }
+}
+
+/* Does all that a sum of neighbours reads stand before it? */
+static bool reads_loads(const Emit *e, int loop, int sum) {
+  for (int i = sum + 1; i < e->at[sum].end; i++)
+    for (int k = 0; k < 3; k++) {
+      int s = e->lin->inst[i].src[k];
+      if (s > loop && s < sum && e->lin->inst[s].kind != INST_ACC && e->stage[s] != STAGE_LOADS) return false;
+    }
+  return true;
+}
+
+static bool can_stage(Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop];
+  bool any = false;
+  if (e->edges || in->strip > 1 || in->flags & (LOOP_ONCE | LOOP_IF | LOOP_PARALLEL | LOOP_ACROSS)) return false;
+  find_stages(e, loop);
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
+    InstKind kind = (InstKind)e->lin->inst[i].kind;
+    if (kind == INST_LOOP && (!(e->lin->inst[i].flags & LOOP_ACROSS) || !reads_loads(e, loop, i))) return false;
+    if (kind == INST_COMBINE || kind == INST_FENCE || kind == INST_CHECK) return false;
+    any |= kind == INST_LOOP;
+  }
+  return any;
+}
+
+/* The iterations of a turn, by name; those that are not there are the first one. */
+static void open_turn(Emit *e, int loop, int step, bool whole) {
+  const Inst *in = &e->lin->inst[loop];
+  Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
+  line(e, "for (%s b%d = %s; b%d < %s; b%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, edges() * step);
+  e->indent++;
+  for (e->edge = 0; e->edge < edges(); e->edge++) {
+    Txt at = txt("b%d%s + %d", loop, step > 1 ? " + thread" : "", e->edge * step), name = scalar_name(e, loop);
+    if (!whole) line(e, "const bool t%d_%d = %s < %s;", loop, e->edge, at.s, end.s);
+    if (!whole) at = txt("t%d_%d ? %s : %s", loop, e->edge, at.s, begin.s);
+    line(e, "const %s %s = %s;", type.s, name.s, at.s);
+  }
+}
+
+static void emit_stage(Emit *e, int loop, Stage stage) {
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
+    if (e->stage[i] != (uint8_t)stage) continue;
+    if (e->lin->inst[i].kind == INST_LOOP)
+      across_terms(e, i);
+    else
+      emit_inner(e, i);
+  }
+}
+
+/* Is the iteration there that is being written? Empty: they all are. */
+Txt edge_gate(const Emit *e) { return e->edges_end ? txt("t%d_%d", e->edges, e->edge) : no_text(); }
+
+bool emit_edges(Emit *e, int loop) {
+  const Linear *l = e->lin;
+  if (!l->neighbours || !can_stage(e, loop)) return false;
+  bool shared = l->group > 1 && l->inst[loop].flags & LOOP_GROUP, outer = e->group;
+  int step = shared ? l->group : 1;
+  int64_t trips = loop_trips(l, loop);
+  bool whole = trips > 0 && trips % (edges() * step) == 0;
+  e->edges = loop;
+  e->edges_end = !whole;
+  e->group = outer || shared;
+  open_turn(e, loop, step, whole);
+  for (e->edge = 0; e->edge < edges(); e->edge++) emit_stage(e, loop, STAGE_LOADS);
+  for (e->edge = 0; e->edge < edges(); e->edge++) emit_stage(e, loop, STAGE_SUMS);
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
+    for (e->edge = 0; l->inst[i].kind == INST_LOOP && e->edge < edges(); e->edge++) across_sums(e, i);
+  for (e->edge = 0; e->edge < edges(); e->edge++) emit_stage(e, loop, STAGE_REST);
+  e->group = outer;
+  e->edges = 0;
+  e->edges_end = false;
+  e->indent--;
+  line(e, "}");
+  return true;
+}
