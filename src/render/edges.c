@@ -13,6 +13,38 @@
 #include <stdlib.h>
 static int edges(void) { return getenv("TRY_EDGES") ? atoi(getenv("TRY_EDGES")) : 4; }
 
+static bool chain(const Emit *e, int from, int i, int depth, bool *edge) {
+  const Inst *in = &e->lin->inst[i];
+  if (i < from || in->kind == INST_CONST) return true;
+  if (in->kind == INST_LOOP) *edge = true;
+  if (in->kind == INST_LOOP) return !(in->flags & LOOP_ACROSS);
+  if (in->kind != INST_ALU || !depth) return false;
+  for (int k = 0; k < 3; k++)
+    if (in->src[k] >= 0 && !chain(e, from, in->src[k], depth - 1, edge)) return false;
+  return true;
+}
+
+/* Does each iteration of a loop over edges read elements that no other one does? */
+bool read_once(const Emit *e, int i) {
+  if (!getenv("TRY_CS") || atoi(getenv("TRY_CS")) < 1 || !e->style->tensor) return false;
+  int from = -1;
+  for (int k = 0; k < i && from < 0; k++)
+    if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && e->at[k].end > i) from = k;
+  bool edge = false, open = false;
+  for (int k = 0; k < i; k++)
+    if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && e->at[k].end > i)
+      open |= !loop_trips(e->lin, k);
+  return from >= 0 && open && dtype_size((PolyDType)e->lin->inst[i].dtype) == 4 &&
+         chain(e, from, e->lin->inst[i].src[0], 12, &edge) && edge;
+}
+
+bool store_past(const Emit *e) {
+  if (!getenv("TRY_CS") || atoi(getenv("TRY_CS")) < 2 || !e->style->tensor) return false;
+  for (int k = 0; k < e->lin->ninst; k++)
+    if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && !loop_trips(e->lin, k)) return true;
+  return false;
+}
+
 /* Where an instruction of the body stands: before the sums of neighbours, in them, or behind. */
 typedef enum Stage { STAGE_LOADS, STAGE_SUMS, STAGE_REST } Stage;
 
@@ -40,15 +72,38 @@ static bool reads_loads(const Emit *e, int loop, int sum) {
   return true;
 }
 
+/* Does an instruction read what the loop writes? */
+static bool reads_written(const Emit *e, int loop) {
+  for (int i = loop + 1; i < e->at[loop].end; i++) {
+    const Inst *in = &e->lin->inst[i];
+    if (in->kind == INST_LOAD && e->lin->param[in->param].written) return true;
+  }
+  return false;
+}
+
+static int plain_edges(const Emit *e, int loop) {
+  if (!getenv("TRY_PLAIN") || !e->vary || loop_trips(e->lin, loop) || !(e->lin->inst[loop].flags & LOOP_REDUCE))
+    return 0;
+  for (int i = loop + 1; i < e->at[loop].end; i++)
+    if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return 0;
+  return is_heavy(e, loop) ? 0 : atoi(getenv("TRY_PLAIN"));
+}
+
+static int edges_of(const Emit *e, int loop) {
+  int n = plain_edges(e, loop);
+  return n ? n : edges();
+}
+
 static bool can_stage(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
-  bool any = false;
+  bool any = plain_edges(e, loop);
   if (e->edges || in->strip > 1 || in->flags & (LOOP_ONCE | LOOP_IF | LOOP_PARALLEL | LOOP_ACROSS)) return false;
+  if (reads_written(e, loop)) return false;
   find_stages(e, loop);
   for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
     InstKind kind = (InstKind)e->lin->inst[i].kind;
     if (kind == INST_LOOP && (!(e->lin->inst[i].flags & LOOP_ACROSS) || !reads_loads(e, loop, i))) return false;
-    if (kind == INST_COMBINE || kind == INST_FENCE || kind == INST_CHECK) return false;
+    if (kind == INST_COMBINE || kind == INST_FENCE) return false;
     any |= kind == INST_LOOP;
   }
   return any;
@@ -58,9 +113,9 @@ static bool can_stage(Emit *e, int loop) {
 static void open_turn(Emit *e, int loop, int step, bool whole) {
   const Inst *in = &e->lin->inst[loop];
   Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  line(e, "for (%s b%d = %s; b%d < %s; b%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, edges() * step);
+  line(e, "for (%s b%d = %s; b%d < %s; b%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, e->nedges * step);
   e->indent++;
-  for (e->edge = 0; e->edge < edges(); e->edge++) {
+  for (e->edge = 0; e->edge < e->nedges; e->edge++) {
     Txt at = txt("b%d%s + %d", loop, step > 1 ? " + thread" : "", e->edge * step), name = scalar_name(e, loop);
     if (!whole) line(e, "const bool t%d_%d = %s < %s;", loop, e->edge, at.s, end.s);
     if (!whole) at = txt("t%d_%d ? %s : %s", loop, e->edge, at.s, begin.s);
@@ -83,20 +138,21 @@ Txt edge_gate(const Emit *e) { return e->edges_end ? txt("t%d_%d", e->edges, e->
 
 bool emit_edges(Emit *e, int loop) {
   const Linear *l = e->lin;
-  if (!l->neighbours || !can_stage(e, loop)) return false;
+  if (!can_stage(e, loop)) return false;
   bool shared = l->group > 1 && l->inst[loop].flags & LOOP_GROUP, outer = e->group;
   int step = shared ? l->group : 1;
   int64_t trips = loop_trips(l, loop);
-  bool whole = trips > 0 && trips % (edges() * step) == 0;
+  e->nedges = edges_of(e, loop);
+  bool whole = trips > 0 && trips % (e->nedges * step) == 0;
   e->edges = loop;
   e->edges_end = !whole;
   e->group = outer || shared;
   open_turn(e, loop, step, whole);
-  for (e->edge = 0; e->edge < edges(); e->edge++) emit_stage(e, loop, STAGE_LOADS);
-  for (e->edge = 0; e->edge < edges(); e->edge++) emit_stage(e, loop, STAGE_SUMS);
+  for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_LOADS);
+  for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_SUMS);
   for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
-    for (e->edge = 0; l->inst[i].kind == INST_LOOP && e->edge < edges(); e->edge++) across_sums(e, i);
-  for (e->edge = 0; e->edge < edges(); e->edge++) emit_stage(e, loop, STAGE_REST);
+    for (e->edge = 0; l->inst[i].kind == INST_LOOP && e->edge < e->nedges; e->edge++) across_sums(e, i);
+  for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_REST);
   e->group = outer;
   e->edges = 0;
   e->edges_end = false;

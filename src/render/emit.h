@@ -53,6 +53,7 @@ struct Emit {
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
   int edges, edge;   /* the loop of which several iterations are written side by side, see edges.c, and which of them;
                       * edges 0: none */
+  int nedges;
   bool edges_end;    /* some of them may be beyond the end */
   uint8_t *stage;    /* one an instruction, for edges.c */
   bool *room;        /* one an instruction, for vary */
@@ -89,6 +90,7 @@ void emit_group_loop(Emit *e, int loop);
 void emit_combine(Emit *e, int i);
 void emit_fence(Emit *e, int i);
 bool is_written_out(const Emit *e, int loop); /* is the compiler told to write all its iterations out? */
+bool is_heavy(const Emit *e, int loop);
 void emit_unroll(Emit *e, int loop);
 bool stores_alone(const Emit *e, int i);
 
@@ -109,6 +111,8 @@ bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop
 void close_strip(Emit *e);
 void emit_strip(Emit *e, int i); /* one instruction inside */
 
+bool read_once(const Emit *e, int i);
+bool store_past(const Emit *e);
 /* edges.c: loops of which several iterations are written side by side */
 Txt edge_gate(const Emit *e);       /* is the one being written there? Empty: they all are */
 bool emit_edges(Emit *e, int loop); /* false: it is none of them */

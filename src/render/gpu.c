@@ -167,7 +167,7 @@ static int loop_around(const Emit *e, int loop) {
 
 /* Is there so much to compute in each iteration (functions, divisions) that several side by side would only need more
  * registers, and more text than the cache of instructions holds? */
-static bool is_heavy(const Emit *e, int loop) {
+bool is_heavy(const Emit *e, int loop) {
   enum { HEAVY = 64 };
   static const int price[COST_KINDS] = {
       [COST_SIMPLE] = 1, [COST_DIVIDE] = 8, [COST_FUNCTION] = 20, [COST_POWER] = 60, [COST_ROUNDING] = 1};
