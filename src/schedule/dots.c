@@ -54,11 +54,12 @@ static int64_t features(const UOp *u) {
   return size && size->op == OP_CONST ? size->arg.i : 0;
 }
 
-/* The sum over the edges of one end that has both factors of d at hand; NULL: there is none. */
+/* The sum over the edges of one end that has both factors of d at hand; NULL: there is none. The last of several: what
+ * is made of d may need an earlier one, as the gradient of a softmax does that is given from outside. */
 static NodeInfo *find_sum(Sched *s, const Walk *walk, UOp *d) {
   Base *b = ctx_base(s->ctx);
   const UOp *x = d->src[0];
-  for (int i = 0; i < walk->n; i++) {
+  for (int i = walk->n; i-- > 0;) {
     UOp *u = walk->at[i];
     if (u->op != OP_SEGMENT || u->arg.i != OP_ADD || u->src[1]->op != OP_ENDPOINT || u->ndim != x->ndim) continue;
     if (features(u) != features(x) || u->dtype != d->dtype) continue;
