@@ -148,6 +148,15 @@ static bool ends_early(Codegen *g, const Block *b, int n) {
   return true;
 }
 
+/* Do the results of a row of edges take several warps, if each thread has n of them? */
+static bool is_wide(Codegen *g, Block *b, int n) {
+  enum { WARPS = 2 };
+  if (!g->nragged || b != g->body || b == next_output(g, g->top)) return false;
+  double all = 1;
+  for (const Block *at = b; at != next_output(g, g->top); at = at->parent) all *= range_trips(g, at->range);
+  return all >= WARPS * n * g->target->warp;
+}
+
 /* How many iterations of the loop of b a thread takes at once. */
 static int strip_of(Codegen *g, Block *b) {
   int n = g->target->strip, insts = 0, accs = 0;
@@ -157,6 +166,7 @@ static int strip_of(Codegen *g, Block *b) {
   if (begin->op != OP_CONST || end->op != OP_CONST || begin->arg.i % n) return 1;
   /* a few more iterations than there are make whole strips */
   int64_t trips = end->arg.i - begin->arg.i;
+  if (n > 1 && trips % (2 * n) == 0 && try_int("TRY_WIDE", 0) && is_wide(g, b, n)) n *= 2;
   if (trips % n && (begin->arg.i || trips < MOST_WASTE * (n - 1) || (b != g->body && !ends_early(g, b, n)))) return 1;
   count_insts(g, b, &insts, &accs);
   bool fits = insts <= STRIP_INSTS && accs <= STRIP_ACCS;

@@ -91,7 +91,8 @@ static int plain_edges(const Emit *e, int loop) {
 
 static int edges_of(const Emit *e, int loop) {
   int n = plain_edges(e, loop);
-  return n ? n : edges();
+  if (n) return e->strip > 4 ? MAX(n / 2, 1) : n;
+  return e->strip > 4 && !getenv("TRY_EDGES") ? 2 : edges();
 }
 
 static bool can_stage(Emit *e, int loop) {

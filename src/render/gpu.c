@@ -191,6 +191,12 @@ static bool is_open(const Emit *e, int loop) {
  * weights in registers, and leave too few threads to wait for memory; of blocks as large as can be it would fit two,
  * and put what they need into memory. Products of a warp have their sums and four factors in registers. EACH: of 85,
  * 64, 50 and 42, on an H200, steps of GCN, GAT, GATv2 and EdgeConv were fastest with 64, by 1 to 3 %. */
+static bool has_wide(const Emit *e) {
+  for (int i = 0; i < e->lin->ninst; i++)
+    if (e->lin->inst[i].kind == INST_LOOP && e->lin->inst[i].flags & LOOP_PARALLEL && e->lin->inst[i].strip > 4)
+      return true;
+  return false;
+}
 static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 64, ACROSS = 80, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
@@ -201,7 +207,8 @@ static Txt blocks_at_once(const Emit *e) {
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&
         (strip && !is_heavy(e, i) ? is_open(e, i) : is_around(e, i) && is_heavy(e, i)))
-      return txt(", %d", MAX(REGISTERS / EACH / size, 1));
+      return txt(", %d",
+                 MAX(REGISTERS / (getenv("TRY_WIDE") && has_wide(e) ? atoi(getenv("TRY_WIDE")) : EACH) / size, 1));
   return size > LARGE ? txt(", 1") : no_text();
 }
 
