@@ -132,7 +132,7 @@ print(*[f"{k.name}*{k.count}" for k in p.kernels])
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("heads, width, threads", [(4, 8, 2), (2, 10, 16), (1, 41, 16), (1, 128, 32), (1, 132, 0)])
+@pytest.mark.parametrize("heads, width, threads", [(16, 8, 2), (8, 18, 8), (4, 41, 16), (1, 128, 32), (1, 132, 0), (4, 8, 0)])
 def test_dot_products_of_gradients_are_formed_beside_sums(heads, width, threads):
     """The loop that sums up the gradient of a node's features forms that of each edge's weight, as far as a warp has the features of a head. One kernel
     for each edge remains, of the scores."""

@@ -30,6 +30,7 @@ bool read_once(const Emit *e, int i) {
   int from = -1;
   for (int k = 0; k < i && from < 0; k++)
     if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && e->at[k].end > i) from = k;
+  if (e->lin->inst[i].param >= linear_nargs(e->lin)) return false;
   bool edge = false, open = false;
   for (int k = 0; k < i; k++)
     if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && e->at[k].end > i)
