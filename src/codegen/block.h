@@ -70,6 +70,7 @@ typedef struct Codegen {
   UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
   int spread;             /* see Linear */
   int turns;              /* see Linear */
+  bool warp_row;          /* see Linear */
   Block *body;            /* of one iteration of the grid */
   int strip;              /* of the innermost loop of the grid: see Inst */
   int neighbours;         /* threads along that loop that add up what each of them has: see Linear; 0: none do */

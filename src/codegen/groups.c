@@ -429,6 +429,7 @@ bool shape_hubs(Codegen *g, RowClass class) {
   enum { SMALLER = 4 };
   unmark(g);
   g->rows = class;
+  g->warp_row = false;
   if (class == ROWS_MIDDLE) g->hubs.threads /= SMALLER;
   if (class == ROWS_LONGEST) g->hubs.threads = g->target->hub_threads;
   for (int i = 0; i < g->body->line.n; i++)
@@ -516,7 +517,10 @@ static bool shape_rows(Codegen *g) {
   while (2 * lanes * side <= g->target->warp && 2 * lanes * each <= 1 << g->log_edges) lanes *= 2;
   if (g->neighbours > 1) lanes = g->target->warp / side; /* a warp has one row: all its threads take as many turns */
   if (across && !fills_neighbours(g)) pad_grid(g, best * MAX(g->strip, 1));
-  if (lanes == 1) return true;
+  if (lanes == 1) {
+    g->warp_row = !g->padded && row_threads(g, 1) % g->target->warp == 0;
+    return true;
+  }
   if (best > 1 && !across) pad_grid(g, best * MAX(g->strip, 1));
   g->group = lanes;
   g->spread = side > 1 ? side : 0;

@@ -153,6 +153,7 @@ typedef struct Linear {
    * come to each FENCE and COMBINE equally often; where they are more than a warp, they are all groups of the block. */
   int spread;
   int neighbours; /* of the threads that form a sum of a LOOP_ACROSS; 0: there is none */
+  bool warp_row; /* a warp has one row of edges: its threads run the loops over them equally often, but for shares */
   int turns; /* iterations of the grid that a group runs one after the other, a block's side by side; 0 and 1: one */
   struct Linear *also; /* a further kernel with the same arguments, for rows that this one leaves out; or NULL */
   bool also_first;     /* the further kernels are started before this one, which takes less time than they do */

@@ -82,7 +82,42 @@ static bool reads_written(const Emit *e, int loop) {
   return false;
 }
 
+/* Is the value the same for all threads of a warp that has one row? It depends on the row and on loops inside. */
+static bool of_row(const Emit *e, int loop, int i, int depth) {
+  const Inst *in = &e->lin->inst[i];
+  if (in->kind == INST_CONST || in->kind == INST_VAR) return true;
+  if (in->kind == INST_LOOP) {
+    for (int k = 0; k < i; k++)
+      if (in->flags & LOOP_PARALLEL && e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_PARALLEL)
+        return false;
+    return !(in->flags & LOOP_ACROSS);
+  }
+  if (!depth || (in->kind != INST_ALU && (in->kind != INST_LOAD || i > loop))) return false;
+  for (int k = 0; k < 3; k++)
+    if (in->src[k] >= 0 && !of_row(e, loop, in->src[k], depth - 1)) return false;
+  return true;
+}
+
+/* Does i load a number of each edge, which threads of a warp can load for each other? */
+static bool is_number(const Emit *e, int loop, int i) {
+  const Inst *in = &e->lin->inst[i];
+  return in->kind == INST_LOAD && in->dtype == POLY_INT32 && in->src[1] < 0 && of_row(e, loop, in->src[0], 16) &&
+         in->param < linear_nargs(e->lin);
+}
+
+static bool has_numbers(const Emit *e, int loop) {
+  if (!e->lin->warp_row || e->lin->group > 1 || !e->style->tensor || !getenv("TRY_COOP")) return false;
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
+    if (is_number(e, loop, i)) return true;
+  return false;
+}
+
 static int plain_edges(const Emit *e, int loop) {
+  if (has_numbers(e, loop) && e->vary && e->lin->inst[loop].flags & LOOP_REDUCE) {
+    for (int i = loop + 1; i < e->at[loop].end; i++)
+      if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return 0;
+    return is_heavy(e, loop) ? 0 : loop_trips(e->lin, loop) ? 8 : 4;
+  }
   if (!getenv("TRY_PLAIN") || !e->vary || loop_trips(e->lin, loop) || !(e->lin->inst[loop].flags & LOOP_REDUCE))
     return 0;
   for (int i = loop + 1; i < e->at[loop].end; i++)
@@ -115,7 +150,11 @@ static bool can_stage(Emit *e, int loop) {
 static void open_turn(Emit *e, int loop, int step, bool whole) {
   const Inst *in = &e->lin->inst[loop];
   Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  line(e, "for (%s b%d = %s; b%d < %s; b%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, e->nedges * step);
+  if (e->numbers)
+    line(e, "for (%s b%d = a%d; b%d < %s && b%d < a%d + WARP; b%d += %d) {", type.s, loop, loop, loop, end.s, loop,
+         loop, loop, e->nedges);
+  else
+    line(e, "for (%s b%d = %s; b%d < %s; b%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, e->nedges * step);
   e->indent++;
   for (e->edge = 0; e->edge < e->nedges; e->edge++) {
     Txt at = txt("b%d%s + %d", loop, step > 1 ? " + thread" : "", e->edge * step), name = scalar_name(e, loop);
@@ -125,12 +164,36 @@ static void open_turn(Emit *e, int loop, int step, bool whole) {
   }
 }
 
+/* A warp loads what its next edges need, each thread for one of them. */
+static void open_numbers(Emit *e, int loop, bool whole) {
+  const Inst *in = &e->lin->inst[loop];
+  Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
+  line(e, "for (%s a%d = %s; a%d < %s; a%d += WARP) {", type.s, loop, begin.s, loop, end.s, loop);
+  e->indent++;
+  e->edge = e->nedges;
+  Txt at = txt("a%d + THREAD %% WARP", loop), name = scalar_name(e, loop);
+  line(e, "const %s %s = %s < %s ? %s : %s;", type.s, name.s, at.s, end.s, at.s, begin.s);
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
+    const Inst *x = &e->lin->inst[i];
+    if (e->stage[i] == STAGE_LOADS && !e->vary[i] &&
+        ((x->kind == INST_ALU && of_row(e, loop, i, 16)) || is_number(e, loop, i)))
+      emit_inner(e, i);
+  }
+  (void)whole;
+}
+
 static void emit_stage(Emit *e, int loop, Stage stage) {
   for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
     if (e->stage[i] != (uint8_t)stage) continue;
     if (e->lin->inst[i].kind == INST_LOOP)
       across_terms(e, i);
-    else
+    else if (e->numbers && is_number(e, loop, i)) {
+      int k = e->edge;
+      Txt to = scalar_name(e, i);
+      e->edge = e->nedges;
+      line(e, "const int32_t %s = PICK(%s, b%d - a%d + %d);", to.s, scalar_name(e, i).s, loop, loop, k);
+      e->edge = k;
+    } else
       emit_inner(e, i);
   }
 }
@@ -149,6 +212,8 @@ bool emit_edges(Emit *e, int loop) {
   e->edges = loop;
   e->edges_end = !whole;
   e->group = outer || shared;
+  e->numbers = e->vary && has_numbers(e, loop);
+  if (e->numbers) open_numbers(e, loop, whole);
   open_turn(e, loop, step, whole);
   for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_LOADS);
   for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_SUMS);
@@ -158,7 +223,10 @@ bool emit_edges(Emit *e, int loop) {
   e->group = outer;
   e->edges = 0;
   e->edges_end = false;
-  e->indent--;
-  line(e, "}");
+  for (int k = e->numbers ? 2 : 1; k > 0; k--) {
+    e->indent--;
+    line(e, "}");
+  }
+  e->numbers = false;
   return true;
 }

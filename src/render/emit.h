@@ -54,6 +54,7 @@ struct Emit {
   int edges, edge;   /* the loop of which several iterations are written side by side, see edges.c, and which of them;
                       * edges 0: none */
   int nedges;
+  bool numbers;
   bool edges_end;    /* some of them may be beyond the end */
   uint8_t *stage;    /* one an instruction, for edges.c */
   bool *room;        /* one an instruction, for vary */

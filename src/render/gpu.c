@@ -51,6 +51,7 @@ static const char cuda_words[] =
     "/* the threads of a group in their warp */\n"
     "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
     "#define SHUFFLE(v, o, n) __shfl_xor_sync(MASK(n), v, o)\n"
+    "#define PICK(v, k) __shfl_sync(~0u, v, k)\n"
     "#define FENCE(n) ((n) <= 32 ? __syncwarp(MASK(n)) : __syncthreads())\n"
     "#define FIRST(err) !atomicExch((unsigned int *)(err), 1u)\n"
     "#define SELDOM_TRUE(x) __builtin_expect(x, 0)\n"
