@@ -145,6 +145,47 @@ def test_dot_products_of_gradients_are_formed_beside_sums(heads, width, threads)
     assert not threads or f", {threads});" in done.stderr and "= near_add_f32(acc" in done.stderr
 
 
+GIVEN = """
+import numpy as np
+from polygrad import Device, Graph, Profile, Tensor
+
+nodes, edges, heads, width = 60, 1500, 8, 16
+rng = np.random.default_rng(0)
+ends = rng.integers(0, nodes, (2, edges))
+arrays = [rng.standard_normal(s).astype(np.float32) for s in ((nodes, heads, width), (nodes, heads), (nodes, heads), (nodes, heads, width))]
+
+
+def run(device):
+    Device.DEFAULT = device
+    g = Graph(ends, num_nodes=nodes)
+    h, left, right, grad = (Tensor(a).realize() for a in arrays)
+    alpha = g.softmax((g.src(left) + g.dst(right)).leaky_relu(0.2))
+    y = g.sum(alpha.unsqueeze(-1) * g.src(h))
+    results = [y, *y.gradient(h, left, right, gradient=grad)]
+    with Profile() as p:
+        Tensor.realize(*results)
+    return [r.numpy() for r in results], [k.name for k in p.kernels]
+
+
+(ours, names), (want, _) = run("TEST"), run("INTERP")
+for a, b in zip(ours, want):
+    assert np.abs(a - b).max() < 2e-5 * (np.abs(b).max() + 1e-6)
+print(*names)
+"""
+
+
+@pytest.mark.integration
+def test_dot_products_of_a_given_gradient():
+    """The sum of the forward pass reads the same rows, but what is made of the dot products needs its result: the loop of the other one forms them."""
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA", "DEBUG": "4"}
+    done = subprocess.run([sys.executable, "-c", GIVEN], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "sum_1500_8_r_16" not in done.stdout.split() and "reduce_60_8_16_r_16" in done.stdout.split(), done.stdout
+    # the loads of four edges stand before the first exchange
+    text = done.stderr.split("reduce_60_8_16_r_16(", 1)[1]
+    assert text.index("_e3 = ") < text.index("= near_add_f32(acc"), text
+
+
 ODD = """
 import numpy as np
 from polygrad import Device, Graph, Tensor

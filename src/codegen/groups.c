@@ -358,7 +358,7 @@ static void choose_hubs(Codegen *g) {
   int shorter = small ? LESS * LESS : less;
   /* few rows of a small graph are long */
   int workers = (int)MAX(1, MIN(rows / SEVERAL, (double)t->hub_workers * less));
-  int edges = MAX(try_int("TRY_HUB", t->hub_edges) / shorter, 1);
+  int edges = MAX(t->hub_edges / shorter, 1);
   bool split = g->by_length && g->nragged == 1 && rows * SEVERAL >= t->strip_threads && t->hub_split;
   int log = split ? t->hub_split : 0;
   bool first = false;
@@ -512,8 +512,7 @@ static bool shape_rows(Codegen *g) {
     side = side_by_side(g, row_threads(g, n));
   }
   /* few threads for each row leave most of a device idle while the longest of them end */
-  int row_edges = try_int("TRY_ROW", g->target->row_edges);
-  int lanes = 1, each = row_threads(g, 1) <= NARROW ? MAX(row_edges / 4, 1) : row_edges;
+  int lanes = 1, each = row_threads(g, 1) <= NARROW ? MAX(g->target->row_edges / 4, 1) : g->target->row_edges;
   while (2 * lanes * side <= g->target->warp && 2 * lanes * each <= 1 << g->log_edges) lanes *= 2;
   if (g->neighbours > 1) lanes = g->target->warp / side; /* a warp has one row: all its threads take as many turns */
   if (across && !fills_neighbours(g)) pad_grid(g, best * MAX(g->strip, 1));

@@ -10,8 +10,9 @@
  * take equally many turns (Linear), though the edges of a row are shared among some of them. */
 #include "render/emit.h"
 
+enum { EDGES = 4 };
+
 #include <stdlib.h>
-static int edges(void) { return getenv("TRY_EDGES") ? atoi(getenv("TRY_EDGES")) : 4; }
 
 static bool chain(const Emit *e, int from, int i, int depth, bool *edge) {
   const Inst *in = &e->lin->inst[i];
@@ -118,17 +119,12 @@ static int plain_edges(const Emit *e, int loop) {
       if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return 0;
     return is_heavy(e, loop) ? 0 : loop_trips(e->lin, loop) ? 8 : 4;
   }
-  if (!getenv("TRY_PLAIN") || !e->vary || loop_trips(e->lin, loop) || !(e->lin->inst[loop].flags & LOOP_REDUCE))
-    return 0;
-  for (int i = loop + 1; i < e->at[loop].end; i++)
-    if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return 0;
-  return is_heavy(e, loop) ? 0 : atoi(getenv("TRY_PLAIN"));
+  return 0;
 }
 
 static int edges_of(const Emit *e, int loop) {
   int n = plain_edges(e, loop);
-  if (n) return e->strip > 4 ? MAX(n / 2, 1) : n;
-  return e->strip > 4 && !getenv("TRY_EDGES") ? 2 : edges();
+  return (n ? n : EDGES) / (e->strip > 4 ? 2 : 1);
 }
 
 static bool can_stage(Emit *e, int loop) {

@@ -202,8 +202,7 @@ static Txt blocks_at_once(const Emit *e) {
   enum { REGISTERS = 65536, EACH = 64, ACROSS = 80, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
   if (has_products(e->lin)) return txt(", %d", MAX(REGISTERS / PRODUCTS / size, 1));
-  if (e->lin->neighbours > 1)
-    return txt(", %d", MAX(REGISTERS / (getenv("TRY_REGS") ? atoi(getenv("TRY_REGS")) : ACROSS) / size, 1));
+  if (e->lin->neighbours > 1) return txt(", %d", MAX(REGISTERS / ACROSS / size, 1));
   bool strip = linear_has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&

@@ -10,7 +10,6 @@
 #include "schedule/dots.h"
 
 #include "ir/context.h"
-#include <stdlib.h>
 #include "ir/edge_to_node.h"
 
 static UOp *behind_shapes(UOp *u) {
@@ -88,9 +87,7 @@ void dots_find(Sched *s, const Walk *walk) {
     UOp *d = walk->at[i], *x = d->nsrc ? d->src[0] : NULL;
     if (d->op != OP_REDUCE || d->arg.i != OP_ADD || d->buffer || x->op != OP_MUL || x->buffer) continue;
     if (d->arg.j != 1ll << (x->ndim - 1) || features(x) > (int64_t)t->warp * MAX(t->strip, 1)) continue;
-    if (!sched_edge_sized(s, d) || features(x) < 2 ||
-        edge_bytes(x) < (getenv("TRY_DOTS") ? atoi(getenv("TRY_DOTS")) : t->dot_bytes))
-      continue;
+    if (!sched_edge_sized(s, d) || features(x) < 2 || edge_bytes(x) < t->dot_bytes) continue;
     NodeInfo *n = sched_info(s, d), *sum = n->sums_tiles || n->by_tiles ? NULL : find_sum(s, walk, d);
     if (!sum) continue;
     n->beside = sum;
