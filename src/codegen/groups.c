@@ -23,7 +23,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-static int try_int(const char *name, int other) { return getenv(name) ? atoi(getenv(name)) : other; }
 
 enum {
   SHORT_LOOP = 8,     /* trips that are not worth several threads */
@@ -68,7 +67,7 @@ static Block *mark_grid(Codegen *g) {
 
 /* ---- strips ---- */
 
-enum { STRIP_ACCS = 8, STRIP_INSTS = 256, STRIP_TERMS = 64 };
+enum { STRIP_ACCS = 8, WIDE_ACCS = 2, STRIP_INSTS = 256, STRIP_TERMS = 64 };
 
 static UOp *index_of(const UOp *u) { return u->op == OP_STORE ? u->src[2] : u->src[1]; }
 
@@ -148,9 +147,11 @@ static bool ends_early(Codegen *g, const Block *b, int n) {
   return true;
 }
 
-/* Do the results of a row of edges take several warps, if each thread has n of them? */
+/* Do the results of a row of edges take several warps, if each thread has n of them? With twice as many a warp loads
+ * the numbers of an edge, its weights and the like once and not twice. */
 static bool is_wide(Codegen *g, Block *b, int n) {
   enum { WARPS = 2 };
+  if (getenv("TRY_NARROW")) return false;
   if (!g->nragged || b != g->body || b == next_output(g, g->top)) return false;
   double all = 1;
   for (const Block *at = b; at != next_output(g, g->top); at = at->parent) all *= range_trips(g, at->range);
@@ -166,11 +167,13 @@ static int strip_of(Codegen *g, Block *b) {
   if (begin->op != OP_CONST || end->op != OP_CONST || begin->arg.i % n) return 1;
   /* a few more iterations than there are make whole strips */
   int64_t trips = end->arg.i - begin->arg.i;
-  if (n > 1 && trips % (2 * n) == 0 && try_int("TRY_WIDE", 0) && is_wide(g, b, n)) n *= 2;
   if (trips % n && (begin->arg.i || trips < MOST_WASTE * (n - 1) || (b != g->body && !ends_early(g, b, n)))) return 1;
   count_insts(g, b, &insts, &accs);
   bool fits = insts <= STRIP_INSTS && accs <= STRIP_ACCS;
-  return fits && lanes_allowed(g, b, b->range) && strip_gain(g, b, b->range, n) > 0 ? n : 1;
+  double gain = strip_gain(g, b, b->range, n);
+  if (!fits || !lanes_allowed(g, b, b->range) || gain <= 0) return 1;
+  bool wide = trips % (2 * n) == 0 && accs <= WIDE_ACCS && is_wide(g, b, n);
+  return wide && strip_gain(g, b, b->range, 2 * n) >= gain ? 2 * n : n;
 }
 
 static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
@@ -213,8 +216,10 @@ static void pad_grid(Codegen *g, int n) {
 static void strip_grid(Codegen *g) {
   if (g->body == g->top || !g->grid) return;
   int n = strip_of(g, g->body);
+  double threads = (double)g->grid->vmax * g->group;
+  while (n > g->target->strip && threads / n < g->target->strip_threads && !g->neighbours) n /= 2;
   if (n == 1) return;
-  if (!g->neighbours && (double)g->grid->vmax / n * g->group < g->target->strip_threads) return;
+  if (!g->neighbours && threads / n < g->target->strip_threads) return;
   set_strip(g, g->body, g->body->range, n);
   g->strip = n;
   if (whole_strips(g->body->range, n))

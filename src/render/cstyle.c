@@ -33,8 +33,6 @@ static void emit_load(Emit *e, int i) {
   Txt at = is_run(e, i)  ? txt("q%d[i%d]", i, e->run_loop)
            : before >= 0 ? txt("q%d[%d]", before, (int)k)
                          : txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s);
-  if (e->style->groups && !is_run(e, i) && before < 0 && read_once(e, i))
-    at = txt("__ldcs(p%d + %s)", in->param, scalar_name(e, in->src[0]).s);
   Txt x = load_text(e, d, 1, at);
   if (in->src[1] >= 0) x = txt("%s ? %s : 0", scalar_name(e, in->src[1]).s, x.s);
   line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);

@@ -1,51 +1,27 @@
-/* edges.c: several edges of a row at a time, where the iterations of its loop end with a sum of neighbouring threads.
- * In: such a loop. Out: text in which the loads of four iterations are under way together, then come their sums:
+/* edges.c: loops over the edges of a row of which several iterations are written side by side, for dialects with grids.
+ * In: a loop. Out: text in which the loads of some iterations are under way together.
+ *
+ * Sums of neighbouring threads (LOOP_ACROSS) stand between loads and what is made of them:
  *
  *   for e: x = g[dst[e]]; dot = x . h of all neighbours; t[e] = f(dot)
  *
  *   for b in steps of 4: x0 = g[dst[e0]], x1 = ..; dot0 = x0 . h, ..; exchange dot0, dot1 ..; t[e0] = f(dot0); ..
  *
- * The compiler does not move loads over the exchange, so that each edge would wait for memory by itself. In the place
- * of an edge that is not there the first one is loaded again, and nothing is added or stored. All threads of a warp
- * take equally many turns (Linear), though the edges of a row are shared among some of them. */
+ * The compiler does not move loads over the exchange, so that each edge would wait for memory by itself.
+ *
+ * Where a warp has one row, each of its threads loads the numbers of another edge, which are handed round: one load
+ * for 32 edges, and rows of the next ones are found without waiting for it again.
+ *
+ * In the place of an edge that is not there the first one is loaded again, and nothing is added or stored. The threads
+ * of a warp that exchange anything take equally many turns (Linear.warp_row). */
 #include "render/emit.h"
-
-enum { EDGES = 4 };
 
 #include <stdlib.h>
 
-static bool chain(const Emit *e, int from, int i, int depth, bool *edge) {
-  const Inst *in = &e->lin->inst[i];
-  if (i < from || in->kind == INST_CONST) return true;
-  if (in->kind == INST_LOOP) *edge = true;
-  if (in->kind == INST_LOOP) return !(in->flags & LOOP_ACROSS);
-  if (in->kind != INST_ALU || !depth) return false;
-  for (int k = 0; k < 3; k++)
-    if (in->src[k] >= 0 && !chain(e, from, in->src[k], depth - 1, edge)) return false;
-  return true;
-}
-
-/* Does each iteration of a loop over edges read elements that no other one does? */
-bool read_once(const Emit *e, int i) {
-  if (!getenv("TRY_CS") || atoi(getenv("TRY_CS")) < 1 || !e->style->tensor) return false;
-  int from = -1;
-  for (int k = 0; k < i && from < 0; k++)
-    if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && e->at[k].end > i) from = k;
-  if (e->lin->inst[i].param >= linear_nargs(e->lin)) return false;
-  bool edge = false, open = false;
-  for (int k = 0; k < i; k++)
-    if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && e->at[k].end > i)
-      open |= !loop_trips(e->lin, k);
-  return from >= 0 && open && dtype_size((PolyDType)e->lin->inst[i].dtype) == 4 &&
-         chain(e, from, e->lin->inst[i].src[0], 12, &edge) && edge;
-}
-
-bool store_past(const Emit *e) {
-  if (!getenv("TRY_CS") || atoi(getenv("TRY_CS")) < 2 || !e->style->tensor) return false;
-  for (int k = 0; k < e->lin->ninst; k++)
-    if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_REDUCE && !loop_trips(e->lin, k)) return true;
-  return false;
-}
+/* Edges side by side, as many as registers hold: fewer in long strips, more in the blocks of a long sum, which are all
+ * there. Of 2 and 4, with sums of neighbours, steps of GAT and TransformerConv were faster with 4, by 2 to 5 % (H200).
+ */
+enum { EDGES = 4, BLOCK_EDGES = 8, STRIP = 4, DEEP = 16 };
 
 /* Where an instruction of the body stands: before the sums of neighbours, in them, or behind. */
 typedef enum Stage { STAGE_LOADS, STAGE_SUMS, STAGE_REST } Stage;
@@ -74,7 +50,7 @@ static bool reads_loads(const Emit *e, int loop, int sum) {
   return true;
 }
 
-/* Does an instruction read what the loop writes? */
+/* Does an instruction read what the kernel writes? */
 static bool reads_written(const Emit *e, int loop) {
   for (int i = loop + 1; i < e->at[loop].end; i++) {
     const Inst *in = &e->lin->inst[i];
@@ -83,53 +59,75 @@ static bool reads_written(const Emit *e, int loop) {
   return false;
 }
 
-/* Is the value the same for all threads of a warp that has one row? It depends on the row and on loops inside. */
-static bool of_row(const Emit *e, int loop, int i, int depth) {
+/* ---- numbers that a warp loads together ---- */
+
+/* The outermost loop of the grid: its iterations are rows. */
+static bool is_rows(const Emit *e, int loop) {
+  for (int k = 0; k < loop; k++)
+    if (e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_PARALLEL) return false;
+  return e->lin->inst[loop].flags & LOOP_PARALLEL;
+}
+
+/* Is the value the same for all threads that have the row and the edge? */
+static bool is_of_edge(const Emit *e, int loop, int i, int depth) {
   const Inst *in = &e->lin->inst[i];
   if (in->kind == INST_CONST || in->kind == INST_VAR) return true;
-  if (in->kind == INST_LOOP) {
-    for (int k = 0; k < i; k++)
-      if (in->flags & LOOP_PARALLEL && e->lin->inst[k].kind == INST_LOOP && e->lin->inst[k].flags & LOOP_PARALLEL)
-        return false;
-    return !(in->flags & LOOP_ACROSS);
-  }
+  if (in->kind == INST_LOOP) return (in->flags & LOOP_REDUCE && !(in->flags & LOOP_ACROSS)) || is_rows(e, i);
   if (!depth || (in->kind != INST_ALU && (in->kind != INST_LOAD || i > loop))) return false;
   for (int k = 0; k < 3; k++)
-    if (in->src[k] >= 0 && !of_row(e, loop, in->src[k], depth - 1)) return false;
+    if (in->src[k] >= 0 && !is_of_edge(e, loop, in->src[k], depth - 1)) return false;
   return true;
 }
 
-/* Does i load a number of each edge, which threads of a warp can load for each other? */
 static bool is_number(const Emit *e, int loop, int i) {
   const Inst *in = &e->lin->inst[i];
-  return in->kind == INST_LOAD && in->dtype == POLY_INT32 && in->src[1] < 0 && of_row(e, loop, in->src[0], 16) &&
-         in->param < linear_nargs(e->lin);
+  return in->kind == INST_LOAD && in->dtype == POLY_INT32 && in->src[1] < 0 && in->param < linear_nargs(e->lin) &&
+         is_of_edge(e, loop, in->src[0], DEEP);
 }
 
 static bool has_numbers(const Emit *e, int loop) {
-  if (!e->lin->warp_row || e->lin->group > 1 || !e->style->tensor || !getenv("TRY_COOP")) return false;
+  if (getenv("TRY_ALONE")) return false;
+  if (!e->vary || !e->lin->warp_row || e->lin->group > 1 || !(e->lin->inst[loop].flags & LOOP_REDUCE)) return false;
   for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
     if (is_number(e, loop, i)) return true;
   return false;
 }
 
-static int plain_edges(const Emit *e, int loop) {
-  if (has_numbers(e, loop) && e->vary && e->lin->inst[loop].flags & LOOP_REDUCE) {
-    for (int i = loop + 1; i < e->at[loop].end; i++)
-      if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return 0;
-    return is_heavy(e, loop) ? 0 : loop_trips(e->lin, loop) ? 8 : 4;
+/* Each thread loads the numbers of one of the next edges: they have the names of an edge behind the last. */
+static void open_numbers(Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop];
+  Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
+  line(e, "for (%s a%d = %s; a%d < %s; a%d += WARP) {", type.s, loop, begin.s, loop, end.s, loop);
+  e->indent++;
+  e->edge = e->nedges;
+  Txt at = txt("a%d + THREAD %% WARP", loop);
+  line(e, "const %s %s = %s < %s ? %s : %s;", type.s, scalar_name(e, loop).s, at.s, end.s, at.s, begin.s);
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
+    bool index = e->lin->inst[i].kind == INST_ALU && is_of_edge(e, loop, i, DEEP);
+    if (!e->vary[i] && (index || is_number(e, loop, i))) emit_inner(e, i);
   }
-  return 0;
 }
 
-static int edges_of(const Emit *e, int loop) {
-  int n = plain_edges(e, loop);
-  return (n ? n : EDGES) / (e->strip > 4 ? 2 : 1);
+static void pick_number(Emit *e, int loop, int i) {
+  int edge = e->edge;
+  Txt to = scalar_name(e, i);
+  e->edge = e->nedges;
+  line(e, "const int32_t %s = PICK(%s, b%d - a%d + %d);", to.s, scalar_name(e, i).s, loop, loop, edge);
+  e->edge = edge;
+}
+
+/* ---- iterations side by side ---- */
+
+/* Nothing but values and sums in it, and their work is loading? */
+static bool is_plain(const Emit *e, int loop) {
+  for (int i = loop + 1; i < e->at[loop].end; i++)
+    if (e->lin->inst[i].kind == INST_STORE || e->lin->inst[i].kind == INST_LOOP) return false;
+  return !is_heavy(e, loop);
 }
 
 static bool can_stage(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
-  bool any = plain_edges(e, loop);
+  bool any = has_numbers(e, loop) && is_plain(e, loop);
   if (e->edges || in->strip > 1 || in->flags & (LOOP_ONCE | LOOP_IF | LOOP_PARALLEL | LOOP_ACROSS)) return false;
   if (reads_written(e, loop)) return false;
   find_stages(e, loop);
@@ -142,40 +140,26 @@ static bool can_stage(Emit *e, int loop) {
   return any;
 }
 
-/* The iterations of a turn, by name; those that are not there are the first one. */
-static void open_turn(Emit *e, int loop, int step, bool whole) {
-  const Inst *in = &e->lin->inst[loop];
-  Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  if (e->numbers)
-    line(e, "for (%s b%d = a%d; b%d < %s && b%d < a%d + WARP; b%d += %d) {", type.s, loop, loop, loop, end.s, loop,
-         loop, loop, e->nedges);
-  else
-    line(e, "for (%s b%d = %s; b%d < %s; b%d += %d) {", type.s, loop, begin.s, loop, end.s, loop, e->nedges * step);
-  e->indent++;
-  for (e->edge = 0; e->edge < e->nedges; e->edge++) {
-    Txt at = txt("b%d%s + %d", loop, step > 1 ? " + thread" : "", e->edge * step), name = scalar_name(e, loop);
-    if (!whole) line(e, "const bool t%d_%d = %s < %s;", loop, e->edge, at.s, end.s);
-    if (!whole) at = txt("t%d_%d ? %s : %s", loop, e->edge, at.s, begin.s);
-    line(e, "const %s %s = %s;", type.s, name.s, at.s);
-  }
+static int edges_of(const Emit *e, int loop, bool block) {
+  bool wide = e->strip > STRIP, plain = is_plain(e, loop);
+  return plain && block && !wide ? BLOCK_EDGES : plain || !wide ? EDGES : EDGES / 2;
 }
 
-/* A warp loads what its next edges need, each thread for one of them. */
-static void open_numbers(Emit *e, int loop, bool whole) {
+/* The iterations of a turn, by name; those that are not there are the first one. */
+static void open_turn(Emit *e, int loop, int step) {
   const Inst *in = &e->lin->inst[loop];
   Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  line(e, "for (%s a%d = %s; a%d < %s; a%d += WARP) {", type.s, loop, begin.s, loop, end.s, loop);
+  Txt from = e->numbers ? txt("a%d", loop) : begin;
+  Txt early = e->numbers ? txt(" && b%d < a%d + WARP", loop, loop) : no_text();
+  line(e, "for (%s b%d = %s; b%d < %s%s; b%d += %d) {", type.s, loop, from.s, loop, end.s, early.s, loop,
+       e->nedges * step);
   e->indent++;
-  e->edge = e->nedges;
-  Txt at = txt("a%d + THREAD %% WARP", loop), name = scalar_name(e, loop);
-  line(e, "const %s %s = %s < %s ? %s : %s;", type.s, name.s, at.s, end.s, at.s, begin.s);
-  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
-    const Inst *x = &e->lin->inst[i];
-    if (e->stage[i] == STAGE_LOADS && !e->vary[i] &&
-        ((x->kind == INST_ALU && of_row(e, loop, i, 16)) || is_number(e, loop, i)))
-      emit_inner(e, i);
+  for (e->edge = 0; e->edge < e->nedges; e->edge++) {
+    Txt at = txt("b%d%s + %d", loop, step > 1 ? " + thread" : "", e->edge * step), gate = edge_gate(e);
+    if (gate.s[0]) line(e, "const bool %s = %s < %s;", gate.s, at.s, end.s);
+    if (gate.s[0]) at = txt("%s ? %s : %s", gate.s, at.s, begin.s);
+    line(e, "const %s %s = %s;", type.s, scalar_name(e, loop).s, at.s);
   }
-  (void)whole;
 }
 
 static void emit_stage(Emit *e, int loop, Stage stage) {
@@ -183,18 +167,18 @@ static void emit_stage(Emit *e, int loop, Stage stage) {
     if (e->stage[i] != (uint8_t)stage) continue;
     if (e->lin->inst[i].kind == INST_LOOP)
       across_terms(e, i);
-    else if (e->numbers && is_number(e, loop, i)) {
-      int k = e->edge;
-      Txt to = scalar_name(e, i);
-      e->edge = e->nedges;
-      line(e, "const int32_t %s = PICK(%s, b%d - a%d + %d);", to.s, scalar_name(e, i).s, loop, loop, k);
-      e->edge = k;
-    } else
+    else if (e->numbers && is_number(e, loop, i))
+      pick_number(e, loop, i);
+    else
       emit_inner(e, i);
   }
 }
 
-/* Is the iteration there that is being written? Empty: they all are. */
+static void emit_exchange(Emit *e, int loop) {
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
+    for (e->edge = 0; e->lin->inst[i].kind == INST_LOOP && e->edge < e->nedges; e->edge++) across_sums(e, i);
+}
+
 Txt edge_gate(const Emit *e) { return e->edges_end ? txt("t%d_%d", e->edges, e->edge) : no_text(); }
 
 bool emit_edges(Emit *e, int loop) {
@@ -203,26 +187,23 @@ bool emit_edges(Emit *e, int loop) {
   bool shared = l->group > 1 && l->inst[loop].flags & LOOP_GROUP, outer = e->group;
   int step = shared ? l->group : 1;
   int64_t trips = loop_trips(l, loop);
-  e->nedges = edges_of(e, loop);
-  bool whole = trips > 0 && trips % (e->nedges * step) == 0;
+  e->numbers = has_numbers(e, loop);
+  e->nedges = edges_of(e, loop, trips > 0);
   e->edges = loop;
-  e->edges_end = !whole;
+  e->edges_end = trips <= 0 || trips % (e->nedges * step);
   e->group = outer || shared;
-  e->numbers = e->vary && has_numbers(e, loop);
-  if (e->numbers) open_numbers(e, loop, whole);
-  open_turn(e, loop, step, whole);
-  for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_LOADS);
-  for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_SUMS);
-  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
-    for (e->edge = 0; l->inst[i].kind == INST_LOOP && e->edge < e->nedges; e->edge++) across_sums(e, i);
-  for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, STAGE_REST);
-  e->group = outer;
-  e->edges = 0;
-  e->edges_end = false;
-  for (int k = e->numbers ? 2 : 1; k > 0; k--) {
+  if (e->numbers) open_numbers(e, loop);
+  open_turn(e, loop, step);
+  for (Stage s = STAGE_LOADS; s <= STAGE_REST; s++) {
+    for (e->edge = 0; e->edge < e->nedges; e->edge++) emit_stage(e, loop, s);
+    if (s == STAGE_SUMS) emit_exchange(e, loop);
+  }
+  for (int k = 0; k < (e->numbers ? 2 : 1); k++) {
     e->indent--;
     line(e, "}");
   }
-  e->numbers = false;
+  e->group = outer;
+  e->edges = 0;
+  e->edges_end = e->numbers = false;
   return true;
 }

@@ -53,9 +53,9 @@ struct Emit {
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
   int edges, edge;   /* the loop of which several iterations are written side by side, see edges.c, and which of them;
                       * edges 0: none */
-  int nedges;
-  bool numbers;
-  bool edges_end;    /* some of them may be beyond the end */
+  int nedges;        /* how many there are; */
+  bool edges_end;    /* some of them may be beyond the end; */
+  bool numbers;      /* the threads of a warp load numbers of theirs for each other */
   uint8_t *stage;    /* one an instruction, for edges.c */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
@@ -108,12 +108,10 @@ void emit_copy(Emit *e, int store);
 void emit_across(Emit *e, int loop);
 void across_terms(Emit *e, int loop); /* what a thread has of them, */
 void across_sums(Emit *e, int loop);  /* and what its neighbours have */
-bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop is none of them */
+bool open_strip(Emit *e, int loop);   /* behind the loop variable; false: the loop is none of them */
 void close_strip(Emit *e);
 void emit_strip(Emit *e, int i); /* one instruction inside */
 
-bool read_once(const Emit *e, int i);
-bool store_past(const Emit *e);
 /* edges.c: loops of which several iterations are written side by side */
 Txt edge_gate(const Emit *e);       /* is the one being written there? Empty: they all are */
 bool emit_edges(Emit *e, int loop); /* false: it is none of them */

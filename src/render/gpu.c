@@ -8,7 +8,6 @@
  * SHUFFLE(v, distance, n): n of them, side by side FENCE(n)       of groups of n threads FIRST(err)     is this thread
  * the first that has an error to note? */
 #include "render/emit.h"
-#include <stdlib.h>
 
 /* ---- the beginning of a program ---- */
 
@@ -186,29 +185,31 @@ static bool is_open(const Emit *e, int loop) {
   return e->lin->inst[loop].flags & LOOP_REDUCE && !loop_trip(e->lin, loop, &begin, &end);
 }
 
+/* Does a thread take more features than one load has? */
+static bool has_wide_strip(const Emit *e) {
+  enum { LOAD = 4 };
+  bool wide = false;
+  for (int i = 0; i < e->lin->ninst; i++) wide |= e->lin->inst[i].kind == INST_LOOP && e->lin->inst[i].strip > LOAD;
+  return wide;
+}
+
 /* Blocks that are to run on a multiprocessor at a time, which limits their registers, and tells the compiler how many
  * it may use. Where rows of edges are walked and several features loaded at once, it would by itself rather wait for
  * each load before the next than use a few registers more; where they go through maps and functions, it would keep all
  * weights in registers, and leave too few threads to wait for memory; of blocks as large as can be it would fit two,
  * and put what they need into memory. Products of a warp have their sums and four factors in registers. EACH: of 85,
- * 64, 50 and 42, on an H200, steps of GCN, GAT, GATv2 and EdgeConv were fastest with 64, by 1 to 3 %. */
-static bool has_wide(const Emit *e) {
-  for (int i = 0; i < e->lin->ninst; i++)
-    if (e->lin->inst[i].kind == INST_LOOP && e->lin->inst[i].flags & LOOP_PARALLEL && e->lin->inst[i].strip > 4)
-      return true;
-  return false;
-}
+ * 64, 50 and 42, on an H200, steps of GCN, GAT, GATv2 and EdgeConv were fastest with 64, by 1 to 3 %. Where the rows
+ * of several edges are held at once, or threads have long strips, they need SEVERAL. */
 static Txt blocks_at_once(const Emit *e) {
-  enum { REGISTERS = 65536, EACH = 64, ACROSS = 80, PRODUCTS = 168, LARGE = 512 };
+  enum { REGISTERS = 65536, EACH = 64, SEVERAL = 80, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
   if (has_products(e->lin)) return txt(", %d", MAX(REGISTERS / PRODUCTS / size, 1));
-  if (e->lin->neighbours > 1) return txt(", %d", MAX(REGISTERS / ACROSS / size, 1));
+  if (e->lin->neighbours > 1) return txt(", %d", MAX(REGISTERS / SEVERAL / size, 1));
   bool strip = linear_has_strip(e->lin);
   for (int i = 0; i < e->lin->ninst; i++)
     if (e->lin->inst[i].kind == INST_LOOP &&
         (strip && !is_heavy(e, i) ? is_open(e, i) : is_around(e, i) && is_heavy(e, i)))
-      return txt(", %d",
-                 MAX(REGISTERS / (getenv("TRY_WIDE") && has_wide(e) ? atoi(getenv("TRY_WIDE")) : EACH) / size, 1));
+      return txt(", %d", MAX(REGISTERS / (has_wide_strip(e) ? SEVERAL : EACH) / size, 1));
   return size > LARGE ? txt(", 1") : no_text();
 }
 

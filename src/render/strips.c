@@ -125,8 +125,6 @@ static void load_together(Emit *e, int i, const char *type) {
   for (int first = 0; first < e->strip; first += TOGETHER) {
     e->copy = first;
     Txt at = txt("*(GLOBAL const %s *)(p%d + %s)", type, in->param, scalar_name(e, in->src[0]).s);
-    if (read_once(e, i))
-      at = txt("__ldcs((GLOBAL const %s *)(p%d + %s))", type, in->param, scalar_name(e, in->src[0]).s);
     Txt w = txt("w%d%s_%d", i, edge_name(e, i).s, first);
     if (gate.s[0]) {
       line(e, "%s %s = {0, 0, 0, 0};", type, w.s);
@@ -156,10 +154,7 @@ static void store_together(Emit *e, int i, const char *type) {
       line(e, "%s.%c = %s;", w.s, member[k], store_text(e, d, 1, scalar_name(e, in->src[1])).s);
     }
     e->copy = first;
-    if (store_past(e))
-      line(e, "%s__stcs((GLOBAL %s *)(p%d + %s), %s);", gate.s, type, in->param, scalar_name(e, in->src[0]).s, w.s);
-    else
-      line(e, "%s*(GLOBAL %s *)(p%d + %s) = %s;", gate.s, type, in->param, scalar_name(e, in->src[0]).s, w.s);
+    line(e, "%s*(GLOBAL %s *)(p%d + %s) = %s;", gate.s, type, in->param, scalar_name(e, in->src[0]).s, w.s);
   }
 }
 

@@ -200,8 +200,6 @@ static fake::Dim blockIdx, blockDim, gridDim;
 #define __fmaf_rn fmaf
 #define __fma_rn fma
 #define __ldg(p) (*(p))
-#define __ldcs(p) (*(p))
-#define __stcs(p, x) (*(p) = (x))
 static inline int __float_as_int(float f) {
   int i;
   memcpy(&i, &f, 4);
