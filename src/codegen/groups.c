@@ -22,7 +22,6 @@
 #include "ir/context.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
   SHORT_LOOP = 8,     /* trips that are not worth several threads */
@@ -151,7 +150,6 @@ static bool ends_early(Codegen *g, const Block *b, int n) {
  * the numbers of an edge, its weights and the like once and not twice. */
 static bool is_wide(Codegen *g, Block *b, int n) {
   enum { WARPS = 2 };
-  if (getenv("TRY_NARROW")) return false;
   if (!g->nragged || b != g->body || b == next_output(g, g->top)) return false;
   double all = 1;
   for (const Block *at = b; at != next_output(g, g->top); at = at->parent) all *= range_trips(g, at->range);

@@ -16,8 +16,6 @@
  * of a warp that exchange anything take equally many turns (Linear.warp_row). */
 #include "render/emit.h"
 
-#include <stdlib.h>
-
 /* Edges side by side, as many as registers hold: fewer in long strips, more in the blocks of a long sum, which are all
  * there. Of 2 and 4, with sums of neighbours, steps of GAT and TransformerConv were faster with 4, by 2 to 5 % (H200).
  */
@@ -86,7 +84,6 @@ static bool is_number(const Emit *e, int loop, int i) {
 }
 
 static bool has_numbers(const Emit *e, int loop) {
-  if (getenv("TRY_ALONE")) return false;
   if (!e->vary || !e->lin->warp_row || e->lin->group > 1 || !(e->lin->inst[loop].flags & LOOP_REDUCE)) return false;
   for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
     if (is_number(e, loop, i)) return true;
@@ -99,6 +96,7 @@ static void open_numbers(Emit *e, int loop) {
   Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
   line(e, "for (%s a%d = %s; a%d < %s; a%d += WARP) {", type.s, loop, begin.s, loop, end.s, loop);
   e->indent++;
+  line(e, "const %s c%d = a%d + WARP < %s ? a%d + WARP : %s;", type.s, loop, loop, end.s, loop, end.s);
   e->edge = e->nedges;
   Txt at = txt("a%d + THREAD %% WARP", loop);
   line(e, "const %s %s = %s < %s ? %s : %s;", type.s, scalar_name(e, loop).s, at.s, end.s, at.s, begin.s);
@@ -140,19 +138,20 @@ static bool can_stage(Emit *e, int loop) {
   return any;
 }
 
+/* Without an exchange the compiler itself can write a loop out, and needs no edge in the place of one that is not
+ * there. */
 static int edges_of(const Emit *e, int loop, bool block) {
   bool wide = e->strip > STRIP, plain = is_plain(e, loop);
-  return plain && block && !wide ? BLOCK_EDGES : plain || !wide ? EDGES : EDGES / 2;
+  return plain && !block ? 1 : plain && !wide ? BLOCK_EDGES : plain || !wide ? EDGES : EDGES / 2;
 }
 
 /* The iterations of a turn, by name; those that are not there are the first one. */
 static void open_turn(Emit *e, int loop, int step) {
   const Inst *in = &e->lin->inst[loop];
   Txt type = scalar_type(e, (PolyDType)in->dtype), begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  Txt from = e->numbers ? txt("a%d", loop) : begin;
-  Txt early = e->numbers ? txt(" && b%d < a%d + WARP", loop, loop) : no_text();
-  line(e, "for (%s b%d = %s; b%d < %s%s; b%d += %d) {", type.s, loop, from.s, loop, end.s, early.s, loop,
-       e->nedges * step);
+  Txt from = e->numbers ? txt("a%d", loop) : begin, to = e->numbers ? txt("c%d", loop) : end;
+  if (e->nedges == 1) line(e, "UNROLL_STRIP");
+  line(e, "for (%s b%d = %s; b%d < %s; b%d += %d) {", type.s, loop, from.s, loop, to.s, loop, e->nedges * step);
   e->indent++;
   for (e->edge = 0; e->edge < e->nedges; e->edge++) {
     Txt at = txt("b%d%s + %d", loop, step > 1 ? " + thread" : "", e->edge * step), gate = edge_gate(e);
@@ -190,7 +189,7 @@ bool emit_edges(Emit *e, int loop) {
   e->numbers = has_numbers(e, loop);
   e->nedges = edges_of(e, loop, trips > 0);
   e->edges = loop;
-  e->edges_end = trips <= 0 || trips % (e->nedges * step);
+  e->edges_end = (e->nedges > 1 || step > 1) && (trips <= 0 || trips % (e->nedges * step));
   e->group = outer || shared;
   if (e->numbers) open_numbers(e, loop);
   open_turn(e, loop, step);
