@@ -13,7 +13,7 @@
  * for 32 edges, and rows of the next ones are found without waiting for it again.
  *
  * In the place of an edge that is not there the first one is loaded again, and nothing is added or stored. The threads
- * of a warp that exchange anything take equally many turns (Linear.warp_row). */
+ * of a warp that exchange anything take equally many turns (Linear). */
 #include "render/emit.h"
 
 /* Edges side by side, as many as registers hold: fewer in long strips, more in the blocks of a long sum, which are all
