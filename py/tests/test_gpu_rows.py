@@ -266,3 +266,66 @@ def test_columns(pieces, each, width, sums, kind):
     sizes = [str(a) for a in (pieces * each, width, sums, kind, pieces)]
     done = subprocess.run([sys.executable, "-c", COLUMNS, *sizes], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def run_maps(kind, **more):
+    env = {**os.environ, "POLY_TEST_TARGET": "CUDA", "DEBUG": "4", **more}
+    done = subprocess.run([sys.executable, "-c", MAPS, "32", "60", "3000", kind], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.integration
+def test_maps_with_functions_are_computed_where_rows_sum_them_up():
+    """Nothing of edges times features is stored but in scratch memory of products, and sigmoids divide without branches."""
+    text = run_maps("gated")
+    assert "temporary float32 (3000, 32" not in text
+    assert "near_quotient(" in text
+
+
+@pytest.mark.integration
+def test_turns_of_a_product_load_together():
+    """A factor that is gathered and computed: the loads of several turns stand before what is computed of them."""
+    text = run_maps("product", POLY_PRODUCT_WORK="1")
+    assert "LOADED;" in text and "= load_now(" in text
+    stage = text.split("LOADED;")[-1]
+    assert stage.index("[k") < stage.index("float4 *)(p")
+
+
+PLACES = """
+import sys
+import numpy as np
+from polygrad import Device, Graph, Tensor
+
+Device.DEFAULT = "TEST"
+side, nodes, edges, width = sys.argv[1], 40, 700, 8
+rng = np.random.default_rng(1)
+src, dst = rng.integers(0, nodes, edges), rng.integers(0, nodes, edges)
+x0, w0 = rng.integers(-2, 3, (nodes, width)).astype("f"), rng.integers(-2, 3, (width, 6)).astype("f")
+up = rng.standard_normal((nodes, 6)).astype("f")
+g = Graph(np.stack([src, dst]), num_nodes=nodes)
+x, w = Tensor(x0, requires_grad=True), Tensor(w0, requires_grad=True)
+out = g.max((g.src(x) - g.dst(x)).relu() @ w, side=side)
+(out * Tensor(up)).sum().backward()
+x.grad.realize(w.grad)
+d = x0[src] - x0[dst]
+h, row = np.maximum(d, 0), dst if side == "in" else src
+m = h @ w0
+gm = np.zeros_like(m)
+for v in range(nodes):
+    e = np.flatnonzero(row == v)
+    if len(e):
+        gm[e[np.argmax(m[e], axis=0)], np.arange(6)] += up[v]
+gh, gx = (gm @ w0.T) * (d > 0), np.zeros_like(x0)
+np.add.at(gx, src, gh)
+np.add.at(gx, dst, -gh)
+assert np.abs(x.grad.numpy() - gx).max() < 1e-5 and np.abs(w.grad.numpy() - h.T @ gm).max() < 2e-5
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("side", ["in", "out"])
+def test_the_first_of_equal_edges_is_found_where_edges_lie_row_by_row(side):
+    """The gradient of a maximum finds its edge by place: in the order of these rows, by which edges are numbered then, the first stays the first."""
+    done = subprocess.run([sys.executable, "-c", PLACES, side], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -32,7 +32,8 @@ static void emit_load(Emit *e, int i) {
   }
   Txt at = is_run(e, i)  ? txt("q%d[i%d]", i, e->run_loop)
            : before >= 0 ? txt("q%d[%d]", before, (int)k)
-                         : txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s);
+           : e->stage    ? txt("load_now(p%d + %s)", in->param, scalar_name(e, in->src[0]).s)
+                         : txt("p%d[%s%s]", in->param, scalar_name(e, in->src[0]).s, loaded_again(e, i).s);
   Txt x = load_text(e, d, 1, at);
   if (in->src[1] >= 0) x = txt("%s ? %s : 0", scalar_name(e, in->src[1]).s, x.s);
   line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);
@@ -160,13 +161,19 @@ void emit_loop(Emit *e, int loop) {
   line(e, "}");
 }
 
-void emit_inner(Emit *e, int i) {
-  if (e->loop >= 0 && e->lanes > 1)
-    emit_lanes(e, i);
-  else if (e->vary)
+static void emit_plain(Emit *e, int i) {
+  if (e->vary)
     emit_strip(e, i);
   else
     emit_scalar(e, i);
+}
+
+void emit_inner(Emit *e, int i) {
+  if (e->stage && emit_stage(e, i, emit_plain)) return;
+  if (e->loop >= 0 && e->lanes > 1)
+    emit_lanes(e, i);
+  else
+    emit_plain(e, i);
 }
 
 /* Local arrays of the parallel loop whose body begins at `from`, or of the kernel. */
@@ -209,7 +216,8 @@ static bool emit_kernel(Emit *e, const char *name) {
   e->spread = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->spread);
   e->room = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->room);
   e->pairs = e->style->pairs && linear_has_strip(e->lin);
-  bool ok = e->at && e->spread && e->room;
+  e->depth = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->depth);
+  bool ok = e->at && e->spread && e->room && e->depth;
   if (ok) {
     e->indent = 1;
     e->style->open_kernel(e, name);

@@ -50,6 +50,9 @@ struct Emit {
   int across_of;     /* and the loop of the grid whose iterations theirs are */
   int run_loop;      /* the loop whose loads stand before it, see runs.c; 0: none */
   Products products; /* how the sum that is being written is formed */
+  uint8_t *depth;    /* one an instruction, for turns.c, */
+  int stage, stages; /* which part of several turns is being written, of how many; 0: they are none */
+  Txt turn;          /* number of the turn among them */
   int fours;         /* the loop whose iterations are run four at a time, see gpu.c; 0: none */
   bool *room;        /* one an instruction, for vary */
   bool *vary;        /* of an instruction in such a loop: it differs from one to the next. NULL: there is none */
@@ -86,6 +89,8 @@ void emit_fence(Emit *e, int i);
 bool is_written_out(const Emit *e, int loop); /* is the compiler told to write all its iterations out? */
 void emit_unroll(Emit *e, int loop);
 bool stores_alone(const Emit *e, int i);
+/* What is added to the index of a load that is made again in each iteration; it is 0. Empty: it need not. */
+Txt loaded_again(const Emit *e, int i);
 
 /* tensor.c: products of a warp by matrix instructions */
 void tensor_words(Str *out, int n, const Linear *const *kernel); /* where one of them has such products */
@@ -102,6 +107,11 @@ bool open_strip(Emit *e, int loop); /* behind the loop variable; false: the loop
 void close_strip(Emit *e);
 void emit_strip(Emit *e, int i); /* one instruction inside */
 
+/* turns.c: turns in a loop of a group whose loads stand before what is computed of them */
+int open_turns(Emit *e, int loop, int64_t turns, int *each); /* in how many stages, how many turns at once; 0: none */
+/* One instruction, with `emit` if it is a load of the stage; false: it is to be written as ever. */
+bool emit_stage(Emit *e, int i, void (*emit)(Emit *e, int i));
+
 /* runs.c: neighbouring elements that a short loop loads, several together before it */
 void open_run(Emit *e, int loop);
 void close_run(Emit *e);
@@ -116,6 +126,9 @@ int pair_second(const Emit *e, int i);
 int pair_first(const Emit *e, int i);
 void emit_load_pair(Emit *e, int i, int second);
 void emit_store_pair(Emit *e, int first, int i);
+
+/* quotient.c: can a division do without a look at the ranges of its operands? */
+bool is_near_quotient(const Emit *e, int i);
 
 /* expr.c */
 Elem elem_of(PolyDType d);     /* what values of d are computed in; bool: ELEM_U8 */

@@ -236,7 +236,9 @@ Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
   if ((op == OP_IDIV || op == OP_MOD) && !infix && (in->flags & 1) && dtype_is_int(d))
     return txt("%s ? %s %s %s : 0", src[1].s, a.s, op == OP_IDIV ? "/" : "%", src[1].s);
   if (from == POLY_BOOL && op == OP_MOD) return txt("0");
-  if (infix)
+  if (is_near_quotient(e, i))
+    r = txt("near_quotient(%s, %s)", a.s, src[1].s);
+  else if (infix)
     r = txt("%s %s %s", a.s, infix, src[1].s);
   else
     r = call_scalar(e, op, d, src, op_info[op].nsrc);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TOGETHER = 4 }; /* elements that a vector type of CUDA and OpenCL has */
+enum { TOGETHER = 4 }; /* most elements that a vector type of CUDA and OpenCL has */
 
 static bool differs(const Emit *e, const Inst *in) {
   for (int k = 0; k < 3; k++)
@@ -98,11 +98,14 @@ void close_strip(Emit *e) {
   e->strip_ends = false;
 }
 
-/* The vector type of an element in memory; NULL: there is none, or it would be wider than a load. */
+/* Elements of its vector type: a load has up to 16 bytes. */
+static int together_of(PolyDType d) { return MIN(TOGETHER, 16 / dtype_size(d)); }
+
+/* The vector type of an element in memory; NULL: there is none. */
 static const char *together_type(PolyDType d) {
   static const char *const names[] = {
-      [ELEM_I8] = "char4", [ELEM_U8] = "uchar4", [ELEM_I16] = "short4", [ELEM_U16] = "ushort4",
-      [ELEM_I32] = "int4", [ELEM_U32] = "uint4", [ELEM_F32] = "float4", [ELEM_COUNT] = NULL,
+      [ELEM_I8] = "char4",  [ELEM_U8] = "uchar4",  [ELEM_I16] = "short4", [ELEM_U16] = "ushort4", [ELEM_I32] = "int4",
+      [ELEM_U32] = "uint4", [ELEM_F32] = "float4", [ELEM_I64] = "LONG2",  [ELEM_F64] = "double2", [ELEM_COUNT] = NULL,
   };
   return names[elem_memory(d)];
 }
@@ -113,16 +116,19 @@ static void load_together(Emit *e, int i, const char *type) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
   Txt gate = in->src[1] >= 0 ? scalar_name(e, in->src[1]) : no_text();
-  for (int first = 0; first < e->strip; first += TOGETHER) {
+  int n = together_of(d);
+  for (int first = 0; first < e->strip; first += n) {
     e->copy = first;
-    Txt at = txt("*(GLOBAL const %s *)(p%d + %s)", type, in->param, scalar_name(e, in->src[0]).s);
+    Txt at = txt("%s(GLOBAL const %s *)(p%d + %s%s)", e->stage ? "load_now(" : "*", type, in->param,
+                 scalar_name(e, in->src[0]).s, loaded_again(e, i).s);
+    if (e->stage) at = txt("%s)", at.s);
     if (gate.s[0]) {
-      line(e, "%s w%d_%d = {0, 0, 0, 0};", type, i, first);
+      line(e, "%s w%d_%d = {0, 0%s};", type, i, first, n == TOGETHER ? ", 0, 0" : "");
       line(e, "if (%s) w%d_%d = %s;", gate.s, i, first, at.s);
     } else {
       line(e, "const %s w%d_%d = %s;", type, i, first, at.s);
     }
-    for (int k = 0; k < TOGETHER; k++) {
+    for (int k = 0; k < n; k++) {
       e->copy = first + k;
       Txt x = load_text(e, d, 1, txt("w%d_%d.%c", i, first, member[k]));
       line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);
@@ -135,9 +141,10 @@ static void store_together(Emit *e, int i, const char *type) {
   PolyDType d = (PolyDType)in->dtype;
   Txt gate = in->src[2] >= 0 ? txt("if (%s) ", scalar_name(e, in->src[2]).s) : no_text();
   if (stores_alone(e, i)) gate = txt("if (thread == 0) %s", gate.s);
-  for (int first = 0; first < e->strip; first += TOGETHER) {
+  int n = together_of(d);
+  for (int first = 0; first < e->strip; first += n) {
     line(e, "%s w%d_%d;", type, i, first);
-    for (int k = 0; k < TOGETHER; k++) {
+    for (int k = 0; k < n; k++) {
       e->copy = first + k;
       line(e, "w%d_%d.%c = %s;", i, first, member[k], store_text(e, d, 1, scalar_name(e, in->src[1])).s);
     }
