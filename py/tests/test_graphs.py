@@ -550,6 +550,20 @@ def test_some_rows_of_a_sum(device):
         np.testing.assert_allclose(f(g.sum(g.src(Tensor(x)))).numpy(), value, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
+@pytest.mark.parametrize("width", [128, 256])
+def test_some_rows_of_wide_sums(device, width):
+    """A warp of a device has one row: its threads load the numbers of edges for each other. Enough rows for strips; hubs, single edges, none."""
+    rng = np.random.default_rng(width)
+    nodes, edges = 2100, 2500
+    index = np.stack([rng.integers(0, nodes, edges), (rng.random(edges) ** 6 * nodes).astype(int)]).astype(np.int32)
+    x, w = rng.integers(-9, 10, (nodes, width)).astype(np.float32), rng.integers(-3, 4, (edges, 8, 1)).astype(np.float32)
+    want, weighed, g = np.zeros((nodes, width), np.float32), np.zeros((nodes, 8, width // 8), np.float32), Graph(index, nodes)
+    np.add.at(want, index[1], x[index[0]])
+    np.add.at(weighed, index[1], x.reshape(nodes, 8, -1)[index[0]] * w)
+    assert np.array_equal(g.sum(g.src(Tensor(x))).numpy(), want)
+    assert np.array_equal(g.sum(g.src(Tensor(x).reshape(nodes, 8, -1)) * Tensor(w)).numpy(), weighed)
+
+
 @pytest.mark.parametrize("width", [13, 41, 47])
 def test_some_rows_of_odd_width(device, width):
     """Devices store rows that are read through an index further apart. What else reads them, whole or in part, and what is left of the last strip."""
@@ -578,7 +592,7 @@ def test_some_rows_of_odd_width(device, width):
         np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("heads, width", [(8, 8), (2, 6), (3, 10), (1, 41), (1, 128)])
+@pytest.mark.parametrize("heads, width", [(16, 8), (2, 6), (8, 18), (4, 41), (1, 128), (8, 32)])
 def test_some_rows_of_attention(device, heads, width):
     """Forward and backward, beside the interpreter: rows of a hub and of few edges, heads that fill a warp's threads and that do not."""
     rng = np.random.default_rng(width)

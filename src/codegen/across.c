@@ -61,3 +61,9 @@ bool find_across(Codegen *g) {
   g->neighbours = threads;
   return look(g, true, &found);
 }
+
+void drop_across(Codegen *g) {
+  for (int i = 0; i < g->inst.n; i++)
+    if (g->inst.at[i].kind == INST_LOOP) g->inst.at[i].flags &= ~(uint32_t)LOOP_ACROSS;
+  g->neighbours = 0;
+}

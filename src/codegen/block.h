@@ -70,6 +70,7 @@ typedef struct Codegen {
   UOp *flops;             /* of a launch, where the tree has other work in it; NULL: what the tree says */
   int spread;             /* see Linear */
   int turns;              /* see Linear */
+  bool warp_row;          /* see Linear */
   Block *body;            /* of one iteration of the grid */
   int strip;              /* of the innermost loop of the grid: see Inst */
   int neighbours;         /* threads along that loop that add up what each of them has: see Linear; 0: none do */
@@ -135,6 +136,7 @@ bool shape_hubs(Codegen *g, RowClass rows);
 /* across.c: sums that neighbouring threads form together, each of them with what it has. True: there are some, and
  * g->neighbours says how many threads that takes. */
 bool find_across(Codegen *g);
+void drop_across(Codegen *g); /* takes its marks away: threads are shaped in another way */
 /* Does b, a loop inside that of f, add up as many values as f has iterations, and depend on it in nothing? */
 bool sums_along(Codegen *g, const Block *b, const UOp *f);
 /* flatten.c: the tree as a list of instructions; long sums in blocks. */

@@ -109,6 +109,7 @@ static bool write_out(Codegen *g, UOp *store, Linear *out) {
   out->pack = g->pack;
   out->spread = g->spread;
   out->turns = g->turns;
+  out->warp_row = g->warp_row;
   out->neighbours = g->neighbours;
   return list_params(g, out);
 }

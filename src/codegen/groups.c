@@ -66,7 +66,7 @@ static Block *mark_grid(Codegen *g) {
 
 /* ---- strips ---- */
 
-enum { STRIP_ACCS = 8, STRIP_INSTS = 256, STRIP_TERMS = 64 };
+enum { STRIP_ACCS = 8, WIDE_ACCS = 2, STRIP_INSTS = 256, STRIP_TERMS = 64 };
 
 static UOp *index_of(const UOp *u) { return u->op == OP_STORE ? u->src[2] : u->src[1]; }
 
@@ -146,6 +146,16 @@ static bool ends_early(Codegen *g, const Block *b, int n) {
   return true;
 }
 
+/* Do the results of a row of edges take several warps, if each thread has n of them? With twice as many a warp loads
+ * the numbers of an edge, its weights and the like once and not twice. */
+static bool is_wide(Codegen *g, Block *b, int n) {
+  enum { WARPS = 2 };
+  if (!g->nragged || b != g->body || b == next_output(g, g->top)) return false;
+  double all = 1;
+  for (const Block *at = b; at != next_output(g, g->top); at = at->parent) all *= range_trips(g, at->range);
+  return all >= WARPS * n * g->target->warp;
+}
+
 /* How many iterations of the loop of b a thread takes at once. */
 static int strip_of(Codegen *g, Block *b) {
   int n = g->target->strip, insts = 0, accs = 0;
@@ -158,7 +168,10 @@ static int strip_of(Codegen *g, Block *b) {
   if (trips % n && (begin->arg.i || trips < MOST_WASTE * (n - 1) || (b != g->body && !ends_early(g, b, n)))) return 1;
   count_insts(g, b, &insts, &accs);
   bool fits = insts <= STRIP_INSTS && accs <= STRIP_ACCS;
-  return fits && lanes_allowed(g, b, b->range) && strip_gain(g, b, b->range, n) > 0 ? n : 1;
+  double gain = strip_gain(g, b, b->range, n);
+  if (!fits || !lanes_allowed(g, b, b->range) || gain <= 0) return 1;
+  bool wide = trips % (2 * n) == 0 && accs <= WIDE_ACCS && is_wide(g, b, n);
+  return wide && strip_gain(g, b, b->range, 2 * n) >= gain ? 2 * n : n;
 }
 
 static void set_strip(Codegen *g, Block *b, const UOp *r, int n) {
@@ -201,8 +214,10 @@ static void pad_grid(Codegen *g, int n) {
 static void strip_grid(Codegen *g) {
   if (g->body == g->top || !g->grid) return;
   int n = strip_of(g, g->body);
+  double threads = (double)g->grid->vmax * g->group;
+  while (n > g->target->strip && threads / n < g->target->strip_threads && !g->neighbours) n /= 2;
   if (n == 1) return;
-  if (!g->neighbours && (double)g->grid->vmax / n * g->group < g->target->strip_threads) return;
+  if (!g->neighbours && threads / n < g->target->strip_threads) return;
   set_strip(g, g->body, g->body->range, n);
   g->strip = n;
   if (whole_strips(g->body->range, n))
@@ -417,6 +432,7 @@ bool shape_hubs(Codegen *g, RowClass class) {
   enum { SMALLER = 4 };
   unmark(g);
   g->rows = class;
+  g->warp_row = false;
   if (class == ROWS_MIDDLE) g->hubs.threads /= SMALLER;
   if (class == ROWS_LONGEST) g->hubs.threads = g->target->hub_threads;
   for (int i = 0; i < g->body->line.n; i++)
@@ -485,7 +501,10 @@ static bool shape_rows(Codegen *g) {
   Block *b = g->body;
   if (!g->nragged || g->target->warp <= 1 || b == g->top || next_output(g, b) || !row_threads(g, 1)) return false;
   bool across = b != next_output(g, g->top) && find_across(g);
-  if (!plain_rows(g, b)) return false;
+  if (!plain_rows(g, b)) {
+    if (across) drop_across(g);
+    return false;
+  }
   strip_grid(g);
   int best = MAX(g->neighbours, 1), side = side_by_side(g, row_threads(g, best));
   bool inner = !across && b != next_output(g, g->top) && uop_is_int(b->range->src[0], 0);
@@ -498,8 +517,12 @@ static bool shape_rows(Codegen *g) {
   /* few threads for each row leave most of a device idle while the longest of them end */
   int lanes = 1, each = row_threads(g, 1) <= NARROW ? MAX(g->target->row_edges / 4, 1) : g->target->row_edges;
   while (2 * lanes * side <= g->target->warp && 2 * lanes * each <= 1 << g->log_edges) lanes *= 2;
+  if (g->neighbours > 1) lanes = g->target->warp / side; /* a warp has one row: all its threads take as many turns */
   if (across && !fills_neighbours(g)) pad_grid(g, best * MAX(g->strip, 1));
-  if (lanes == 1) return true;
+  if (lanes == 1) {
+    g->warp_row = !g->padded && row_threads(g, 1) % g->target->warp == 0;
+    return true;
+  }
   if (best > 1 && !across) pad_grid(g, best * MAX(g->strip, 1));
   g->group = lanes;
   g->spread = side > 1 ? side : 0;

@@ -44,9 +44,10 @@
  *
  * Sums of neighbours. A loop marked LOOP_ACROSS has as many iterations as the innermost loop of the grid, inside of
  * which it stands, does nothing but add to accumulators from outside, and depends on that loop in nothing. `neighbours`
- * threads, a power of two, have all iterations of the grid along it and lie side by side in a warp, and run the loops
- * around it equally often. So a device can have each add what belongs to its own iterations of the grid, and combine
- * the results in a fixed tree; to all others it is a plain loop.
+ * threads, a power of two, have all iterations of the grid along it and lie side by side in a warp, whose threads all
+ * run the loops around it equally often, but for their shares of a loop of the group. So a device can have each add
+ * what belongs to its own iterations of the grid, and combine the results in a fixed tree; to all others it is a plain
+ * loop.
  *
  * Products of a warp. A loop marked LOOP_TENSOR, of a constant multiple of 8 iterations, is the only line of a group
  * loop with an iteration for each thread, and adds products of two local arrays of float32 to accumulators from
@@ -156,6 +157,7 @@ typedef struct Linear {
    * come to each FENCE and COMBINE equally often; where they are more than a warp, they are all groups of the block. */
   int spread;
   int neighbours; /* of the threads that form a sum of a LOOP_ACROSS; 0: there is none */
+  bool warp_row;  /* a warp has one row of edges: its threads run the loops over them equally often, but for shares */
   int turns; /* iterations of the grid that a group runs one after the other, a block's side by side; 0 and 1: one */
   struct Linear *also; /* a further kernel with the same arguments, for rows that this one leaves out; or NULL */
   bool also_first;     /* the further kernels are started before this one, which takes less time than they do */

@@ -112,6 +112,10 @@ typedef struct Target {
   /* A kernel has the loops over edges of one kind of results: values of a row that its features need, and values of an
    * edge that several of its features need, are stored by kernels of their own, in which all threads have work. */
   bool rows_apart;
+  /* Dot products of both ends of edges are formed by the loop of a sum over the edges of one end where a row that both
+   * read has so many bytes: then reading it once more takes longer than to read and store values of edges in the order
+   * of that end, in which they lie scattered. */
+  int dot_bytes;
   bool by_rows;           /* edges whose order nobody sees are in that of the rows of one end (schedule/edge_order.c) */
   int64_t shared_bytes;   /* of that memory */
   int64_t cache_bytes[2]; /* of one core: the first and the second cache; 0: none */

@@ -261,6 +261,7 @@ const HelperText float_helpers[] = {
     /* log(u) with u = 1 + x, and what the rounding of u lost goes into f */
     {"log1p", KIND_F32,
      "$T @log1p($T x) {\n"
+     "<s|#ifdef LOG1P_F32\n  return LOG1P_F32(x);\n#endif\n|>"
      "  const $T u = x + 1.0f;\n"
      "  const $T lost = @where(x > 1.0f, 1.0f - (u - x), x - (u - 1.0f));\n"
      "  const $I e = (@bits(u) - 0x3f3504f3) >> 23;\n"

@@ -56,6 +56,17 @@
         "  return v;\n}"                                                                                               \
   }
 
+/* Of n threads side by side. All threads of the warp come here, which spares the look who else does. */
+#define NEAR(name, kind, both, order)                                                                                  \
+  {                                                                                                                    \
+    "near_" name, kind,                                                                                                \
+        "$T @near_" name "($T v, int n) {\n"                                                                           \
+        "  for (int o = n / 2; o; o /= 2) {\n"                                                                         \
+        "    const $T w = SHUFFLE(v, o, WARP), " order ";\n"                                                           \
+        "    v = " both ";\n  }\n"                                                                                     \
+        "  return v;\n}"                                                                                               \
+  }
+
 /* The same in a block of several warps: each combines its own part, then all threads the parts, in their order. */
 #define WARPS(name, kind, both, order)                                                                                 \
   {                                                                                                                    \
@@ -83,6 +94,7 @@ const HelperText group_helpers[] = {
     {"remainder", KIND_SIGNED,
      "$T @remainder($T a, $T b) { return (a | b) >> 31 ? a % b : ($T)((uint32_t)a % (uint32_t)b); }"},
     BOTH("add", KIND_ANY, "($T)(a + b)", EITHER),
+    NEAR("add", KIND_ANY, "($T)(a + b)", EITHER),
     BOTH("mul", KIND_ANY, "($T)(a * b)", EITHER),
     BOTH("max", KIND_ANY, "@max(a, b)", LOWER_FIRST),
     BOTH("min", KIND_ANY, "@min(a, b)", LOWER_FIRST),

@@ -32,7 +32,8 @@ static void emit_load(Emit *e, int i) {
   }
   Txt at = is_run(e, i)  ? txt("q%d[i%d]", i, e->run_loop)
            : before >= 0 ? txt("q%d[%d]", before, (int)k)
-                         : txt("p%d[%s]", in->param, scalar_name(e, in->src[0]).s);
+           : e->stage    ? txt("load_now(p%d + %s)", in->param, scalar_name(e, in->src[0]).s)
+                         : txt("p%d[%s%s]", in->param, scalar_name(e, in->src[0]).s, loaded_again(e, i).s);
   Txt x = load_text(e, d, 1, at);
   if (in->src[1] >= 0) x = txt("%s ? %s : 0", scalar_name(e, in->src[1]).s, x.s);
   line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);
@@ -49,6 +50,7 @@ static void emit_store(Emit *e, int i) {
   Txt x = store_text(e, (PolyDType)in->dtype, 1, scalar_name(e, in->src[1]));
   Txt gate = in->src[2] >= 0 ? txt("if (%s) ", scalar_name(e, in->src[2]).s) : no_text();
   if (stores_alone(e, i)) gate = txt("if (thread == 0) %s", gate.s);
+  if (edge_gate(e).s[0]) gate = txt("if (%s) %s", edge_gate(e).s, gate.s);
   line(e, "%sp%d[%s] = %s;", gate.s, in->param, scalar_name(e, in->src[0]).s, x.s);
 }
 
@@ -108,6 +110,7 @@ void emit_scalar(Emit *e, int i) {
     PolyDType of = (PolyDType)acc->dtype;
     Txt sum = in->src[2] >= 0 ? muladd_text(e, of, 1, b, scalar_name(e, in->src[2]), a)
                               : combine_text(e, (Op)acc->op, of, 1, a, b);
+    if (edge_gate(e).s[0] && in->src[0] < e->edges) sum = txt("%s ? %s : %s", edge_gate(e).s, sum.s, a.s);
     line(e, "%s%s = %s;", update_gate(e, in->src[0]).s, a.s, sum.s);
     break;
   }
@@ -127,7 +130,7 @@ void emit_loop(Emit *e, int loop) {
   const Inst *in = &e->lin->inst[loop];
   Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
   Txt type = scalar_type(e, (PolyDType)in->dtype);
-  if (e->style->groups && emit_by_fours(e, loop)) return;
+  if (e->style->groups && (emit_by_fours(e, loop) || emit_edges(e, loop))) return;
   if (e->style->tensor && emit_products(e, loop)) return;
   if (e->style->groups && in->flags & LOOP_ACROSS) {
     emit_across(e, loop);
@@ -160,13 +163,19 @@ void emit_loop(Emit *e, int loop) {
   line(e, "}");
 }
 
-void emit_inner(Emit *e, int i) {
-  if (e->loop >= 0 && e->lanes > 1)
-    emit_lanes(e, i);
-  else if (e->vary)
+static void emit_plain(Emit *e, int i) {
+  if (e->vary)
     emit_strip(e, i);
   else
     emit_scalar(e, i);
+}
+
+void emit_inner(Emit *e, int i) {
+  if (e->stage && emit_stage(e, i, emit_plain)) return;
+  if (e->loop >= 0 && e->lanes > 1)
+    emit_lanes(e, i);
+  else
+    emit_plain(e, i);
 }
 
 /* Local arrays of the parallel loop whose body begins at `from`, or of the kernel. */
@@ -208,8 +217,10 @@ static bool emit_kernel(Emit *e, const char *name) {
   e->at = lanes_analyse(&arena, e->lin, e->style->vectors);
   e->spread = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->spread);
   e->room = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->room);
+  e->edge_stage = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1));
   e->pairs = e->style->pairs && linear_has_strip(e->lin);
-  bool ok = e->at && e->spread && e->room;
+  e->depth = arena_new(&arena, (size_t)MAX(e->lin->ninst, 1) * sizeof *e->depth);
+  bool ok = e->at && e->spread && e->room && e->edge_stage && e->depth;
   if (ok) {
     e->indent = 1;
     e->style->open_kernel(e, name);

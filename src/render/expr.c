@@ -77,9 +77,13 @@ Txt identity_text(Op op, PolyDType d) {
 
 /* ---- names ---- */
 
+Txt edge_name(const Emit *e, int i) {
+  return e->edges && i >= e->edges && i < e->at[e->edges].end ? txt("_e%d", e->edge) : no_text();
+}
+
 Txt scalar_name(const Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
-  Txt copy = e->vary && e->vary[i] ? txt("_%d", e->copy) : no_text();
+  Txt copy = e->vary && e->vary[i] ? txt("%s_%d", edge_name(e, i).s, e->copy) : edge_name(e, i);
   switch (in->kind) {
   case INST_CONST: return const_text(in);
   case INST_VAR: return txt("n%d", (int)in->arg.i);
@@ -236,7 +240,9 @@ Txt alu_scalar(Emit *e, int i, const Txt src[3]) {
   if ((op == OP_IDIV || op == OP_MOD) && !infix && (in->flags & 1) && dtype_is_int(d))
     return txt("%s ? %s %s %s : 0", src[1].s, a.s, op == OP_IDIV ? "/" : "%", src[1].s);
   if (from == POLY_BOOL && op == OP_MOD) return txt("0");
-  if (infix)
+  if (is_near_quotient(e, i))
+    r = txt("near_quotient(%s, %s)", a.s, src[1].s);
+  else if (infix)
     r = txt("%s %s %s", a.s, infix, src[1].s);
   else
     r = call_scalar(e, op, d, src, op_info[op].nsrc);

@@ -22,7 +22,7 @@ static const char opencl_words[] =
     "#define BLOCK get_group_id(0)\n#define THREAD ((int)get_local_id(0))\n"
     "#define UNROLL __attribute__((opencl_unroll_hint(4)))\n#define UNROLL_STRIP UNROLL\n"
     "#define UNROLL_ALL UNROLL\n#define UNROLL_AROUND\n#define UNROLL_NONE\n"
-    "#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
+    "#define LONG2 long2\n#define WARP 1\n#define SHUFFLE(v, o, n) (v)\n"
     "#define FENCE(n) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
     "#define FIRST(err) !atomic_xchg((volatile GLOBAL int *)(err), 1)\n"
     "#define SELDOM_TRUE(x) (x)\n"
@@ -44,12 +44,18 @@ static const char cuda_words[] =
     "#define UNROLL _Pragma(\"unroll 8\")\n#define UNROLL_STRIP _Pragma(\"unroll 4\")\n"
     "#define UNROLL_ALL _Pragma(\"unroll\")\n#define UNROLL_AROUND _Pragma(\"unroll 2\")\n"
     "#define UNROLL_NONE _Pragma(\"unroll 1\")\n"
-    "#define WARP 32\n"
+    "#define LONG2 longlong2\n#define WARP 32\n#define LOADED __syncwarp(~0u) /* loads stay before it */\n"
     "#ifdef __CUDACC_RTC__ /* the card has a part of it as an instruction; the error stays within 2 ulp */\n"
-    "#define EXP_F32 expf\n#endif\n"
+    "#define EXP_F32 expf\n#define LOG1P_F32 log1pf\n"
+    "HELPER float near_quotient(float a, float b) { /* of moderate size: without a branch for others */\n"
+    "  float r;\n  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(b));\n"
+    "  r = fmaf(fmaf(-b, r, 1.0f), r, r);\n"
+    "  float q = a * r;\n  q = fmaf(fmaf(-b, q, a), r, q);\n  return fmaf(fmaf(-b, q, a), r, q);\n}\n"
+    "#else\n#define near_quotient(a, b) ((a) / (b))\n#endif\n"
     "/* the threads of a group in their warp */\n"
     "#define MASK(n) ((n) < 32 ? ((1u << (n) % 32) - 1) << (threadIdx.x % 32 & ~((n) - 1)) : ~0u)\n"
     "#define SHUFFLE(v, o, n) __shfl_xor_sync(MASK(n), v, o)\n"
+    "#define PICK(v, k) __shfl_sync(~0u, v, k)\n"
     "#define FENCE(n) ((n) <= 32 ? __syncwarp(MASK(n)) : __syncthreads())\n"
     "#define FIRST(err) !atomicExch((unsigned int *)(err), 1u)\n"
     "#define SELDOM_TRUE(x) __builtin_expect(x, 0)\n"
@@ -112,6 +118,8 @@ static void declare_shared(Emit *e) {
   }
 }
 
+static bool loads_again(const Emit *e);
+
 /* Arguments one by one, the error record last. */
 static void open_kernel(Emit *e, const char *before, const char *name) {
   const Linear *lin = e->lin;
@@ -122,6 +130,7 @@ static void open_kernel(Emit *e, const char *before, const char *name) {
   for (int i = 0; i < lin->nvar; i++) str_fmt(e->out, "int64_t n%d, ", i);
   str_add(e->out, "GLOBAL int64_t *err) {\n");
   declare_shared(e);
+  if (loads_again(e)) line(e, "const int32_t none = -(int32_t)((uint64_t)err & 1); /* 0, as no compiler knows */");
   if (updates_state(lin)) line(e, "if (*err) return;");
   if (lin->group <= 1) return;
   if (lin->pack == 1)
@@ -157,16 +166,9 @@ static bool is_around(const Emit *e, int loop) {
   return any;
 }
 
-/* The reduction around a loop; -1: there is none. */
-static int loop_around(const Emit *e, int loop) {
-  for (int i = loop; i-- > 0;)
-    if (e->lin->inst[i].kind == INST_LOOP && e->at[i].end > loop) return is_around(e, i) ? i : -1;
-  return -1;
-}
-
 /* Is there so much to compute in each iteration (functions, divisions) that several side by side would only need more
  * registers, and more text than the cache of instructions holds? */
-static bool is_heavy(const Emit *e, int loop) {
+bool is_heavy(const Emit *e, int loop) {
   enum { HEAVY = 64 };
   static const int price[COST_KINDS] = {
       [COST_SIMPLE] = 1, [COST_DIVIDE] = 8, [COST_FUNCTION] = 20, [COST_POWER] = 60, [COST_ROUNDING] = 1};
@@ -184,21 +186,51 @@ static bool is_open(const Emit *e, int loop) {
   return e->lin->inst[loop].flags & LOOP_REDUCE && !loop_trip(e->lin, loop, &begin, &end);
 }
 
+/* Does a thread take more features than one load has? */
+static bool has_wide_strip(const Emit *e) {
+  enum { LOAD = 4 };
+  bool wide = false;
+  for (int i = 0; i < e->lin->ninst; i++) wide |= e->lin->inst[i].kind == INST_LOOP && e->lin->inst[i].strip > LOAD;
+  return wide;
+}
+
+/* Does the kernel walk the edges of rows? */
+static bool walks_rows(const Emit *e) {
+  for (int i = 0; i < e->lin->ninst; i++)
+    if (e->lin->inst[i].kind == INST_LOOP && is_open(e, i)) return true;
+  return false;
+}
+
+/* Registers that a thread may use for the sake of a loop; 0: nothing is known of it. Where rows of edges are walked and
+ * several features loaded at once, the compiler would by itself rather wait for each load before the next than use a
+ * few registers more: of 85, 64, 50 and 42, on an H200, steps of GCN, GAT, GATv2 and EdgeConv were fastest with 64, by
+ * 1 to 3 %. Long strips need WIDE_ROWS. Maps of each edge with functions behind them need more. Sums of columns that
+ * are computed for each edge have an accumulator for each and wait for the loads of a few edges at a time, rather than
+ * for few registers' sake one after the other: of GINE 0.83 ms with 128 registers, 0.95 without a word. */
+static int registers_for(const Emit *e, int loop, bool strip) {
+  enum { ROWS = 64, WIDE_ROWS = 80, HEAVY_ROWS = 80, COLUMNS = 128 };
+  bool heavy = is_heavy(e, loop);
+  if (is_around(e, loop) && !walks_rows(e)) return COLUMNS;
+  if (is_around(e, loop) && heavy) return HEAVY_ROWS;
+  if (!strip || heavy || !is_open(e, loop)) return 0;
+  return has_wide_strip(e) ? WIDE_ROWS : ROWS;
+}
+
 /* Blocks that are to run on a multiprocessor at a time, which limits their registers, and tells the compiler how many
- * it may use. Where rows of edges are walked and several features loaded at once, it would by itself rather wait for
- * each load before the next than use a few registers more; where they go through maps and functions, it would keep all
- * weights in registers, and leave too few threads to wait for memory; of blocks as large as can be it would fit two,
- * and put what they need into memory. Products of a warp have their sums and four factors in registers. EACH: of 85,
- * 64, 50 and 42, on an H200, steps of GCN, GAT, GATv2 and EdgeConv were fastest with 64, by 1 to 3 %. */
+ * it may use; of blocks as large as can be it would fit two, and put what they need into memory. Products of a warp
+ * have their sums and four factors in registers, threads that form dot products of neighbours the rows of several
+ * edges.
+ */
 static Txt blocks_at_once(const Emit *e) {
-  enum { REGISTERS = 65536, EACH = 64, PRODUCTS = 168, LARGE = 512 };
+  enum { REGISTERS = 65536, SEVERAL = 80, PRODUCTS = 168, LARGE = 512 };
   int size = block_size(e->lin);
   if (has_products(e->lin)) return txt(", %d", MAX(REGISTERS / PRODUCTS / size, 1));
+  if (e->lin->neighbours > 1) return txt(", %d", MAX(REGISTERS / SEVERAL / size, 1));
   bool strip = linear_has_strip(e->lin);
-  for (int i = 0; i < e->lin->ninst; i++)
-    if (e->lin->inst[i].kind == INST_LOOP &&
-        (strip && !is_heavy(e, i) ? is_open(e, i) : is_around(e, i) && is_heavy(e, i)))
-      return txt(", %d", MAX(REGISTERS / EACH / size, 1));
+  for (int i = 0; i < e->lin->ninst; i++) {
+    int each = e->lin->inst[i].kind == INST_LOOP ? registers_for(e, i, strip) : 0;
+    if (each) return txt(", %d", MAX(REGISTERS / each / size, 1));
+  }
   return size > LARGE ? txt(", 1") : no_text();
 }
 
@@ -391,23 +423,73 @@ static bool can_unroll(const Emit *e, int loop) {
   return true;
 }
 
-static bool in_heavy(const Emit *e, int loop) {
-  int outer = loop_around(e, loop);
-  return outer >= 0 && is_heavy(e, outer);
+/* Does i change with the iterations of the loop, one around it? */
+static bool depends_on(const Emit *e, int i, int loop, int depth) {
+  const Inst *in = &e->lin->inst[i];
+  if (i == loop || depth == 0) return true;
+  if (i < loop || in->kind == INST_LOOP) return false;
+  for (int k = 0; k < 3; k++)
+    if (in->src[k] >= 0 && depends_on(e, in->src[k], loop, depth - 1)) return true;
+  return false;
+}
+
+/* The loop of an edge's map that load i stands in, if it is the same for all edges; -1: it is no such load. */
+static int loop_of_weight(const Emit *e, int i, int around) {
+  enum { DEEP = 8 };
+  const Inst *in = &e->lin->inst[i];
+  int loop = -1;
+  for (int k = i; k-- > around && loop < 0;)
+    if (e->lin->inst[k].kind == INST_LOOP && e->at[k].end > i) loop = k;
+  bool weight = in->kind == INST_LOAD && loop > around && is_short(e, loop) && !depends_on(e, in->src[0], around, DEEP);
+  return weight ? loop : -1;
+}
+
+/* Values that a thread would keep in registers for the maps of a loop's edges. */
+static int64_t kept_weights(const Emit *e, int around) {
+  int64_t n = 0;
+  int strip = 1;
+  for (int i = 0; i < around; i++)
+    if (e->lin->inst[i].kind == INST_LOOP) strip = MAX(strip, e->lin->inst[i].strip);
+  for (int i = around + 1; i < e->at[around].end; i++) {
+    int loop = loop_of_weight(e, i, around);
+    if (loop >= 0) n += loop_trips(e->lin, loop) * strip;
+  }
+  return n;
+}
+
+/* Weights of the maps of an edge, in a loop over the edges of a row: kept in registers, they would fill many of those
+ * of a thread for a row that is soon at its end. Better more threads are at work, which have them in the first cache.
+ * The compiler would keep them all the same, and put other values into memory; so the index is one that it takes for
+ * another in each iteration. */
+Txt loaded_again(const Emit *e, int i) {
+  enum { MOST = 16 };
+  int around = i;
+  if (!e->style->tensor || !walks_rows(e)) return no_text();
+  while (--around >= 0)
+    if (e->lin->inst[around].kind == INST_LOOP && e->at[around].end > i && is_around(e, around)) break;
+  if (around < 0 || loop_of_weight(e, i, around) < 0 || kept_weights(e, around) <= MOST) return no_text();
+  return txt(" + ((int32_t)i%d & none)", around);
+}
+
+/* Has the kernel such loads? */
+static bool loads_again(const Emit *e) {
+  for (int i = 0; i < e->lin->ninst; i++)
+    if (e->lin->inst[i].kind == INST_LOAD && loaded_again(e, i).s[0]) return true;
+  return false;
 }
 
 bool is_written_out(const Emit *e, int loop) {
-  return can_unroll(e, loop) && is_short(e, loop) && !is_around(e, loop) && !in_heavy(e, loop);
+  return can_unroll(e, loop) && is_short(e, loop) && !is_around(e, loop) && !is_heavy(e, loop);
 }
 
 /* A reduction is unrolled, so that loads of several iterations are under way at once; their order stays. */
 void emit_unroll(Emit *e, int loop) {
-  bool around = is_around(e, loop);
+  bool around = is_around(e, loop), rows = walks_rows(e);
   if (!can_unroll(e, loop)) return;
-  if (around && is_heavy(e, loop))
+  if (is_heavy(e, loop) && (around ? rows : is_short(e, loop)))
     line(e, "UNROLL_NONE");
-  else if (around || (is_short(e, loop) && in_heavy(e, loop)))
-    line(e, "UNROLL_AROUND");
+  else if (around)
+    line(e, rows ? "UNROLL_AROUND" : "UNROLL_STRIP");
   else
     line(e, is_short(e, loop) ? "UNROLL_ALL" : e->vary ? "UNROLL_STRIP" : "UNROLL");
 }
@@ -423,32 +505,7 @@ static int64_t known_turns(const Emit *e, int loop, bool *whole) {
   return turns <= FEW_TURNS || *whole ? turns : 0;
 }
 
-/* A known number of turns is written so that the compiler sees it: it would take the thread's first index for unknown,
- * and end after each load to look whether there is another. */
-void emit_group_loop(Emit *e, int loop) {
-  const Inst *in = &e->lin->inst[loop];
-  int strip = MAX(in->strip, 1), each = e->lin->group * strip;
-  bool whole = false;
-  if (emit_by_fours(e, loop)) return;
-  int64_t turns = known_turns(e, loop, &whole);
-  Txt times = strip > 1 ? txt("%d * ", strip) : no_text(), type = scalar_type(e, (PolyDType)in->dtype);
-  Txt begin = scalar_name(e, in->src[0]), end = scalar_name(e, in->src[1]);
-  if (turns) {
-    if (turns <= FEW_TURNS)
-      line(e, "UNROLL_ALL");
-    else
-      emit_unroll(e, loop);
-    line(e, "for (int k%d = 0; k%d < %lld; k%d++) {", loop, loop, (long long)turns, loop);
-    e->indent++;
-    line(e, "const %s i%d = %s + %sthread + %d * k%d;", type.s, loop, begin.s, times.s, each, loop);
-    int64_t full = loop_trips(e->lin, loop) / each; /* turns that all threads take, without a look at the end */
-    Txt early = full ? txt("k%d < %lld || ", loop, (long long)full) : no_text();
-    line(e, whole ? "{" : "if (%si%d < %s) {", early.s, loop, end.s);
-  } else {
-    emit_unroll(e, loop);
-    line(e, "for (%s i%d = %s + %sthread; i%d < %s; i%d += %d) {", type.s, loop, begin.s, times.s, loop, end.s, loop,
-         each);
-  }
+static void emit_group_body(Emit *e, int loop) {
   e->group = true;
   e->indent++;
   bool strips = open_strip(e, loop);
@@ -457,9 +514,65 @@ void emit_group_loop(Emit *e, int loop) {
   e->indent--;
   e->group = false;
   line(e, "}");
-  if (!turns) return;
+}
+
+/* Turns from .. to-1 of a thread, of a known number, written so that the compiler sees it: it would take the thread's
+ * first index for unknown, and end after each load to look whether there is another. */
+static void emit_known_turns(Emit *e, int loop, int64_t from, int64_t to, bool whole) {
+  const Inst *in = &e->lin->inst[loop];
+  int strip = MAX(in->strip, 1), each = e->lin->group * strip;
+  Txt times = strip > 1 ? txt("%d * ", strip) : no_text(), type = scalar_type(e, (PolyDType)in->dtype);
+  if (to - from <= FEW_TURNS)
+    line(e, "UNROLL_ALL");
+  else
+    emit_unroll(e, loop);
+  line(e, "for (int k%d = %lld; k%d < %lld; k%d++) {", loop, (long long)from, loop, (long long)to, loop);
+  e->indent++;
+  line(e, "const %s i%d = %s + %sthread + %d * k%d;", type.s, loop, scalar_name(e, in->src[0]).s, times.s, each, loop);
+  int64_t full = loop_trips(e->lin, loop) / each; /* turns that all threads take, without a look at the end */
+  Txt early = full ? txt("k%d < %lld || ", loop, (long long)full) : no_text();
+  line(e, whole ? "{" : "if (%si%d < %s) {", early.s, loop, scalar_name(e, in->src[1]).s);
+  emit_group_body(e, loop);
   e->indent--;
   line(e, "}");
+}
+
+/* Some turns at a time, the loads of all of them first. */
+static bool emit_staged_turns(Emit *e, int loop, int64_t turns, bool whole) {
+  int each, stages;
+  line(e, "{");
+  e->indent++;
+  if ((stages = open_turns(e, loop, turns, &each)))
+    for (int64_t from = 0; from < turns; from += each) {
+      e->turn = txt("k%d - %lld", loop, (long long)from);
+      e->stages = stages;
+      for (e->stage = 1; e->stage <= stages; e->stage++) {
+        emit_known_turns(e, loop, from, MIN(from + each, turns), whole);
+        if (e->stage < stages) line(e, "LOADED;");
+      }
+      e->stage = 0;
+    }
+  e->indent--;
+  line(e, "}");
+  return stages;
+}
+
+void emit_group_loop(Emit *e, int loop) {
+  const Inst *in = &e->lin->inst[loop];
+  int strip = MAX(in->strip, 1);
+  bool whole = false;
+  if (emit_by_fours(e, loop) || emit_edges(e, loop)) return;
+  int64_t turns = known_turns(e, loop, &whole);
+  if (turns && emit_staged_turns(e, loop, turns, whole)) return;
+  if (turns) {
+    emit_known_turns(e, loop, 0, turns, whole);
+    return;
+  }
+  Txt times = strip > 1 ? txt("%d * ", strip) : no_text(), type = scalar_type(e, (PolyDType)in->dtype);
+  emit_unroll(e, loop);
+  line(e, "for (%s i%d = %s + %sthread; i%d < %s; i%d += %d) {", type.s, loop, scalar_name(e, in->src[0]).s, times.s,
+       loop, scalar_name(e, in->src[1]).s, loop, e->lin->group * strip);
+  emit_group_body(e, loop);
 }
 
 void emit_combine(Emit *e, int i) {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TOGETHER = 4 }; /* elements that a vector type of CUDA and OpenCL has */
+enum { TOGETHER = 4 }; /* most elements that a vector type of CUDA and OpenCL has */
 
 static bool differs(const Emit *e, const Inst *in) {
   for (int k = 0; k < 3; k++)
@@ -62,7 +62,7 @@ bool open_strip(Emit *e, int loop) {
 
 /* Each thread has the iterations that it has of the grid, or the first ones in the place of those that are not there,
  * which it does not add. */
-void emit_across(Emit *e, int loop) {
+void across_terms(Emit *e, int loop) {
   const Linear *l = e->lin;
   int of = loop, n = e->vary ? e->strip : 1;
   while (of >= 0 && !(l->inst[of].flags & LOOP_PARALLEL)) of = loop_of(e, of);
@@ -83,13 +83,22 @@ void emit_across(Emit *e, int loop) {
   e->across = 0;
   e->indent--;
   line(e, "}");
+}
+
+void across_sums(Emit *e, int loop) {
+  const Linear *l = e->lin;
   for (int i = loop + 1; i < e->at[loop].end; i++) {
     const Inst *in = &l->inst[i];
     if (in->kind != INST_UPDATE || l->neighbours == 1) continue;
     Txt acc = scalar_name(e, in->src[0]);
-    Txt add = helper(e->help, "lanes_add", elem_of((PolyDType)l->inst[in->src[0]].dtype), 1);
-    line(e, "%s = %s(%s, %d, 1);", acc.s, add.s, acc.s, l->neighbours);
+    Txt add = helper(e->help, "near_add", elem_of((PolyDType)l->inst[in->src[0]].dtype), 1);
+    line(e, "%s = %s(%s, %d);", acc.s, add.s, acc.s, l->neighbours);
   }
+}
+
+void emit_across(Emit *e, int loop) {
+  across_terms(e, loop);
+  across_sums(e, loop);
 }
 
 void close_strip(Emit *e) {
@@ -98,11 +107,14 @@ void close_strip(Emit *e) {
   e->strip_ends = false;
 }
 
-/* The vector type of an element in memory; NULL: there is none, or it would be wider than a load. */
+/* Elements of its vector type: a load has up to 16 bytes. */
+static int together_of(PolyDType d) { return MIN(TOGETHER, 16 / dtype_size(d)); }
+
+/* The vector type of an element in memory; NULL: there is none. */
 static const char *together_type(PolyDType d) {
   static const char *const names[] = {
-      [ELEM_I8] = "char4", [ELEM_U8] = "uchar4", [ELEM_I16] = "short4", [ELEM_U16] = "ushort4",
-      [ELEM_I32] = "int4", [ELEM_U32] = "uint4", [ELEM_F32] = "float4", [ELEM_COUNT] = NULL,
+      [ELEM_I8] = "char4",  [ELEM_U8] = "uchar4",  [ELEM_I16] = "short4", [ELEM_U16] = "ushort4", [ELEM_I32] = "int4",
+      [ELEM_U32] = "uint4", [ELEM_F32] = "float4", [ELEM_I64] = "LONG2",  [ELEM_F64] = "double2", [ELEM_COUNT] = NULL,
   };
   return names[elem_memory(d)];
 }
@@ -113,18 +125,22 @@ static void load_together(Emit *e, int i, const char *type) {
   const Inst *in = &e->lin->inst[i];
   PolyDType d = (PolyDType)in->dtype;
   Txt gate = in->src[1] >= 0 ? scalar_name(e, in->src[1]) : no_text();
-  for (int first = 0; first < e->strip; first += TOGETHER) {
+  int n = together_of(d);
+  for (int first = 0; first < e->strip; first += n) {
     e->copy = first;
-    Txt at = txt("*(GLOBAL const %s *)(p%d + %s)", type, in->param, scalar_name(e, in->src[0]).s);
+    Txt w = txt("w%d%s_%d", i, edge_name(e, i).s, first);
+    Txt at = txt("%s(GLOBAL const %s *)(p%d + %s%s)", e->stage ? "load_now(" : "*", type, in->param,
+                 scalar_name(e, in->src[0]).s, loaded_again(e, i).s);
+    if (e->stage) at = txt("%s)", at.s);
     if (gate.s[0]) {
-      line(e, "%s w%d_%d = {0, 0, 0, 0};", type, i, first);
-      line(e, "if (%s) w%d_%d = %s;", gate.s, i, first, at.s);
+      line(e, "%s %s = {0, 0%s};", type, w.s, n == TOGETHER ? ", 0, 0" : "");
+      line(e, "if (%s) %s = %s;", gate.s, w.s, at.s);
     } else {
-      line(e, "const %s w%d_%d = %s;", type, i, first, at.s);
+      line(e, "const %s %s = %s;", type, w.s, at.s);
     }
-    for (int k = 0; k < TOGETHER; k++) {
+    for (int k = 0; k < n; k++) {
       e->copy = first + k;
-      Txt x = load_text(e, d, 1, txt("w%d_%d.%c", i, first, member[k]));
+      Txt x = load_text(e, d, 1, txt("%s.%c", w.s, member[k]));
       line(e, "const %s %s = %s;", scalar_type(e, d).s, scalar_name(e, i).s, x.s);
     }
   }
@@ -135,14 +151,17 @@ static void store_together(Emit *e, int i, const char *type) {
   PolyDType d = (PolyDType)in->dtype;
   Txt gate = in->src[2] >= 0 ? txt("if (%s) ", scalar_name(e, in->src[2]).s) : no_text();
   if (stores_alone(e, i)) gate = txt("if (thread == 0) %s", gate.s);
-  for (int first = 0; first < e->strip; first += TOGETHER) {
-    line(e, "%s w%d_%d;", type, i, first);
-    for (int k = 0; k < TOGETHER; k++) {
+  if (edge_gate(e).s[0]) gate = txt("if (%s) %s", edge_gate(e).s, gate.s);
+  int n = together_of(d);
+  for (int first = 0; first < e->strip; first += n) {
+    Txt w = txt("w%d%s_%d", i, edge_name(e, i).s, first);
+    line(e, "%s %s;", type, w.s);
+    for (int k = 0; k < n; k++) {
       e->copy = first + k;
-      line(e, "w%d_%d.%c = %s;", i, first, member[k], store_text(e, d, 1, scalar_name(e, in->src[1])).s);
+      line(e, "%s.%c = %s;", w.s, member[k], store_text(e, d, 1, scalar_name(e, in->src[1])).s);
     }
     e->copy = first;
-    line(e, "%s*(GLOBAL %s *)(p%d + %s) = w%d_%d;", gate.s, type, in->param, scalar_name(e, in->src[0]).s, i, first);
+    line(e, "%s*(GLOBAL %s *)(p%d + %s) = %s;", gate.s, type, in->param, scalar_name(e, in->src[0]).s, w.s);
   }
 }
 
@@ -150,7 +169,9 @@ static void store_once(Emit *e, int i) {
   const Inst *in = &e->lin->inst[i];
   Txt x = store_text(e, (PolyDType)in->dtype, 1, scalar_name(e, in->src[1]));
   Txt first = scalar_name(e, e->lin->inst[e->strip_loop].src[0]);
-  line(e, "if (i%d == %s) p%d[%s] = %s;", e->strip_loop, first.s, in->param, scalar_name(e, in->src[0]).s, x.s);
+  Txt there = edge_gate(e).s[0] ? txt("%s && ", edge_gate(e).s) : no_text();
+  line(e, "if (%si%d == %s) p%d[%s] = %s;", there.s, e->strip_loop, first.s, in->param, scalar_name(e, in->src[0]).s,
+       x.s);
 }
 
 void emit_strip(Emit *e, int i) {

@@ -19,8 +19,10 @@
 
 enum { STEP = 8, PAIR = 2, MOST_ROWS = 4, MOST_FRAGMENTS = 8 };
 
-/* A host that runs such text has its own TENSOR_STEP and COPY_16. */
+/* A host that runs such text has its own TENSOR_STEP and COPY_16. load_now: a load that stays where it stands, before
+ * the next LOADED; others move to where their value is used. */
 static const char words[] =
+    "template <typename T> HELPER T load_now(const T *p) { return *p; }\n"
     "#if defined(TENSOR_STEP) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)\n#define TENSOR 1\n"
     "#define ANY(x) __syncthreads_or(x)\n"
     "HELPER void split_float(float x, uint32_t &high, uint32_t &low) {\n"
@@ -33,6 +35,20 @@ static const char words[] =
     "{%0, %1, %2, %3};\"\n"
     "      : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
     "      : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1));\n#endif\n}\n"
+    "#ifndef TENSOR_STEP\n"
+    "HELPER int32_t load_now(const int32_t *p) {\n  int32_t x;\n"
+    "  asm volatile(\"ld.global.b32 %0, [%1];\" : \"=r\"(x) : \"l\"(p) : \"memory\");\n  return x;\n}\n"
+    "HELPER int64_t load_now(const int64_t *p) {\n  int64_t x;\n"
+    "  asm volatile(\"ld.global.b64 %0, [%1];\" : \"=l\"(x) : \"l\"(p) : \"memory\");\n  return x;\n}\n"
+    "HELPER longlong2 load_now(const longlong2 *p) {\n  longlong2 x;\n"
+    "  asm volatile(\"ld.global.v2.b64 {%0, %1}, [%2];\" : \"=l\"(x.x), \"=l\"(x.y) : \"l\"(p) : \"memory\");\n  "
+    "return x;\n}\n"
+    "HELPER float load_now(const float *p) {\n  float x;\n"
+    "  asm volatile(\"ld.global.f32 %0, [%1];\" : \"=f\"(x) : \"l\"(p) : \"memory\");\n  return x;\n}\n"
+    "HELPER float4 load_now(const float4 *p) {\n  float4 x;\n"
+    "  asm volatile(\"ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\" : \"=f\"(x.x), \"=f\"(x.y), \"=f\"(x.z), \"=f\"(x.w) "
+    ": "
+    "\"l\"(p) : \"memory\");\n  return x;\n}\n#endif\n"
     "#ifdef COPY_16\n#define copy_ahead COPY_16\n#define COPIED(n)\n#else\n"
     "HELPER void copy_ahead(float *to, const float *from, bool there) {\n"
     "  asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" ::\"r\"((uint32_t)__cvta_generic_to_shared(to)), "

@@ -35,10 +35,10 @@ static int column_axis(const UOp *x, const UOp *a) {
   return axis;
 }
 
-/* Whether x, at each edge and feature, is computed by a few operations from what is in memory. */
-static bool is_light(Sched *s, UOp *x) {
+/* Whether x, at each edge and feature, is computed from what is in memory. */
+static bool is_in_place(Sched *s, UOp *x) {
   while (x->op == OP_EXPAND || x->op == OP_RESHAPE) x = x->src[0];
-  return op_elementwise((Op)x->op) && sched_edge_sized(s, x) && !sched_info(s, x)->over_tiles && !tiles_heavy(s, x);
+  return op_elementwise((Op)x->op) && sched_edge_sized(s, x) && !sched_info(s, x)->over_tiles;
 }
 
 /* The operand for one column, without its axis: at `at`, or what it is everywhere. */
@@ -97,7 +97,7 @@ static UOp *apart(UOp *u, void *user) {
     UOp *x = product->src[i], *a = product->src[!i];
     int axis = column_axis(x, a);
     if (axis < 0 || u->shape[axis]->op != OP_CONST || !is_given(a) || is_given(x)) continue;
-    if (u->shape[axis]->arg.i < 2 || u->shape[axis]->arg.i > MOST_COLUMNS || !is_light(s, x)) continue;
+    if (u->shape[axis]->arg.i < 2 || u->shape[axis]->arg.i > MOST_COLUMNS || !is_in_place(s, x)) continue;
     if (!in_pieces(s->target, u, axis)) continue;
     return sum_columns(u, x, a, axis);
   }

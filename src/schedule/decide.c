@@ -315,7 +315,6 @@ bool sched_measure(Sched *s, const Walk *walk) {
     if (ends_chain(s, n) && !sched_store(s, n->node, STORE_KERNEL, "end of a long chain")) return false;
   }
   tiles_find_sums(s, walk);
-  if (!tiles_store_values(s, walk)) return false;
   dots_find(s, walk);
   find_factors(s, walk);
   for (int i = 0; i < walk->n; i++) find_end(s, sched_info(s, walk->at[i]));

@@ -54,11 +54,19 @@ static int64_t features(const UOp *u) {
   return size && size->op == OP_CONST ? size->arg.i : 0;
 }
 
-/* The sum over the edges of one end that has both factors of d at hand; NULL: there is none. */
+/* Bytes of what each edge has of u. */
+static int64_t edge_bytes(const UOp *u) {
+  int64_t n = dtype_size((PolyDType)u->dtype);
+  for (int i = 1; i < u->ndim; i++) n *= u->shape[i]->op == OP_CONST ? u->shape[i]->arg.i : 1;
+  return n;
+}
+
+/* The sum over the edges of one end that has both factors of d at hand; NULL: there is none. The last of several: what
+ * is made of d may need an earlier one, as the gradient of a softmax does that is given from outside. */
 static NodeInfo *find_sum(Sched *s, const Walk *walk, UOp *d) {
   Base *b = ctx_base(s->ctx);
   const UOp *x = d->src[0];
-  for (int i = 0; i < walk->n; i++) {
+  for (int i = walk->n; i-- > 0;) {
     UOp *u = walk->at[i];
     if (u->op != OP_SEGMENT || u->arg.i != OP_ADD || u->src[1]->op != OP_ENDPOINT || u->ndim != x->ndim) continue;
     if (features(u) != features(x) || u->dtype != d->dtype) continue;
@@ -79,7 +87,7 @@ void dots_find(Sched *s, const Walk *walk) {
     UOp *d = walk->at[i], *x = d->nsrc ? d->src[0] : NULL;
     if (d->op != OP_REDUCE || d->arg.i != OP_ADD || d->buffer || x->op != OP_MUL || x->buffer) continue;
     if (d->arg.j != 1ll << (x->ndim - 1) || features(x) > (int64_t)t->warp * MAX(t->strip, 1)) continue;
-    if (!sched_edge_sized(s, d) || features(x) < 2) continue;
+    if (!sched_edge_sized(s, d) || features(x) < 2 || edge_bytes(x) < t->dot_bytes) continue;
     NodeInfo *n = sched_info(s, d), *sum = n->sums_tiles || n->by_tiles ? NULL : find_sum(s, walk, d);
     if (!sum) continue;
     n->beside = sum;

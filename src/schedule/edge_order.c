@@ -9,7 +9,11 @@
  *            index[e] -> others[k]   entries[i] -> places[i]                    at the other end
  *
  * A row's edges lie side by side then, and so do those that read the same row. Of each graph the end is taken whose
- * rows are summed more often. */
+ * rows are summed more often.
+ *
+ * The gradient of a maximum over rows may find its edge by place: value and number of each edge in one whole number,
+ * whose maximum is taken, and compared with the numbers again (grad/rules_index.c). In the order of those rows the
+ * first of equal edges stays the first, so the order is not seen there; that end is taken then. */
 #include "schedule/edge_order.h"
 
 #include "ir/context.h"
@@ -22,13 +26,19 @@ enum { MOST_GRAPHS = 16 };
 typedef struct Edges {
   UOp *end[2];
   int sums[2];
-  bool seen; /* the order of its edges shows */
+  bool places[2]; /* edges are found by place among those of a row of this end */
+  bool seen;      /* the order of its edges shows */
 } Edges;
+
+/* What a node has of the number of an edge: a key of value and number; of a row, the largest key, its part below the
+ * value, and the number found; that number at each edge. */
+typedef enum Mark { MARK_NONE, MARK_KEY, MARK_BEST, MARK_REST, MARK_FOUND, MARK_EDGE } Mark;
 
 typedef struct EdgeOrder {
   int n;
   Edges graph[MOST_GRAPHS];
-  int8_t *of; /* for each node of the walk: the graph whose edges its rows are, -1: none */
+  int8_t *of;                  /* for each node of the walk: the graph whose edges its rows are, -1: none */
+  int8_t *mark, *about, *side; /* a Mark, and the graph and its end that it is of */
 } EdgeOrder;
 
 static bool are_ends(const UOp *a, const UOp *b) {
@@ -72,6 +82,58 @@ static bool keeps_rows(const UOp *u) {
 /* Is x the same in all rows? */
 static bool has_equal_rows(const UOp *x) {
   return x->op == OP_CONST || x->op == OP_VARIABLE || !x->ndim || repeats_row(x);
+}
+
+/* The number of each row. */
+static bool is_number(const UOp *u) {
+  const UOp *rows = u->ndim ? u->shape[0] : NULL;
+  while ((u->op == OP_RESHAPE || u->op == OP_EXPAND) && u->ndim && u->shape[0] == rows) u = u->src[0];
+  return u->op == OP_IOTA && u->shape[0] == rows;
+}
+
+/* A constant less the number of each row. */
+static bool is_number_down(const UOp *u) {
+  return u->op == OP_SUB && u->src[0]->op == OP_CONST && is_number(u->src[1]);
+}
+
+static Mark mark_at(const EdgeOrder *o, const UOp *u) { return (Mark)o->mark[u->slot]; }
+
+/* The mark of u; MARK_NONE: it has none. *ends: the number is used up, u is a value of each edge like others. */
+static Mark mark_of(const EdgeOrder *o, const UOp *u, int *about, int *side, bool *ends) {
+  const UOp *a = u->nsrc ? u->src[0] : NULL, *b = u->nsrc > 1 ? u->src[1] : NULL;
+  int which = -1;
+  *ends = false;
+  if (!b) return MARK_NONE;
+  Mark of = mark_at(o, a), with = mark_at(o, b);
+  *about = of ? o->about[a->slot] : with ? o->about[b->slot] : o->of[a->slot];
+  *side = of ? o->side[a->slot] : with ? o->side[b->slot] : 0;
+  switch (u->op) {
+  case OP_ADD: return !of && !with && *about >= 0 && is_number_down(b) ? MARK_KEY : MARK_NONE;
+  case OP_SEGMENT:
+    if (of != MARK_KEY || u->arg.i != OP_MAX || graph_of(o, b, &which) != *about) return MARK_NONE;
+    *side = which;
+    return MARK_BEST;
+  case OP_MOD: return of == MARK_BEST && b->op == OP_CONST ? MARK_REST : MARK_NONE;
+  case OP_SUB: return with == MARK_REST && a->op == OP_CONST ? MARK_FOUND : MARK_NONE;
+  case OP_GATHER: return of == MARK_FOUND && graph_of(o, b, &which) == *about && which == *side ? MARK_EDGE : MARK_NONE;
+  case OP_CMPEQ: *ends = (of == MARK_EDGE && is_number(b)) || (with == MARK_EDGE && is_number(a)); return MARK_NONE;
+  default: return MARK_NONE;
+  }
+}
+
+/* Follows the numbers of edges. True: u is one of these nodes, and its rows are known. */
+static bool follow_numbers(EdgeOrder *o, const UOp *u) {
+  int about = -1, side = 0, i = u->slot;
+  bool ends;
+  Mark m = mark_of(o, u, &about, &side, &ends);
+  o->mark[i] = (int8_t)m;
+  o->about[i] = (int8_t)about;
+  o->side[i] = (int8_t)side;
+  if (m == MARK_BEST) o->graph[about].places[side] = true;
+  for (int k = 0; k < u->nsrc && !m && !ends; k++)
+    if (mark_at(o, u->src[k])) o->graph[o->about[u->src[k]->slot]].seen = true;
+  o->of[i] = (int8_t)(m == MARK_KEY || m == MARK_EDGE || ends ? about : -1);
+  return m || ends;
 }
 
 /* The graph whose edges the rows of u are, -1: none. *seen: u shows the order of the edges of a graph among its
@@ -125,7 +187,7 @@ static void find_seen(EdgeOrder *o, const Walk *w) {
   for (int i = 0; i < w->n; i++) {
     const UOp *u = w->at[i];
     bool seen = false;
-    o->of[i] = (int8_t)rows_of(o, u, &seen);
+    if (!follow_numbers(o, u)) o->of[i] = (int8_t)rows_of(o, u, &seen);
     for (int k = 0; seen && k < u->nsrc; k++) {
       int g = o->of[u->src[k]->slot];
       if (g >= 0) o->graph[g].seen = true;
@@ -142,17 +204,23 @@ bool edges_by_rows(PolyContext *ctx, Arena *arena, int nroot, UOp **root) {
   for (int i = 0; i < w.n; i++)
     if (w.at[i]->op == OP_ENDPOINT) note_end(&o, w.at[i]);
   if (!o.n) return true;
-  o.of = arena_new(arena, (size_t)w.n + 1);
-  if (!o.of) return false;
+  size_t nodes = (size_t)w.n + 1;
+  o.of = arena_new(arena, nodes);
+  o.mark = arena_new(arena, nodes);
+  o.about = arena_new(arena, nodes);
+  o.side = arena_new(arena, nodes);
+  if (!o.of || !o.mark || !o.about || !o.side) return false;
   find_seen(&o, &w);
-  for (int i = 0; i < nroot; i++)
-    if (o.of[root[i]->slot] >= 0) o.graph[o.of[root[i]->slot]].seen = true;
+  for (int i = 0; i < nroot; i++) {
+    int at = root[i]->slot, g = o.mark[at] ? o.about[at] : o.of[at];
+    if (g >= 0) o.graph[g].seen = true;
+  }
   UOp *from[2 * MOST_GRAPHS], *to[2 * MOST_GRAPHS];
   int n = 0;
   for (int g = 0; g < o.n; g++) {
     const Edges *e = &o.graph[g];
-    if (e->seen || !e->end[1]) continue;
-    int by = e->sums[1] > e->sums[0];
+    if (e->seen || !e->end[1] || (e->places[0] && e->places[1])) continue;
+    int by = e->places[0] == e->places[1] ? e->sums[1] > e->sums[0] : e->places[1];
     UOp *const *own = e->end[by]->src, *const *other = e->end[!by]->src;
     UOp *iota = uop_iota(ctx, POLY_INT32, e->end[by]->shape[0]);
     from[n] = e->end[by];

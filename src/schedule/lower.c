@@ -286,16 +286,21 @@ static UOp *lower_gather(Lower *l, UOp *u, UOp *const *idx, UOp *gate) {
   return with_check(l, v, value, x->shape[0], gate);
 }
 
-/* Of a loop that goes through all rows of a graph, what RANGE says of that. Where sizes are not known, so many edges.
- */
-static int walks_all_rows(const UOp *index, const UOp *row, const UOp *rows) {
+/* How many edges a row has on the average: 1 + the number as a power of two. */
+static int usual_edges(const UOp *edges, const UOp *rows) {
   enum { USUAL_EDGES = 16 };
-  if (index->op != OP_ENDPOINT || row->op != OP_RANGE || !uop_is_int(row->src[0], 0) || row->src[1] != rows) return 0;
-  bool known = rows->op == OP_CONST && index->shape[0]->op == OP_CONST && rows->arg.i > 0;
-  int64_t mean = known ? index->shape[0]->arg.i / rows->arg.i : USUAL_EDGES;
+  bool known = rows->op == OP_CONST && edges->op == OP_CONST && rows->arg.i > 0;
+  int64_t mean = known ? edges->arg.i / rows->arg.i : USUAL_EDGES;
   int log = 0;
   while (mean >> (log + 1)) log++;
   return 1 + log;
+}
+
+/* Of a loop that goes through all rows of a graph, what RANGE says of that. Where sizes are not known, so many edges.
+ */
+static int walks_all_rows(const UOp *index, const UOp *row, const UOp *rows) {
+  if (index->op != OP_ENDPOINT || row->op != OP_RANGE || !uop_is_int(row->src[0], 0) || row->src[1] != rows) return 0;
+  return usual_edges(index->shape[0], rows);
 }
 
 bool lower_counts_rows(const UOp *u) {
@@ -634,7 +639,8 @@ UOp *lower_tile_rows(Lower *l, UOp *u, int slot) {
   UOp *to = uop_cast(value_at(l, end->src[END_ROWPTR], &next, NULL), POLY_INT64);
   if (!from || !to || !last) return NULL;
   uint64_t busy = index_free(l, u->ndim, idx, NULL);
-  UOp *place = inner_range(l, busy, int_max(from, var[TILE_EDGE]), int_min(to, last), false);
+  UOp *place =
+      inner_range(l, busy, int_max(from, var[TILE_EDGE]), int_min(to, last), usual_edges(x->shape[0], u->shape[0]));
   if (!place) return NULL;
   l->context[l->ncontext++] = (int)place->arg.i;
   UOp *entry = edge_at(l, end->src[END_ENTRIES], place, NULL);

@@ -51,7 +51,6 @@ typedef struct NodeInfo {
   bool over_tiles;          /* a value of each edge that is computed from one, */
   bool sums_tiles;          /* or a reduction of such values, */
   bool sums_operand;        /* or of an operand that lives for a tile anyway, or is to */
-  bool tile_value;          /* which takes so much to compute that it does for such a reduction alone */
   int maps;                 /* longest chain of such products below it and in it */
   UOp *reached;             /* an end of edges whose rows sum up what is computed from it over tiles, */
   bool reaches_both;        /* another one as well, */

@@ -14,7 +14,7 @@ enum {
   /* Of a sum of products, which threads form in tiles: parts that keep the device busy, of at least this many edges,
    * and results of all of them together. */
   PRODUCT_TILE = 128,
-  PRODUCT_TILES = 256,
+  PRODUCT_TILES = 384,
   PRODUCT_EDGES = 128,
   PRODUCT_RESULTS = 1 << 19
 };

@@ -152,40 +152,15 @@ static bool is_summed_operand(Sched *s, const Walk *walk, const UOp *x) {
   return false;
 }
 
-/* Looked for among the nearest sources. */
-bool tiles_heavy(const Sched *s, UOp *x) {
-  enum { NEAR = 64, HEAVY = 64, WIDE = 32 };
-  UOp *near[NEAR] = {x};
-  int sum = 0;
-  bool maps = false;
-  if (tiles_row_width(x) < WIDE) return false;
-  for (int i = 0, n = 1; i < n; i++) {
-    UOp *u = near[i];
-    if (u->buffer || !sched_edge_sized(s, u)) continue;
-    maps |= u->op == OP_REDUCE && u->arg.i == OP_ADD && u->src[0]->op == OP_MUL;
-    if (op_elementwise((Op)u->op)) sum += s->target->cost.op[op_info[u->op].cost];
-    bool through = op_elementwise((Op)u->op) || u->op == OP_RESHAPE || u->op == OP_EXPAND;
-    for (int k = 0; k < uop_nvalue(u) && through; k++) {
-      bool seen = false;
-      for (int j = 0; j < n; j++) seen |= near[j] == u->src[k];
-      if (!seen && n < NEAR) near[n++] = u->src[k];
-    }
-  }
-  return maps && sum >= HEAVY;
-}
-
 /* Where threads walk rows of unequal length, a sum over the rows of one end joins the tiles that have what it sums up
- * anyway: they compute it with an edge and a few features to each thread. What takes much to compute has tiles of its
- * own for the rows of another end, and where nothing else needs them. */
+ * anyway: they compute it with an edge and a few features to each thread. */
 static bool joins_tiles(Sched *s, const Walk *walk, UOp *u, UOp *x) {
   NodeInfo *n = sched_info(s, x);
   bool sum = u->arg.i == OP_ADD && u->src[1]->op == OP_ENDPOINT && is_given(u->src[1]->src[END_ROWPTR]);
   if (!s->target->rows_apart || !s->target->tile_bytes || !sum || n->over_tiles) return false;
   if (map_get(&s->limits->whole, (uint64_t)(uintptr_t)u, NULL)) return false;
-  bool operand = is_summed_operand(s, walk, x), first = !n->reached || n->reached == u->src[1];
-  if (!(operand && first) && !tiles_heavy(s, x)) return false;
+  if (!is_summed_operand(s, walk, x) || (n->reached && n->reached != u->src[1])) return false;
   n->reached = u->src[1];
-  n->tile_value |= !operand;
   return true;
 }
 
@@ -200,16 +175,6 @@ void tiles_find_sums(Sched *s, const Walk *walk) {
     n->sums_operand = rows ? joins_tiles(s, walk, u, x) : is_summed_operand(s, walk, x);
     n->sums_tiles = n->sums_operand;
   }
-}
-
-bool tiles_store_values(Sched *s, const Walk *walk) {
-  for (int i = 0; s->edges.n && i < walk->n; i++) {
-    NodeInfo *n = sched_info(s, walk->at[i]);
-    if (!n->tile_value || n->kind != STORE_NOT) continue;
-    if (!sched_store(s, n->node, STORE_KERNEL, "much to compute for each edge")) return false;
-    n->tile_operand = true;
-  }
-  return true;
 }
 
 /* Does the product, for a tile of edges, read the rows of its k-th operand that belong to these edges? An operand that

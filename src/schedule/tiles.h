@@ -11,10 +11,6 @@ void tiles_measure(Sched *s, NodeInfo *n);
 void tiles_keep_products(Sched *s, const Walk *walk);
 /* The same for sums over all edges of what a product over all edges reads too, once all nodes are measured. */
 void tiles_find_sums(Sched *s, const Walk *walk);
-/* Stores the values that such sums need, where nothing else would. */
-bool tiles_store_values(Sched *s, const Walk *walk);
-/* Is much computed for each element of x, a value of edges, and are there short maps of the edge in it? */
-bool tiles_heavy(const Sched *s, UOp *x);
 /* Is the k-th operand one of which a product by tiles needs the rows of its tile alone? */
 bool tiles_operand(const Sched *s, const NodeInfo *product, int k);
 /* Puts the drafts whose values live for a tile, and those that read them, together into composite drafts. s->retry:

@@ -10,7 +10,8 @@
 #include <ucontext.h>
 #include <utility>
 
-/* Of an address that is no multiple of its size the host would load it all the same; the card faults, and so does this. */
+/* Of an address that is no multiple of its size the host would load it all the same; the card faults, and so does this.
+ */
 #define VECTOR(name, type)                                                                                             \
   struct alignas(4 * sizeof(type)) name {                                                                              \
     type x, y, z, w;                                                                                                   \
@@ -31,17 +32,22 @@ VECTOR(int4, int32_t);
 VECTOR(uint4, uint32_t);
 VECTOR(float4, float);
 #undef VECTOR
-struct alignas(8) float2 {
-  float x, y;
-  float2() = default;
-  float2(float a, float b) : x(a), y(b) {}
-  float2(const float2 &o) { *this = o; }
-  float2 &operator=(const float2 &o) {
-    if (((uintptr_t)this | (uintptr_t)&o) % 8) abort();
-    x = o.x, y = o.y;
-    return *this;
+#define PAIR(name, type)                                                                                               \
+  struct alignas(2 * sizeof(type)) name {                                                                              \
+    type x, y;                                                                                                         \
+    name() = default;                                                                                                  \
+    name(type a, type b) : x(a), y(b) {}                                                                               \
+    name(const name &o) { *this = o; }                                                                                 \
+    name &operator=(const name &o) {                                                                                   \
+      if (((uintptr_t)this | (uintptr_t)&o) % (2 * sizeof(type))) abort();                                             \
+      x = o.x, y = o.y;                                                                                                \
+      return *this;                                                                                                    \
+    }                                                                                                                  \
   }
-};
+PAIR(float2, float);
+PAIR(longlong2, int64_t);
+PAIR(double2, double);
+#undef PAIR
 static inline float2 make_float2(float x, float y) { return {x, y}; }
 
 namespace fake {
@@ -196,7 +202,7 @@ static fake::Dim blockIdx, blockDim, gridDim;
 #define __syncthreads_or(x) fake::any_of(x)
 #define __syncwarp(mask) fake::wait_for(fake::AT_WARP, mask)
 #define __shfl_xor_sync(mask, v, k) fake::from_lane(mask, v, (fake::now & 31) ^ (k))
-#define __shfl_sync(mask, v, k) fake::from_lane(mask, v, (unsigned)(k) & 31)
+#define __shfl_sync(mask, v, k) fake::from_lane(mask, v, (unsigned)(k)&31)
 #define __fmaf_rn fmaf
 #define __fma_rn fma
 #define __ldg(p) (*(p))
@@ -240,8 +246,8 @@ static inline int atomicCAS(int *p, int expected, int v) {
 static inline void __threadfence() {}
 #define __align__(n) __attribute__((aligned(n)))
 
-/* A product of tensor cores: 16 x 8 and 8 x 8 elements, of which each thread of the warp has those that the card's threads
- * have. The low bits of factors are ignored. */
+/* A product of tensor cores: 16 x 8 and 8 x 8 elements, of which each thread of the warp has those that the card's
+ * threads have. The low bits of factors are ignored. */
 namespace fake {
 static uint32_t factor[MOST][6];
 static inline float tf32(uint32_t v) { return __int_as_float((int)(v & 0xffffe000u)); }
@@ -284,7 +290,8 @@ template <class... A> static void invoke(void *call) {
   auto *c = (Call<A...> *)call;
   std::apply(c->kernel, c->args);
 }
-template <class... A> static void run_all(void (*kernel)(A...), void *call, const unsigned *grid, const unsigned *block) {
+template <class... A>
+static void run_all(void (*kernel)(A...), void *call, const unsigned *grid, const unsigned *block) {
   (void)kernel;
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], block[1], block[2]};
@@ -297,5 +304,8 @@ template <class... A> static void run_all(void (*kernel)(A...), void *call, cons
         run_block(block[0] * block[1] * block[2]);
       }
 }
-template <class... A> static void free_all(void (*kernel)(A...), void *call) { delete (Call<A...> *)call; (void)kernel; }
+template <class... A> static void free_all(void (*kernel)(A...), void *call) {
+  delete (Call<A...> *)call;
+  (void)kernel;
+}
 } // namespace fake
