@@ -46,9 +46,9 @@ static UOp *one_try(const Rmat *m, UOp *given, UOp *edges) {
   for (int k = 0; k < m->levels; k++) {
     if (k % 2 == 0) word = mixed(opc(OP_ADD, state, (uint64_t)(k / 2 + 1) * RANDOM_STEP));
     UOp *u = k % 2 ? high_word(word) : low_word(word);
-    UOp *below = bit(op(OP_CMPLE, ab, u));
+    UOp *down = bit(op(OP_CMPLE, ab, u));
     UOp *right = bit(op(OP_OR, op(OP_AND, op(OP_CMPLE, a, u), op(OP_CMPLT, u, ab)), op(OP_CMPLE, abc, u)));
-    ends = op(OP_OR, opc(OP_SHL, ends, 1), op(OP_OR, opc(OP_SHL, below, 32), right));
+    ends = op(OP_OR, opc(OP_SHL, ends, 1), op(OP_OR, opc(OP_SHL, down, 32), right));
   }
   return ends ? t_broadcast(ends, 1, &edges) : NULL;
 }

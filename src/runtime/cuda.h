@@ -6,8 +6,9 @@
  *   cuda_order.c   which launches of a plan wait for which     cuda_library.c  sort, running sums, segment order
  *   cuda_ahead.c   copies on a stream of their own
  *
- * All work of a device goes to one stream, in order, but for copies of what a later step reads: memory that is given back can be handed out again at once, since
- * whoever gets it comes later in the stream. Only what the host reads is waited for. */
+ * All work of a device goes to one stream, in order, but for copies of what a later step reads: memory that is given
+ * back can be handed out again at once, since whoever gets it comes later in the stream. Only what the host reads is
+ * waited for. */
 #ifndef POLY_CUDA_H
 #define POLY_CUDA_H
 
