@@ -7,7 +7,7 @@
 #include "ir/target.h"
 
 /* Lanes of two loops: iterations of the outer one, and of both. */
-enum { MAX_OUTER = 32, MAX_WIDE = 256 };
+enum { MOST_OUTER_LANES = 32, MOST_WIDE_LANES = 256 };
 
 /* What is known of an instruction, about the vector loop that it is in. */
 typedef struct Place {
