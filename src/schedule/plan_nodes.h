@@ -41,7 +41,7 @@ typedef struct NodeInfo {
   int readers;             /* how many do, */
   int edge_loops;          /* how many of them in a loop over edges, edge by edge, */
   int wide_loops;          /* and how many in loops that are at least as many as its own */
-  bool early;      /* a sum over edges that is stored to be computed before its reader: see early.c */
+  bool early;              /* a sum over edges that is stored to be computed before its reader: see early.c */
   bool compared;   /* something made of it is looked for among its own maxima or minima: all kernels see one rounding */
   bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
   int visited;     /* stamp of the last walk over inlined values */
