@@ -309,42 +309,6 @@ def test_columns(pieces, each, width, sums, kind):
     assert done.returncode == 0, done.stderr
 
 
-TIES = """
-import numpy as np
-from polygrad import Device, Graph, Profile, Tensor
-
-rng = np.random.default_rng(0)
-nodes, edges, width = 60, 1500, 8
-ends, values, scales = rng.integers(0, nodes, (2, edges)), rng.integers(0, 4, (nodes, width)), rng.standard_normal((4, nodes, width))
-
-
-def run(device):
-    Device.DEFAULT = device
-    g = Graph(ends, num_nodes=nodes)
-    x, c = Tensor(values.astype(np.float32), requires_grad=True).realize(), [Tensor(s.astype(np.float32)).realize() for s in scales]
-    m = g.src(x)
-    loss = (sum((r * s).sum() for r, s in zip((g.max(m), g.min(m), g.mean(m), g.var(m)), c)) * 1e-3).sin()
-    loss.backward()
-    with Profile() as p:
-        loss.realize(x.grad)
-    return x.grad.numpy(), [f"{k.name}*{k.count}" for k in p.kernels if k.name.endswith("_x")]
-
-
-(want, _), (got, kernels) = run("INTERP"), run("TEST")
-assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max(), np.abs(got - want).max()
-print(*kernels)
-"""
-
-
-@pytest.mark.integration
-def test_edges_that_share_an_extreme_are_counted_where_it_is_found():
-    """The kernel of the forward pass goes through the edges anyway: the backward pass has one for the sources, and none for the destinations."""
-    env = {**os.environ, "POLY_TEST_TARGET": "CUDA"}
-    done = subprocess.run([sys.executable, "-c", TIES], env=env, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.split()) == ["reduce_60_8_r_x*1", "sum_60_8_r_x*1"]
-
-
 def run_maps(kind, **more):
     env = {**os.environ, "POLY_TEST_TARGET": "CUDA", "DEBUG": "4", **more}
     done = subprocess.run([sys.executable, "-c", MAPS, "32", "60", "3000", kind], env=env, capture_output=True, text=True, timeout=120)

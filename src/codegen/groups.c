@@ -146,11 +146,22 @@ static bool ends_early(Codegen *g, const Block *b, int n) {
   return true;
 }
 
+/* Loads in the loops inside b. */
+static int loads_below(const Codegen *g, const Block *b) {
+  int n = 0;
+  for (int i = 0; i < b->line.n; i++) {
+    const Block *c = b->line.at[i].child;
+    n += c ? loads_below(g, c) : b != g->body && g->inst.at[b->line.at[i].inst].kind == INST_LOAD;
+  }
+  return n;
+}
+
 /* Do the results of a row of edges take several warps, if each thread has n of them? With twice as many a warp loads
- * the numbers of an edge, its weights and the like once and not twice. */
+ * the numbers of an edge, its weights and the like once and not twice. A plain sum has but the number of the other end.
+ */
 static bool is_wide(Codegen *g, Block *b, int n) {
-  enum { WARPS = 2 };
-  if (!g->nragged || b != g->body || b == next_output(g, g->top)) return false;
+  enum { WARPS = 2, PLAIN_LOADS = 2 };
+  if (!g->nragged || b != g->body || b == next_output(g, g->top) || loads_below(g, b) <= PLAIN_LOADS) return false;
   double all = 1;
   for (const Block *at = b; at != next_output(g, g->top); at = at->parent) all *= range_trips(g, at->range);
   return all >= WARPS * n * g->target->warp;

@@ -83,11 +83,17 @@ static bool is_number(const Emit *e, int loop, int i) {
          is_of_edge(e, loop, in->src[0], DEEP);
 }
 
+/* Not in plain sums of gathered rows: those of 128 features took 0.188 rather than 0.172 ms on an H200. */
 static bool has_numbers(const Emit *e, int loop) {
+  bool any = false;
+  int loads = 0;
   if (!e->vary || !e->lin->warp_row || e->lin->group > 1 || !(e->lin->inst[loop].flags & LOOP_REDUCE)) return false;
-  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i))
-    if (is_number(e, loop, i)) return true;
-  return false;
+  for (int i = loop + 1; i < e->at[loop].end; i = next_of(e, i)) {
+    bool number = is_number(e, loop, i);
+    any |= number;
+    loads += !number && e->lin->inst[i].kind == INST_LOAD;
+  }
+  return any && loads > 1;
 }
 
 /* Each thread loads the numbers of one of the next edges: they have the names of an edge behind the last. */

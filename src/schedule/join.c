@@ -387,18 +387,11 @@ static bool fits_outer_loops(const Draft *x, const Draft *p) {
   return true;
 }
 
-/* Is it to go to a kernel before that of its reader? */
-static bool is_early(const Draft *x) {
-  bool early = false;
-  for (int o = 0; o < x->nout; o++) early |= x->out[o]->early;
-  return early;
-}
-
 /* The first reader of p that may take it in; -1: there is none. */
 static int find_absorber(Joining *j, int p, bool *by_edge) {
   Sched *s = j->s;
   const Draft *y = j->d->at.at[p];
-  if (!plain_kernel(y) || y->out[0]->forms_dots || is_early(y)) return -1;
+  if (!plain_kernel(y) || y->out[0]->forms_dots) return -1;
   for (int r = next_reader(j, y, j->o->place[p]); r >= 0; r = next_reader(j, y, j->o->place[r])) {
     const Draft *x = j->d->at.at[r];
     bool rows = fits_outer_loops(x, y) && !keeps_rows_apart(s, x, y);

@@ -41,7 +41,6 @@ typedef struct NodeInfo {
   int readers;             /* how many do, */
   int edge_loops;          /* how many of them in a loop over edges, edge by edge, */
   int wide_loops;          /* and how many in loops that are at least as many as its own */
-  bool early;              /* a sum over edges that is stored to be computed before its reader: see early.c */
   bool compared;   /* something made of it is looked for among its own maxima or minima: all kernels see one rounding */
   bool maps_edges; /* a linear map of edge values: too wide to store, short enough to repeat */
   int visited;     /* stamp of the last walk over inlined values */
@@ -123,8 +122,6 @@ int sched_policy(void *user, Lower *l, UOp *node, UOp *const *idx, UOp *gate);
 int sched_next_kernel(Sched *s);
 /* Stores what kernels compute again and again, once it is known who computes what. */
 bool sched_store_repeated(Sched *s, bool *changed);
-/* early.c: stores sums over edges that can be taken where these are read before. */
-bool sched_store_early(Sched *s, bool *changed);
 /* The work of what is inlined below a node, for one of its elements. */
 typedef struct Below {
   int ops, loads; /* each counted once; what is broadcast is not counted */

@@ -153,7 +153,7 @@ static bool decide_all(Sched *s) {
   for (bool changed = true; changed;) {
     for (int k; (k = sched_next_kernel(s)) >= 0;)
       if (!lower_stored(s, s->info.at[s->work.at[k]])) return false;
-    if (!sched_store_repeated(s, &changed) || (!changed && !sched_store_early(s, &changed))) return false;
+    if (!sched_store_repeated(s, &changed)) return false;
   }
   return true;
 }

@@ -4,14 +4,13 @@
  *
  * as where an aggregation is scaled by functions of a node's degree. A factor of a row comes out of a sum over the
  * columns of the row. The joined value is wider than what is made of it, and is not stored then; nor is its gradient:
- * those of a and of w are products with [d | s1*d | s2*d]. If a is a join itself, of several aggregations, it is
- * multiplied part by part, each of which is stored by the kernel that makes it. So this stands where products are
- * built, and gradients are built from it. A gradient that is asked for at the joined value itself goes the plain way
- * (grad.c). */
+ * those of a and of w are products with [d | s1*d | s2*d]. So this stands where products are built, and gradients are
+ * built from it. A gradient that is asked for at the joined value itself goes the plain way (grad.c). (If a is a join
+ * of several aggregations, a product for each of them stores less, but took a third longer on an H200.) */
 #include "ir/context.h"
 #include "tensor/shape_ops.h"
 
-enum { MOST_PIECES = 32, MOST_PARTS = 4 };
+enum { MOST_PIECES = 32 };
 
 /* A part of the join: `value`, every column of which is multiplied with `scale` of its row, a column; NULL: with 1. */
 typedef struct Piece {
@@ -155,23 +154,13 @@ static UOp *scales(Join *j, int k, int n) {
   return t_cat(j->x->ctx, n, column, j->x->ndim - 1);
 }
 
-/* The value a of n pieces times w [n, m, wide]: [.., n, m]. What is joined in it is multiplied part by part. */
+/* The value a of n pieces times w [n, m, wide]: [.., n, m] */
 static UOp *product_of_value(Join *j, UOp *a, UOp *w, PolyDType out) {
-  UOp *part[MOST_PIECES] = {a}, *total = NULL, *at = uop_index(w->ctx, 0);
-  int axis = (int)j->cat->arg.i, parts = 1;
-  if (a->op == OP_CAT && a->arg.i == axis && !a->buffer && a->nsrc <= MOST_PARTS)
-    for (parts = 0; parts < a->nsrc; parts++) part[parts] = a->src[parts];
-  for (int p = 0; p < parts; p++) {
-    UOp *x = moved(j->x, j->cat, part[p]), *end = int_add(at, part[p]->shape[axis]), *shape[MAX_DIMS];
-    UOp *columns = t_slice(w, 2, at, end);
-    if (!x || !columns || x->ndim + 2 > MAX_DIMS) return NULL;
-    int nd = x->ndim + 2; /* [.., n, m, wide] */
-    for (int i = 0; i < nd; i++) shape[i] = i < nd - 3 ? x->shape[i] : columns->shape[i - (nd - 3)];
-    UOp *one = t_contract(t_unsqueeze(t_unsqueeze(x, nd - 3), nd - 2), columns, nd, shape, 1u << (nd - 1), out);
-    total = p ? t_add(total, one) : one;
-    at = end;
-  }
-  return total;
+  UOp *x = moved(j->x, j->cat, a), *shape[MAX_DIMS];
+  if (!x || !w || x->ndim + 2 > MAX_DIMS) return NULL;
+  int nd = x->ndim + 2; /* [.., n, m, wide] */
+  for (int i = 0; i < nd; i++) shape[i] = i < nd - 3 ? x->shape[i] : w->shape[i - (nd - 3)];
+  return t_contract(t_unsqueeze(t_unsqueeze(x, nd - 3), nd - 2), w, nd, shape, 1u << (nd - 1), out);
 }
 
 /* n pieces from k on, times columns of w [m, n * wide]: the value times all of these, then summed with the scales. */
