@@ -428,3 +428,18 @@ def test_joined_rows_in_the_place_of_one_of_them():
     want = np.concatenate([a.numpy()[at, :16], a.numpy()[:, 16:32], b.numpy()[at]], 1)
     a.assign(Tensor.cat(a[Tensor(at)][:, :16], a[:, 16:32], b[Tensor(at)], dim=1)).realize()
     np.testing.assert_array_equal(a.numpy(), want)
+
+
+def test_a_padded_reduction_is_computed_once():
+    """The gradient of a row that was selected is as large as the whole; the sum that it holds belongs to one row of it."""
+    rng = np.random.default_rng(0)
+    n = 64
+    a, w = rng.standard_normal((n, n)).astype(np.float32), rng.standard_normal((n, n)).astype(np.float32)
+    x = Tensor(a, requires_grad=True).realize()
+    ((x[0].reshape(n, 1) * x[1].reshape(1, n)) * Tensor(w)).sum().backward()
+    with Profile() as p:
+        x.grad.realize()
+    want = np.zeros_like(a)
+    want[0], want[1] = w @ a[1], a[0] @ w
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=2e-5, atol=1e-5)
+    assert sum(k.flops for k in p.kernels) < 16 * n * n, [(k.name, k.flops) for k in p.kernels]

@@ -501,7 +501,8 @@ typedef struct Reading {
 } Reading;
 
 /* The score of a head that is read at each of its features (index f / 16, f in a loop of 128) is asked for 16 times;
- * what windows of 28 by 14 read, which move by one, 392 times. */
+ * what windows of 28 by 14 read, which move by one, 392 times; a row that is padded to a matrix of a hundred rows is
+ * computed for each of them. */
 static double count_repeats(Lower *l, const UOp *node, UOp *const *idx, int axis) {
   uint64_t ranges = 0;
   double times = 1;
@@ -510,7 +511,10 @@ static double count_repeats(Lower *l, const UOp *node, UOp *const *idx, int axis
     if (!(ranges & (1ull << id)) || !l->range[id]) continue;
     times *= (double)l->range[id]->src[1]->vmax - (double)l->range[id]->src[0]->vmin;
   }
-  for (int i = axis; i < node->ndim; i++) times /= (double)idx[i]->vmax - (double)idx[i]->vmin + 1;
+  for (int i = axis; i < node->ndim; i++) {
+    double span = (double)idx[i]->vmax - (double)idx[i]->vmin + 1;
+    times /= MIN(span, MAX(1, (double)node->shape[i]->vmax));
+  }
   return times;
 }
 
