@@ -354,3 +354,16 @@ def test_atan2_and_cdist_with_gradients():
     np.testing.assert_allclose(Tensor(a).atan2(Tensor(b)).numpy(), np.arctan2(a, b), atol=1e-15)
     p, q = rng.standard_normal((4, 3)), rng.standard_normal((5, 3))
     np.testing.assert_allclose(Tensor(p).cdist(Tensor(q)).numpy(), np.linalg.norm(p[:, None] - q, axis=-1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize("times", [1, 2, 3, 16])
+def test_nearest_by_whole_numbers_repeats(mode, times):
+    """Each entry as often as the axis grows; the gradient of one is the sum over its copies."""
+    rng = np.random.default_rng(times)
+    a, g = rng.standard_normal((2, 5, 7)).astype(np.float32), rng.standard_normal((2, 5 * times, 7 * times)).astype(np.float32)
+    x = Tensor(a, requires_grad=True)
+    y = x.interpolate((5 * times, 7 * times), mode=mode)
+    np.testing.assert_array_equal(y.numpy(), a.repeat(times, 1).repeat(times, 2))
+    (y * Tensor(g)).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), g.reshape(2, 5, times, 7, times).sum((2, 4)), rtol=1e-4, atol=1e-5)
