@@ -341,8 +341,11 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All combinations of r elements of a vector."""
     import itertools
 
+    n = int(input.shape[0])
+    if r == 2:
+        return input[tensor(np.stack(np.triu_indices(n, 0 if with_replacement else 1), 1))]
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    return input[tensor(np.array(list(pick(range(int(input.shape[0])), r)), np.int64).reshape(-1, r))]
+    return input[tensor(np.array(list(pick(range(n), r)), np.int64).reshape(-1, r))]
 
 
 def einsum(equation: Any, *operands: Any) -> Any:

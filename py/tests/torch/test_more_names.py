@@ -1,5 +1,7 @@
 """Further names of PyTorch: values against those that PyTorch gives, written down or from numpy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -214,3 +216,13 @@ def test_padding_of_known_sequences():
             assert [leaf.grad.tolist() for leaf in leaves] == [[[1.0, 1.0]], [[1.0, 1.0]] * 3]
     whole = pad_sequence([torch.tensor([1, 2]), torch.tensor([3])])
     assert whole.dtype is torch.int64 and whole.tolist() == [[1, 3], [2, 0]]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+@pytest.mark.parametrize("again", [False, True])
+def test_combinations_in_order(n, again):
+    pick = itertools.combinations_with_replacement if again else itertools.combinations
+    for r in (1, 2, 3):
+        want = [list(c) for c in pick(range(n), r)]
+        got = torch.combinations(torch.arange(n), r, again)
+        assert got.tolist() == want and tuple(got.shape) == (len(want), r)
