@@ -330,6 +330,8 @@ class BitcoinOTC(Graphs):
         pairs = pairs - pairs.min()
         n = int(pairs.max()) + 1
         window = _windows(time, 13.8 * 86400)
+        if not (np.abs(table[:, 2]) < 2**53).all():
+            raise ValueError(f"{path}: ratings must be whole numbers")
         value = table[:, 2].astype(np.int64)
         graphs = []
         for k in range(int(window.max()) + 1):

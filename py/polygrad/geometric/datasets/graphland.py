@@ -136,7 +136,7 @@ class GraphLandDataset(Archived):
         pairs = _columns(edges, None).T
         if pairs.shape[0] != 2 or not np.isfinite(pairs).all():
             raise ValueError(f"{edges}: two nodes of each edge are needed")
-        pairs = check_pairs(pairs.astype(np.int64), len(y), edges)
+        pairs = check_pairs(pairs, len(y), edges).astype(np.int64)
         return many(self._graphs(x, y[:, 0].astype(np.float32), pairs, parts, known, masks), self)
 
     @staticmethod

@@ -243,12 +243,14 @@ class BAMultiShapesDataset(Graphs):
     def read(self) -> tuple[Any, Any, dict[str, Any]]:
         path = self.raw_paths[0]
         found = load_nested(path)
-        if not isinstance(found, (list, tuple)) or len(found) != 3 or len({len(v) for v in found if hasattr(v, "__len__")}) != 1:
+        lists = isinstance(found, (list, tuple)) and len(found) == 3 and all(hasattr(v, "__len__") for v in found)
+        if not lists or len({len(v) for v in found}) != 1:
             raise ValueError(f"{path}: lists of matrices, features and classes of one length are needed")
         graphs = []
         for adj, x, y in zip(*found):
             try:
-                a, f, c = np.asarray(adj), np.asarray(x, np.float32), int(np.asarray(y).reshape(-1)[0])
+                with np.errstate(over="ignore", invalid="ignore"):  # what float32 does not hold is infinite
+                    a, f, c = np.asarray(adj), np.asarray(x, np.float32), int(np.asarray(y).reshape(-1)[0])
             except (ValueError, TypeError, IndexError, OverflowError) as e:
                 raise ValueError(f"{path}: a graph is damaged: {e}") from None
             if a.ndim != 2 or a.shape[0] != a.shape[1] or f.ndim != 2 or len(f) != len(a) or a.dtype.kind not in "biuf":
