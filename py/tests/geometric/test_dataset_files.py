@@ -1,5 +1,8 @@
 """Datasets on small files of their formats, which `dataset_files` writes: what is read is what was written, and what is damaged is refused."""
 
+import pickle
+from pathlib import Path
+
 import dataset_files as files
 import numpy as np
 import pytest
@@ -358,6 +361,23 @@ def test_molecule_net(make):
 def test_multi_shapes(make):
     dataset = make(files.multi_shapes, "BAMultiShapesDataset")
     assert [g.num_edges for g in dataset] == [2, 4] and [int(g.y.item()) for g in dataset] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "write, name, args, file, change",
+    [
+        (files.multi_shapes, "BAMultiShapesDataset", (), "BAMultiShapes.pkl", lambda raw: pickle.dumps((*pickle.loads(raw)[:2], 7))),
+        (files.bitcoin, "BitcoinOTC", (1,), "soc-sign-bitcoinotc.csv", lambda raw: raw.replace(b",4,", b",1e300,")),
+    ],
+)
+def test_damaged_values_are_errors_that_name_the_file(make, write, name, args, file, change):
+    def damaged(folder):
+        write(folder)
+        path = Path(folder) / file
+        path.write_bytes(change(path.read_bytes()))
+
+    with pytest.raises(ValueError, match=file):
+        make(damaged, name, *args)
 
 
 # ---- files of torch.save ----
