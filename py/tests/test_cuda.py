@@ -252,21 +252,22 @@ def test_a_product_over_nothing_is_zero():
     np.testing.assert_array_equal((Tensor(np.zeros((3, 0), np.float32)) @ Tensor(np.zeros((0, 4), np.float32))).numpy(), np.zeros((3, 4)))
 
 
+def train(net, opt, y, *inputs):
+    loss = net(*inputs).cross_entropy(y)
+    loss.backward()
+    opt.step()
+    opt.zero_grad()
+    return loss
+
+
 def make_step(dropout=0.0):
     rng = np.random.default_rng(6)
     x, y = Tensor(rng.standard_normal((64, 10)).astype(np.float32)).realize(), Tensor(rng.integers(0, 3, 64)).realize()
     Tensor.manual_seed(7)
     net = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Dropout(dropout), nn.Linear(16, 3))
 
-    def train(net, opt, x, y):
-        loss = net(x).cross_entropy(y)
-        loss.backward()
-        opt.step()
-        opt.zero_grad()
-        return loss
-
     Tensor.training = True
-    return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), x, y)
+    return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), y, x)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
@@ -341,16 +342,9 @@ def pooled_step(x, of, y):
             h = h + h[order].cumsum(0) * 0.01
             return self.two(gnn.global_add_pool(h, of + 1, 7))
 
-    def train(net, opt, x, of, y):
-        loss = net(x, of).cross_entropy(y)
-        loss.backward()
-        opt.step()
-        opt.zero_grad()
-        return loss
-
     Tensor.training = True
     net = Net()
-    return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), x, of, y), net
+    return nn.compile_step(train, net, nn.Adam(nn.get_parameters(net), lr=0.01), y, x, of), net
 
 
 def test_routines_are_recorded():

@@ -123,12 +123,10 @@ double gain_below(Codegen *g, const Block *b, const UOp *r, const UOp *outer) {
 
 /* ---- lanes of two loops ---- */
 
-static bool power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
-
 /* May the loop of b be the outer one? It must leave a loop around it to the threads. */
 static bool outer_allowed(Codegen *g, const Block *b) {
   int64_t n = b->range ? constant_trips(b->range) : 0;
-  if (n < 2 || n > MOST_OUTER_LANES || !power_of_two(n) || g->inst.at[b->loop].flags & LOOP_REDUCE) return false;
+  if (n < 2 || n > MOST_OUTER_LANES || !is_power_of_two(n) || g->inst.at[b->loop].flags & LOOP_REDUCE) return false;
   bool threads = false;
   for (const Block *p = b->parent; p && p->range; p = p->parent) threads |= range_trips(g, p->range) >= FEW_TRIPS;
   return threads && lanes_allowed(g, b, b->range);
@@ -136,7 +134,7 @@ static bool outer_allowed(Codegen *g, const Block *b) {
 
 static bool inner_allowed(Codegen *g, const Block *b, const UOp *outer) {
   int64_t n = constant_trips(b->range), all = n * constant_trips(outer);
-  bool folds = !(g->inst.at[b->loop].flags & LOOP_REDUCE) || power_of_two(n);
+  bool folds = !(g->inst.at[b->loop].flags & LOOP_REDUCE) || is_power_of_two(n);
   return n > 1 && n <= MOST_WIDE_LANES && all <= MOST_WIDE_LANES && all % g->target->lanes == 0 && folds &&
          lanes_allowed(g, b, b->range);
 }

@@ -9,13 +9,11 @@
  *   y = WHERE c x 0        vary, vector */
 #include "ir/lanes.h"
 
-static bool power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
-
 bool lanes_of_two(const Target *target, const UOp *heads, const UOp *features) {
   if (heads->op != OP_CONST || features->op != OP_CONST || !target->vector_bytes) return false;
   int64_t h = heads->arg.i, d = features->arg.i, most = target->vector_bytes / 4 * (target->vector_registers / 2);
   bool fits = h > 1 && d > 1 && h <= MOST_OUTER_LANES && d <= MOST_WIDE_LANES && h * d <= MIN(MOST_WIDE_LANES, most);
-  return fits && power_of_two(h) && power_of_two(d) && h * d % target->lanes == 0;
+  return fits && is_power_of_two(h) && is_power_of_two(d) && h * d % target->lanes == 0;
 }
 
 typedef struct View {

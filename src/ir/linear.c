@@ -260,8 +260,6 @@ static int64_t constant_trips(const Verify *v, const Inst *loop) {
   return constant && end->arg.i > begin->arg.i ? end->arg.i - begin->arg.i : 0;
 }
 
-static bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
-
 static bool check_outer(Verify *v, const Inst *in) {
   int64_t trips = constant_trips(v, in);
   if (in->flags & LOOP_OUTER && !is_power_of_two(trips)) return bad(v, "outer lanes are not a power of two");

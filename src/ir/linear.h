@@ -163,6 +163,7 @@ typedef struct Linear {
   bool also_first;     /* the further kernels are started before this one, which takes less time than they do */
 } Linear;
 
+static inline bool is_power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 int linear_nargs(const Linear *lin); /* parameters that are arguments of a launch */
 /* The parallel loop that all uses of a local array are in; -1: there is none around some. */
 int linear_local_loop(const Linear *lin, int param);
